@@ -1,0 +1,78 @@
+# Everything here needs Python 3.9 to 3.13 with venv, and make; the rest is installed into $(VENV).
+#
+#   make demo            the first pair: both loss curves side by side, and a picture of them
+#   make test            the default tests
+#   make lint types      ruff and mypy
+#   make bench           what tpucompat costs, as ratios
+#   make reference-env   a real TensorFlow 1.15 to compare with; needs Python 3.7
+#   make clean           removes what the above made
+#
+# Another interpreter: make PYTHON=python3.11 demo
+
+PYTHON ?= python3
+VENV ?= .venv
+PYTEST_FLAGS ?=
+DEMO_FLAGS ?=
+BENCH_FLAGS ?=
+
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+LINTERS := $(VENV)/.linters
+
+REFERENCE := .venv-tf115
+REFERENCE_PYTHON := $(REFERENCE)/bin/python
+REFERENCE_INSTALLED := $(REFERENCE)/.installed
+# Used where it is there and nothing else was named; see "reference" in pyproject.toml.
+ifneq ($(wildcard $(REFERENCE_INSTALLED)),)
+export TPUCOMPAT_TF115_PYTHON ?= $(abspath $(REFERENCE_PYTHON))
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types bench reference-env clean
+
+help:
+	@sed -n 's/^#   //p' Makefile
+
+demo: $(INSTALLED)
+	$(BIN)/python tools/demo.py $(DEMO_FLAGS)
+
+test: $(INSTALLED)
+	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+lint: $(LINTERS)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(LINTERS)
+	$(BIN)/mypy
+
+bench: $(INSTALLED)
+	$(BIN)/python benchmarks/overhead.py $(BENCH_FLAGS)
+
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(not (3, 9) <= sys.version_info[:2] <= (3, 13))' || { \
+	  echo "TensorFlow needs Python 3.9 to 3.13; $(PYTHON) is: $$($(PYTHON) --version 2>&1)." >&2; \
+	  echo "Name another one: make PYTHON=python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[tf,test]'
+	@touch $@
+
+$(LINTERS): $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --editable '.[lint]'
+	@touch $@
+
+reference-env: $(REFERENCE_INSTALLED)
+	@echo "TPUCOMPAT_TF115_PYTHON=$(abspath $(REFERENCE_PYTHON))"
+
+# TensorFlow 1.15 has wheels for Python 3.7 and older. The limits are those of its time: newer
+# releases of these packages break it.
+$(REFERENCE_INSTALLED):
+	@python37=$$(tools/find_python37.sh) && "$$python37" -m venv $(REFERENCE)
+	$(REFERENCE_PYTHON) -m pip install --quiet --disable-pip-version-check 'pip<24.1'
+	$(REFERENCE_PYTHON) -m pip install --quiet 'tensorflow==1.15.5' 'protobuf<3.21' 'numpy<1.19' \
+	  'h5py<3' packaging pillow 'scipy<1.5' pandas
+	@touch $@
+
+clean:
+	rm -rf $(VENV) $(REFERENCE) demo_output build *.egg-info

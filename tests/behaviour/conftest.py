@@ -1,0 +1,59 @@
+"""Tests that start TensorFlow: one process in the TF 1 graph world, with eight logical CPU devices."""
+
+from __future__ import annotations
+
+import os
+
+os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import pytest
+
+from tpucompat.engines import session
+
+session.enter()
+
+import tensorflow as tf  # noqa: E402  (the Keras generation is chosen before)
+
+TF1 = tf.__version__.startswith("1.")
+CORES = 8
+
+if not TF1:
+    tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0],
+        [tf.config.LogicalDeviceConfiguration() for _ in range(CORES)],
+    )
+
+
+@pytest.fixture(autouse=True)
+def fresh_graph():
+    """Every test has a default graph of its own."""
+    tf.compat.v1.reset_default_graph()
+    yield
+    tf.compat.v1.reset_default_graph()
+
+
+@pytest.fixture
+def strategy_of():
+    """Makes the strategy for N replicas: the default one, or MirroredStrategy on logical CPUs."""
+    if TF1:
+        pytest.skip("the strategy engine needs TensorFlow 2")
+    from tpucompat import private
+
+    made = {}
+
+    def make(replicas):
+        if replicas not in made:
+            with private.eager_mode():
+                made[replicas] = (
+                    # Collectives, its default, are for one set of devices in a process.
+                    tf.distribute.MirroredStrategy(
+                        [f"/cpu:{core}" for core in range(replicas)],
+                        cross_device_ops=tf.distribute.ReductionToOneDevice(),
+                    )
+                    if replicas > 1
+                    else tf.distribute.get_strategy()
+                )
+        return made[replicas]
+
+    return make

@@ -1,0 +1,628 @@
+"""Programs with TPUEstimator, each a function that returns what it computed.
+
+Run as a script in a process of its own, because the number of cores is fixed when TensorFlow
+starts: ``python estimator_cases.py OUT.json [CASE ...]`` writes {case: result or {"error":
+traceback}}. With PLAIN_TENSORFLOW=1 it runs on a real TensorFlow 1.15 without tpucompat, where
+``use_tpu`` is False; ``towers`` is then what several cores compute, written by hand.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import sys
+import tempfile
+import traceback
+
+os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+
+import numpy as np
+
+PLAIN = os.environ.get("PLAIN_TENSORFLOW") == "1"
+if PLAIN:
+    import tensorflow as tf
+
+    CORES = 1
+else:
+    import tpucompat.v1 as tf
+    from tpucompat import accelerator
+
+    CORES = accelerator.cores()
+
+tpu = tf.contrib.tpu
+ModeKeys = tf.estimator.ModeKeys
+
+_rng = np.random.RandomState(7)
+X = _rng.rand(64, 6).astype("float32")
+Y = (np.sin(X.sum(1, keepdims=True) * 2) + X[:, :1]).astype("float32")
+STEPS, BATCH = 8, 16
+
+
+def weights(*shape, seed=0):
+    return (np.random.RandomState(seed).rand(*shape) - 0.5).astype("float32")
+
+
+def network(x):
+    constant = tf.constant_initializer
+    hidden = tf.layers.dense(
+        x, 8, tf.nn.tanh, kernel_initializer=constant(weights(6, 8)), name="hidden"
+    )
+    return tf.layers.dense(hidden, 1, kernel_initializer=constant(weights(8, 1)), name="out")
+
+
+def learning_rate(step):
+    return tf.train.exponential_decay(0.05, step, 3, 0.5, staircase=True)
+
+
+def clipped(gradients):
+    return tf.clip_by_global_norm(gradients, 0.1)[0]
+
+
+class Recorder:
+    """Keeps what host_call gets: the loss of every core at every step."""
+
+    def __init__(self):
+        self.losses = []
+
+    def host_call(self, loss):
+        def keep(values):
+            self.losses.append([float(value) for value in values])
+            return np.int32(0)
+
+        return (lambda values: [tf.py_func(keep, [values], tf.int32)]), [tf.reshape(loss, [1])]
+
+
+def make_model_fn(recorder=None, seen=None, predictions_of=None, scaffold_fn=None):
+    def model_fn(features, labels, mode, params):
+        if seen is not None:
+            context = params.get("context")
+            seen.append(
+                {
+                    "mode": mode,
+                    "batch_size": params.get("batch_size"),
+                    "use_tpu": params["use_tpu"],
+                    "replicas": context.num_replicas if context else None,
+                    "shape": features["x"].shape.as_list(),
+                }
+            )
+        output = network(features["x"])
+        if mode == ModeKeys.PREDICT:
+            predictions = (predictions_of or (lambda f, o: {"output": o}))(features, output)
+            return tpu.TPUEstimatorSpec(
+                mode,
+                predictions=predictions,
+                export_outputs={"serving_default": tf.estimator.export.PredictOutput(predictions)},
+                scaffold_fn=scaffold_fn,
+            )
+        loss = tf.losses.mean_squared_error(labels, output)
+        step = tf.train.get_global_step()
+        optimizer = tf.train.AdamOptimizer(learning_rate(step))
+        if params["use_tpu"]:
+            optimizer = tpu.CrossShardOptimizer(optimizer)
+        gradients, variables = zip(*optimizer.compute_gradients(loss))
+        train_op = optimizer.apply_gradients(zip(clipped(gradients), variables), step)
+
+        def metrics(labels, output):
+            return {"error": tf.metrics.mean_absolute_error(labels, output)}
+
+        return tpu.TPUEstimatorSpec(
+            mode,
+            loss=loss,
+            train_op=train_op,
+            eval_metrics=(metrics, {"labels": labels, "output": output}),
+            host_call=recorder.host_call(loss) if recorder and mode == ModeKeys.TRAIN else None,
+            scaffold_fn=scaffold_fn,
+        )
+
+    return model_fn
+
+
+def input_fn(params, count=None, repeat=True, drop=True):
+    dataset = tf.data.Dataset.from_tensor_slices(({"x": X[:count]}, Y[:count]))
+    if repeat:
+        dataset = dataset.repeat()
+    return dataset.batch(params["batch_size"], drop_remainder=drop)
+
+
+def predict_input_fn(params, count=21):
+    return tf.data.Dataset.from_tensor_slices({"x": X[:count]}).batch(params["batch_size"])
+
+
+def make_estimator(model_fn, model_dir=None, loop=2, config=None, tpu_config=None, **options):
+    options.setdefault("use_tpu", not PLAIN)
+    options.setdefault("train_batch_size", BATCH)
+    options.setdefault("eval_batch_size", BATCH)
+    options.setdefault("predict_batch_size", 8)
+    return tpu.TPUEstimator(
+        model_fn=model_fn,
+        config=tpu.RunConfig(
+            model_dir=model_dir or tempfile.mkdtemp(),
+            **{"save_checkpoints_steps": 4, **(config or {})},
+            tpu_config=tpu.TPUConfig(iterations_per_loop=loop, **(tpu_config or {})),
+        ),
+        **options,
+    )
+
+
+def values(estimator):
+    names = ["hidden/kernel", "out/kernel", "out/bias", "hidden/kernel/Adam_1", "global_step"]
+    return {name: np.asarray(estimator.get_variable_value(name)).tolist() for name in names}
+
+
+def plain(metrics):
+    return {name: float(value) for name, value in metrics.items()}
+
+
+def train_evaluate_predict():
+    """The whole of it; compared with TensorFlow 1.15."""
+    recorder = Recorder()
+    estimator = make_estimator(make_model_fn(recorder))
+    estimator.train(input_fn, steps=STEPS)
+    return {
+        "losses": recorder.losses,
+        "weights": values(estimator),
+        "metrics": plain(estimator.evaluate(input_fn, steps=3)),
+        "predictions": [p["output"].tolist() for p in estimator.predict(predict_input_fn)],
+    }
+
+
+def towers(count):
+    """What that many cores compute, in one graph by hand; for TensorFlow 1.15."""
+    with tf.Graph().as_default():
+        step = tf.train.get_or_create_global_step()
+        optimizer = tf.train.AdamOptimizer(learning_rate(step))
+        batches = tf.data.Dataset.from_tensor_slices((X, Y)).repeat().batch(BATCH)
+        x, y = tf.data.make_one_shot_iterator(batches).get_next()
+        losses, gradients = [], []
+        for part_x, part_y in zip(
+            tf.split(tf.reshape(x, [BATCH, 6]), count), tf.split(tf.reshape(y, [BATCH, 1]), count)
+        ):
+            with tf.variable_scope(tf.get_variable_scope(), reuse=tf.AUTO_REUSE):
+                loss = tf.losses.mean_squared_error(part_y, network(part_x))
+            pairs = optimizer.compute_gradients(loss / count)
+            gradients.append(clipped([gradient for gradient, _ in pairs]))
+            losses.append(loss)
+        variables = [variable for _, variable in pairs]
+        summed = [tf.add_n(list(one)) for one in zip(*gradients)]
+        train_op = optimizer.apply_gradients(zip(summed, variables), step)
+        with tf.Session() as session:
+            session.run(tf.global_variables_initializer())
+            history = []
+            for _ in range(STEPS):
+                # Apart: the losses of a step are those before its update.
+                history.append([float(loss) for loss in session.run([losses, train_op])[0]])
+            names = {variable.op.name: variable for variable in tf.global_variables()}
+            wanted = ["hidden/kernel", "out/kernel", "out/bias", "hidden/kernel/Adam_1"]
+            final = {name: session.run(names[name]).tolist() for name in wanted}
+            final["global_step"] = STEPS
+    return {"losses": history, "weights": final}
+
+
+def what_functions_are_told():
+    """Batch sizes, shapes and context in every mode; partial batches at the end of a prediction."""
+    seen, inputs = [], []
+
+    def telling_input_fn(params):
+        context = params["context"]
+        inputs.append(
+            [
+                params["batch_size"],
+                context.num_replicas,
+                context.num_hosts,
+                list(context.current_input_fn_deployment()[1:]),
+            ]
+        )
+        return input_fn(params)
+
+    result = {}
+    for name, kind in [
+        ("PER_HOST_V1", True),
+        ("PER_HOST_V2", tpu.InputPipelineConfig.PER_HOST_V2),
+        ("BROADCAST", tpu.InputPipelineConfig.BROADCAST),
+    ]:
+        del seen[:], inputs[:]
+        estimator = make_estimator(
+            make_model_fn(seen=seen), tpu_config={"per_host_input_for_training": kind}
+        )
+        estimator.train(telling_input_fn, steps=2)
+        estimator.evaluate(telling_input_fn, steps=1)
+        count = sum(1 for _ in estimator.predict(functools.partial(predict_input_fn, count=19)))
+        result[name] = {"model_fn": list(seen), "input_fn": list(inputs), "predicted": count}
+    return result
+
+
+def inputs_of_all_kinds():
+    """Datasets, pairs and single tensors, nested features; the losses tell the order of batches."""
+
+    def pair(params):
+        return tf.data.make_one_shot_iterator(input_fn(params)).get_next()
+
+    result = {}
+    cases = {
+        "dataset": (input_fn, True),
+        "dataset, each core": (input_fn, tpu.InputPipelineConfig.PER_HOST_V2),
+        "pair": (pair, True),
+        "pair for each core": (pair, False),
+    }
+    for name, (function, per_host) in cases.items():
+        recorder = Recorder()
+        estimator = make_estimator(
+            make_model_fn(recorder), tpu_config={"per_host_input_for_training": per_host}
+        )
+        estimator.train(function, steps=4)
+        result[name] = recorder.losses
+
+    def nested(params):
+        dataset = tf.data.Dataset.from_tensor_slices(
+            {"a": (X, {"b": np.arange(64, dtype="int32")}), "c": Y}
+        )
+        return dataset.repeat().batch(params["batch_size"], drop_remainder=True)
+
+    def model_fn(features, mode, params):
+        x, inner = features["a"]
+        recorded.append([features["c"].shape.as_list(), inner["b"].dtype.name])
+        loss = tf.losses.mean_squared_error(features["c"], network(x))
+        optimizer = tf.train.GradientDescentOptimizer(0.1)
+        if params["use_tpu"]:
+            optimizer = tpu.CrossShardOptimizer(optimizer)
+        return tpu.TPUEstimatorSpec(
+            mode, loss=loss, train_op=optimizer.minimize(loss, tf.train.get_global_step())
+        )
+
+    recorded = []
+    estimator = make_estimator(model_fn)
+    estimator.train(nested, steps=2)
+    result["nested"] = recorded
+    return result
+
+
+def another_batch_axis():
+    """Batches whose last axis is the batch."""
+
+    def transposed(params):
+        def turn(features, labels):
+            return {"x": tf.transpose(features["x"])}, labels
+
+        return input_fn(params).map(turn)
+
+    recorder = Recorder()
+    inner = make_model_fn(recorder)
+
+    def model_fn(features, labels, mode, params):
+        return inner({"x": tf.transpose(features["x"])}, labels, mode, params)
+
+    # The order of the flattened structure: features, labels.
+    estimator = make_estimator(model_fn, batch_axis=[1, 0])
+    estimator.train(transposed, steps=3)
+    return {"losses": recorder.losses}
+
+
+def hooks_and_checkpoints():
+    """What hooks see, which steps are saved, and that a second call goes on."""
+    steps, losses = [], []
+
+    class Hook(tf.train.SessionRunHook):
+        def before_run(self, run_context):
+            return tf.train.SessionRunArgs(tf.train.get_global_step())
+
+        def after_run(self, run_context, run_values):
+            # Read again, as TPUEstimator's hooks do: the first value may be that before the loop.
+            steps.append(int(run_context.session.run(tf.train.get_global_step())))
+
+    class Listener(tf.train.CheckpointSaverListener):
+        def after_save(self, session, global_step_value):
+            losses.append(
+                [
+                    int(global_step_value),
+                    float(np.sum(session.run("out/kernel/Read/ReadVariableOp:0"))),
+                ]
+            )
+
+    model_dir = tempfile.mkdtemp()
+    estimator = make_estimator(make_model_fn(), model_dir, loop=3)
+    estimator.train(input_fn, steps=7, hooks=[Hook()], saving_listeners=[Listener()])
+    first = sorted(n for n in os.listdir(model_dir) if n.endswith(".index"))
+    again = make_estimator(make_model_fn(), model_dir, loop=3)
+    again.train(input_fn, max_steps=9)
+    again.train(input_fn, max_steps=9)  # nothing is left to do
+    reader = tf.train.load_checkpoint(model_dir)
+    return {
+        "steps": steps,
+        "first": first,
+        "saved": [step for step, _ in losses],
+        "sums differ": len({value for _, value in losses}) == len(losses),
+        "last": int(reader.get_tensor("global_step")),
+        "names": sorted(reader.get_variable_to_shape_map()),
+    }
+
+
+def scaffold_and_initial_values():
+    """scaffold_fn with init_from_checkpoint, and warm_start_from."""
+    source = make_estimator(make_model_fn())
+    source.train(input_fn, steps=2)
+    checkpoint = tf.train.latest_checkpoint(source.model_dir)
+
+    def scaffold_fn():
+        tf.train.init_from_checkpoint(checkpoint, {"hidden/": "hidden/"})
+        return tf.train.Scaffold()
+
+    first = Recorder()
+    estimator = make_estimator(make_model_fn(first, scaffold_fn=scaffold_fn))
+    estimator.train(input_fn, steps=1)
+    warm = Recorder()
+    estimator = make_estimator(make_model_fn(warm), warm_start_from=checkpoint)
+    estimator.train(input_fn, steps=1)
+    fresh = Recorder()
+    make_estimator(make_model_fn(fresh)).train(input_fn, steps=1)
+    return {"scaffold": first.losses, "warm": warm.losses, "fresh": fresh.losses}
+
+
+def assigns_inside_the_replica():
+    """An optimizer of BERT's kind: it assigns, and the global step is assigned too."""
+
+    class Optimizer(tf.train.Optimizer):
+        def __init__(self):
+            super().__init__(False, "Own")
+
+        def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+            assignments = []
+            for gradient, variable in grads_and_vars:
+                m = tf.get_variable(
+                    variable.op.name + "/own_m",
+                    shape=variable.shape.as_list(),
+                    trainable=False,
+                    initializer=tf.zeros_initializer(),
+                )
+                next_m = 0.9 * m + 0.1 * gradient
+                assignments += [variable.assign(variable - 0.1 * next_m), m.assign(next_m)]
+            return tf.group(*assignments)
+
+    recorder = Recorder()
+
+    def model_fn(features, labels, mode, params):
+        loss = tf.losses.mean_squared_error(labels, network(features["x"]))
+        optimizer = Optimizer()
+        if params["use_tpu"]:
+            optimizer = tpu.CrossShardOptimizer(optimizer)
+        variables = tf.trainable_variables()
+        gradients = [g / CORES for g in tf.gradients(loss, variables)]
+        step = tf.train.get_global_step()
+        update = optimizer.apply_gradients(zip(gradients, variables), step)
+        train_op = tf.group(update, [step.assign(step + 1)])
+        return tpu.TPUEstimatorSpec(
+            mode, loss=loss, train_op=train_op, host_call=recorder.host_call(loss)
+        )
+
+    estimator = make_estimator(model_fn)
+    estimator.train(input_fn, steps=STEPS)
+    return {
+        "losses": recorder.losses,
+        "kernel": estimator.get_variable_value("hidden/kernel").tolist(),
+        "step": int(estimator.get_variable_value("global_step")),
+    }
+
+
+def exported():
+    """export_saved_model, loaded back."""
+    estimator = make_estimator(make_model_fn(), export_to_tpu=False)
+    estimator.train(input_fn, steps=2)
+
+    def receiver():
+        x = tf.placeholder(tf.float32, [None, 6], name="x")
+        return tf.estimator.export.ServingInputReceiver({"x": x}, {"x": x})
+
+    folder = estimator.export_saved_model(tempfile.mkdtemp(), receiver)
+    with tf.Graph().as_default(), tf.Session() as session:
+        graph = tf.saved_model.loader.load(session, ["serve"], folder)
+        signature = graph.signature_def["serving_default"]
+        served = session.run(signature.outputs["output"].name, {signature.inputs["x"].name: X[:5]})
+    predicted = list(estimator.predict(functools.partial(predict_input_fn, count=5)))
+    return {
+        "served": served.tolist(),
+        "predicted": [p["output"].tolist() for p in predicted],
+    }
+
+
+def switched_off():
+    """use_tpu=False and eval_on_tpu=False: the model function is told so."""
+    seen = []
+    recorder = Recorder()
+    off = make_estimator(make_model_fn(recorder, seen), use_tpu=False)
+    off.train(input_fn, steps=2)
+    partly = make_estimator(make_model_fn(None, seen), eval_on_tpu=False)
+    partly.train(input_fn, steps=1)
+    metrics = plain(partly.evaluate(input_fn, steps=None if PLAIN else 1))
+    return {"seen": seen, "losses": recorder.losses, "metrics": sorted(metrics)}
+
+
+def train_and_evaluate():
+    """tf.estimator.train_and_evaluate, which evaluates whenever a checkpoint is saved."""
+    estimator = make_estimator(make_model_fn())
+    metrics, _ = tf.estimator.train_and_evaluate(
+        estimator,
+        tf.estimator.TrainSpec(input_fn, max_steps=8),
+        tf.estimator.EvalSpec(input_fn, steps=2, throttle_secs=0, start_delay_secs=0),
+    )
+    return plain(metrics)
+
+
+def asynchronous_checkpoints():
+    """AsyncCheckpointSaverHook: every checkpoint holds the values of one step."""
+    model_dir = tempfile.mkdtemp()
+    hook = tpu.AsyncCheckpointSaverHook(model_dir, save_steps=2)
+    estimator = make_estimator(
+        make_model_fn(),
+        model_dir,
+        config={"save_checkpoints_steps": None, "save_checkpoints_secs": None},
+    )
+    estimator.train(input_fn, steps=6, hooks=[hook])
+    result = {}
+    for path in tf.train.get_checkpoint_state(model_dir).all_model_checkpoint_paths:
+        reader = tf.train.load_checkpoint(path)
+        # Adam's beta1_power tells the step that the optimizer is at.
+        power = reader.get_tensor("beta1_power")
+        result[os.path.basename(path)] = [
+            int(reader.get_tensor("global_step")),
+            round(float(np.log(power) / np.log(0.9))) - 1,
+        ]
+    return result
+
+
+def summaries():
+    """host_call's summaries of tf.contrib.summary, and TPUEstimator's own loss."""
+    model_dir = tempfile.mkdtemp()
+
+    def host_call(step, loss):
+        with tf.contrib.summary.create_file_writer(model_dir).as_default():
+            with tf.contrib.summary.always_record_summaries():
+                tf.contrib.summary.scalar("own/loss", tf.reduce_mean(loss), step=step[0])
+        return tf.contrib.summary.all_summary_ops()
+
+    inner = make_model_fn()
+
+    def model_fn(features, labels, mode, params):
+        spec = inner(features, labels, mode, params)
+        tf.summary.scalar("learning_rate", learning_rate(tf.train.get_global_step()))
+        tf.summary.scalar("of_cores", tf.reduce_mean(features["x"]))
+        tensors = [tf.reshape(tf.train.get_global_step(), [1]), tf.reshape(spec.loss, [1])]
+        return spec._replace(host_call=(host_call, tensors))
+
+    estimator = make_estimator(model_fn, model_dir, loop=1, config={"save_summary_steps": 2})
+    estimator.train(input_fn, steps=4)
+    found = {}
+    for name in sorted(os.listdir(model_dir)):
+        if "tfevents" in name:
+            for event in tf.train.summary_iterator(os.path.join(model_dir, name)):
+                for value in event.summary.value:
+                    found.setdefault(value.tag, []).append(int(event.step))
+    return {tag: sorted(set(steps)) for tag, steps in found.items()}
+
+
+def bad_input():
+    """What is refused: the type of the error, and its text."""
+    result = {}
+
+    def note(name, function):
+        try:
+            function()
+            result[name] = None
+        except Exception as error:
+            kinds = [kind.__name__ for kind in type(error).__mro__]
+            result[name] = [kinds, str(error)]
+
+    def without_params(features, labels, mode):
+        raise AssertionError
+
+    def estimator_spec(features, labels, mode, params):
+        loss = tf.losses.mean_squared_error(labels, network(features["x"]))
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=tf.no_op())
+
+    def without_cross_shard(features, labels, mode, params):
+        loss = tf.losses.mean_squared_error(labels, network(features["x"]))
+        optimizer = tf.train.GradientDescentOptimizer(0.1)
+        step = tf.train.get_global_step()
+        return tpu.TPUEstimatorSpec(mode, loss=loss, train_op=optimizer.minimize(loss, step))
+
+    def wrong_metrics(features, labels, mode, params):
+        loss = tf.losses.mean_squared_error(labels, network(features["x"]))
+        return tpu.TPUEstimatorSpec(mode, loss=loss, eval_metrics=(lambda a, b: {}, [labels]))
+
+    def scalar_host_call(features, labels, mode, params):
+        spec = make_model_fn()(features, labels, mode, params)
+        return spec._replace(host_call=(lambda loss: loss, [spec.loss]))
+
+    def not_finite(features, labels, mode, params):
+        variable = tf.get_variable("weight", [], initializer=tf.ones_initializer())
+        loss = tf.log(-tf.square(variable)) * tf.reduce_mean(features["x"])
+        optimizer = tpu.CrossShardOptimizer(tf.train.GradientDescentOptimizer(0.1))
+        step = tf.train.get_global_step()
+        return tpu.TPUEstimatorSpec(mode, loss=loss, train_op=optimizer.minimize(loss, step))
+
+    class Greedy(tf.train.SessionRunHook):
+        def before_run(self, run_context):
+            return tf.train.SessionRunArgs(tf.get_collection(tf.GraphKeys.LOSSES)[0])
+
+    good = make_model_fn()
+    note("no config", lambda: tpu.TPUEstimator(good, train_batch_size=8))
+    note("no batch size", lambda: make_estimator(good, train_batch_size=None))
+    note("batch size", lambda: make_estimator(good, train_batch_size=1.5))
+    note("reserved", lambda: make_estimator(good, params={"batch_size": 1}))
+    note("uneven", lambda: make_estimator(good, train_batch_size=17).train(input_fn, steps=1))
+    note("steps", lambda: make_estimator(good).train(input_fn))
+    note("eval steps", lambda: make_estimator(good).evaluate(input_fn))
+    note(
+        "eval batch",
+        lambda: make_estimator(good, eval_batch_size=None).evaluate(input_fn, steps=1),
+    )
+    note("model_fn without params", lambda: make_estimator(without_params).train(input_fn, steps=1))
+    note("input_fn without params", lambda: make_estimator(good).train(lambda: None, steps=1))
+    note(
+        "no CrossShardOptimizer",
+        lambda: make_estimator(without_cross_shard).train(input_fn, steps=1),
+    )
+    note("wrong metrics", lambda: make_estimator(wrong_metrics).evaluate(input_fn, steps=1))
+    note("scalar", lambda: make_estimator(scalar_host_call).train(input_fn, steps=1))
+    note(
+        "no spec",
+        lambda: make_estimator(lambda features, labels, mode, params: 3).train(input_fn, steps=1),
+    )
+    note("evaluation spec", lambda: make_estimator(estimator_spec).evaluate(input_fn, steps=1))
+    note(
+        "dynamic shape",
+        lambda: make_estimator(good).train(functools.partial(input_fn, drop=False), steps=1),
+    )
+    note(
+        "ends early",
+        lambda: make_estimator(good).train(
+            functools.partial(input_fn, count=20, repeat=False), steps=4
+        ),
+    )
+    note("greedy hook", lambda: make_estimator(good).train(input_fn, steps=1, hooks=[Greedy()]))
+    note("not finite", lambda: make_estimator(not_finite).train(input_fn, steps=1))
+    note(
+        "predictions",
+        lambda: list(
+            make_estimator(make_model_fn(predictions_of=lambda f, o: {"mean": tf.reduce_mean(o)}))
+            .train(input_fn, steps=1)
+            .predict(predict_input_fn)
+        ),
+    )
+    return result
+
+
+CASES = [
+    train_evaluate_predict,
+    what_functions_are_told,
+    inputs_of_all_kinds,
+    another_batch_axis,
+    hooks_and_checkpoints,
+    scaffold_and_initial_values,
+    assigns_inside_the_replica,
+    exported,
+    switched_off,
+    train_and_evaluate,
+    asynchronous_checkpoints,
+    summaries,
+    bad_input,
+]
+
+
+def main(out, *names):
+    tf.logging.set_verbosity(tf.logging.ERROR)
+    results = {}
+    for case in CASES:
+        if names and case.__name__ not in names:
+            continue
+        try:
+            results[case.__name__] = case()
+        except Exception:
+            results[case.__name__] = {"error": traceback.format_exc()}
+        print(case.__name__, flush=True)
+    with open(out, "w") as file:
+        json.dump(results, file)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

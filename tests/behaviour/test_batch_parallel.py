@@ -1,0 +1,56 @@
+"""TPU computations built by hand, on this TensorFlow and on 1.15, on one device and on 8 cores."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.behaviour import batch_parallel_cases
+from tpucompat.engines import doors
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+REFERENCE = os.environ.get("TPUCOMPAT_TF115_PYTHON", "")
+
+
+@pytest.mark.parametrize("shards", [1, 2, 8])
+@pytest.mark.parametrize("name", sorted(batch_parallel_cases.CASES))
+def test_equals_plain_tensorflow(name, shards):
+    batch_parallel_cases.CASES[name](shards)
+
+
+def run_all(python, cores, **more):
+    """The cases that fail in another process."""
+    environment = {**os.environ, "PYTHONPATH": ROOT, "TPUCOMPAT_CORES": str(cores), **more}
+    # TensorFlow 2 leaves these to its children.
+    for name in ("TF2_BEHAVIOR", "TF_USE_LEGACY_KERAS"):
+        environment.pop(name, None)
+    done = subprocess.run(
+        [python, "-m", "tests.behaviour.batch_parallel_cases"],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def test_on_eight_emulated_cores():
+    assert run_all(sys.executable, 8) == {}
+
+
+def test_through_the_doors_to_a_strategy():
+    """As on a TPU: one shard on each replica, called from within the Session."""
+    assert run_all(sys.executable, 8, **{doors.FORCE: "1"}) == {}
+
+
+@pytest.mark.reference
+@pytest.mark.skipif(not REFERENCE, reason="TPUCOMPAT_TF115_PYTHON is not set")
+@pytest.mark.parametrize("cores", [1, 8])
+def test_on_tensorflow_1(cores):
+    assert run_all(REFERENCE, cores) == {}

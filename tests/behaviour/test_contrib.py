@@ -1,0 +1,95 @@
+"""Old symbols give TensorFlow 1.15's results: tests/contrib_cases against recorded numbers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests"))
+
+import contrib_cases  # noqa: E402
+
+REFERENCE = ROOT / "tests" / "data" / "contrib_reference.npz"
+RECORDER = ROOT / "tools" / "record_contrib_reference.py"
+
+# float32 rounding, relative and absolute: newer kernels sum in another order.
+ROUNDING = 5e-6
+# Looser ones, each with its reason.
+LOOSER = {
+    "seq2seq/attention": 1e-5,  # gradients of squares through several steps
+    "image/warps": 2e-5,  # splines solve a linear system, which loses a digit
+}
+
+
+def _cases():
+    return sorted({"/".join(key.split("/")[:2]) for key in contrib_cases.load(REFERENCE)})
+
+
+def _run(python, tensorflow, out):
+    """Runs all cases in a process of their own and gives their results."""
+    environment = dict(os.environ, TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1")
+    environment.pop("TPUCOMPAT_CORES", None)
+    done = subprocess.run(
+        [python, str(RECORDER), "--tensorflow", tensorflow, "--out", str(out)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        timeout=600,
+    )
+    assert done.returncode == 0, done.stdout.decode()[-3000:]
+    return contrib_cases.load(out)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    out = tmp_path_factory.mktemp("contrib") / "results.npz"
+    return _run(sys.executable, "tpucompat.v1", out)
+
+
+@pytest.fixture(scope="module")
+def reference():
+    return contrib_cases.load(REFERENCE)
+
+
+def _of(case, values):
+    return {
+        key: value for key, value in values.items() if key.startswith(case + "/") or key == case
+    }
+
+
+def _assert_same(case, expected, found):
+    assert not any(key.endswith("/error") for key in found), found.get(case + "/error")
+    assert sorted(found) == sorted(expected)
+    for key, value in sorted(expected.items()):
+        assert found[key].dtype.kind == "U" or found[key].dtype == value.dtype, key
+        if value.dtype.kind in "fc":
+            tolerance = LOOSER.get(case, ROUNDING)
+            np.testing.assert_allclose(found[key], value, rtol=tolerance, atol=tolerance, err_msg=key)
+        else:
+            np.testing.assert_array_equal(found[key], value, err_msg=key)
+
+
+@pytest.mark.parametrize("case", _cases())
+def test_gives_the_numbers_of_tensorflow_1(case, reference, results):
+    _assert_same(case, _of(case, reference), _of(case, results))
+
+
+def test_every_case_was_recorded(reference, results):
+    assert sorted(results) == sorted(reference)
+
+
+@pytest.mark.reference
+def test_the_recorded_numbers_are_those_of_tensorflow_1(tmp_path, reference):
+    python = os.environ.get("TPUCOMPAT_TF115_PYTHON")
+    if not python:
+        pytest.skip("TPUCOMPAT_TF115_PYTHON names no Python with TensorFlow 1.15")
+    fresh = _run(python, "tensorflow", tmp_path / "fresh.npz")
+    assert sorted(fresh) == sorted(reference)
+    for case in _cases():
+        _assert_same(case, _of(case, reference), _of(case, fresh))

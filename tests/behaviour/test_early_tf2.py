@@ -1,0 +1,249 @@
+"""Early TensorFlow 2 scripts through ``tpucompat run``: the TPU start-up calls, then training."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+pytestmark = pytest.mark.skipif(
+    tf.__version__.startswith("1."), reason="the scripts are written for TensorFlow 2"
+)
+
+# A network that must not be used, put before every script; then lines that print facts.
+PREAMBLE = """
+import json, os, socket
+def refuse(*arguments, **_):
+    raise AssertionError('the network was asked: %r' % (arguments,))
+socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
+def tell(*values):
+    print('TOLD', json.dumps(values))
+import numpy as np
+import tensorflow as tf
+"""
+
+# The ways in which such scripts start, each leading to ``strategy``.
+START_UPS = {
+    "Colab, with an address": """
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(
+            tpu='grpc://' + os.environ['COLAB_TPU_ADDR'])
+        tf.config.experimental_connect_to_cluster(resolver)
+        tf.tpu.experimental.initialize_tpu_system(resolver)
+        strategy = tf.distribute.experimental.TPUStrategy(resolver)
+        """,
+    "2.0 alpha, by host": """
+        TPU_ADDRESS = 'grpc://' + os.environ['COLAB_TPU_ADDR']
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(TPU_ADDRESS)
+        tf.config.experimental_connect_to_host(TPU_ADDRESS)
+        tf.tpu.experimental.initialize_tpu_system(resolver)
+        strategy = tf.distribute.experimental.TPUStrategy(resolver)
+        """,
+    "Kaggle, with a way without TPU": """
+        try:
+            tpu = tf.distribute.cluster_resolver.TPUClusterResolver()
+            print('Running on TPU ', tpu.master(), tpu.cluster_spec().as_dict()['worker'])
+        except ValueError:
+            tpu = None
+        if tpu:
+            tf.config.experimental_connect_to_cluster(tpu)
+            tf.tpu.experimental.initialize_tpu_system(tpu)
+            strategy = tf.distribute.experimental.TPUStrategy(tpu)
+        else:
+            raise SystemExit('took the way without TPU')
+        """,
+    "2.3, connect": """
+        tpu = tf.distribute.cluster_resolver.TPUClusterResolver.connect('my-tpu', zone='europe')
+        strategy = tf.distribute.TPUStrategy(tpu)
+        """,
+    "a list of one name, and only the strategy": """
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(['my-tpu'])
+        strategy = tf.distribute.experimental.TPUStrategy(tpu_cluster_resolver=resolver)
+        """,
+}
+
+BODY = """
+tell(strategy.num_replicas_in_sync, tf.executing_eagerly(), tf.__version__)
+tell(isinstance(strategy, tf.distribute.experimental.TPUStrategy),
+     isinstance(tf.distribute.OneDeviceStrategy('/cpu:0'), tf.distribute.experimental.TPUStrategy),
+     isinstance(None, tf.distribute.TPUStrategy))
+"""
+
+TRAINING = """
+rng = np.random.RandomState(0)
+X, Y = rng.rand(32, 4).astype('f'), rng.randint(0, 3, 32)
+
+def dataset(batch):
+    return tf.data.Dataset.from_tensor_slices((X, Y)).repeat().batch(batch, drop_remainder=True)
+
+def make_model():
+    layer = tf.keras.layers.Dense(3, kernel_initializer='zeros', input_shape=(4,))
+    return tf.keras.Sequential([layer])
+
+loss_fn = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True, reduction='none')
+
+with strategy.scope():
+    model = make_model()
+    model.compile(tf.keras.optimizers.SGD(0.5), loss=tf.keras.losses.SparseCategoricalCrossentropy(
+        from_logits=True), metrics=['accuracy'])
+history = model.fit(dataset(16), epochs=2, steps_per_epoch=2, verbose=0)
+tell('fit', history.history['loss'])
+
+with strategy.scope():
+    model = make_model()
+    optimizer = tf.keras.optimizers.SGD(0.5)
+
+inputs = strategy.experimental_distribute_dataset(dataset(16))
+
+@tf.function
+def train_step(batch):
+    def step(images, labels):
+        with tf.GradientTape() as tape:
+            loss = tf.nn.compute_average_loss(
+                loss_fn(labels, model(images, training=True)), global_batch_size=16)
+        gradients = tape.gradient(loss, model.trainable_variables)
+        optimizer.apply_gradients(zip(gradients, model.trainable_variables))
+        return loss
+    losses = strategy.experimental_run_v2(step, args=batch)
+    return strategy.reduce(tf.distribute.ReduceOp.SUM, losses, axis=None)
+
+steps = iter(inputs)
+tell('loop', [float(train_step(next(steps))) for _ in range(4)])
+"""
+
+REST = """
+resolver = tf.distribute.cluster_resolver.TPUClusterResolver('my-tpu', job_name='tpu_worker')
+tell(resolver.num_accelerators(), resolver.get_job_name(), resolver.cluster_spec().as_dict())
+topology = tf.tpu.experimental.initialize_tpu_system(resolver)
+tell(topology.num_tpus_per_task, topology.num_tasks, np.prod(topology.mesh_shape).item())
+metadata = resolver.get_tpu_system_metadata()
+tell(metadata.num_cores, metadata.num_hosts, len(metadata.devices))
+tell(len(tf.config.list_logical_devices('TPU')), len(tf.config.list_logical_devices('CPU')))
+tf.config.experimental_connect_to_host(['10.0.0.1:8470', 'grpc://10.0.0.2:8470'])
+tf.config.experimental_connect_to_cluster(resolver.cluster_spec())
+try:
+    tf.config.experimental_connect_to_host()
+except ValueError as error:
+    tell(str(error))
+with tf.device('/TPU:0'):
+    tell(tf.matmul(tf.ones([2, 3]), tf.ones([3, 2])).numpy().tolist())
+tf.tpu.experimental.shutdown_tpu_system(resolver)
+tell(tf.executing_eagerly())
+"""
+
+
+def run(tmp_path, text, *options, **environ):
+    """What a script told, as text, and what was said on standard error."""
+    script = tmp_path / "script.py"
+    script.write_text(PREAMBLE + textwrap.dedent(text))
+    quiet = {"CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONPATH": ROOT}
+    names = ("COLAB_TPU_ADDR", "TPU_NAME", "TPUCOMPAT_CORES", "TF_USE_LEGACY_KERAS")
+    clean = {name: value for name, value in os.environ.items() if name not in names}
+    done = subprocess.run(
+        [sys.executable, "-m", "tpucompat", "run", *options, str(script)],
+        env=dict(clean, **quiet, **environ),
+        capture_output=True,
+        text=True,
+        timeout=240,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    told = [line[5:] for line in done.stdout.splitlines() if line.startswith("TOLD ")]
+    return [json.loads(line) for line in told], done.stderr
+
+
+def notices(errors):
+    return [line for line in errors.splitlines() if line.startswith("tpucompat: no TPU")]
+
+
+@pytest.fixture(scope="module")
+def one_replica(tmp_path_factory):
+    """All ways to start in one process, the training and the rest, on one replica."""
+    text = "".join(textwrap.dedent(each) + BODY for each in START_UPS.values())
+    return run(tmp_path_factory.mktemp("one"), text + TRAINING + REST)
+
+
+@pytest.fixture(scope="module")
+def four_cores(tmp_path_factory):
+    """The same on four emulated cores."""
+    text = "".join(textwrap.dedent(each) + BODY for each in START_UPS.values())
+    return run(tmp_path_factory.mktemp("four"), text + TRAINING + REST, "--cores", "4")
+
+
+@pytest.mark.parametrize("name", START_UPS)
+def test_every_way_to_start(one_replica, four_cores, name):
+    number = list(START_UPS).index(name)
+    for (told, _), replicas in ((one_replica, 1), (four_cores, 4)):
+        # tf.__version__ is the installed one: such scripts branch on what TensorFlow 2 can do.
+        assert told[2 * number] == [replicas, True, tf.__version__]
+        assert told[2 * number + 1] == [True, False, False]
+
+
+def test_one_line_says_what_trains(one_replica, four_cores):
+    assert len(notices(one_replica[1])) == len(notices(four_cores[1])) == 1
+    assert "training on one CPU replica" in notices(one_replica[1])[0]
+    assert "training on 4 emulated cores" in notices(four_cores[1])[0]
+
+
+def test_four_cores_give_the_losses_of_one(one_replica, four_cores):
+    first = 2 * len(START_UPS)
+    for number, name in ((first, "fit"), (first + 1, "loop")):
+        one, four = one_replica[0][number], four_cores[0][number]
+        assert one[0] == four[0] == name
+        assert one[1] == pytest.approx(four[1], rel=1e-5)  # sums in another order
+    assert one_replica[0][first + 1][1] == pytest.approx(losses_by_hand(), rel=1e-5)
+
+
+def losses_by_hand():
+    """The losses of TRAINING's loop: softmax regression, four steps of gradient descent."""
+    rng = np.random.RandomState(0)
+    images, labels = rng.rand(32, 4).astype("f"), rng.randint(0, 3, 32)
+    kernel, bias, losses = np.zeros((4, 3)), np.zeros(3), []
+    for step in range(4):
+        part = slice(16 * (step % 2), 16 * (step % 2) + 16)
+        logits = images[part] @ kernel + bias
+        chances = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+        losses.append(-np.log(chances[np.arange(16), labels[part]]).mean())
+        gradient = (chances - np.eye(3)[labels[part]]) / 16
+        kernel -= 0.5 * images[part].T @ gradient
+        bias -= 0.5 * gradient.sum(axis=0)
+    return losses
+
+
+@pytest.mark.parametrize("cores", [1, 4])
+def test_what_the_rest_answers(one_replica, four_cores, cores):
+    told = (one_replica if cores == 1 else four_cores)[0][2 * len(START_UPS) + 2 :]
+    assert told == [
+        [{"TPU": cores}, "tpu_worker", {"tpu_worker": ["localhost"]}],
+        [cores, 1, cores],
+        [cores, 1, cores],
+        [0, cores],
+        ["Must provide at least one remote_host"],
+        [[[3.0, 3.0], [3.0, 3.0]]],
+        [True],
+    ]
+
+
+def test_a_required_tpu_is_an_error_that_no_fallback_swallows(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(PREAMBLE + textwrap.dedent(START_UPS["Kaggle, with a way without TPU"]))
+    done = subprocess.run(
+        [sys.executable, "-m", "tpucompat", "run", str(script)],
+        env=dict(
+            os.environ,
+            PYTHONPATH=ROOT,
+            TPUCOMPAT_REQUIRE_TPU="1",
+            CUDA_VISIBLE_DEVICES="-1",
+        ),
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 2
+    assert "TPU411" in done.stderr

@@ -1,0 +1,321 @@
+"""``tpucompat run book.ipynb`` and ``%load_ext tpucompat``, in real kernels and shells."""
+
+import base64
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+nbformat = pytest.importorskip("nbformat", reason="the extra [notebook] is not installed")
+pytest.importorskip("nbclient", reason="the extra [notebook] is not installed")
+pytest.importorskip("ipykernel", reason="the extra [notebook] is not installed")
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def write(folder, *sources, name="book.ipynb", **metadata):
+    v4 = nbformat.v4
+    notebook = v4.new_notebook(metadata=metadata)
+    notebook.cells = [v4.new_code_cell(textwrap.dedent(source).strip()) for source in sources]
+    nbformat.write(notebook, str(folder / name))
+    return name
+
+
+def environment(**more):
+    path = os.pathsep.join(filter(None, [ROOT, os.environ.get("PYTHONPATH")]))
+    settings = dict(PYTHONPATH=path, TF_CPP_MIN_LOG_LEVEL="3", CUDA_VISIBLE_DEVICES="-1", **more)
+    return {**os.environ, **settings}
+
+
+def run(folder, *arguments, **environ):
+    return subprocess.run(
+        [sys.executable, "-m", "tpucompat", "run", *arguments],
+        cwd=str(folder),
+        env=environment(**environ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=300,
+    )
+
+
+def outputs(folder, name):
+    """The outputs of each cell of an executed notebook: (kind, text or mime types)."""
+    found = []
+    for cell in nbformat.read(str(folder / name), 4).cells:
+        found.append([])
+        for output in cell.outputs:
+            if output.output_type == "stream":
+                found[-1].append((output.name, output.text))
+            elif output.output_type == "error":
+                found[-1].append(("error", output.ename))
+            else:
+                found[-1].append((output.output_type, dict(output.data)))
+    return found
+
+
+def test_a_notebook_of_colab(tmp_path):
+    (tmp_path / "helper.py").write_text("import tensorflow as tf\nVERSION = tf.__version__\n")
+    book = write(
+        tmp_path,
+        """
+        %tensorflow_version 1.x
+        !pip install -q tensorflow==1.13.1 keras==2.2
+        !echo hello {1 + 1}
+        """,
+        """
+        import os, sys
+        import tensorflow as tf
+        import helper
+        from google.colab import drive
+        drive.mount("content/drive")
+        print(tf.__version__, helper.VERSION, os.path.basename(sys.argv[0]), os.getcwd())
+        """,
+        """
+        %%time
+        with tf.Session() as session:
+            print("sum", session.run(tf.contrib.layers.sum_regularizer and tf.constant(3)))
+        """,
+        """
+        %matplotlib inline
+        import matplotlib.pyplot as plt
+        plt.plot([1, 2, 3])
+        plt.show()
+        """,
+        """
+        tf.gfile.Open("gs://bucket/x.txt", "w").write("text")
+        files = !ls bucket
+        files
+        """,
+        """
+        get_ipython().magic("timeit -n 1 -r 1 1 + 1")
+        get_ipython().run_line_magic("matplotlib", "inline")
+        """,
+    )
+    before = (tmp_path / book).read_bytes()
+    result = run(tmp_path, book, "--out", "out.ipynb", "--map", "gs://bucket=bucket")
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / book).read_bytes() == before
+    first, second, third, picture, listed, last = outputs(tmp_path, "out.ipynb")
+    assert ("stdout", "hello 2\r\n") in [(kind, text) for kind, text in first] or any(
+        "hello 2" in text for _, text in first
+    )
+    assert "left out: tensorflow==1.13.1, keras==2.2" in str(first)
+    assert f"1.15.5 1.15.5 ipykernel_launcher.py {tmp_path.resolve()}" in str(second)
+    assert (tmp_path / "drive").is_dir()
+    assert "sum 3" in str(third)
+    assert "Wall time" in str(third)
+    ((kind, data),) = picture
+    assert kind == "display_data"
+    assert base64.b64decode(data["image/png"])[:4] == b"\x89PNG"
+    assert (tmp_path / "bucket" / "x.txt").read_text() == "text"
+    assert "x.txt" in str(listed)
+    assert "per loop" in str(last)
+    # The same came to the terminal, the picture by name, and the summary knows the kernel's uses.
+    for words in ("hello 2", "sum 3", "[cell 4: a picture, image/png"):
+        assert words in result.stdout
+    assert "TPU436" in result.stderr
+    assert "TensorFlow " in result.stderr
+    assert "old names: " in result.stderr
+
+
+def test_a_cell_that_fails(tmp_path):
+    book = write(tmp_path, "print('before')", "open('absent.txt')", "print('after')")
+    result = run(tmp_path, "--quiet", "--out", "out.ipynb", book)
+    assert result.returncode == 1
+    assert "before" in result.stdout
+    assert "after" not in result.stdout
+    lines = result.stderr.strip().split("\n")
+    assert lines[-2].startswith("FileNotFoundError")
+    assert lines[-1].startswith("tpucompat: cell 2 of book.ipynb failed.")
+    assert lines[-1].endswith("[TPU444]")
+    assert "\x1b" not in result.stderr
+    first, second, third = outputs(tmp_path, "out.ipynb")
+    assert first == [("stdout", "before\n")]
+    assert second == [("error", "FileNotFoundError")]
+    assert third == []
+
+
+def test_what_failed_before_is_named(tmp_path):
+    book = write(
+        tmp_path,
+        "!false && git clone x || curl -s file:///absent/there",
+        "import google.nothing",
+        "%%bash\ncurl -s file:///absent/there",
+    )
+    result = run(tmp_path, "--quiet", book)
+    assert result.returncode == 1
+    assert "tpucompat/" not in result.stderr  # no lines of ours in the traceback
+    last = result.stderr.strip().split("\n")[-1]
+    assert "after exit code 37 from !false && git clone" in last
+    assert last.endswith("[TPU447]")
+
+
+def test_a_kernel_that_ends(tmp_path):
+    book = write(tmp_path, "print('before')", "import os\nos._exit(3)")
+    result = run(tmp_path, "--quiet", book, "--out", "out.ipynb")
+    assert result.returncode == 1
+    assert "the kernel ended in cell 2 of book.ipynb" in result.stderr
+    assert "TPU433" in result.stderr
+    assert "Traceback" not in result.stderr
+    assert outputs(tmp_path, "out.ipynb")[0] == [("stdout", "before\n")]
+
+
+def test_ctrl_c_reaches_the_cell(tmp_path):
+    book = write(tmp_path, "print('ready', flush=True)\nimport time\ntime.sleep(100)")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tpucompat", "run", "--quiet", "--out", "out.ipynb", book],
+        cwd=str(tmp_path),
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "KeyboardInterrupt" in errors
+    assert outputs(tmp_path, "out.ipynb")[0][-1] == ("error", "KeyboardInterrupt")
+
+
+@pytest.mark.parametrize(
+    "content, code, words",
+    [
+        ("<!DOCTYPE html>", "TPU431", "is no notebook"),
+        ('{"cells": [}', "TPU431", "is no notebook"),
+        (None, "TPU420", "No such file"),
+    ],
+)
+def test_what_is_no_notebook(tmp_path, content, code, words):
+    if content is not None:
+        (tmp_path / "book.ipynb").write_text(content)
+    result = run(tmp_path, "book.ipynb")
+    assert result.returncode == 2
+    assert code in result.stderr
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_python_2_is_said_before_anything_runs(tmp_path):
+    book = write(
+        tmp_path,
+        "open('ran', 'w')",
+        "print 'hello'",
+        kernelspec={"name": "python2", "display_name": "2"},
+    )
+    result = run(tmp_path, book)
+    assert result.returncode == 2
+    assert "TPU434" in result.stderr
+    assert "cell 2, line 1: print 'hello'" in result.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_notebook_of_format_3(tmp_path):
+    cell = {"cell_type": "code", "input": ["print(6 * 7)"], "outputs": [], "language": "python"}
+    old = {"nbformat": 3, "nbformat_minor": 0, "metadata": {}, "worksheets": [{"cells": [cell]}]}
+    (tmp_path / "book.ipynb").write_text(json.dumps(old))
+    result = run(tmp_path, "--quiet", "book.ipynb")
+    assert result.returncode == 0, result.stderr
+    assert result.stdout == "42\n"
+
+
+def test_the_executed_notebook_cannot_be_written(tmp_path):
+    book = write(tmp_path, "open('ran', 'w')")
+    result = run(tmp_path, book, "--out", "absent/out.ipynb")
+    assert result.returncode == 2
+    assert "TPU431" in result.stderr
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["book.ipynb", "an", "argument"], ["--out", "x", "script.py"], ["book.ipynb", "--map", "x"]],
+)
+def test_options_that_do_not_fit(tmp_path, arguments):
+    write(tmp_path, "1")
+    (tmp_path / "script.py").write_text("")
+    assert run(tmp_path, *arguments).returncode == 2
+
+
+SHELL = """
+def fetch(place):
+    !curl -s file://{place}
+    return 7
+"""
+
+
+@pytest.mark.parametrize("how", ["run", "name", "skip"])
+def test_shell_lines_that_fetch(tmp_path, how):
+    (tmp_path / "data.txt").write_text("the data")
+    book = write(
+        tmp_path,
+        SHELL,
+        f"print(fetch('{tmp_path}/data.txt'), fetch('{tmp_path}/absent'))",
+        f"found = !curl -s file://{tmp_path}/data.txt\nprint(found)",
+        f"%%bash\ncurl -s file://{tmp_path}/data.txt\necho and more",
+    )
+    result = run(tmp_path, book, "--shell", how)
+    assert result.returncode == 0, result.stderr
+    assert "7 7" in result.stdout
+    assert "and more" in result.stdout
+    assert result.stdout.count("the data") == (0 if how == "skip" else 3)
+    failed = "exit code 37 from !curl -s file://{place}"
+    assert (failed in result.stderr) is (how != "skip")
+    assert ("left out: !curl" in result.stderr) is (how == "skip")
+    assert ("run: !curl" in result.stderr) is (how == "name")
+
+
+LIVE = """
+import sys, warnings
+warnings.simplefilter("ignore")
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+def cell(source):
+    result = shell.run_cell(source)
+    if not result.success:
+        sys.exit(1)
+cell("%load_ext tpucompat")
+cell("%reload_ext tpucompat")
+cell("%tensorflow_version 2.x")
+cell("import tpucompat; print('era', tpucompat.installed().era)")
+cell("%tensorflow_version 1.x")
+cell("!pip install tensorflow==1.13.1")
+cell("import tensorflow as tf; print('version', tf.__version__)")
+cell("import tensorflow as tf; print('again', tf.placeholder.__name__)")
+cell("%tensorflow_version 2.x")
+cell("print('still', tpucompat.installed().era)")
+cell("%unload_ext tpucompat")
+cell("print('left', tpucompat.installed(), len(shell.ast_transformers))".replace("shell", "get_ipython()"))
+"""
+
+
+def test_in_a_live_notebook(tmp_path):
+    (tmp_path / "live.py").write_text(LIVE)
+    result = subprocess.run(
+        [sys.executable, "live.py"],
+        cwd=str(tmp_path),
+        env=environment(IPYTHONDIR=str(tmp_path / "ipython")),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=300,
+    )
+    assert result.returncode == 0, result.stdout + result.stderr
+    said = [line for line in result.stdout.split("\n") if line.split(" ")[0] in WORDS]
+    assert said[0] == "era tf2"
+    assert said[1].startswith("version 1.15")
+    assert said[2].startswith("again")
+    assert said[3] == "still tf1"
+    assert said[4] == "left None 0"
+    assert result.stderr.count("left out: tensorflow==1.13.1") == 1
+    assert "TPU437" in result.stderr
+
+
+WORDS = ("era", "version", "again", "still", "left")

@@ -1,0 +1,94 @@
+"""tf.contrib.image."""
+
+import math
+
+import numpy as np
+
+from contrib_cases import numbers, run
+
+# Far enough from each other that the splines' linear systems are well conditioned.
+PLACES = np.array([[[0, 0], [0, 2], [2, 0], [2, 2], [1, 1], [3, 1]]], np.float32)
+
+
+def case_transforms(tf):
+    image = tf.contrib.image
+
+    def build():
+        batch = tf.constant(numbers(2, 6, 5, 3))
+        bytes_ = tf.cast(batch * 60 + 128, tf.uint8)
+        angle = [0.3, -1.2]
+        projective = [1.1, 0.2, -0.5, 0.1, 0.9, 0.3, 0.01, -0.02]
+        made = {
+            "rotated": image.rotate(batch, angle),
+            "rotated_smooth": image.rotate(batch[0], math.pi / 5, interpolation="BILINEAR"),
+            "rotated_flat": image.rotate(batch[0, :, :, 0], 0.7, "bilinear"),
+            "rotated_bytes": image.rotate(bytes_, 0.5),
+            "moved": image.translate(batch, [1, -2]),
+            "moved_each": image.translate(batch, [[1.5, 0.25], [-1, 0]], "BILINEAR"),
+            "transformed": image.transform(batch, projective),
+            "transformed_smooth": image.transform(batch, [projective, projective], "BILINEAR"),
+            "resized": image.transform(batch, projective, output_shape=[3, 7]),
+            "angles": image.angles_to_projective_transforms(angle, 6.0, 5.0),
+            "translations": image.translations_to_projective_transforms([[1, 2], [3.5, 4]]),
+            "matrices": image.flat_transforms_to_matrices(projective),
+            "flat": image.matrices_to_flat_transforms(tf.constant(numbers(2, 3, 3))),
+            "composed": image.compose_transforms(
+                projective, image.angles_to_projective_transforms(0.2, 6.0, 5.0)
+            ),
+        }
+        made["gradient"] = tf.gradients(
+            made["transformed_smooth"] * tf.constant(numbers(2, 6, 5, 3, seed=4)), batch
+        )[0]
+        return made
+
+    return run(tf, build)
+
+
+def case_warps(tf):
+    image = tf.contrib.image
+
+    def build():
+        batch = tf.constant(numbers(2, 5, 6, 2))
+        source = tf.constant([[[1.0, 1.0], [3.0, 4.0], [2.0, 2.0]]] * 2)
+        target = source + tf.constant(numbers(2, 3, 2, seed=3)) * 0.5
+        made = {"dense": image.dense_image_warp(batch, tf.constant(numbers(2, 5, 6, 2, seed=2)))}
+        for order in (1, 2, 3, 4, 6):
+            made["spline" + str(order)] = image.interpolate_spline(
+                tf.constant(PLACES),
+                tf.constant(numbers(1, 6, 3, seed=5)),
+                tf.constant(numbers(1, 4, 2, seed=6)),
+                order,
+                regularization_weight=0.1 if order == 3 else 0.0,
+            )
+        made["sparse"] = image.sparse_image_warp(batch, source, target)
+        made["held"] = image.sparse_image_warp(
+            batch, source, target, num_boundary_points=2, regularization_weight=0.01
+        )
+        return made
+
+    return run(tf, build)
+
+
+def case_refused(tf):
+    image = tf.contrib.image
+
+    def error(function, *args, **kwargs):
+        with tf.Graph().as_default():
+            try:
+                function(*args, **kwargs)
+            except TypeError:
+                return "TypeError"
+            except ValueError:
+                return "ValueError"
+        return "accepted"
+
+    return [
+        error(image.rotate, numbers(2), 0.1),
+        error(image.rotate, numbers(2, 2) > 0, 0.1),
+        error(image.rotate, numbers(2, 2), [[0.1]]),
+        error(image.translate, numbers(2, 2), 1.0),
+        error(image.transform, numbers(2, 2), numbers(1, 1, 8)),
+        error(image.transform, numbers(2, 2), numbers(8), output_shape=[1, 2, 3]),
+        error(image.flat_transforms_to_matrices, numbers(1, 1, 8)),
+        error(image.matrices_to_flat_transforms, numbers(9)),
+    ]

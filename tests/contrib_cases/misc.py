@@ -1,0 +1,306 @@
+"""The smaller packages of tf.contrib."""
+
+import glob
+import importlib
+import json
+import os
+import tempfile
+
+import numpy as np
+
+from contrib_cases import numbers, run, session
+
+
+def case_nn(tf):
+    nn = tf.contrib.nn
+
+    def build():
+        x = tf.constant(numbers(3, 4))
+        labels = tf.nn.softmax(tf.constant(numbers(3, 4, seed=2)))
+        z = tf.constant(numbers(3, 4, seed=3))
+        sparse = tf.contrib.sparsemax.sparsemax(z)
+        infinite = tf.constant([[1.0, float("-inf"), 0.5], [float("nan"), 1.0, 2.0]])
+        made = {
+            "dropped": nn.alpha_dropout(x, 0.6, seed=4),
+            "kept": nn.alpha_dropout(x, 1.0),
+            "shaped": nn.alpha_dropout(x, tf.constant(0.5), noise_shape=[3, 1], seed=5),
+            "softplus": nn.scaled_softplus(x, 0.5),
+            "clipped": nn.scaled_softplus(x, [[0.5], [1.0], [2.0]], clip=1.2),
+            "softmax": nn.deprecated_flipped_softmax_cross_entropy_with_logits(x, labels),
+            "sparse": nn.deprecated_flipped_sparse_softmax_cross_entropy_with_logits(x, [1, 0, 3]),
+            "sigmoid": nn.deprecated_flipped_sigmoid_cross_entropy_with_logits(x, labels),
+            "nth": nn.nth_element(x, 1),
+            "nth_last": nn.nth_element(x, 1, reverse=True),
+            "sparsemax": sparse,
+            "sparsemax_odd": tf.contrib.sparsemax.sparsemax(infinite),
+            "loss": tf.contrib.sparsemax.sparsemax_loss(z, sparse, labels),
+        }
+        for name in ("softplus", "clipped"):
+            made[name + "_gradient"] = tf.gradients(made[name] * z, x)[0]
+        made["loss_gradient"] = tf.gradients(made["loss"], z)[0]
+        made["sparsemax_gradient"] = tf.gradients(sparse * x, z)[0]
+        return made
+
+    return run(tf, build)
+
+
+def case_functions(tf):
+    contrib = tf.contrib
+
+    def build():
+        x = tf.constant(numbers(2, 40))
+        data = tf.constant(numbers(2, 4, 5, 3))
+        # Between the pixels, where the gradient is defined.
+        warp = tf.constant(numbers(2, 6, 2, seed=2) * 2.4 + 1.7)
+        sampled = contrib.resampler.resampler(data, warp)
+        with contrib.compiler.jit.experimental_jit_scope():
+            inside = x * 2
+        return {
+            "normal": contrib.stateless.stateless_random_normal([3], [1, 2]),
+            "uniform": contrib.stateless.stateless_random_uniform([3], seed=[1, 2], maxval=5.0),
+            "truncated": contrib.stateless.stateless_truncated_normal([3], [1, 2]),
+            "multinomial": contrib.stateless.stateless_multinomial(x[:, :3], 4, [1, 2]),
+            "stft": tf.abs(contrib.signal.stft(x, 16, 8)),
+            "frame": contrib.signal.frame(x, 10, 5),
+            "mel": contrib.signal.linear_to_mel_weight_matrix(4, 9, 8000),
+            "window": contrib.signal.hann_window(6),
+            "resampled": sampled,
+            "resampled_gradient": tf.gradients(
+                sampled * tf.constant(numbers(2, 6, 3, seed=5)), [data, warp]
+            ),
+            "inside": inside,
+        }
+
+    results = run(tf, build)
+    proto = contrib.util.make_tensor_proto([1.0, 2.0])
+    with tf.Graph().as_default() as graph:
+        value = contrib.util.constant_value(tf.constant([3, 4]))
+        tf.constant(1) + 2
+        used = contrib.util.ops_used_by_graph_def(graph.as_graph_def())
+    results["array"] = contrib.util.make_ndarray(proto)
+    results["constant"] = value
+    results["used"] = sorted(used)
+    return results
+
+
+def case_recurrent(tf):
+    results = {}
+    for name, options in (
+        ("plain", {}),
+        ("lengths", {"sequence_length": tf.constant}),
+        ("major", {"time_major": True}),
+    ):
+        with tf.Graph().as_default():
+            inputs = tf.constant(numbers(2, 3, 4))
+            if "sequence_length" in options:
+                options = {"sequence_length": tf.constant([3, 2])}
+            # By the cells: in 1.15 the scope's initializer does not reach into the function.
+            start = tf.constant_initializer(0.1)
+            with tf.variable_scope("net"):
+                one = tf.contrib.recurrent.functional_rnn(
+                    tf.nn.rnn_cell.LSTMCell(2, initializer=start),
+                    inputs,
+                    dtype=tf.float32,
+                    **options,
+                )
+                two = tf.contrib.recurrent.bidirectional_functional_rnn(
+                    tf.nn.rnn_cell.GRUCell(2, kernel_initializer=start),
+                    tf.nn.rnn_cell.GRUCell(3, kernel_initializer=start),
+                    inputs,
+                    dtype=tf.float32,
+                    **options,
+                )
+            with session(tf) as sess:
+                results[name] = sess.run([one, two])
+                results[name + "_names"] = " ".join(
+                    sorted(v.op.name for v in tf.global_variables())
+                )
+    return results
+
+
+def case_predictor(tf):
+    predictor = importlib.import_module(tf.__name__ + ".contrib.predictor")
+    folder = os.path.join(tempfile.mkdtemp(), "model")
+    with tf.Graph().as_default():
+        x = tf.placeholder(tf.float32, [None, 2], name="x")
+        scale = tf.get_variable("scale", initializer=3.0)
+        offset = tf.placeholder_with_default(1.0, [], name="offset")
+        y = tf.add(x * scale, offset, name="y")
+        with session(tf) as sess:
+            tf.saved_model.simple_save(sess, folder, {"x": x, "offset": offset}, {"y": y})
+    predict = predictor.from_saved_model(folder)
+    named = predictor.from_saved_model(
+        folder, input_names={"in": "x:0"}, output_names={"out": "y:0"}
+    )
+    results = {
+        "default": predict({"x": [[1.0, 2.0]]}),
+        "offset": predict({"x": [[1.0, 2.0]], "offset": 5.0}),
+        "named": named({"in": [[1.0, 2.0]]}),
+        "feeds": sorted(predict.feed_tensors),
+        "fetches": sorted(predict.fetch_tensors),
+        "graph": predict.graph is predict.session.graph,
+    }
+    for number, call in enumerate(
+        [
+            lambda: predict({"z": 1}),
+            lambda: predictor.from_saved_model(folder, input_names={"a": "x:0"}),
+            lambda: predictor.from_saved_model(
+                folder, "a", input_names={"a": "x:0"}, output_names={"a": "x:0"}
+            ),
+        ]
+    ):
+        try:
+            call()
+        except ValueError:
+            results["refused" + str(number)] = "ValueError"
+    return results
+
+
+def case_estimator_predictor(tf):
+    predictor = importlib.import_module(tf.__name__ + ".contrib.predictor")
+
+    def model_fn(features, labels, mode):
+        prediction = features["x"] * tf.get_variable("w", initializer=2.0)
+        outputs = {
+            "serving_default": tf.estimator.export.PredictOutput({"y": prediction}),
+            "twice": tf.estimator.export.PredictOutput({"y": prediction * 2}),
+        }
+        loss = tf.reduce_sum(prediction)
+        train = tf.train.GradientDescentOptimizer(0.1).minimize(
+            loss, global_step=tf.train.get_global_step()
+        )
+        return tf.estimator.EstimatorSpec(
+            mode, predictions={"y": prediction}, loss=loss, train_op=train, export_outputs=outputs
+        )
+
+    def receiver():
+        x = tf.placeholder(tf.float32, [None])
+        return tf.estimator.export.ServingInputReceiver({"x": x}, {"x": x})
+
+    estimator = tf.estimator.Estimator(model_fn, tempfile.mkdtemp())
+    estimator.train(lambda: tf.data.Dataset.from_tensors({"x": [1.0]}).repeat(3))
+    predict = predictor.from_estimator(estimator, receiver)
+    twice = predictor.from_estimator(estimator, receiver, output_key="twice")
+    results = {"default": predict({"x": [1.0, 2.0]}), "twice": twice({"x": [1.0]})}
+    try:
+        predictor.from_estimator(estimator, receiver, output_key="none")
+    except KeyError:
+        results["refused"] = "KeyError"
+    return results
+
+
+def case_projector(tf):
+    projector = importlib.import_module(tf.__name__ + ".contrib.tensorboard.plugins.projector")
+    folder = tempfile.mkdtemp()
+    config = projector.ProjectorConfig()
+    embedding = config.embeddings.add()
+    embedding.tensor_name = "embedding"
+    embedding.metadata_path = "metadata.tsv"
+    embedding.sprite.image_path = "sprite.png"
+    embedding.sprite.single_image_dim.extend([28, 28])
+    with tf.Graph().as_default():
+        writer = tf.summary.FileWriter(folder)
+        projector.visualize_embeddings(summary_writer=writer, config=config)
+        writer.close()
+    with open(os.path.join(folder, "projector_config.pbtxt")) as file:
+        return file.read().split()
+
+
+def case_deprecated_summaries(tf):
+    deprecated = tf.contrib.deprecated
+    with tf.Graph().as_default():
+        deprecated.scalar_summary(["a", "b"], [1.0, 2.0])
+        deprecated.histogram_summary("h", numbers(20))
+        deprecated.image_summary("i", np.zeros([1, 2, 2, 1], np.float32), max_images=1)
+        deprecated.audio_summary("s", np.zeros([1, 9], np.float32), 10.0)
+        alone = deprecated.merge_summary([deprecated.scalar_summary("c", 3.0, collections=[])])
+        everything = deprecated.merge_all_summaries()
+        with tf.Session() as sess:
+            texts = sess.run([everything, alone])
+    found = [tf.Summary.FromString(text) for text in texts]
+    return [[value.tag for value in summary.value] for summary in found]
+
+
+def case_optimizer_v2(tf):
+    package = tf.contrib.optimizer_v2
+    results = {}
+    for name, options in (
+        ("Adam", {}),
+        ("GradientDescent", {}),
+        ("Momentum", {"momentum": 0.9}),
+        ("RMSProp", {"momentum": 0.5}),
+        ("RMSProp", {"centered": True, "epsilon": 0.1}),
+        ("Adagrad", {}),
+        ("Adadelta", {}),
+    ):
+        with tf.Graph().as_default():
+            x = tf.get_variable("x", initializer=numbers(3))
+            y = tf.get_variable("y", initializer=numbers(3, 2, seed=2))
+            loss = tf.reduce_sum(x**2) + tf.reduce_sum(tf.gather(y, [0, 2]) ** 2)
+            step = tf.train.get_or_create_global_step()
+            optimizer = getattr(package, name + "Optimizer")(learning_rate=0.1, **options)
+            train = optimizer.minimize(loss, global_step=step)
+            with session(tf) as sess:
+                for _ in range(3):
+                    sess.run(train)
+                results[name + str(len(results))] = sess.run([x, y, step])
+    return results
+
+
+def case_sequence_columns(tf):
+    columns = tf.contrib.feature_column
+
+    def build():
+        features = {
+            "price": tf.SparseTensor([[0, 0], [0, 1], [1, 0]], [1.0, 2.0, 3.0], [2, 2]),
+            "word": tf.SparseTensor([[0, 0], [0, 1], [1, 0]], [2, 0, 1], [2, 2]),
+        }
+        word = columns.sequence_categorical_column_with_identity("word", 3)
+        return columns.sequence_input_layer(
+            features,
+            [
+                columns.sequence_numeric_column("price"),
+                tf.feature_column.embedding_column(
+                    word, 2, initializer=tf.constant_initializer(numbers(3, 2))
+                ),
+            ],
+        )
+
+    return run(tf, build)
+
+
+def case_profile(tf):
+    analyzer = tf.contrib.tfprof.model_analyzer
+    with tf.Graph().as_default() as graph:
+        x = tf.get_variable("x", [3, 4])
+        tf.get_variable("y", [5])
+        tf.matmul(x, tf.ones([4, 2]))
+        found = analyzer.print_model_analysis(
+            graph, tfprof_options=dict(analyzer.TRAINABLE_VARS_PARAMS_STAT_OPTIONS, output="none")
+        )
+    return {"parameters": found.total_parameters, "children": len(found.children)}
+
+
+def case_staging(tf):
+    with tf.Graph().as_default():
+        area = tf.contrib.staging.StagingArea([tf.float32], [[2]])
+        put, get = area.put([tf.constant([1.0, 2.0])]), area.get()
+        with tf.Session() as sess:
+            sess.run(put)
+            return sess.run(get)
+
+
+def case_files(tf):
+    """configure_gcs takes what scripts give it; nothing is written where they could see it."""
+    block = tf.contrib.cloud.BlockCacheParams(max_bytes=7)
+    before = glob.glob("*")
+    results = [block.block_size, block.max_bytes, block.max_staleness]
+    hook = tf.contrib.cloud.ConfigureGcsHook
+    for credentials in ({"refresh_token": "r"}, json.dumps({"private_key": "k"})):
+        results.append(isinstance(hook(credentials), tf.train.SessionRunHook))
+    for credentials in ({"a": 1}, "{", 3):
+        try:
+            hook(credentials)
+        except ValueError:
+            results.append(-1)
+    return {"results": np.array(results, np.int64), "left": glob.glob("*") == before}

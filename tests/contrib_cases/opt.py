@@ -1,0 +1,215 @@
+"""tf.contrib.opt."""
+
+import importlib
+import os
+import tempfile
+
+from contrib_cases import numbers, session
+
+
+def _trained(tf, make, steps=4, apply_options=None):
+    """Two variables after some steps: one with dense gradients, one with gradients of some rows."""
+    with tf.Graph().as_default():
+        tf.set_random_seed(3)
+        dense = tf.get_variable("dense", initializer=numbers(3, 4))
+        rows = tf.get_variable("rows", initializer=numbers(5, 2, seed=2))
+        step = tf.train.get_or_create_global_step()
+        picked = tf.gather(rows, [1, 3])
+        loss = tf.reduce_sum(dense * dense * tf.constant(numbers(3, 4, seed=3)))
+        loss += tf.reduce_sum(tf.square(picked - 1.0)) + tf.reduce_sum(picked**3) * 0.1
+        optimizer = make(step)
+        pairs = optimizer.compute_gradients(loss)
+        options = {} if apply_options is None else apply_options(dense, rows)
+        # Weight decay changes variables beside the computation of gradients in 1.15: put it behind.
+        with tf.control_dependencies([gradient for gradient, _ in pairs]):
+            train = optimizer.apply_gradients(pairs, global_step=step, **options)
+        with session(tf) as sess:
+            for _ in range(steps):
+                sess.run(train)
+            return sess.run({v.op.name: v for v in tf.global_variables()})
+
+
+def case_weight_decay(tf):
+    opt = tf.contrib.opt
+    extended = opt.extend_with_decoupled_weight_decay(tf.train.RMSPropOptimizer)
+
+    def listed(dense, rows):
+        return {"decay_var_list": [dense]}
+
+    results = {
+        "adam": _trained(tf, lambda step: opt.AdamWOptimizer(0.01, learning_rate=0.1)),
+        "adam_some": _trained(tf, lambda step: opt.AdamWOptimizer(0.1, 0.1), apply_options=listed),
+        "adam_schedule": _trained(
+            tf,
+            lambda step: opt.AdamWOptimizer(
+                0.1 * tf.train.exponential_decay(1.0, step, 2, 0.5), 0.1, name="W"
+            ),
+        ),
+        "momentum": _trained(tf, lambda step: opt.MomentumWOptimizer(0.02, 0.1, 0.9)),
+        "nesterov": _trained(
+            tf, lambda step: opt.MomentumWOptimizer(0.02, 0.1, 0.9, use_nesterov=True)
+        ),
+        "extended": _trained(tf, lambda step: extended(0.05, learning_rate=0.1, name="Own")),
+        "extended_keywords": _trained(
+            tf, lambda step: extended(weight_decay=0.05, learning_rate=0.1, momentum=0.5)
+        ),
+    }
+    with tf.Graph().as_default():
+        x = tf.get_variable("x", initializer=numbers(3))
+        y = tf.get_variable("y", initializer=numbers(3))
+        optimizer = opt.MomentumWOptimizer(0.1, 0.01, 0.9)
+        # A loss whose gradients do not depend on the variables, so that their order does not
+        # matter.
+        train = optimizer.minimize(tf.reduce_sum(x * 2 + y * 3), decay_var_list=[x])
+        with session(tf) as sess:
+            sess.run(train)
+            results["minimize"] = sess.run([x, y])
+    return results
+
+
+def case_lars(tf):
+    opt = tf.contrib.opt
+    return {
+        "plain": _trained(tf, lambda step: opt.LARSOptimizer(5.0)),
+        "options": _trained(
+            tf,
+            lambda step: opt.LARSOptimizer(
+                tf.train.polynomial_decay(3.0, step, 10),
+                momentum=0.8,
+                weight_decay=0.01,
+                eeta=0.01,
+                epsilon=1e-3,
+                use_nesterov=True,
+                name="lars",
+            ),
+        ),
+        "skipped": _trained(tf, lambda step: opt.LARSOptimizer(0.1, skip_list=["dense"])),
+    }
+
+
+def case_adams(tf):
+    opt = tf.contrib.opt
+    return {
+        "lazy": _trained(tf, lambda step: opt.LazyAdamOptimizer(0.1)),
+        "nadam": _trained(tf, lambda step: opt.NadamOptimizer(0.1, beta1=0.8)),
+        "adamax": _trained(tf, lambda step: opt.AdaMaxOptimizer(0.1, epsilon=1e-3)),
+        "global_step": _trained(tf, lambda step: opt.AdamGSOptimizer(step, 0.1)),
+        "lazy_global_step": _trained(tf, lambda step: opt.LazyAdamGSOptimizer(step, 0.1)),
+        "adagrad": _trained(tf, lambda step: opt.RegAdagradOptimizer(0.1)),
+    }
+
+
+def case_signs(tf):
+    name = tf.__name__ + ".contrib.opt.python.training.sign_decay"
+    decay = importlib.import_module(name)
+    opt = tf.contrib.opt
+    results = {}
+    # 1.15 cannot apply rows' gradients of resource variables here; ours can, and is not compared.
+    with tf.Graph().as_default():
+        for number, make in enumerate(
+            [
+                lambda: opt.AddSignOptimizer(0.1),
+                lambda: opt.AddSignOptimizer(
+                    0.1, alpha=0.5, sign_decay_fn=decay.get_linear_decay_fn(3)
+                ),
+                lambda: opt.PowerSignOptimizer(0.1),
+                lambda: opt.PowerSignOptimizer(
+                    0.1,
+                    base=2.0,
+                    beta=0.5,
+                    sign_decay_fn=decay.get_cosine_decay_fn(4, zero_after=2),
+                ),
+                lambda: opt.PowerSignOptimizer(
+                    0.1, sign_decay_fn=decay.get_restart_decay_fn(6, 2, zero_after=1)
+                ),
+            ]
+        ):
+            x = tf.get_variable(f"x{number}", initializer=numbers(4))
+            step = tf.get_variable(f"step{number}", initializer=0, trainable=False)
+            loss = tf.reduce_sum(tf.sin(x * 4))
+            train = make().minimize(loss, global_step=step, var_list=[x])
+            with session(tf) as sess:
+                for _ in range(4):
+                    sess.run(train)
+                results[str(number)] = sess.run(x)
+    return results
+
+
+def case_moving_average(tf):
+    opt = tf.contrib.opt
+    results = {
+        "plain": _trained(
+            tf,
+            lambda step: opt.MovingAverageOptimizer(tf.train.AdamOptimizer(0.1), average_decay=0.9),
+        ),
+        "updates": _trained(
+            tf,
+            lambda step: opt.MovingAverageOptimizer(
+                tf.train.MomentumOptimizer(0.1, 0.9), num_updates=step
+            ),
+        ),
+    }
+    path = os.path.join(tempfile.mkdtemp(), "swapped")
+    with tf.Graph().as_default():
+        x = tf.get_variable("x", initializer=numbers(3))
+        optimizer = opt.MovingAverageOptimizer(
+            tf.train.GradientDescentOptimizer(0.1), average_decay=0.5
+        )
+        try:
+            optimizer.swapping_saver()
+        except RuntimeError:
+            results["early"] = "RuntimeError"
+        train = optimizer.minimize(tf.reduce_sum(x * x))
+        saver = optimizer.swapping_saver(max_to_keep=2)
+        try:
+            optimizer.swapping_saver([x])
+        except ValueError:
+            results["alone"] = "ValueError"
+        with session(tf) as sess:
+            for _ in range(2):
+                sess.run(train)
+            saver.save(sess, path)
+            results["variable"] = sess.run(x)
+    reader = tf.train.load_checkpoint(path)
+    results["saved"] = {
+        name: reader.get_tensor(name) for name in sorted(reader.get_variable_to_shape_map())
+    }
+    return results
+
+
+def case_clipping(tf):
+    opt = tf.contrib.opt
+    results = {}
+    with tf.Graph().as_default():
+        x = tf.get_variable("x", initializer=numbers(3, 2))
+        y = tf.get_variable("y", initializer=numbers(4, 2, seed=2))
+        z = tf.get_variable("z", initializer=numbers(2, seed=3))
+        loss = tf.reduce_sum(x**2) + tf.reduce_sum(tf.gather(y, [0, 2]) ** 2) + tf.reduce_sum(z)
+        optimizer = opt.VariableClippingOptimizer(
+            tf.train.GradientDescentOptimizer(0.01), {x: [0], y: [1]}, 0.5
+        )
+        train = optimizer.minimize(loss)
+        pairs, norm = opt.clip_gradients_by_global_norm([(2 * x, x), (z, z)], 1.5)
+        with session(tf) as sess:
+            results["clipped"] = sess.run([pairs[0][0], pairs[1][0], norm])
+            sess.run(train)
+            results["variables"] = sess.run([x, y, z])
+    return results
+
+
+def case_multitask(tf):
+    opt = tf.contrib.opt
+    with tf.Graph().as_default():
+        x = tf.get_variable("x", initializer=numbers(3))
+        y = tf.get_variable("y", initializer=numbers(3, seed=2))
+        task = tf.get_variable("task", initializer=0.0, trainable=False)
+        loss = tf.reduce_sum(x**2) * (1 - task) + tf.reduce_sum(y**2) * task
+        optimizer = opt.MultitaskOptimizerWrapper(tf.train.MomentumOptimizer(0.1, 0.9))
+        train = optimizer.minimize(loss, var_list=[x, y])
+        results = []
+        with session(tf) as sess:
+            for number in range(4):
+                sess.run(task.assign(float(number % 2)))
+                sess.run(train)
+                results.append(sess.run([x, y]))
+    return results

@@ -1,0 +1,232 @@
+"""tf.contrib.rnn."""
+
+from contrib_cases import numbers, session
+
+
+def _filled(tf):
+    """A scope whose initializer gives repeatable numbers."""
+
+    def initializer(shape, dtype=None, partition_info=None):
+        size = [int(d) for d in shape]
+        return tf.constant(numbers(*size, seed=sum(size)) * 0.5, tf.float32)
+
+    return tf.variable_scope("net", initializer=initializer)
+
+
+def _results(tf, made, inputs):
+    """Values, gradients, names and values of all variables."""
+    variables = tf.trainable_variables()
+    flat = tf.contrib.framework.nest.flatten(made)
+    # Another weight for each output, so that no sum hides a difference.
+    loss = tf.add_n([tf.reduce_sum(t * (n + 1.0) + t * t) for n, t in enumerate(flat)])
+    gradients = tf.gradients(loss, [*variables, inputs])
+    with session(tf) as sess:
+        # Biases that start at zero hide mistakes: move all variables a little.
+        for variable in variables:
+            size = variable.shape.as_list()
+            # Recurrent kernels of independent cells start from unseeded random numbers.
+            start = 0.5 if "kernel_u" in variable.op.name else sess.run(variable)
+            variable.load(start + numbers(*size, seed=len(size)) * 0.2, sess)
+        return {
+            "values": sess.run(flat),
+            "gradients": sess.run([g for g in gradients if g is not None]),
+            "unused": [int(g is None) for g in gradients],
+            "names": " ".join(v.op.name + str(v.shape.as_list()) for v in variables),
+        }
+
+
+def _cell(tf, make, size=3, state=None):
+    """Two steps of a cell, in a loop with sequence lengths."""
+    with tf.Graph().as_default():
+        tf.set_random_seed(5)
+        inputs = tf.constant(numbers(2, 3, size))
+        with _filled(tf):
+            made = tf.nn.dynamic_rnn(make(), inputs, sequence_length=[3, 2], dtype=tf.float32)
+        return _results(tf, made, inputs)
+
+
+def case_block_cells(tf):
+    rnn = tf.contrib.rnn
+    return {
+        "lstm": _cell(tf, lambda: rnn.LSTMBlockCell(4)),
+        "lstm_clip": _cell(tf, lambda: rnn.LSTMBlockCell(4, forget_bias=0.5, cell_clip=0.1)),
+        "lstm_peephole": _cell(tf, lambda: rnn.LSTMBlockCell(4, use_peephole=True, name="own")),
+        "gru": _cell(tf, lambda: rnn.GRUBlockCell(4)),
+        "gru_old": _cell(tf, lambda: rnn.GRUBlockCell(cell_size=4)),
+        "gru_v2": _cell(tf, lambda: rnn.GRUBlockCellV2(num_units=4)),
+        "stacked": _cell(
+            tf, lambda: rnn.MultiRNNCell([rnn.LSTMBlockCell(4), rnn.LSTMBlockCell(2)])
+        ),
+    }
+
+
+def case_cells(tf):
+    rnn = tf.contrib.rnn
+    return {
+        "norm": _cell(tf, lambda: rnn.LayerNormBasicLSTMCell(4)),
+        "norm_off": _cell(
+            tf, lambda: rnn.LayerNormBasicLSTMCell(4, layer_norm=False, activation=tf.nn.relu)
+        ),
+        "norm_gain": _cell(
+            tf, lambda: rnn.LayerNormBasicLSTMCell(4, norm_gain=0.5, norm_shift=0.1)
+        ),
+        "coupled": _cell(tf, lambda: rnn.CoupledInputForgetGateLSTMCell(4)),
+        "coupled_options": _cell(
+            tf,
+            lambda: rnn.CoupledInputForgetGateLSTMCell(
+                4,
+                use_peepholes=True,
+                num_proj=3,
+                proj_clip=0.2,
+                num_unit_shards=2,
+                num_proj_shards=3,
+                state_is_tuple=False,
+            ),
+        ),
+        "coupled_norm": _cell(tf, lambda: rnn.CoupledInputForgetGateLSTMCell(4, layer_norm=True)),
+        "nas": _cell(tf, lambda: rnn.NASCell(4)),
+        "nas_options": _cell(tf, lambda: rnn.NASCell(4, num_proj=2, use_bias=True)),
+        "ugrnn": _cell(tf, lambda: rnn.UGRNNCell(4)),
+        "intersection": _cell(tf, lambda: rnn.IntersectionRNNCell(4, num_in_proj=4)),
+        "intersection_plain": _cell(tf, lambda: rnn.IntersectionRNNCell(3)),
+        "sru": _cell(tf, lambda: rnn.SRUCell(4)),
+        "ind": _cell(tf, lambda: rnn.IndRNNCell(4)),
+        "indy_gru": _cell(tf, lambda: rnn.IndyGRUCell(4)),
+        "indy_lstm": _cell(tf, lambda: rnn.IndyLSTMCell(4, forget_bias=0.3)),
+    }
+
+
+def case_convolutional(tf):
+    rnn = tf.contrib.rnn
+
+    def run(make, *shape):
+        with tf.Graph().as_default():
+            inputs = tf.constant(numbers(2, 2, *shape))
+            with _filled(tf):
+                made = tf.nn.dynamic_rnn(make(), inputs, dtype=tf.float32)
+            return _results(tf, made, inputs)
+
+    return {
+        "one": run(
+            lambda: rnn.Conv1DLSTMCell(input_shape=[5, 2], output_channels=3, kernel_shape=[3]),
+            5,
+            2,
+        ),
+        "two": run(
+            lambda: rnn.ConvLSTMCell(
+                conv_ndims=2, input_shape=[4, 3, 2], output_channels=2, kernel_shape=[3, 3]
+            ),
+            4,
+            3,
+            2,
+        ),
+        "two_bare": run(
+            lambda: rnn.Conv2DLSTMCell(
+                input_shape=[4, 3, 2], output_channels=2, kernel_shape=[1, 2], use_bias=False
+            ),
+            4,
+            3,
+            2,
+        ),
+    }
+
+
+def case_wrappers(tf):
+    rnn = tf.contrib.rnn
+    results = {
+        "input": _cell(tf, lambda: rnn.InputProjectionWrapper(rnn.GRUCell(4), 2, tf.tanh)),
+        "output": _cell(tf, lambda: rnn.OutputProjectionWrapper(rnn.LSTMCell(4), 2)),
+        "attention": _cell(
+            tf, lambda: rnn.AttentionCellWrapper(rnn.BasicLSTMCell(4), 2, attn_vec_size=3)
+        ),
+        "attention_joined": _cell(
+            tf,
+            lambda: rnn.AttentionCellWrapper(
+                rnn.GRUCell(4), 2, attn_size=3, input_size=2, state_is_tuple=False
+            ),
+        ),
+        "highway": _cell(tf, lambda: rnn.HighwayWrapper(rnn.GRUCell(3))),
+        "highway_free": _cell(tf, lambda: rnn.HighwayWrapper(rnn.GRUCell(3), False, 0.5)),
+        "residual": _cell(tf, lambda: rnn.ResidualWrapper(rnn.BasicRNNCell(3))),
+    }
+    with tf.Graph().as_default():
+        ids = [tf.constant([1, 2]), tf.constant([0, 4])]
+        with _filled(tf):
+            cell = rnn.EmbeddingWrapper(rnn.GRUCell(4), 5, 3)
+            made = rnn.static_rnn(cell, ids, dtype=tf.float32)
+        results["embedding"] = _results(tf, made, tf.trainable_variables()[0])
+    return results
+
+
+def case_layers(tf):
+    rnn = tf.contrib.rnn
+
+    def run(make, **options):
+        with tf.Graph().as_default():
+            inputs = tf.constant(numbers(3, 2, 4))
+            with _filled(tf):
+                made = make()(inputs, dtype=tf.float32, **options)
+            return _results(tf, made, inputs)
+
+    def started():
+        with tf.Graph().as_default():
+            inputs = tf.constant(numbers(3, 2, 4))
+            zeros = tf.zeros([2, 2]) + 0.5
+            with _filled(tf):
+                made = rnn.LSTMBlockFusedCell(2)(inputs, initial_state=(zeros, zeros * 2))
+            return _results(tf, made, inputs)
+
+    return {
+        "fused": run(lambda: rnn.LSTMBlockFusedCell(3)),
+        "fused_lengths": run(
+            lambda: rnn.LSTMBlockFusedCell(3, forget_bias=0.2, cell_clip=0.5),
+            sequence_length=[3, 1],
+        ),
+        "fused_peephole": run(lambda: rnn.LSTMBlockFusedCell(3, use_peephole=True)),
+        "fused_state": started(),
+        "adapted": run(lambda: rnn.FusedRNNCellAdaptor(rnn.GRUCell(3))),
+        "adapted_dynamic": run(
+            lambda: rnn.FusedRNNCellAdaptor(rnn.GRUCell(3), use_dynamic_rnn=True),
+            sequence_length=[3, 1],
+        ),
+        "reversed": run(lambda: rnn.TimeReversedFusedRNN(rnn.LSTMBlockFusedCell(3))),
+        "reversed_lengths": run(
+            lambda: rnn.TimeReversedFusedRNN(rnn.LSTMBlockFusedCell(3)), sequence_length=[2, 3]
+        ),
+    }
+
+
+def case_stacks(tf):
+    rnn = tf.contrib.rnn
+    results = {}
+    with tf.Graph().as_default():
+        inputs = tf.constant(numbers(2, 3, 4))
+        with _filled(tf):
+            made = rnn.stack_bidirectional_dynamic_rnn(
+                [rnn.LSTMCell(2), rnn.LSTMCell(3)],
+                [rnn.GRUCell(2), rnn.GRUCell(3)],
+                inputs,
+                dtype=tf.float32,
+                sequence_length=[3, 2],
+            )
+        results["dynamic"] = _results(tf, made, inputs)
+    with tf.Graph().as_default():
+        inputs = tf.constant(numbers(2, 3, 4))
+        with _filled(tf):
+            made = rnn.stack_bidirectional_rnn(
+                [rnn.GRUCell(2)],
+                [rnn.GRUCell(2)],
+                tf.unstack(inputs, axis=1),
+                initial_states_fw=[tf.ones([2, 2])],
+                dtype=tf.float32,
+                scope="own",
+            )
+        results["static"] = _results(tf, made, inputs)
+    with tf.Graph().as_default():
+        loose = tf.placeholder_with_default(numbers(2, 3, 4), [None, 3, None])
+        made = rnn.transpose_batch_time(loose)
+        results["transposed"] = str(made.shape.as_list())
+        results["batch"] = str(rnn.best_effort_input_batch_size([loose]))
+        with tf.Session() as sess:
+            results["turned"] = sess.run(made)
+    return results

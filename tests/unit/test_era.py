@@ -1,0 +1,66 @@
+"""Whether a script speaks TensorFlow 1 or 2."""
+
+import pytest
+
+from tpucompat.legacy import era
+
+TF1 = [
+    "import tensorflow as tf\ntf.contrib.tpu.keras_to_tpu_model(model)",
+    "from tensorflow.contrib import tpu as contrib_tpu",
+    "from tensorflow.contrib.tpu.python.tpu import keras_support",
+    "import tensorflow.compat.v1 as tf\nwith tf.Session() as s: pass",
+    "import tensorflow as tf\nx = tf.placeholder(tf.float32)",
+    "import tensorflow\ntensorflow.app.run()",
+    "import tensorflow as tf\ntf.compat.v1.disable_v2_behavior()\n@tf.function\ndef f(): pass",
+    "import keras\nprint(history.history['val_acc'])",
+    "%tensorflow_version 1.x\nimport tensorflow as tf",
+    "",
+    "import tensorflow as tf\nmodel = tf.keras.models.Sequential()",
+    "print 'python 2'",
+]
+TF2 = [
+    "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(resolver)",
+    "import tensorflow as tf\nstrategy = tf.distribute.experimental.TPUStrategy(resolver)",
+    "import tensorflow as tf\ntf.tpu.experimental.initialize_tpu_system(r)\ntf.compat.v1.logging.info('')",
+    "import tensorflow as tf\n@tf.function\ndef step(): pass",
+    "from tensorflow import config\nconfig.experimental_connect_to_host('grpc://x')",
+    "import tensorflow as tf\nprint(history.history['val_accuracy'])",
+    "import tensorflow.compat.v1 as tf\ntf.enable_v2_behavior()\ntf.config.list_logical_devices('TPU')",
+]
+
+
+@pytest.mark.parametrize("source", TF1)
+def test_tensorflow_1(source):
+    assert era.detect(source).era == era.TF1
+
+
+@pytest.mark.parametrize("source", TF2)
+def test_tensorflow_2(source):
+    assert era.detect(source).era == era.TF2
+
+
+def test_the_script_s_own_modules_are_read(tmp_path):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "__init__.py").write_text("from package import model")
+    (tmp_path / "package" / "model.py").write_text(
+        "import tensorflow as tf\n@tf.function\ndef f(): pass"
+    )
+    source = "import package\nimport package.model\nimport absent"
+    assert era.detect(source).era == era.TF1
+    assert era.detect(source, str(tmp_path)).era == era.TF2
+
+
+def test_modules_that_import_each_other_end(tmp_path):
+    (tmp_path / "a.py").write_text("import b\nimport tensorflow as tf\ntf.Session()")
+    (tmp_path / "b.py").write_text("import a")
+    verdict = era.detect("import a", str(tmp_path))
+    assert verdict.evidence[era.TF1] == [("tf.Session", 10)]
+
+
+def test_the_evidence_is_told():
+    verdict = era.detect("import tensorflow as tf\ntf.contrib.layers\ntf.random.set_seed(1)")
+    assert verdict.evidence == {
+        era.TF1: [("tf.contrib", 10)],
+        era.TF2: [("tf.random.set_seed", 10)],
+    }
+    assert verdict.era == era.TF1

@@ -1,0 +1,125 @@
+"""Which modules see the old namespace; no TensorFlow is started."""
+
+import builtins
+import importlib
+import os
+import sys
+import types
+
+import pytest
+
+import tpucompat
+from tpucompat.errors import UnknownModuleError
+from tpucompat.legacy import imports
+
+
+def globals_of(name, file=None):
+    return {"__name__": name, "__file__": file} if file else {"__name__": name}
+
+
+@pytest.mark.parametrize(
+    "importer, owned",
+    [
+        (globals_of("__main__", "/home/me/train.py"), True),
+        (globals_of("models.resnet", "/home/me/models/resnet.py"), True),
+        (globals_of("__main__"), True),  # a notebook cell
+        (globals_of("generated"), False),
+        ({}, False),
+        (globals_of("os", os.__file__), False),
+        (globals_of("pytest", pytest.__file__), False),
+        (globals_of("tpucompat.errors", tpucompat.__file__), False),
+    ],
+)
+def test_scope(importer, owned):
+    assert imports.Scope().owns(importer) is owned
+
+
+def test_an_installed_package_may_be_named_as_an_old_one():
+    scope = imports.Scope(["pytest"])
+    assert scope.owns(globals_of("pytest", pytest.__file__))
+    assert scope.owns(globals_of("pytest.inner", pytest.__file__))
+    assert not scope.owns(globals_of("os", os.__file__))
+
+
+def test_an_environment_inside_the_project_is_not_the_script(tmp_path, monkeypatch):
+    packages = tmp_path / "venv" / "lib" / "site-packages"
+    monkeypatch.setattr(imports.site, "getsitepackages", lambda: [str(packages)], raising=False)
+    scope = imports.Scope()
+    assert not scope.owns(globals_of("lib", str(packages / "lib" / "__init__.py")))
+    assert scope.owns(globals_of("model", str(tmp_path / "model.py")))
+
+
+@pytest.fixture
+def hook(monkeypatch):
+    """A hook over a made-up view: ``oldpkg`` is answered by ``realpkg``."""
+    real = types.ModuleType("realpkg")
+    real.__path__ = []
+    real.name = "real"
+    sub = types.ModuleType("realpkg.sub")
+    real.sub = sub
+    monkeypatch.setitem(sys.modules, "realpkg", real)
+    monkeypatch.setitem(sys.modules, "realpkg.sub", sub)
+    monkeypatch.setitem(imports.VIEWS, "test", {"oldpkg": "realpkg"})
+    monkeypatch.setitem(imports.ROOTS, "test", types.SimpleNamespace(prefix="realpkg"))
+    monkeypatch.setattr(imports.namespaces, "root", lambda namespace: None)
+    made = imports.ImportHook("test", imports.Scope())
+    before = builtins.__import__, importlib.import_module
+    made.install()
+    yield made
+    made.uninstall()
+    assert (builtins.__import__, importlib.import_module) == before
+
+
+OWN = {"__name__": "__main__", "__file__": "/home/me/train.py"}
+
+
+def run(code, **names):
+    scope = dict(OWN, **names)
+    exec(code, scope)
+    return scope
+
+
+def test_every_import_form_reaches_the_view(hook):
+    scope = run(
+        "import oldpkg as a\n"
+        "import oldpkg.sub as b\n"
+        "import oldpkg.sub\n"
+        "from oldpkg import sub as c, name\n"
+        "import importlib\n"
+        "d = importlib.import_module('oldpkg.sub')\n"
+        "e = __import__('oldpkg')\n"
+    )
+    real = sys.modules["realpkg"]
+    assert scope["a"] is scope["oldpkg"] is scope["e"] is real
+    assert scope["b"] is scope["c"] is scope["d"] is real.sub
+    assert scope["name"] == "real"
+
+
+def test_installed_code_sees_python_s_own(hook):
+    with pytest.raises(ModuleNotFoundError, match="oldpkg"):
+        exec("import oldpkg", {"__name__": "lib", "__file__": os.__file__})
+
+
+def test_a_missing_module_is_an_import_error_with_a_code(hook):
+    with pytest.raises(UnknownModuleError, match="TPU102 No module named 'oldpkg.none'") as caught:
+        run("import oldpkg.none")
+    assert isinstance(caught.value, ImportError)
+    assert caught.value.name == "oldpkg.none"
+
+
+def test_other_imports_are_untouched(hook):
+    assert run("import json.decoder as j")["j"].__name__ == "json.decoder"
+    assert run("import os")["os"] is os
+
+
+def test_uninstall_leaves_a_later_wrapper_alone(monkeypatch):
+    monkeypatch.setattr(imports.namespaces, "root", lambda namespace: None)
+    hook = imports.ImportHook("tf1", imports.Scope())
+    original = builtins.__import__
+    hook.install()
+    wrapper = lambda *args, **kwargs: original(*args, **kwargs)
+    monkeypatch.setattr(builtins, "__import__", wrapper)
+    hook.uninstall()
+    assert builtins.__import__ is wrapper
+    monkeypatch.setattr(builtins, "__import__", original)
+    importlib.import_module = hook._import_module

@@ -1,0 +1,198 @@
+"""``tpucompat run`` beside plain ``python``, on scripts that start no TensorFlow."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+SHOW = """
+import sys, os, json
+import helper
+print(json.dumps([sys.argv, __name__, __file__, sys.path[0], os.getcwd(), helper.NAME,
+                  __package__, __spec__ and __spec__.name, sys.modules['__main__'].__dict__ is globals()]))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "helper.py").write_text("NAME = __name__\ndef fail():\n    return 1 / 0\n")
+    return tmp_path
+
+
+def write(folder, text, name="script.py"):
+    path = folder / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(textwrap.dedent(text))
+    return name
+
+
+def python(folder, *arguments, **environ):
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=str(folder),
+        env=dict(os.environ, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1", **environ),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=120,
+    )
+
+
+def tpucompat_run(folder, *arguments, **environ):
+    return python(folder, "-m", "tpucompat", "run", *arguments, **environ)
+
+
+def both(folder, *arguments):
+    """(plain python, tpucompat run --quiet) on the same script and arguments."""
+    return python(folder, *arguments), tpucompat_run(folder, "--quiet", *arguments)
+
+
+def test_a_script_sees_what_plain_python_gives_it(folder):
+    plain, ours = both(folder, write(folder, SHOW), "--cores", "3", "-m", "x")
+    assert plain.returncode == ours.returncode == 0, ours.stderr
+    assert ours.stdout == plain.stdout
+    assert ours.stderr == ""
+
+
+def test_a_script_in_another_folder(folder):
+    write(folder, "NAME = 'other'", "sub/helper.py")
+    plain, ours = both(folder, write(folder, SHOW, "sub/script.py"))
+    assert ours.stdout == plain.stdout != ""
+
+
+@pytest.mark.parametrize("target", ["package.module", "package"])
+def test_a_module_sees_what_python_m_gives_it(folder, target):
+    write(folder, "", "package/__init__.py")
+    write(folder, SHOW, "package/module.py")
+    write(folder, SHOW, "package/__main__.py")
+    plain, ours = both(folder, "-m", target, "--flag", "7")
+    assert plain.returncode == ours.returncode == 0, ours.stderr
+    assert ours.stdout == plain.stdout
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "raise SystemExit(7)",
+        "raise SystemExit('a message')",
+        "import sys; sys.exit()",
+        "import os; os._exit(9)",
+        "1 / 0",
+        "helper.fail()",
+        "try:\n    helper.fail()\nexcept Exception as e:\n    raise KeyError('x') from e",
+        "try:\n    helper.fail()\nexcept Exception:\n    raise KeyError('x')",
+        "import broken",
+        "import missing_module",
+        "from helper import nothing",
+        "assert False, 'no'",
+        "raise KeyboardInterrupt",
+        "import atexit; atexit.register(print, 'end')",
+    ],
+)
+def test_exit_codes_and_tracebacks(folder, ending):
+    write(folder, "import helper\nhelper.fail()", "broken.py")
+    plain, ours = both(folder, write(folder, "import helper\n" + ending))
+    assert ours.returncode == plain.returncode
+    assert ours.stdout == plain.stdout
+    assert ours.stderr == plain.stderr
+
+
+def test_a_kill_by_signal_is_the_script_s(folder):
+    plain, ours = both(
+        folder, write(folder, "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)")
+    )
+    assert ours.returncode == plain.returncode == -signal.SIGTERM
+
+
+@pytest.mark.parametrize(
+    "source, code, words",
+    [
+        ("x = (1\ny = 2", "TPU424", "SyntaxError"),
+        ("def f():\nreturn 1", "TPU424", "IndentationError"),
+        ("print 'hello'", "TPU421", "Python 2"),
+        ("import os\nprint 'a', os", "TPU421", "Python 2"),
+        ("try:\n    pass\nexcept ValueError, e:\n    pass", "TPU421", "Python 2"),
+        ("x = 0777", "TPU421", "Python 2"),
+        ("exec 'x = 1'", "TPU421", "Python 2"),
+        ("raise ValueError, 'no'", "TPU421", "Python 2"),
+    ],
+)
+def test_what_python_cannot_read(folder, source, code, words):
+    plain, ours = both(folder, write(folder, source))
+    assert ours.returncode == 2
+    assert code in ours.stderr
+    assert words in ours.stderr
+    assert "Next:" in ours.stderr
+    assert ours.stderr.startswith(plain.stderr)  # the script's own traceback comes first
+    assert "tpucompat/cli" not in ours.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ([], "No script was given"),
+        (["absent.py"], "absent.py: No such file"),
+        (["."], "Is a directory"),
+        (["latin.py"], "latin.py"),
+        (["-m", "absent.module"], "No module named absent"),
+        (["-m", "absent"], "No module named absent"),
+        (["-m"], "No script was given"),
+    ],
+)
+def test_what_is_no_script(folder, arguments, words):
+    (folder / "latin.py").write_bytes(b"# caf\xe9\nprint(1)\n")
+    ours = tpucompat_run(folder, *arguments)
+    assert ours.returncode == 2
+    assert "TPU420" in ours.stderr
+    assert words in ours.stderr
+    assert "Traceback" not in ours.stderr
+
+
+def test_a_coding_line_is_honoured(folder):
+    (folder / "latin.py").write_bytes(b"# -*- coding: latin-1 -*-\nprint(len('caf\xe9'))\n")
+    assert tpucompat_run(folder, "--quiet", "latin.py").stdout == "4\n"
+
+
+def test_the_summary_comes_last_on_stderr_and_names_the_next_command(folder):
+    ours = tpucompat_run(folder, write(folder, "print('out')"), "--epochs", "2")
+    assert ours.stdout == "out\n"
+    assert ours.stderr.count("── tpucompat") == 1
+    last = ours.stderr.strip().splitlines()[-1]
+    assert re.match(r"next: tpucompat run --cores 8 script.py --epochs 2", last)
+
+
+def test_the_summary_follows_a_traceback(folder):
+    ours = tpucompat_run(folder, write(folder, "1 / 0"))
+    assert ours.returncode == 1
+    assert ours.stderr.index("ZeroDivisionError") < ours.stderr.index("── tpucompat")
+
+
+def test_nothing_of_the_user_s_is_changed(folder):
+    script = folder / write(folder, "print('x')")
+    before = script.read_bytes(), sorted(os.listdir(str(folder)))
+    tpucompat_run(folder, "script.py")
+    assert (script.read_bytes(), sorted(os.listdir(str(folder)))) == before
+
+
+def test_the_tpu_s_address_is_there_for_scripts_that_read_it(folder):
+    ours = tpucompat_run(
+        folder, "--quiet", write(folder, "import os\nprint(os.environ['COLAB_TPU_ADDR'])")
+    )
+    assert "invalid" in ours.stdout
+    ours = tpucompat_run(folder, "--quiet", "script.py", COLAB_TPU_ADDR="10.0.0.2:8470")
+    assert ours.stdout == "10.0.0.2:8470\n"
+
+
+def test_importing_the_package_starts_no_tensorflow(folder):
+    done = python(
+        folder,
+        "-c",
+        "import sys, tpucompat; print([m for m in ('tensorflow', 'numpy', 'keras') if m in sys.modules])",
+    )
+    assert done.stdout == "[]\n"

@@ -1,0 +1,54 @@
+"""The command line: ``tpucompat run``, ``tpucompat doctor``, ``tpucompat explain``."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import sys
+from typing import Sequence
+
+from tpucompat.version import VERSION
+
+#: Command -> (module with ``main(argv) -> int``, what it does). Only the chosen one is imported.
+COMMANDS = {
+    "run": ("tpucompat.cli.run", "run an old script or module, unmodified"),
+    "doctor": ("tpucompat.cli.doctor", "show the environment and what is missing in it"),
+    "explain": ("tpucompat.cli.explain", "explain a code, or what became of an old symbol"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command; what follows its name is the command's own.
+
+    Args:
+      argv: The arguments without the program's name; those of the process if None.
+
+    Returns:
+      The exit code: 2 for a command line that cannot be understood, else the command's.
+    """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    name = arguments[0] if arguments else "--help"
+    if name in ("-h", "--help"):
+        print(usage())
+        return 0 if arguments else 2
+    if name in ("-V", "--version"):
+        print("tpucompat " + VERSION)
+        return 0
+    if name not in COMMANDS:
+        close = difflib.get_close_matches(name, COMMANDS, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
+        sys.stderr.write(f"tpucompat: there is no command {name!r}{hint}\n{usage()}\n")
+        return 2
+    result: int = importlib.import_module(COMMANDS[name][0]).main(arguments[1:])
+    return result
+
+
+def usage() -> str:
+    """The commands, a line each."""
+    lines = ["usage: tpucompat COMMAND [ARGUMENTS]", ""]
+    lines += [f"  {name:<9}{what}" for name, (_, what) in COMMANDS.items()]
+    return "\n".join([*lines, "", "  --version  --help  (COMMAND --help for a command's own)"])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

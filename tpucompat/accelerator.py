@@ -1,0 +1,239 @@
+"""Which devices this process trains on, and the ``tf.distribute`` strategy over them.
+
+A TPU is used where the process runs on its host (a TPU VM). Everywhere else nothing is dialled and
+no metadata server is asked: the addresses of TPU nodes that old scripts carry become the local
+device. ``TPUCOMPAT_CORES=N`` emulates N cores by logical CPU devices; ``TPUCOMPAT_REQUIRE_TPU=1``
+makes a missing TPU an error.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+from typing import Any
+
+from tpucompat import journal, private
+from tpucompat.environment import NO_HOST, Environment, current_environment
+from tpucompat.errors import SetupError
+
+#: What the unset variables of a TPU node are set to; see :func:`offer_address`.
+OFFERED = {"COLAB_TPU_ADDR": NO_HOST + ":8470", "TPU_NAME": "grpc://" + NO_HOST + ":8470"}
+
+_lock = threading.RLock()
+_strategy: Any = None
+_prepared = 0
+
+
+def cores() -> int:
+    """The number of replicas that this process trains on; 1 means the session engine.
+
+    On a TPU and on several GPUs, TensorFlow's runtime is asked, and so started.
+
+    Raises:
+      SetupError: TPUCOMPAT_CORES is no positive whole number (TPU412), or TPUCOMPAT_REQUIRE_TPU is
+        set and there is no TPU (TPU411).
+    """
+    here = _here()
+    if _prepared:
+        return _prepared
+    if here.emulated_cores:
+        return here.emulated_cores
+    if here.tpu:
+        return int(strategy().num_replicas_in_sync)
+    return max(1, len(_gpus(here)))
+
+
+def emulated_cores() -> int:
+    """The number of cores that TPUCOMPAT_CORES emulates; 0 where it is unset.
+
+    Raises:
+      SetupError: As in :func:`cores`.
+    """
+    return _here().emulated_cores
+
+
+def prepare() -> None:
+    """Makes one logical CPU device per emulated core; does nothing when no cores are emulated.
+
+    It has to come before TensorFlow's runtime starts, which the first eager operation or the first
+    question for logical devices does.
+
+    Raises:
+      SetupError: TensorFlow's runtime has started with fewer devices (TPU413), or as in
+        :func:`cores`.
+    """
+    global _prepared
+    here = _here()
+    if _prepared or here.emulated_cores < 2:
+        return
+    with _lock:
+        import tensorflow as tf
+
+        if here.has("logical_devices"):
+            config = tf.config
+            get, make = (
+                config.get_logical_device_configuration,
+                config.set_logical_device_configuration,
+            )
+            kind = config.LogicalDeviceConfiguration
+        elif hasattr(tf, "config"):
+            config = tf.config.experimental
+            get, make = (
+                config.get_virtual_device_configuration,
+                config.set_virtual_device_configuration,
+            )
+            kind = config.VirtualDeviceConfiguration
+        else:  # 1.13 knows them only in the ConfigProto of a session
+            return
+        cpu = config.list_physical_devices("CPU")[0]
+        if len(get(cpu) or ()) < here.emulated_cores:  # a script may have made them itself
+            try:
+                make(cpu, [kind() for _ in range(here.emulated_cores)])
+            except RuntimeError as error:
+                raise SetupError(
+                    "TPU413",
+                    f"TensorFlow has started with fewer than {here.emulated_cores} devices.",
+                ) from error
+        _prepared = here.emulated_cores
+
+
+def strategy() -> Any:
+    """The strategy over all replicas of this process, made once; it is a TensorFlow 2 strategy.
+
+    Returns:
+      ``TPUStrategy`` on a TPU VM, ``MirroredStrategy`` over logical CPU devices (emulated cores) or
+      over several GPUs, otherwise TensorFlow's default strategy with its one replica.
+
+    Raises:
+      SetupError: As in :func:`cores` and :func:`prepare`, or TensorFlow cannot use the TPU
+        (TPU414).
+    """
+    global _strategy
+    with _lock:
+        if _strategy is None:
+            # Strategies of TensorFlow 2 are made eagerly, whatever the script's own mode is.
+            with private.eager_mode():
+                _strategy = _make_strategy(_here())
+        return _strategy
+
+
+def describe() -> str:
+    """What this process trains on, for people: "8 emulated cores", "one CPU replica"..."""
+    return _here().replicas
+
+
+def announce() -> None:
+    """Says once that there is no TPU and what trains instead.
+
+    Raises:
+      SetupError: TPUCOMPAT_REQUIRE_TPU is set, and there is no TPU (TPU411).
+    """
+    here = _here()
+    if not here.tpu:
+        hint = "" if here.emulated_cores else "; TPUCOMPAT_CORES=8 emulates the cores of a TPU v2-8"
+        journal.notice("TPU410", f"no TPU here, training on {here.replicas}{hint}")
+
+
+def offer_address(source: str = "") -> None:
+    """Sets the variables of a TPU node, where unset, to the address of a host that cannot exist.
+
+    COLAB_TPU_ADDR always: old scripts read it unconditionally (``'grpc://' +
+    os.environ['COLAB_TPU_ADDR']``) and would stop with a KeyError, or they take it for the sign that a
+    TPU is there and otherwise stop. TPU_NAME only for a script that reads it as unconditionally,
+    because TensorFlow's own resolver reads it too, and a library that asks that would wait for a TPU.
+    The resolvers and sessions of the old namespace recognise the address and use the local devices.
+
+    Args:
+      source: The text of the script.
+    """
+    os.environ.setdefault("COLAB_TPU_ADDR", OFFERED["COLAB_TPU_ADDR"])
+    if re.search(r"""environ\s*\[\s*['"]TPU_NAME['"]\s*\]""", source):
+        os.environ.setdefault("TPU_NAME", OFFERED["TPU_NAME"])
+
+
+def normalise_target(target: Any) -> Any:
+    """The target that a session has to connect to, given the one that the script names.
+
+    Args:
+      target: A session's target or a TPU's name or address; None and bytes are allowed.
+
+    Returns:
+      "" (the devices of this process) for everything but a gRPC server on this machine, which may
+      be one that the script has started (``tf.train.Server``). What is no text is returned as it
+      is, for TensorFlow to refuse.
+
+    Raises:
+      SetupError: The target is that of a TPU, there is none, and TPUCOMPAT_REQUIRE_TPU asks for
+        one.
+    """
+    if target is None:
+        return ""
+    if not isinstance(target, (str, bytes)):
+        return target
+    text = target.decode() if isinstance(target, bytes) else target
+    if text in ("", "local"):
+        return ""
+    match = re.match(r"grpc://(\[[^\]]*\]|[^:/]*)", text)
+    host = match.group(1).strip("[]") if match else ""
+    if host == "localhost" or host == "::1" or host.startswith("127."):
+        return target
+    if NO_HOST not in text and not current_environment().tpu:
+        journal.notice("TPU417", f"{text} is not dialled, the devices of this machine are used")
+    announce()
+    return ""
+
+
+def _here() -> Environment:
+    """The environment with the settings as they are now; raises where they cannot be met."""
+    here = current_environment()
+    if here.cores_setting and not here.emulated_cores:
+        raise SetupError("TPU412", f"TPUCOMPAT_CORES={here.cores_setting} is no number of cores.")
+    if here.require_tpu and not here.tpu:
+        raise SetupError("TPU411", "TPUCOMPAT_REQUIRE_TPU is set, and this machine has no TPU.")
+    return here
+
+
+def _gpus(here: Environment) -> list[Any]:
+    """The GPUs that TensorFlow sees; it is not imported where there is at most one."""
+    if here.gpus < 2 or here.cpu_only:
+        return []
+    import tensorflow as tf
+
+    config = tf.config if here.has("logical_devices") else tf.config.experimental
+    return list(config.get_visible_devices("GPU"))
+
+
+def _make_strategy(here: Environment) -> Any:
+    import tensorflow as tf
+
+    prepare()
+    # tf.distribute of TensorFlow 1.x has version 1 of the strategies.
+    distribute = tf.compat.v2.distribute if here.has("contrib") else tf.distribute
+    if here.emulated_cores > 1:
+        devices = [f"/cpu:{core}" for core in range(here.emulated_cores)]
+        # Sums are made on one device: collectives, the default, take six times as long between the
+        # logical devices of one CPU, and serve one set of devices per process only.
+        return distribute.MirroredStrategy(devices, distribute.ReductionToOneDevice())
+    if here.tpu and not here.emulated_cores:
+        return _make_tpu_strategy(tf, here)
+    gpus = [] if here.emulated_cores else _gpus(here)
+    if len(gpus) > 1:
+        return distribute.MirroredStrategy([f"/gpu:{index}" for index in range(len(gpus))])
+    return distribute.get_strategy()
+
+
+def _make_tpu_strategy(tf: Any, here: Environment) -> Any:
+    """The strategy over the TPU of this machine.
+
+    As TensorFlow's guide "Use TPUs" does it on a TPU VM. It can be done once per process:
+    initialising a second time makes the variables on the TPU unusable.
+    """
+    if not here.has("tpu_local"):
+        raise SetupError(
+            "TPU414",
+            f"TensorFlow {here.tensorflow} cannot use a TPU of its own machine, 2.4 and later can.",
+        )
+    resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
+    tf.tpu.experimental.initialize_tpu_system(resolver)
+    return tf.distribute.TPUStrategy(resolver)

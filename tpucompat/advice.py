@@ -1,0 +1,65 @@
+"""What an error of a script's own means, where one can tell: a code, a cause and a next step.
+
+The error is always shown first, as it is; this is the one line after it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from tpucompat.codes import CODES
+
+
+class Advice(NamedTuple):
+    """The line after an error."""
+
+    code: str
+    cause: str
+    next_step: str
+
+    def __str__(self) -> str:
+        return f"tpucompat: {self.cause} Next: {self.next_step} [{self.code}]"
+
+
+#: (code, the error's type, its text): the first row that fits both.
+ROWS: tuple[tuple[str, str, str], ...] = (
+    # tensorflow/core/platform/cloud: what the file system for gs:// raises.
+    ("TPU442", r".*", r"gs://.*(HTTP|retry attempts|libcurl|credentials|permission|403|401)"),
+    ("TPU442", r".*", r"(HTTP request|retry attempts|libcurl|credentials)(.|\n)*gs://"),
+    (
+        "TPU443",
+        r"URLError|HTTPError|gaierror|ConnectionError|ProxyError|SSLError|RemoteDisconnected",
+        r"",
+    ),
+    (
+        "TPU443",
+        r".*",
+        r"URL fetch failure|urlopen error|Max retries exceeded|Name or service not known",
+    ),
+    ("TPU447", r"ModuleNotFoundError", r"No module named '(?!tensorflow)"),
+    ("TPU446", r".*", r"\.so\b.*(undefined symbol|cannot open shared object)"),
+    ("TPU444", r"FileNotFoundError|NotFoundError|OSError|IOError", r"[Nn]o such file or directory"),
+    ("TPU444", r"NotFoundError|ValueError", r"[Uu]nsuccessful TensorSliceReader|matching files"),
+)
+
+
+def for_code(code: str) -> Advice:
+    """What a code says in general."""
+    return Advice(code, CODES[code].title + ".", CODES[code].what_to_do)
+
+
+def for_error(kind: str, text: str) -> Advice | None:
+    """What is known about an error.
+
+    Args:
+      kind: The name of the error's type.
+      text: Its message.
+
+    Returns:
+      None where its own words are all there is to say.
+    """
+    for code, kinds, pattern in ROWS:
+        if re.fullmatch(kinds, kind) and re.search(pattern, text):
+            return for_code(code)
+    return None

@@ -1,0 +1,106 @@
+"""``tpucompat doctor``: the environment, the engine that would run, what is missing in it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+from typing import Sequence
+
+from tpucompat.environment import Environment, Problem, environment
+from tpucompat.version import VERSION
+
+_COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command.
+
+    Args:
+      argv: The arguments behind ``doctor``.
+
+    Returns:
+      1 when a script could not run, else 0.
+    """
+    parser = argparse.ArgumentParser(prog="tpucompat doctor", description=__doc__)
+    parser.add_argument("--json", action="store_true", help="print everything as JSON")
+    options = parser.parse_args(argv)
+    here = environment()
+    problems = here.problems()
+    if options.json:
+        shown = dict(here.as_dict(), tpucompat=VERSION, platform=platform.platform())
+        print(json.dumps(shown, indent=2, sort_keys=True))
+    else:
+        _print_all(here, problems)
+    return 1 if any(problem.severity == "error" for problem in problems) else 0
+
+
+def _print_all(here: Environment, problems: list[Problem]) -> None:
+    for name, value in _facts(here):
+        print(f"{name:<12}{value}")
+    print()
+    for problem in problems:
+        print(
+            _coloured(problem.severity, f"{problem.severity:<9}")
+            + f"{problem.text} [{problem.code}]"
+        )
+        if problem.repair:
+            print(f"{'':<9}repair: {problem.repair}")
+    broken = sum(problem.severity == "error" for problem in problems)
+    if broken:
+        print(_coloured("error", "A script could not run here."))
+    else:
+        print(_coloured("ok", f"Scripts run: the {here.engine} engine on {here.replicas}."))
+
+
+def _facts(here: Environment) -> list[tuple[str, str]]:
+    """Name and value of each line, as it is pasted into a report of a fault."""
+    tensorflow = f"{here.tensorflow} ({here.distribution or 'no metadata'})"
+    return [
+        ("tpucompat", VERSION),
+        ("Python", f"{'.'.join(map(str, here.python))} on {platform.platform()}"),
+        ("TensorFlow", tensorflow if here.tensorflow else "not installed"),
+        ("Keras", _keras(here)),
+        ("Estimator", _estimator(here)),
+        ("Accelerator", _accelerator(here)),
+        ("Engine", f"{here.engine}: {here.replicas}"),
+    ]
+
+
+def _keras(here: Environment) -> str:
+    return {
+        "": "none that TensorFlow can use",
+        "bundled 2": "Keras 2, part of TensorFlow",
+        "2": f"Keras {here.keras_version}",
+        "3": f"Keras {here.keras_version}",
+        "tf-keras": f"tf-keras {here.tf_keras_version} (TF_USE_LEGACY_KERAS=1)",
+    }[here.keras]
+
+
+def _estimator(here: Environment) -> str:
+    return {
+        "native": "part of TensorFlow",
+        "package": f"tensorflow-estimator {here.estimator_version}",
+        "absent": "none",
+    }[here.estimator]
+
+
+def _accelerator(here: Environment) -> str:
+    found = []
+    if here.tpu_devices:
+        found.append(f"{len(here.tpu_devices)} TPU chip(s), {'' if here.libtpu else 'no '}libtpu")
+    if here.gpus:
+        found.append(f"{here.gpus} GPU(s)" + (", not used by this TensorFlow" * here.cpu_only))
+    if here.emulated_cores:
+        found.append(f"TPUCOMPAT_CORES={here.emulated_cores}")
+    if here.tpu_address:
+        found.append(f"{here.tpu_address}, not dialled")
+    return "; ".join(found) or "none, CPU only"
+
+
+def _coloured(kind: str, text: str) -> str:
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    return f"\033[{_COLOURS[kind]}m{text}\033[0m"

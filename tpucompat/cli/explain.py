@@ -1,0 +1,135 @@
+"""``tpucompat explain``: what a code means, or what became of a symbol of TensorFlow 1.x."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+import textwrap
+from typing import Sequence
+
+from tpucompat.codes import CODES
+from tpucompat.legacy import namespace, symbols
+from tpucompat.legacy.rows import Constant, Gone, Moved, Package, Row, StandIn
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command.
+
+    Args:
+      argv: The arguments behind ``explain``.
+
+    Returns:
+      0, or 2 when there is neither such a code nor such a symbol.
+    """
+    parser = argparse.ArgumentParser(prog="tpucompat explain", description=__doc__)
+    parser.add_argument("what", metavar="CODE|SYMBOL", help="TPU410, or tf.contrib.tpu.shard")
+    what = parser.parse_args(argv).what
+    text = code_text(what.upper()) if what.upper() in CODES else symbol_text(_bare(what))
+    if text:
+        print(text)
+        return 0
+    close = _close_to(what)
+    hint = f"\n  Close: {', '.join(close)}" if close else ""
+    title = CODES["TPU416"].title
+    sys.stderr.write(f"TPU416 {title}: {what}{hint}\n  Next: {CODES['TPU416'].what_to_do}\n")
+    return 2
+
+
+def code_text(code: str) -> str:
+    """A code's row, for people."""
+    row = CODES[code]
+    return "\n".join(
+        [f"{code}: {row.title}", "", _filled("Why", row.why), _filled("What to do", row.what_to_do)]
+    )
+
+
+def symbol_text(name: str) -> str:
+    """What became of a symbol, for people.
+
+    Args:
+      name: Dotted name below ``tensorflow.``, such as "contrib.tpu.shard".
+
+    Returns:
+      The text; "" if neither the tables nor TensorFlow 1.15 know the name.
+    """
+    row = namespace.find_row(name)
+    kind = symbols.kind(name)
+    title = f"tf.{name}" + (f" ({kind} of TensorFlow 1.15)" if kind else "")
+    if row is not None:
+        return "\n".join([title, "", *_row_lines(row)])
+    if not kind:
+        return ""
+    package, above = _package_of(name)
+    if package is not None:
+        return "\n".join([title, "", f"A name of tf.{above}.", *_row_lines(package)])
+    text = (
+        "It is what tf.compat.v1 of the installed TensorFlow has under this name. Where it is gone "
+        "there, using it is an error (TPU101)."
+    )
+    if name.startswith("contrib."):
+        text = "TensorFlow 2 has no counterpart, and using it is an error (TPU101)."
+    return "\n".join([title, "", textwrap.fill(text, 88)])
+
+
+def _row_lines(row: Row) -> list[str]:
+    if isinstance(row, Gone):
+        lines = [f"Gone ({row.code}): {row.reason}."]
+        if row.instead:
+            lines.append(_filled("Instead", row.instead))
+        return [*lines, "", code_text(row.code)] if row.code in CODES else lines
+    if isinstance(row, Constant):
+        lines = [f"A plain value: {row.value!r}"]
+    elif isinstance(row, Moved):
+        lines = [f"Lives on, with the same behaviour, as {_place(row.target)}"]
+    elif isinstance(row, StandIn):
+        lines = [f"tpucompat's own code stands in: {_place(row.target)}"]
+    else:
+        assert isinstance(row, Package)
+        places = ", then ".join(_place(target) for target in row.targets)
+        lines = [f"The names of this package are looked up in {places}"]
+    return [*lines, textwrap.fill(row.note, 88)] if row.note else lines
+
+
+def _place(target: str) -> str:
+    """``module:attribute`` as one dotted name."""
+    words = {"{tf}": "tf.compat.v1", "{keras}": "Keras 2's source"}
+    for word, meaning in words.items():
+        target = target.replace(word, meaning)
+    return target.replace(":", ".")
+
+
+def _package_of(name: str) -> tuple[Package | None, str]:
+    parts = name.split(".")
+    for length in range(len(parts) - 1, 0, -1):
+        above = ".".join(parts[:length])
+        row = namespace.find_row(above)
+        if isinstance(row, Package):
+            return row, above
+    return None, ""
+
+
+def _bare(name: str) -> str:
+    for prefix in ("tf.", "tensorflow.", "compat.v1."):
+        if name.startswith(prefix):
+            name = name[len(prefix) :]
+    return name
+
+
+def _close_to(what: str) -> list[str]:
+    codes = difflib.get_close_matches(what.upper(), list(CODES), n=3, cutoff=0.8)
+    if codes:
+        return codes
+    name = _bare(what)
+    known = (
+        set(symbols.names()) | set(namespace.table_rows("tf1")) | set(namespace.table_rows("tf2"))
+    )
+    last = name.rpartition(".")[2]
+    same = sorted(full for full in known if full.rpartition(".")[2] == last)
+    found = same[:3] or difflib.get_close_matches(name, known, n=3, cutoff=0.7)
+    return ["tf." + full for full in found]
+
+
+def _filled(label: str, text: str) -> str:
+    indent = " " * (len(label) + 2)
+    return textwrap.fill(f"{label}: {text}", 88, subsequent_indent=indent)

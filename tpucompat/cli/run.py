@@ -1,0 +1,336 @@
+"""``tpucompat run``: runs an old script as plain ``python`` would, with the old namespace before it."""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import importlib.machinery
+import importlib.util
+import os
+import re
+import sys
+import tokenize
+import types
+from typing import Any, NamedTuple, Sequence
+
+from tpucompat import journal, tracebacks
+from tpucompat.environment import Environment, environment
+from tpucompat.errors import ScriptError, TPUCompatError
+
+USAGE = "tpucompat run [OPTIONS] (SCRIPT | -m MODULE | NOTEBOOK.ipynb) [ARGUMENTS OF THE SCRIPT …]"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command; everything behind the script's name is the script's."""
+    result = argparse.ArgumentParser(
+        prog="tpucompat run", usage=USAGE, description=__doc__, allow_abbrev=False
+    )
+    result.add_argument(
+        "--cores", type=int, metavar="N", help="emulate N TPU cores with logical devices"
+    )
+    result.add_argument(
+        "--era",
+        choices=("tf1", "tf2"),
+        help="what the script speaks: TensorFlow 1 (graph) or early TensorFlow 2 (eager); "
+        "found out by reading it when not given",
+    )
+    result.add_argument(
+        "--smoke",
+        action="store_true",
+        help="cap epochs and steps, to try a long script in a minute",
+    )
+    result.add_argument("--quiet", action="store_true", help="no notices and no summary")
+    result.add_argument(
+        "--legacy-package",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an installed package that was written for TensorFlow 1.x too; may be repeated",
+    )
+    result.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        metavar="gs://BUCKET=DIR",
+        help="let a local folder stand for a bucket, or for a folder in one; may be repeated",
+    )
+    result.add_argument(
+        "--out",
+        metavar="FILE",
+        help="notebooks: write the executed notebook, with its outputs, to FILE",
+    )
+    result.add_argument(
+        "--shell",
+        choices=("run", "name", "skip"),
+        help="notebooks: run ! lines that fetch or install something (the default; failures are named), "
+        "name them too, or leave them out",
+    )
+    result.add_argument(
+        "-m", dest="module", nargs=argparse.REMAINDER, help="run a module, as python -m does"
+    )
+    result.add_argument("script", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return result
+
+
+class Program(NamedTuple):
+    """A script or module ready to run."""
+
+    code: types.CodeType
+    source: str
+    file: str
+    arguments: list[str]
+    path0: str
+    spec: importlib.machinery.ModuleSpec | None
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns the exit code, or lets the script's own exception or SystemExit through."""
+    options = parser().parse_args(argv)
+    try:
+        if _is_notebook(options):
+            return _run_notebook(options, argv)
+        if options.out or options.shell:
+            raise ScriptError("TPU420", "--out and --shell are for notebooks (.ipynb).")
+        program = _program(options)
+        _set_up(options, program)
+    except TPUCompatError as error:
+        return _fail(error)
+    except SyntaxError as error:
+        return _syntax_error(error)
+    if not options.quiet:
+        atexit.register(_summary, list(argv), options)
+    sys.excepthook = _without_our_frames(sys.excepthook)
+    if not options.quiet:
+        sys.excepthook = _with_advice(sys.excepthook)
+    try:
+        _execute(program)
+    except TPUCompatError as error:
+        # The script's own traceback; then exit code 2, which says that the next step is in the message.
+        sys.excepthook(type(error), error, error.__traceback__)
+        return 2
+    return 0
+
+
+def _is_notebook(options: argparse.Namespace) -> bool:
+    return not options.module and bool(options.script) and options.script[0].endswith(".ipynb")
+
+
+def _run_notebook(options: argparse.Namespace, argv: Sequence[str]) -> int:
+    from tpucompat.notebooks import runner
+
+    # A notebook has no arguments of its own: what stands behind its name is ours too.
+    name, behind = options.script[0], options.script[1:]
+    options = parser().parse_args(behind, options)
+    options.script.insert(0, name)
+    _apply(options)
+    if options.shell:
+        os.environ["TPUCOMPAT_SHELL"] = options.shell
+    if not options.quiet:
+        atexit.register(_summary, list(argv), options)
+    return runner.run(options)
+
+
+# The program ---------------------------------------------------------------------------------------
+
+
+def _program(options: argparse.Namespace) -> Program:
+    if options.module:
+        return _module(options.module[0], options.module[1:])
+    if options.script:
+        return _script(options.script[0], options.script[1:])
+    raise ScriptError("TPU420", "No script was given.", USAGE)
+
+
+def _script(path: str, arguments: list[str]) -> Program:
+    try:
+        with tokenize.open(path) as text:  # honours a coding line, as python does
+            source = text.read()
+    except (OSError, UnicodeDecodeError, SyntaxError) as error:  # SyntaxError: a wrong coding line
+        raise ScriptError("TPU420", f"{path}: {_reason(error)}") from error
+    # Since Python 3.9 a script's __file__ and the file in its tracebacks are absolute.
+    file = os.path.abspath(path) if sys.version_info >= (3, 9) else path
+    code = compile(source, file, "exec", dont_inherit=True)
+    folder = os.path.dirname(os.path.realpath(path))
+    return Program(code, source, file, [path, *arguments], folder, None)
+
+
+def _module(name: str, arguments: list[str]) -> Program:
+    sys.path.insert(0, os.getcwd())
+    try:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            name += ".__main__"
+            spec = importlib.util.find_spec(name)
+    except ImportError as error:
+        raise ScriptError("TPU420", f"No module named {name}: {error}") from error
+    finally:
+        del sys.path[0]
+    loader: Any = spec.loader if spec is not None else None
+    if spec is None or spec.origin is None or not hasattr(loader, "get_code"):
+        raise ScriptError("TPU420", f"No module named {name}.")
+    code = loader.get_code(name)
+    return Program(
+        code,
+        loader.get_source(name) or "",
+        spec.origin,
+        [spec.origin, *arguments],
+        os.getcwd(),
+        spec,
+    )
+
+
+def _reason(error: BaseException) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _set_up(options: argparse.Namespace, program: Program) -> None:
+    from tpucompat.installation import install_for
+
+    _apply(options)
+    here = install_for(program.source, program.path0, options.era, options.legacy_package)
+    if options.smoke:
+        from tpucompat import smoke
+
+        smoke.enable(here.era)
+
+
+def _apply(options: argparse.Namespace) -> None:
+    """The options that become settings of the process, and of those that it starts."""
+    if options.cores is not None:
+        os.environ["TPUCOMPAT_CORES"] = str(options.cores)
+    if options.map:
+        from tpucompat.paths import mapping
+
+        before = mapping.from_environment().folders
+        path_map = mapping.parse_all([*options.map, *map("{0.remote}={0.local}".format, before)])
+        os.environ[mapping.VARIABLE] = mapping.to_environment(path_map)
+    journal.quiet = options.quiet
+
+
+def _execute(program: Program) -> None:
+    """What ``python script.py`` or ``python -m module`` does, in this process."""
+    sys.argv[:] = program.arguments
+    # sys.path[0] is the folder of the tpucompat command, or the current one for python -m tpucompat.
+    sys.path[0] = program.path0
+    main_module = types.ModuleType("__main__")
+    loader = (
+        program.spec.loader
+        if program.spec
+        else importlib.machinery.SourceFileLoader("__main__", program.file)
+    )
+    main_module.__dict__.update(
+        __file__=program.file,
+        __cached__=None,
+        __loader__=loader,
+        __spec__=program.spec,
+        __package__=program.spec.parent if program.spec else None,
+        __builtins__=sys.modules["builtins"],
+    )
+    sys.modules["__main__"] = main_module
+    exec(program.code, main_module.__dict__)
+
+
+# What is said --------------------------------------------------------------------------------------
+
+
+def _fail(error: TPUCompatError) -> int:
+    sys.stderr.write(f"tpucompat: error: {error}\n")
+    return 2
+
+
+def _syntax_error(error: SyntaxError) -> int:
+    """The script's own traceback, as python shows it; then what it means."""
+    sys.excepthook(type(error), error.with_traceback(None), None)
+    if is_python_2(error):
+        return _fail(
+            ScriptError(
+                "TPU421", "{} is written for Python 2.".format(error.filename or "The script")
+            )
+        )
+    return _fail(
+        ScriptError(
+            "TPU424",
+            "{}, line {}: {}".format(error.filename or "the script", error.lineno, error.msg),
+        )
+    )
+
+
+# Statements that only Python 2 reads: print and exec statements, `except X, e`, backticks, <>, 0777.
+_PYTHON_2 = re.compile(
+    r"""^\s*print\s+[^(=\s]|^\s*print\s*$|^\s*exec\s+['"\w]|^\s*except\s+[\w.]+\s*,\s*\w+\s*:"""
+    r"""|`[^`]+`|<>|\b0[0-7]+\b|\bur?['"]|^\s*raise\s+\w+\s*,""",
+    re.MULTILINE,
+)
+
+
+def is_python_2(error: SyntaxError) -> bool:
+    """Whether a syntax error comes from a statement that only Python 2 reads."""
+    if "print" in (error.msg or "") and "parenthes" in (error.msg or ""):
+        return True
+    return bool(_PYTHON_2.search(error.text or ""))
+
+
+def _without_our_frames(hook: Any) -> Any:
+    """An excepthook that shows a script's traceback as plain python would: without tpucompat's lines."""
+
+    def excepthook(kind: Any, error: BaseException | None, traceback: Any) -> None:
+        tracebacks.strip_error(error)
+        hook(kind, error, tracebacks.strip(traceback))
+
+    return excepthook
+
+
+def _with_advice(hook: Any) -> Any:
+    """An excepthook that adds one line to an error whose cause can be told."""
+
+    def excepthook(kind: Any, error: BaseException, traceback: Any) -> None:
+        hook(kind, error, traceback)
+        if not isinstance(error, TPUCompatError):
+            from tpucompat import advice
+
+            found = advice.for_error(kind.__name__, str(error))
+            if found is not None:
+                sys.stderr.write(f"{found}\n")
+
+    return excepthook
+
+
+def _summary(argv: list[str], options: argparse.Namespace) -> None:
+    here = environment()
+    lines = [
+        "── tpucompat " + "─" * 47,
+        "TensorFlow {} on Python {}, Keras {}; {} engine, {}".format(
+            here.tensorflow,
+            ".".join(map(str, here.python)),
+            " ".join(filter(None, (here.keras, _keras_version(here)))),
+            here.engine,
+            here.replicas,
+        ),
+    ]
+    used = journal.uses()
+    if used:
+        shown = ", ".join(f"{name} ×{count}" for name, count in used[:8])
+        more = len(used) - 8
+        lines.append("old names: " + shown + (f", and {more} more" if more > 0 else ""))
+    lines.append("next: " + _next_command(argv, options))
+    text = "\n".join(lines) + "\n"
+    encoding = getattr(sys.stderr, "encoding", None) or "ascii"
+    sys.stderr.write(text.encode(encoding, "replace").decode(encoding))
+
+
+def _keras_version(here: Environment) -> str:
+    return here.tf_keras_version if here.keras == "tf-keras" else here.keras_version
+
+
+def _next_command(argv: list[str], options: argparse.Namespace) -> str:
+    words = [word for word in argv if word != "--smoke"]
+    if options.smoke:
+        return "tpucompat run {}   (the whole run)".format(" ".join(words))
+    codes = [code for code, _ in journal.notices()]
+    if codes:
+        return f"tpucompat explain {codes[0]}"
+    if options.cores is None:
+        return "tpucompat run --cores 8 {}   (as on the 8 cores of a TPU v2-8)".format(
+            " ".join(words)
+        )
+    return "tpucompat doctor"

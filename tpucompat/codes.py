@@ -1,0 +1,594 @@
+"""Every code that tpucompat reports, as data.
+
+A code is stable: scripts, documentation and issue reports refer to it. 1xx: the symbol is gone; 2xx: it
+lives elsewhere; 3xx: it behaves differently; 4xx: the environment or the command line. The documentation
+page of a code and ``tpucompat explain CODE`` are made from the row here.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Code(NamedTuple):
+    """One row: what went wrong in general, why, and what one does about it."""
+
+    title: str
+    why: str
+    what_to_do: str
+
+
+CODES: dict[str, Code] = {
+    # 1xx: gone -----------------------------------------------------------------------------------
+    "TPU101": Code(
+        "A symbol of TensorFlow 1.x has no counterpart",
+        "TensorFlow 2 removed it, and tpucompat has nothing that gives the same results.",
+        "Take the alternative that the message names, or open an issue with the script's line.",
+    ),
+    "TPU102": Code(
+        "A name that TensorFlow 1.15 did not have either",
+        "The script asks the old namespace for a name that is not in TensorFlow 1.15.",
+        "Check the spelling, or the TensorFlow version that the script was written for.",
+    ),
+    "TPU110": Code(
+        "A package that holds a part of the old tf.contrib is not installed",
+        "Some of tf.contrib lives on in packages of its own, such as tf-slim (contrib.layers, slim, "
+        "framework, metrics, losses) and tensorboard (contrib.tensorboard).",
+        "Install the package by the command that the message names.",
+    ),
+    "TPU103": Code(
+        "An argument that tf.contrib refuses",
+        "TensorFlow 1.15 refused it with the same type of error.",
+        "Read the message; the documentation of TensorFlow 1.15 describes the argument.",
+    ),
+    # 3xx: behaviour ------------------------------------------------------------------------------
+    "TPU360": Code(
+        "A TPU computation needs a value that nobody gives",
+        "The traced step of one replica reaches a placeholder that is none of its inputs; a replica has no "
+        "feed_dict of its own.",
+        "Give the value through the input function or the inputs of the computation, or make the placeholder "
+        "a constant or a placeholder with a default.",
+    ),
+    "TPU361": Code(
+        "A TPU computation holds an operation that cannot be replayed on several replicas",
+        "Reference variables, queues, iterators and lookup tables belong to the Session's host; an infeed, an "
+        "outfeed or a direct exchange between cores has no place in a step that tf.distribute runs.",
+        "Use resource variables, take the input through the input function, look words up in the input "
+        "pipeline, and exchange between cores by sums; or run on one replica (TPUCOMPAT_CORES=1).",
+    ),
+    "TPU362": Code(
+        "A sum over the cores inside a loop or a function",
+        "The replicas of a tf.distribute strategy meet between the stages of a step, and a stage holds its "
+        "loops and functions as a whole.",
+        "Move the sum out of the loop or function: gather there, and sum after it.",
+    ),
+    "TPU363": Code(
+        "A traced graph with a cycle that is no loop",
+        "Nodes wait for each other, and no NextIteration of a TensorFlow loop is between them.",
+        "The graph was edited, or is damaged; build it anew.",
+    ),
+    "TPU364": Code(
+        "A sum over the cores whose groups are not known when the step is traced",
+        "The group assignment says which cores are summed with each other, and has to be a constant.",
+        "Give cross_replica_sum a Python list as its group assignment.",
+    ),
+    "TPU365": Code(
+        "A variable of the step has no value",
+        "The replicas get their variables from the host before the first step, and for this one the host had "
+        "none: it was never initialized, or was made after the initializer had run.",
+        "Make the variable inside the model function, or initialize it in the scaffold.",
+    ),
+    "TPU366": Code(
+        "The values fed do not fit the replicas",
+        "Every replica wants one value for every input of the step.",
+        "Feed as many replicas as the strategy has, and each of them all inputs.",
+    ),
+    "TPU367": Code(
+        "The cores cannot share a batch of the input pipeline",
+        "A batch for all cores is split into equal parts on its first axis.",
+        "Make the batch size a multiple of the number of cores, and batch with drop_remainder=True.",
+    ),
+    "TPU368": Code(
+        "A value does not fit a variable of the step",
+        "The replicas get their variables from the host, and there the variable has another shape.",
+        "Restore a checkpoint of this model, or give the new variable another name.",
+    ),
+    # 320-339: tf.estimator, TPUEstimator -------------------------------------------------------------
+    "TPU320": Code(
+        "An Estimator with a strategy over several machines",
+        "TensorFlow 2.16 removed the coordinator that starts tf.estimator on every machine of a cluster.",
+        "Train on one machine, or on TensorFlow 2.15; TPUEstimator needs no train_distribute.",
+    ),
+    "TPU321": Code(
+        "Embedding tables on the TPU are gone",
+        "The embedding API of TensorFlow 1's TPUs (embedding_config_spec, tpu_embedding) needs the hardware of "
+        "the TPU and was removed with TensorFlow 2.16.",
+        "Train on one replica without embedding_config_spec, where embedding columns are ordinary variables; in "
+        "TensorFlow 2 code tfrs.layers.embedding.TPUEmbedding takes their place.",
+    ),
+    "TPU323": Code(
+        "Features that cannot be forwarded",
+        "tf.contrib.estimator.forward_features puts dense features beside the predictions of an Estimator.",
+        "Name features that the input function gives and that are no predictions yet.",
+    ),
+    "TPU324": Code(
+        "A hook asks for a value that exists on the cores only",
+        "The model function of TPUEstimator runs on the cores; the host sees the loss, the global step, the "
+        "outputs of host_call and the variables.",
+        "Pass the value to the host through host_call, or log it with use_tpu=False.",
+    ),
+    "TPU325": Code(
+        "A training step without a sum over the cores",
+        "Each core would train a model of its own on its part of the batch.",
+        "Wrap the optimizer: tf.contrib.tpu.CrossShardOptimizer(optimizer).",
+    ),
+    "TPU326": Code(
+        "A scaffold_fn uses a value of the cores",
+        "It is called on the host, which does not have the tensors of the model function.",
+        "Make what it needs inside scaffold_fn; variables can be used.",
+    ),
+    "TPU327": Code(
+        "The number of shards is not that of the replicas",
+        "TPUConfig names the size of the TPU that the script was written for; this process has other devices.",
+        "Nothing; the batches are shared by the replicas that are here. TPUCOMPAT_CORES sets their number.",
+    ),
+    "TPU328": Code(
+        "Model parallelism on a TPU",
+        "A replica of tpucompat has one device; TPUConfig(num_cores_per_replica) wants it to have several.",
+        "Leave num_cores_per_replica out, and lower the batch size if the model does not fit.",
+    ),
+    "TPU329": Code(
+        "A batch size that TPUEstimator cannot use",
+        "The batches of train_batch_size, eval_batch_size and predict_batch_size are shared equally by the "
+        "replicas; each has to be given for what is called.",
+        "Pass whole numbers that are multiples of the number of replicas.",
+    ),
+    "TPU330": Code(
+        "A model function returned something else than its specification",
+        "TPUEstimator wants a TPUEstimatorSpec, for evaluation and prediction at any rate.",
+        "Return tf.contrib.tpu.TPUEstimatorSpec(mode=mode, ...) in every mode.",
+    ),
+    "TPU331": Code(
+        "host_call or eval_metrics do not fit",
+        "Each is a pair: a function that runs on the host, and the tensors it is called with: a list for "
+        "positional arguments or a dictionary for named ones. The tensors of all replicas are joined on their "
+        "first axis.",
+        "Give a tensor for each argument, of rank 1 or more: tf.reshape(loss, [1]).",
+    ),
+    "TPU332": Code(
+        "Predictions that the replicas cannot give",
+        "The predictions of all replicas are joined on their first axis, which is the batch.",
+        "Return a dictionary of tensors whose first dimension is the static batch size.",
+    ),
+    "TPU333": Code(
+        "An input function does not fit",
+        "TPUEstimator calls input_fn(params), and each replica gets batches of one static shape.",
+        "Take `params`, return a Dataset with batch(params['batch_size'], drop_remainder=True), and give "
+        "the features fixed shapes.",
+    ),
+    "TPU334": Code(
+        "The number of steps is missing",
+        "On a TPU the host tells the cores how many steps to run.",
+        "Pass steps or max_steps to train, and steps to evaluate.",
+    ),
+    "TPU335": Code(
+        "TPUEstimator's configuration is wrong",
+        "It wants a tf.contrib.tpu.RunConfig, with one address, and parameters without names of its own.",
+        "Correct the argument that the message names.",
+    ),
+    "TPU336": Code(
+        "The input ended before the steps did",
+        "The replicas wait for as many batches as there are steps.",
+        "Let the Dataset repeat (.repeat()), or ask for fewer steps.",
+    ),
+    "TPU337": Code(
+        "A checkpoint that does not fit the model",
+        "The model directory, or warm_start_from, has variables of other names or shapes.",
+        "Take another model_dir for another model, or the model that the checkpoint was made with.",
+    ),
+    "TPU338": Code(
+        "The model directory cannot be written",
+        "Checkpoints and summaries go there.",
+        "Pass a model_dir on a disk with free space that you may write to.",
+    ),
+    "TPU339": Code(
+        "A summary of a value that exists on the cores only",
+        "tf.summary in the model function makes summaries on the host, which does not have the values of the "
+        "cores. On a TPU such a graph is refused.",
+        "Pass the values to the host through host_call, and write tf.contrib.summary there.",
+    ),
+    # 340-359: batch_parallel, shard, replicate, rewrite, infeed, CrossShardOptimizer
+    "TPU340": Code(
+        "CrossShardOptimizer got an unknown reduction",
+        "Gradients are averaged or summed over the shards; nothing else is defined.",
+        "Pass tf.losses.Reduction.MEAN (the default) or tf.losses.Reduction.SUM.",
+    ),
+    "TPU341": Code(
+        "CrossShardOptimizer got a Keras optimizer",
+        "Optimizers of Keras sum gradients over the replicas themselves, under a tf.distribute strategy.",
+        "Wrap an optimizer of tf.train, or use the Keras optimizer without the wrapper under a strategy.",
+    ),
+    "TPU342": Code(
+        "The groups of a sum over the shards do not fit the shards",
+        "group_assignment must name every shard once, in groups of the same size.",
+        "Pass a list of lists such as [[0, 1], [2, 3]], or None for one group of all shards.",
+    ),
+    "TPU343": Code(
+        "A reference variable inside a TPU computation",
+        "A TPU computation can only use resource variables; this one was made with use_resource=False, or "
+        "before resource variables were turned on.",
+        "Make the variable with tf.get_variable(..., use_resource=True), or inside the computation.",
+    ),
+    "TPU344": Code(
+        "A sum over the shards inside a loop or conditional that may run differently in each shard",
+        "The condition is computed from values that can differ between the shards. A TPU would wait for ever "
+        "where it really does differ.",
+        "Nothing, if the condition is the same in all shards: shard 0's is used. Otherwise compute it from "
+        "sums over the shards.",
+    ),
+    "TPU345": Code(
+        "The inputs of the replicas do not fit each other",
+        "All replicas run the same computation, so they need the same number, structure and types of inputs.",
+        "Pass one list of inputs for each replica, all built in the same way.",
+    ),
+    "TPU346": Code(
+        "A computation does not take the number of inputs that it is given",
+        "It is called with one argument for each input, and one for each element of the infeed queue.",
+        "Change the parameters of the computation or the list of inputs.",
+    ),
+    "TPU347": Code(
+        "Inputs or outputs cannot be shared by the shards",
+        "Every input is split into equal pieces along its axis, and there is one axis for each input and "
+        "output.",
+        "Make the size of the axis a multiple of num_shards (drop the rest of a batch, or pad it), and pass "
+        "one axis for each input and output.",
+    ),
+    "TPU348": Code(
+        "A computation returns something that is no tensor",
+        "What leaves a TPU computation are tensors, followed by operations.",
+        "Return tensors, or values that tf.convert_to_tensor accepts; return operations last, or let a "
+        "tensor depend on them by tf.control_dependencies.",
+    ),
+    "TPU349": Code(
+        "The TPU system is not initialized",
+        "tf.contrib.tpu.initialize_system() was not run before the computation, or shutdown_system() was.",
+        "session.run(tf.contrib.tpu.initialize_system()) before the first computation.",
+    ),
+    "TPU350": Code(
+        "A computation that returns nothing computes nothing",
+        "Only what is returned, and what changes a variable or a queue, is computed; the rest is left out, "
+        "on a TPU as here. A benchmark of such a function measures the call alone.",
+        "Return the result, or a sum of it.",
+    ),
+    "TPU351": Code(
+        "An infeed of a type that a TPU's infeed does not have",
+        "The infeed carries bool, int32, int64, uint32, bfloat16, float32 and complex64.",
+        "Cast on the host before the tensor is enqueued, and back inside the computation.",
+    ),
+    "TPU352": Code(
+        "The two ends of an infeed or outfeed do not fit each other",
+        "A tuple is taken out with other types or shapes than it was put in with, its shape cannot be shared "
+        "by the shards, or an end was built twice.",
+        "Give both ends the same types and fully known shapes, whose sharded dimension is a multiple of the "
+        "number of shards.",
+    ),
+    "TPU353": Code(
+        "A variable made inside a computation from a value computed there",
+        "A variable is initialized once, outside of the computation, where its tensors do not exist.",
+        "Use tf.get_variable with an initializer, or tf.Variable(lambda: value).",
+    ),
+    "TPU354": Code(
+        "A computation that the host runs, beside the TPU",
+        "On a TPU a computation is replayed under a TPUStrategy, one replica for each core. What the "
+        "replicas cannot do by themselves the host does: another number of shards than cores, an infeed or "
+        "outfeed, a sum over the shards inside a loop, tables, queues and iterators of the Session.",
+        "Nothing, if it is fast enough. Otherwise use as many shards as there are cores, and give the input "
+        "through the computation's inputs.",
+    ),
+    # 300-319: keras_to_tpu_model
+    "TPU302": Code(
+        "A layer's shape is variable beyond the batch",
+        "TPU models have constant shapes for all operations; only the number of examples may differ.",
+        "Give the Input its full shape, and recurrent layers their `input_length`.",
+    ),
+    "TPU303": Code(
+        "The data do not fit the model",
+        "Arrays, or the batches that a generator yields, have to be shaped like the model's inputs and "
+        "outputs.",
+        "A generator yields (inputs, targets) or (inputs, targets, sample weights); check the shapes.",
+    ),
+    "TPU304": Code(
+        "The cores cannot share a batch",
+        "Every core takes an equal part of a batch, the last one of an epoch included.",
+        "Make the batch size and the number of samples multiples of the number of cores, or drop the "
+        "last partial batch.",
+    ),
+    "TPU305": Code(
+        "A function that returns a Dataset came with the wrong arguments",
+        "Keras cannot count the batches of a Dataset, and the targets come out of it.",
+        "Pass the number of steps and no `y`.",
+    ),
+    "TPU306": Code(
+        "A Dataset that the cores cannot be fed from",
+        "Each core takes the next batch of the Dataset; all of them have to be of one shape.",
+        "Return a tf.data.Dataset of (inputs, targets), batched with drop_remainder=True.",
+    ),
+    "TPU307": Code(
+        "Not a strategy for Keras TPU models",
+        "keras_to_tpu_model takes a tf.contrib.tpu.TPUDistributionStrategy, as TensorFlow 1.15 did.",
+        "Pass tf.contrib.tpu.TPUDistributionStrategy(resolver), or no strategy for all cores.",
+    ),
+    "TPU308": Code(
+        "Keras TPU models train on one replica on TensorFlow 1.x",
+        "Several replicas are trained under a tf.distribute strategy of TensorFlow 2.",
+        "Unset TPUCOMPAT_CORES, or run the script on TensorFlow 2.",
+    ),
+    "TPU309": Code(
+        "A stateful model trains on one core",
+        "The states of its layers have the size of a batch; TensorFlow 1.13 used one core for it too.",
+        "Nothing; the batch is that of one core.",
+    ),
+    "TPU310": Code(
+        "A layer needs the static batch size, and another one came",
+        "The model's Input fixes the batch size, and a layer could not be built without it.",
+        "Feed batches of exactly that size (times the cores), or take the batch size in the layer from "
+        "tf.shape(x)[0].",
+    ),
+    "TPU311": Code(
+        "target_tensors with several cores",
+        "The targets have to be split over the cores like the inputs, so they have to be fed.",
+        "Pass the targets as y or in the Dataset, or train on one core.",
+    ),
+    "TPU312": Code(
+        "The model has no static graph of layers",
+        "keras_to_tpu_model takes functional models and Sequential models whose input shape is known, "
+        "as TensorFlow 1.13 did.",
+        "Build the model from Input layers, or give the first layer an input_shape.",
+    ),
+    "TPU313": Code(
+        "Several cores cannot share a value of this kind",
+        "Batches are joined over the cores by sums, which sparse tensors and strings do not have.",
+        "Give the model dense numbers, or train on one core.",
+    ),
+    # 4xx: environment and command line -----------------------------------------------------------
+    # 400-419: environment, accelerator, doctor, explain
+    "TPU400": Code(
+        "TensorFlow is not installed",
+        "tpucompat works on the TensorFlow that is installed beside it, and this Python has none.",
+        "Install it by the command that `tpucompat doctor` prints.",
+    ),
+    "TPU401": Code(
+        "TensorFlow is older than 1.13",
+        "Releases before 1.13 lack parts of the TPU API that tpucompat builds on.",
+        "Install TensorFlow 1.13 or later; `tpucompat doctor` prints the command.",
+    ),
+    "TPU402": Code(
+        "A TensorFlow that tpucompat was not tried with",
+        "It is newer than the newest release that was tested, or its version cannot be told.",
+        "Go on: it is treated like the newest known one. Compare the losses of a first run.",
+    ),
+    "TPU403": Code(
+        "tf-keras is missing",
+        "From TensorFlow 2.16 on `tf.keras` is Keras 3, which cannot train a TensorFlow 1 graph. "
+        "tf-keras is Keras 2 as a package of its own.",
+        'Install the tf-keras of TensorFlow\'s minor: `pip install "tf-keras==2.X.*"`, with --no-deps '
+        "where TensorFlow was installed as tensorflow-cpu or tensorflow-tpu.",
+    ),
+    "TPU404": Code(
+        "tf-keras belongs to another TensorFlow",
+        "Each tf-keras is made for one minor release of TensorFlow and uses private parts of it.",
+        'Install the tf-keras of TensorFlow\'s minor: `pip install "tf-keras==2.X.*"`.',
+    ),
+    "TPU405": Code(
+        "tensorflow-estimator is missing",
+        "TensorFlow 2.16 removed tf.estimator; TPUEstimator scripts run on the package "
+        "tensorflow-estimator, whose last release is 2.15.0.",
+        "`pip install tensorflow-estimator==2.15.0`. Scripts without Estimators do not need it.",
+    ),
+    "TPU406": Code(
+        "TF_USE_LEGACY_KERAS is set against what the script needs",
+        "From TensorFlow 2.16 on it must be 1, so that tf.keras is Keras 2; on 2.15 without tf-keras "
+        "it must not be set, because TensorFlow then finds no Keras at all. A setting of yours is "
+        "never overridden.",
+        "`unset TF_USE_LEGACY_KERAS`, and tpucompat sets it where it is needed.",
+    ),
+    "TPU407": Code(
+        "Two TensorFlow distributions are installed over each other",
+        "tensorflow, tensorflow-cpu, tensorflow-tpu and tf-nightly all bring the same package, and the "
+        "files of the one installed last win. It often happens when a package that asks for "
+        "`tensorflow` is added to tensorflow-cpu.",
+        "Uninstall all of them and install one; `tpucompat doctor` prints the command.",
+    ),
+    "TPU408": Code(
+        "This TensorFlow was not published for this Python",
+        "There are no wheels of this release for this version of Python.",
+        "Install a release for this Python by the command that `tpucompat doctor` prints, or make an "
+        "environment with another Python.",
+    ),
+    "TPU409": Code(
+        "The package keras belongs to another TensorFlow",
+        "TensorFlow 2.6 to 2.15 take tf.keras from the package keras of the same minor.",
+        'Install it: `pip install "keras==2.X.*"` with TensorFlow\'s minor.',
+    ),
+    "TPU410": Code(
+        "There is no TPU here",
+        "The script asks for a TPU, and this machine has none. Nothing was dialled; it trains on one "
+        "CPU or GPU replica.",
+        "Nothing, or TPUCOMPAT_CORES=8 to emulate the eight cores of a TPU v2-8 or v3-8, or "
+        "TPUCOMPAT_REQUIRE_TPU=1 to stop here instead.",
+    ),
+    "TPU411": Code(
+        "A TPU is required, and there is none",
+        "TPUCOMPAT_REQUIRE_TPU is set, and this machine shows no TPU chip or no libtpu.",
+        "Run on a TPU VM with tensorflow-tpu, or unset TPUCOMPAT_REQUIRE_TPU.",
+    ),
+    "TPU412": Code(
+        "TPUCOMPAT_CORES is not a positive whole number",
+        "It is the number of cores to emulate, such as 8.",
+        "Set it to a number such as 8, or unset it for one replica.",
+    ),
+    "TPU413": Code(
+        "The cores were asked for after TensorFlow had started",
+        "Logical devices have to be made before TensorFlow's runtime first lists its devices.",
+        "Set TPUCOMPAT_CORES or call tpucompat.install() before the first TensorFlow call.",
+    ),
+    "TPU414": Code(
+        "A TPU is here, but TensorFlow cannot use it",
+        "TensorFlow reaches the TPU of a TPU VM through libtpu, and only builds with TPU support do.",
+        "Install tensorflow-tpu by the command that `tpucompat doctor` prints.",
+    ),
+    "TPU415": Code(
+        "A cluster resolver got something that it cannot use",
+        "The arguments contradict each other, or name a cluster that is not there.",
+        "Pass the TPU's name or address, or nothing; see tf.distribute.cluster_resolver.",
+    ),
+    "TPU416": Code(
+        "Neither a code nor an old symbol",
+        "`tpucompat explain` takes a code such as TPU410 or a name such as tf.contrib.tpu.shard.",
+        "Check the spelling; close matches are printed.",
+    ),
+    "TPU417": Code(
+        "The address of a TPU elsewhere is not used",
+        "TPU nodes that were reached over gRPC were replaced by TPU VMs, where the TPU belongs to the "
+        "machine itself. tpucompat dials nothing.",
+        "Run on the TPU VM itself to use a TPU.",
+    ),
+    "TPU420": Code(
+        "The script cannot be read",
+        "There is no such file, or it cannot be opened or decoded.",
+        "Check the path and the permissions; `tpucompat run -m NAME` takes a module's name.",
+    ),
+    "TPU421": Code(
+        "The script is written for Python 2",
+        "It has statements that only Python 2 reads, such as a print statement.",
+        "Convert it first: `python -m lib2to3 -w SCRIPT` on Python 3.12 or older, or `2to3`.",
+    ),
+    "TPU422": Code(
+        "tpucompat was installed after TensorFlow's Keras had been used",
+        "TensorFlow 2.16 and later choose the Keras generation at the first touch of `tf.keras`; "
+        "by then it was Keras 3, which cannot train a TensorFlow 1 graph.",
+        "Put `import tpucompat; tpucompat.install()` on the first line, before any TensorFlow import.",
+    ),
+    "TPU423": Code(
+        "tpucompat is already installed for another era",
+        "A process sees one TensorFlow: the graph world of TensorFlow 1 or early TensorFlow 2.",
+        "Run the other script in a process of its own, or give `--era` / `install(era=…)` once.",
+    ),
+    "TPU424": Code(
+        "The script has a syntax error",
+        "This Python cannot read the script.",
+        "Correct the line shown above; it fails with plain `python` too.",
+    ),
+    "TPU426": Code(
+        "multi_gpu_model gives the model itself",
+        "Keras 2.4 removed it; its replicas shared weights and averaged gradients, so that the numbers are "
+        "those of the one model.",
+        "Nothing, or train on several devices with keras_to_tpu_model or a tf.distribute strategy.",
+    ),
+    "TPU425": Code(
+        "A smoke run",
+        "With --smoke every training, evaluation and prediction stops after a few steps.",
+        "When the script comes through, run it without --smoke.",
+    ),
+    # 430-449: notebooks, Colab, paths, what a script runs into
+    "TPU430": Code(
+        "The packages that execute notebooks are missing",
+        "A notebook is executed in a kernel by nbclient, nbformat and ipykernel, as Jupyter does; they are an "
+        "extra of tpucompat.",
+        "`pip install nbclient nbformat ipykernel`, or `pip install tpucompat[notebook]`.",
+    ),
+    "TPU431": Code(
+        "The notebook cannot be read or written",
+        "The file is no notebook of format 3 or later, or it or the file for --out cannot be opened.",
+        "Open the file in Jupyter and save it anew; check the path and the permissions.",
+    ),
+    "TPU432": Code(
+        "A cell of the notebook failed",
+        "The error above is the cell's own; the cells after it were not run.",
+        "Correct the cell, or try the notebook in parts; with --out FILE the outputs so far are kept.",
+    ),
+    "TPU433": Code(
+        "The notebook's kernel ended",
+        "The process that runs the cells is gone: it ran out of memory, crashed in native code, or a cell "
+        "ended it.",
+        "Look at the cell named above; run it with smaller data, or leave out the line that exits.",
+    ),
+    "TPU434": Code(
+        "The notebook is written for Python 2",
+        "It has statements that only Python 2 reads, such as a print statement. Nothing was run.",
+        "Convert it first: `jupyter nbconvert --to script`, then `2to3 -w`; or correct the cells named above.",
+    ),
+    "TPU435": Code(
+        "A shell line of the notebook",
+        "Lines that start with ! run programs of the machine. On another machine than the author's, and "
+        "without a network, they may fail, and Jupyter goes on after that.",
+        "Do by hand what the line does, then run with --shell skip; `--shell name` names such lines.",
+    ),
+    "TPU436": Code(
+        "An installation of TensorFlow or Keras was left out",
+        "A notebook that installs the TensorFlow of its time would replace the one that tpucompat works on. "
+        "Other packages on the line were installed.",
+        "Nothing; the cells run on the TensorFlow that is here.",
+    ),
+    "TPU437": Code(
+        "%tensorflow_version comes too late",
+        "A process sees one TensorFlow: the graph world of TensorFlow 1 or early TensorFlow 2. It can be "
+        "chosen until TensorFlow is first used.",
+        "Restart the kernel and run the %tensorflow_version cell first.",
+    ),
+    "TPU438": Code(
+        "Something stands in for Colab",
+        "google.colab exists on Colab only. Elsewhere a local folder stands for Google Drive and for "
+        "downloads, and nobody has to sign in.",
+        "Set TPUCOMPAT_DRIVE, TPUCOMPAT_DOWNLOADS and TPUCOMPAT_UPLOADS to folders and files of yours.",
+    ),
+    "TPU439": Code(
+        "A part of Colab that nothing stands in for",
+        "It asks the person at the browser for something, or talks to Colab's own services.",
+        "Take the way that the message names, or leave the cell out.",
+    ),
+    "TPU440": Code(
+        "A mapping of paths cannot be used",
+        "--map and TPUCOMPAT_MAP take gs://bucket=DIR, or gs://bucket/folder=DIR.",
+        "Write it as in `--map gs://my-bucket=./bucket`; in TPUCOMPAT_MAP, several are separated by ;.",
+    ),
+    "TPU441": Code(
+        "A new folder stands for a gs:// path",
+        "A bucket is there before the first file in it, so a mapping's folder is made where it is missing.",
+        "Nothing, if the script writes there; else put its data into the folder, or correct the mapping.",
+    ),
+    "TPU442": Code(
+        "A gs:// path cannot be reached",
+        "Google Cloud Storage did not answer, or there are no credentials for it on this machine.",
+        "Let a local folder stand for the bucket: `--map gs://bucket=DIR`; or sign in by "
+        "`gcloud auth application-default login`.",
+    ),
+    "TPU443": Code(
+        "A download failed",
+        "The script fetches data from the network, and the address did not answer or no longer exists.",
+        "Put the file where the script keeps it (Keras: ~/.keras/datasets), and run it again.",
+    ),
+    "TPU444": Code(
+        "A file that the script opens is missing",
+        "Old scripts carry paths of their author's machine, of Colab (/content) or of a data set that has to "
+        "be fetched first.",
+        "Put the file there, or give the script's flag for it; a local folder can stand for a bucket by --map.",
+    ),
+    "TPU445": Code(
+        "A folder cannot stand where Google Drive is mounted",
+        "The notebook takes files from a path such as /content/drive, which this user may not make.",
+        "Make it once by the command that the message names.",
+    ),
+    "TPU446": Code(
+        "A compiled operation of TensorFlow 1",
+        "The script loads a shared library that was built for another TensorFlow; native code of 1.x fits no "
+        "later release.",
+        "Build the library anew against the TensorFlow that is here, or use what the package offers in Python.",
+    ),
+    "TPU447": Code(
+        "A module is missing",
+        "The script imports a package that is not installed, or a module of its author's that lies elsewhere.",
+        "Install the package that brings it by pip, or put the module's folder beside the script (notebooks "
+        "often fetch it by !git clone).",
+    ),
+}

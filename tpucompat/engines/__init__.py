@@ -1,0 +1,1 @@
+"""How a computation is run: on one replica in a Session, on several under a strategy."""

@@ -1,0 +1,143 @@
+"""Gives reads and writes of a variable an order where the traced graph has none.
+
+A TF 1 graph orders what its author ordered; BERT's ``global_step.assign(global_step + 1)`` races
+with the learning rate's read of the step. In one Session such a race blurs the numbers a little.
+Between replicas it is worse, since they drift apart when each of them goes another way; on a TPU
+the compiled program has one order for all cores. Here it is the order in which the operations were
+made, as in a ``tf.function``.
+
+That is what TensorFlow's automatic control dependencies do too; they fail on graphs with imported
+TF 1 conditionals and loops, of whose contexts they know nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Mapping, Sequence
+
+from tpucompat.engines.flow import Flow
+from tpucompat.engines.graphdef import node_name, tensor_name
+
+# Operations that take a variable's handle and leave its value alone.
+_READS = frozenset(
+    ["ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape", "VarIsInitializedOp"]
+)
+# Operations that hand on the handle itself.
+_ALIASES = frozenset(["Identity", "Switch", "Enter"])
+# Operations that call functions, which may write.
+_FUNCTIONAL = frozenset(["If", "Case", "While", "PartitionedCall", "StatefulPartitionedCall"])
+
+
+def put_in_order(
+    nodes: dict[str, Any], handles: Mapping[str, str], flow: Flow, reads_first: bool = False
+) -> None:
+    """Adds control inputs to the nodes, and nodes that join the two ways of a conditional.
+
+    Accesses in TF 1 loops are left as they are: a control input cannot cross the loop's border.
+
+    Args:
+      nodes: Name -> NodeDef; they are changed.
+      handles: Tensor of a handle -> name of the variable.
+      flow: The control flow of the nodes.
+      reads_first: Whether a read comes before a write that it does not depend on, whichever was
+        made first.
+    """
+    aliases = dict(handles)
+    reads: dict[str, list[str]] = {}
+    writes: dict[str, list[str]] = {}
+    joins: dict[str, Any] = {}
+    order = _reads_first(nodes, handles, flow) if reads_first else flow.order
+    for name in order:
+        node = nodes[name]
+        used = {aliases[key] for key in map(tensor_name, node.input) if key in aliases}
+        if not used:
+            continue
+        if node.op in _ALIASES:
+            for output in (0, 1):
+                aliases.update({f"{name}:{output}": variable for variable in used})
+            continue
+        if name in flow.loops:
+            continue
+        before: list[str] = []
+        for variable in used:
+            before += writes.get(variable, [])
+            if node.op in _READS:
+                reads.setdefault(variable, []).append(name)
+                continue
+            before += reads.get(variable, [])
+            if flow.conditions[name]:  # it may not happen, so the accesses before it still count
+                writes.setdefault(variable, []).append(name)
+            else:
+                writes[variable], reads[variable] = [name], []
+        given = set(map(node_name, node.input))
+        for other in dict.fromkeys(before):
+            if other not in given and other != name:
+                node.input.append("^" + _seen_from(other, name, nodes, joins, flow))
+    nodes.update(joins)
+
+
+def _reads_first(nodes: Mapping[str, Any], handles: Mapping[str, str], flow: Flow) -> Sequence[str]:
+    """A topological order in which every write comes as late as it can."""
+    aliases = set(handles)
+    depth: dict[str, int] = {}  # the number of writes on the longest way to a node, itself included
+    for name in flow.order:
+        node = nodes[name]
+        before = max((depth.get(node_name(source), 0) for source in node.input), default=0)
+        touches = any(tensor_name(source) in aliases for source in node.input)
+        if touches and node.op in _ALIASES:
+            aliases.update(f"{name}:{output}" for output in (0, 1))
+            touches = False
+        depth[name] = before + int(touches and node.op not in _READS)
+    return sorted(flow.order, key=lambda name: depth[name])
+
+
+def _seen_from(
+    other: str, name: str, nodes: Mapping[str, Any], joins: dict[str, Any], flow: Flow
+) -> str:
+    """A node that has run when ``other`` has run or will not, and that runs if ``name`` does."""
+    conditions = flow.conditions[other]
+    other = _settled(other, nodes, joins)
+    while conditions and conditions[-1] not in flow.conditions[name]:
+        predicate, branch = conditions[-1]
+        conditions = conditions[:-1]
+        joined = f"{other}/joined"
+        if joined not in joins:
+            sides = _add(joins, f"{joined}/sides", "Switch", [predicate, predicate])
+            here = _add(joins, f"{joined}/here", "Identity", [f"{sides}:{branch}", f"^{other}"])
+            there = _add(joins, f"{joined}/there", "Identity", [f"{sides}:{1 - branch}"])
+            joins[_add(joins, joined, "Merge", [here, there])].attr["N"].i = 2
+        other = joined
+    return other
+
+
+def _settled(other: str, nodes: Mapping[str, Any], joins: dict[str, Any]) -> str:
+    """A node that runs when ``other`` has given all its outputs.
+
+    A function traced in a TF 1 graph has no side effects of its own (no ``control_ret``): a control
+    input from a conditional or loop that calls it may come before its assignments, an output not.
+    """
+    node = nodes[other]
+    if node.op not in _FUNCTIONAL:
+        return other
+    types = list(node.attr["Tout" if "Tout" in node.attr else "T"].list.type)
+    if not types:
+        return other
+    settled = f"{other}/settled"
+    if settled not in joins:
+        outputs = [
+            _add(joins, f"{settled}/{index}", "Identity", [f"{other}:{index}"], dtype)
+            for index, dtype in enumerate(types)
+        ]
+        _add(joins, settled, "NoOp", ["^" + output for output in outputs], None)
+    return settled
+
+
+def _add(
+    joins: dict[str, Any], name: str, op: str, inputs: list[str], dtype: int | None = 10
+) -> str:
+    """Makes a node, on a predicate (type 10, bool) unless said otherwise."""
+    from tensorflow.core.framework import node_def_pb2
+
+    joins[name] = node_def_pb2.NodeDef(name=name, op=op, input=inputs)
+    if dtype is not None:
+        joins[name].attr["T"].type = dtype
+    return name

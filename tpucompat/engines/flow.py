@@ -1,0 +1,146 @@
+"""What a GraphDef says about the order, the loops and the conditionals of its nodes."""
+
+from __future__ import annotations
+
+import collections
+import heapq
+import itertools
+from typing import Any, Iterable, Mapping, NamedTuple, Sequence, Tuple
+
+from tpucompat import errors
+from tpucompat.engines import collectives
+from tpucompat.engines.graphdef import node_name, tensor_name
+
+#: The conditionals that a node is in: (predicate, branch), outermost first.
+Conditions = Tuple[Tuple[str, int], ...]
+
+
+class Flow(NamedTuple):
+    """The control flow of a computation.
+
+    Attributes:
+      order: The nodes in a topological order, that of the graph where possible.
+      loops: Node -> the outermost TF 1 loop (its frame) that it is in. A loop made of Enter,
+        Merge, Switch, NextIteration and Exit has to be imported as a whole.
+      conditions: Node -> the TF 1 conditionals that decide whether it runs.
+    """
+
+    order: Sequence[str]
+    loops: Mapping[str, str]
+    conditions: Mapping[str, Conditions]
+
+
+def analyse(nodes: Mapping[str, Any]) -> Flow:
+    """Finds order, loops and conditionals.
+
+    Raises:
+      errors.UnsupportedGraphError: If a meeting of the replicas is in a loop (TPU362), or nodes
+        wait for each other in a circle that is no loop (TPU363).
+    """
+    edges = {name: _waits_for(node, nodes) for name, node in nodes.items()}
+    order = _order(edges)
+    loops = _loops(nodes, edges, order)
+    return Flow(order, loops, _conditions(nodes, loops, order))
+
+
+def levels(nodes: Mapping[str, Any], loops: Mapping[str, str]) -> dict[str, int]:
+    """Node -> the number of meetings of the replicas on the longest way to it, itself included.
+
+    All nodes of a loop have the same level.
+    """
+    unit = {name: "loop " + loops[name] if name in loops else "node " + name for name in nodes}
+    edges: dict[str, set[str]] = {key: set() for key in unit.values()}
+    for name, node in nodes.items():
+        for source in map(node_name, collectives.sources(node)):
+            if source in nodes and unit[source] != unit[name]:
+                edges[unit[name]].add(unit[source])
+    found: dict[str, int] = {}
+    for key in _order(edges):
+        before = max((found[source] for source in edges[key]), default=0)
+        kind, name = key.split(" ", 1)
+        found[key] = before + int(kind == "node" and nodes[name].op in collectives.OPS)
+    return {name: found[unit[name]] for name in nodes}
+
+
+def _waits_for(node: Any, nodes: Mapping[str, Any]) -> list[str]:
+    """The nodes that a node waits for, without the back edges of loops."""
+    sources = [name for name in map(node_name, collectives.sources(node)) if name in nodes]
+    if node.op in ("Merge", "RefMerge"):
+        return [name for name in sources if "NextIteration" not in nodes[name].op]
+    return sources
+
+
+def _order(edges: Mapping[str, Iterable[str]]) -> list[str]:
+    """A topological order of the keys, that of the mapping where possible."""
+    names = list(edges)
+    position = {name: index for index, name in enumerate(names)}
+    waiting = {name: len(set(sources)) for name, sources in edges.items()}
+    users: dict[str, list[str]] = collections.defaultdict(list)
+    for name, sources in edges.items():
+        for source in set(sources):
+            users[source].append(name)
+    ready = [position[name] for name, count in waiting.items() if count == 0]
+    order = []
+    while ready:
+        name = names[heapq.heappop(ready)]
+        order.append(name)
+        for user in users[name]:
+            waiting[user] -= 1
+            if waiting[user] == 0:
+                heapq.heappush(ready, position[user])
+    if len(order) != len(names):
+        stuck = min(name for name, count in waiting.items() if count > 0)
+        raise errors.UnsupportedGraphError(
+            "TPU363",
+            f"the computation has a cycle through {stuck!r} that is no loop of TensorFlow's",
+        )
+    return order
+
+
+def _loops(
+    nodes: Mapping[str, Any], edges: Mapping[str, list[str]], order: Sequence[str]
+) -> dict[str, str]:
+    frames: dict[str, tuple[str, ...]] = {}  # of the values that a node gives out
+    member: dict[str, str] = {}
+    for name in order:
+        node = nodes[name]
+        inside = max((frames[source] for source in edges[name]), key=len, default=())
+        if node.op in ("Enter", "RefEnter"):
+            inside = (*inside, node.attr["frame_name"].s.decode())
+        if inside:
+            member[name] = inside[0]
+            if node.op in collectives.OPS:
+                raise errors.UnsupportedGraphError(
+                    "TPU362", f"{node.op} {name!r} is inside the loop {inside[0]!r}"
+                )
+        frames[name] = inside[:-1] if node.op in ("Exit", "RefExit") else inside
+    return member
+
+
+def _conditions(
+    nodes: Mapping[str, Any], loops: Mapping[str, str], order: Sequence[str]
+) -> dict[str, Conditions]:
+    """The conditionals of every node.
+
+    A Switch gives its value to one of two outputs, and what depends on the other one does not run,
+    up to the Merge that joins both. Within loops this does not matter: no meeting is in one.
+    """
+    found: dict[str, Conditions] = {}
+
+    def of_source(source: str) -> Conditions:
+        name = node_name(source)
+        node = nodes[name]
+        if node.op not in ("Switch", "RefSwitch") or name in loops or source.startswith("^"):
+            return found[name]
+        return (*found[name], (tensor_name(node.input[1]), int(source.split(":")[1])))
+
+    for name in order:
+        sources = [
+            of_source(key) for key in collectives.sources(nodes[name]) if node_name(key) in found
+        ]
+        if nodes[name].op in ("Merge", "RefMerge") and name not in loops:
+            found[name] = tuple(one for one in sources[0] if all(one in rest for rest in sources))
+        else:
+            sources.sort(key=len, reverse=True)
+            found[name] = tuple(dict.fromkeys(itertools.chain(*sources)))
+    return found

@@ -1,0 +1,192 @@
+"""Small operations on GraphDefs and function libraries that the strategy engine needs.
+
+The names of tensors are written ``node:0`` here, those of operations in control inputs ``^node``.
+"""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from typing import Any, Iterable, Mapping
+
+# Attributes that bind a node to a place or to a compilation; the host decides both anew.
+_PLACE_ATTRS = (
+    "_class",
+    "_tpu_replicate",
+    "_xla_compile_id",
+    "_XlaCompile",
+    "_XlaScope",
+    "_XlaMustCompile",
+)
+
+# Functions have names that are unique in a process, frames of TF 1 loops names unique in a graph.
+_numbers = itertools.count()
+
+
+def fresh_number() -> int:
+    """A number that was not given out before in this process."""
+    return next(_numbers)
+
+
+def tensor_name(reference: str) -> str:
+    """The full name of what a node's input refers to: ``a`` and ``a:0`` are the tensor ``a:0``."""
+    return reference if reference.startswith("^") or ":" in reference else reference + ":0"
+
+
+def node_name(reference: str) -> str:
+    """The node that an input, a tensor name or a control input refers to."""
+    return reference.lstrip("^").split(":", 1)[0]
+
+
+def data_inputs(node: Any) -> list[str]:
+    """The tensors that a node takes."""
+    return [tensor_name(name) for name in node.input if not name.startswith("^")]
+
+
+def control_inputs(node: Any) -> list[str]:
+    """The control inputs of a node."""
+    return [name for name in node.input if name.startswith("^")]
+
+
+def set_inputs(node: Any, names: Iterable[str]) -> None:
+    """Gives a node other inputs."""
+    names = list(names)
+    del node.input[:]
+    node.input.extend(names)
+
+
+def add_node(
+    graph_def: Any, name: str, op: str, inputs: Iterable[str], dtype: int | None = None
+) -> Any:
+    """Adds a node; ``dtype`` is its attribute ``T``."""
+    node = graph_def.node.add()
+    node.name, node.op = name, op
+    node.input.extend(inputs)
+    if dtype is not None:
+        node.attr["T"].type = dtype
+    return node
+
+
+def become_identity(node: Any, dtype: int) -> None:
+    """Makes a node hand on its first input."""
+    node.op = "Identity"
+    node.attr.clear()
+    node.attr["T"].type = dtype
+
+
+def free(node: Any) -> bool:
+    """Frees a node of its device and of what bound it to a compilation; says whether it had one."""
+    bound = [attr for attr in _PLACE_ATTRS if attr in node.attr]
+    changed = bool(node.device or bound)
+    node.device = ""
+    for attr in bound:
+        del node.attr[attr]
+    return changed
+
+
+# Function libraries ----------------------------------------------------------------------------
+
+
+def called_by(node: Any) -> list[str]:
+    """Names that may be those of functions which a node calls.
+
+    A function is named by an attribute, or is the operation itself (``Defun``). Custom gradients
+    and the two passes of a ``defun`` name each other in text attributes.
+    """
+    names = [node.op]
+    for attr in node.attr.values():
+        if attr.HasField("func"):
+            names.append(attr.func.name)
+        names += [function.name for function in attr.list.func]
+        if attr.s:
+            names.append(attr.s.decode("utf-8", "ignore"))
+    return names
+
+
+def reachable(library: Any, nodes: Iterable[Any]) -> Any:
+    """A copy of the part of a function library that the nodes call, directly or not."""
+    functions = {function.signature.name: function for function in library.function}
+    gradients = {gradient.function_name: gradient.gradient_func for gradient in library.gradient}
+    found: set[str] = set()
+    queue = collections.deque(name for node in nodes for name in called_by(node))
+    while queue:
+        name = queue.popleft()
+        if name in found or name not in functions:
+            continue
+        found.add(name)
+        queue.append(gradients.get(name, ""))
+        for node in functions[name].node_def:
+            queue.extend(called_by(node))
+        for attr in functions[name].attr.values():
+            queue.append(attr.s.decode("utf-8", "ignore"))
+    result = type(library)()
+    result.function.extend(f for f in library.function if f.signature.name in found)
+    result.gradient.extend(g for g in library.gradient if g.function_name in found)
+    return result
+
+
+def with_callers(library: Any, names: Iterable[str]) -> set[str]:
+    """The named functions, and the functions that call them, directly or not."""
+    calls = {
+        function.signature.name: {name for node in function.node_def for name in called_by(node)}
+        for function in library.function
+    }
+    found = set(names)
+    while True:
+        more = {name for name, called in calls.items() if called & found} - found
+        if not more:
+            return found
+        found |= more
+
+
+def rename(nodes: Iterable[Any], library: Any, renamed: Mapping[str, str]) -> None:
+    """Gives functions other names, and says so to the nodes and functions that call them."""
+    if not renamed:
+        return
+    for function in library.function:
+        name = function.signature.name
+        function.signature.name = renamed.get(name, name)
+    for gradient in library.gradient:
+        gradient.function_name = renamed.get(gradient.function_name, gradient.function_name)
+        gradient.gradient_func = renamed.get(gradient.gradient_func, gradient.gradient_func)
+    for node in itertools.chain(nodes, *(function.node_def for function in library.function)):
+        node.op = renamed.get(node.op, node.op)
+        for attr in node.attr.values():
+            called = [attr.func] if attr.HasField("func") else attr.list.func
+            for function in called:
+                function.name = renamed.get(function.name, function.name)
+
+
+# Random numbers --------------------------------------------------------------------------------
+
+
+def has_seed(node: Any) -> bool:
+    """Whether a node draws random numbers by a seed; with 0 and 0 TensorFlow draws the seed."""
+    if "seed" not in node.attr or "seed2" not in node.attr:
+        return False
+    return (node.attr["seed"].i, node.attr["seed2"].i) != (0, 0)
+
+
+def seeded_functions(library: Any) -> frozenset[str]:
+    """The functions that draw random numbers by a seed, or call one that does."""
+    found = {f.signature.name for f in library.function if any(map(has_seed, f.node_def))}
+    return frozenset(with_callers(library, found))
+
+
+def set_apart(graph_def: Any, seeded: frozenset[str], replica: int) -> None:
+    """Gives all replicas but the first random numbers of their own, as cores of a TPU have.
+
+    Args:
+      graph_def: Nodes and function library of one replica; they are changed.
+      seeded: What :func:`seeded_functions` says of the library. Functions are shared by name, so
+        these get another name.
+      replica: The number of the replica.
+    """
+    if not replica:
+        return
+    renamed = {name: f"{name}_replica_{replica}" for name in seeded}
+    rename(graph_def.node, graph_def.library, renamed)
+    functions = [function.node_def for function in graph_def.library.function]
+    for node in itertools.chain(graph_def.node, *functions):
+        if has_seed(node):
+            node.attr["seed2"].i = (node.attr["seed2"].i + replica * 0x9E3779B1) % 0x7FFFFFFF

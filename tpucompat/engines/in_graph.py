@@ -1,0 +1,287 @@
+"""Runs a computation for several shards in the script's own graph and Session.
+
+The Python function is called once, with a graph of its own as the default one. Variables that it
+makes land in the script's graph, where initializers and savers find them; what it takes from the
+script's graph is captured. The traced graph is then written out for all shards
+(:mod:`tpucompat.engines.shards`) and imported into the script's graph. So Python side effects
+happen once, a variable exists once, and nothing depends on the number of devices.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable, Iterator, NamedTuple, Sequence
+
+from tpucompat import journal, private
+from tpucompat.engines import doors, session, shards
+from tpucompat.errors import BadValueError, UnsupportedGraphError
+
+tf = session.enter().compat.v1
+
+
+class Traced(NamedTuple):
+    """A computation, traced for one shard.
+
+    Attributes:
+      computation: Its graph and names.
+      graph: The graph that it was traced into.
+      captures: The tensors of the script's graph that it takes, in the order of the names.
+      control: Operations of the script's graph that it waits for.
+      shapes: The static shapes of what it returns.
+    """
+
+    computation: shards.Computation
+    graph: Any
+    captures: Sequence[Any]
+    control: Sequence[Any]
+    shapes: Sequence[Any]
+
+
+class Replicated(NamedTuple):
+    """A computation in the script's graph.
+
+    Attributes:
+      outputs: ``outputs[shard][index]``: tensors.
+      executed: The operation that runs everything but what is only computed to be returned.
+      effects: Whether the computation does anything of that kind.
+    """
+
+    outputs: list[list[Any]]
+    executed: Any
+    effects: bool
+
+
+class _ComputationGraph(private.func_graph()):  # type: ignore[misc]
+    """The graph of one shard; it captures what the computation takes from the graph around it."""
+
+    def capture(self, tensor: Any, *args: Any, **kwargs: Any) -> Any:
+        """Makes a tensor of an outer graph available here."""
+        if isinstance(tensor, tf.Tensor) and tensor.graph is not self:
+            _refuse_reference(tensor)
+        return super().capture(tensor, *args, **kwargs)
+
+
+def _refuse_reference(tensor: Any) -> None:
+    if tensor.dtype.name.endswith("_ref"):
+        raise UnsupportedGraphError(
+            "TPU343",
+            "Non-resource Variables are not supported inside TPU computations (operator name: "
+            f"{tensor.op.name})",
+        )
+
+
+def trace(
+    function: Callable[..., Sequence[Any]], specs: Sequence[tuple[Any, Any]], name: str
+) -> Traced:
+    """Calls a function once, to build the graph of one shard.
+
+    Args:
+      function: Takes one tensor for each of ``specs``; returns a list of tensors.
+      specs: (``tf.DType``, ``tf.TensorShape``) of each input of a shard.
+      name: The name of the traced graph.
+
+    Returns:
+      The traced computation.
+    """
+    outer = tf.get_default_graph()
+    graph = _ComputationGraph(name, collections=private.graph_collections(outer))
+    scope = outer.get_name_scope()
+    with graph.as_default(), tf.name_scope(scope + "/" if scope else None):
+        arguments = [
+            tf.placeholder(dtype, shape, name=f"argument_{index}")
+            for index, (dtype, shape) in enumerate(specs)
+        ]
+        try:
+            outputs = list(function(*arguments))
+        except Exception as error:
+            _move_collections(graph, "", {})
+            _explain_initial_value(error)
+            raise
+    externals = list(graph.external_captures)
+    internals = [tensor.op.name for tensor in graph.internal_captures]
+    computation = shards.Computation(
+        graph_def=graph.as_graph_def(),
+        arguments=[tensor.op.name for tensor in arguments],
+        captures=internals,
+        variables={
+            internal: (handle.node_def.attr["dtype"].type, handle.node_def.attr["shape"].shape)
+            for internal, handle in zip(internals, map(_maker, externals))
+            if handle.type == "VarHandleOp"
+        },
+        outputs=[tensor.name for tensor in outputs],
+        output_types=[tensor.dtype.as_datatype_enum for tensor in outputs],
+        kept=[operation.name for _, _, operation in _collected(graph) if operation.graph is graph],
+    )
+    return Traced(
+        computation,
+        graph,
+        captures=externals,
+        control=list(private.control_captures(graph)),
+        shapes=[tensor.shape for tensor in outputs],
+    )
+
+
+def _explain_initial_value(error: Exception) -> None:
+    """Says in TensorFlow 1.15's words that an initial value was computed inside.
+
+    The graph of a computation is that of a function for TensorFlow, which names it so.
+    """
+    text = str(error) if isinstance(error, ValueError) else ""
+    if "wrapped in an init_scope" in text or "could not be lifted out" in text:
+        raise BadValueError(
+            "TPU353",
+            "Initializer for a variable is from inside a TPU computation. When creating a variable "
+            "inside a computation, use a lambda as the initializer.",
+        ) from error
+
+
+def _maker(tensor: Any) -> Any:
+    """The operation that makes a tensor, seen through the captures of functions."""
+    graph = tensor.graph
+    while isinstance(graph, private.func_graph()):
+        pairs = zip(graph.internal_captures, graph.external_captures)
+        outer = next((external for internal, external in pairs if internal is tensor), None)
+        if outer is None:
+            break
+        tensor, graph = outer, outer.graph
+    return tensor.op
+
+
+def replicate(
+    traced: Traced,
+    inputs: Sequence[Sequence[Any]],
+    ready: Any,
+    core_of: Callable[[int], int],
+) -> Replicated:
+    """Adds a traced computation to the default graph, for all shards.
+
+    Args:
+      traced: The computation.
+      inputs: ``inputs[shard][index]``: tensors of the default graph.
+      ready: A scalar boolean tensor that has to be there before the computation has an effect.
+      core_of: Shard number -> number of the core whose infeed and outfeed queue it uses.
+
+    Returns:
+      What the shards return.
+    """
+    prepared = shards.Prepared(traced.computation)
+    if traced.control:
+        with tf.control_dependencies(traced.control):
+            ready = tf.identity(ready)
+    gives = traced.computation.outputs or prepared.effects
+    if gives and doors.wanted(len(inputs)):
+        door = doors.build(prepared, traced.captures, inputs, ready)
+        if door is not None:
+            return _through(door, prepared, traced)
+    expansion = shards.expand(prepared, len(inputs), core_of, _notice_predicate)
+    given: dict[str, Any] = {"pivot:0": ready}
+    for shard, values in enumerate(inputs):
+        for index, value in enumerate(values):
+            given[f"argument/{index}/shard_{shard}:0"] = value
+    for index, value in enumerate(traced.captures):
+        given[f"capture/{index}:0"] = value
+    flat = [name for outputs in expansion.outputs for name in outputs]
+    with tf.device(_device()):
+        wanted = tf.import_graph_def(
+            expansion.graph_def,
+            input_map={name: given[name] for name in expansion.needs},
+            return_elements=[*flat, expansion.executed],
+            name=traced.graph.name,
+        )
+    executed = wanted.pop()
+    size = len(expansion.outputs[0])
+    outputs = [wanted[i * size : (i + 1) * size] for i in range(len(inputs))]
+    for row in outputs:  # an import infers shapes anew, and may know less than the trace did
+        for tensor, shape in zip(row, traced.shapes):
+            tensor.set_shape(shape)
+    prefix = executed.name[: -len(expansion.executed)]
+    _move_collections(traced.graph, prefix, expansion.nodes)
+    _keep(traced.graph)
+    return Replicated(outputs, executed, expansion.effects)
+
+
+def _through(door: doors.Door, prepared: shards.Prepared, traced: Traced) -> Replicated:
+    """What a door gives, in the form of what stands in the graph."""
+    executed = tf.group(*door.updates)
+    with tf.control_dependencies([executed]):
+        outputs = [[tf.identity(tensor) for tensor in row] for row in door.outputs]
+    _move_collections(traced.graph, "", {})
+    _keep(traced.graph)
+    return Replicated(outputs, executed, bool(prepared.effects))
+
+
+def _keep(graph: Any) -> None:
+    """Lets a traced graph live as long as the default one: on 1.x it owns the py_func functions."""
+    outer = tf.get_default_graph()
+    outer._tpucompat_traced = [*traced_in(outer), graph]
+
+
+def traced_in(graph: Any) -> list[Any]:
+    """The graphs of the computations that were built in a graph."""
+    return list(getattr(graph, "_tpucompat_traced", []))
+
+
+def is_tracing() -> bool:
+    """Whether a computation is being traced now."""
+    graph = tf.get_default_graph()
+    while graph is not None and not isinstance(graph, _ComputationGraph):
+        graph = getattr(graph, "outer_graph", None)
+    return graph is not None
+
+
+def current_device() -> str:
+    """The device on which an operation would be placed here, "" for none."""
+    with tf.control_dependencies(None):
+        return str(tf.no_op(name="where").device)
+
+
+def _device() -> Any:
+    """The device for the computation: the script's, unless it is a TPU, which no Session has."""
+    device = current_device()
+    return None if "TPU" in device else device
+
+
+def _collected(graph: Any) -> Iterator[tuple[list[Any], int, Any]]:
+    """What a traced graph has put into collections: (the collection, position, operation)."""
+    collections = private.graph_collections(graph)
+    for items in list(collections.values()):
+        for position, item in enumerate(items):
+            operation = item if isinstance(item, tf.Operation) else getattr(item, "op", None)
+            if _is_within(getattr(operation, "graph", None), graph):
+                yield items, position, operation
+
+
+def _move_collections(graph: Any, prefix: str, nodes: dict[str, str]) -> None:
+    """Puts shard 0's tensors and operations in the place of the traced ones in the collections.
+
+    A TPU let nobody fetch them; here a loss or an update in a collection is of use.
+    """
+    outer = tf.get_default_graph()
+    gone = object()
+    for items, position, operation in list(_collected(graph)):
+        item = items[position]
+        if operation.graph is not graph or operation.name not in nodes:
+            items[position] = gone  # inside a loop or conditional
+            continue
+        name = prefix + nodes[operation.name]
+        if isinstance(item, tf.Tensor):
+            name += f":{item.value_index}"
+        items[position] = outer.as_graph_element(name)
+    for items in private.graph_collections(graph).values():
+        if any(item is gone for item in items):
+            items[:] = [item for item in items if item is not gone]
+
+
+def _is_within(graph: Any, outer: Any) -> bool:
+    """Whether a graph is another one, or that of a function inside it."""
+    while graph is not None and graph is not outer:
+        graph = getattr(graph, "outer_graph", None)
+    return graph is outer
+
+
+def _notice_predicate(loop: str) -> None:
+    journal.notice(
+        "TPU344",
+        f"the loop or conditional {loop!r} holds a sum over the shards, but its condition can "
+        "differ between "
+        "them; shard 0 decides for all",
+    )

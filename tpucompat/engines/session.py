@@ -1,0 +1,70 @@
+"""The session engine: puts the process into the world of TensorFlow 1 graphs and sessions."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from tpucompat import accelerator, keras_generation, private
+
+_entered = False
+
+
+def enter() -> Any:
+    """Puts TensorFlow 2 into the graph world; on TensorFlow 1 turns resource variables on.
+
+    Graphs and sessions, TensorFlow 1 shapes and Keras' graph engine are those of
+    ``tf.compat.v1.disable_v2_behavior()``. Resource variables stay on, because with reference
+    variables an assignment races with another layer's backward read (four runs of four differed).
+    Loops and conditionals keep their first form, which a TPU compiles too; with several cores the
+    runs of all sessions are watched (:mod:`tpucompat.engines.coherence`).
+
+    Idempotent; to be called before anything touches ``tf.keras`` on TensorFlow 2.16 and later.
+
+    Returns:
+      The TensorFlow 1 API: ``tensorflow.compat.v1``; on TensorFlow 1 ``tensorflow`` itself.
+
+    Raises:
+      tpucompat.errors.SetupError: ``tf.keras`` cannot be a Keras with a graph engine; see
+        :func:`tpucompat.keras_generation.choose`.
+    """
+    global _entered
+    import tensorflow
+
+    if tensorflow.__version__.startswith("1."):
+        if not _entered:
+            accelerator.prepare()  # before anything starts TensorFlow's runtime
+            tensorflow.compat.v1.enable_resource_variables()
+            _entered = True
+        return tensorflow
+    tf = tensorflow.compat.v1
+    if not _entered:
+        keras_generation.choose()
+        _quieten()
+        accelerator.prepare()  # before anything starts TensorFlow's runtime
+        tf.disable_v2_behavior()
+        private.forget_eager_start()
+        tf.enable_resource_variables()
+        private.average_masked_losses_over_all()
+        if accelerator.cores() > 1:
+            from tpucompat.engines import coherence
+
+            coherence.watch()
+        _entered = True
+    return tf
+
+
+def _quieten() -> None:
+    """Silences what tells the author of an old script to write a new one."""
+    private.silence_deprecations()
+    for message in (
+        ".*`Model.state_updates` will be removed",
+        ".*` is deprecated and will",
+        "The `lr` argument is deprecated",
+    ):
+        warnings.filterwarnings("ignore", message=message, category=UserWarning)
+
+
+def keras() -> Any:
+    """The Keras with a graph engine: ``tf.keras`` of TensorFlow 1, ``tf.compat.v1.keras`` of 2."""
+    return enter().keras

@@ -1,0 +1,463 @@
+"""N replicas: a step traced once in a TF 1 graph, replayed under a ``tf.distribute`` strategy.
+
+The step of one replica is a :class:`TracedStep`: tensors in, tensors out, resource variables, sums
+over the cores as native ``CrossReplicaSum`` nodes. Three hosts replay it, with the same code
+(``trace.replay``):
+
+* :class:`ReplicatedStep`: ``strategy.run`` inside ``tf.function``; the replicas meet in
+  ``ReplicaContext.all_reduce``.
+* :func:`replay_in_graph`: several shards in the script's own graph, for a Session; sums are
+  ``add_n``.
+* :func:`compilable`: one replica as a ``tf.function(jit_compile=True)``, to be lowered for a
+  compiler.
+
+The process is in graph mode (the legacy world); everything of the strategy's side happens under
+``private.eager_mode()``. Loops and conditionals of both forms, TF 1's and control flow v2, are
+replayed as they were traced.
+"""
+
+from __future__ import annotations
+
+import collections.abc
+from typing import Any, Callable, Generator, Iterable, Mapping, NamedTuple, Sequence
+
+from tpucompat import errors, private
+from tpucompat.engines import collectives, trace
+
+
+class Shard(NamedTuple):
+    """What one shard of :func:`replay_in_graph` gives: outputs, and what runs for each update."""
+
+    outputs: list[Any]
+    updates: list[Any]
+
+
+class TracedStep:
+    """One replica's computation in a ``tf.Graph``.
+
+    Args:
+      graph: The graph (TF 1 mode, resource variables) that holds it. It may hold much else: only
+        what the outputs and updates need is taken.
+      inputs: Tensors that every replica is fed; mostly placeholders, but any tensor may be one.
+      outputs: Tensors wanted of every replica.
+      updates: Operations or tensors that shall run in every step, and whose values nobody wants.
+      constants: Tensor -> value, for placeholders with one value for good (Keras' learning phase).
+      reads_first: Whether a read comes before a write that the graph does not order, instead of the
+        one that was made first.
+
+    Raises:
+      errors.UnsupportedGraphError: If the computation holds something that cannot be replayed
+        (TPU360 to TPU364).
+    """
+
+    def __init__(
+        self,
+        graph: Any,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        updates: Sequence[Any] = (),
+        constants: Mapping[Any, Any] | None = None,
+        reads_first: bool = False,
+    ) -> None:
+        import numpy as np
+
+        self.graph = graph  # kept: the graph owns the Python functions of its py_func operations
+        self.inputs = list(inputs)
+        self.outputs = list(outputs)
+        self.cut = trace.cut(
+            graph,
+            inputs=[tensor.name for tensor in inputs],
+            outputs=[tensor.name for tensor in outputs],
+            updates=[getattr(update, "op", update).name for update in updates],
+            constants={
+                tensor.name: np.asarray(value, tensor.dtype.as_numpy_dtype)
+                for tensor, value in (constants or {}).items()
+            },
+            reads_first=reads_first,
+        )
+        self.variables: dict[str, trace.VariableSpec] = {
+            spec.name: spec for spec in self.cut.variables.values()
+        }
+
+
+class ReplicatedVariables:
+    """A strategy's copies of resource variables; several steps (training, evaluation) share them.
+
+    Every replica has a copy of its own, and a step that assigns inside the replica changes that
+    copy alone, as on a TPU. Replica 0 is read back, as the distributed TPU rewrite of TF 1 writes
+    back core 0 (``distributed_tpu_rewrite_pass.cc``).
+
+    Args:
+      strategy: The ``tf.distribute.Strategy`` whose replicas hold the copies.
+    """
+
+    def __init__(self, strategy: Any) -> None:
+        self.strategy = strategy
+        self._specs: dict[str, trace.VariableSpec] = {}
+        self._pending: dict[str, Any] = {}
+        self._variables: dict[str, Any] = {}
+
+    def declare(self, specs: Iterable[trace.VariableSpec]) -> None:
+        """Tells which variables a step will use, with their types and static shapes."""
+        for spec in specs:
+            self._specs.setdefault(spec.name, spec)
+
+    def load(self, values: Mapping[str, Any]) -> None:
+        """Copies values from the host to all replicas.
+
+        Args:
+          values: Variable name -> array. Variables that no step uses are kept all the same.
+        """
+        for name, value in values.items():
+            if name not in self._variables:
+                self._pending[name] = value
+                continue
+            with private.eager_mode():
+                for copy in self.strategy.experimental_local_results(self._variables[name]):
+                    copy.assign(value)
+
+    def read(self, names: Iterable[str] | None = None, replica: int = 0) -> dict[str, Any]:
+        """Copies values from a replica to the host.
+
+        Args:
+          names: The variables wanted; all that were loaded when None.
+          replica: Whose copy.
+
+        Returns:
+          Variable name -> array.
+        """
+        wanted = list(names) if names is not None else [*self._variables, *self._pending]
+        self.create(wanted)
+        with private.eager_mode():
+            return {
+                name: self.strategy.experimental_local_results(self._variables[name])[
+                    replica
+                ].numpy()
+                for name in wanted
+            }
+
+    def create(self, names: Iterable[str]) -> None:
+        """Makes the replicas' copies of variables that have a value by now.
+
+        Raises:
+          errors.UninitializedError: If one has none.
+        """
+        missing = [name for name in names if name not in self._variables]
+        unknown = [name for name in missing if name not in self._pending]
+        if unknown:
+            raise errors.UninitializedError(
+                "TPU365",
+                "no value was loaded for {} of the step's variables: {}".format(
+                    len(unknown),
+                    ", ".join(sorted(unknown)[:5]) + (", ..." if len(unknown) > 5 else ""),
+                ),
+            )
+        import tensorflow as tf
+
+        with private.eager_mode(), self.strategy.scope():
+            for name in missing:
+                spec = self._specs.get(name)
+                self._check_value(name, self._pending[name])
+                self._variables[name] = tf.Variable(
+                    self._pending.pop(name),
+                    dtype=spec.dtype if spec else None,
+                    shape=spec.shape if spec else None,
+                    # No name: it would be an attribute of the handle's operation, and every
+                    # variable have to wait for a kernel of its own (1.4 s for 2,000 copies).
+                    trainable=False,  # no tape shall watch it: the graph holds the gradients
+                    # Replicas assign their own copies. MEAN fails on integers, SUM is wrong.
+                    aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
+                )
+
+    def _check_value(self, name: str, value: Any) -> None:
+        import numpy as np
+
+        shape = self._specs[name].shape if name in self._specs else None
+        if shape is not None and not shape.is_compatible_with(np.shape(value)):
+            raise errors.BadValueError(
+                "TPU368",
+                f"the variable {name!r} has the shape {shape}, and its value {np.shape(value)}",
+            )
+
+    def handles(self, names: Iterable[str]) -> dict[str, Any]:
+        """The handles of the current replica's copies, as tensors of the current function."""
+        import tensorflow.compat.v1 as tf
+
+        graph = tf.get_default_graph()
+        return {name: graph.capture(self._variables[name].handle) for name in names}
+
+
+class ReplicatedStep:
+    """A traced step that runs on all replicas of a strategy.
+
+    Args:
+      traced: The step of one replica.
+      strategy: The strategy, with as many replicas as the step was traced for.
+      variables: The replicas' variables, shared with other steps.
+    """
+
+    def __init__(self, traced: TracedStep, strategy: Any, variables: ReplicatedVariables) -> None:
+        self.traced = traced
+        self.strategy = strategy
+        self.variables = variables
+        variables.declare(traced.variables.values())
+        # A TPU wants static shapes; elsewhere batches of many sizes shall not be traced one by one.
+        self._step = private.plain_function(
+            self._all_replicas, relax_shapes=not collectives.is_for_tpus(strategy)
+        )
+        self._loops: dict[bool, Callable[..., Any]] = {}
+
+    @property
+    def replicas(self) -> int:
+        """The number of replicas in this process; all of them unless there are several workers."""
+        if self.strategy.num_replicas_in_sync == 1:  # the default strategy knows no devices
+            return 1
+        return len(self.strategy.extended.worker_devices)
+
+    def __call__(self, feeds: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """Runs one step.
+
+        Args:
+          feeds: For each replica a list with an array for each input.
+
+        Returns:
+          For each replica a list with an array for each output.
+
+        Raises:
+          errors.BadValueError: If the feeds do not fit the replicas or the inputs.
+          errors.UninitializedError: If a variable of the step has no value.
+        """
+        self.variables.create(self.traced.variables)
+        with private.eager_mode():
+            return self._to_host(self._step(self._from_host(feeds)))
+
+    def run(self, iterator: Any, steps: int, stacked: bool = False) -> list[list[Any]]:
+        """Runs several steps in one call to the runtime, as ``iterations_per_loop`` did.
+
+        Args:
+          iterator: A ``dataset.Feed``, or the strategy's own iterator; its elements are flat tuples
+            with a value for each input.
+          steps: How many steps, at least one.
+          stacked: Whether the outputs of all steps are wanted, and not those of the last step.
+
+        Returns:
+          For each replica a list with an array for each output; where stacked, its axis 0 goes over
+          the steps.
+
+        Raises:
+          tf.errors.OutOfRangeError: If the data ends early; the steps before have been done.
+          errors.UninitializedError: If a variable of the step has no value.
+        """
+        import tensorflow as tf
+
+        self.variables.create(self.traced.variables)
+        with private.eager_mode():
+            if stacked not in self._loops:
+                body = self._stacked_steps if stacked else self._last_step
+                self._loops[stacked] = tf.function(body, autograph=False)
+            iterator = getattr(iterator, "iterator", iterator)
+            return self._to_host(self._loops[stacked](iterator, tf.constant(steps, tf.int32)))
+
+    def _last_step(self, iterator: Any, steps: Any) -> Any:
+        import tensorflow as tf
+
+        def body(done: Any) -> Any:
+            self._step(list(next(iterator)))
+            return done + 1
+
+        tf.while_loop(lambda done: done < steps - 1, body, [tf.constant(0)], parallel_iterations=1)
+        return self._step(list(next(iterator)))
+
+    def _stacked_steps(self, iterator: Any, steps: Any) -> Any:
+        import tensorflow as tf
+
+        def body(done: Any, *stacks: Any) -> Any:
+            outputs = self._step(list(next(iterator)))
+            local = [
+                value
+                for output in outputs[: len(self.traced.outputs)]
+                for value in self.strategy.experimental_local_results(output)
+            ]
+            return (done + 1, *(stack.write(done, value) for stack, value in zip(stacks, local)))
+
+        stacks = [
+            tf.TensorArray(output.dtype, size=steps, element_shape=output.shape)
+            for output in self.traced.outputs
+            for _ in range(self.replicas)
+        ]
+        _, *stacks = tf.while_loop(
+            lambda done, *_: done < steps, body, [tf.constant(0), *stacks], parallel_iterations=1
+        )
+        values = [stack.stack() for stack in stacks]
+        return [
+            tuple(values[start : start + self.replicas])
+            for start in range(0, len(values), self.replicas)
+        ]
+
+    def _all_replicas(self, values: list[Any]) -> Any:
+        return self.strategy.run(self._one_replica, args=(values,))
+
+    def _one_replica(self, values: list[Any]) -> list[Any]:
+        import tensorflow as tf
+
+        context = tf.distribute.get_replica_context()
+
+        _check_fits(values, self.traced.inputs)
+        # Unknown where one program serves all replicas (TPUStrategy), whose cores draw different
+        # numbers by themselves.
+        replica = private.static_value(context.replica_id_in_sync_group)
+        replay = trace.replay(
+            self.traced.cut,
+            values,
+            self.variables.handles(self.traced.variables),
+            replica=int(replica or 0),
+        )
+        outputs, updates = _drive(
+            replay, lambda requests: collectives.meet_replicas(context, requests)
+        )
+        return _after(updates, outputs)
+
+    def _from_host(self, feeds: Sequence[Sequence[Any]]) -> list[Any]:
+        """Arrays of every replica as values of the strategy, one for each input."""
+        count = len(self.traced.inputs)
+        if len(feeds) != self.replicas or any(len(feed) != count for feed in feeds):
+            raise errors.BadValueError(
+                "TPU366",
+                f"the step takes {count} value(s) for each of {self.replicas} replica(s), and was "
+                f"given {[len(feed) for feed in feeds]}",
+            )
+
+        types = [tensor.dtype for tensor in self.traced.inputs]
+        if self.strategy.num_replicas_in_sync == 1:  # the default strategy has no such values
+            return [_as_fed(value, dtype) for value, dtype in zip(feeds[0], types)]
+
+        def value_of(index: int) -> Callable[[Any], Any]:
+            # Replicas are numbered through over the workers, each of which has the same number.
+            return lambda context: _as_fed(
+                feeds[context.replica_id_in_sync_group % self.replicas][index], types[index]
+            )
+
+        return [private.per_replica(self.strategy, value_of(index)) for index in range(count)]
+
+    def _to_host(self, outputs: list[Any]) -> list[list[Any]]:
+        """Outputs of the strategy as arrays: for each replica a list."""
+        local = [
+            output
+            if isinstance(output, tuple)
+            else self.strategy.experimental_local_results(output)
+            for output in outputs
+        ]
+        return [
+            [values[replica].numpy() for values in local[: len(self.traced.outputs)]]
+            for replica in range(self.replicas)
+        ]
+
+
+def replay_in_graph(
+    traced: TracedStep,
+    feeds: Sequence[Sequence[Any]],
+    handles: Mapping[str, Any] | Sequence[Mapping[str, Any]],
+    name: str = "shard",
+) -> list[Shard]:
+    """Adds several shards of a step to the default graph, for a Session on one device.
+
+    Args:
+      traced: The step of one shard.
+      feeds: For each shard a list with a tensor of the default graph for each input.
+      handles: Variable name -> resource handle in the default graph; one mapping for all shards, or
+        one for each of them.
+      name: Name scope of the added nodes.
+
+    Returns:
+      What each shard gives.
+    """
+    own = [handles] * len(feeds) if isinstance(handles, collections.abc.Mapping) else handles
+    replays = [
+        trace.replay(traced.cut, feed, own[shard], replica=shard, name=name)
+        for shard, feed in enumerate(feeds)
+    ]
+    return [Shard(*result) for result in _drive_together(replays)]
+
+
+def compilable(traced: TracedStep, variables: ReplicatedVariables) -> Any:
+    """One replica's step as a function for a compiler; its sums over the cores are left out.
+
+    A TPU runs what its compiler accepts: no placeholder and no variable handle is left in the
+    function, and its graph is that of every replica.
+
+    Args:
+      traced: The step.
+      variables: Variables under a strategy of one replica, with their values loaded.
+
+    Returns:
+      A ``tf.function(jit_compile=True)`` that takes a tensor (or ``tf.TensorSpec``, for
+      ``experimental_get_compiler_ir``) for each input and returns the list of outputs. Use it
+      under ``private.eager_mode()``. What was traced with TF 1's own loops and conditionals a TPU
+      compiles, but ``jit_compile`` does not: trace with control flow v2 for it.
+    """
+    variables.declare(traced.variables.values())
+    variables.create(traced.variables)
+
+    def step(*values: Any) -> list[Any]:
+        replay = trace.replay(traced.cut, values, variables.handles(traced.variables))
+        outputs, updates = _drive(replay, collectives.meet_alone)
+        return _after(updates, outputs)
+
+    return private.plain_function(step, jit_compile=True)
+
+
+def _drive(replay: Generator[Any, Any, Any], meet: Callable[[Any], list[Any]]) -> Any:
+    """Runs one replica's replay to its end; ``meet`` answers its requests."""
+    try:
+        requests = next(replay)
+        while True:
+            requests = replay.send(meet(requests))
+    except StopIteration as end:
+        return end.value
+
+
+def _drive_together(replays: Sequence[Generator[Any, Any, Any]]) -> list[Any]:
+    """Runs the replays of all shards in step; their requests are answered together."""
+    results: list[Any] = [None] * len(replays)
+    answers: list[Any] = [None] * len(replays)
+    while True:
+        requests = []
+        for shard, replay in enumerate(replays):
+            try:
+                requests.append(replay.send(answers[shard]))
+            except StopIteration as end:
+                results[shard] = end.value
+        if not requests:
+            return results
+        answers = collectives.meet_shards(requests)
+
+
+def _as_fed(value: Any, dtype: Any) -> Any:
+    """A value as a Session's feed_dict takes it: made an array of the placeholder's type."""
+    import numpy as np
+    import tensorflow as tf
+
+    if not isinstance(value, tf.Tensor):
+        value = np.asarray(value, dtype=dtype.as_numpy_dtype)
+    return tf.convert_to_tensor(value, dtype)
+
+
+def _check_fits(values: Sequence[Any], inputs: Sequence[Any]) -> None:
+    """Raises where values cannot stand for the inputs of a step."""
+    for value, tensor in zip(values, inputs):
+        if value.dtype != tensor.dtype or not tensor.shape.is_compatible_with(value.shape):
+            raise errors.BadValueError(
+                "TPU366",
+                f"{tensor.name} is a {tensor.dtype.name} of shape {tensor.shape}, and is given a "
+                f"{value.dtype.name} of shape {value.shape}",
+            )
+
+
+def _after(updates: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
+    """The outputs, given out when the updates have run; a step without outputs gives a token."""
+    import tensorflow as tf
+
+    with tf.control_dependencies(list(updates)):
+        given = [tf.identity(output) for output in outputs] or [tf.constant(0)]
+    private.must_run(given[0].op)
+    return given

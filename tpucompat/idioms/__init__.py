@@ -1,0 +1,1 @@
+"""The three idioms of TPU programs of TensorFlow 1.x."""

@@ -1,0 +1,221 @@
+"""``tf.contrib.tpu.TPUEstimator`` and what is passed to it.
+
+With ``use_tpu=True`` it trains on the replicas of this process
+(:func:`tpucompat.accelerator.cores`): on several by TPUEstimator's own TPU code over the strategy
+engine, on one in the script's own graph and Session, with what a model function expects on a TPU.
+With ``use_tpu=False`` it is the installed class.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow.compat.v1 as tf
+
+from tpucompat import accelerator
+from tpucompat.idioms import tpu_estimator_replica as one_replica
+from tpucompat.idioms import tpu_estimator_source
+from tpucompat.idioms.tpu_estimator_context import LocalContext
+from tpucompat.idioms.tpu_estimator_errors import explained
+
+_source = tpu_estimator_source.load()
+_tpu_config = _source.tpu_config
+_RunConfig: Any = _tpu_config.RunConfig
+_TPUEstimator: Any = _source.TPUEstimator
+_TPUEstimatorSpec: Any = _source.TPUEstimatorSpec
+_ModeKeys = _source.model_fn_lib.ModeKeys
+
+ExportSavedModelApiVersion = _source.ExportSavedModelApiVersion
+InputPipelineConfig = _tpu_config.InputPipelineConfig
+TPUConfig = _tpu_config.TPUConfig
+export_estimator_savedmodel = _source.export_estimator_savedmodel
+
+
+class TPUEstimatorSpec(_TPUEstimatorSpec):
+    """What a model function returns; TensorFlow's own class.
+
+    Args:
+      *args: As there: mode, predictions, loss, train_op, eval_metrics, export_outputs, scaffold_fn,
+        host_call and hooks.
+      **kwargs: The same by name.
+
+    Raises:
+      TypeError: If a hook is none, or a function is none (TPU330, TPU331).
+      ValueError: If ``host_call`` or ``eval_metrics`` is no pair (TPU331).
+      RuntimeError: If they have another number of tensors than arguments (TPU331).
+    """
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Checks the arguments, as TensorFlow does."""
+        with explained():
+            return super().__new__(cls, *args, **kwargs)
+
+
+class RunConfig(_RunConfig):
+    """TPUEstimator's configuration, for the devices of this process.
+
+    TensorFlow's own class; the address of a TPU elsewhere is not kept, so that nobody dials it.
+
+    Args:
+      tpu_config: A :class:`TPUConfig`.
+      evaluation_master: Address for evaluation.
+      master: Address for training.
+      cluster: A cluster resolver, instead of ``master``.
+      **kwargs: Arguments of ``tf.estimator.RunConfig``.
+
+    Raises:
+      ValueError: If both ``master`` and ``cluster`` are given, or a cluster is given twice.
+    """
+
+    def __init__(
+        self,
+        tpu_config: Any = None,
+        evaluation_master: Any = None,
+        master: Any = None,
+        cluster: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        with explained():
+            super().__init__(
+                tpu_config=tpu_config,
+                evaluation_master=evaluation_master,
+                master=master,
+                cluster=cluster,
+                **kwargs,
+            )
+        self._master: Any = _local(self._master)
+        self._evaluation_master: Any = _local(self._evaluation_master)
+
+
+class TPUEstimator(_TPUEstimator):
+    """An Estimator that trains on the replicas of this process.
+
+    The arguments, checks and errors are those of TensorFlow's class
+    (``tensorflow_estimator/python/estimator/tpu/tpu_estimator.py`` of release 1.15).
+    """
+
+    _is_input_fn_invoked: Any
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        with explained():
+            super().__init__(*args, **kwargs)
+        config = kwargs["config"] if "config" in kwargs else args[2]
+        self._ctx: Any = LocalContext.of(self._config, self._ctx, config.log_step_count_steps)
+        if self._ctx.replicas > 1:
+            self._session_config: Any = _for_steps_of_cores(self._session_config)
+
+    def train(self, *args: Any, **kwargs: Any) -> Any:
+        """Trains; see ``tf.estimator.Estimator.train``.
+
+        Args:
+          *args: input_fn, hooks, steps, max_steps, saving_listeners.
+          **kwargs: The same by name.
+
+        Returns:
+          The Estimator.
+
+        Raises:
+          ValueError, TypeError, RuntimeError: As in TensorFlow (TPU324 to TPU335).
+          tf.errors.OutOfRangeError: If the input ends before the steps do (TPU336).
+        """
+        with explained():
+            return super().train(*args, **kwargs)
+
+    def evaluate(self, *args: Any, **kwargs: Any) -> Any:
+        """Evaluates; see ``tf.estimator.Estimator.evaluate``.
+
+        Args:
+          *args: input_fn, steps, hooks, checkpoint_path, name.
+          **kwargs: The same by name.
+
+        Returns:
+          Name -> value of the metrics, with ``loss`` and ``global_step``.
+
+        Raises:
+          ValueError, TypeError, RuntimeError, tf.errors.OutOfRangeError: As :meth:`train`.
+        """
+        with explained():
+            return super().evaluate(*args, **kwargs)
+
+    def predict(self, *args: Any, **kwargs: Any) -> Any:
+        """Predicts; see ``tf.estimator.Estimator.predict``.
+
+        Args:
+          *args: input_fn, predict_keys, hooks, checkpoint_path, yield_single_examples.
+          **kwargs: The same by name.
+
+        Yields:
+          The predictions of each example; of each batch without ``yield_single_examples``.
+
+        Raises:
+          ValueError, TypeError, RuntimeError: As :meth:`train`.
+        """
+        with explained():
+            yield from super().predict(*args, **kwargs)
+
+    def _convert_train_steps_to_hooks(self, steps: Any, max_steps: Any) -> Any:
+        if self._ctx.is_one_replica(_ModeKeys.TRAIN):
+            with self._ctx.as_tpu():  # for its checks
+                super()._convert_train_steps_to_hooks(steps, max_steps)
+        return super()._convert_train_steps_to_hooks(steps, max_steps)
+
+    def _convert_eval_steps_to_hooks(self, steps: Any) -> Any:
+        if self._ctx.is_one_replica(_ModeKeys.EVAL):
+            with self._ctx.as_tpu():
+                super()._convert_eval_steps_to_hooks(steps)
+        return super()._convert_eval_steps_to_hooks(steps)
+
+    def _call_input_fn(self, input_fn: Any, mode: str, *args: Any) -> Any:
+        if not self._ctx.is_one_replica(mode):
+            return super()._call_input_fn(input_fn, mode, *args)
+        with self._ctx.as_tpu(), self._ctx.with_mode(mode) as ctx:
+            called_later = super()._call_input_fn(input_fn, mode, *args)
+            return one_replica.call_input_fn(called_later, ctx)
+
+    def _augment_model_fn(self, model_fn: Any, batch_axis: Any) -> Any:
+        theirs = super()._augment_model_fn(model_fn, batch_axis)
+
+        def _model_fn(features: Any, labels: Any, mode: str, config: Any, params: Any) -> Any:
+            # Without an input function a model is exported, which is TensorFlow's own business.
+            if self._is_input_fn_invoked is None or not self._ctx.is_one_replica(mode):
+                return theirs(features, labels, mode, config, params)
+            self._is_input_fn_invoked = None
+            with self._ctx.as_tpu(), self._ctx.with_mode(mode) as ctx:
+                return one_replica.call_model_fn(
+                    model_fn, features, labels, config, params, ctx, self._logging_hooks
+                )
+
+        return _model_fn
+
+    def _logging_hooks(self, loss: Any) -> list[Any]:
+        """The hooks by which a training on a TPU shows itself, counted in steps."""
+        steps = self._ctx.log_step_count_steps
+        if steps is None:
+            return []
+        return [
+            tf.train.LoggingTensorHook(
+                {"loss": tf.identity(loss), "step": tf.train.get_global_step()}, every_n_iter=steps
+            ),
+            _source.ExamplesPerSecondHook(
+                self._ctx._train_batch_size,
+                output_dir=self.model_dir if self._config.save_summary_steps else None,
+                every_n_steps=steps,
+            ),
+        ]
+
+
+def _local(master: Any) -> Any:
+    """A Session's target on this machine; what is no address is kept, for nothing dials it."""
+    return accelerator.normalise_target(master) if "://" in (master or "") else master
+
+
+def _for_steps_of_cores(config: Any) -> Any:
+    """A ConfigProto for a graph that holds the step of a core, which no Session runs.
+
+    A Session gives a device to every operation of its graph before the first run, and to sums over
+    the cores there is none to give.
+    """
+    changed = tf.ConfigProto()
+    changed.CopyFrom(config)
+    changed.graph_options.place_pruned_graph = True
+    return changed

@@ -1,0 +1,101 @@
+"""Which cores a TPUEstimator has: those of this process, on one host."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any, Iterator
+
+from tpucompat import accelerator, journal
+from tpucompat.idioms import tpu_estimator_source
+from tpucompat.legacy.contrib.cluster_resolver import SystemMetadata
+
+_source = tpu_estimator_source.load()
+_ModeKeys = _source.model_fn_lib.ModeKeys
+_Context: Any = _source.tpu_context._InternalTPUContext
+
+
+class LocalContext(_Context):
+    """Answers TPUEstimator's questions about the TPU without asking one.
+
+    Attributes:
+      replicas: How many replicas train; 1 where no TPU is wanted.
+      log_step_count_steps: How often the script wants to hear of the training; None for never.
+    """
+
+    replicas: int = 1
+    log_step_count_steps: Any = None
+
+    @classmethod
+    def of(cls, config: Any, theirs: Any, log_step_count_steps: Any) -> LocalContext:
+        """The context of an Estimator.
+
+        Args:
+          config: The Estimator's RunConfig.
+          theirs: The context that TPUEstimator made; it knows the batch sizes and flags.
+          log_step_count_steps: What the script's RunConfig has, before TPUEstimator changed it.
+        """
+        replicas = _replicas(config) if theirs._use_tpu else 1
+        made = cls(
+            _for_replicas(config, replicas),
+            theirs._train_batch_size,
+            theirs._eval_batch_size,
+            theirs._predict_batch_size,
+            theirs._use_tpu,
+            theirs._eval_on_tpu,
+        )
+        made.replicas = replicas
+        made.log_step_count_steps = log_step_count_steps
+        made._pretends = [False]
+        return made
+
+    def is_one_replica(self, mode: str) -> bool:
+        """Whether a TPU is wanted in this mode, and there is one replica for it."""
+        if not self._use_tpu or self.replicas > 1:
+            return False
+        return mode != _ModeKeys.EVAL or self._eval_on_tpu
+
+    @contextlib.contextmanager
+    def as_tpu(self) -> Iterator[None]:
+        """Within: the one replica counts as a TPU, so that TPUEstimator checks and says the
+        same."""
+        before, self._pretends[0] = self._pretends[0], True
+        try:
+            yield
+        finally:
+            self._pretends[0] = before
+
+    def _is_running_on_cpu(self, is_export_mode: bool) -> bool:
+        if not is_export_mode and self.is_one_replica(self._assert_mode()):
+            return not self._pretends[0]
+        return super()._is_running_on_cpu(is_export_mode)
+
+    def _get_tpu_system_metadata(self) -> Any:
+        return SystemMetadata(self.replicas, 1, self.replicas, None, [])
+
+    @property
+    def master_job(self) -> None:
+        """The job that the cores belong to: none, they are local."""
+
+
+def _replicas(config: Any) -> int:
+    tpu_config = config.tpu_config
+    if tpu_config.num_shards == 1 and tpu_config.num_cores_per_replica is None:
+        return 1  # TPUEstimator's way to use one core of a TPU
+    return max(1, accelerator.cores() // (tpu_config.num_cores_per_replica or 1))
+
+
+def _for_replicas(config: Any, replicas: int) -> Any:
+    """The configuration, without the shape of the TPU that the script was written for.
+
+    A replica has one device: model parallelism spreads it over several cores, which changes where
+    it is computed and not what.
+    """
+    shards = config.tpu_config.num_shards
+    if shards not in (None, replicas):
+        journal.notice(
+            "TPU327",
+            f"TPUConfig(num_shards={shards}) is ignored, training on {accelerator.describe()}",
+        )
+    return config.replace(
+        tpu_config=config.tpu_config._replace(num_shards=None, num_cores_per_replica=None)
+    )

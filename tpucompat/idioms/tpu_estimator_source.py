@@ -1,0 +1,324 @@
+"""TPUEstimator's own source, on cores of ours.
+
+``tpu_estimator.py`` of tensorflow-estimator (of ``tf.contrib`` in TensorFlow 1.13) says how
+TPUEstimator
+behaves: what input functions and model functions are given, what is refused and how, in which order
+the hooks run. It is loaded a second time here, under a name of ours, and in this copy what builds
+and runs TPU programs is replaced: the primitives of :mod:`tpucompat.idioms.tpu_estimator_device`
+take their place.
+The installed module stays as it is.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import sys
+from typing import Any, Iterator
+
+import tensorflow.compat.v1 as tf
+
+from tpucompat import journal, private
+from tpucompat.errors import BadValueError
+from tpucompat.idioms import batch_parallel, cross_shard, feeds
+from tpucompat.idioms import tpu_estimator_device as device_lib
+from tpucompat.idioms import tpu_estimator_stopping as stopping
+from tpucompat.legacy import estimator as estimator_lib
+
+_NAME = "tpucompat.idioms._tpu_estimator"
+
+# TensorFlow 1.14 to 2.15, tensorflow-estimator 2.15; TensorFlow 1.13.
+_PATHS = (
+    "tensorflow_estimator.python.estimator.tpu.tpu_estimator",
+    "tensorflow.contrib.tpu.python.tpu.tpu_estimator",
+)
+
+
+def __getattr__(name: str) -> Any:
+    """``copy``: the copy of the module, made when first asked for (PEP 562)."""
+    if name == "copy":
+        return load()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def load() -> Any:
+    """The copy of the module; made at the first call.
+
+    Raises:
+      SetupError: If tensorflow-estimator is not installed (TPU405).
+    """
+    if _NAME not in sys.modules:
+        try:
+            _replace_primitives(_copy(_installed()))
+        except BaseException:
+            sys.modules.pop(_NAME, None)
+            raise
+    return sys.modules[_NAME]
+
+
+def _installed() -> Any:
+    try:
+        return estimator_lib.load(_PATHS[0])
+    except ImportError:
+        return importlib.import_module(_PATHS[1])
+
+
+def _copy(module: Any) -> Any:
+    """Runs a module's source again, as another module."""
+    spec = importlib.util.spec_from_file_location(_NAME, module.__file__)
+    assert spec is not None and spec.loader is not None
+    copy = importlib.util.module_from_spec(spec)
+    sys.modules[_NAME] = copy
+    with _one_gauge(module):
+        spec.loader.exec_module(copy)
+    return copy
+
+
+@contextlib.contextmanager
+def _one_gauge(module: Any) -> Iterator[None]:
+    """Within: a usage counter of that module is not registered a second time, which TensorFlow
+    warns of (2.1 and later)."""
+    gauge = getattr(module, "_tpu_estimator_gauge", None)
+    if gauge is None:
+        yield
+        return
+    monitoring = private.monitoring()
+    original, monitoring.BoolGauge = monitoring.BoolGauge, lambda *args: gauge
+    try:
+        yield
+    finally:
+        monitoring.BoolGauge = original
+
+
+def _replace_primitives(module: Any) -> None:
+    """Puts the cores of ours under the copy."""
+    module.tpu_ops = _Replaced(
+        module.tpu_ops,
+        outfeed_enqueue_tuple=lambda tensors: device_lib.of().give_outfeed(tensors),
+        outfeed_dequeue_tuple=_outfeed_dequeue_tuple,
+    )
+    module.tpu_feed = _Replaced(
+        module.tpu_feed, InfeedQueue=InfeedQueue, _PartitionedInfeedQueue=PartitionedInfeedQueue
+    )
+    module.session_support = stopping
+    module.InstallSignalHandlerHook = stopping.InstallSignalHandlerHook
+    module._check_add_preemption_hook = lambda cluster: False  # it asks the cloud's metadata
+    module._sync_variables_ops = _sync_variables_ops
+    module._validate_tpu_training_graph = _validate_training_graph
+    module._train_on_tpu_system = lambda *args: _train(module, *args)
+    module._eval_on_tpu_system = lambda *args: _evaluate(module, *args)
+    module._predict_on_tpu_system = lambda *args: _predict(module, *args)
+    module._CapturingContext.AddOp = _refuse_values_of_cores
+    module.error_handling = _Replaced(
+        module.error_handling, ErrorRendezvous=_rendezvous(module.error_handling.ErrorRendezvous)
+    )
+    _check_more(module._ModelFnWrapper, module.model_fn_lib)
+    hook = module.TPUInfeedOutfeedSessionHook
+    # A property without effect: the hook's constructor sets it, and there is nothing to initialize.
+    hook._should_initialize_tpu = property(lambda self: False, lambda self, value: None)
+    connected = hook.after_create_session
+
+    def after_create_session(self: Any, session: Any, coord: Any) -> None:
+        device_lib.of(session.graph).start(session)
+        connected(self, session, coord)
+
+    hook.after_create_session = after_create_session
+
+
+def _check_more(wrapper: Any, model_fn_lib: Any) -> None:
+    """Lets the wrapper of a model function refuse what TensorFlow 1.15 stumbled over."""
+    call, verify = wrapper._call_model_fn, wrapper._verify_tpu_spec_predictions
+    kinds = (model_fn_lib.EstimatorSpec, model_fn_lib._TPUEstimatorSpec)
+
+    def _call_model_fn(self: Any, *args: Any, **kwargs: Any) -> Any:
+        spec = call(self, *args, **kwargs)
+        if not isinstance(spec, kinds):
+            raise BadValueError("TPU330", f"model_fn should return an EstimatorSpec, not {spec!r}.")
+        return spec
+
+    def _verify_tpu_spec_predictions(self: Any, predictions: Any) -> Any:
+        for key, tensor in predictions.items() if isinstance(predictions, dict) else ():
+            if tensor.shape.ndims == 0:
+                raise BadValueError(
+                    "TPU332",
+                    f"The tensor with key ({key}) in TPUEstimatorSpec.predictions is a scalar.",
+                )
+        return verify(self, predictions)
+
+    wrapper._call_model_fn = _call_model_fn
+    wrapper._verify_tpu_spec_predictions = _verify_tpu_spec_predictions
+
+
+def _rendezvous(original: Any) -> Any:
+    """The class that picks the error to be raised when several threads of a call have failed."""
+
+    class ErrorRendezvous(original):
+        """TensorFlow's own; what a thread says of a Session closed under it is no cause."""
+
+        def record_error(self, source: str, exc_info: Any, session: Any = None) -> None:
+            error = exc_info[1]
+            if isinstance(error, RuntimeError) and "closed Session" in str(error):
+                return
+            super().record_error(source, exc_info, session)
+
+    return ErrorRendezvous
+
+
+class _Replaced:
+    """A module with some of its names replaced."""
+
+    def __init__(self, module: Any, **names: Any) -> None:
+        self._module = module
+        self.__dict__.update(names)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._module, name)
+
+
+# Feeds -------------------------------------------------------------------------------------------
+
+
+class InfeedQueue(feeds.InfeedQueue):
+    """The infeed of all cores, as TPUEstimator builds it."""
+
+    def _generate_enqueue_op(
+        self,
+        inputs: Any,
+        name_prefix: str,
+        index: int,
+        device: Any = None,
+        tpu_ordinal: int = -1,
+    ) -> Any:
+        """The end on the host for one core."""
+        del name_prefix, device, tpu_ordinal  # one host; the replicas are counted through
+        return device_lib.of().enqueue(index, inputs)
+
+    def generate_dequeue_op(self, tpu_device: Any = 0) -> list[Any]:
+        """The end on the core."""
+        del tpu_device
+        self.freeze()
+        types_ = [tf.as_dtype(dtype) for dtype in self.tuple_types]
+        shapes = [
+            policy.get_sharded_shape(shape)
+            for shape, policy in zip(self.tuple_shapes, self.sharding_policies)
+        ]
+        feeds.check_infeed_types(types_)
+        return device_lib.of().take_infeed(types_, shapes)
+
+
+class PartitionedInfeedQueue(InfeedQueue):
+    """The infeed of replicas that spread over several cores; a replica of ours has one device."""
+
+    def __init__(
+        self,
+        number_of_tuple_elements: int,
+        device_assignment: Any = None,
+        host_id: int = 0,
+        input_partition_dims: Any = None,
+        **kwargs: Any,
+    ) -> None:
+        del device_assignment, host_id, input_partition_dims
+        super().__init__(number_of_tuple_elements=number_of_tuple_elements, **kwargs)
+
+
+def _outfeed_dequeue_tuple(dtypes: Any, shapes: Any, device_ordinal: int) -> list[Any]:
+    return device_lib.of().dequeue(int(device_ordinal), dtypes, shapes)
+
+
+# Programs ----------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _core(module: Any, ctx: Any, replica: Any) -> Iterator[None]:
+    """Within: the step of one core is being built."""
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(cross_shard.tpu_shard_context(ctx.num_replicas))
+        stack.enter_context(batch_parallel.variable_rules())
+        stack.enter_context(module.tpu_context._TPUEstimatorReplicaContext(replica))
+        stack.enter_context(tf.device(None))
+        yield
+
+
+def _program(module: Any, ctx: Any, step: Any, iterations: Any = None, start: Any = None) -> Any:
+    def build(replica: Any, changing: Any) -> Any:
+        with _core(module, ctx, replica):
+            return step(changing)
+
+    summaries = tf.get_collection_ref(tf.GraphKeys.SUMMARIES)
+    before = len(summaries)
+    device = device_lib.of()
+    result = device.run_program(build, ctx.num_replicas, iterations, start)
+    made = summaries[before:]
+    summaries[before:] = [one for one in made if not device.is_computed_on_cores(one)]
+    if len(summaries) < before + len(made):
+        journal.notice(
+            "TPU339",
+            "summaries of values of the cores are not written, tf.contrib.summary in host_call is",
+        )
+    return result
+
+
+def _train(module: Any, ctx: Any, wrapper: Any, dequeue_fn: Any) -> Any:
+    """Counterpart of ``_train_on_tpu_system``: the loss is that of replica 0, as there."""
+    step, host_call, scaffold_fn, hooks = wrapper.convert_to_single_tpu_train_step(dequeue_fn)
+    device_lib.of().outfeed_every = getattr(
+        ctx.config.tpu_config, "experimental_host_call_every_n_steps", 1
+    )
+    iterations = module._create_or_get_iterations_per_loop()
+    loss = _program(module, ctx, step, iterations)
+    return tf.no_op(), loss, host_call, scaffold_fn, hooks.get()
+
+
+def _evaluate(module: Any, ctx: Any, wrapper: Any, dequeue_fn: Any) -> Any:
+    """Counterpart of ``_eval_on_tpu_system``."""
+    step, host_calls, scaffold_fn, hooks = wrapper.convert_to_single_tpu_eval_step(dequeue_fn)
+    iterations = module._create_or_get_iterations_per_loop()
+    loss = _program(module, ctx, step, iterations, start=module._ZERO_LOSS)
+    return tf.no_op(), loss, host_calls, scaffold_fn, hooks.get()
+
+
+def _predict(module: Any, ctx: Any, wrapper: Any, dequeue_fn: Any) -> Any:
+    """Counterpart of ``_predict_on_tpu_system``."""
+    step, host_calls, scaffold_fn, hooks = wrapper.convert_to_single_tpu_predict_step(dequeue_fn)
+    stopped = _program(module, ctx, step, start=False)
+    return tf.no_op(), stopped, host_calls, scaffold_fn, hooks.get()
+
+
+def _sync_variables_ops(ctx: Any) -> list[Any]:
+    """Counterpart of the operations that read the variables back and check them."""
+    if not ctx.is_input_broadcast_with_iterators():
+        device_lib.of().check_numerics(tf.trainable_variables())
+    return [tf.no_op()]
+
+
+def _validate_training_graph(ctx: Any) -> None:
+    """Refuses a step without sums over the cores, with and without control flow of version 2.
+
+    Raises:
+      ValueError: As TensorFlow 1.15 (TPU325).
+    """
+    if ctx.num_replicas > 1 and not _holds(tf.get_default_graph(), "CrossReplicaSum"):
+        raise BadValueError(
+            "TPU325", "CrossShardOptimizer must be used for model training on TPUs."
+        )
+
+
+def _holds(graph: Any, kind: str) -> bool:
+    """Whether a graph, or a function of it, has an operation of that kind."""
+    if any(operation.type == kind for operation in graph.get_operations()):
+        return True
+    functions = graph.as_graph_def().library.function
+    return any(node.op == kind for function in functions for node in function.node_def)
+
+
+def _refuse_values_of_cores(self: Any, op: Any) -> None:
+    """Refuses, in a scaffold_fn, operations on values of the cores
+    (``_CapturingContext.AddOp``)."""
+    for tensor in op.inputs:
+        if device_lib.of().is_computed_on_cores(tensor):
+            raise BadValueError(
+                "TPU326",
+                f"{self._message}: Op {op} depends on TPU computation {tensor}, which is not "
+                "allowed.",
+            )

@@ -1,0 +1,54 @@
+"""Makes ``tf.keras`` the Keras 2 that trains TensorFlow 1 graphs, where TensorFlow leaves a choice.
+
+TensorFlow 2.16 made Keras 3 the ``tf.keras``; with ``TF_USE_LEGACY_KERAS=1`` it takes the package tf-keras
+instead, if the variable is set before the first touch of ``tf.keras``. Earlier releases are left alone: they
+bundle Keras 2, and the variable would break it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from tpucompat.environment import environment
+from tpucompat.errors import SetupError
+
+_VARIABLE = "TF_USE_LEGACY_KERAS"
+# What TensorFlow takes for yes (2.16, tensorflow/python/util/lazy_loader.py).
+_YES = ("1", "true", "True")
+
+
+def choose() -> None:
+    """Sets the variable; imports TensorFlow's Keras only where TensorFlow was imported before.
+
+    Raises:
+      SetupError: The user's own setting asks for Keras 3 (TPU406), tf-keras is missing (TPU403), or
+        ``tf.keras`` is in use as Keras 3 already (TPU422).
+    """
+    here = environment()
+    if not here.tensorflow or here.has("keras_2"):
+        return
+    wish = os.environ.get(_VARIABLE)
+    if wish is not None and wish not in _YES:
+        raise SetupError(
+            "TPU406",
+            f"{_VARIABLE}={wish} asks for Keras 3, which cannot train a TensorFlow 1 graph.",
+        )
+    if not here.tf_keras_version:
+        release = ".".join(here.tensorflow.split(".")[:2])
+        raise SetupError(
+            "TPU403",
+            f"TensorFlow {here.tensorflow} needs the package tf-keras for Keras 2, and it is not installed.",
+            f"pip install 'tf-keras=={release}.*'",
+        )
+    os.environ[_VARIABLE] = "1"
+    tensorflow = sys.modules.get("tensorflow")
+    # The lazy loader decides at the first touch of tf.keras and never again: ask what it decided.
+    if tensorflow is not None and hasattr(tensorflow, "keras"):
+        package = tensorflow.keras.Model.__module__.partition(".")[0]
+        if package != "tf_keras":
+            if wish is None:
+                del os.environ[_VARIABLE]
+            raise SetupError(
+                "TPU422", f"tf.keras is in use as Keras {here.keras_version or 3} already."
+            )

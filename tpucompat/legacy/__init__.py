@@ -1,0 +1,1 @@
+"""The old ``tensorflow`` as a script sees it."""

@@ -1,0 +1,51 @@
+"""``google.colab.drive``: a local folder stands for My Drive."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from tpucompat.errors import SetupError
+from tpucompat.legacy.colab import settings
+
+#: The folder that stands for My Drive.
+VARIABLE = "TPUCOMPAT_DRIVE"
+
+_NAMES = ("My Drive", "MyDrive")  # Colab has the second one since 2020, and keeps the first
+
+
+def mount(mountpoint: str, *args: Any, **kwargs: Any) -> None:
+    """Makes ``mountpoint`` a folder in which ``My Drive`` is the folder of :data:`VARIABLE` (``./drive``).
+
+    Nothing that exists is changed, so it can be called again.
+
+    Args:
+      mountpoint: Where the notebook expects Drive, such as ``/content/drive``.
+      *args: force_remount and others of Colab, without a meaning here.
+      **kwargs: Likewise.
+
+    Raises:
+      SetupError: The folder cannot be made.
+    """
+    target = os.path.abspath(mountpoint)
+    storage = settings.folder(VARIABLE, "drive")
+    if target == storage or target.startswith(storage + os.sep):
+        storage = os.path.join(target, _NAMES[0])
+    try:
+        os.makedirs(storage, exist_ok=True)
+        os.makedirs(target, exist_ok=True)
+        for name in _NAMES:
+            path = os.path.join(target, name)
+            if not os.path.lexists(path):
+                os.symlink(storage, path, target_is_directory=True)
+    except OSError as error:
+        raise SetupError(
+            "TPU445",
+            f"{error.filename or target} cannot be made: {error.strerror}.",
+            f'run `sudo mkdir -p "{target}" && sudo chown "$USER" "{target}"` once, then the notebook again.',
+        ) from error
+    settings.say(f"drive.mount: {storage} stands for {os.path.join(target, _NAMES[0])}")
+
+
+def flush_and_unmount(*args: Any, **kwargs: Any) -> None:
+    """Does nothing: the folder is local."""

@@ -1,0 +1,1 @@
+"""Counterparts of ``tf.contrib`` packages that need code of ours."""

@@ -1,0 +1,229 @@
+"""``tf.contrib.distribute``: strategies for graphs and Sessions, on the devices of this machine.
+
+They are the strategies of ``tf.compat.v1.distribute``, which still build graphs. What differs is
+the constructor's arguments, and ``TPUStrategy``: off a TPU it is a mirrored strategy with one
+replica per emulated core or GPU, or with a single one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from tpucompat import accelerator, private, topology
+from tpucompat.engines import session
+from tpucompat.environment import environment
+
+tf = session.enter()
+
+_MirroredStrategy = tf.distribute.MirroredStrategy
+
+
+def _replica_devices() -> list[str]:
+    """The devices of the replicas that this process trains on."""
+    cores = accelerator.cores()
+    kind = "gpu" if not accelerator.emulated_cores() and private.gpus() else "cpu"
+    return [f"/{kind}:{index}" for index in range(cores)]
+
+
+class _Mirrored(_MirroredStrategy):  # type: ignore[misc, valid-type]
+    """A mirrored strategy whose step functions return one value per replica, also for one replica.
+
+    Scripts written for eight cores take the ``values`` of what a step returns.
+    """
+
+    def run(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """Runs a function on every replica; see ``tf.distribute.Strategy.run``."""
+        parent: Any = super()
+        return self._wrapped(
+            (getattr(parent, "run", None) or parent.experimental_run_v2)(fn, *args, **kwargs)
+        )
+
+    def experimental_run_v2(self, fn: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        """The name of :meth:`run` up to 2.3."""
+        return self.run(fn, *args, **kwargs)
+
+    def _wrapped(self, result: Any) -> Any:
+        if self.num_replicas_in_sync > 1:
+            return result
+        return tf.nest.map_structure(lambda value: private.one_replica(self, value), result)
+
+
+class _TPUStrategyType(type):
+    """Makes the strategy for the mode and the devices, and recognises those that it made."""
+
+    def __call__(
+        cls,
+        tpu_cluster_resolver: Any = None,
+        steps_per_run: Any = None,
+        device_assignment: Any = None,
+    ) -> Any:
+        """Makes a strategy.
+
+        Args:
+          tpu_cluster_resolver: Not needed: the devices are those of this machine.
+          steps_per_run: Kept as an attribute; the host sees every step.
+          device_assignment: Not needed.
+        """
+        accelerator.announce()
+        if tf.executing_eagerly():
+            from tpucompat.legacy import early_tf2
+
+            return early_tf2.TPUStrategy()
+        if environment().tpu:
+            return tf.distribute.experimental.TPUStrategy(
+                private.cluster_resolver_class()("local"), device_assignment=device_assignment
+            )
+        strategy = _Mirrored(devices=_replica_devices())
+        strategy.steps_per_run = 1 if steps_per_run is None else steps_per_run
+        strategy.extended.steps_per_run = strategy.steps_per_run
+        return strategy
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        from tpucompat.legacy import early_tf2
+
+        native = getattr(tf.distribute.experimental, "TPUStrategy", _Mirrored)
+        return isinstance(instance, (_Mirrored, native, early_tf2.TPUStrategy))
+
+
+class TPUStrategy(metaclass=_TPUStrategyType):
+    """``tf.contrib.distribute.TPUStrategy``: one replica for each core of this machine.
+
+    On a TPU it is TensorFlow's own strategy for graphs. Elsewhere variables are mirrored over
+    emulated cores, GPUs or a single device, and everything runs in the script's Session. Batches of
+    Keras and of ``make_dataset_iterator`` are global, as with TensorFlow 1.15's class.
+    """
+
+
+def initialize_tpu_system(cluster_resolver: Any = None) -> Any:
+    """Initializes the TPU system for the whole process.
+
+    Args:
+      cluster_resolver: Not needed.
+
+    Returns:
+      A ``Topology``.
+    """
+    del cluster_resolver
+    from tpucompat.idioms import tpu_system
+
+    accelerator.announce()
+    tpu_system.mark_initialized()
+    return private.topology_class()(serialized=topology.serialized(accelerator.cores()))
+
+
+def shutdown_tpu_system(cluster_resolver: Any = None) -> None:
+    """Shuts the TPU system down; computations in Sessions fail from then on.
+
+    Args:
+      cluster_resolver: Not needed.
+    """
+    del cluster_resolver
+    from tpucompat.idioms import tpu_system
+
+    tpu_system.mark_shut_down()
+
+
+class MirroredStrategy(_MirroredStrategy):  # type: ignore[misc, valid-type]
+    """Mirrors variables over GPUs; see ``tf.distribute.MirroredStrategy``.
+
+    Args:
+      devices: The devices.
+      num_gpus: How many GPUs, where no devices are given; all by default. Where there are fewer,
+        those that are there, or the CPU.
+      num_gpus_per_worker: Another name for it.
+      cross_device_ops: As TensorFlow's.
+      auto_shard_dataset: Ignored.
+      cross_tower_ops: The name of ``cross_device_ops`` up to 1.12.
+    """
+
+    def __init__(
+        self,
+        devices: Any = None,
+        num_gpus: int | None = None,
+        num_gpus_per_worker: int | None = None,
+        cross_device_ops: Any = None,
+        auto_shard_dataset: bool = False,
+        cross_tower_ops: Any = None,
+    ) -> None:
+        del auto_shard_dataset
+        if num_gpus is not None and num_gpus_per_worker is not None:
+            raise ValueError("You cannot specify both `num_gpus` and `num_gpus_per_worker`.")
+        if devices is None:
+            devices = _gpu_devices(num_gpus_per_worker if num_gpus is None else num_gpus)
+        super().__init__(devices=devices, cross_device_ops=cross_device_ops or cross_tower_ops)
+
+
+def _gpu_devices(wanted: int | None) -> list[str]:
+    there = len(private.gpus())
+    count = there if wanted is None else min(wanted, there)
+    return [f"/gpu:{index}" for index in range(count)] or ["/cpu:0"]
+
+
+class OneDeviceStrategy(tf.distribute.OneDeviceStrategy):  # type: ignore[name-defined]
+    """Puts everything on one device; see ``tf.distribute.OneDeviceStrategy``."""
+
+
+class ParameterServerStrategy(
+    tf.distribute.experimental.ParameterServerStrategy  # type: ignore[name-defined]
+):
+    """Variables on parameter servers; see ``tf.distribute.experimental.ParameterServerStrategy``.
+
+    Args:
+      num_gpus_per_worker: Ignored; the GPUs that are there are used.
+    """
+
+    def __init__(self, num_gpus_per_worker: int = 0) -> None:
+        del num_gpus_per_worker
+        super().__init__()
+
+
+class CollectiveAllReduceStrategy(
+    tf.distribute.experimental.MultiWorkerMirroredStrategy  # type: ignore[name-defined]
+):
+    """Mirrors variables over workers; see ``tf.distribute.MultiWorkerMirroredStrategy``.
+
+    Args:
+      num_gpus_per_worker: Ignored; the GPUs that are there are used.
+    """
+
+    def __init__(self, num_gpus_per_worker: int = 0) -> None:
+        del num_gpus_per_worker
+        super().__init__()
+
+
+class Monitor:
+    """Runs the steps of a ``Step``.
+
+    Args:
+      step_callable: A ``Step`` of ``tf.contrib.distribute``.
+      session: The Session; none when executing eagerly.
+
+    Raises:
+      ValueError: If there is a Session when executing eagerly, or none otherwise.
+    """
+
+    def __init__(self, step_callable: Any, session: Any = None) -> None:
+        if tf.executing_eagerly():
+            if session is not None:
+                raise ValueError("Should not provide a `session` in Eager mode.")
+            self._run_step = step_callable
+            return
+        if session is None:
+            raise ValueError("Should provide a `session` in Graph mode.")
+        session.run(step_callable.initialize())
+        self._run_step = session.make_callable(step_callable())
+        session.run(tf.global_variables_initializer())
+
+    def run_steps(self, num_steps: int | None = None) -> None:
+        """Runs steps, until the input ends.
+
+        Args:
+          num_steps: At most so many; None for no limit.
+        """
+        step = 0
+        while num_steps is None or step < num_steps:
+            try:
+                self._run_step()
+            except tf.errors.OutOfRangeError:
+                break
+            step += 1

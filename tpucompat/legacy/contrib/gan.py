@@ -1,0 +1,22 @@
+"""``tf.contrib.gan``: the package tensorflow-gan, into which it moved with TensorFlow 1.15."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tpucompat.errors import SetupError
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    try:
+        import tensorflow_gan
+    except ImportError as error:
+        raise SetupError(
+            "TPU110",
+            f"tf.contrib.gan.{name} comes from the package tensorflow-gan, which cannot be imported: "
+            f"{error}.",
+            "pip install tensorflow-gan",
+        ) from error
+    return getattr(tensorflow_gan, name)

@@ -1,0 +1,821 @@
+"""The recurrent cells of ``tf.contrib.rnn`` that TensorFlow does not have itself.
+
+Equations, order of gates and variable names follow
+tensorflow/contrib/rnn/python/ops/{rnn_cell,lstm_ops, gru_ops}.py of TensorFlow 1.15. All cells are
+made of plain operations, so that they compile for a TPU too.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Sequence
+
+import tensorflow.compat.v1 as tf
+
+from tpucompat.errors import BadValueError
+
+RNNCell: Any = tf.nn.rnn_cell.RNNCell
+LSTMStateTuple: Any = tf.nn.rnn_cell.LSTMStateTuple
+# The base of cells whose variables are made in build(); public only as the base class of this one.
+LayerRNNCell: Any = tf.nn.rnn_cell.BasicRNNCell.__mro__[1]
+
+
+def linear(args: Sequence[Any], size: int, bias: bool = True) -> Any:
+    """``concat(args) @ kernel + bias``, with variables "kernel" and "bias" of the present scope.
+
+    Args:
+      args: Tensors ``[batch, n]``.
+      size: Numbers in a result.
+      bias: Whether there is one.
+
+    Returns:
+      ``[batch, size]``.
+    """
+    inputs = args[0] if len(args) == 1 else tf.concat(args, 1)
+    kernel = tf.get_variable("kernel", [inputs.shape.as_list()[1], size], inputs.dtype)
+    result = tf.matmul(inputs, kernel)
+    if not bias:
+        return result
+    start = tf.zeros_initializer(dtype=inputs.dtype)
+    return tf.nn.bias_add(result, tf.get_variable("bias", [size], inputs.dtype, start))
+
+
+def _last(shape: Any) -> int:
+    size = tf.TensorShape(shape).as_list()[-1]
+    if size is None:
+        raise BadValueError("TPU103", f"Expected inputs.shape[-1] to be known, saw shape: {shape}")
+    return size
+
+
+class _Sized:
+    """Cells whose state and output have ``_num_units`` numbers."""
+
+    _num_units: int
+
+    @property
+    def state_size(self) -> Any:
+        """Numbers in a state."""
+        return self._num_units
+
+    @property
+    def output_size(self) -> int:
+        """Numbers in an output."""
+        return self._num_units
+
+
+class _LSTMSized(_Sized):
+    """Cells whose state is a cell state and an output."""
+
+    @property
+    def state_size(self) -> Any:
+        """Numbers in the two parts of a state."""
+        return LSTMStateTuple(self._num_units, self._num_units)
+
+
+# LSTMs and GRUs that were one operation (lstm_ops.py, gru_ops.py)
+# -----------------------------------
+
+
+class LSTMBlockCell(_LSTMSized, LayerRNNCell):
+    """An LSTM (Zaremba et al., 2014), optionally with peepholes; gates i, c, f, o.
+
+    Args:
+      num_units: Numbers in a state.
+      forget_bias: Added to the forget gate's input.
+      cell_clip: Cell states are clipped to it; gradients pass, as in the kernel of TensorFlow 1.15.
+      use_peephole: Whether gates see the cell state.
+      dtype: Of the variables.
+      reuse: Whether variables are reused.
+      name: Of the cell.
+    """
+
+    # For the layers of contrib.cudnn_rnn: the scope's initializer and zeros otherwise.
+    kernel_initializer: Any = None
+    bias_initializer: Any = tf.zeros_initializer()
+
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        cell_clip: float | None = None,
+        use_peephole: bool = False,
+        dtype: Any = None,
+        reuse: bool | None = None,
+        name: str = "lstm_cell",
+    ) -> None:
+        super().__init__(_reuse=reuse, dtype=dtype, name=name)
+        self._num_units = num_units
+        self._forget_bias = forget_bias
+        self._use_peephole = use_peephole
+        self._cell_clip = cell_clip
+
+    def build(self, inputs_shape: Any) -> None:
+        """Makes the variables: kernel, bias and, with peepholes, three diagonals."""
+        units = self._num_units
+        shape = [_last(inputs_shape) + units, 4 * units]
+        self._kernel = self.add_weight("kernel", shape, initializer=self.kernel_initializer)
+        self._bias = self.add_weight("bias", shape[1:], initializer=self.bias_initializer)
+        self._diagonals = [
+            self.add_weight(name, [units]) if self._use_peephole else 0.0
+            for name in ("w_i_diag", "w_f_diag", "w_o_diag")
+        ]
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """One step."""
+        if len(state) != 2:
+            raise BadValueError("TPU103", "Expecting state to be a tuple with length 2.")
+        cell, output = state
+        gates = tf.nn.bias_add(tf.matmul(tf.concat([inputs, output], 1), self._kernel), self._bias)
+        i, c, f, o = tf.split(gates, 4, axis=1)
+        if self._use_peephole:
+            i, f = i + cell * self._diagonals[0], f + cell * self._diagonals[1]
+        cell = tf.tanh(c) * tf.sigmoid(i) + cell * tf.sigmoid(f + self._forget_bias)
+        if self._cell_clip is not None and self._cell_clip > 0:
+            clipped = tf.clip_by_value(cell, -self._cell_clip, self._cell_clip)
+            cell = cell + tf.stop_gradient(clipped - cell)
+        if self._use_peephole:
+            o = o + cell * self._diagonals[2]
+        output = tf.sigmoid(o) * tf.tanh(cell)
+        return output, LSTMStateTuple(cell, output)
+
+
+class GRUBlockCell(_Sized, LayerRNNCell):
+    """A gated recurrent unit; its variables are called w_ru, b_ru, w_c and b_c.
+
+    Args:
+      num_units: Numbers in a state.
+      cell_size: The older name of ``num_units``.
+      reuse: Whether variables are reused.
+      name: Of the cell.
+
+    Raises:
+      ValueError: If not exactly one of the two sizes is given.
+    """
+
+    _NAMES = ("w_ru", "b_ru", "w_c", "b_c")
+
+    def __init__(
+        self,
+        num_units: int | None = None,
+        cell_size: int | None = None,
+        reuse: bool | None = None,
+        name: str = "gru_cell",
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name)
+        if (cell_size is None) == (num_units is None):
+            raise BadValueError("TPU103", "Exactly one of num_units or cell_size must be provided.")
+        self._num_units = num_units or cell_size or 0
+
+    def build(self, input_shape: Any) -> None:
+        """Makes the four variables."""
+        units = self._num_units
+        rows = _last(input_shape) + units
+        ones, zeros = tf.ones_initializer(), tf.zeros_initializer()
+        self._gate_kernel = self.add_weight(self._NAMES[0], [rows, 2 * units])
+        self._gate_bias = self.add_weight(self._NAMES[1], [2 * units], initializer=ones)
+        self._candidate_kernel = self.add_weight(self._NAMES[2], [rows, units])
+        self._candidate_bias = self.add_weight(self._NAMES[3], [units], initializer=zeros)
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """One step."""
+        gates = tf.matmul(tf.concat([inputs, state], 1), self._gate_kernel)
+        r, u = tf.split(tf.sigmoid(tf.nn.bias_add(gates, self._gate_bias)), 2, axis=1)
+        candidate = tf.matmul(tf.concat([inputs, state * r], 1), self._candidate_kernel)
+        candidate = tf.tanh(tf.nn.bias_add(candidate, self._candidate_bias))
+        state = u * state + (1 - u) * candidate
+        return state, state
+
+
+class GRUBlockCellV2(GRUBlockCell):
+    """:class:`GRUBlockCell` with the variable names of ``tf.nn.rnn_cell.GRUCell``."""
+
+    _NAMES = ("gates/kernel", "gates/bias", "candidate/kernel", "candidate/bias")
+
+
+# Kinds of LSTM (rnn_cell.py)
+# -------------------------------------------------------------------------
+
+
+def _normalized(inputs: Any, scope: str, gain: float, shift: float) -> Any:
+    """Layer normalization over the last dimension, with variables scope/gamma and scope/beta."""
+    shape = inputs.shape[-1:]
+    with tf.variable_scope(scope):
+        gamma = tf.get_variable("gamma", shape, inputs.dtype, tf.constant_initializer(gain))
+        beta = tf.get_variable("beta", shape, inputs.dtype, tf.constant_initializer(shift))
+    mean, variance = tf.nn.moments(inputs, [1], keep_dims=True)
+    # The epsilon of tf.contrib.layers.layer_norm.
+    return tf.nn.batch_normalization(inputs, mean, variance, beta, gamma, 1e-12)
+
+
+class LayerNormBasicLSTMCell(_LSTMSized, RNNCell):
+    """An LSTM with layer normalization and recurrent dropout; gates i, j, f, o.
+
+    Args:
+      num_units: Numbers in a state.
+      forget_bias: Added to the forget gate's input.
+      input_size: Ignored.
+      activation: Of the cell's input and output.
+      layer_norm: Whether gates and cell states are normalized; if not, there is a bias.
+      norm_gain: Where the gains start.
+      norm_shift: Where the shifts start.
+      dropout_keep_prob: Part of the cell's input that is kept.
+      dropout_prob_seed: For the choice.
+      reuse: Whether variables are reused.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        input_size: Any = None,
+        activation: Any = tf.tanh,
+        layer_norm: bool = True,
+        norm_gain: float = 1.0,
+        norm_shift: float = 0.0,
+        dropout_keep_prob: Any = 1.0,
+        dropout_prob_seed: int | None = None,
+        reuse: bool | None = None,
+    ) -> None:
+        super().__init__(_reuse=reuse)
+        self._num_units = num_units
+        self._activation = activation
+        self._forget_bias = forget_bias
+        self._keep_prob = dropout_keep_prob
+        self._seed = dropout_prob_seed
+        self._layer_norm = layer_norm
+        self._gain = norm_gain
+        self._shift = norm_shift
+
+    def _norm(self, inputs: Any, scope: str) -> Any:
+        return _normalized(inputs, scope, self._gain, self._shift) if self._layer_norm else inputs
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """One step."""
+        cell, output = state
+        args = tf.concat([inputs, output], 1)
+        shape = [args.shape.as_list()[1], 4 * self._num_units]
+        gates = tf.matmul(args, tf.get_variable("kernel", shape, args.dtype))
+        if not self._layer_norm:
+            # Not from zeros: it has the scope's initializer.
+            gates = tf.nn.bias_add(gates, tf.get_variable("bias", shape[1:], args.dtype))
+        i, j, f, o = tf.split(gates, 4, axis=1)
+        i, j = self._norm(i, "input"), self._norm(j, "transform")
+        f, o = self._norm(f, "forget"), self._norm(o, "output")
+        new = self._activation(j)
+        if not isinstance(self._keep_prob, float) or self._keep_prob < 1:
+            new = tf.nn.dropout(new, self._keep_prob, seed=self._seed)
+        cell = cell * tf.sigmoid(f + self._forget_bias) + tf.sigmoid(i) * new
+        cell = self._norm(cell, "state")
+        output = self._activation(cell) * tf.sigmoid(o)
+        return output, LSTMStateTuple(cell, output)
+
+
+class CoupledInputForgetGateLSTMCell(RNNCell):
+    """An LSTM whose input gate is what its forget gate leaves; gates j, f, o.
+
+    Args:
+      num_units: Numbers in a cell state.
+      use_peepholes: Whether gates see the cell state.
+      initializer: Ignored, as in TensorFlow 1.15.
+      num_proj: Numbers in an output, if it is projected.
+      proj_clip: Projected outputs are clipped to it.
+      num_unit_shards: Into how many variables the kernel is divided.
+      num_proj_shards: Likewise, the projection.
+      forget_bias: Added to the forget gate's input.
+      state_is_tuple: Whether the state is a tuple, or one concatenated tensor.
+      activation: Of the cell's input and output.
+      reuse: Whether variables are reused.
+      layer_norm: Whether gates and cell states are normalized, instead of a bias.
+      norm_gain: Where the gains start.
+      norm_shift: Where the shifts start.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        use_peepholes: bool = False,
+        initializer: Any = None,
+        num_proj: int | None = None,
+        proj_clip: float | None = None,
+        num_unit_shards: int = 1,
+        num_proj_shards: int = 1,
+        forget_bias: float = 1.0,
+        state_is_tuple: bool = True,
+        activation: Any = tf.tanh,
+        reuse: bool | None = None,
+        layer_norm: bool = False,
+        norm_gain: float = 1.0,
+        norm_shift: float = 0.0,
+    ) -> None:
+        super().__init__(_reuse=reuse)
+        self._num_units = num_units
+        self._use_peepholes = use_peepholes
+        self._num_proj = num_proj
+        self._proj_clip = proj_clip
+        self._shards = num_unit_shards, num_proj_shards
+        self._forget_bias = forget_bias
+        self._state_is_tuple = state_is_tuple
+        self._activation = activation
+        self._layer_norm = layer_norm
+        self._gain = norm_gain
+        self._shift = norm_shift
+
+    @property
+    def output_size(self) -> int:
+        """Numbers in an output."""
+        return self._num_proj or self._num_units
+
+    @property
+    def state_size(self) -> Any:
+        """Numbers in a state or in its two parts."""
+        if self._state_is_tuple:
+            return LSTMStateTuple(self._num_units, self.output_size)
+        return self._num_units + self.output_size
+
+    def _norm(self, inputs: Any, scope: str) -> Any:
+        return _normalized(inputs, scope, self._gain, self._shift) if self._layer_norm else inputs
+
+    def _sharded(self, name: str, shape: list[int], dtype: Any, shards: int) -> Any:
+        """A matrix in ``shards`` variables name_0, name_1, …, divided by rows."""
+        if shards > shape[0]:
+            raise BadValueError("TPU103", f"Too many shards: shape={shape}, num_shards={shards}")
+        rows, more = divmod(shape[0], shards)
+        parts = [
+            tf.get_variable(f"{name}_{number}", [rows + (number < more), *shape[1:]], dtype)
+            for number in range(shards)
+        ]
+        return parts[0] if shards == 1 else tf.concat(parts, 0)
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """One step."""
+        if not self._state_is_tuple:
+            state = tf.split(state, [self._num_units, self.output_size], axis=1)
+        cell, output = state
+        units, dtype = self._num_units, inputs.dtype
+        rows = _last(inputs.shape) + self.output_size
+        kernel = self._sharded("W", [rows, 3 * units], dtype, self._shards[0])
+        bias = tf.get_variable("B", [3 * units], dtype, tf.zeros_initializer())
+        gates = tf.matmul(tf.concat([inputs, output], 1), kernel)
+        if not self._layer_norm:
+            gates = tf.nn.bias_add(gates, bias)
+        j, f, o = tf.split(gates, 3, axis=1)
+        j, f, o = self._norm(j, "transform"), self._norm(f, "forget"), self._norm(o, "output")
+        f = f + self._forget_bias
+        if self._use_peepholes:
+            f = f + tf.get_variable("W_F_diag", [units], dtype) * cell
+            peephole = tf.get_variable("W_O_diag", [units], dtype)
+        keep = tf.sigmoid(f)
+        cell = self._norm(keep * cell + (1 - keep) * self._activation(j), "state")
+        if self._use_peepholes:
+            o = o + peephole * cell
+        output = tf.sigmoid(o) * self._activation(cell)
+        if self._num_proj is not None:
+            shape = [units, self._num_proj]
+            output = tf.matmul(output, self._sharded("W_P", shape, dtype, self._shards[1]))
+            if self._proj_clip is not None:
+                output = tf.clip_by_value(output, -self._proj_clip, self._proj_clip)
+        if self._state_is_tuple:
+            return output, LSTMStateTuple(cell, output)
+        return output, tf.concat([cell, output], 1)
+
+
+class ConvLSTMCell(RNNCell):
+    """An LSTM whose products are convolutions (Shi et al., 2015).
+
+    Args:
+      conv_ndims: 1, 2 or 3.
+      input_shape: Of one input, without the batch: sizes and channels.
+      output_channels: Channels of the state.
+      kernel_shape: Sizes of the kernel.
+      use_bias: Whether there is a bias.
+      skip_connection: Whether the inputs are appended to the outputs.
+      forget_bias: Added to the forget gate's input.
+      initializers: Ignored, as in TensorFlow 1.15.
+      name: Of the cell.
+
+    Raises:
+      ValueError: If ``input_shape`` does not fit ``conv_ndims``.
+    """
+
+    def __init__(
+        self,
+        conv_ndims: int,
+        input_shape: Any,
+        output_channels: int,
+        kernel_shape: Any,
+        use_bias: bool = True,
+        skip_connection: bool = False,
+        forget_bias: float = 1.0,
+        initializers: Any = None,
+        name: str = "conv_lstm_cell",
+    ) -> None:
+        super().__init__(name=name)
+        if conv_ndims != len(input_shape) - 1:
+            raise BadValueError(
+                "TPU103", f"Invalid input_shape {input_shape} for conv_ndims={conv_ndims}."
+            )
+        self._convolution = {1: tf.nn.conv1d, 2: tf.nn.conv2d, 3: tf.nn.conv3d}[conv_ndims]
+        self._strides = 1 if conv_ndims == 1 else [1] * (conv_ndims + 2)
+        self._space = list(input_shape[:-1])
+        self._channels = output_channels
+        self._kernel_shape = list(kernel_shape)
+        self._use_bias = use_bias
+        self._skip = input_shape[-1] if skip_connection else 0
+        self._forget_bias = forget_bias
+
+    @property
+    def state_size(self) -> Any:
+        """Shapes of the two parts of a state."""
+        shape = tf.TensorShape([*self._space, self._channels])
+        return LSTMStateTuple(shape, shape)
+
+    @property
+    def output_size(self) -> Any:
+        """Shape of an output."""
+        return tf.TensorShape([*self._space, self._channels + self._skip])
+
+    def call(self, inputs: Any, state: Any, scope: Any = None) -> Any:
+        """One step."""
+        cell, hidden = state
+        args = tf.concat([inputs, hidden], -1)
+        shape = [*self._kernel_shape, args.shape.as_list()[-1], 4 * self._channels]
+        kernel = tf.get_variable("kernel", shape, args.dtype)
+        gates = self._convolution(args, kernel, self._strides, padding="SAME")
+        if self._use_bias:
+            zeros = tf.zeros_initializer(dtype=args.dtype)
+            gates = gates + tf.get_variable("biases", shape[-1:], args.dtype, zeros)
+        i, j, f, o = tf.split(gates, 4, axis=-1)
+        cell = tf.sigmoid(f + self._forget_bias) * cell + tf.sigmoid(i) * tf.tanh(j)
+        output = tf.tanh(cell) * tf.sigmoid(o)
+        if self._skip:
+            output = tf.concat([output, inputs], axis=-1)
+        return output, LSTMStateTuple(cell, output)
+
+
+class Conv1DLSTMCell(ConvLSTMCell):
+    """:class:`ConvLSTMCell` over one dimension."""
+
+    def __init__(self, name: str = "conv_1d_lstm_cell", **kwargs: Any) -> None:
+        super().__init__(conv_ndims=1, name=name, **kwargs)
+
+
+class Conv2DLSTMCell(ConvLSTMCell):
+    """:class:`ConvLSTMCell` over two dimensions."""
+
+    def __init__(self, name: str = "conv_2d_lstm_cell", **kwargs: Any) -> None:
+        super().__init__(conv_ndims=2, name=name, **kwargs)
+
+
+class Conv3DLSTMCell(ConvLSTMCell):
+    """:class:`ConvLSTMCell` over three dimensions."""
+
+    def __init__(self, name: str = "conv_3d_lstm_cell", **kwargs: Any) -> None:
+        super().__init__(conv_ndims=3, name=name, **kwargs)
+
+
+class NASCell(LayerRNNCell):
+    """The cell that a search found (Zoph and Le, 2016).
+
+    Args:
+      num_units: Numbers in a cell state.
+      num_proj: Numbers in an output, if it is projected.
+      use_bias: Whether there is a bias.
+      reuse: Whether variables are reused.
+      **kwargs: Of the layer.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        num_proj: int | None = None,
+        use_bias: bool = False,
+        reuse: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(_reuse=reuse, **kwargs)
+        self._num_units = num_units
+        self._num_proj = num_proj
+        self._use_bias = use_bias
+
+    @property
+    def output_size(self) -> int:
+        """Numbers in an output."""
+        return self._num_units if self._num_proj is None else self._num_proj
+
+    @property
+    def state_size(self) -> Any:
+        """Numbers in the two parts of a state."""
+        return LSTMStateTuple(self._num_units, self.output_size)
+
+    def build(self, inputs_shape: Any) -> None:
+        """Makes the kernels, the bias and the projection."""
+        width = 8 * self._num_units
+        self.recurrent_kernel = self.add_weight("recurrent_kernel", [self.output_size, width])
+        self.kernel = self.add_weight("kernel", [_last(inputs_shape), width])
+        if self._use_bias:
+            self.bias = self.add_weight("bias", [width], initializer=tf.zeros_initializer())
+        if self._num_proj is not None:
+            shape = [self._num_units, self._num_proj]
+            self.projection_weights = self.add_weight("projection_weights", shape)
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """One step."""
+        cell, output = state
+        recurrent = tf.matmul(output, self.recurrent_kernel)
+        if self._use_bias:
+            recurrent = tf.nn.bias_add(recurrent, self.bias)
+        m = tf.split(recurrent, 8, axis=1)
+        x = tf.split(tf.matmul(inputs, self.kernel), 8, axis=1)
+        first = tf.tanh(tf.sigmoid(x[0] + m[0]) * tf.nn.relu(x[1] + m[1]))
+        second = tf.tanh(tf.sigmoid(x[2] + m[2]) + tf.nn.relu(x[3] * m[3]))
+        third = tf.tanh(tf.tanh(x[4] + m[4]) * tf.sigmoid(x[5] + m[5]))
+        fourth = tf.sigmoid(tf.tanh(x[6] + m[6]) + tf.sigmoid(x[7] + m[7]))
+        cell = tf.tanh(first + cell) * second
+        output = tf.tanh(cell * tf.tanh(third + fourth))
+        if self._num_proj is not None:
+            output = tf.matmul(output, self.projection_weights)
+        return output, LSTMStateTuple(cell, output)
+
+
+# Others (rnn_cell.py)
+# ---------------------------------------------------------------------------------
+
+
+class UGRNNCell(_Sized, RNNCell):
+    """The update-gate network (Collins, Sohl-Dickstein and Sussillo, 2016).
+
+    Args:
+      num_units: Numbers in a state.
+      initializer: Of the variables.
+      forget_bias: Added to the gate's input.
+      activation: Of the candidate.
+      reuse: Whether variables are reused.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        initializer: Any = None,
+        forget_bias: float = 1.0,
+        activation: Any = tf.tanh,
+        reuse: bool | None = None,
+    ) -> None:
+        super().__init__(_reuse=reuse)
+        self._num_units = num_units
+        self._initializer = initializer
+        self._forget_bias = forget_bias
+        self._activation = activation
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """One step."""
+        with tf.variable_scope(tf.get_variable_scope(), initializer=self._initializer):
+            gate, candidate = tf.split(linear([inputs, state], 2 * self._num_units), 2, axis=1)
+        gate = tf.sigmoid(gate + self._forget_bias)
+        state = gate * state + (1.0 - gate) * self._activation(candidate)
+        return state, state
+
+
+class IntersectionRNNCell(_Sized, RNNCell):
+    """The +RNN (Collins, Sohl-Dickstein and Sussillo, 2016): gates over time and over depth.
+
+    Args:
+      num_units: Numbers in a state, and in an input that is not projected.
+      num_in_proj: Set where inputs of another size are to be projected.
+      initializer: Of the variables.
+      forget_bias: Added to the gates' inputs.
+      y_activation: Of the output's candidate.
+      reuse: Whether variables are reused.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        num_in_proj: int | None = None,
+        initializer: Any = None,
+        forget_bias: float = 1.0,
+        y_activation: Any = tf.nn.relu,
+        reuse: bool | None = None,
+    ) -> None:
+        super().__init__(_reuse=reuse)
+        self._num_units = num_units
+        self._initializer = initializer
+        self._forget_bias = forget_bias
+        self._num_in_proj = num_in_proj
+        self._y_activation = y_activation
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """One step.
+
+        Raises:
+          ValueError: If inputs have another size and are not to be projected.
+        """
+        with tf.variable_scope(tf.get_variable_scope(), initializer=self._initializer):
+            if _last(inputs.shape) != self._num_units:
+                if not self._num_in_proj:
+                    raise BadValueError(
+                        "TPU103",
+                        "Must have input size == output size for Intersection RNN. "
+                        "To fix, num_in_proj should be set to num_units at cell init.",
+                    )
+                with tf.variable_scope("in_projection"):
+                    inputs = linear([inputs], self._num_units)
+            parts = linear([inputs, state], 4 * self._num_units)
+        state_gate, new_state, output_gate, new_output = tf.split(parts, 4, axis=1)
+        state_gate = tf.sigmoid(state_gate + self._forget_bias)
+        output_gate = tf.sigmoid(output_gate + self._forget_bias)
+        state = state_gate * state + (1.0 - state_gate) * tf.tanh(new_state)
+        output = output_gate * inputs + (1.0 - output_gate) * self._y_activation(new_output)
+        return output, state
+
+
+class SRUCell(_Sized, LayerRNNCell):
+    """The simple recurrent unit (Lei and Zhang, 2017).
+
+    Args:
+      num_units: Numbers in a state.
+      activation: Of the output, tanh by default.
+      reuse: Whether variables are reused.
+      name: Of the cell.
+      **kwargs: Of the layer.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: bool | None = None,
+        name: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, **kwargs)
+        self._num_units = num_units
+        self._activation = activation or tf.tanh
+
+    def build(self, inputs_shape: Any) -> None:
+        """Makes kernel and bias."""
+        units = self._num_units
+        self._kernel = self.add_weight("kernel", [_last(inputs_shape), 4 * units])
+        self._bias = self.add_weight("bias", [2 * units], initializer=tf.zeros_initializer())
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """One step."""
+        new, forget, reset, passed = tf.split(tf.matmul(inputs, self._kernel), 4, axis=1)
+        gates = tf.sigmoid(tf.nn.bias_add(tf.concat([forget, reset], 1), self._bias))
+        f, r = tf.split(gates, 2, axis=1)
+        state = f * state + (1.0 - f) * new
+        return r * self._activation(state) + (1.0 - r) * passed, state
+
+
+class _IndependentCell(LayerRNNCell):
+    """Cells whose recurrent products are element by element (Li et al., 2018)."""
+
+    def _weights(self, scope: str, names: Sequence[str], rows: int, columns: int, bias: Any) -> Any:
+        """(kernel, recurrent kernel, bias) with the given names below ``scope``."""
+        uniform = tf.random_uniform_initializer(-1, 1, dtype=self.dtype)
+        return (
+            self.add_weight(scope + names[0], [rows, columns], initializer=self._kernel_init),
+            self.add_weight(scope + names[1], [1, columns], initializer=uniform),
+            self.add_weight(scope + "bias", [columns], initializer=bias),
+        )
+
+    _kernel_init: Any = None
+
+
+def _independent(weights: Any, inputs: Any, state: Any) -> Any:
+    kernel, recurrent, bias = weights
+    return tf.nn.bias_add(tf.matmul(inputs, kernel) + state * recurrent, bias)
+
+
+class IndRNNCell(_Sized, _IndependentCell):
+    """A plain recurrent cell with independent neurons.
+
+    Args:
+      num_units: Numbers in a state.
+      activation: tanh by default.
+      reuse: Whether variables are reused.
+      name: Of the cell.
+      dtype: Of the variables.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: bool | None = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, dtype=dtype)
+        self._num_units = num_units
+        self._activation = activation or tf.tanh
+
+    def build(self, inputs_shape: Any) -> None:
+        """Makes the variables."""
+        names = "kernel_w", "kernel_u"
+        zeros = tf.zeros_initializer()
+        self._cell = self._weights("", names, _last(inputs_shape), self._num_units, zeros)
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """One step."""
+        output = self._activation(_independent(self._cell, inputs, state))
+        return output, output
+
+
+class IndyGRUCell(_Sized, _IndependentCell):
+    """A gated recurrent unit with independent neurons.
+
+    Args:
+      num_units: Numbers in a state.
+      activation: tanh by default.
+      reuse: Whether variables are reused.
+      kernel_initializer: Of the input kernels.
+      bias_initializer: Of both biases; ones for the gates and zeros for the candidate by default.
+      name: Of the cell.
+      dtype: Of the variables.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        activation: Any = None,
+        reuse: bool | None = None,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, dtype=dtype)
+        self._num_units = num_units
+        self._activation = activation or tf.tanh
+        self._kernel_init = kernel_initializer
+        self._bias_init = bias_initializer
+
+    def build(self, inputs_shape: Any) -> None:
+        """Makes the variables."""
+        rows, units = _last(inputs_shape), self._num_units
+        ones = self._bias_init or tf.ones_initializer()
+        zeros = self._bias_init or tf.zeros_initializer()
+        self._gates = self._weights("gates/", ("kernel_w", "kernel_u"), rows, 2 * units, ones)
+        self._candidate = self._weights("candidate/", ("kernel", "kernel_u"), rows, units, zeros)
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """One step."""
+        gates = tf.sigmoid(_independent(self._gates, inputs, tf.tile(state, [1, 2])))
+        r, u = tf.split(gates, 2, axis=1)
+        new = self._activation(_independent(self._candidate, inputs, r * state))
+        state = u * state + (1 - u) * new
+        return state, state
+
+
+class IndyLSTMCell(_LSTMSized, _IndependentCell):
+    """An LSTM with independent neurons; gates i, j, f, o.
+
+    Args:
+      num_units: Numbers in a state.
+      forget_bias: Added to the forget gate's input.
+      activation: tanh by default.
+      reuse: Whether variables are reused.
+      kernel_initializer: Of the input kernel.
+      bias_initializer: Of the bias; zeros by default.
+      name: Of the cell.
+      dtype: Of the variables.
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        forget_bias: float = 1.0,
+        activation: Any = None,
+        reuse: bool | None = None,
+        kernel_initializer: Any = None,
+        bias_initializer: Any = None,
+        name: str | None = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(_reuse=reuse, name=name, dtype=dtype)
+        self._num_units = num_units
+        self._forget_bias = forget_bias
+        self._activation = activation or tf.tanh
+        self._kernel_init = kernel_initializer
+        self._bias_init = bias_initializer
+
+    def build(self, inputs_shape: Any) -> None:
+        """Makes the variables."""
+        names = "kernel_w", "kernel_u"
+        bias = self._bias_init or tf.zeros_initializer()
+        self._cell = self._weights("", names, _last(inputs_shape), 4 * self._num_units, bias)
+        self.built = True
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """One step."""
+        cell, output = state
+        gates = _independent(self._cell, inputs, tf.tile(output, [1, 4]))
+        i, j, f, o = tf.split(gates, 4, axis=1)
+        cell = cell * tf.sigmoid(f + self._forget_bias) + tf.sigmoid(i) * self._activation(j)
+        output = self._activation(cell) * tf.sigmoid(o)
+        return output, LSTMStateTuple(cell, output)

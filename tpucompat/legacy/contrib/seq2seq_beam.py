@@ -1,0 +1,414 @@
+"""The beam search of ``tf.contrib.seq2seq``.
+
+Behaviour follows tensorflow/contrib/seq2seq/python/ops/beam_search_decoder.py of TensorFlow 1.15.
+In shapes, W is the beam width.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import tensorflow.compat.v1 as tf
+
+from tpucompat.errors import BadValueError
+from tpucompat.legacy.contrib import nest
+from tpucompat.legacy.contrib.seq2seq import Decoder, check_layer, sized_by, static, tokens
+from tpucompat.legacy.contrib.seq2seq_attention import AttentionWrapperState
+
+
+class BeamSearchDecoderState(NamedTuple):
+    """The state of a :class:`BeamSearchDecoder`."""
+
+    cell_state: Any
+    log_probs: Any
+    finished: Any
+    lengths: Any
+    accumulated_attention_probs: Any
+
+
+class BeamSearchDecoderOutput(NamedTuple):
+    """What a step of a :class:`BeamSearchDecoder` gives, each ``[batch, W]``."""
+
+    scores: Any
+    predicted_ids: Any
+    parent_ids: Any
+
+
+class FinalBeamSearchDecoderOutput(NamedTuple):
+    """The sequences found, ``[time, batch, W]``, and the outputs of all steps."""
+
+    predicted_ids: Any
+    beam_search_decoder_output: Any
+
+
+def tile_batch(t: Any, multiplier: int, name: str | None = None) -> Any:
+    """Repeats each entry of a batch, so that a beam search has one for each beam.
+
+    Args:
+      t: A structure of ``[batch, ...]``.
+      multiplier: How often.
+      name: Of the operation.
+
+    Returns:
+      The structure of ``[batch * multiplier, ...]``.
+
+    Raises:
+      ValueError: If a rank is not static.
+    """
+
+    def tiled(tensor: Any) -> Any:
+        tensor = tf.convert_to_tensor(tensor, name="t")
+        if not tensor.shape.rank:
+            raise BadValueError("TPU103", "t must have statically known rank")
+        repeats = [1] * (tensor.shape.rank + 1)
+        repeats[1] = multiplier
+        shape = tf.shape(tensor)
+        repeated = tf.reshape(
+            tf.tile(tensor[:, None], repeats), tf.concat([[shape[0] * multiplier], shape[1:]], 0)
+        )
+        batch = tensor.shape.as_list()[0]
+        known = None if batch is None else batch * multiplier
+        repeated.set_shape(tf.TensorShape([known]).concatenate(tensor.shape[1:]))
+        return repeated
+
+    with tf.name_scope(name, "tile_batch"):
+        return nest.map_structure(tiled, t)
+
+
+def gather_tree(
+    step_ids: Any,
+    parent_ids: Any,
+    max_sequence_lengths: Any,
+    end_token: Any,
+    name: str | None = None,
+) -> Any:
+    """Follows the parents of beams back to whole sequences.
+
+    Args:
+      step_ids: ``[time, batch, W]`` int32 classes.
+      parent_ids: ``[time, batch, W]`` int32, which beam of the step before each comes from.
+      max_sequence_lengths: ``[batch]`` int32.
+      end_token: Fills what comes after a sequence's end.
+      name: Of the operation.
+
+    Returns:
+      ``[time, batch, W]`` int32.
+    """
+    with tf.name_scope(name, "GatherTree"):
+        ids, parents = tf.convert_to_tensor(step_ids), tf.convert_to_tensor(parent_ids)
+        end = tf.cast(end_token, ids.dtype)
+        beams = tf.zeros_like(ids[0]) + tf.range(tf.shape(ids)[2], dtype=ids.dtype)
+
+        def back(last: Any, step: Any) -> Any:
+            time, ids, parents = step
+            beam = last[1]
+            inside = (time < max_sequence_lengths)[:, None]
+            inside = tf.logical_and(inside, tf.ones_like(beam, tf.bool))
+            found = tf.where(
+                inside, tf.gather(ids, beam, batch_dims=1), tf.fill(tf.shape(beam), end)
+            )
+            return found, tf.where(inside, tf.gather(parents, beam, batch_dims=1), beam)
+
+        times = tf.range(tf.shape(ids)[0])
+        found, _ = tf.scan(
+            back, (times, ids, parents), (beams, beams), reverse=True, back_prop=False
+        )
+        ended = tf.cumsum(tf.cast(tf.equal(found, end), tf.int32), axis=0, exclusive=True) > 0
+        found = tf.where(ended, tf.fill(tf.shape(found), end), found)
+        found.set_shape(ids.shape)
+        return found
+
+
+class BeamSearchDecoder(Decoder):
+    """Searches for the most probable sequences, several at a time.
+
+    Memories, lengths and initial states of an attention have to be tiled by :func:`tile_batch`.
+
+    Args:
+      cell: The cell.
+      embedding: A matrix, or a function of class numbers.
+      start_tokens: ``[batch]`` classes to start from.
+      end_token: The class that ends a sequence.
+      initial_state: Of the cell, ``[batch * W, ...]``.
+      beam_width: W.
+      output_layer: Applied to the cell's outputs.
+      length_penalty_weight: Of the length penalty of Wu et al., 2016.
+      coverage_penalty_weight: Of the coverage penalty; for cells with attention.
+      reorder_tensor_arrays: Whether TensorArrays of the state, such as an alignment history,
+        follow the beams at the end.
+
+    Raises:
+      TypeError: If ``output_layer`` is no layer.
+      ValueError: If the tokens have other shapes.
+    """
+
+    def __init__(
+        self,
+        cell: Any,
+        embedding: Any,
+        start_tokens: Any,
+        end_token: Any,
+        initial_state: Any,
+        beam_width: int,
+        output_layer: Any = None,
+        length_penalty_weight: float = 0.0,
+        coverage_penalty_weight: float = 0.0,
+        reorder_tensor_arrays: bool = True,
+    ) -> None:
+        check_layer("output_layer", output_layer)
+        self._cell = cell
+        self._output_layer = output_layer
+        self._beam_width = beam_width
+        self._length_penalty_weight = length_penalty_weight
+        self._coverage_penalty_weight = coverage_penalty_weight
+        self._reorder = reorder_tensor_arrays
+        start, self._end_token = tokens(start_tokens, end_token)
+        self._batch_size = tf.size(start_tokens)
+        self._initial_cell_state = self._per_beam(initial_state)
+        if callable(embedding):
+            self._embedding_fn = embedding
+        else:
+            self._embedding_fn = lambda ids: tf.nn.embedding_lookup(embedding, ids)
+        self._start_inputs = self._embedding_fn(tf.tile(start[:, None], [1, beam_width]))
+
+    @property
+    def batch_size(self) -> Any:
+        """The number of start tokens."""
+        return self._batch_size
+
+    @property
+    def tracks_own_finished(self) -> bool:
+        """True: beams change places."""
+        return True
+
+    @property
+    def output_size(self) -> BeamSearchDecoderOutput:
+        """W for each part."""
+        return BeamSearchDecoderOutput(*[tf.TensorShape([self._beam_width])] * 3)
+
+    @property
+    def output_dtype(self) -> BeamSearchDecoderOutput:
+        """Types of scores, classes and parents."""
+        dtype = nest.flatten(self._initial_cell_state)[0].dtype
+        # Evaluated for its checks only: an output layer has to know its size.
+        nest.map_structure(lambda s: sized_by(self._output_layer, s), self._cell.output_size)
+        return BeamSearchDecoderOutput(dtype, tf.int32, tf.int32)
+
+    # Shapes: [batch * W, ...] for the cell, [batch, W, ...] in the state
+    # ----------------------------
+
+    def _merged(self, tensor: Any) -> Any:
+        shape = tf.shape(tensor)
+        merged = tf.reshape(
+            tensor, tf.concat([[self._batch_size * self._beam_width], shape[2:]], 0)
+        )
+        batch = static(self._batch_size)
+        known = None if batch is None else batch * self._beam_width
+        merged.set_shape(tf.TensorShape([known]).concatenate(tensor.shape[2:]))
+        return merged
+
+    def _split(self, tensor: Any) -> Any:
+        shape = tf.shape(tensor)
+        split = tf.reshape(tensor, tf.concat([[self._batch_size, self._beam_width], shape[1:]], 0))
+        known = tf.TensorShape([static(self._batch_size), self._beam_width])
+        split.set_shape(known.concatenate(tensor.shape[1:]))
+        return split
+
+    def _per_beam(self, state: Any) -> Any:
+        def split(part: Any) -> Any:
+            return self._split(part) if _rank(part) >= 1 else part
+
+        return nest.map_structure(split, state)
+
+    def _per_cell(self, state: Any) -> Any:
+        def merged(part: Any) -> Any:
+            return self._merged(part) if _rank(part) >= 2 else part
+
+        return nest.map_structure(merged, state)
+
+    # Decoding
+    # ---------------------------------------------------------------------------------------
+
+    def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
+        """Starts with one beam for each sequence; see :meth:`Decoder.initialize`."""
+        dtype = nest.flatten(self._initial_cell_state)[0].dtype
+        first = tf.one_hot(
+            tf.zeros([self._batch_size], tf.int32),
+            self._beam_width,
+            on_value=True,
+            off_value=False,
+            dtype=tf.bool,
+        )
+        zeros = tf.zeros(tf.shape(first), dtype)
+        zeros.set_shape(first.shape)
+        coverage = self._attention(self._initial_cell_state)
+        state = BeamSearchDecoderState(
+            cell_state=self._initial_cell_state,
+            log_probs=tf.where(first, zeros, zeros - np.inf),
+            finished=tf.logical_not(first),
+            lengths=tf.zeros([self._batch_size, self._beam_width], tf.int64),
+            accumulated_attention_probs=() if coverage is None else coverage,
+        )
+        return state.finished, self._start_inputs, state
+
+    def step(
+        self, time: Any, inputs: Any, state: Any, name: str | None = None
+    ) -> tuple[Any, Any, Any, Any]:
+        """One step of all beams; see :meth:`Decoder.step`."""
+        with tf.name_scope(name, "BeamSearchDecoderStep"):
+            outputs, cell_state = self._cell(
+                nest.map_structure(self._merged, inputs), self._per_cell(state.cell_state)
+            )
+            outputs = nest.map_structure(self._split, outputs)
+            if self._output_layer is not None:
+                outputs = self._output_layer(outputs)
+            output, following = self._search(outputs, self._per_beam(cell_state), state)
+            inputs = tf.cond(
+                tf.reduce_all(following.finished),
+                lambda: self._start_inputs,
+                lambda: self._embedding_fn(output.predicted_ids),
+            )
+        return output, following, inputs, following.finished
+
+    def _search(
+        self, logits: Any, cell_state: Any, state: BeamSearchDecoderState
+    ) -> tuple[BeamSearchDecoderOutput, BeamSearchDecoderState]:
+        """Chooses the W best continuations of all beams."""
+        width = self._beam_width
+        classes = logits.shape.as_list()[-1] or tf.shape(logits)[-1]
+        going_on = tf.logical_not(state.finished)
+        totals = state.log_probs[:, :, None] + self._next_log_probs(logits, state.finished)
+        is_end = tf.equal(tf.range(classes), self._end_token)
+        longer = tf.logical_and(going_on[:, :, None], tf.logical_not(is_end)[None, None, :])
+        lengths = state.lengths[:, :, None] + tf.cast(longer, tf.int64)
+        coverage = self._attention(cell_state)
+        if coverage is not None:
+            coverage *= tf.cast(going_on, tf.float32)[:, :, None]
+            coverage += state.accumulated_attention_probs
+        scores = totals / self._length_penalty(lengths, totals.dtype)
+        if coverage is not None:
+            scores += self._coverage_penalty(coverage, state.finished)
+        best, places = tf.nn.top_k(tf.reshape(scores, [self._batch_size, -1]), k=width)
+        best.set_shape([static(self._batch_size), width])
+        places.set_shape(best.shape)
+        words, parents = places % classes, places // classes
+
+        def follow(part: Any) -> Any:
+            if _rank(part) < 2:
+                return part
+            followed = tf.gather(part, parents, batch_dims=1)
+            followed.set_shape(part.shape)
+            return followed
+
+        was_finished = follow(state.finished)
+        following = BeamSearchDecoderState(
+            cell_state=nest.map_structure(follow, cell_state),
+            log_probs=tf.gather(tf.reshape(totals, [self._batch_size, -1]), places, batch_dims=1),
+            finished=tf.logical_or(was_finished, tf.equal(words, self._end_token)),
+            lengths=follow(state.lengths) + tf.cast(tf.logical_not(was_finished), tf.int64),
+            accumulated_attention_probs=() if coverage is None else follow(coverage),
+        )
+        following.log_probs.set_shape(best.shape)
+        return BeamSearchDecoderOutput(best, words, parents), following
+
+    def _next_log_probs(self, logits: Any, finished: Any) -> Any:
+        """Of all classes; a finished beam can only end again, at no cost."""
+        log_probs = tf.nn.log_softmax(logits)
+        ended = tf.one_hot(
+            self._end_token,
+            tf.shape(logits)[2],
+            on_value=tf.zeros([], logits.dtype),
+            off_value=tf.constant(logits.dtype.min, logits.dtype),
+            dtype=logits.dtype,
+        )
+        ended = ended[None, None, :] + tf.zeros_like(log_probs)
+        mask = tf.logical_and(finished[:, :, None], tf.ones_like(log_probs, tf.bool))
+        return tf.where(mask, ended, log_probs)
+
+    def _length_penalty(self, lengths: Any, dtype: Any) -> Any:
+        weight = self._length_penalty_weight
+        if not tf.is_tensor(weight) and weight == 0:
+            return tf.ones([], dtype)
+        lengths = tf.cast(lengths, tf.float32)
+        return tf.cast((5.0 + lengths) ** weight / (5.0 + 1.0) ** weight, dtype)
+
+    def _coverage_penalty(self, coverage: Any, finished: Any) -> Any:
+        # What was never attended to does not count: log(1).
+        seen = tf.where(tf.equal(coverage, 0.0), tf.ones_like(coverage), coverage)
+        penalty = tf.reduce_sum(tf.log(tf.minimum(seen, 1.0)), 2) * tf.cast(finished, tf.float32)
+        return (penalty * self._coverage_penalty_weight)[:, :, None]
+
+    def _attention(self, cell_state: Any) -> Any:
+        """The mean alignments ``[batch, W, time]`` of the cell's attentions; None where not asked for."""
+        if self._coverage_penalty_weight == 0.0:
+            return None
+        states = [cell_state] if isinstance(cell_state, AttentionWrapperState) else cell_state
+        found = [_mean(s.alignments) for s in states or () if isinstance(s, AttentionWrapperState)]
+        if not found:
+            raise BadValueError(
+                "TPU103", "coverage_penalty_weight must be 0.0 if no cell is attentional."
+            )
+        return _mean(tuple(found))
+
+    def finalize(
+        self, outputs: Any, final_state: Any, sequence_lengths: Any
+    ) -> tuple[FinalBeamSearchDecoderOutput, Any]:
+        """Puts whole sequences together; see :meth:`Decoder.finalize`."""
+        longest = tf.cast(tf.reduce_max(final_state.lengths, axis=1), tf.int32)
+        found = gather_tree(outputs.predicted_ids, outputs.parent_ids, longest, self._end_token)
+        if self._reorder:
+            final_state = final_state._replace(
+                cell_state=nest.map_structure(
+                    lambda part: self._reordered(part, outputs.parent_ids, final_state.lengths),
+                    final_state.cell_state,
+                )
+            )
+        return FinalBeamSearchDecoderOutput(found, outputs), final_state
+
+    def _can_reorder(self, shape: Any) -> bool:
+        """Whether elements of a shape are known to be, or may be, those of all beams.
+
+        As in TensorFlow 1.15, static elements ``[batch * W, n]`` are left as they are.
+        """
+        if not shape.rank:
+            return False
+        batch, sizes = static(self._batch_size), shape.as_list()
+        if batch is None or sizes[0] is None:
+            return True
+        if sizes[0] != batch * self._beam_width:
+            return False
+        second = sizes[1] if len(sizes) > 1 else None
+        return second is None or (sizes[0] == batch and second == self._beam_width)
+
+    def _reordered(self, part: Any, parents: Any, lengths: Any) -> Any:
+        """A TensorArray of the state as a tensor whose beams are those of the final sequences."""
+        if not isinstance(part, tf.TensorArray) or not self._can_reorder(part.element_shape):
+            return part
+        steps = part.stack()
+        time, batch, width = (tf.shape(parents)[axis] for axis in range(3))
+        beams = tf.zeros_like(parents) + tf.range(width)
+        longest = tf.cast(tf.reduce_max(lengths, axis=1), tf.int32)
+        order = gather_tree(beams, parents, longest, width + 1)
+        inside = tf.transpose(tf.sequence_mask(lengths, maxlen=time), [2, 0, 1])
+        order = tf.where(inside, order, beams)
+        split = tf.reshape(steps, tf.concat([[time, batch, width], [-1]], 0))
+        return tf.reshape(tf.gather(split, order, axis=2, batch_dims=2), tf.shape(steps))
+
+
+def _rank(part: Any) -> int:
+    """The rank of a tensor of the state; -1 for a TensorArray, which is left as it is."""
+    if isinstance(part, tf.TensorArray):
+        return -1
+    if part.shape.rank is None:
+        raise BadValueError(
+            "TPU103", f"Expected tensor ({part}) to have known rank, but ndims == None."
+        )
+    return int(part.shape.rank)
+
+
+def _mean(tensors: Any) -> Any:
+    """The mean of several tensors, or the one."""
+    if not isinstance(tensors, tuple):
+        return tensors
+    return tensors[0] if len(tensors) == 1 else tf.reduce_mean(tf.stack(tensors, -1), -1)

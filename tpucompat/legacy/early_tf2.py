@@ -1,0 +1,126 @@
+"""The TPU start-up calls of early TensorFlow 2 scripts, on the devices of this machine.
+
+Such a script resolves a TPU, connects to it, initialises it and makes a ``TPUStrategy``. Here the
+resolver dials nothing (:mod:`tpucompat.legacy.contrib.cluster_resolver`), connecting and
+initialising are done by :mod:`tpucompat.accelerator` where there is a TPU, and the strategy is the
+accelerator's.
+
+A resolver never raises the ValueError by which TensorFlow says that there is no TPU: scripts that
+catch it have a path without TPU, but scripts that do not catch it would die, and emulated cores are
+reached by the TPU's path only.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow
+
+from tpucompat import accelerator, private, topology
+from tpucompat.legacy.contrib.cluster_resolver import LocalClusterSpec, TPUClusterResolver
+
+
+class _TPUStrategyType(type):
+    """Makes the accelerator's strategy where a ``TPUStrategy`` is asked for, and recognises it."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """The accelerator's strategy, for any resolver and device assignment."""
+        del args, kwargs
+        accelerator.announce()
+        cls.given = with_old_names(accelerator.strategy())
+        return cls.given
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return instance is not None and instance is cls.given
+
+
+class TPUStrategy(metaclass=_TPUStrategyType):
+    """``tf.distribute.TPUStrategy`` and ``tf.distribute.experimental.TPUStrategy``.
+
+    Calling it gives the strategy over the TPU of this machine, over its GPUs, over emulated cores
+    or, with one replica, TensorFlow's default strategy.
+    """
+
+    given: Any = None
+
+
+def with_old_names(strategy: Any) -> Any:
+    """Gives a strategy the names of its methods up to 2.3, and returns it."""
+    # 2.2 renamed it and 2.4 removed the old name (RELEASE.md).
+    if not hasattr(strategy, "experimental_run_v2"):
+        strategy.experimental_run_v2 = strategy.run
+    return strategy
+
+
+def initialize_tpu_system(cluster_resolver: Any = None) -> Any:
+    """``tf.tpu.experimental.initialize_tpu_system``: the topology of the cores that train.
+
+    The TPU of this machine, if there is one, is initialised with the strategy, once per process.
+
+    Args:
+      cluster_resolver: Not needed.
+
+    Returns:
+      A ``tf.tpu.experimental.Topology`` of one task with as many devices as there are cores.
+    """
+    del cluster_resolver
+    accelerator.announce()
+    accelerator.strategy()
+    if not tensorflow.executing_eagerly():
+        _graph_system().mark_initialized()
+    return private.topology_class()(serialized=topology.serialized(accelerator.cores()))
+
+
+def shutdown_tpu_system(cluster_resolver: Any = None) -> None:
+    """``tf.tpu.experimental.shutdown_tpu_system``: the TPU itself goes on serving this process.
+
+    Args:
+      cluster_resolver: Not needed.
+    """
+    del cluster_resolver
+    if not tensorflow.executing_eagerly():
+        _graph_system().mark_shut_down()
+
+
+def _graph_system() -> Any:
+    """The state of the TPU system for computations in a graph; its module enters graph mode."""
+    from tpucompat.idioms import tpu_system
+
+    return tpu_system
+
+
+def connect_to_host(remote_host: Any = None, job_name: str = "worker") -> None:
+    """``tf.config.experimental_connect_to_host``: connects to servers on this machine only.
+
+    Args:
+      remote_host: An address or a list of addresses; that of a TPU means this process.
+      job_name: Name of the job of the server.
+
+    Raises:
+      ValueError: There is no ``remote_host``.
+    """
+    hosts = [remote_host] if isinstance(remote_host, (str, bytes)) else list(remote_host or ())
+    kept = []
+    for host in hosts:
+        text = host.decode() if isinstance(host, bytes) else str(host)
+        address = text if text.startswith("grpc://") else "grpc://" + text
+        if text and accelerator.normalise_target(address):
+            kept.append(text)
+    if kept or not hosts:
+        tensorflow.config.experimental_connect_to_host(kept or remote_host, job_name)
+
+
+def connect_to_cluster(cluster_spec_or_resolver: Any, *args: Any, **kwargs: Any) -> None:
+    """``tf.config.experimental_connect_to_cluster``: nothing for a TPU, TensorFlow's for the rest.
+
+    Args:
+      cluster_spec_or_resolver: A ClusterSpec or a cluster resolver.
+      *args: As TensorFlow's.
+      **kwargs: As TensorFlow's.
+    """
+    if isinstance(cluster_spec_or_resolver, LocalClusterSpec):
+        return
+    is_resolver = isinstance(cluster_spec_or_resolver, TPUClusterResolver)
+    if is_resolver and not cluster_spec_or_resolver.master():
+        return
+    tensorflow.config.experimental_connect_to_cluster(cluster_spec_or_resolver, *args, **kwargs)

@@ -1,0 +1,210 @@
+"""Does a script speak TensorFlow 1 (graph and Session) or TensorFlow 2 (eager, tf.function)?
+
+The script is read, not run: the names that it takes from TensorFlow are looked up in a table of names that
+only one of the two had or that only one of the two was written with. The modules beside the script that it
+imports are read too, since the main file of a program often holds nothing but flags.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from typing import Iterator, Mapping, NamedTuple
+
+TF1, TF2 = "tf1", "tf2"
+
+# Dotted names below ``tensorflow`` -> weight; a name stands for everything below it. Heavy: the other
+# generation cannot run it. Light: only a habit.
+MARKS: Mapping[str, Mapping[str, int]] = {
+    TF1: {
+        "contrib": 10,
+        "Session": 10,
+        "InteractiveSession": 10,
+        "placeholder": 10,
+        "get_variable": 10,
+        "variable_scope": 5,
+        "global_variables_initializer": 10,
+        "initialize_all_variables": 10,
+        "app.run": 5,
+        "flags": 5,
+        "logging": 2,
+        "layers": 5,
+        "set_random_seed": 5,
+        "gfile": 2,
+        "train.AdamOptimizer": 5,
+        "train.GradientDescentOptimizer": 5,
+        "train.MomentumOptimizer": 5,
+        "train.RMSPropOptimizer": 5,
+        "train.AdagradOptimizer": 5,
+        "train.Saver": 5,
+        "train.MonitoredTrainingSession": 10,
+        "train.get_or_create_global_step": 5,
+        "train.get_global_step": 5,
+        "estimator.tpu": 10,
+        "estimator.Estimator": 2,
+        "losses": 3,
+        "metrics": 3,
+        "summary.FileWriter": 5,
+        "summary.merge_all": 5,
+        "ConfigProto": 5,
+        "enable_eager_execution": 10,
+        "compat.v1.Session": 10,
+        "python.keras": 2,
+        "compat.v1": 2,
+        "compat.v1.disable_v2_behavior": 20,
+        "compat.v1.disable_eager_execution": 10,
+        "keras.backend.get_session": 5,
+        "keras.backend.set_session": 5,
+        "to_float": 5,
+        "random_uniform": 3,
+        "random_normal": 3,
+    },
+    TF2: {
+        "function": 10,
+        "GradientTape": 5,
+        "distribute.TPUStrategy": 10,
+        "distribute.experimental": 8,
+        "distribute.MirroredStrategy": 5,
+        "distribute.get_strategy": 5,
+        "distribute.resolver": 8,
+        "config.experimental_connect_to_host": 10,
+        "config.experimental_connect_to_cluster": 10,
+        "config.list_logical_devices": 8,
+        "config.list_physical_devices": 8,
+        "config.experimental": 3,
+        "tpu.experimental": 10,
+        "random.set_seed": 10,
+        "keras.optimizers.schedules": 5,
+        "keras.mixed_precision": 5,
+        "summary.create_file_writer": 5,
+        "executing_eagerly": 1,
+        "compat.v2": 8,
+        "enable_v2_behavior": 20,
+        "compat.v1.enable_v2_behavior": 20,
+        "data.AUTOTUNE": 5,
+    },
+}
+
+# Words outside TensorFlow's names: keys of History, Colab's magic lines.
+_WORDS: tuple[tuple[str, str, int], ...] = (
+    (TF1, r"""\[\s*['"](val_)?acc['"]\s*\]""", 3),
+    (TF2, r"""\[\s*['"](val_)?accuracy['"]\s*\]""", 3),
+    (TF1, r"%tensorflow_version\s+1", 20),
+    (TF2, r"%tensorflow_version\s+2", 20),
+    (TF1, r"COLAB_TPU_ADDR", 1),
+    (TF2, r"\bexperimental_run_v2\b|\bstrategy\.run\(", 10),
+    (TF1, r"\bkeras_to_tpu_model\b|\bTPUEstimator\b", 10),
+)
+
+
+class Verdict(NamedTuple):
+    """The era found, with the evidence for both: (mark, weight) pairs."""
+
+    era: str
+    evidence: Mapping[str, list[tuple[str, int]]]
+
+
+def detect(source: str, directory: str = "", most_files: int = 100) -> Verdict:
+    """The era of a script.
+
+    Args:
+      source: The script's text.
+      directory: Where its own modules lie; "" reads the script alone.
+      most_files: How many of its modules are read at most.
+
+    Returns:
+      The verdict. Without any evidence, and where both weigh the same, it is TensorFlow 1: that is what
+      tpucompat is for, and a TensorFlow 2 script without a trace of the TPU start-up gains nothing here.
+    """
+    evidence: dict[str, dict[str, int]] = {TF1: {}, TF2: {}}
+    for text in _sources(source, directory, most_files):
+        for era, mark, weight in _marks(text):
+            evidence[era][mark] = weight
+    weights = {era: sum(found.values()) for era, found in evidence.items()}
+    era = TF2 if weights[TF2] > weights[TF1] else TF1
+    return Verdict(era, {e: sorted(found.items()) for e, found in evidence.items()})
+
+
+def _sources(source: str, directory: str, most_files: int) -> Iterator[str]:
+    waiting = [source]
+    seen: set[str] = set()
+    while waiting:
+        text = waiting.pop(0)
+        yield text
+        for module in _imported(text) if directory else ():
+            base = os.path.join(directory, *module.split("."))
+            for path in (base + ".py", os.path.join(base, "__init__.py")):
+                if path not in seen and len(seen) < most_files and os.path.isfile(path):
+                    seen.add(path)
+                    with open(path, encoding="utf-8", errors="replace") as file:
+                        waiting.append(file.read())
+
+
+def _parse(text: str) -> ast.AST:
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError):
+        return ast.Module(body=[], type_ignores=[])
+
+
+def _imported(text: str) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(_parse(text)):
+        if isinstance(node, ast.Import):
+            found.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module)
+            found.update(node.module + "." + alias.name for alias in node.names)
+    return found
+
+
+def _marks(text: str) -> Iterator[tuple[str, str, int]]:
+    for era, pattern, weight in _WORDS:
+        found = re.search(pattern, text)
+        if found:
+            yield era, found.group(), weight
+    for name in _tensorflow_names(text):
+        for era, marks in MARKS.items():
+            for mark, weight in marks.items():
+                if name == mark or name.startswith(mark + "."):
+                    yield era, "tf." + mark, weight
+
+
+def _tensorflow_names(text: str) -> set[str]:
+    """Dotted names below ``tensorflow`` that a source takes, through any alias of an import."""
+    tree = _parse(text)
+    aliases: dict[str, str] = {}
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.partition(".")[0] == "tensorflow":
+                    below = alias.name.partition(".")[2]
+                    names.add(below)
+                    if alias.asname:
+                        aliases[alias.asname] = below
+                    else:
+                        aliases["tensorflow"] = ""
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            head, _, below = (node.module or "").partition(".")
+            if head == "tensorflow":
+                for alias in node.names:
+                    full = below + "." + alias.name if below else alias.name
+                    names.add(full)
+                    aliases[alias.asname or alias.name] = full
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            parts: list[str] = []
+            value: ast.AST = node
+            while isinstance(value, ast.Attribute):
+                parts.append(value.attr)
+                value = value.value
+            if isinstance(value, ast.Name) and value.id in aliases:
+                start = aliases[value.id]
+                names.add(".".join(([start] if start else []) + parts[::-1]))
+    if "compat.v1" in aliases.values():
+        # ``import tensorflow.compat.v1 as tf`` makes the names below TensorFlow 1's own; in a script that
+        # imports plain tensorflow, ``tf.compat.v1.x`` is a TensorFlow 2 programmer's exception.
+        names |= {n[len("compat.v1.") :] for n in names if n.startswith("compat.v1.")}
+    return names

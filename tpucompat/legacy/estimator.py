@@ -1,0 +1,236 @@
+"""``tf.estimator`` where TensorFlow no longer has it.
+
+TensorFlow 2.16 removed the API. Its last release lives on as the package tensorflow-estimator
+2.15.0, which is pure Python but takes four modules from TensorFlow that went with it. Stand-ins for
+those are put where the package looks for them; a module that is there is left alone. The attributes
+of this module are the packages that the table of old symbols points to:
+
+* ``api``: ``tf.estimator`` as a TensorFlow 1 script sees it;
+* ``package``: ``tensorflow_estimator``;
+* ``source``: ``tensorflow_estimator.python.estimator``, which
+  ``tensorflow.python.estimator`` re-exported;
+* ``keras_lib``: its module that makes an Estimator of a Keras model.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import threading
+import types
+from typing import Any, Mapping
+
+from tpucompat.environment import environment
+from tpucompat.errors import GoneError, SetupError
+
+_API = "tensorflow_estimator.python.estimator.api._v1.estimator"
+_SOURCE = "tensorflow_estimator.python.estimator"
+
+_MODULES = {"source": _SOURCE, "keras_lib": _SOURCE + ".keras_lib"}
+
+_lock = threading.RLock()
+_prepared = False
+
+
+def __getattr__(name: str) -> Any:
+    """The packages of the module's docstring, imported when first asked for (PEP 562)."""
+    if name == "api":
+        if environment().has("estimator"):
+            return importlib.import_module("tensorflow").compat.v1.estimator
+        return load(_API)
+    if name == "package":
+        load(_SOURCE)
+        return sys.modules["tensorflow_estimator"]
+    if name in _MODULES:
+        return load(_MODULES[name])
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def load(name: str) -> Any:
+    """Imports a module of tensorflow-estimator.
+
+    Args:
+      name: Its full name.
+
+    Raises:
+      SetupError: If the package is not installed (TPU405).
+    """
+    prepare()
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != "tensorflow_estimator":
+            raise
+        repairs = [one.repair for one in environment().problems() if one.code == "TPU405"]
+        raise SetupError(
+            "TPU405",
+            "tf.estimator is used, and the package tensorflow-estimator is not installed.",
+            f"Install it: `{repairs[0]}`." if repairs else "",
+        ) from error
+
+
+def prepare() -> None:
+    """Puts the stand-ins where tensorflow-estimator looks for them; needed from TensorFlow 2.16
+    on."""
+    global _prepared
+    with _lock:
+        if _prepared or environment().has("estimator"):
+            return
+        for name, contents in _STAND_INS.items():
+            _provide(name, contents)
+        _prepared = True
+
+
+def model_to_estimator(
+    keras_model: Any = None,
+    keras_model_path: Any = None,
+    custom_objects: Any = None,
+    model_dir: Any = None,
+    config: Any = None,
+    checkpoint_format: str = "saver",
+    metric_names_map: Any = None,
+    export_outputs: Any = None,
+) -> Any:
+    """An Estimator that trains a compiled Keras model, as ``tf.keras.estimator.model_to_estimator``
+    made it.
+
+    Args:
+      keras_model: A compiled Keras model.
+      keras_model_path: Path of a saved one, instead.
+      custom_objects: Name -> class, for loading it.
+      model_dir: Where the checkpoints go.
+      config: A ``tf.estimator.RunConfig``.
+      checkpoint_format: "saver" (names, as TensorFlow 1) or "checkpoint" (objects).
+      metric_names_map: New names of metrics.
+      export_outputs: Export outputs of the Estimator.
+
+    Returns:
+      A ``tf.estimator.Estimator``.
+    """
+    return load(_SOURCE + ".keras_lib").model_to_estimator(
+        keras_model=keras_model,
+        keras_model_path=keras_model_path,
+        custom_objects=custom_objects,
+        model_dir=model_dir,
+        config=config,
+        checkpoint_format=checkpoint_format,
+        use_v2_estimator=False,
+        metric_names_map=metric_names_map,
+        export_outputs=export_outputs,
+    )
+
+
+# Stand-ins
+# ------------------------------------------------------------------------------------------
+
+
+def _provide(name: str, contents: Mapping[str, Any]) -> None:
+    """Makes a module, unless it can be imported."""
+    package, _, child = name.rpartition(".")
+    if name != _EXPORT:
+        try:
+            importlib.import_module(name)
+            return
+        except ImportError:
+            pass
+    module = types.ModuleType(name, "Stands in for a module that TensorFlow 2.16 removed.")
+    module.__dict__.update(contents)
+    sys.modules[name] = module
+    if package in sys.modules:
+        setattr(sys.modules[package], child, module)
+
+
+class _EstimatorExport:
+    """Gives an API name to a symbol; nobody asks for it without the API generator that went with
+    it."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        pass
+
+    def __call__(self, symbol: Any) -> Any:
+        return symbol
+
+    def export_constant(self, module_name: str, name: str) -> None:
+        """Does nothing."""
+
+
+def _init_run_config(config: Any, tf_config: Mapping[str, Any]) -> None:
+    """Sets up a RunConfig that has ``tf.distribute`` strategies.
+
+    Follows ``init_run_config`` of ``tensorflow/python/distribute/estimator_training.py`` in
+    TensorFlow 2.15 for one machine; the coordinator that it starts for several is gone.
+    """
+    wanted = config._experimental_distribute
+    for mode in ("train", "eval"):
+        theirs = getattr(wanted, mode + "_distribute", None)
+        if theirs is None:
+            continue
+        if getattr(config, f"_{mode}_distribute"):
+            raise ValueError(
+                f"Either `{mode}_distribute` or `experimental_distribute.{mode}_distribute` can "
+                "be set."
+            )
+        setattr(config, f"_{mode}_distribute", theirs)
+    cluster = tf_config.get("cluster", {})
+    if config._train_distribute and (
+        getattr(wanted, "remote_cluster", None) or (cluster and "master" not in cluster)
+    ):
+        raise GoneError(
+            "TPU320",
+            "RunConfig has a train_distribute strategy and a cluster of several machines.",
+        )
+    config._distribute_coordinator_mode = None
+    config._init_distributed_setting_from_environment_var(tf_config)
+    config._maybe_overwrite_session_config_for_distributed_training()
+
+
+def _no_coordinator(config: Any) -> bool:
+    """``should_run_distribute_coordinator``: never, see :func:`_init_run_config`."""
+    return False
+
+
+def _gone(name: str) -> Any:
+    """A class of the embedding API of TensorFlow 1's TPUs; making one raises."""
+
+    def raises(self: Any, *args: Any, **kwargs: Any) -> None:
+        raise GoneError("TPU321", f"{name} is used.")
+
+    return type(name, (), {"__init__": raises, "__doc__": "Gone since TensorFlow 2.16."})
+
+
+def _nothing(*args: Any, **kwargs: Any) -> None:
+    pass
+
+
+_EXPORT = "tensorflow_estimator.python.estimator.estimator_export"
+
+_EMBEDDING = (
+    "AdagradParameters",
+    "AdamParameters",
+    "FeatureConfig",
+    "FtrlParameters",
+    "MomentumParameters",
+    "ProximalAdagradParameters",
+    "RMSPropParameters",
+    "StochasticGradientDescentParameters",
+    "TPUEmbedding",
+    "TableConfig",
+)
+
+# Module -> its contents. Read in the sources of TensorFlow 2.15 (which has them) and 2.16 to 2.21.
+_STAND_INS: dict[str, dict[str, Any]] = {
+    # 2.16: tf_export lost ESTIMATOR_API_NAME, which the package's own module asks for.
+    _EXPORT: {"estimator_export": _EstimatorExport},
+    "tensorflow.python.distribute.estimator_training": {
+        "init_run_config": _init_run_config,
+        "should_run_distribute_coordinator": _no_coordinator,
+        "train_and_evaluate": _nothing,
+        "estimator_train": _nothing,
+        "estimator_evaluate": _nothing,
+    },
+    # Watches and restarts the workers of a TPU node; the stand-in is in
+    # idioms/tpu_estimator_stopping.py.
+    "tensorflow.python.tpu.session_support": {},
+    "tensorflow.python.tpu.tpu_embedding_gradient": {},
+    "tensorflow.python.tpu.tpu_embedding": {name: _gone(name) for name in _EMBEDDING},
+}

@@ -1,0 +1,206 @@
+"""Shows the old namespace to a script and its own modules, and to nobody else.
+
+``builtins.__import__`` is the one door through which every ``import`` statement goes, and it is told the
+importing module's globals. The hook here looks at them: code of the user's gets ``tensorflow`` and ``keras``
+from the old namespace, installed code gets Python's own import. ``importlib.import_module`` has a door of
+its own, which the hook wraps likewise. ``sys.modules`` keeps the real TensorFlow.
+"""
+
+from __future__ import annotations
+
+import builtins
+import importlib
+import os
+import site
+import sys
+import sysconfig
+import types
+from typing import Any, Callable, Iterable, Mapping, Sequence
+
+from tpucompat.errors import UnknownModuleError
+from tpucompat.legacy import namespace as namespaces
+from tpucompat.legacy import surroundings
+
+# What a script of an era imports -> where the old namespace has it.
+VIEWS: Mapping[str, Mapping[str, str]] = {
+    "tf1": {
+        "tensorflow": "tpucompat.v1",
+        "tensorflow_core": "tpucompat.v1",  # TensorFlow 1.15's own name for its package
+        "keras": "tpucompat.v1.keras",
+        "tensorflow_estimator": "tpucompat.v1._tensorflow_estimator",
+    },
+    "tf2": {"tensorflow": "tpucompat.v2", "keras": "tpucompat.v2.keras"},
+}
+ROOTS = {"tf1": namespaces.V1, "tf2": namespaces.V2}
+
+
+class Scope:
+    """Which modules are the script's own.
+
+    A module is its own if its file lies outside the standard library and outside every directory that
+    packages are installed into, or if it belongs to a package named as an old one.
+
+    Args:
+      legacy_packages: Names of installed packages that were written for TensorFlow 1.x too.
+    """
+
+    def __init__(self, legacy_packages: Iterable[str] = ()) -> None:
+        self._packages = frozenset(legacy_packages)
+        self._installed = _installation_directories()
+        self._own: dict[tuple[Any, Any], bool] = {}
+
+    def owns(self, importer: Mapping[str, Any]) -> bool:
+        """Whether the module with these globals is the script's own."""
+        name, file = importer.get("__name__"), importer.get("__file__")
+        try:
+            return self._own[name, file]
+        except KeyError:
+            verdict = self._own[name, file] = self._decide(name, file)
+            return verdict
+        except TypeError:  # a __file__ of an odd, unhashable kind: nobody's module
+            return False
+
+    def _decide(self, name: str | None, file: str | None) -> bool:
+        package = (name or "").partition(".")[0]
+        if package == "tpucompat":
+            return False
+        if package in self._packages:
+            return True
+        if not file:
+            # Notebook cells and code typed at a prompt run in a __main__ that has no file.
+            return name == "__main__"
+        path = os.path.abspath(file)
+        return not any(
+            path.startswith(directory) or os.path.realpath(path).startswith(directory)
+            for directory in self._installed
+        )
+
+
+def _installation_directories() -> tuple[str, ...]:
+    keys = ("stdlib", "platstdlib", "purelib", "platlib")
+    found = [sysconfig.get_paths()[key] for key in keys]
+    # site.getsitepackages is missing in environments made by virtualenv below 20.
+    found += getattr(site, "getsitepackages", list)()
+    found.append(site.getusersitepackages())
+    # The standard library may be reached through links, which its modules' __file__ then shows.
+    found.append(os.path.dirname(os.__file__))
+    both = {os.path.abspath(path) for path in found} | {os.path.realpath(path) for path in found}
+    return tuple(sorted(path + os.sep for path in both))
+
+
+class ImportHook:
+    """Replaces ``builtins.__import__`` and ``importlib.import_module`` while installed.
+
+    Args:
+      era: "tf1" or "tf2": which view of TensorFlow the script's modules see.
+      scope: Which modules those are.
+    """
+
+    def __init__(self, era: str, scope: Scope) -> None:
+        self.era = era
+        self._scope = scope
+        self._view = VIEWS[era]
+        self._import: Callable[..., Any] = builtins.__import__
+        self._import_module: Callable[..., Any] = importlib.import_module
+        self._surroundings = surroundings.Surroundings(self._import_module)
+        # One look-up in one dictionary decides for most imports that nothing has to be done.
+        self._roots = {**dict.fromkeys(self._view, True), **surroundings.table.ROOTS}
+
+    def install(self) -> None:
+        """Puts the hook in; the namespace's root exists from here on."""
+        namespaces.root(ROOTS[self.era])
+        self._import, self._import_module = builtins.__import__, importlib.import_module
+        hook = self
+
+        def __import__(
+            name: str,
+            globals: Mapping[str, Any] | None = None,
+            locals: Mapping[str, Any] | None = None,
+            fromlist: Sequence[str] | None = (),
+            level: int = 0,
+        ) -> Any:
+            if level == 0 and name.partition(".")[0] in hook._roots:
+                frame = sys._getframe(1)
+                importer = frame.f_globals if globals is None else globals
+                if hook._scope.owns(importer) and hook._answers(name, fromlist or (), frame):
+                    return hook._legacy_import(name, fromlist or ())
+            return hook._import(name, globals, locals, fromlist, level)
+
+        def import_module(name: str, package: str | None = None) -> Any:
+            if name.partition(".")[0] in hook._roots:
+                frame = sys._getframe(1)
+                if hook._scope.owns(frame.f_globals) and hook._answers(name, (), frame):
+                    return hook._module(name)
+            return hook._import_module(name, package)
+
+        import_module.__doc__ = importlib.import_module.__doc__
+        self._installed = (__import__, import_module)
+        builtins.__import__ = __import__
+        importlib.import_module = import_module
+
+    def uninstall(self) -> None:
+        """Takes the hook out again, unless somebody has wrapped it meanwhile."""
+        if builtins.__import__ is self._installed[0]:
+            builtins.__import__ = self._import
+        if importlib.import_module is self._installed[1]:
+            importlib.import_module = self._import_module
+
+    def _answers(self, name: str, fromlist: Sequence[str], importer: Any) -> bool:
+        """Whether an import below one of the roots is answered here at all."""
+        return self._roots[name.partition(".")[0]] or self._surroundings.stands_in(
+            name, fromlist, importer
+        )
+
+    def _legacy_import(self, name: str, fromlist: Sequence[str]) -> Any:
+        """What ``__import__`` returns: the named module with a fromlist, else its root."""
+        module = self._module(name)
+        if not fromlist:
+            return self._module(name.partition(".")[0])
+        for attribute in fromlist:
+            if attribute == "*":
+                continue
+            if isinstance(module, namespaces.LegacyModule):
+                if not self._has(module, attribute):
+                    raise UnknownModuleError(
+                        "TPU102",
+                        f"cannot import name {attribute!r} from {name!r}: TensorFlow 1.15 does not have it "
+                        "either.",
+                    )
+            elif not hasattr(module, attribute) and hasattr(module, "__path__"):
+                # A real package: import the submodule that is asked for, as Python does.
+                self._import(module.__name__, None, None, (attribute,), 0)
+        return module
+
+    def _module(self, name: str) -> Any:
+        if name.partition(".")[0] in self._view:
+            return self._legacy_module(name)
+        return self._surroundings.module(name)
+
+    @staticmethod
+    def _has(module: namespaces.LegacyModule, attribute: str) -> bool:
+        if attribute in module.__dict__:
+            return True
+        return module._namespace.has(module._path, attribute)
+
+    def _legacy_module(self, name: str) -> types.ModuleType:
+        head, _, below = name.partition(".")
+        full = self._view[head] + ("." + below if below else "")
+        try:
+            return self._import_module(full)
+        except ModuleNotFoundError as error:
+            if error.name is None or not error.name.startswith(ROOTS[self.era].prefix):
+                raise  # a package that TensorFlow itself needs is missing
+            raise _missing_module(name) from None
+
+
+def _missing_module(name: str) -> ImportError:
+    error = UnknownModuleError(
+        "TPU102", f"No module named {name!r}: TensorFlow 1.15 does not have it either."
+    )
+    error.name = name
+    return error
+
+
+def is_hook_frame(filename: str) -> bool:
+    """Whether a traceback line belongs to the hook; such lines are left out of a script's tracebacks."""
+    return filename in (__file__, surroundings.__file__)

@@ -1,0 +1,70 @@
+"""What Keras has removed since TensorFlow 1.15 and standalone Keras 2.2."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tpucompat import journal
+
+
+def multi_gpu_model(
+    model: Any, gpus: Any = None, cpu_merge: bool = True, cpu_relocation: bool = False
+) -> Any:
+    """``keras.utils.multi_gpu_model`` (until 2.4): the model itself.
+
+    Its replicas shared the weights and their gradients were averaged, so that it trained as the one model
+    does; it was only meant to be faster.
+    """
+    del cpu_merge, cpu_relocation
+    journal.notice("TPU426", f"multi_gpu_model(gpus={gpus}) trains the model itself, on one device")
+    return model
+
+
+def image_dim_ordering() -> str:
+    """``keras.backend.image_dim_ordering`` (Keras 1): "tf" for channels last, "th" for channels first."""
+    return "th" if _backend().image_data_format() == "channels_first" else "tf"
+
+
+def set_image_dim_ordering(dim_ordering: str) -> None:
+    """``keras.backend.set_image_dim_ordering`` (Keras 1).
+
+    Raises:
+      ValueError: If ``dim_ordering`` is neither "tf" nor "th".
+    """
+    if dim_ordering not in ("tf", "th"):
+        raise ValueError("Unknown dim_ordering:", dim_ordering)
+    _backend().set_image_data_format("channels_first" if dim_ordering == "th" else "channels_last")
+
+
+def restore_methods(keras: Any) -> None:
+    """Gives Keras' classes back the methods that they have lost.
+
+    Adding a method that is not there disturbs nobody else who uses the class.
+
+    Args:
+      keras: The Keras of the graph world.
+    """
+    for name, method in (("predict_classes", _predict_classes), ("predict_proba", _predict_proba)):
+        if not hasattr(keras.Sequential, name):  # removed in 2.6 (release notes)
+            setattr(keras.Sequential, name, method)
+
+
+def _predict_proba(self: Any, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
+    """Class probabilities, shape [samples, classes]."""
+    return self.predict(x, batch_size, verbose)
+
+
+def _predict_classes(self: Any, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
+    """The class of each sample: the largest output, or whether the only one is above a half."""
+    probabilities = self.predict(x, batch_size=batch_size, verbose=verbose)
+    if probabilities.shape[-1] > 1:
+        return np.argmax(probabilities, axis=-1)
+    return (probabilities > 0.5).astype("int32")
+
+
+def _backend() -> Any:
+    from tpucompat.engines import session
+
+    return session.keras().backend

@@ -1,0 +1,33 @@
+"""Cluster resolvers of TPUs and the sessions that take their addresses."""
+
+from __future__ import annotations
+
+from tpucompat.legacy.rows import Row, StandIn
+
+# Beside a real TensorFlow 1.x too: its own would dial the TPU node.
+ON_TENSORFLOW_1 = True
+
+_RESOLVER = StandIn("tpucompat.legacy.contrib.cluster_resolver:TPUClusterResolver")
+_SESSIONS = "tpucompat.legacy.sessions:"
+_START_UP = "tpucompat.legacy.early_tf2:"
+
+ROWS: dict[str, Row] = {
+    "contrib.cluster_resolver.TPUClusterResolver": _RESOLVER,
+    "contrib.cluster_resolver.python.training.TPUClusterResolver": _RESOLVER,
+    "contrib.cluster_resolver.python.training.tpu_cluster_resolver.TPUClusterResolver": _RESOLVER,
+    "distribute.cluster_resolver.TPUClusterResolver": _RESOLVER,
+    "python.distribute.cluster_resolver.tpu_cluster_resolver.TPUClusterResolver": _RESOLVER,
+    "Session": StandIn(_SESSIONS + "Session"),
+    "InteractiveSession": StandIn(_SESSIONS + "InteractiveSession"),
+    "python.client.session.Session": StandIn(_SESSIONS + "Session"),
+    "python.client.session.InteractiveSession": StandIn(_SESSIONS + "InteractiveSession"),
+    "train.ChiefSessionCreator": StandIn(_SESSIONS + "ChiefSessionCreator"),
+    "train.WorkerSessionCreator": StandIn(_SESSIONS + "WorkerSessionCreator"),
+    "train.MonitoredTrainingSession": StandIn(_SESSIONS + "MonitoredTrainingSession"),
+    "train.SessionManager": StandIn(_SESSIONS + "SessionManager"),
+    "train.Supervisor": StandIn(_SESSIONS + "Supervisor"),
+    "config.experimental_connect_to_host": StandIn(_START_UP + "connect_to_host"),
+    "config.experimental_connect_to_cluster": StandIn(_START_UP + "connect_to_cluster"),
+    "tpu.experimental.initialize_tpu_system": StandIn(_START_UP + "initialize_tpu_system"),
+    "tpu.experimental.shutdown_tpu_system": StandIn(_START_UP + "shutdown_tpu_system"),
+}

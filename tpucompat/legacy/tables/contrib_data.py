@@ -1,0 +1,66 @@
+"""``tf.contrib.data``: most of it became ``tf.data.experimental`` under the same names."""
+
+from __future__ import annotations
+
+from tpucompat.legacy.rows import Gone, Moved, Package, Row, StandIn
+
+_OURS = "tpucompat.legacy.contrib.data"
+_EXPERIMENTAL = "{tf}:data.experimental"
+
+ROWS: dict[str, Row] = {
+    "contrib.data": Package((_OURS, _EXPERIMENTAL)),
+    "contrib.data.LMDBDataset": Gone(
+        "TPU101",
+        "TensorFlow 2 reads no LMDB files.",
+        "Convert the file to TFRecord files, or read it by the package lmdb in a "
+        "tf.data.Dataset.from_generator.",
+    ),
+    **{
+        "contrib.data." + name: StandIn(_OURS + ":" + name)
+        for name in (
+            "assert_element_shape",
+            "batch_and_drop_remainder",
+            "padded_batch_and_drop_remainder",
+            "read_batch_features",
+            "reduce_dataset",
+            "sliding_window_batch",
+            "sloppy_interleave",
+        )
+    },
+    **{
+        "contrib.data." + name: Moved(_EXPERIMENTAL + "." + name)
+        for name in (
+            "AUTOTUNE",
+            "Counter",
+            "CsvDataset",
+            "Optional",
+            "RandomDataset",
+            "Reducer",
+            "SqlDataset",
+            "TFRecordWriter",
+            "bucket_by_sequence_length",
+            "choose_from_datasets",
+            "copy_to_device",
+            "dense_to_sparse_batch",
+            "enumerate_dataset",
+            "get_next_as_optional",
+            "get_single_element",
+            "group_by_reducer",
+            "group_by_window",
+            "ignore_errors",
+            "make_batched_features_dataset",
+            "make_csv_dataset",
+            "make_saveable_from_iterator",
+            "map_and_batch",
+            "parallel_interleave",
+            "parse_example_dataset",
+            "prefetch_to_device",
+            "rejection_resample",
+            "sample_from_datasets",
+            "scan",
+            "shuffle_and_repeat",
+            "unbatch",
+            "unique",
+        )
+    },
+}

@@ -1,0 +1,51 @@
+"""The strategies and functions of ``tf.contrib.distribute`` that TensorFlow 2 kept elsewhere."""
+
+from __future__ import annotations
+
+from tpucompat.legacy.rows import Gone, Moved, Row, StandIn
+
+_OURS = "tpucompat.legacy.contrib.distribute:"
+_V1 = "{tf}:distribute."
+_PRIVATE = "tensorflow.python.distribute."
+
+_MOVED = {
+    "AllReduceCrossDeviceOps": _PRIVATE + "cross_device_ops:AllReduceCrossDeviceOps",
+    "CrossDeviceOps": "tensorflow:distribute.CrossDeviceOps",
+    "DistributeConfig": _PRIVATE + "distribute_config:DistributeConfig",
+    "DistributionStrategy": _V1 + "Strategy",
+    "ReplicaContext": _V1 + "ReplicaContext",
+    "StandardInputStep": _PRIVATE + "step_fn:StandardInputStep",
+    "StandardSingleLossStep": _PRIVATE + "step_fn:StandardSingleLossStep",
+    "Step": _PRIVATE + "step_fn:Step",
+    "UpdateContext": _PRIVATE + "distribute_lib:UpdateContext",
+    "get_cross_replica_context": "tpucompat.private:cross_replica_context",
+    "get_distribution_strategy": _V1 + "get_strategy",
+    "get_loss_reduction": _V1 + "get_loss_reduction",
+    "get_replica_context": _V1 + "get_replica_context",
+    "get_strategy": _V1 + "get_strategy",
+    "has_distribution_strategy": _V1 + "has_strategy",
+    "has_strategy": _V1 + "has_strategy",
+    "in_cross_replica_context": _V1 + "in_cross_replica_context",
+    "require_replica_context": _PRIVATE + "distribute_lib:require_replica_context",
+    "run_standard_tensorflow_server": _PRIVATE
+    + "distribute_coordinator:run_standard_tensorflow_server",
+}
+_STRATEGIES = {
+    "CollectiveAllReduceStrategy": "collective_all_reduce_strategy",
+    "MirroredStrategy": "mirrored_strategy",
+    "Monitor": "monitor",
+    "OneDeviceStrategy": "one_device_strategy",
+    "ParameterServerStrategy": "parameter_server_strategy",
+}
+
+ROWS: dict[str, Row] = {
+    "contrib.distribute.MultiWorkerAllReduce": Gone(
+        "TPU101",
+        "TensorFlow 2.1 removed it",
+        "leave cross_device_ops out: MultiWorkerMirroredStrategy chooses one itself",
+    ),
+}
+ROWS.update(("contrib.distribute." + name, Moved(target)) for name, target in _MOVED.items())
+for _name, _module in _STRATEGIES.items():
+    ROWS["contrib.distribute." + _name] = StandIn(_OURS + _name)
+    ROWS[f"contrib.distribute.python.{_module}.{_name}"] = StandIn(_OURS + _name)

@@ -1,0 +1,51 @@
+"""``tf.contrib.estimator``: most of it had become ``tf.estimator`` by TensorFlow 1.15."""
+
+from __future__ import annotations
+
+from tpucompat.legacy.rows import Gone, Package, Row
+
+_MULTI_HEAD = Gone(
+    "TPU101",
+    "the heads of version 1 for several labels went with tf.contrib",
+    "Take tf.estimator.MultiHead and tf.estimator.MultiLabelHead, the heads of version 2.",
+)
+_TOWERS = Gone(
+    "TPU101",
+    "towers on several GPUs in one graph went with tf.contrib",
+    "Pass RunConfig(train_distribute=tf.distribute.MirroredStrategy()) instead.",
+)
+_RNN = Gone(
+    "TPU101",
+    "the canned recurrent Estimators went with tf.contrib",
+    "Write a model_fn with tf.nn.dynamic_rnn and a head of tf.contrib.estimator.",
+)
+_TREES = Gone(
+    "TPU101",
+    "the boosted trees of tf.estimator went before tf.estimator itself",
+    "Train them with TensorFlow Decision Forests.",
+)
+_ANNOTATIONS = Gone(
+    "TPU101",
+    "layer annotations went with tf.contrib",
+    "Take tf.estimator.DNNClassifier or DNNRegressor; they train alike.",
+)
+
+ROWS: dict[str, Row] = {
+    "contrib.estimator": Package(
+        (
+            "tpucompat.legacy.contrib.estimator",
+            "tpucompat.legacy.estimator:api.experimental",
+            "tpucompat.legacy.estimator:api",
+        )
+    ),
+    "contrib.estimator.multi_head": _MULTI_HEAD,
+    "contrib.estimator.multi_label_head": _MULTI_HEAD,
+    "contrib.estimator.replicate_model_fn": _TOWERS,
+    "contrib.estimator.TowerOptimizer": _TOWERS,
+    "contrib.estimator.RNNClassifier": _RNN,
+    "contrib.estimator.RNNEstimator": _RNN,
+    "contrib.estimator.boosted_trees_classifier_train_in_memory": _TREES,
+    "contrib.estimator.boosted_trees_regressor_train_in_memory": _TREES,
+    "contrib.estimator.DNNClassifierWithLayerAnnotations": _ANNOTATIONS,
+    "contrib.estimator.DNNRegressorWithLayerAnnotations": _ANNOTATIONS,
+}

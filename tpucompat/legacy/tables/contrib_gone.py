@@ -1,0 +1,205 @@
+"""Whole packages of ``tf.contrib`` that are gone, each with its reason and what to use instead.
+
+A row on a package holds for every name in it that has no row of its own.
+"""
+
+from __future__ import annotations
+
+from tpucompat.legacy.rows import Gone, Moved, Package, Row, StandIn
+
+_OURS = "tpucompat.legacy.contrib."
+
+
+def _gone(reason: str, instead: str) -> Gone:
+    return Gone("TPU101", reason, instead)
+
+
+_IO = _gone(
+    "It read another system's data by compiled operations that TensorFlow 2 does not have.",
+    "Use the package tensorflow-io, or convert the data to TFRecord files.",
+)
+_COMPILED = "It was a compiled operation of tf.contrib, which TensorFlow 2 does not have."
+_LEARN = _gone(
+    "tf.contrib.learn was the forerunner of tf.estimator, and was removed with the feature columns and "
+    "monitors that belonged to it.",
+    "Use tf.estimator: Estimator, RunConfig, train_and_evaluate, TrainSpec, EvalSpec and ModeKeys.",
+)
+_TREES = _gone(
+    "TensorFlow 2 has no operations for trees of this kind.",
+    "Use the package tensorflow-decision-forests, or xgboost.",
+)
+
+_MNIST = Package(_OURS + "learn_datasets")
+
+ROWS: dict[str, Row] = {
+    "contrib.bayesflow": _gone(
+        "Its Monte Carlo functions moved into tensorflow-probability.",
+        "Use tfp.monte_carlo.expectation of the package tensorflow-probability.",
+    ),
+    "contrib.bigtable": _gone(
+        "TensorFlow 2 has no client for Bigtable.",
+        "Use tfio.bigtable of the package tensorflow-io, or TFRecord files.",
+    ),
+    "contrib.boosted_trees": _TREES,
+    "contrib.decision_trees": _TREES,
+    "contrib.tensor_forest": _TREES,
+    "contrib.coder": _gone(_COMPILED, "Use the package tensorflow-compression."),
+    "contrib.constrained_optimization": _gone(
+        "It moved into a package of its own.",
+        "Use the package tensorflow-constrained-optimization.",
+    ),
+    "contrib.copy_graph": _gone(
+        "It copied operations one by one by private means.",
+        "Use tf.train.export_meta_graph and import_meta_graph, or tf.import_graph_def.",
+    ),
+    "contrib.factorization": _gone(
+        "Its solvers were compiled operations of tf.contrib.",
+        "Use sklearn.cluster.KMeans and sklearn.mixture.GaussianMixture, or the package implicit for WALS.",
+    ),
+    "contrib.ffmpeg": _gone(_COMPILED, "Use tfio.audio of the package tensorflow-io, or tf.audio."),
+    "contrib.fused_conv": _gone(
+        _COMPILED, "Use tf.nn.conv2d, tf.nn.bias_add and the activation; XLA fuses them."
+    ),
+    "contrib.grid_rnn": _gone(
+        "A research cell that no known program for TPUs uses.", "Use tf.nn.rnn_cell.LSTMCell."
+    ),
+    "contrib.hadoop": _IO,
+    "contrib.ignite": _IO,
+    "contrib.kafka": _IO,
+    "contrib.kinesis": _IO,
+    "contrib.libsvm": _IO,
+    "contrib.input_pipeline": _gone(_COMPILED, "Use tf.data."),
+    "contrib.integrate": _gone(
+        "Its solvers moved into tensorflow-probability.",
+        "Use tfp.math.ode.DormandPrince of the package tensorflow-probability.",
+    ),
+    "contrib.kernel_methods": _gone(
+        "It was built on the Estimators of tf.contrib.learn.",
+        "Use tf.keras.layers.experimental.RandomFourierFeatures, or scikit-learn.",
+    ),
+    "contrib.labeled_tensor": _gone(
+        "Nothing in TensorFlow followed it.", "Use plain tensors, or the package xarray on the host."
+    ),
+    "contrib.learn": _LEARN,
+    "contrib.learn.datasets": Package(_OURS + "learn_datasets"),
+    "contrib.learn.datasets.mnist": _MNIST,
+    "contrib.learn.datasets.base": _MNIST,
+    "contrib.learn.python.learn.datasets": _MNIST,
+    "contrib.learn.python.learn.datasets.mnist": _MNIST,
+    "contrib.learn.python.learn.datasets.base": _MNIST,
+    "contrib.learn.ModeKeys": Moved("{tf}:estimator.ModeKeys"),
+    "contrib.learn.head": _LEARN,
+    # Not of tf.contrib, but the same code under the name that most scripts knew.
+    "examples.tutorials.mnist": _MNIST,
+    "examples.tutorials.mnist.input_data": _MNIST,
+    "contrib.linear_optimizer": _gone(
+        "It was built on the feature columns of tf.contrib.layers.",
+        "Use tf.estimator.LinearClassifier, or scikit-learn.",
+    ),
+    "contrib.memory_stats": _gone(
+        _COMPILED, "Use tf.config.experimental.get_memory_info, or the profiler."
+    ),
+    "contrib.meta_graph_transform": _gone(
+        "The graph transforms that it called were removed in TensorFlow 2.",
+        "Use tf.lite.TFLiteConverter, or save the model anew with the signature that is needed.",
+    ),
+    "contrib.mixed_precision": _gone(
+        "Loss scaling is for float16 on GPUs, and has another interface today.",
+        "Use tf.train.experimental.enable_mixed_precision_graph_rewrite, or tf.tpu.bfloat16_scope on a TPU, "
+        "which needs no loss scaling.",
+    ),
+    "contrib.model_pruning": _gone(
+        "It moved into a package of its own.", "Use the package tensorflow-model-optimization."
+    ),
+    "contrib.nearest_neighbor": _gone(_COMPILED, "Use the package scann."),
+    "contrib.periodic_resample": _gone(_COMPILED, "Use tf.nn.depth_to_space."),
+    "contrib.quantize": _gone(
+        "Quantization by rewriting graphs was removed.",
+        "Use the package tensorflow-model-optimization, or post-training quantization of "
+        "tf.lite.TFLiteConverter.",
+    ),
+    "contrib.rate": _gone("Nothing in TensorFlow followed it.", "Use tf.metrics.mean."),
+    "contrib.receptive_field": _gone(
+        "It moved into a package of its own.", "Use the package receptive_field of google-research."
+    ),
+    "contrib.reduce_slice_ops": _gone(_COMPILED, "Use tf.math.segment_sum and its relatives."),
+    "contrib.remote_fused_graph": _gone(
+        _COMPILED, "Use the Hexagon delegate of TensorFlow Lite."
+    ),
+    "contrib.rpc": _gone(_COMPILED, "Use a gRPC client in a tf.py_func."),
+    "contrib.saved_model": _gone(
+        "Keras saves SavedModels itself.",
+        "Use tf.keras.models.save_model and load_model.",
+    ),
+    "contrib.session_bundle": _gone(
+        "Session bundles were replaced by SavedModels in TensorFlow 1.0.",
+        "Use tf.saved_model.builder.SavedModelBuilder and tf.saved_model.loader.",
+    ),
+    "contrib.solvers": _gone(
+        "Its solvers moved.",
+        "Use tf.linalg.experimental.conjugate_gradient, tf.linalg.lstsq, or tfp.math.",
+    ),
+    "contrib.specs": _gone("Nothing in TensorFlow followed it.", "Use tf.keras.layers."),
+    "contrib.stat_summarizer": _gone(
+        "It belonged to a tool that was removed.", "Use tf.profiler or the TensorBoard profiler."
+    ),
+    "contrib.tensorrt": _gone(
+        "It converted frozen graphs for one kind of GPU.",
+        "Use tf.experimental.tensorrt.Converter on a SavedModel.",
+    ),
+    "contrib.testing": _gone("It was for TensorFlow's own tests.", "Use tf.test and TensorBoard's reader."),
+    "contrib.text": _gone(_COMPILED, "Use tf.keras.preprocessing.sequence.skipgrams."),
+    "contrib.timeseries": _gone(
+        "It was built on the Estimators of tf.contrib.", "Use tfp.sts of tensorflow-probability."
+    ),
+    # Packages that someone else keeps
+    "contrib.gan": Package(_OURS + "gan"),
+    "contrib.distributions": Package(("{tf}:distributions", _OURS + "distributions")),
+    # Unrolled sequence models
+    "contrib.legacy_seq2seq": Package(_OURS + "legacy_seq2seq"),
+    **{
+        "contrib.legacy_seq2seq." + name: StandIn(_OURS + "legacy_seq2seq:" + name)
+        for name in (
+            "basic_rnn_seq2seq",
+            "rnn_decoder",
+            "sequence_loss",
+            "sequence_loss_by_example",
+            "tied_rnn_seq2seq",
+        )
+    },
+    **{
+        "contrib.legacy_seq2seq." + name: _gone(
+            "Unrolled models with attention were replaced by tf.contrib.seq2seq.",
+            "Use tf.contrib.seq2seq: AttentionWrapper, BasicDecoder and dynamic_decode.",
+        )
+        for name in (
+            "attention_decoder",
+            "embedding_attention_decoder",
+            "embedding_attention_seq2seq",
+            "embedding_rnn_decoder",
+            "embedding_rnn_seq2seq",
+            "embedding_tied_rnn_seq2seq",
+            "model_with_buckets",
+            "one2many_rnn_seq2seq",
+        )
+    },
+    # The rest of TensorFlow proper
+    "config.experimental_list_devices": StandIn(_OURS + "eager:list_devices"),
+    **{
+        "data.experimental." + name: _gone(
+            "TensorFlow 2 keeps no statistics of input pipelines.",
+            "Use the TensorBoard profiler, or tf.data's own autotuning.",
+        )
+        for name in ("StatsAggregator", "StatsOptions", "bytes_produced_stats", "latency_stats")
+    },
+    "data.experimental.MapVectorizationOptions": _gone(
+        "tf.data no longer vectorizes maps.", "Map after batch()."
+    ),
+    **{
+        "lite.experimental.nn." + name: _gone(
+            "TensorFlow Lite converts the recurrent layers of Keras now.",
+            "Use tf.keras.layers.LSTM and tf.lite.TFLiteConverter.",
+        )
+        for name in ("TFLiteLSTMCell", "TfLiteRNNCell", "dynamic_rnn")
+    },
+}

@@ -1,0 +1,93 @@
+"""``tf.contrib.training``: hyperparameters of ours, training loops from tf-slim, no queues."""
+
+from __future__ import annotations
+
+from tpucompat.legacy.rows import Gone, Moved, Package, Row, StandIn
+
+_OURS = "tpucompat.legacy.contrib.training"
+_LOOP = "tpucompat.legacy.contrib.slim:training.training"
+_EVALUATION = "tpucompat.legacy.contrib.slim:training.evaluation"
+
+_QUEUES = Gone(
+    "TPU101",
+    "It built an input pipeline of queues and threads, with helpers that TensorFlow 2 removed.",
+    "Build the input by tf.data: bucket_by_sequence_length, rejection_resample, batch.",
+)
+
+_NAMES: dict[str, Row] = {
+    **{
+        name: StandIn(_OURS + ":" + name)
+        for name in (
+            "GreedyLoadBalancingStrategy",
+            "HParams",
+            "RandomStrategy",
+            "byte_size_load_fn",
+            "parse_values",
+        )
+    },
+    **{
+        name: Moved(_LOOP + "." + name)
+        for name in (
+            "add_gradients_summaries",
+            "clip_gradient_norms",
+            "clip_gradient_norms_fn",
+            "create_train_op",
+            "multiply_gradients",
+            "train",
+        )
+    },
+    **{
+        name: Moved(_EVALUATION + "." + name)
+        for name in (
+            "StopAfterNEvalsHook",
+            "SummaryAtEndHook",
+            "evaluate_once",
+            "evaluate_repeatedly",
+            "get_or_create_eval_step",
+        )
+    },
+    "checkpoints_iterator": Moved("{tf}:train.checkpoints_iterator"),
+    "wait_for_new_checkpoint": Moved(
+        "tensorflow.python.training.checkpoint_utils:wait_for_new_checkpoint"
+    ),
+    **dict.fromkeys(
+        (
+            "FeedingQueueRunner",
+            "NextQueuedSequenceBatch",
+            "SequenceQueueingStateSaver",
+            "batch_sequences_with_states",
+            "bucket",
+            "bucket_by_sequence_length",
+            "rejection_sample",
+            "resample_at_rate",
+            "stratified_sample",
+            "weighted_resample",
+        ),
+        _QUEUES,
+    ),
+    "Tuner": Gone(
+        "TPU101",
+        "It was an interface that nothing in TensorFlow implemented.",
+        "Use the package keras-tuner, or a loop over HParams.",
+    ),
+}
+
+ROWS: dict[str, Row] = {
+    "contrib.training": Package((_OURS, _LOOP, _EVALUATION)),
+    **{"contrib.training." + name: row for name, row in _NAMES.items()},
+    # Modules that scripts import by name.
+    **{
+        "contrib.training.python.training." + module: Package((_OURS, _LOOP, _EVALUATION))
+        for module in ("hparam", "training", "evaluation", "device_setter")
+    },
+    **{
+        f"contrib.training.python.training.{module}.{name}": _NAMES[name]
+        for module, name in (
+            ("evaluation", "checkpoints_iterator"),
+            ("evaluation", "wait_for_new_checkpoint"),
+        )
+    },
+    "contrib.slim.evaluation": Package("tpucompat.legacy.contrib.slim:tf_slim.evaluation"),
+    "contrib.slim.evaluation.checkpoints_iterator": _NAMES["checkpoints_iterator"],
+    "contrib.slim.evaluation.wait_for_new_checkpoint": _NAMES["wait_for_new_checkpoint"],
+}

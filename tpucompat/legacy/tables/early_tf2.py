@@ -1,0 +1,23 @@
+"""The TPU start-up calls that scripts of early TensorFlow 2 make."""
+
+from __future__ import annotations
+
+from tpucompat.legacy.rows import Row, StandIn
+
+ERA = "tf2"
+
+_START_UP = "tpucompat.legacy.early_tf2:"
+_RESOLVER = StandIn("tpucompat.legacy.contrib.cluster_resolver:TPUClusterResolver")
+_STRATEGY = StandIn(_START_UP + "TPUStrategy")
+
+ROWS: dict[str, Row] = {
+    "distribute.TPUStrategy": _STRATEGY,
+    "distribute.experimental.TPUStrategy": _STRATEGY,
+    "distribute.cluster_resolver.TPUClusterResolver": _RESOLVER,
+    "distribute.resolver.TPUClusterResolver": _RESOLVER,
+    "compat.v1.distribute.cluster_resolver.TPUClusterResolver": _RESOLVER,
+    "config.experimental_connect_to_host": StandIn(_START_UP + "connect_to_host"),
+    "config.experimental_connect_to_cluster": StandIn(_START_UP + "connect_to_cluster"),
+    "tpu.experimental.initialize_tpu_system": StandIn(_START_UP + "initialize_tpu_system"),
+    "tpu.experimental.shutdown_tpu_system": StandIn(_START_UP + "shutdown_tpu_system"),
+}

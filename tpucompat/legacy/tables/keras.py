@@ -1,0 +1,54 @@
+"""``tf.keras``, its private paths and the standalone ``keras`` of its time: one Keras for all of them.
+
+The public names are asked first, because they are those of the graph world (``LSTM`` is version 1's); the
+source package holds what scripts took from private modules.
+"""
+
+from __future__ import annotations
+
+
+from tpucompat.legacy.rows import Moved, Package, Row, StandIn
+
+ON_TENSORFLOW_1 = True
+
+_ALL = ("{tf}:keras", "{keras}")
+
+ROWS: dict[str, Row] = {
+    "keras": Package(_ALL),
+    # Keras up to 2.3 and TensorFlow up to 1.8 had these packages; their classes are public elsewhere now.
+    "keras.engine": Package(
+        (
+            "{tf}:keras.layers",
+            "{tf}:keras.models",
+            "{tf}:keras.utils",
+            "{keras}.engine",
+            "{tf}:keras",
+        )
+    ),
+    # Its name in Keras 1, kept as an alias in Keras 2.
+    "keras.objectives": Package("{tf}:keras.losses"),
+    "keras.utils.multi_gpu_model": StandIn("tpucompat.legacy.removed.keras_names:multi_gpu_model"),
+    "keras.backend.image_dim_ordering": StandIn(
+        "tpucompat.legacy.removed.keras_names:image_dim_ordering"
+    ),
+    "keras.backend.set_image_dim_ordering": StandIn(
+        "tpucompat.legacy.removed.keras_names:set_image_dim_ordering"
+    ),
+    "keras.backend.batch_dot": StandIn("tpucompat.legacy.keras_backend:batch_dot"),
+    "keras.backend.tf": Moved("tpucompat.v1"),  # standalone Keras imported TensorFlow by that name
+    "keras.legacy": Package(("{tf}:keras.layers", "{keras}")),
+    "python.keras": Package(_ALL),
+    "python.keras._impl.keras": Package(_ALL),
+    "python.keras.engine": Package(
+        (
+            "{tf}:keras.layers",
+            "{tf}:keras.models",
+            "{tf}:keras.utils",
+            "{keras}.engine",
+            "{tf}:keras",
+        )
+    ),
+    "contrib.keras": Package(_ALL),
+    "contrib.keras.api.keras": Package(_ALL),
+    "_api.v1.keras": Package(_ALL),
+}

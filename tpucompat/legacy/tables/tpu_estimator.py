@@ -1,0 +1,60 @@
+"""TPUEstimator and what belongs to it, under every path it had."""
+
+from __future__ import annotations
+
+from typing import Mapping
+
+from tpucompat.legacy.rows import Package, Row, StandIn
+
+# The stand-ins hold beside a real TensorFlow 1.x too: its own classes dial a TPU.
+ON_TENSORFLOW_1 = True
+
+_OURS = "tpucompat.idioms.tpu_estimator"
+_SOURCE = "tpucompat.idioms.tpu_estimator_source:copy"
+_ASYNC_CHECKPOINT = "tpucompat.idioms.async_checkpoint"
+
+_PUBLIC = ("InputPipelineConfig", "RunConfig", "TPUConfig", "TPUEstimator", "TPUEstimatorSpec")
+
+# Module of old -> the modules that answer for it.
+_MODULES: Mapping[str, tuple[str, ...]] = {
+    "_tpu_estimator_embedding": (_SOURCE + "._tpu_estimator_embedding",),
+    "async_checkpoint": (_ASYNC_CHECKPOINT,),
+    "error_handling": (_SOURCE + ".error_handling",),
+    "session_support": ("tpucompat.idioms.tpu_estimator_stopping",),
+    "tpu_config": (_OURS, _SOURCE + ".tpu_config"),
+    "tpu_context": (_SOURCE + ".tpu_context",),
+    "tpu_estimator": (_OURS, _SOURCE),
+    "util": (_SOURCE + ".util_lib",),
+}
+
+# tensorflow.contrib.tpu.python.tpu up to 1.15, tensorflow.python.tpu in 1.14 and 1.15, and the
+# package of their origin.
+_PARENTS = (
+    "contrib.tpu.python.tpu.",
+    "python.tpu.",
+    "python.estimator.tpu.",
+    "_tensorflow_estimator.python.estimator.tpu.",
+)
+
+
+def _rows() -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    for name in _PUBLIC:
+        rows["contrib.tpu." + name] = StandIn(_OURS + ":" + name)
+        rows["estimator.tpu." + name] = StandIn(_OURS + ":" + name)
+    rows["contrib.tpu.export_estimator_savedmodel"] = StandIn(
+        _OURS + ":export_estimator_savedmodel"
+    )
+    rows["contrib.tpu.AsyncCheckpointSaverHook"] = StandIn(
+        _ASYNC_CHECKPOINT + ":AsyncCheckpointSaverHook"
+    )
+    # What a script imports as tensorflow_estimator.
+    rows["_tensorflow_estimator"] = Package("tpucompat.legacy.estimator:package")
+    rows["_tensorflow_estimator.python.estimator"] = Package("tpucompat.legacy.estimator:source")
+    for parent in _PARENTS:
+        for module, targets in _MODULES.items():
+            rows[parent + module] = Package(targets)
+    return rows
+
+
+ROWS: dict[str, Row] = _rows()

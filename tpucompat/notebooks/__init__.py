@@ -1,0 +1,1 @@
+"""Notebooks: executed as Jupyter does, and the habits of Colab in live ones."""

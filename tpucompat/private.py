@@ -1,0 +1,697 @@
+"""Every private import of TensorFlow and Keras that tpucompat needs, in one place.
+
+Each function names the releases in which the path was seen; ``tests/behaviour/test_private.py`` calls all of
+them, so that a path which moves fails there first.
+"""
+
+from __future__ import annotations
+
+import functools
+import contextlib
+import importlib
+import sys
+from typing import (
+    Any,
+    Callable,
+    ContextManager,
+    List,
+    Mapping,
+    NamedTuple,
+    Optional,
+    Sequence,
+    Set,
+    Tuple,
+)
+
+
+def eager_mode() -> ContextManager[None]:
+    """A context in which operations run eagerly in a process that is otherwise in graph mode.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.eager.context.eager_mode``; the public API has
+    ``tf.init_scope`` only, which is eager only when eager execution is enabled globally.
+    """
+    from tensorflow.python.eager import context
+
+    return context.eager_mode()
+
+
+def default_session_config() -> Any:
+    """The ConfigProto that a session without one gets, made from the settings of ``tf.config``.
+
+    Seen in 1.14 to 2.21 as ``tensorflow.python.eager.context.context().config``; in 1.13 a session without
+    a ConfigProto gets an empty one.
+    """
+    from tensorflow.core.protobuf import config_pb2
+    from tensorflow.python.eager import context
+
+    return getattr(context.context(), "config", None) or config_pb2.ConfigProto()
+
+
+def cluster_resolver_class() -> Any:
+    """``tf.distribute.cluster_resolver.ClusterResolver``, which 1.13 has below ``tensorflow.python`` only."""
+    from tensorflow.python.distribute.cluster_resolver import cluster_resolver
+
+    return cluster_resolver.ClusterResolver
+
+
+def topology_class() -> Any:
+    """``tf.tpu.experimental.Topology``, which is public from 2.2 on.
+
+    Seen in 1.14 to 2.21 as ``tensorflow.python.tpu.topology``; in 1.13 under ``tensorflow.contrib.tpu``.
+    """
+    try:
+        from tensorflow.python.tpu import topology
+    except ImportError:
+        from tensorflow.contrib.tpu.python.tpu import topology
+    return topology.Topology
+
+
+def cross_replica_sum(value: Any, name: str = "") -> Any:
+    """Adds a native ``CrossReplicaSum`` node for all cores of the TPU to the default graph.
+
+    Seen in 1.14 to 2.21 as ``tensorflow.python.tpu.ops.tpu_ops``; in 1.13 under ``tensorflow.contrib.tpu``.
+    """
+    try:
+        from tensorflow.python.tpu.ops import tpu_ops
+    except ImportError:
+        from tensorflow.contrib.tpu.python.ops import tpu_ops
+    return tpu_ops.cross_replica_sum(value, name=name or None)
+
+
+def tpu_function() -> Any:
+    """The module that holds the thread's TPU context: ``get_tpu_context`` and ``tpu_shard_context``.
+
+    TensorFlow's own module is used, so that library code (tensorflow-estimator) and the stand-ins see the
+    same number of shards. Seen in 1.14 to 2.21 as ``tensorflow.python.tpu.tpu_function``; in 1.13 under
+    ``tensorflow.contrib.tpu``.
+    """
+    try:
+        from tensorflow.python.tpu import tpu_function as module
+    except ImportError:
+        from tensorflow.contrib.tpu.python.tpu import tpu_function as module
+    return module
+
+
+def tpu_ops() -> Any:
+    """The module of the TPU's native operations, which also registers their gradients.
+
+    Seen in 1.14 to 2.21 as ``tensorflow.python.tpu.ops.tpu_ops``; in 1.13 under ``tensorflow.contrib.tpu``.
+    """
+    try:
+        from tensorflow.python.tpu.ops import tpu_ops as module
+    except ImportError:
+        from tensorflow.contrib.tpu.python.ops import tpu_ops as module
+    return module
+
+
+def plain_function(
+    python_function: Any, jit_compile: bool = False, relax_shapes: bool = False
+) -> Any:
+    """A ``tf.function`` to which TensorFlow adds no control dependencies of its own.
+
+    A graph of TF 1 holds every dependency that it needs, and the automatic ones are wrong for it:
+    they do not know the contexts of imported conditionals and loops ("inputs from different
+    frames").
+
+    Seen in 2.15 to 2.21 as a function attribute (``eager/polymorphic_function/attributes.py``).
+    Without it the function is made by ``wrap_function``, once for each signature; it is not
+    compiled then.
+
+    Args:
+      python_function: What is traced.
+      jit_compile: Whether XLA compiles it.
+      relax_shapes: Whether the second trace leaves open what differs from the first.
+    """
+    import tensorflow as tf
+
+    try:
+        from tensorflow.python.eager.polymorphic_function import attributes
+
+        known = "_disable_acd" in attributes.POLYMORPHIC_FUNCTION_ALLOWLIST
+    except (ImportError, AttributeError):
+        known = False
+    if not known:
+        return _wrapped_functions(python_function)
+    # TensorFlow counts retracings by the code object, and would take the first tracings of many
+    # methods for many tracings of one; a partial has none.
+    return tf.function(
+        functools.partial(python_function),
+        autograph=False,
+        jit_compile=jit_compile or None,
+        reduce_retracing=relax_shapes,
+        experimental_attributes={"_disable_acd": True},
+    )
+
+
+def add_functions(library: Any) -> None:
+    """Makes the functions of a FunctionDefLibrary known to the runtime of a traced ``tf.function``.
+
+    ``import_graph_def`` adds them to the graph alone; a function that is traced finds those it calls
+    in the eager context. Nothing is done for the graph of a Session. Seen in 1.14 to 2.21.
+    """
+    import tensorflow as tf
+    from tensorflow.python.eager import context
+
+    if not tf.compat.v1.get_default_graph().building_function:
+        return
+    runtime = context.context()
+    for function in library.function:
+        if not runtime.has_function(function.signature.name):
+            runtime.add_function_def(function)
+
+
+def per_replica(strategy: Any, value_of: Any) -> Any:
+    """A value of a strategy from a function that is called with the context of each replica.
+
+    Public since 2.4 (``experimental_distribute_values_from_function``); before, replicas that run
+    eagerly give the same.
+    """
+    import tensorflow as tf
+
+    give = getattr(strategy, "experimental_distribute_values_from_function", None)
+    if give is not None:
+        return give(value_of)
+    return strategy.run(lambda: value_of(tf.distribute.get_replica_context()))
+
+
+def static_value(value: Any) -> Any:
+    """The value of a tensor, where it is known when the graph is made, as NumPy has it; else None.
+
+    Seen in 1.13 to 2.21; the public name is ``tf.get_static_value`` since 2.4.
+    """
+    import tensorflow as tf
+    from tensorflow.python.framework import tensor_util
+
+    return tensor_util.constant_value(tf.convert_to_tensor(value))
+
+
+def function_as_graph(function: Any) -> Any:
+    """The body of a FunctionDef as a GraphDef, and what the tensors of the one are in the other.
+
+    The functions that it calls have to be known to the default graph. Seen in 1.13 to 2.21.
+    """
+    from tensorflow.python.framework import function_def_to_graph
+
+    return function_def_to_graph.function_def_to_graph_def(function)
+
+
+def must_run(operation: Any) -> None:
+    """Makes the function that is being traced run an operation, whether or not its outputs are used.
+
+    Without automatic control dependencies a function has no side effects of its own: a call whose
+    outputs nobody takes would be pruned. Seen in 2.0 to 2.21 as ``FuncGraph.control_outputs``.
+    """
+    operation.graph.control_outputs.append(operation)
+
+
+def _wrapped_functions(python_function: Any) -> Any:
+    """A function that is traced by ``wrap_function`` for each signature it is called with."""
+    import tensorflow as tf
+
+    traced: dict[Any, Any] = {}
+
+    def call(*args: Any) -> Any:
+        flat = [
+            tf.convert_to_tensor(value) for value in tf.nest.flatten(args, expand_composites=True)
+        ]
+        signature = [tf.TensorSpec(value.shape, value.dtype) for value in flat]
+        key = tuple((str(spec.shape), spec.dtype) for spec in signature)
+        if key not in traced:
+
+            def restored(*values: Any) -> Any:
+                return python_function(
+                    *tf.nest.pack_sequence_as(args, list(values), expand_composites=True)
+                )
+
+            traced[key] = tf.compat.v1.wrap_function(restored, signature)
+        return traced[key](*flat)
+
+    return call
+
+
+def nest() -> Any:
+    """TensorFlow's structure helpers, more of them than ``tf.nest`` shows.
+
+    Seen in 1.13 to 2.21; ``is_sequence`` became ``is_nested`` in 2.4.
+    """
+    from tensorflow.python.util import nest
+
+    return nest
+
+
+def load_and_remap_matrix_initializer() -> Any:
+    """The function behind ``tf.contrib.framework.load_and_remap_matrix_initializer``.
+
+    Seen in 1.13 to 2.21 as a private name of ``tensorflow.python.training.checkpoint_ops``.
+    """
+    from tensorflow.python.training import checkpoint_ops
+
+    return checkpoint_ops._load_and_remap_matrix_initializer
+
+
+def keras_models(graph: bool) -> Tuple[type, ...]:
+    """Keras' model classes whose methods train, in graph mode or eagerly.
+
+    Seen as ``engine.training_v1.Model`` in 2.2 to 2.15 (bundled Keras) and in tf-keras 2.16 to 2.21; before
+    2.2 the one class ``Model`` serves both modes.
+    """
+    import tensorflow as tf
+
+    public = tf.compat.v1.keras.Model if graph else tf.keras.Model
+    if not graph:
+        return (public,)
+    root = public.__module__.rpartition(".")[0]
+    try:
+        graph_engine = importlib.import_module(root + ".training_v1")
+    except ImportError:
+        return (public,)
+    return (graph_engine.Model,)
+
+
+def silence_deprecations() -> None:
+    """Stops TensorFlow's deprecation warnings, for good: its public switch is a context only.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.util.deprecation``.
+    """
+    from tensorflow.python.util import deprecation
+
+    deprecation._PRINT_DEPRECATION_WARNINGS = False
+
+
+def watch_sessions(watcher: Callable[[Any, Set[str]], Optional[Callable[[], None]]]) -> None:
+    """Tells a watcher about everything that any Session of the process is going to run.
+
+    ``Session.run`` and callables (Keras makes one for every function) come together in these two methods
+    only. Seen in 1.13 to 2.21 as ``BaseSession._do_run`` and ``BaseSession._make_callable_from_options``.
+
+    Args:
+      watcher: Called before a run with the session and the names of the operations that are fetched or run;
+        returns what is to be called when the run has ended, or None.
+    """
+    from tensorflow.python.client.session import BaseSession
+
+    do_run = BaseSession._do_run
+    make_callable = BaseSession._make_callable_from_options
+
+    def watched_run(
+        self: Any, handle: Any, targets: Any, fetches: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        done = watcher(self, {one.name for one in targets} | {one.op.name for one in fetches})
+        try:
+            return do_run(self, handle, targets, fetches, *args, **kwargs)
+        finally:
+            if done is not None:
+                done()
+
+    def make_watched_callable(self: Any, options: Any) -> Callable[..., Any]:
+        call = make_callable(self, options)
+        connected = [connection.from_tensor for connection in options.tensor_connection]
+        names = {name.partition(":")[0] for name in [*options.fetch, *options.target, *connected]}
+
+        def watched_call(*args: Any, **kwargs: Any) -> Any:
+            done = watcher(self, names)
+            try:
+                return call(*args, **kwargs)
+            finally:
+                if done is not None:
+                    done()
+
+        return watched_call
+
+    BaseSession._do_run = watched_run
+    BaseSession._make_callable_from_options = make_watched_callable
+
+
+def average_masked_losses_over_all() -> None:
+    """Lets Keras divide the loss of a masked sequence by all its steps again, as TensorFlow 1.15 did.
+
+    Since Keras 2.10 it divides by the steps that are not masked. Seen as ``losses_utils.apply_valid_mask`` in
+    ``keras.src.utils`` of 2.15 and ``tf_keras.src.utils`` of 2.16 to 2.21.
+    """
+    import tensorflow as tf
+
+    root = tf.compat.v1.keras.Model.__module__.rpartition(".engine.")[0]
+    try:
+        module: Any = importlib.import_module(root + ".utils.losses_utils")
+    except ImportError:
+        return
+    if hasattr(module, "apply_valid_mask"):
+        module.apply_valid_mask = lambda losses, sw, mask, reduction: module.apply_mask(
+            losses, sw, mask
+        )
+
+
+def op_def(name: str) -> Any:
+    """The definition of a registered operation, or None.
+
+    Seen in 1.13 to 1.15 as ``op_def_registry.get_registered_ops``, in 2.0 to 2.21 as ``op_def_registry.get``.
+    """
+    from tensorflow.python.framework import op_def_registry
+
+    if hasattr(op_def_registry, "get"):
+        return op_def_registry.get(name)
+    return op_def_registry.get_registered_ops().get(name)
+
+
+def func_graph() -> Any:
+    """The graph class that captures values of the graph around it.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.framework.func_graph.FuncGraph``.
+    """
+    from tensorflow.python.framework.func_graph import FuncGraph
+
+    return FuncGraph
+
+
+def graph_collections(graph: Any) -> Any:
+    """The dictionary that holds a graph's collections; seen in 1.13 to 2.21 as ``Graph._collections``."""
+    return graph._collections
+
+
+def topology_proto() -> Any:
+    """The class ``TopologyProto``; seen in 1.14 to 2.21 in ``tensorflow.core.protobuf.tpu``."""
+    try:
+        from tensorflow.core.protobuf.tpu import topology_pb2
+    except ImportError:  # 1.13
+        from tensorflow.contrib.tpu.proto import topology_pb2
+    return topology_pb2.TopologyProto
+
+
+def topology_rank() -> int:
+    """The number of mesh dimensions that the installed ``Topology`` class takes: 3 in 1.x, 4 from 2.1 on."""
+    try:
+        from tensorflow.python.tpu.topology import Topology
+    except ImportError:  # 1.13
+        return 3
+    proto = topology_proto()()
+    proto.mesh_shape.extend([1, 1, 1, 1])
+    proto.num_tasks = proto.num_tpu_devices_per_task = 1
+    proto.device_coordinates.extend([0, 0, 0, 0])
+    try:
+        Topology(serialized=proto.SerializeToString())
+    except ValueError:
+        return 3
+    return 4
+
+
+def control_captures(graph: Any) -> Any:
+    """The outer operations that a graph of :func:`func_graph` waits for.
+
+    Seen in 1.14 to 2.11 as ``FuncGraph.control_captures``, in 2.12 to 2.21 as
+    ``FuncGraph.function_captures.control``.
+    """
+    if hasattr(graph, "function_captures"):
+        return graph.function_captures.control
+    return getattr(graph, "control_captures", ())
+
+
+def tpu_feed() -> Any:
+    """The module of ``InfeedQueue``: ``tensorflow.python.tpu.tpu_feed``, 1.14 to 2.21; 1.13 in contrib."""
+    try:
+        from tensorflow.python.tpu import tpu_feed as module
+    except ImportError:
+        from tensorflow.contrib.tpu.python.tpu import tpu_feed as module
+    return module
+
+
+def training_loop() -> Any:
+    """The module of ``repeat``: ``tensorflow.python.tpu.training_loop``, 1.14 to 2.21; 1.13 in contrib."""
+    try:
+        from tensorflow.python.tpu import training_loop as module
+    except ImportError:
+        from tensorflow.contrib.tpu.python.tpu import training_loop as module
+    return module
+
+
+def summary_ops_v2() -> Any:
+    """The module that was ``tf.contrib.summary``.
+
+    Seen in 1.13 to 2.21. Public names took another meaning on the way, and the first version stayed beside
+    them under the names that :mod:`tpucompat.legacy.contrib.summary` asks for.
+    """
+    from tensorflow.python.ops import summary_ops_v2
+
+    return summary_ops_v2
+
+
+def forget_eager_start() -> None:
+    """Lets ``tf.init_scope`` lift out of functions into the graph, in every thread.
+
+    Where TensorFlow's runtime was touched before eager execution was turned off (to make logical
+    devices), its context remembers that it started eagerly, and a variable that is made inside a
+    function of a graph would be an eager one. Seen in 2.0 to 2.21 as ``Context._context_switches``.
+    """
+    from tensorflow.python.eager import context
+
+    switches = context._ContextSwitchStack(False)
+    before = context.context()._context_switches.stack
+    started = before and before[0].enter_context_fn is context.eager_mode
+    switches.stack.extend(before[1:] if started else before)
+    context.context()._context_switches = switches
+
+
+class PathFunction(NamedTuple):
+    """A function of Python that hands paths to native code.
+
+    Attributes:
+      owner: The module or class that callers look it up in.
+      name: Its name there.
+      positions: Position of each argument that is a path -> "read", "write" or "pattern".
+      finds: Whether it returns the paths that it found.
+    """
+
+    owner: Any
+    name: str
+    positions: Mapping[int, str]
+    finds: bool = False
+
+
+# The functions of SWIG (1.13 to 2.1, in pywrap_tensorflow) and pybind11 (2.2 to 2.21, in modules of their own)
+# that take paths; the names are mostly the same.
+_FILE_FUNCTIONS: Mapping[str, Mapping[int, str]] = {
+    "FileExists": {0: "read"},
+    "DeleteFile": {0: "read"},
+    "ReadFileToString": {0: "read"},
+    "WriteStringToFile": {0: "write"},
+    "GetChildren": {0: "read"},
+    "GetMatchingFiles": {0: "pattern"},
+    "CreateDir": {0: "write"},
+    "RecursivelyCreateDir": {0: "write"},
+    "CopyFile": {0: "read", 1: "write"},
+    "RenameFile": {0: "read", 1: "write"},
+    "DeleteRecursively": {0: "read"},
+    "IsDirectory": {0: "read"},
+    "HasAtomicMove": {0: "read"},
+    "Stat": {0: "read"},
+    "BufferedInputStream": {0: "read"},
+    "CreateBufferedInputStream": {0: "read"},
+    "WritableFile": {0: "write"},
+    "CreateWritableFile": {0: "write"},
+}
+_RECORD_FUNCTIONS: Mapping[str, Mapping[int, str]] = {
+    "RecordIterator": {0: "read"},
+    "RandomRecordReader": {0: "read"},
+    "PyRecordReader_New": {0: "read"},
+    "PyRecordWriter_New": {0: "write"},
+}
+_PATH_FUNCTIONS: Sequence[tuple[str, Mapping[str, Mapping[int, str]]]] = (
+    ("tensorflow.python.lib.io._pywrap_file_io", _FILE_FUNCTIONS),
+    ("tensorflow.python.lib.io._pywrap_record_io", _RECORD_FUNCTIONS),
+    # From 2.2 on a subclass of the native class, so that its constructor is the door.
+    ("tensorflow.python.lib.io.tf_record:TFRecordWriter", {"__init__": {1: "write"}}),
+    (
+        "tensorflow.python.summary.writer.event_file_writer:_pywrap_events_writer",
+        {"EventsWriter": {0: "write"}},
+    ),
+    ("tensorflow.python.training.py_checkpoint_reader:CheckpointReader", {"__init__": {1: "read"}}),
+    ("tensorflow.python.pywrap_tensorflow_internal:CheckpointReader", {"__init__": {1: "read"}}),
+    (
+        "tensorflow.python.pywrap_tensorflow",
+        {**_FILE_FUNCTIONS, **_RECORD_FUNCTIONS, "EventsWriter": {0: "write"}},
+    ),
+    (
+        "tensorflow.python.saved_model.pywrap_saved_model:fingerprinting",
+        {
+            "CreateFingerprintDef": {0: "read"},
+            "ReadSavedModelFingerprint": {0: "read"},
+            "SingleprintFromFP": {0: "read"},
+            "SingleprintFromSM": {0: "read"},
+        },
+    ),
+    ("tensorflow.python.saved_model.pywrap_saved_model", {"Save": {0: "read"}}),
+    (
+        "tensorflow.python.profiler.internal._pywrap_profiler:ProfilerSession",
+        {"start": {1: "write"}},
+    ),
+    ("h5py:File", {"__init__": {1: "write"}}),
+    ("h5py", {"is_hdf5": {0: "read"}}),
+    # Keras 2.13 to 2.15 and tf-keras take remote files by way of a temporary one, and lose some of them.
+    ("{keras}.src.saving.saving_api", {"_support_gcs_uri": {0: "write"}}),
+    ("{keras}.src.saving.saving_api:SupportReadFromRemote", {"__init__": {1: "read"}}),
+    ("{keras}.src.saving.saving_api:SupportWriteToRemote", {"__init__": {1: "write"}}),
+)
+
+
+def path_functions() -> list[PathFunction]:
+    """The functions that hand paths to native code, as far as the installed releases have them.
+
+    Seen as listed in 1.13, 1.15, 2.15, 2.16 and 2.21.
+    """
+    from tpucompat.environment import environment
+
+    found = []
+    keras = "tf_keras" if environment().keras == "tf-keras" else "keras"
+    for target, functions in _PATH_FUNCTIONS:
+        module, _, attribute = target.format(keras=keras).partition(":")
+        try:
+            owner = _own_module(module)
+            owner = getattr(owner, attribute) if attribute else owner
+        except (ImportError, AttributeError):
+            continue
+        for name, positions in functions.items():
+            if hasattr(owner, name):
+                found.append(PathFunction(owner, name, positions, name == "GetMatchingFiles"))
+    return found
+
+
+def _own_module(name: str) -> Any:
+    """A private module as TensorFlow's own ``from parent import child`` finds it.
+
+    In 1.14 and 1.15 ``tensorflow.python.pywrap_tensorflow`` imported by its full name is a second copy that
+    TensorFlow does not look at.
+    """
+    parent, _, child = name.rpartition(".")
+    found = getattr(importlib.import_module(parent), child, None) if parent else None
+    return importlib.import_module(name) if found is None else found
+
+
+def graph_op_functions() -> list[tuple[Any, str]]:
+    """Where every generated function adds its node to a graph.
+
+    Seen in 1.13 to 2.0 as the method ``OpDefLibrary._apply_op_helper``, in 2.1 to 2.21 as a function.
+    """
+    module, name = _own_module("tensorflow.python.framework.op_def_library"), "_apply_op_helper"
+    owners = (module, getattr(module, "OpDefLibrary", None))
+    return [(owner, name) for owner in owners if hasattr(owner, name)]
+
+
+def eager_op_functions() -> list[tuple[Any, str]]:
+    """Where every generated function runs its operation eagerly: the fast way, and the one after it.
+
+    Seen in 1.13 to 2.1 in ``pywrap_tensorflow``, in 2.2 to 2.21 in ``pywrap_tfe``.
+    """
+    try:
+        native = _own_module("tensorflow.python.pywrap_tfe")
+    except ImportError:
+        native = _own_module("tensorflow.python.pywrap_tensorflow")
+    execute = _own_module("tensorflow.python.eager.execute")
+    return [(native, "TFE_Py_FastPathExecute"), (execute, "execute")]
+
+
+def session_run_function() -> tuple[Any, str]:
+    """The method that every ``Session.run`` ends in; seen in 1.13 to 2.21 as ``BaseSession._do_run``."""
+    return _own_module("tensorflow.python.client.session").BaseSession, "_do_run"
+
+
+def replace_input(operation: Any, position: int, tensor: Any) -> None:
+    """Gives an operation of a graph another input; seen in 1.13 to 2.21 as ``Operation._update_input``."""
+    operation._update_input(position, tensor)
+
+
+def monitoring() -> Any:
+    """The module with TensorFlow's usage counters, as libraries outside TensorFlow reach it.
+
+    Seen in 2.5 to 2.21 as ``tf.compat.v2.__internal__.monitoring``; before, libraries imported
+    ``tensorflow.python.eager.monitoring``.
+    """
+    import tensorflow as tf
+
+    internal = getattr(tf.compat.v2, "__internal__", None)
+    if internal is not None and hasattr(internal, "monitoring"):
+        return internal.monitoring
+    return importlib.import_module("tensorflow.python.eager.monitoring")
+
+
+def gpus() -> Any:
+    """The GPUs that TensorFlow sees.
+
+    Public as ``tf.config.list_physical_devices`` from 2.1 on; under ``experimental`` in 1.14 and 2.0;
+    1.13 has no such list.
+    """
+    import tensorflow as tf
+
+    config = getattr(tf, "config", None)
+    where = (
+        config
+        if hasattr(config, "list_physical_devices")
+        else getattr(config, "experimental", None)
+    )
+    return where.list_physical_devices("GPU") if where is not None else []
+
+
+def one_replica(strategy: Any, value: Any) -> Any:
+    """The value of a strategy's only replica, in the form that values of several replicas have.
+
+    Seen in 1.14 to 2.21 as ``tensorflow.python.distribute.values.PerReplica``, which up to 2.0 wants to
+    be told the devices.
+    """
+    from tensorflow.python.distribute import values
+
+    if isinstance(value, values.DistributedValues):
+        return value
+    if hasattr(values, "SingleDeviceMap"):
+        return values.PerReplica(
+            values.SingleDeviceMap(strategy.extended.worker_devices[0]), (value,)
+        )
+    return values.PerReplica((value,))
+
+
+def cross_replica_context() -> Any:
+    """The strategy, if the code is not inside a replica; seen in 1.14 to 2.21 under two modules."""
+    from tensorflow.python.distribute import distribute_lib
+
+    if hasattr(distribute_lib, "get_cross_replica_context"):
+        return distribute_lib.get_cross_replica_context()
+    from tensorflow.python.distribute import distribution_strategy_context
+
+    return distribution_strategy_context.get_cross_replica_context()
+
+
+def lookup_ops() -> Any:
+    """Tables from files and tensors; ``tf.contrib.lookup`` under other names.
+
+    Seen in 1.13 to 2.21; ``tf.lookup`` shows only a part of it.
+    """
+    from tensorflow.python.ops import lookup_ops
+
+    return lookup_ops
+
+
+class XlaContext:
+    """What is built inside is meant for XLA: loops get a maximal number of steps.
+
+    Keras' recurrent layers and the gradients of loops look for it (``GraphOrParentsInXlaContext``). It can
+    be entered several times, since a gradient needs the context of its loop. Seen in 1.13 to 2.21 as
+    ``control_flow_ops.XLAControlFlowContext``.
+    """
+
+    def __init__(self) -> None:
+        from tensorflow.python.ops import control_flow_ops
+
+        self._context = control_flow_ops.XLAControlFlowContext()
+
+    def __enter__(self) -> None:
+        self._context.Enter()
+
+    def __exit__(self, *error: Any) -> None:
+        self._context.Exit()
+
+
+def session_interface() -> Any:
+    """The base class of all Sessions, which savers insist on.
+
+    Seen in 1.13 to 2.21 as ``SessionInterface`` of ``tensorflow.python.client.session``.
+    """
+    from tensorflow.python.client.session import SessionInterface
+
+    return SessionInterface

@@ -1,0 +1,48 @@
+"""A script's traceback as plain python, or Jupyter, would show it: without the lines of tpucompat's."""
+
+from __future__ import annotations
+
+import os
+import types
+from typing import Any
+
+_RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cli", "run.py")
+
+
+def strip_error(error: BaseException | None) -> None:
+    """Takes our lines out of the tracebacks of an error, its causes and contexts."""
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        error.__traceback__ = strip(error.__traceback__)
+        error = error.__cause__ or error.__context__
+
+
+def strip(traceback: Any) -> Any:
+    """A traceback without the lines of the import hook and of what started the script."""
+    from tpucompat.legacy import imports
+
+    kept: list[Any] = []
+    while traceback is not None:
+        file = traceback.tb_frame.f_code.co_filename
+        if not imports.is_hook_frame(file) and file != _RUN and not _is_launcher(traceback):
+            kept.append(traceback)
+        traceback = traceback.tb_next
+    result = None
+    for entry in reversed(kept):
+        result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return result
+
+
+def _is_launcher(traceback: Any) -> bool:
+    """Frames above the script: the console script, ``python -m tpucompat`` and its main function."""
+    module = traceback.tb_frame.f_globals
+    return (
+        module.get("__name__") == "tpucompat.__main__"
+        or (
+            module.get("__spec__") is not None
+            and getattr(module["__spec__"], "name", "") == "tpucompat.__main__"
+        )
+        or traceback.tb_frame.f_code.co_filename.endswith(("<frozen runpy>", os.sep + "runpy.py"))
+        or os.path.basename(traceback.tb_frame.f_code.co_filename) in ("tpucompat", "tpucompat.exe")
+    )
