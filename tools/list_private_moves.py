@@ -24,7 +24,17 @@ os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 warnings.filterwarnings("ignore")
 
 # Where scripts reached in; Keras, Estimator and tests have tables of their own.
-PACKAGES = ("client", "data", "eager", "framework", "layers", "lib", "ops", "platform", "saved_model")
+PACKAGES = (
+    "client",
+    "data",
+    "eager",
+    "framework",
+    "layers",
+    "lib",
+    "ops",
+    "platform",
+    "saved_model",
+)
 PACKAGES += ("summary", "training", "util")
 SKIPPED = ("test", "benchmark", "_pb2", "keras", "gen_")
 

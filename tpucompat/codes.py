@@ -103,8 +103,8 @@ CODES: dict[str, Code] = {
         "Embedding tables on the TPU are gone",
         "The embedding API of TensorFlow 1's TPUs (embedding_config_spec, tpu_embedding) needs the hardware of "
         "the TPU and was removed with TensorFlow 2.16.",
-        "Train on one replica without embedding_config_spec, where embedding columns are ordinary variables; in "
-        "TensorFlow 2 code tfrs.layers.embedding.TPUEmbedding takes their place.",
+        "Train on one replica without embedding_config_spec, where embedding columns are ordinary variables; "
+        "in TensorFlow 2 code tfrs.layers.embedding.TPUEmbedding takes their place.",
     ),
     "TPU323": Code(
         "Features that cannot be forwarded",

@@ -7,20 +7,14 @@ them, so that a path which moves fails there first.
 from __future__ import annotations
 
 import functools
-import contextlib
 import importlib
-import sys
 from typing import (
     Any,
     Callable,
     ContextManager,
-    List,
     Mapping,
     NamedTuple,
-    Optional,
     Sequence,
-    Set,
-    Tuple,
 )
 
 
@@ -249,7 +243,7 @@ def load_and_remap_matrix_initializer() -> Any:
     return checkpoint_ops._load_and_remap_matrix_initializer
 
 
-def keras_models(graph: bool) -> Tuple[type, ...]:
+def keras_models(graph: bool) -> tuple[type, ...]:
     """Keras' model classes whose methods train, in graph mode or eagerly.
 
     Seen as ``engine.training_v1.Model`` in 2.2 to 2.15 (bundled Keras) and in tf-keras 2.16 to 2.21; before
@@ -278,7 +272,7 @@ def silence_deprecations() -> None:
     deprecation._PRINT_DEPRECATION_WARNINGS = False
 
 
-def watch_sessions(watcher: Callable[[Any, Set[str]], Optional[Callable[[], None]]]) -> None:
+def watch_sessions(watcher: Callable[[Any, set[str]], Callable[[], None] | None]) -> None:
     """Tells a watcher about everything that any Session of the process is going to run.
 
     ``Session.run`` and callables (Keras makes one for every function) come together in these two methods

@@ -475,9 +475,9 @@ def summaries():
     model_dir = tempfile.mkdtemp()
 
     def host_call(step, loss):
-        with tf.contrib.summary.create_file_writer(model_dir).as_default():
-            with tf.contrib.summary.always_record_summaries():
-                tf.contrib.summary.scalar("own/loss", tf.reduce_mean(loss), step=step[0])
+        writer = tf.contrib.summary.create_file_writer(model_dir)
+        with writer.as_default(), tf.contrib.summary.always_record_summaries():
+            tf.contrib.summary.scalar("own/loss", tf.reduce_mean(loss), step=step[0])
         return tf.contrib.summary.all_summary_ops()
 
     inner = make_model_fn()

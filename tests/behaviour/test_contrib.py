@@ -70,7 +70,9 @@ def _assert_same(case, expected, found):
         assert found[key].dtype.kind == "U" or found[key].dtype == value.dtype, key
         if value.dtype.kind in "fc":
             tolerance = LOOSER.get(case, ROUNDING)
-            np.testing.assert_allclose(found[key], value, rtol=tolerance, atol=tolerance, err_msg=key)
+            np.testing.assert_allclose(
+                found[key], value, rtol=tolerance, atol=tolerance, err_msg=key
+            )
         else:
             np.testing.assert_array_equal(found[key], value, err_msg=key)
 

@@ -12,7 +12,9 @@ from contrib_cases import numbers, session
 
 
 def _idx(path, array):
-    header = struct.pack(">I", 0x800 + array.ndim) + struct.pack(">" + "I" * array.ndim, *array.shape)
+    header = struct.pack(">I", 0x800 + array.ndim) + struct.pack(
+        ">" + "I" * array.ndim, *array.shape
+    )
     with gzip.open(path, "wb") as file:
         file.write(header + array.tobytes())
 
@@ -104,8 +106,7 @@ def case_legacy_seq2seq(tf):
             package.sequence_loss(*arguments),
             package.sequence_loss(*arguments, average_across_batch=False),
             package.sequence_loss(
-                *arguments,
-                softmax_loss_function=lambda labels, logits: tf.reduce_sum(logits, 1)
+                *arguments, softmax_loss_function=lambda labels, logits: tf.reduce_sum(logits, 1)
             ),
         ]
 

@@ -16,7 +16,9 @@ CONTRIB = {name: row for name, row in ROWS.items() if name.startswith("contrib."
 
 def _packages():
     """The packages of tf.contrib in TensorFlow 1.15."""
-    return sorted({name for name in symbols.names() if name.count(".") == 1 and name[:8] == "contrib."})
+    return sorted(
+        {name for name in symbols.names() if name.count(".") == 1 and name[:8] == "contrib."}
+    )
 
 
 def test_the_list_has_the_size_of_tensorflow_1():
@@ -37,7 +39,9 @@ def test_every_package_of_contrib_has_a_row(package):
     assert package in ROWS or any(name.startswith(package + ".") for name in ROWS)
 
 
-@pytest.mark.parametrize("name", sorted(name for name, row in CONTRIB.items() if isinstance(row, Gone)))
+@pytest.mark.parametrize(
+    "name", sorted(name for name, row in CONTRIB.items() if isinstance(row, Gone))
+)
 def test_what_is_gone_has_a_code_a_reason_and_an_alternative(name):
     row = CONTRIB[name]
     assert row.code in CODES

@@ -24,9 +24,10 @@ VERSIONS = (
 COMPARISONS = (operator.lt, operator.le, operator.eq, operator.gt, operator.ge)
 
 
-def outcome(call):
+def outcome(call, *makers):
+    """What a call gives on what the makers, pairs of a class and its argument, make; or the error."""
     try:
-        return call()
+        return call(*(make(argument) for make, argument in makers))
     except (TypeError, ValueError) as error:
         return type(error)
 
@@ -41,10 +42,10 @@ def test_versions_compare_as_distutils_compared_them(name):
         warnings.simplefilter("ignore")
         for left, right in itertools.product(VERSIONS, VERSIONS):
             for compare in COMPARISONS:
-                wanted = outcome(lambda: compare(theirs(left), theirs(right)))
-                assert outcome(lambda: compare(ours(left), ours(right))) == wanted
-                assert outcome(lambda: compare(ours(left), right)) == wanted
-            assert outcome(lambda: str(ours(left))) == outcome(lambda: str(theirs(left)))
+                wanted = outcome(compare, (theirs, left), (theirs, right))
+                assert outcome(compare, (ours, left), (ours, right)) == wanted
+                assert outcome(compare, (ours, left), (str, right)) == wanted
+            assert outcome(str, (ours, left)) == outcome(str, (theirs, left))
 
 
 def test_versions_by_themselves():

@@ -80,7 +80,8 @@ def test_tensorflow_is_entered_only_when_a_symbol_is_asked(tree):
     assert tf.__version__ == "1.15.5"
     assert tf.contrib.tpu.__name__ == "tpucompat.v1.contrib.tpu"
     assert tree.entered == []
-    assert tf.contrib.tpu.shard == "our shard"  # a stand-in imports TensorFlow: its world comes first
+    # A stand-in imports TensorFlow: its world comes first.
+    assert tf.contrib.tpu.shard == "our shard"
     assert tf.placeholder == "placeholder"
     assert tree.entered == [True]
 

@@ -728,13 +728,9 @@ def graph_replace(
 # Edges (reroute.py) -----------------------------------------------------------------------------------
 
 
-def _reroute(
-    new: Any, old: Any, users: Iterable[Any], can_modify: Any, cannot_modify: Any
-) -> int:
+def _reroute(new: Any, old: Any, users: Iterable[Any], can_modify: Any, cannot_modify: Any) -> int:
     if not new.dtype.is_compatible_with(old.dtype):
-        raise BadValueError(
-            "TPU103", f"Dtypes {new.dtype} and {old.dtype} are not compatible."
-        )
+        raise BadValueError("TPU103", f"Dtypes {new.dtype} and {old.dtype} are not compatible.")
     allowed = None if can_modify is None else {id(op) for op in make_list_of_op(can_modify)}
     barred = {id(op) for op in make_list_of_op(cannot_modify or [])}
     count = 0

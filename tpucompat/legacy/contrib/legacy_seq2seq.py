@@ -176,4 +176,6 @@ def sequence_loss(
             logits, targets, weights, average_across_timesteps, softmax_loss_function
         )
         total = tf.reduce_sum(losses)
-        return total / tf.cast(tf.shape(targets[0])[0], total.dtype) if average_across_batch else total
+        return (
+            total / tf.cast(tf.shape(targets[0])[0], total.dtype) if average_across_batch else total
+        )

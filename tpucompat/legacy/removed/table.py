@@ -128,7 +128,8 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
         for name in ("GridSearchCV", "RandomizedSearchCV", "ParameterGrid")
     },
     "imp": {},
-    # TensorFlow 1.x (framework/meta_graph.py) imported distutils.version: scripts find it by `import distutils`.
+    # TensorFlow 1.x (framework/meta_graph.py) imported distutils.version: `import distutils` is enough for
+    # a script to find it.
     "distutils": {},
     "distutils.version": {},
     "distutils.util": {},

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from tpucompat.legacy.rows import Moved, Row
 
 ON_TENSORFLOW_1 = True

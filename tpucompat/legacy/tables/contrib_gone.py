@@ -78,7 +78,8 @@ ROWS: dict[str, Row] = {
         "Use tf.keras.layers.experimental.RandomFourierFeatures, or scikit-learn.",
     ),
     "contrib.labeled_tensor": _gone(
-        "Nothing in TensorFlow followed it.", "Use plain tensors, or the package xarray on the host."
+        "Nothing in TensorFlow followed it.",
+        "Use plain tensors, or the package xarray on the host.",
     ),
     "contrib.learn": _LEARN,
     "contrib.learn.datasets": Package(_OURS + "learn_datasets"),
@@ -123,9 +124,7 @@ ROWS: dict[str, Row] = {
         "It moved into a package of its own.", "Use the package receptive_field of google-research."
     ),
     "contrib.reduce_slice_ops": _gone(_COMPILED, "Use tf.math.segment_sum and its relatives."),
-    "contrib.remote_fused_graph": _gone(
-        _COMPILED, "Use the Hexagon delegate of TensorFlow Lite."
-    ),
+    "contrib.remote_fused_graph": _gone(_COMPILED, "Use the Hexagon delegate of TensorFlow Lite."),
     "contrib.rpc": _gone(_COMPILED, "Use a gRPC client in a tf.py_func."),
     "contrib.saved_model": _gone(
         "Keras saves SavedModels itself.",
@@ -147,7 +146,9 @@ ROWS: dict[str, Row] = {
         "It converted frozen graphs for one kind of GPU.",
         "Use tf.experimental.tensorrt.Converter on a SavedModel.",
     ),
-    "contrib.testing": _gone("It was for TensorFlow's own tests.", "Use tf.test and TensorBoard's reader."),
+    "contrib.testing": _gone(
+        "It was for TensorFlow's own tests.", "Use tf.test and TensorBoard's reader."
+    ),
     "contrib.text": _gone(_COMPILED, "Use tf.keras.preprocessing.sequence.skipgrams."),
     "contrib.timeseries": _gone(
         "It was built on the Estimators of tf.contrib.", "Use tfp.sts of tensorflow-probability."

@@ -79,7 +79,9 @@ _EAGER: dict[str, Row] = {
         "set_execution_mode",
         "set_server_def",
     ),
-    **_stand_ins("eager", "eager", "Checkpointable", "Iterator", "defun", "list_devices", "num_gpus", "run"),
+    **_stand_ins(
+        "eager", "eager", "Checkpointable", "Iterator", "defun", "list_devices", "num_gpus", "run"
+    ),
     **_gone(
         "eager",
         _EAGER_OLD,

@@ -6,7 +6,6 @@ source package holds what scripts took from private modules.
 
 from __future__ import annotations
 
-
 from tpucompat.legacy.rows import Moved, Package, Row, StandIn
 
 ON_TENSORFLOW_1 = True

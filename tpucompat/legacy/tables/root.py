@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from tpucompat.legacy.rows import Constant, Row
 
 # Scripts branch on the version; this is the last of TensorFlow 1.
