@@ -1,5 +1,9 @@
 """The package's own surface."""
 
+import ast
+import re
+from pathlib import Path
+
 import tpucompat
 from tpucompat.environment import Environment, environment
 
@@ -18,3 +22,29 @@ def test_version():
     from tpucompat.version import VERSION
 
     assert tpucompat.__version__ == VERSION
+
+
+# TensorFlow's protocol buffers have no public names; their modules did not move between 1.13 and 2.21.
+PRIVATE = re.compile(
+    r"(tensorflow\.python|tensorflow\.contrib|tensorflow_core|keras\.src|tf_keras\.src)\b"
+)
+
+
+def _imported(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield from ((node.lineno, f"{node.module}.{alias.name}") for alias in node.names)
+
+
+def test_private_imports_live_in_one_place():
+    package = Path(tpucompat.__file__).parent
+    found = [
+        f"{path.relative_to(package)}:{line}: {name}"
+        for path in sorted(package.rglob("*.py"))
+        if path.name != "private.py"
+        for line, name in _imported(ast.parse(path.read_text(encoding="utf-8")))
+        if PRIVATE.match(name)
+    ]
+    assert found == []

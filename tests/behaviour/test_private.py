@@ -1,0 +1,285 @@
+"""Every private path that tpucompat uses is where ``tpucompat/private.py`` says."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tpucompat import private
+
+TF1 = tf.__version__.startswith("1.")
+v1 = tf.compat.v1
+
+
+def _value(tensor):
+    with v1.Session() as session:
+        return session.run(tensor)
+
+
+def _eager_mode():
+    with private.eager_mode():
+        assert tf.executing_eagerly()
+    assert not tf.executing_eagerly()
+
+
+def _cross_replica_sum():
+    with private.tpu_function().tpu_shard_context(2):
+        assert private.tpu_function().get_tpu_context().number_of_shards == 2
+        found = private.cross_replica_sum(tf.constant([1.0]))
+    assert found.op.type == "CrossReplicaSum"
+
+
+def _plain_function():
+    if TF1:
+        pytest.skip("needs tf.function")
+    with private.eager_mode():
+        assert private.plain_function(lambda x: x * 2)(tf.constant(3)).numpy() == 6
+
+
+def _wrapped_functions():
+    if TF1:
+        pytest.skip("needs tf.function")
+    with private.eager_mode():
+        assert private._wrapped_functions(lambda x: x * 2)(tf.constant(3)).numpy() == 6
+
+
+def _function_library():
+    """A function of a graph, known to the runtime and read back as a graph."""
+    if TF1:
+        pytest.skip("needs tf.function")
+    with private.eager_mode():
+        concrete = tf.function(lambda x: x + 1).get_concrete_function(tf.TensorSpec([], tf.int32))
+    library = concrete.graph.as_graph_def().library
+    definition = tf.compat.v1.GraphDef()
+    with tf.Graph().as_default() as graph:
+        concrete(tf.constant(1))
+        library = graph.as_graph_def().library
+        private.add_functions(library)
+        definition, names = private.function_as_graph(library.function[0])
+    assert "AddV2" in [node.op for node in definition.node]
+    assert names
+
+
+def _must_run():
+    graph = private.func_graph()("body")
+    with graph.as_default():
+        operation = tf.no_op()
+    private.must_run(operation)
+    assert operation in graph.control_outputs
+
+
+def _control_captures():
+    outside = tf.constant(1.0)
+    graph = private.func_graph()("body")
+    with graph.as_default():
+        inner = graph.capture(outside)
+    assert inner.graph is graph
+    assert list(private.control_captures(graph)) == []
+
+
+def _per_replica():
+    if TF1:
+        pytest.skip("the strategy engine needs TensorFlow 2")
+    with private.eager_mode():
+        strategy = tf.distribute.MirroredStrategy(
+            ["/cpu:0", "/cpu:1"], cross_device_ops=tf.distribute.ReductionToOneDevice()
+        )
+        made = private.per_replica(
+            strategy, lambda context: tf.constant(context.replica_id_in_sync_group)
+        )
+        assert [int(one) for one in strategy.experimental_local_results(made)] == [0, 1]
+        single = private.one_replica(tf.distribute.get_strategy(), tf.constant(5))
+        assert [int(one) for one in single.values] == [5]
+
+
+def _cross_replica_context():
+    if TF1:
+        pytest.skip("the strategy engine needs TensorFlow 2")
+    assert private.cross_replica_context() is tf.distribute.get_strategy() or (
+        private.cross_replica_context() is None
+    )
+    strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+    with strategy.scope():
+        assert private.cross_replica_context() is strategy
+
+
+def _watch_sessions(monkeypatch):
+    base = v1.Session.__mro__[1]
+    for name in ("_do_run", "_make_callable_from_options"):
+        monkeypatch.setattr(base, name, getattr(base, name))
+    seen = []
+    private.watch_sessions(lambda session, names: seen.append(names))
+    x = tf.constant(1.0, name="watched")
+    with v1.Session() as session:
+        session.run(x)
+        session.make_callable(x)()
+    assert seen
+    assert all("watched" in names for names in seen)
+    assert private.session_run_function() == (base, "_do_run")
+
+
+def _average_masked_losses(monkeypatch):
+    import importlib
+
+    root = v1.keras.Model.__module__.rpartition(".engine.")[0]
+    try:
+        module = importlib.import_module(root + ".utils.losses_utils")
+    except ImportError:
+        module = None
+    if not hasattr(module, "apply_valid_mask"):
+        pytest.skip("this Keras divides as TensorFlow 1.15 did")
+    monkeypatch.setattr(module, "apply_valid_mask", module.apply_valid_mask)
+    private.average_masked_losses_over_all()
+    found = module.apply_valid_mask(
+        tf.constant([2.0, 4.0]),
+        None,
+        tf.constant([1.0, 0.0]),
+        module.ReductionV2.SUM_OVER_BATCH_SIZE,
+    )
+    assert _value(found).tolist() == [1.0, 0.0]  # not scaled by 2 / 1
+
+
+def _silence_deprecations(monkeypatch):
+    from tensorflow.python.util import deprecation
+
+    monkeypatch.setattr(deprecation, "_PRINT_DEPRECATION_WARNINGS", True)
+    private.silence_deprecations()
+    assert deprecation._PRINT_DEPRECATION_WARNINGS is False
+
+
+def _forget_eager_start():
+    if TF1:
+        pytest.skip("TensorFlow 1.x starts in graph mode")
+    private.forget_eager_start()
+    with tf.Graph().as_default() as graph, tf.init_scope():
+        assert v1.get_default_graph() is graph
+        assert not tf.executing_eagerly()
+
+
+def _path_functions():
+    names = {(function.owner.__name__, function.name) for function in private.path_functions()}
+    assert any(name == "ReadFileToString" for _, name in names)
+    assert any(name == "EventsWriter" for _, name in names)
+    assert any(owner == "CheckpointReader" for owner, _ in names) or TF1
+
+
+def _op_functions():
+    for owner, name in private.graph_op_functions() + private.eager_op_functions():
+        assert callable(getattr(owner, name))
+    assert private.graph_op_functions()
+
+
+def _replace_input():
+    x, y = tf.constant(1.0), tf.constant(5.0)
+    negated = tf.negative(x)
+    private.replace_input(negated.op, 0, y)
+    assert _value(negated) == -5.0
+
+
+def _topology():
+    proto = private.topology_proto()()
+    assert private.topology_rank() in (3, 4)
+    proto.mesh_shape.extend([1] * private.topology_rank())
+    proto.num_tasks = proto.num_tpu_devices_per_task = 1
+    proto.device_coordinates.extend([0] * private.topology_rank())
+    assert private.topology_class()(serialized=proto.SerializeToString()).num_tasks == 1
+
+
+def _xla_context():
+    context = private.XlaContext()
+    with context, context:
+        operation = tf.constant(1.0).op
+    assert operation._get_control_flow_context() is context._context
+    assert tf.constant(1.0).op._get_control_flow_context() is None
+
+
+def _keras_models():
+    (trained,) = private.keras_models(graph=True)
+    assert issubclass(v1.keras.Model, trained) or issubclass(trained, v1.keras.Model)
+    assert "fit_generator" in trained.__dict__
+    assert private.keras_models(graph=False) == (tf.keras.Model,)
+
+
+def _small_modules():
+    assert private.nest().flatten_up_to([0, 0], [1, [2]]) == [1, [2]]
+    assert callable(private.load_and_remap_matrix_initializer())
+    assert callable(private.tpu_ops().infeed_dequeue_tuple)
+    assert inspect.isclass(private.tpu_feed().InfeedQueue)
+    assert callable(private.training_loop().repeat)
+    assert hasattr(private.summary_ops_v2(), "create_file_writer")
+    assert callable(private.lookup_ops().index_table_from_file)
+    assert inspect.isclass(private.cluster_resolver_class())
+    assert hasattr(private.monitoring(), "BoolGauge")
+    assert isinstance(private.gpus(), list)
+    assert issubclass(v1.Session, private.session_interface())
+    assert private.op_def("MatMul").name == "MatMul"
+    assert private.op_def("NoSuchOperation") is None
+    assert type(private.default_session_config()).__name__ == "ConfigProto"
+
+
+def _static_value():
+    assert np.array_equal(private.static_value(tf.constant([1, 2])), [1, 2])
+    assert private.static_value(v1.placeholder(tf.int32)) is None
+
+
+def _graph_collections():
+    v1.add_to_collection("own", 1)
+    assert private.graph_collections(v1.get_default_graph())["own"] == [1]
+
+
+# What of private.py a check covers.
+CHECKS = {
+    _eager_mode: ["eager_mode"],
+    _cross_replica_sum: ["cross_replica_sum", "tpu_function"],
+    _plain_function: ["plain_function"],
+    _wrapped_functions: ["_wrapped_functions"],
+    _function_library: ["add_functions", "function_as_graph"],
+    _must_run: ["must_run", "func_graph"],
+    _control_captures: ["control_captures"],
+    _per_replica: ["per_replica", "one_replica"],
+    _cross_replica_context: ["cross_replica_context"],
+    _watch_sessions: ["watch_sessions", "session_run_function"],
+    _average_masked_losses: ["average_masked_losses_over_all"],
+    _silence_deprecations: ["silence_deprecations"],
+    _forget_eager_start: ["forget_eager_start"],
+    _path_functions: ["path_functions", "PathFunction", "_own_module"],
+    _op_functions: ["graph_op_functions", "eager_op_functions"],
+    _replace_input: ["replace_input"],
+    _topology: ["topology_class", "topology_proto", "topology_rank"],
+    _xla_context: ["XlaContext"],
+    _keras_models: ["keras_models"],
+    _small_modules: [
+        "cluster_resolver_class",
+        "default_session_config",
+        "gpus",
+        "load_and_remap_matrix_initializer",
+        "lookup_ops",
+        "monitoring",
+        "nest",
+        "op_def",
+        "session_interface",
+        "summary_ops_v2",
+        "tpu_feed",
+        "tpu_ops",
+        "training_loop",
+    ],
+    _static_value: ["static_value"],
+    _graph_collections: ["graph_collections"],
+}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.strip("_"))
+def test_is_where_it_was_seen(check, monkeypatch):
+    check(*([monkeypatch] if inspect.signature(check).parameters else []))
+
+
+def test_every_function_has_a_check():
+    defined = {
+        name
+        for name, value in vars(private).items()
+        if getattr(value, "__module__", "") == private.__name__ and not inspect.ismodule(value)
+    }
+    assert defined == {name for names in CHECKS.values() for name in names}
