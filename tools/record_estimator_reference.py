@@ -3,7 +3,7 @@
     python tools/record_estimator_reference.py --python /path/to/tf115/bin/python
 
 The interpreter can also be given as TPUCOMPAT_TF115_PYTHON. One replica is TPUEstimator itself with
-use_tpu=False; four cores are the same model written by hand as four towers. The numbers go to
+use_tpu=False; eight cores are the same model written by hand as eight towers. The numbers go to
 ``tests/data/estimator_reference.json``, which the tests compare with.
 """
 
@@ -26,9 +26,21 @@ import estimator_cases as cases
 cases.tf.logging.set_verbosity(cases.tf.logging.ERROR)
 result = {
     "tensorflow": cases.tf.__version__,
-    "train_evaluate_predict": cases.train_evaluate_predict(),
-    "towers": cases.towers(4),
+    "towers": cases.towers(8),
+    "towers that assign": cases.towers(8, assigning=True),
 }
+for case in (
+    cases.train_evaluate_predict,
+    cases.inputs_of_all_kinds,
+    cases.another_batch_axis,
+    cases.hooks_and_checkpoints,
+    cases.scaffold_and_initial_values,
+    cases.assigns_inside_the_replica,
+    cases.exported,
+    cases.train_and_evaluate,
+    cases.summaries,
+):
+    result[case.__name__] = case()
 print("RESULT " + json.dumps(result))
 """
 
@@ -53,7 +65,7 @@ def main() -> int:
     result = json.loads(line[len("RESULT ") :])
     if not result["tensorflow"].startswith("1."):
         parser.error(f"{options.python} has TensorFlow {result['tensorflow']}, not 1.x")
-    options.output.write_text(json.dumps(result, indent=1) + "\n")
+    options.output.write_text(json.dumps(result) + "\n")
     print(f"written to {options.output}")
     return 0
 

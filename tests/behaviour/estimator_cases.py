@@ -38,6 +38,7 @@ _rng = np.random.RandomState(7)
 X = _rng.rand(64, 6).astype("float32")
 Y = (np.sin(X.sum(1, keepdims=True) * 2) + X[:, :1]).astype("float32")
 STEPS, BATCH = 8, 16
+WEIGHTS = ["hidden/kernel", "hidden/bias", "out/kernel", "out/bias"]
 
 
 def weights(*shape, seed=0):
@@ -58,6 +59,29 @@ def learning_rate(step):
 
 def clipped(gradients):
     return tf.clip_by_global_norm(gradients, 0.1)[0]
+
+
+class AssigningOptimizer(tf.train.Optimizer):
+    """Of BERT's kind: it assigns to variables of its own, and leaves the global step alone."""
+
+    def __init__(self):
+        super().__init__(False, "Own")
+
+    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+        pairs = list(grads_and_vars)
+        assignments = []
+        # TensorFlow 1.15 lets an assignment race with the backward pass of the layer below.
+        with tf.control_dependencies([gradient for gradient, _ in pairs] if PLAIN else []):
+            for gradient, variable in pairs:
+                m = tf.get_variable(
+                    variable.op.name + "/own_m",
+                    shape=variable.shape.as_list(),
+                    trainable=False,
+                    initializer=tf.zeros_initializer(),
+                )
+                next_m = 0.9 * m + 0.1 * gradient
+                assignments += [variable.assign(variable - 0.1 * next_m), m.assign(next_m)]
+        return tf.group(*assignments)
 
 
 class Recorder:
@@ -147,7 +171,7 @@ def make_estimator(model_fn, model_dir=None, loop=2, config=None, tpu_config=Non
 
 
 def values(estimator):
-    names = ["hidden/kernel", "out/kernel", "out/bias", "hidden/kernel/Adam_1", "global_step"]
+    names = [*WEIGHTS, "hidden/kernel/Adam_1", "global_step"]
     return {name: np.asarray(estimator.get_variable_value(name)).tolist() for name in names}
 
 
@@ -168,11 +192,13 @@ def train_evaluate_predict():
     }
 
 
-def towers(count):
+def towers(count, assigning=False):
     """What that many cores compute, in one graph by hand; for TensorFlow 1.15."""
     with tf.Graph().as_default():
         step = tf.train.get_or_create_global_step()
-        optimizer = tf.train.AdamOptimizer(learning_rate(step))
+        optimizer = (
+            AssigningOptimizer() if assigning else tf.train.AdamOptimizer(learning_rate(step))
+        )
         batches = tf.data.Dataset.from_tensor_slices((X, Y)).repeat().batch(BATCH)
         x, y = tf.data.make_one_shot_iterator(batches).get_next()
         losses, gradients = [], []
@@ -181,22 +207,22 @@ def towers(count):
         ):
             with tf.variable_scope(tf.get_variable_scope(), reuse=tf.AUTO_REUSE):
                 loss = tf.losses.mean_squared_error(part_y, network(part_x))
-            pairs = optimizer.compute_gradients(loss / count)
-            gradients.append(clipped([gradient for gradient, _ in pairs]))
+            of_core = tf.gradients(loss / count, tf.trainable_variables())
+            gradients.append(of_core if assigning else clipped(of_core))
             losses.append(loss)
-        variables = [variable for _, variable in pairs]
         summed = [tf.add_n(list(one)) for one in zip(*gradients)]
-        train_op = optimizer.apply_gradients(zip(summed, variables), step)
+        train_op = optimizer.apply_gradients(zip(summed, tf.trainable_variables()), step)
         with tf.Session() as session:
             session.run(tf.global_variables_initializer())
             history = []
             for _ in range(STEPS):
-                # Apart: the losses of a step are those before its update.
-                history.append([float(loss) for loss in session.run([losses, train_op])[0]])
+                # Two runs: in one the losses could be those after the update.
+                current = session.run([*losses, x, y])
+                feeds = {x: current[-2], y: current[-1]}
+                session.run(train_op, feeds)
+                history.append([float(loss) for loss in current[:-2]])
             names = {variable.op.name: variable for variable in tf.global_variables()}
-            wanted = ["hidden/kernel", "out/kernel", "out/bias", "hidden/kernel/Adam_1"]
-            final = {name: session.run(names[name]).tolist() for name in wanted}
-            final["global_step"] = STEPS
+            final = {name: session.run(names[name]).tolist() for name in WEIGHTS}
     return {"losses": history, "weights": final}
 
 
@@ -313,12 +339,8 @@ def hooks_and_checkpoints():
 
     class Listener(tf.train.CheckpointSaverListener):
         def after_save(self, session, global_step_value):
-            losses.append(
-                [
-                    int(global_step_value),
-                    float(np.sum(session.run("out/kernel/Read/ReadVariableOp:0"))),
-                ]
-            )
+            kernel = next(v for v in tf.global_variables() if v.op.name == "out/kernel")
+            losses.append([int(global_step_value), float(np.sum(session.run(kernel)))])
 
     model_dir = tempfile.mkdtemp()
     estimator = make_estimator(make_model_fn(), model_dir, loop=3)
@@ -360,30 +382,13 @@ def scaffold_and_initial_values():
 
 
 def assigns_inside_the_replica():
-    """An optimizer of BERT's kind: it assigns, and the global step is assigned too."""
-
-    class Optimizer(tf.train.Optimizer):
-        def __init__(self):
-            super().__init__(False, "Own")
-
-        def apply_gradients(self, grads_and_vars, global_step=None, name=None):
-            assignments = []
-            for gradient, variable in grads_and_vars:
-                m = tf.get_variable(
-                    variable.op.name + "/own_m",
-                    shape=variable.shape.as_list(),
-                    trainable=False,
-                    initializer=tf.zeros_initializer(),
-                )
-                next_m = 0.9 * m + 0.1 * gradient
-                assignments += [variable.assign(variable - 0.1 * next_m), m.assign(next_m)]
-            return tf.group(*assignments)
+    """An optimizer of BERT's kind, and the global step is assigned too."""
 
     recorder = Recorder()
 
     def model_fn(features, labels, mode, params):
         loss = tf.losses.mean_squared_error(labels, network(features["x"]))
-        optimizer = Optimizer()
+        optimizer = AssigningOptimizer()
         if params["use_tpu"]:
             optimizer = tpu.CrossShardOptimizer(optimizer)
         variables = tf.trainable_variables()
@@ -399,7 +404,7 @@ def assigns_inside_the_replica():
     estimator.train(input_fn, steps=STEPS)
     return {
         "losses": recorder.losses,
-        "kernel": estimator.get_variable_value("hidden/kernel").tolist(),
+        "weights": {name: estimator.get_variable_value(name).tolist() for name in WEIGHTS},
         "step": int(estimator.get_variable_value("global_step")),
     }
 
