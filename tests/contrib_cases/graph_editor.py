@@ -26,7 +26,7 @@ def _names(entries):
 def case_selection(tf):
     editor = importlib.import_module(tf.__name__ + ".contrib.graph_editor")
     with tf.Graph().as_default() as graph:
-        a, b, c, d, e, f = _graph(tf)
+        a, _b, c, d, e, f = _graph(tf)
         outputs = editor.ControlOutputs(graph)
         boundary = editor.compute_boundary_ts([c.op, d.op])
         return {

@@ -74,7 +74,7 @@ def symbol_text(name: str) -> str:
 
 def _row_lines(row: Row) -> list[str]:
     if isinstance(row, Gone):
-        lines = [f"Gone ({row.code}): {row.reason}."]
+        lines = [f"Gone ({row.code}): {row.reason.rstrip('.')}."]
         if row.instead:
             lines.append(_filled("Instead", row.instead))
         return [*lines, "", code_text(row.code)] if row.code in CODES else lines

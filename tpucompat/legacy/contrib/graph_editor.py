@@ -642,7 +642,11 @@ def copy_with_input_replacements(
             name="",
         )
     copied = dict(zip(view.ops, copies))
-    return SubGraphView(copies), TransformerInfo(copied)
+    made = SubGraphView(copies)
+    # As in 1.15 (transform.py, Transformer._transform_sgv): only copied tensors count as inputs, and those
+    # from outside are none.
+    made._inputs = []
+    return made, TransformerInfo(copied)
 
 
 def _copied_name(graph: Any, name: str, dst_scope: str, src_scope: str) -> str:

@@ -142,7 +142,7 @@ class DataSet:
             self._num_examples = len(images)
             if reshape:
                 assert images.shape[3] == 1
-                images = images.reshape(len(images), -1)
+                images = images.reshape(len(images), int(np.prod(images.shape[1:])))
             if dtype == tf.float32:
                 images = np.multiply(images.astype(np.float32), 1.0 / 255.0)
         self._images = images

@@ -41,8 +41,8 @@ _STRATEGIES = {
 ROWS: dict[str, Row] = {
     "contrib.distribute.MultiWorkerAllReduce": Gone(
         "TPU101",
-        "TensorFlow 2.1 removed it",
-        "leave cross_device_ops out: MultiWorkerMirroredStrategy chooses one itself",
+        "TensorFlow 2.1 removed it.",
+        "Leave cross_device_ops out: MultiWorkerMirroredStrategy chooses one itself.",
     ),
 }
 ROWS.update(("contrib.distribute." + name, Moved(target)) for name, target in _MOVED.items())

@@ -6,27 +6,27 @@ from tpucompat.legacy.rows import Gone, Package, Row
 
 _MULTI_HEAD = Gone(
     "TPU101",
-    "the heads of version 1 for several labels went with tf.contrib",
+    "The heads of version 1 for several labels went with tf.contrib.",
     "Take tf.estimator.MultiHead and tf.estimator.MultiLabelHead, the heads of version 2.",
 )
 _TOWERS = Gone(
     "TPU101",
-    "towers on several GPUs in one graph went with tf.contrib",
+    "Towers on several GPUs in one graph went with tf.contrib.",
     "Pass RunConfig(train_distribute=tf.distribute.MirroredStrategy()) instead.",
 )
 _RNN = Gone(
     "TPU101",
-    "the canned recurrent Estimators went with tf.contrib",
+    "The canned recurrent Estimators went with tf.contrib.",
     "Write a model_fn with tf.nn.dynamic_rnn and a head of tf.contrib.estimator.",
 )
 _TREES = Gone(
     "TPU101",
-    "the boosted trees of tf.estimator went before tf.estimator itself",
+    "The boosted trees of tf.estimator went before tf.estimator itself.",
     "Train them with TensorFlow Decision Forests.",
 )
 _ANNOTATIONS = Gone(
     "TPU101",
-    "layer annotations went with tf.contrib",
+    "Layer annotations went with tf.contrib.",
     "Take tf.estimator.DNNClassifier or DNNRegressor; they train alike.",
 )
 

@@ -43,6 +43,9 @@ ROWS: dict[str, Row] = {
     "contrib.boosted_trees": _TREES,
     "contrib.decision_trees": _TREES,
     "contrib.tensor_forest": _TREES,
+    "contrib.cmake": _gone(
+        "It was a part of TensorFlow's own build.", "Leave it out: no program used it."
+    ),
     "contrib.coder": _gone(_COMPILED, "Use the package tensorflow-compression."),
     "contrib.constrained_optimization": _gone(
         "It moved into a package of its own.",
@@ -135,7 +138,7 @@ ROWS: dict[str, Row] = {
         "Use tf.saved_model.builder.SavedModelBuilder and tf.saved_model.loader.",
     ),
     "contrib.solvers": _gone(
-        "Its solvers moved.",
+        "Its solvers moved into TensorFlow proper.",
         "Use tf.linalg.experimental.conjugate_gradient, tf.linalg.lstsq, or tfp.math.",
     ),
     "contrib.specs": _gone("Nothing in TensorFlow followed it.", "Use tf.keras.layers."),

@@ -96,15 +96,12 @@ _COLUMNS = Gone(
     "crossed_column, bucketized_column and input_layer.",
 )
 _COLUMN_NAMES = (
-    "DataFrameColumn",
-    "InputLayer",
     "SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY",
     "bucketized_column",
     "check_feature_columns",
     "create_feature_spec_for_parsing",
     "crossed_column",
     "embedding_column",
-    "experimental",
     "infer_real_valued_columns",
     "input_from_feature_columns",
     "joint_weighted_sum_from_feature_columns",
@@ -130,9 +127,6 @@ _TARGETS = Gone(
     "Use a head of tf.estimator, or a loss of tf.losses in a model_fn.",
 )
 _TARGET_NAMES = (
-    "ProblemType",
-    "binary_svm_target",
-    "get_default_binary_metrics_for_eval",
     "multi_class_target",
     "regression_target",
 )
@@ -141,11 +135,35 @@ _HASHED = Gone(
     "It hashed by a compiled operation of tf.contrib, which TensorFlow 2 does not load.",
     "Hash by tf.strings.to_hash_bucket_fast and look up by tf.nn.embedding_lookup.",
 )
-_HASHED_NAMES = (
-    "embedding_lookup_sparse_with_distributed_aggregation",
-    "scattered_embedding_lookup",
-    "scattered_embedding_lookup_sparse",
-    "sparse_feature_cross",
+# contrib.slim had all names of contrib.layers' private modules; contrib.layers had its documented ones.
+_ONLY_IN_SLIM: dict[str, Row] = {
+    "DataFrameColumn": _COLUMNS,
+    "InputLayer": _COLUMNS,
+    "experimental": _COLUMNS,
+    "ProblemType": _TARGETS,
+    "binary_svm_target": _TARGETS,
+    "get_default_binary_metrics_for_eval": _TARGETS,
+    "embedding_lookup_sparse_with_distributed_aggregation": _HASHED,
+    "scattered_embedding_lookup": _HASHED,
+    "scattered_embedding_lookup_sparse": _HASHED,
+    "sparse_feature_cross": _HASHED,
+}
+_COLUMN_MODULE_NAMES = (
+    "bucketized_column",
+    "create_feature_spec_for_parsing",
+    "crossed_column",
+    "embedding_column",
+    "experimental",
+    "make_place_holder_tensors_for_base_features",
+    "one_hot_column",
+    "real_valued_column",
+    "scattered_embedding_column",
+    "shared_embedding_columns",
+    "sparse_column_with_hash_bucket",
+    "sparse_column_with_integerized_feature",
+    "sparse_column_with_keys",
+    "sparse_column_with_vocabulary_file",
+    "weighted_sparse_column",
 )
 
 
@@ -156,17 +174,17 @@ def _names_of(package: str) -> dict[str, Row]:
     rows.update((name, StandIn(_OURS + ":" + name)) for name in _OURS_NAMES)
     rows.update((name, _COLUMNS) for name in _COLUMN_NAMES)
     rows.update((name, _TARGETS) for name in _TARGET_NAMES)
-    rows.update((name, _HASHED) for name in _HASHED_NAMES)
     return {package + "." + name: row for name, row in rows.items()}
 
 
 ROWS: dict[str, Row] = {
     "contrib.layers": Package((_OURS, _LAYERS)),
     **_names_of("contrib.layers"),
-    **{"contrib.layers.feature_column." + name: _COLUMNS for name in _COLUMN_NAMES},
+    **{"contrib.layers.feature_column." + name: _COLUMNS for name in _COLUMN_MODULE_NAMES},
     "contrib.layers.summaries": Package(_LAYERS + ".summaries"),
     "contrib.slim": Package((_SLIM, _OURS)),
     **_names_of("contrib.slim"),
+    **{"contrib.slim." + name: row for name, row in _ONLY_IN_SLIM.items()},
     "contrib.slim.zero_initializer": StandIn("tpucompat.legacy.contrib.framework:zero_initializer"),
     "contrib.slim.deprecated": Moved("tensorflow.python.util.deprecation:deprecated"),
     "contrib.slim.deprecated_arg_values": Moved(
