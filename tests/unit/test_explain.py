@@ -7,7 +7,7 @@ import pytest
 
 from tpucompat.cli import explain
 from tpucompat.codes import CODES
-from tpucompat.legacy import namespace, rows
+from tpucompat.legacy import namespace, rows, symbols
 
 
 @pytest.mark.parametrize("code", sorted(CODES))
@@ -29,6 +29,29 @@ def test_every_row_can_be_explained():
     assert len(names) > 100
     for name in names:
         assert explain.symbol_text(name).startswith("tf." + name)
+
+
+def test_every_symbol_of_tensorflow_1_can_be_explained():
+    for name in symbols.names():
+        title, _, text = explain.symbol_text(name).partition("\n\n")
+        assert title == f"tf.{name} ({symbols.kind(name)} of TensorFlow 1.15)"
+        assert len(text) > 20, name
+
+
+@pytest.mark.parametrize(
+    "module, shown",
+    [
+        ("tf.contrib", "cluster_resolver"),
+        ("tf.contrib.tpu", "keras_to_tpu_model"),
+        ("tf.contrib.gan", "tpucompat.legacy.contrib.gan"),
+        ("tf.contrib.factorization.KMeans", "A name of tf.contrib.factorization."),
+        ("tf.contrib.graph_editor.ph", "What none of them has is gone."),
+        ("tf.tpu.experimental.AdamParameters", "Gone since 2.16 (TPU101)"),
+    ],
+)
+def test_a_package_or_a_name_in_it(capsys, module, shown):
+    assert explain.main([module]) == 0
+    assert shown in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("prefix", ["tf.", "tensorflow.", "", "tf.compat.v1."])

@@ -58,11 +58,15 @@ def symbol_text(name: str) -> str:
     title = f"tf.{name}" + (f" ({kind} of TensorFlow 1.15)" if kind else "")
     if row is not None:
         return "\n".join([title, "", *_row_lines(row)])
-    if not kind:
+    inside = _names_with_rows(name)
+    if not kind and not inside:
         return ""
-    package, above = _package_of(name)
-    if package is not None:
-        return "\n".join([title, "", f"A name of tf.{above}.", *_row_lines(package)])
+    above, row = _row_above(name)
+    if row is not None:
+        return "\n".join([title, "", f"A name of tf.{above}.", *_row_lines(row)])
+    if inside:
+        listed = textwrap.fill(", ".join(inside), 88, break_on_hyphens=False)
+        return "\n".join([title, "", "A module; what became of these names is known:", listed])
     text = (
         "It is what tf.compat.v1 of the installed TensorFlow has under this name. Where it is gone "
         "there, using it is an error (TPU101)."
@@ -74,7 +78,8 @@ def symbol_text(name: str) -> str:
 
 def _row_lines(row: Row) -> list[str]:
     if isinstance(row, Gone):
-        lines = [f"Gone ({row.code}): {row.reason.rstrip('.')}."]
+        since = f" since {row.since}" if row.since else ""
+        lines = [_filled(f"Gone{since} ({row.code})", row.reason.rstrip(".") + ".")]
         if row.instead:
             lines.append(_filled("Instead", row.instead))
         return [*lines, "", code_text(row.code)] if row.code in CODES else lines
@@ -88,6 +93,9 @@ def _row_lines(row: Row) -> list[str]:
         assert isinstance(row, Package)
         places = ", then ".join(_place(target) for target in row.targets)
         lines = [f"The names of this package are looked up in {places}"]
+        if row.rest is not None:
+            lines.append("What none of them has is gone. " + row.rest.reason)
+            lines.append(_filled("Instead", row.rest.instead))
     return [*lines, textwrap.fill(row.note, 88)] if row.note else lines
 
 
@@ -99,14 +107,23 @@ def _place(target: str) -> str:
     return target.replace(":", ".")
 
 
-def _package_of(name: str) -> tuple[Package | None, str]:
+def _row_above(name: str) -> tuple[str, Package | Gone | None]:
+    """The nearest module above a name whose row holds for its names too, and the row."""
     parts = name.split(".")
     for length in range(len(parts) - 1, 0, -1):
         above = ".".join(parts[:length])
         row = namespace.find_row(above)
-        if isinstance(row, Package):
-            return row, above
-    return None, ""
+        if isinstance(row, (Package, Gone)):
+            return above, row
+    return "", None
+
+
+def _names_with_rows(module: str) -> list[str]:
+    """The names directly in a module that have rows, or have rows below them."""
+    tables = {**namespace.table_rows("tf1"), **namespace.table_rows("tf2")}
+    prefix = module + "."
+    below = (name[len(prefix) :] for name in tables if name.startswith(prefix))
+    return sorted({name.partition(".")[0] for name in below})
 
 
 def _bare(name: str) -> str:

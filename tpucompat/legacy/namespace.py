@@ -17,6 +17,7 @@ first use, in this order:
 from __future__ import annotations
 
 import difflib
+import functools
 import importlib
 import importlib.abc
 import importlib.machinery
@@ -197,6 +198,8 @@ class Namespace:
         """Like :meth:`lookup`, but counts nothing and gives a private mark where there is no such name."""
         full = path + "." + name if path else name
         row = self.rows.get(full)
+        if isinstance(row, Gone) and row.since:
+            row = None  # found below where the installed release has it, else as its row says
         if row is not None and not (isinstance(row, Gone) and self._is_gone_module(full)):
             return self._from_row(full, row)
         if row is not None or full in self._packages or self._is_listed_module(full):
@@ -212,12 +215,13 @@ class Namespace:
         if not self._is_legacy:
             return _MISSING
         kind = self._known(full)
-        above = (self.rows.get(ancestor) for ancestor in reversed(_ancestors(full)))
-        row = next((row for row in above if isinstance(row, Gone)), None)
+        above = (self.rows.get(name) for name in [full, *reversed(_ancestors(full))])
+        rows = (row.rest if isinstance(row, Package) else row for row in above)
+        row = next((row for row in rows if isinstance(row, Gone)), None)
         if kind == "module" and full.startswith("contrib."):
             return importlib.import_module(self.module_name(full))
         if row is None and kind is not None:
-            row = Gone("TPU101", "TensorFlow 2 has no counterpart of this " + kind)
+            row = Gone("TPU101", f"TensorFlow 2 has no counterpart of this {kind}.")
         # Packages that 1.15 did not have any more are not in its list either.
         if row is None or (kind is None and self._known(".".join(full.split(".")[:2])) is not None):
             return _MISSING
@@ -283,7 +287,12 @@ class Namespace:
         parts = path.split(".")
         if len(parts) < 3 or parts[0] != "contrib":
             return _MISSING
-        return self.find(".".join(parts[:2]), name)
+        value = self.find(".".join(parts[:2]), name)
+        # A module's function of the module's own name is not the module.
+        is_other = (
+            isinstance(value, types.ModuleType) and self._known(path + "." + name) != "module"
+        )
+        return _MISSING if is_other else value
 
     def _chain(self, target: str, below: str) -> list[Any]:
         """The target's module and those below it, as far down as they exist.
@@ -463,7 +472,8 @@ class _KerasSource:
 # The namespaces ------------------------------------------------------------------------------------
 
 
-def table_rows(era: str, on_tensorflow_1: bool = False) -> dict[str, Row]:
+@functools.lru_cache(maxsize=None)
+def table_rows(era: str, on_tensorflow_1: bool = False) -> Mapping[str, Row]:
     """All rows for an era, merged from the modules of :mod:`tpucompat.legacy.tables`.
 
     A table says with ``ERA`` whether it serves "tf1" (the default) or "tf2" scripts, and with

@@ -11,6 +11,19 @@ from __future__ import annotations
 from typing import Any, NamedTuple, Union
 
 
+class Gone(NamedTuple):
+    """The symbol has no counterpart: using it raises with this code, reason and alternative.
+
+    ``since`` is the release that removed it, where earlier ones that tpucompat runs on have it still: it is
+    asked there as if there were no row.
+    """
+
+    code: str
+    reason: str
+    instead: str = ""
+    since: str = ""
+
+
 class Moved(NamedTuple):
     """The symbol lives on elsewhere with the same behaviour."""
 
@@ -26,10 +39,14 @@ class StandIn(NamedTuple):
 
 
 class Package(NamedTuple):
-    """A whole old module is answered by others, in turn: its names and submodules fall through to them."""
+    """A whole old module is answered by others, in turn: its names and submodules fall through to them.
+
+    What TensorFlow 1.15 had in it and none of them has is gone, as the row ``rest`` says.
+    """
 
     target: str | tuple[str, ...]
     note: str = ""
+    rest: Gone | None = None
 
     @property
     def targets(self) -> tuple[str, ...]:
@@ -44,12 +61,15 @@ class Constant(NamedTuple):
     note: str = ""
 
 
-class Gone(NamedTuple):
-    """The symbol has no counterpart: using it raises with this code, reason and alternative."""
+class Changed(NamedTuple):
+    """The name is still there, but takes other arguments or gives something else since a release.
 
-    code: str
-    reason: str
-    instead: str = ""
+    ``since`` names what changed and in which release: ``numpy 1.24``, ``python 3.9``.
+    """
+
+    target: str
+    since: str
+    note: str = ""
 
 
-Row = Union[Moved, StandIn, Package, Constant, Gone]
+Row = Union[Moved, StandIn, Package, Constant, Gone, Changed]

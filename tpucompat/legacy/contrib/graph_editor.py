@@ -610,9 +610,19 @@ def copy_with_input_replacements(
     Returns:
       A view of the copy, and what became of what.
     """
-    view = sgv if isinstance(sgv, SubGraphView) else make_view(sgv)
-    graph = dst_graph or view.graph
-    replaced = {id(old): new for old, new in replacement_ts.items()}
+    view = make_view(sgv)
+    return _copied(view, replacement_ts.items(), dst_graph or view.graph, dst_scope, src_scope)
+
+
+def _copied(
+    view: SubGraphView,
+    replacements: Iterable[tuple[Any, Any]],
+    graph: Any,
+    dst_scope: str,
+    src_scope: str,
+) -> tuple[SubGraphView, TransformerInfo]:
+    """Copies a part of a graph; the replacements are pairs, for not every tensor is hashable."""
+    replaced = {id(old): new for old, new in replacements}
     with graph.as_default():
         names = {op.name: _copied_name(graph, op.name, dst_scope, src_scope) for op in view.ops}
         definition = tf.GraphDef()
@@ -676,25 +686,13 @@ def copy(
     Returns:
       A view of the copy, and what became of what.
     """
-    view = sgv if isinstance(sgv, SubGraphView) else make_view(sgv)
+    view = make_view(sgv)
     graph = dst_graph or view.graph
-    replacements = {}
+    replacements: list[tuple[Any, Any]] = []
     if graph is not view.graph:
         with graph.as_default():
-            replacements = _Mapping(
-                (tensor, tf.placeholder(tensor.dtype, tensor.shape)) for tensor in view.inputs
-            )
-    return copy_with_input_replacements(view, replacements, graph, dst_scope, src_scope)
-
-
-class _Mapping:
-    """Pairs of tensors, which may not be hashable."""
-
-    def __init__(self, pairs: Iterable[tuple[Any, Any]]) -> None:
-        self._pairs = list(pairs)
-
-    def items(self) -> list[tuple[Any, Any]]:
-        return self._pairs
+            replacements = [(t, tf.placeholder(t.dtype, t.shape)) for t in view.inputs]
+    return _copied(view, replacements, graph, dst_scope, src_scope)
 
 
 def graph_replace(

@@ -32,7 +32,8 @@ def rnn_decoder(
       The outputs of all steps, and the last state.
     """
     with tf.variable_scope(scope or "rnn_decoder"):
-        state, outputs = initial_state, []
+        outputs: list[Any] = []
+        state = initial_state
         for number, given in enumerate(decoder_inputs):
             if number:
                 tf.get_variable_scope().reuse_variables()

@@ -91,7 +91,7 @@ ROWS: dict[str, Row] = {
     "contrib.learn.python.learn.datasets": _MNIST,
     "contrib.learn.python.learn.datasets.mnist": _MNIST,
     "contrib.learn.python.learn.datasets.base": _MNIST,
-    "contrib.learn.ModeKeys": Moved("{tf}:estimator.ModeKeys"),
+    "contrib.learn.ModeKeys": Moved("tpucompat.legacy.estimator:api.ModeKeys"),
     "contrib.learn.head": _LEARN,
     # Not of tf.contrib, but the same code under the name that most scripts knew.
     "examples.tutorials.mnist": _MNIST,
@@ -186,24 +186,5 @@ ROWS: dict[str, Row] = {
             "model_with_buckets",
             "one2many_rnn_seq2seq",
         )
-    },
-    # The rest of TensorFlow proper
-    "config.experimental_list_devices": StandIn(_OURS + "eager:list_devices"),
-    **{
-        "data.experimental." + name: _gone(
-            "TensorFlow 2 keeps no statistics of input pipelines.",
-            "Use the TensorBoard profiler, or tf.data's own autotuning.",
-        )
-        for name in ("StatsAggregator", "StatsOptions", "bytes_produced_stats", "latency_stats")
-    },
-    "data.experimental.MapVectorizationOptions": _gone(
-        "tf.data no longer vectorizes maps.", "Map after batch()."
-    ),
-    **{
-        "lite.experimental.nn." + name: _gone(
-            "TensorFlow Lite converts the recurrent layers of Keras now.",
-            "Use tf.keras.layers.LSTM and tf.lite.TFLiteConverter.",
-        )
-        for name in ("TFLiteLSTMCell", "TfLiteRNNCell", "dynamic_rnn")
     },
 }

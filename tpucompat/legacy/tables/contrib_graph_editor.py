@@ -13,7 +13,7 @@ _SURGERY = Gone(
 )
 
 ROWS: dict[str, Row] = {
-    "contrib.graph_editor": Package(_OURS),
+    "contrib.graph_editor": Package(_OURS, rest=_SURGERY),
     **{"contrib.graph_editor." + name: Package(_OURS) for name in ("reroute", "select", "util")},
     **{"contrib.graph_editor." + name: Package(_OURS) for name in ("subgraph", "transform")},
     **{
@@ -52,23 +52,6 @@ ROWS: dict[str, Row] = {
             "sgv",
             "sgv_scope",
             "swap_ts",
-        )
-    },
-    **{
-        "contrib.graph_editor." + name: _SURGERY
-        for name in (
-            "Transformer",
-            "bypass",
-            "connect",
-            "detach",
-            "detach_inputs",
-            "detach_outputs",
-            "reroute_inputs",
-            "reroute_ios",
-            "reroute_outputs",
-            "swap_inputs",
-            "swap_ios",
-            "swap_outputs",
         )
     },
 }

@@ -149,6 +149,8 @@ _ONLY_IN_SLIM: dict[str, Row] = {
     "sparse_feature_cross": _HASHED,
 }
 _COLUMN_MODULE_NAMES = (
+    "DataFrameColumn",
+    "InputLayer",
     "bucketized_column",
     "create_feature_spec_for_parsing",
     "crossed_column",

@@ -110,6 +110,12 @@ _CHECKPOINT_PRIVATE = Gone(
     "Use tf.train.Checkpoint, tf.Module and tf.train.list_variables.",
 )
 
+_PROFILE_CONTEXT = Gone(
+    "TPU101",
+    "TensorFlow 2 profiles whole steps by itself.",
+    "Use tf.train.ProfilerHook, tf.profiler.Profiler or the TensorBoard profiler.",
+)
+
 _CLOUD_DATABASES = Gone(
     "TPU101",
     "TensorFlow 2 has no client for Bigtable or BigQuery.",
@@ -202,7 +208,17 @@ ROWS: dict[str, Row] = {
     "contrib.linalg": Package("{tf}:linalg"),
     "contrib.proto.decode_proto": Moved("{tf}:io.decode_proto"),
     "contrib.proto.encode_proto": Moved("{tf}:io.encode_proto"),
-    "contrib.quantization": Package(("{tf}:quantization", "{tf}:raw_ops")),
+    "contrib.quantization": Package(
+        (
+            "{tf}:quantization",
+            *(_PYTHON + f"ops.gen_{kind}_ops" for kind in ("array", "math", "nn")),
+        ),
+        rest=Gone(
+            "TPU101",
+            "tf.contrib.quantization showed all generated operations, and this one was renamed.",
+            "Use the function of its name in tf, tf.nn, tf.math or tf.raw_ops.",
+        ),
+    ),
     **_moved(
         "deprecated",
         _PYTHON + "ops.logging_ops",
@@ -229,6 +245,17 @@ ROWS: dict[str, Row] = {
     "contrib.autograph": Package((_PYTHON + "autograph", "{tf}:autograph")),
     **_moved("autograph", "{tf}:autograph", "to_code", "to_graph"),
     **_moved("autograph", "{tf}:autograph.experimental", "Feature", "do_not_convert"),
+    **_gone(
+        "autograph",
+        Gone(
+            "TPU101",
+            "AutoGraph does not take hints for lists and loops any more.",
+            "Use a tf.TensorArray for a list, and tf.autograph.experimental.set_loop_options for a loop.",
+        ),
+        "set_element_type",
+        "set_loop_options",
+        "stack",
+    ),
     "contrib.autograph.convert": Moved(_PYTHON + "autograph.impl.api:convert"),
     "contrib.autograph.converted_call": Moved(_PYTHON + "autograph.impl.api:converted_call"),
     "contrib.autograph.AutoGraphError": Moved(_PYTHON + "autograph.impl.api:AutoGraphError"),
@@ -239,8 +266,22 @@ ROWS: dict[str, Row] = {
     "contrib.batching.batch_function": Moved("{tf}:nondifferentiable_batch_function"),
     "contrib.staging.StagingArea": Moved(_PYTHON + "ops.data_flow_ops:StagingArea"),
     "contrib.hooks.ProfilerHook": Moved("{tf}:train.ProfilerHook"),
-    "contrib.tfprof": Package("{tf}:profiler"),
-    "contrib.tfprof.model_analyzer": Package((_OURS + "tfprof", "{tf}:profiler")),
+    **_gone(
+        "tpu.profiler",
+        Gone(
+            "TPU101",
+            "TensorFlow 2 keeps the records of its traces to itself.",
+            "Use tf.profiler.experimental.Profile and the TensorBoard profiler.",
+        ),
+        "Device",
+        "Resource",
+        "Trace",
+        "TraceEvent",
+    ),
+    "contrib.tfprof": Package("{tf}:profiler", rest=_PROFILE_CONTEXT),
+    "contrib.tfprof.model_analyzer": Package(
+        (_OURS + "tfprof", "{tf}:profiler"), rest=_PROFILE_CONTEXT
+    ),
     "contrib.tfprof.tfprof_logger.write_op_log": Moved("{tf}:profiler.write_op_log"),
     "contrib.all_reduce": Package(_PYTHON + "distribute.v1.all_reduce"),
     "contrib.all_reduce.python.all_reduce": Package(_PYTHON + "distribute.v1.all_reduce"),

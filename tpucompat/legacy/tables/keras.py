@@ -6,11 +6,17 @@ source package holds what scripts took from private modules.
 
 from __future__ import annotations
 
-from tpucompat.legacy.rows import Moved, Package, Row, StandIn
+from tpucompat.legacy.rows import Gone, Moved, Package, Row, StandIn
 
 ON_TENSORFLOW_1 = True
 
 _ALL = ("{tf}:keras", "{keras}")
+
+_NO_MORE = Gone(
+    "TPU101",
+    "Keras does not have it any more.",
+    "See what `tpucompat explain` says of the same name in tf.keras.",
+)
 
 ROWS: dict[str, Row] = {
     "keras": Package(_ALL),
@@ -47,7 +53,7 @@ ROWS: dict[str, Row] = {
             "{tf}:keras",
         )
     ),
-    "contrib.keras": Package(_ALL),
-    "contrib.keras.api.keras": Package(_ALL),
+    "contrib.keras": Package(_ALL, rest=_NO_MORE),
+    "contrib.keras.api.keras": Package(_ALL, rest=_NO_MORE),
     "_api.v1.keras": Package(_ALL),
 }

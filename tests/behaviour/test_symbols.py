@@ -1,0 +1,74 @@
+"""Every public symbol of TensorFlow 1.15 is something that works, or an error with a code."""
+
+from __future__ import annotations
+
+import collections
+import types
+
+import pytest
+import tensorflow as tf
+
+from tpucompat.codes import CODES
+from tpucompat.errors import TPUCompatError
+from tpucompat.legacy import namespace, symbols
+
+pytestmark = pytest.mark.skipif(
+    tf.__version__.startswith("1."), reason="TensorFlow 1.x answers by itself"
+)
+
+# Private parts that modules of 1.15 happened to show; nothing can be said of them one by one.
+WITHOUT_A_REASON = (
+    "contrib.framework.python.framework.experimental",
+    "contrib.slim.make_all",
+    "contrib.slim.queues.contextmanager",
+)
+
+
+@pytest.fixture(scope="module")
+def found():
+    """What stands for each symbol: its value, or the coded error that looking it up raised."""
+    values = {}
+    for symbol in symbols.names():
+        path, _, name = symbol.rpartition(".")
+        try:
+            values[symbol] = namespace.V1.find(path, name)
+        except TPUCompatError as error:  # a package that has to be installed
+            values[symbol] = error
+    return values
+
+
+def test_no_symbol_is_missing(found):
+    assert [symbol for symbol, value in found.items() if value is namespace._MISSING] == []
+
+
+def test_every_symbol_is_of_its_kind(found):
+    """A function or class can be called, and a module is one; values are of many kinds."""
+    wrong = [
+        symbol
+        for symbol, value in found.items()
+        if not isinstance(value, TPUCompatError)
+        and not {
+            "function": callable,
+            "class": callable,
+            "module": lambda it: isinstance(it, (types.ModuleType, namespace.Vanished)),
+            "value": lambda it: True,
+        }[symbols.kind(symbol)](value)
+    ]
+    assert wrong == []
+
+
+def test_what_is_gone_says_why_and_what_to_do(found):
+    silent, errors = [], collections.Counter()
+    for symbol, value in found.items():
+        if isinstance(value, namespace.Vanished):
+            with pytest.raises(TPUCompatError) as caught:
+                value()
+            value = caught.value
+            assert symbol.rpartition(".")[2] in value.cause
+        if isinstance(value, TPUCompatError):
+            errors[value.code] += 1
+            if value.code not in CODES or not value.next_step or "no counterpart" in value.cause:
+                silent.append(symbol)
+    assert [symbol for symbol in silent if symbol not in WITHOUT_A_REASON] == []
+    assert set(errors) <= {"TPU101", "TPU110"}
+    assert sum(errors.values()) < len(found) * 0.17  # the rest works

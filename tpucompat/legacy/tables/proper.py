@@ -1,0 +1,124 @@
+"""TensorFlow proper, without ``tf.contrib``: the names that moved or are gone, each with its reason."""
+
+from __future__ import annotations
+
+from tpucompat.legacy.rows import Gone, Moved, Row, StandIn
+
+
+def _gone(names: str, reason: str, instead: str, since: str = "") -> dict[str, Row]:
+    """Rows of one reason for names below one module: ``"keras.experimental: A B"``."""
+    module, _, last = names.partition(":")
+    row = Gone("TPU101", reason, instead, since)
+    return {f"{module}.{name}": row for name in last.split()}
+
+
+_EMBEDDINGS = " ".join(
+    verb + "TPUEmbedding" + optimizer + "ParametersGradAccumDebug"
+    for verb in ("Load", "Retrieve")
+    for optimizer in (
+        "ADAM",
+        "Adadelta",
+        "Adagrad",
+        "FTRL",
+        "Momentum",
+        "ProximalAdagrad",
+        "RMSProp",
+    )
+)
+_POOLS = "keras.experimental:terminate_keras_multiprocessing_pools"
+_PIPELINE_STATE = (
+    "CheckpointInputPipelineHook",
+    "TensorFlow 2.16 removed it with tf.estimator.",
+    "Leave it out: a resumed run starts its input anew. tf.train.Checkpoint saves an eager iterator.",
+    "2.16",
+)
+
+ROWS: dict[str, Row] = {
+    "config.experimental_list_devices": StandIn("tpucompat.legacy.contrib.eager:list_devices"),
+    # Scripts read checkpoints by the native module.
+    **{
+        module + ".NewCheckpointReader": Moved("{tf}:train.NewCheckpointReader")
+        for module in ("pywrap_tensorflow", "python.pywrap_tensorflow")
+    },
+    **_gone(
+        "data.experimental:StatsAggregator StatsOptions bytes_produced_stats latency_stats",
+        "TensorFlow 2 keeps no statistics of input pipelines.",
+        "Use the TensorBoard profiler, or tf.data's own autotuning.",
+    ),
+    **_gone(
+        "data.experimental:MapVectorizationOptions",
+        "tf.data no longer vectorizes maps.",
+        "Map after batch().",
+    ),
+    **_gone("data.experimental:" + _PIPELINE_STATE[0], *_PIPELINE_STATE[1:]),
+    **_gone("contrib.data:" + _PIPELINE_STATE[0], *_PIPELINE_STATE[1:]),
+    **_gone(
+        "estimator:BoostedTreesClassifier BoostedTreesEstimator BoostedTreesRegressor",
+        "The boosted trees of tf.estimator went before tf.estimator itself.",
+        "Use the package tensorflow-decision-forests, or xgboost.",
+    ),
+    **_gone(
+        "keras.experimental:LinearCosineDecay NoisyLinearCosineDecay",
+        "Keras does not have these two schedules any more.",
+        "Use tf.train.linear_cosine_decay and tf.train.noisy_linear_cosine_decay.",
+    ),
+    **_gone(
+        "keras.experimental:PeepholeLSTMCell",
+        "Keras does not have it any more.",
+        "Use tf.nn.rnn_cell.LSTMCell(use_peepholes=True), which a tf.keras.layers.RNN takes as well.",
+    ),
+    **_gone(
+        "keras.experimental:export_saved_model load_from_saved_model",
+        "Keras saves SavedModels itself now.",
+        "Use tf.keras.models.save_model(model, path, save_format='tf') and load_model.",
+    ),
+    **_gone(
+        _POOLS,
+        "Keras keeps no list of its processes any more.",
+        "Leave it out: they end by themselves.",
+    ),
+    "keras.mixed_precision.experimental.set_policy": Moved(
+        "{keras}.mixed_precision.policy:set_global_policy"
+    ),
+    **_gone(
+        "keras.utils:HDF5Matrix",
+        "Keras does not have it any more.",
+        "Use h5py.File(path)[name], sliced, or a keras.utils.Sequence around it.",
+    ),
+    **_gone(
+        "keras.utils:convert_all_kernels_in_model",
+        "It turned weights of Theano for TensorFlow, and Keras does not have it any more.",
+        "Flip the kernels with numpy: kernel[::-1, ::-1].",
+    ),
+    **_gone(
+        "keras:wrappers",
+        "Keras does not have its wrappers for scikit-learn any more.",
+        "Use KerasClassifier and KerasRegressor of the package scikeras.",
+    ),
+    **_gone(
+        "lite.experimental.nn:TFLiteLSTMCell TfLiteRNNCell dynamic_rnn",
+        "TensorFlow Lite converts the recurrent layers of Keras now.",
+        "Use tf.keras.layers.LSTM and tf.lite.TFLiteConverter.",
+    ),
+    **_gone(
+        "lite.experimental:get_potentially_supported_ops",
+        "TensorFlow Lite does not list its operations from Python any more.",
+        "Convert the model: tf.lite.TFLiteConverter names the operations that it lacks.",
+    ),
+    **_gone(
+        "raw_ops:CompareAndBitpack",
+        "TensorFlow 2 does not have this operation.",
+        "Use numpy.packbits(x > threshold) on the host, or tf.bitwise on numbers.",
+    ),
+    **_gone(
+        "raw_ops:" + _EMBEDDINGS,
+        "TensorFlow 2 does not have these operations of the TPU embedding's tables.",
+        "Use tf.tpu.experimental.embedding.TPUEmbedding.",
+    ),
+    **_gone(
+        "tpu.experimental:AdagradParameters AdamParameters StochasticGradientDescentParameters",
+        "TensorFlow 2.16 removed it with TPUEstimator, whose embedding tables it was for.",
+        "Use tf.tpu.experimental.embedding.Adagrad, Adam or SGD.",
+        since="2.16",
+    ),
+}
