@@ -243,6 +243,29 @@ def load_and_remap_matrix_initializer() -> Any:
     return checkpoint_ops._load_and_remap_matrix_initializer
 
 
+def track_tf_optimizer(optimizer: Any) -> None:
+    """Lets Keras' session initialise the slots of a ``TFOptimizer`` that a script made itself.
+
+    Keras does so for those that it makes from a ``tf.train.Optimizer``. Seen in 1.13 to 2.15 (bundled Keras)
+    and in tf-keras 2.16 to 2.21 as ``backend.track_tf_optimizer`` beside ``optimizers.TFOptimizer``.
+
+    Args:
+      optimizer: Any optimizer of the graph world's Keras.
+    """
+    optimizers = importlib.import_module(_keras_source() + ".optimizers")
+    if isinstance(optimizer, optimizers.TFOptimizer):
+        importlib.import_module(_keras_source() + ".backend").track_tf_optimizer(optimizer)
+
+
+def _keras_source() -> str:
+    """The package with the source of Keras 2: ``tf_keras.src``, ``keras.src``, ``tensorflow.python.keras``."""
+    import tensorflow as tf
+
+    root: list[str] = tf.compat.v1.keras.Model.__module__.split(".")
+    depth = root.index("src") + 1 if "src" in root else root.index("keras") + 1
+    return ".".join(root[:depth])
+
+
 def keras_models(graph: bool) -> tuple[type, ...]:
     """Keras' model classes whose methods train, in graph mode or eagerly.
 

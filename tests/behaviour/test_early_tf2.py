@@ -139,6 +139,57 @@ tell(tf.executing_eagerly())
 """
 
 
+# Names of Keras 2.3 and TensorFlow 2.0 to 2.3 that later releases have changed or removed.
+OLD_NAMES = """
+import warnings
+warnings.simplefilter('ignore')
+import keras
+from keras.utils import np_utils
+from keras.layers.convolutional import Conv2D
+from tensorflow.keras.optimizers import Adam, Optimizer
+from tensorflow.python.keras import layers as private_layers
+tell('one keras', keras.Model is tf.keras.Model, private_layers.Dense is tf.keras.layers.Dense)
+
+class Halving(Optimizer):
+    def __init__(self, learning_rate=0.1, name='Halving', **kwargs):
+        super().__init__(name, **kwargs)
+        self._set_hyper('learning_rate', kwargs.get('lr', learning_rate))
+    def _create_slots(self, variables):
+        for variable in variables:
+            self.add_slot(variable, 'seen')
+    def _resource_apply_dense(self, gradient, variable, apply_state=None):
+        step = self._decayed_lr(variable.dtype.base_dtype)
+        return tf.group(variable.assign(variable * (1 - step)),
+                        self.get_slot(variable, 'seen').assign_add(tf.ones_like(variable)))
+    def get_config(self):
+        return dict(super().get_config(), learning_rate=self._serialize_hyperparameter('learning_rate'))
+
+X, Y = np.arange(12, dtype='f').reshape(4, 3), np.array([[1.], [0.], [2.], [1.]], 'f')
+def train(optimizer):
+    layer = tf.keras.layers.Dense(1, kernel_initializer='ones', input_shape=(3,))
+    with tf.distribute.get_strategy().scope():
+        model = tf.keras.Sequential([layer])
+        model.compile(optimizer, 'mse')
+    return model, [model.train_on_batch(X, Y) for _ in range(3)]
+
+model, losses = train(Halving(lr=0.5))
+tell('subclass', model.get_weights()[0].ravel().tolist(), model.optimizer.get_weights()[0].item())
+tell('decay', train(tf.keras.optimizers.SGD(lr=0.002, decay=0.5, momentum=0.5))[1])
+for name in ('rmsprop', 'adagrad'):
+    tell(name, train(name)[1], train(tf.keras.optimizers.get(name))[1])
+tell('options', Adam(lr=0.25, clipnorm=1.0).lr.numpy().item(),
+     float(tf.keras.optimizers.get('adam')._decayed_lr('float32')))
+tell('classes', model.predict_classes(X).shape)
+precision = tf.keras.mixed_precision.experimental
+precision.set_policy(precision.Policy('mixed_bfloat16', loss_scale=None))
+tell('policy', precision.global_policy().name, precision.global_policy().compute_dtype)
+precision.set_policy('float32')
+strategy = tf.distribute.get_strategy()
+tell('strategy', strategy.experimental_run_v2(lambda x: x + 1, args=(2,)),
+     [part.numpy().tolist() for part in strategy.experimental_make_numpy_dataset(Y[:2, 0])])
+"""
+
+
 def run(tmp_path, text, *options, **environ):
     """What a script told, as text, and what was said on standard error."""
     script = tmp_path / "script.py"
@@ -228,6 +279,72 @@ def test_what_the_rest_answers(one_replica, four_cores, cores):
         [[[3.0, 3.0], [3.0, 3.0]]],
         [True],
     ]
+
+
+def test_names_of_early_keras(tmp_path):
+    told = {each[0]: each[1:] for each in run(tmp_path, OLD_NAMES)[0]}
+    assert told.pop("one keras") == [True, True]
+    # Halved three times; `iterations` is the first of the optimizer's weights.
+    assert told.pop("subclass") == [[0.125] * 3, 3]
+    for name, epsilon_and_rate in (("rmsprop", (1e-7, 0.001)), ("adagrad", (1e-7, 0.001))):
+        by_name, by_object = told.pop(name)
+        assert by_name == by_object
+        assert by_name == pytest.approx(LOSSES[name](*epsilon_and_rate), rel=1e-5)
+    assert told.pop("decay")[0] == pytest.approx(losses_with_decay(0.002, 0.5, 0.5), rel=1e-5)
+    assert told == {
+        "options": [0.25, pytest.approx(0.001)],
+        "classes": [[4, 1]],
+        "policy": ["mixed_bfloat16", "bfloat16"],
+        "strategy": [3, [1.0, 0.0]],
+    }
+
+
+def linear_losses(update):
+    """Losses of OLD_NAMES' linear model for three steps of ``update(number, gradient) -> step``."""
+    images, targets = np.arange(12.0).reshape(4, 3), np.array([1.0, 0.0, 2.0, 1.0])
+    images = np.hstack([images, np.ones((4, 1))])
+    weights, losses = np.array([1.0, 1.0, 1.0, 0.0]), []
+    for number in range(3):
+        error = images @ weights - targets
+        losses.append((error**2).mean())
+        weights = weights - update(number, images.T @ error * 2 / 4)
+    return losses
+
+
+def losses_with_decay(rate, decay, momentum):
+    """Gradient descent whose rate is divided by 1 + decay * step."""
+    velocity = np.zeros(4)
+
+    def update(number, gradient):
+        velocity[:] = momentum * velocity + rate / (1 + decay * number) * gradient
+        return velocity.copy()
+
+    return linear_losses(update)
+
+
+def rmsprop_losses(epsilon, rate):
+    """RMSprop as up to 2.10: epsilon is added to the root (``optimizer_v2/rmsprop.py``)."""
+    squares = np.zeros(4)
+
+    def update(number, gradient):
+        squares[:] = 0.9 * squares + 0.1 * gradient**2
+        return rate * gradient / (np.sqrt(squares) + epsilon)
+
+    return linear_losses(update)
+
+
+def adagrad_losses(epsilon, rate):
+    """Adagrad as up to 2.10, which starts from sums of 0.1 (``optimizer_v2/adagrad.py``)."""
+    squares = np.full(4, 0.1)
+
+    def update(number, gradient):
+        squares[:] += gradient**2
+        return rate * gradient / (np.sqrt(squares) + epsilon)
+
+    return linear_losses(update)
+
+
+LOSSES = {"rmsprop": rmsprop_losses, "adagrad": adagrad_losses}
 
 
 def test_a_required_tpu_is_an_error_that_no_fallback_swallows(tmp_path):

@@ -7,6 +7,8 @@ import os
 import subprocess
 import sys
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
 SCRIPT = """
 import json
 import numpy as np
@@ -52,6 +54,33 @@ checks["predict_classes"] = model.predict_classes(x).shape == (8,)
 checks["predict_proba"] = model.predict_proba(x).shape == (8, 2)
 checks["multi_gpu_model"] = multi_gpu_model(model, gpus=4).predict(x).shape == (8, 2)
 checks["old aliases"] = np.zeros(2, dtype=np.bool).dtype == bool and np.int is int
+
+K1 = keras.backend.tensorflow_backend
+checks["attributes as imports"] = keras.optimizers.adam is Adam and K1.get_session is K.get_session
+checks["what modules had imported"] = (
+    keras.layers.activations.relu is keras.activations.relu
+    and K.common.epsilon() == K.epsilon()
+    and keras.constraints.maxnorm(2).max_value == 2
+    and keras.applications.mobilenetv2.MobileNetV2 is keras.applications.mobilenet_v2.MobileNetV2
+)
+checks["version"] = "2.2" <= keras.__version__ < "2.3"
+
+from keras_preprocessing.image import ImageDataGenerator
+
+checks["keras_preprocessing"] = ImageDataGenerator is keras.preprocessing.image.ImageDataGenerator
+
+tpu = tf.contrib.tpu
+own = keras.optimizers.TFOptimizer(tf.train.AdadeltaOptimizer(0.1))  # its slots are its own to make
+wrapped = tpu.keras_to_tpu_model(Sequential([Dense(1, input_shape=(3,), name="wrapped")]))
+wrapped.compile(own, "mse")
+losses = [wrapped.train_on_batch(x, np.zeros((8, 1))) for _ in range(2)]
+checks["a wrapper of the script's own"] = losses[1] < losses[0]
+from tensorflow.contrib.tpu.python.tpu.keras_support import TPUFunction  # 1.13's own, as its name says
+TPUFunction._process_outputs = None
+try:
+    TPUFunction(wrapped)
+except NotImplementedError as error:
+    checks["internals are named"] = "TPU101" in str(error)
 print("CHECKS " + json.dumps({name: bool(value) for name, value in checks.items()}))
 """
 
@@ -64,11 +93,11 @@ def test_old_keras(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         universal_newlines=True,
-        env=dict(os.environ, CUDA_VISIBLE_DEVICES="-1"),
-        cwd=os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
+        env=dict(os.environ, CUDA_VISIBLE_DEVICES="-1", PYTHONPATH=ROOT),
+        cwd=str(tmp_path),
     )
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("CHECKS ")]
     checks = json.loads(lines[0][len("CHECKS ") :])
-    assert len(checks) == 12
+    assert len(checks) == 18
     assert [name for name, passed in checks.items() if not passed] == []

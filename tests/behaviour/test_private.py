@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import inspect
 
 import numpy as np
@@ -230,6 +231,18 @@ def _graph_collections():
     assert private.graph_collections(v1.get_default_graph())["own"] == [1]
 
 
+def _track_tf_optimizer():
+    with v1.Graph().as_default():
+        keras = private._keras_source()
+        optimizers = importlib.import_module(keras + ".optimizers")
+        backend = importlib.import_module(keras + ".backend")
+        optimizer = optimizers.TFOptimizer(v1.train.AdagradOptimizer(0.1))
+        private.track_tf_optimizer(optimizer)
+        private.track_tf_optimizer(optimizers.SGD())  # left alone
+        tracked = [each for group in backend._GRAPH_TF_OPTIMIZERS.values() for each in group]
+        assert tracked == [optimizer]
+
+
 # What of private.py a check covers.
 CHECKS = {
     _eager_mode: ["eager_mode"],
@@ -251,6 +264,7 @@ CHECKS = {
     _topology: ["topology_class", "topology_proto", "topology_rank"],
     _xla_context: ["XlaContext"],
     _keras_models: ["keras_models"],
+    _track_tf_optimizer: ["track_tf_optimizer", "_keras_source"],
     _small_modules: [
         "cluster_resolver_class",
         "default_session_config",

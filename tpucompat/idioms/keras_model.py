@@ -183,8 +183,10 @@ class KerasTPUModel(_Model):
             raise errors.BadValueError(
                 "TPU311", "target_tensors is not supported for TPU execution."
             )
+        optimizer = plain_optimizer(optimizer)
+        private.track_tf_optimizer(optimizer)
         super().compile(
-            plain_optimizer(optimizer),
+            optimizer,
             loss,
             metrics,
             loss_weights,

@@ -27,7 +27,7 @@ class _TPUStrategyType(type):
         """The accelerator's strategy, for any resolver and device assignment."""
         del args, kwargs
         accelerator.announce()
-        cls.given = with_old_names(accelerator.strategy())
+        cls.given = accelerator.strategy()
         return cls.given
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -44,12 +44,35 @@ class TPUStrategy(metaclass=_TPUStrategyType):
     given: Any = None
 
 
-def with_old_names(strategy: Any) -> Any:
-    """Gives a strategy the names of its methods up to 2.3, and returns it."""
-    # 2.2 renamed it and 2.4 removed the old name (RELEASE.md).
-    if not hasattr(strategy, "experimental_run_v2"):
-        strategy.experimental_run_v2 = strategy.run
-    return strategy
+def restore_methods() -> None:
+    """Gives strategies back the methods that they have lost since 2.0.
+
+    Adding a method that is not there disturbs nobody else who uses the class.
+    """
+    for name, method in _OLD_METHODS.items():
+        if not hasattr(tensorflow.distribute.Strategy, name):
+            setattr(tensorflow.distribute.Strategy, name, method)
+
+
+def _experimental_run_v2(self: Any, fn: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """Its name of ``run`` up to 2.1: 2.2 renamed it, 2.4 removed the old name (RELEASE.md)."""
+    return self.run(fn, args=args, kwargs=kwargs)
+
+
+def _experimental_make_numpy_dataset(self: Any, numpy_input: Any, session: Any = None) -> Any:
+    """A Dataset of the rows of arrays; 2.4 removed it in favour of ``from_tensor_slices``."""
+    del session  # only a graph needs one
+    return tensorflow.data.Dataset.from_tensor_slices(numpy_input)
+
+
+_OLD_METHODS = {
+    "experimental_run_v2": _experimental_run_v2,
+    "experimental_make_numpy_dataset": _experimental_make_numpy_dataset,
+    # 2.4 took "experimental" off it, and a later release removed the longer name.
+    "experimental_distribute_datasets_from_function": lambda self, *args, **kwargs: (
+        self.distribute_datasets_from_function(*args, **kwargs)
+    ),
+}
 
 
 def initialize_tpu_system(cluster_resolver: Any = None) -> Any:

@@ -27,9 +27,14 @@ VIEWS: Mapping[str, Mapping[str, str]] = {
         "tensorflow": "tpucompat.v1",
         "tensorflow_core": "tpucompat.v1",  # TensorFlow 1.15's own name for its package
         "keras": "tpucompat.v1.keras",
+        "keras_preprocessing": "tpucompat.v1.keras.preprocessing",  # came with TensorFlow 1.13 to 2.10
         "tensorflow_estimator": "tpucompat.v1._tensorflow_estimator",
     },
-    "tf2": {"tensorflow": "tpucompat.v2", "keras": "tpucompat.v2.keras"},
+    "tf2": {
+        "tensorflow": "tpucompat.v2",
+        "keras": "tpucompat.v2.keras",
+        "keras_preprocessing": "tpucompat.v2.keras.preprocessing",
+    },
 }
 ROOTS = {"tf1": namespaces.V1, "tf2": namespaces.V2}
 
@@ -163,8 +168,8 @@ class ImportHook:
                 if not self._has(module, attribute):
                     raise UnknownModuleError(
                         "TPU102",
-                        f"cannot import name {attribute!r} from {name!r}: TensorFlow 1.15 does not have it "
-                        "either.",
+                        f"cannot import name {attribute!r} from {name!r}: the public API of TensorFlow 1.15 "
+                        "does not have it, and nothing stands in for it here.",
                     )
             elif not hasattr(module, attribute) and hasattr(module, "__path__"):
                 # A real package: import the submodule that is asked for, as Python does.
@@ -195,7 +200,9 @@ class ImportHook:
 
 def _missing_module(name: str) -> ImportError:
     error = UnknownModuleError(
-        "TPU102", f"No module named {name!r}: TensorFlow 1.15 does not have it either."
+        "TPU102",
+        f"No module named {name!r}: the public API of TensorFlow 1.15 does not have it, and nothing stands in "
+        "for it here.",
     )
     error.name = name
     return error

@@ -266,6 +266,11 @@ class Namespace:
         for target in row.targets:
             for module in reversed(self._chain(target, below)):
                 value = _attribute(module, name)
+                if _is_own_submodule(module, name, value):
+                    # As `import keras.optimizers` finds it, with the rows and private modules below.
+                    return importlib.import_module(
+                        self.module_name(path + "." + name if path else name)
+                    )
                 if value is not _MISSING:
                     return value
         return _MISSING
@@ -431,6 +436,13 @@ def _attribute(value: Any, name: str) -> Any:
     return found
 
 
+def _is_own_submodule(module: Any, name: str, value: Any) -> bool:
+    """Whether ``value`` is a submodule of ``module``, and not one that it has merely imported."""
+    if not isinstance(value, types.ModuleType):
+        return False
+    return value.__name__ == "{}.{}".format(getattr(module, "__name__", ""), name)
+
+
 def _public_names(module: Any) -> list[str]:
     """``__all__``, or else all names but those of modules that the module has only imported."""
     listed = getattr(module, "__all__", None)
@@ -526,7 +538,19 @@ def _enter_v2() -> str:
 
     accelerator.prepare()  # the script's first eager operation starts TensorFlow's runtime
     surroundings.print_numbers_as_then()
+    _restore_early_tf2()
     return "tensorflow"
+
+
+def _restore_early_tf2() -> None:
+    import tensorflow
+
+    from tpucompat.legacy import early_keras, early_tf2
+    from tpucompat.legacy.removed import keras_names
+
+    keras_names.restore_methods(tensorflow.keras)
+    early_keras.compile_as_then()
+    early_tf2.restore_methods()
 
 
 def _v1_rows() -> Mapping[str, Row]:

@@ -6,11 +6,26 @@ source package holds what scripts took from private modules.
 
 from __future__ import annotations
 
-from tpucompat.legacy.rows import Gone, Moved, Package, Row, StandIn
+from tpucompat.legacy.rows import Constant, Gone, Moved, Package, Row, StandIn
 
 ON_TENSORFLOW_1 = True
 
 _ALL = ("{tf}:keras", "{keras}")
+# What a module of standalone Keras had imported from its own package was reached through it.
+_IMPORTED_BY_LAYERS = ("activations", "constraints", "initializers", "regularizers")
+# Spellings of standalone Keras (up to 2.2) that tf.keras takes only as words.
+_OTHER_NAMES = {
+    "optimizers": {
+        "sgd": "SGD",
+        "rmsprop": "RMSprop",
+        "adagrad": "Adagrad",
+        "adadelta": "Adadelta",
+        "adam": "Adam",
+        "adamax": "Adamax",
+        "nadam": "Nadam",
+    },
+    "constraints": {"maxnorm": "MaxNorm", "nonneg": "NonNeg", "unitnorm": "UnitNorm"},
+}
 
 _NO_MORE = Gone(
     "TPU101",
@@ -18,7 +33,8 @@ _NO_MORE = Gone(
     "See what `tpucompat explain` says of the same name in tf.keras.",
 )
 
-ROWS: dict[str, Row] = {
+#: Rows of Keras that hold for scripts of early TensorFlow 2 as well.
+COMMON: dict[str, Row] = {
     "keras": Package(_ALL),
     # Keras up to 2.3 and TensorFlow up to 1.8 had these packages; their classes are public elsewhere now.
     "keras.engine": Package(
@@ -32,6 +48,15 @@ ROWS: dict[str, Row] = {
     ),
     # Its name in Keras 1, kept as an alias in Keras 2.
     "keras.objectives": Package("{tf}:keras.losses"),
+    "keras.applications.mobilenetv2": Package("{tf}:keras.applications.mobilenet_v2"),
+    "keras.backend.common": Package("{tf}:keras.backend"),
+    "keras.backend.tensorflow_backend": Package("{tf}:keras.backend"),
+    **{"keras.layers." + name: Package("{tf}:keras." + name) for name in _IMPORTED_BY_LAYERS},
+    **{
+        f"keras.{module}.{name}": Moved(f"{{tf}}:keras.{module}.{now}")
+        for module, names in _OTHER_NAMES.items()
+        for name, now in names.items()
+    },
     "keras.utils.multi_gpu_model": StandIn("tpucompat.legacy.removed.keras_names:multi_gpu_model"),
     "keras.backend.image_dim_ordering": StandIn(
         "tpucompat.legacy.removed.keras_names:image_dim_ordering"
@@ -40,7 +65,6 @@ ROWS: dict[str, Row] = {
         "tpucompat.legacy.removed.keras_names:set_image_dim_ordering"
     ),
     "keras.backend.batch_dot": StandIn("tpucompat.legacy.keras_backend:batch_dot"),
-    "keras.backend.tf": Moved("tpucompat.v1"),  # standalone Keras imported TensorFlow by that name
     "keras.legacy": Package(("{tf}:keras.layers", "{keras}")),
     "python.keras": Package(_ALL),
     "python.keras._impl.keras": Package(_ALL),
@@ -53,6 +77,13 @@ ROWS: dict[str, Row] = {
             "{tf}:keras",
         )
     ),
+}
+
+ROWS: dict[str, Row] = {
+    **COMMON,
+    # Scripts compare it; 2.21's "2.21.0" would come before "2.3" as text.
+    "keras.__version__": Constant("2.2.4-tf"),
+    "keras.backend.tf": Moved("tpucompat.v1"),  # standalone Keras imported TensorFlow by that name
     "contrib.keras": Package(_ALL, rest=_NO_MORE),
     "contrib.keras.api.keras": Package(_ALL, rest=_NO_MORE),
     "_api.v1.keras": Package(_ALL),

@@ -1,0 +1,92 @@
+"""What TensorFlow 2.0 to 2.3 called ``tf.keras.optimizers`` and ``tf.keras.mixed_precision``.
+
+A name of this module is the object that a script of that time got by it, on the TensorFlow that is
+installed: up to 2.10 the one of the same name, from 2.11 on its counterpart in ``optimizers.legacy``.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import tensorflow
+
+_keras: Any = tensorflow.keras
+_optimizers: Any = getattr(_keras.optimizers, "legacy", _keras.optimizers)
+_has_two = _optimizers is not _keras.optimizers
+_precision: Any = _keras.mixed_precision
+
+
+def __getattr__(name: str) -> Any:
+    """The optimizer class of that name."""
+    return getattr(_optimizers, name)
+
+
+def get(identifier: Any) -> Any:
+    """``tf.keras.optimizers.get``: an optimizer by its name or configuration.
+
+    Args:
+      identifier: A name, a configuration or an optimizer.
+    """
+    options = {"use_legacy_optimizer": True} if _has_two else {}
+    return _keras.optimizers.get(identifier, **options)
+
+
+def Policy(name: str, loss_scale: Any = "auto") -> Any:
+    """``mixed_precision.experimental.Policy``: the dtypes of computations and variables.
+
+    Args:
+      name: "float32", "mixed_float16", "mixed_bfloat16" and the like.
+      loss_scale: Not needed: a policy of 2.4 and later leaves it to ``LossScaleOptimizer``, which
+        ``compile`` puts around the optimizer where the policy is "mixed_float16".
+    """
+    if hasattr(_precision, "Policy"):
+        return _precision.Policy(name)
+    options = {} if loss_scale == "auto" else {"loss_scale": loss_scale}
+    return _precision.experimental.Policy(name, **options)
+
+
+def set_policy(policy: Any) -> None:
+    """``mixed_precision.experimental.set_policy``: makes it the policy of layers made from now on."""
+    chosen = getattr(_precision, "set_global_policy", None)
+    (chosen or _precision.experimental.set_policy)(policy)
+
+
+def global_policy() -> Any:
+    """``mixed_precision.experimental.global_policy``: the policy of layers made now."""
+    asked = getattr(_precision, "global_policy", None)
+    return (asked or _precision.experimental.global_policy)()
+
+
+def LossScaleOptimizer(opt: Any, loss_scale: Any = "dynamic") -> Any:
+    """``mixed_precision.experimental.LossScaleOptimizer``: scales the loss up for float16 gradients.
+
+    Args:
+      opt: The optimizer around which it is put.
+      loss_scale: "dynamic", or a fixed number.
+    """
+    if not hasattr(_precision, "LossScaleOptimizer"):
+        return _precision.experimental.LossScaleOptimizer(opt, loss_scale)
+    if loss_scale == "dynamic":
+        return _precision.LossScaleOptimizer(opt)
+    return _precision.LossScaleOptimizer(opt, dynamic=False, initial_scale=float(loss_scale))
+
+
+def compile_as_then() -> None:
+    """Lets ``compile("rmsprop")`` make the optimizer that the word meant up to 2.10.
+
+    The later ones of the same names round otherwise: their RMSprop and Adagrad add epsilon below the root
+    (``tf_keras/src/optimizers/rmsprop.py``), where the earlier ones added it to the root.
+    """
+    compile_model = _keras.Model.compile
+    if not _has_two or hasattr(compile_model, "_tpucompat"):
+        return
+
+    @functools.wraps(compile_model)
+    def compiled(self: Any, optimizer: Any = "rmsprop", *args: Any, **kwargs: Any) -> Any:
+        if isinstance(optimizer, (str, dict)):
+            optimizer = get(optimizer)
+        return compile_model(self, optimizer, *args, **kwargs)
+
+    compiled._tpucompat = True  # type: ignore[attr-defined]
+    _keras.Model.compile = compiled
