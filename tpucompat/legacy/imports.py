@@ -107,7 +107,7 @@ class ImportHook:
         self._view = VIEWS[era]
         self._import: Callable[..., Any] = builtins.__import__
         self._import_module: Callable[..., Any] = importlib.import_module
-        self._surroundings = surroundings.Surroundings(self._import_module)
+        self._surroundings = surroundings.Surroundings(self._import_module, scope.owns)
         # One look-up in one dictionary decides for most imports that nothing has to be done.
         self._roots = {**dict.fromkeys(self._view, True), **surroundings.table.ROOTS}
 
@@ -145,6 +145,7 @@ class ImportHook:
 
     def uninstall(self) -> None:
         """Takes the hook out again, unless somebody has wrapped it meanwhile."""
+        self._surroundings.leave()
         if builtins.__import__ is self._installed[0]:
             builtins.__import__ = self._import
         if importlib.import_module is self._installed[1]:
@@ -188,6 +189,7 @@ class ImportHook:
         return module._namespace.has(module._path, attribute)
 
     def _legacy_module(self, name: str) -> types.ModuleType:
+        self._surroundings.module("numpy")  # what TensorFlow gives the script are its arrays
         head, _, below = name.partition(".")
         full = self._view[head] + ("." + below if below else "")
         try:

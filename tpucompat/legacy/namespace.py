@@ -36,7 +36,7 @@ from typing import (
 
 from tpucompat import journal
 from tpucompat.errors import GoneError, UnknownNameError
-from tpucompat.legacy import surroundings, symbols
+from tpucompat.legacy import symbols
 from tpucompat.legacy.rows import Constant, Gone, Moved, Package, Row, StandIn
 
 _MISSING = object()
@@ -525,19 +525,20 @@ def find_row(name: str) -> Row | None:
 def _enter_v1() -> str:
     from tpucompat.engines import session
     from tpucompat.environment import environment
-    from tpucompat.legacy.removed import keras_names
+    from tpucompat.legacy.removed import keras_names, numpy_names
 
     session.enter()
-    surroundings.print_numbers_as_then()
+    numpy_names.print_numbers_as_then()
     keras_names.restore_methods(session.keras())
     return "tensorflow" if environment().has("contrib") else "tensorflow.compat.v1"
 
 
 def _enter_v2() -> str:
     from tpucompat import accelerator
+    from tpucompat.legacy.removed import numpy_names
 
     accelerator.prepare()  # the script's first eager operation starts TensorFlow's runtime
-    surroundings.print_numbers_as_then()
+    numpy_names.print_numbers_as_then()
     _restore_early_tf2()
     return "tensorflow"
 

@@ -1,10 +1,35 @@
-"""Functions that NumPy has removed."""
+"""Functions and methods that NumPy has removed, or that take less than they did."""
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+import operator
+from typing import Any, Callable, Sequence
 
 import numpy as np
+
+from tpucompat import journal
+from tpucompat.legacy.removed.attributes import Owns
+
+# What ``copy=False`` meant, in the words of NumPy 2.
+_IF_NEEDED = None if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else False
+
+
+def print_numbers_as_then() -> None:
+    """Lets NumPy 2 print its scalars as NumPy 1 did: ``0.5`` instead of ``np.float32(0.5)``.
+
+    Scripts print losses and metrics, and what reads their output knows no other form. It is an option of
+    NumPy's own (2.0 release notes, "Representation of NumPy scalars changed"); a script may set another.
+    """
+    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
+        np.set_printoptions(legacy="1.25")
+
+
+def as_then(owns: Owns) -> Callable[[], None]:
+    """Prints numbers as then, and takes arrays of one element for numbers; gives what undoes the latter."""
+    from tpucompat.legacy.removed import array_numbers
+
+    print_numbers_as_then()
+    return array_numbers.put(owns)
 
 
 def asscalar(a: Any) -> Any:
@@ -40,3 +65,98 @@ def find_common_type(array_types: Sequence[Any], scalar_types: Sequence[Any]) ->
     if arrays.kind in kinds and scalars.kind in kinds:
         return scalars if kinds.index(scalars.kind) > kinds.index(arrays.kind) else arrays
     return np.result_type(arrays, scalars)
+
+
+def array(object: Any, dtype: Any = None, *, copy: Any = True, **options: Any) -> Any:
+    """``np.array``, which made an object array of sequences of different lengths (NumPy up to 1.23).
+
+    ``copy=False`` allowed a copy where one is needed (up to 1.26); NumPy 2 refuses.
+    """
+    if copy is False:
+        copy = _IF_NEEDED
+    try:
+        return np.array(object, dtype, copy=copy, **options)
+    except ValueError as error:
+        if dtype is not None or "inhomogeneous" not in str(error):
+            raise
+        journal.used("numpy.array of sequences of different lengths")
+        return np.array(object, np.object_, copy=copy, **options)
+
+
+def asarray(a: Any, dtype: Any = None, order: Any = None) -> Any:
+    """``np.asarray``, which made an object array of sequences of different lengths (NumPy up to 1.23)."""
+    return array(a, dtype, copy=False, order=order)
+
+
+def load(file: Any, mmap_mode: Any = None, allow_pickle: bool = True, **options: Any) -> Any:
+    """``np.load``, which read pickled objects without being asked to (NumPy up to 1.16.2).
+
+    The files are the script's own, as they were then.
+    """
+    return np.load(file, mmap_mode, allow_pickle, **options)
+
+
+def fromstring(string: Any, dtype: Any = float, count: int = -1, *, sep: str = "") -> Any:
+    """``np.fromstring``, which read the bytes of numbers where no ``sep`` is given (NumPy up to 2.2)."""
+    if sep:
+        return np.fromstring(string, dtype, count, sep=sep)
+    if isinstance(string, str):
+        string = string.encode("latin-1")
+    return np.frombuffer(string, dtype, count).copy()
+
+
+def linspace(start: Any, stop: Any, num: Any = 50, *rest: Any, **options: Any) -> Any:
+    """``np.linspace``, whose ``num`` could be a float (NumPy up to 1.17)."""
+    return np.linspace(start, stop, _whole(num), *rest, **options)
+
+
+def _whole(number: Any) -> int:
+    try:
+        return operator.index(number)
+    except TypeError:
+        return int(number)
+
+
+def _of_sequences(name: str) -> Callable[..., Any]:
+    function = getattr(np, name)
+
+    def joined(arrays: Any, *rest: Any, **options: Any) -> Any:
+        if not hasattr(arrays, "__getitem__"):
+            arrays = list(arrays)
+        return function(arrays, *rest, **options)
+
+    joined.__name__ = joined.__qualname__ = name
+    joined.__doc__ = f"``np.{name}``, which took generators and ``map`` too (NumPy up to 1.15)."
+    return joined
+
+
+column_stack = _of_sequences("column_stack")
+concatenate = _of_sequences("concatenate")
+dstack = _of_sequences("dstack")
+hstack = _of_sequences("hstack")
+stack = _of_sequences("stack")
+vstack = _of_sequences("vstack")
+
+
+def tostring(self: Any, order: Any = "C") -> bytes:
+    """``ndarray.tostring``: the bytes of the elements (NumPy up to 2.2)."""
+    return self.tobytes(order)
+
+
+def itemset(self: Any, *args: Any) -> None:
+    """``ndarray.itemset``: sets the one element, or that at an index or indices (NumPy up to 1.26)."""
+    *where, value = args
+    if len(where) == 1 and not isinstance(where[0], tuple):
+        self.flat[where[0]] = value
+    else:
+        self[where[0] if len(where) == 1 else tuple(where)] = value
+
+
+def ptp(self: Any, axis: Any = None, out: Any = None, keepdims: bool = False) -> Any:
+    """``ndarray.ptp``: the largest less the smallest value (NumPy up to 1.26)."""
+    return np.ptp(self, axis, out, keepdims=keepdims)
+
+
+def newbyteorder(self: Any, new_order: str = "S") -> Any:
+    """``ndarray.newbyteorder``: the same bytes read in another order (NumPy up to 1.26)."""
+    return self.view(self.dtype.newbyteorder(new_order))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import collections
+import collections.abc
 import inspect
+import json
+import random
 import time
 from typing import Any
 
@@ -28,3 +30,65 @@ def getargspec(func: Any) -> ArgSpec:
             "which can support them"
         )
     return ArgSpec(spec.args, spec.varargs, spec.varkw, spec.defaults)
+
+
+def json_load(fp: Any, *, encoding: Any = None, **options: Any) -> Any:
+    """``json.load`` with the ``encoding`` that Python 3 ignored, up to 3.8."""
+    return json.load(fp, **options)
+
+
+def json_loads(s: Any, *, encoding: Any = None, **options: Any) -> Any:
+    """``json.loads`` with the ``encoding`` that Python 3 ignored, up to 3.8."""
+    return json.loads(s, **options)
+
+
+def sample(population: Any, k: int, **options: Any) -> list[Any]:
+    """``random.sample``, which took sets (Python up to 3.10)."""
+    if isinstance(population, collections.abc.Set):
+        population = tuple(population)
+    return random.sample(population, k, **options)
+
+
+def is_alive(self: Any) -> bool:
+    """``Thread.isAlive`` (Python up to 3.8)."""
+    return self.is_alive()
+
+
+def getchildren(self: Any) -> list[Any]:
+    """``Element.getchildren`` (Python up to 3.8)."""
+    return list(self)
+
+
+def getiterator(self: Any, tag: str | None = None) -> list[Any]:
+    """``Element.getiterator`` and ``ElementTree.getiterator`` (Python up to 3.8)."""
+    return list(self.iter(tag))
+
+
+def tostring(self: Any) -> bytes:
+    """``array.tostring`` (Python up to 3.8)."""
+    return self.tobytes()
+
+
+def fromstring(self: Any, buffer: bytes) -> None:
+    """``array.fromstring`` (Python up to 3.8)."""
+    self.frombytes(buffer)
+
+
+class _Assertions:
+    """The assertions that ``unittest.TestCase`` had under two names (Python up to 3.11)."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return getattr(owner if instance is None else instance, self._name)
+
+
+assertEquals = _Assertions("assertEqual")
+assertNotEquals = _Assertions("assertNotEqual")
+assertAlmostEquals = _Assertions("assertAlmostEqual")
+assertNotAlmostEquals = _Assertions("assertNotAlmostEqual")
+assertRegexpMatches = _Assertions("assertRegex")
+assertNotRegexpMatches = _Assertions("assertNotRegex")
+assertRaisesRegexp = _Assertions("assertRaisesRegex")
+assert_ = _Assertions("assertTrue")

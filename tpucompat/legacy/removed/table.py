@@ -1,17 +1,31 @@
-"""One row per name that an old script takes from around TensorFlow and that is gone.
+"""One row per name that an old script takes from around TensorFlow and that is gone or has changed.
 
 The comment at each group cites the release that removed it. A row serves only where the installed release
-lacks the name.
+lacks the name, or is one of those that have changed it.
 """
 
 from __future__ import annotations
 
 from typing import Mapping
 
-from tpucompat.legacy.rows import Constant, Moved, Row, StandIn
+from tpucompat.legacy.rows import Changed, Constant, Moved, Row, StandIn
+
+_NUMPY = "tpucompat.legacy.removed.numpy_names:"
+_PANDAS = "tpucompat.legacy.removed.pandas_names:"
+_PYTHON = "tpucompat.legacy.removed.python_names:"
+_SMALL = "tpucompat.legacy.removed.library_names:"
 
 ROWS: Mapping[str, Mapping[str, Row]] = {
     "numpy": {
+        "array": Changed(_NUMPY + "array", "numpy 1.24"),
+        "asarray": Changed(_NUMPY + "asarray", "numpy 1.24"),
+        "load": Changed(_NUMPY + "load", "numpy 1.16.3"),
+        "fromstring": Changed(_NUMPY + "fromstring", "numpy 2.3"),
+        "linspace": Changed(_NUMPY + "linspace", "numpy 1.18"),
+        **{
+            name: Changed(_NUMPY + name, "numpy 1.16")
+            for name in ("column_stack", "concatenate", "dstack", "hstack", "stack", "vstack")
+        },
         # NumPy 1.24 (release notes, "Expired deprecations") removed the aliases of Python's own types.
         "bool": Moved("builtins:bool"),
         "int": Moved("builtins:int"),
@@ -46,12 +60,12 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
         "row_stack": Moved("numpy:vstack"),
         "in1d": Moved("numpy:isin"),
         "trapz": Moved("numpy:trapezoid"),
-        "asfarray": StandIn("tpucompat.legacy.removed.numpy_names:asfarray"),
-        "msort": StandIn("tpucompat.legacy.removed.numpy_names:msort"),
-        "asscalar": StandIn("tpucompat.legacy.removed.numpy_names:asscalar"),  # removed in 1.23
+        "asfarray": StandIn(_NUMPY + "asfarray"),
+        "msort": StandIn(_NUMPY + "msort"),
+        "asscalar": StandIn(_NUMPY + "asscalar"),  # removed in 1.23
         "issubsctype": Moved("numpy:issubdtype"),
-        "obj2sctype": StandIn("tpucompat.legacy.removed.numpy_names:obj2sctype"),
-        "find_common_type": StandIn("tpucompat.legacy.removed.numpy_names:find_common_type"),
+        "obj2sctype": StandIn(_NUMPY + "obj2sctype"),
+        "find_common_type": StandIn(_NUMPY + "find_common_type"),
         "mat": Moved("numpy:asmatrix"),
     },
     # Python 3.10 removed the aliases of collections.abc (What's New, "Removed").
@@ -80,11 +94,11 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
             "ValuesView",
         )
     },
-    "time": {"clock": StandIn("tpucompat.legacy.removed.python_names:clock")},  # Python 3.8
+    "time": {"clock": StandIn(_PYTHON + "clock")},  # Python 3.8
     "inspect": {
         # Python 3.11
-        "getargspec": StandIn("tpucompat.legacy.removed.python_names:getargspec"),
-        "ArgSpec": StandIn("tpucompat.legacy.removed.python_names:ArgSpec"),
+        "getargspec": StandIn(_PYTHON + "getargspec"),
+        "ArgSpec": StandIn(_PYTHON + "ArgSpec"),
     },
     "fractions": {"gcd": Moved("math:gcd")},  # Python 3.9
     "string": {  # Python 3.0; scripts ported half-way still have them
@@ -92,7 +106,34 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
         "lowercase": Moved("string:ascii_lowercase"),
         "uppercase": Moved("string:ascii_uppercase"),
     },
-    "pandas": {"np": Moved("numpy"), "datetime": Moved("datetime:datetime")},  # pandas 2.0
+    "json": {  # Python 3.9
+        "load": Changed(_PYTHON + "json_load", "python 3.9"),
+        "loads": Changed(_PYTHON + "json_loads", "python 3.9"),
+    },
+    "random": {"sample": Changed(_PYTHON + "sample", "python 3.11")},
+    "base64": {  # Python 3.9
+        "encodestring": Moved("base64:encodebytes"),
+        "decodestring": Moved("base64:decodebytes"),
+    },
+    "configparser": {"SafeConfigParser": Moved("configparser:ConfigParser")},  # Python 3.12
+    "pandas": {
+        "np": Moved("numpy"),  # pandas 2.0
+        "datetime": Moved("datetime:datetime"),  # pandas 2.0
+        "concat": Changed(_PANDAS + "concat", "pandas 2.0"),
+        "get_dummies": Changed(_PANDAS + "get_dummies", "pandas 2.0"),
+        "read_csv": Changed(_PANDAS + "read_csv", "pandas 2.0"),
+        "read_table": Changed(_PANDAS + "read_table", "pandas 2.0"),
+    },
+    "PIL": {},
+    # Pillow 10.0 (release notes, "Constants") removed the other names of its filters.
+    "PIL.Image": {
+        "ANTIALIAS": Moved("PIL.Image:LANCZOS"),
+        "LINEAR": Moved("PIL.Image:BILINEAR"),
+        "CUBIC": Moved("PIL.Image:BICUBIC"),
+    },
+    "matplotlib": {},
+    "matplotlib.cm": {"get_cmap": StandIn(_SMALL + "get_cmap")},  # matplotlib 3.9
+    "yaml": {"load": Changed(_SMALL + "yaml_load", "yaml 6.0")},
     "scipy": {},
     "scipy.misc": {
         # SciPy 1.0 deprecated its image functions in favour of Pillow and imageio, 1.2 and 1.3 removed them;
@@ -111,6 +152,13 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
         "ascent": Moved("scipy.datasets:ascent"),
     },
     "sklearn": {},
+    "sklearn.preprocessing": {
+        "Imputer": StandIn(_SMALL + "Imputer"),  # scikit-learn 0.22
+        "OneHotEncoder": Changed(_SMALL + "OneHotEncoder", "sklearn 1.2"),
+    },
+    "sklearn.metrics": {
+        "mean_squared_error": Changed(_SMALL + "mean_squared_error", "sklearn 1.6")
+    },
     # scikit-learn 0.23 removed its copies of other packages; 0.20 the modules before model_selection.
     "sklearn.externals": {"joblib": Moved("joblib"), "six": Moved("six")},
     "sklearn.cross_validation": {
@@ -151,8 +199,95 @@ MODULES: Mapping[str, str | None] = {
     "google.colab": "tpucompat.legacy.colab",  # exists on Colab only; what lies below it too
 }
 
+#: Module -> class -> attributes that are gone or changed; see :mod:`tpucompat.legacy.removed.attributes`.
+ATTRIBUTES: Mapping[str, Mapping[str, Mapping[str, Row]]] = {
+    "numpy": {
+        "ndarray": {
+            "itemset": StandIn(_NUMPY + "itemset"),  # NumPy 2.0
+            "newbyteorder": StandIn(_NUMPY + "newbyteorder"),
+            "ptp": StandIn(_NUMPY + "ptp"),
+            "tostring": StandIn(_NUMPY + "tostring"),  # NumPy 2.3
+        },
+        "generic": {"tostring": StandIn(_NUMPY + "tostring")},
+    },
+    "pandas": {
+        "DataFrame": {
+            # pandas 1.0
+            "as_matrix": StandIn(_PANDAS + "as_matrix"),
+            "get_value": StandIn(_PANDAS + "get_value"),
+            "ix": StandIn(_PANDAS + "ix"),
+            "set_value": StandIn(_PANDAS + "set_value"),
+            # pandas 2.0
+            "append": StandIn(_PANDAS + "frame_append"),
+            "iteritems": StandIn(_PANDAS + "iteritems"),
+            **{
+                name: Changed(_PANDAS + "frame_" + name, "pandas 2.0")
+                for name in (
+                    *("drop", "dropna", "reset_index", "set_index", "sort_index", "sort_values"),
+                    *("corr", "cov", "kurt", "mean", "median", "quantile", "skew", "std", "var"),
+                )
+            },
+            # pandas 3.0
+            "applymap": StandIn(_PANDAS + "applymap"),
+            "fillna": Changed(_PANDAS + "fillna", "pandas 2.0"),
+            "to_csv": Changed(_PANDAS + "to_csv", "pandas 3.0"),
+        },
+        "Series": {
+            "append": StandIn(_PANDAS + "series_append"),
+            "as_matrix": StandIn(_PANDAS + "as_matrix"),
+            "drop": Changed(_PANDAS + "series_drop", "pandas 2.0"),
+            "fillna": Changed(_PANDAS + "fillna", "pandas 2.0"),
+            "get_value": StandIn(_PANDAS + "get_value"),
+            "iteritems": StandIn(_PANDAS + "iteritems"),
+            "ix": StandIn(_PANDAS + "ix"),
+            "reset_index": Changed(_PANDAS + "series_reset_index", "pandas 2.0"),
+            "set_value": StandIn(_PANDAS + "set_value"),
+            "sort_values": Changed(_PANDAS + "series_sort_values", "pandas 2.0"),
+        },
+    },
+    "h5py": {"Dataset": {"value": StandIn(_SMALL + "value")}},  # h5py 3.0
+    "PIL.ImageDraw": {"ImageDraw": {"textsize": StandIn(_SMALL + "textsize")}},  # Pillow 10
+    "PIL.ImageFont": {
+        "FreeTypeFont": {"getsize": StandIn(_SMALL + "getsize")},
+        "ImageFont": {"getsize": StandIn(_SMALL + "getsize")},
+    },
+    "array": {  # Python 3.9
+        "array": {
+            "fromstring": StandIn(_PYTHON + "fromstring"),
+            "tostring": StandIn(_PYTHON + "tostring"),
+        }
+    },
+    "threading": {"Thread": {"isAlive": StandIn(_PYTHON + "is_alive")}},  # Python 3.9
+    "xml.etree.ElementTree": {  # Python 3.9
+        "Element": {
+            "getchildren": StandIn(_PYTHON + "getchildren"),
+            "getiterator": StandIn(_PYTHON + "getiterator"),
+        },
+        "ElementTree": {"getiterator": StandIn(_PYTHON + "getiterator")},
+    },
+    "unittest": {  # Python 3.12
+        "TestCase": {
+            name: StandIn(_PYTHON + name)
+            for name in (
+                *("assertEquals", "assertNotEquals", "assertAlmostEquals", "assert_"),
+                *("assertNotAlmostEquals", "assertRegexpMatches", "assertNotRegexpMatches"),
+                "assertRaisesRegexp",
+            )
+        }
+    },
+}
+
+#: Module -> what is called when a script first imports it, where the release has the setting. It is given
+#: the test for the script's own modules, and may return what undoes it.
+SETTINGS: Mapping[str, Changed] = {
+    "numpy": Changed(_NUMPY + "as_then", "numpy 1.13"),
+    "pandas": Changed(_PANDAS + "keep_text_as_objects", "pandas 3.0"),
+    "matplotlib.pyplot": Changed(_SMALL + "name_styles_as_then", "matplotlib 3.6"),
+    "matplotlib.style": Changed(_SMALL + "name_styles_as_then", "matplotlib 3.6"),
+}
+
 #: First parts of names -> whether all below is looked at here; of google's packages only one is.
 ROOTS: Mapping[str, bool] = {
-    **dict.fromkeys((name.partition(".")[0] for name in ROWS), True),
+    **dict.fromkeys((name.partition(".")[0] for name in (*ROWS, *ATTRIBUTES, *SETTINGS)), True),
     "google": False,
 }

@@ -1,0 +1,87 @@
+"""What smaller libraries have removed or changed: Pillow, h5py, PyYAML, scikit-learn, matplotlib."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tpucompat.legacy.removed.attributes import Owns
+
+
+def textsize(self: Any, text: str, font: Any = None, **options: Any) -> tuple[int, int]:
+    """``ImageDraw.textsize``: width and height in pixels (Pillow up to 9)."""
+    left, top, right, bottom = self.textbbox((0, 0), text, font, **options)
+    del left, top  # the size counted from the origin
+    return int(right), int(bottom)
+
+
+def getsize(self: Any, text: str, *args: Any, **options: Any) -> tuple[int, int]:
+    """``ImageFont.getsize``: width and height in pixels (Pillow up to 9)."""
+    left, top, right, bottom = self.getbbox(text, *args, **options)
+    del left, top
+    return int(right), int(bottom)
+
+
+def _read_all(dataset: Any) -> Any:
+    return dataset[()]
+
+
+value = property(_read_all, doc="``Dataset.value``: the whole data set (h5py up to 2).")
+
+
+def yaml_load(stream: Any, Loader: Any = None) -> Any:
+    """``yaml.load`` without a loader, which PyYAML 5 took as ``FullLoader`` and 6 refuses."""
+    import yaml
+
+    return yaml.load(stream, Loader or yaml.FullLoader)
+
+
+def OneHotEncoder(*args: Any, **options: Any) -> Any:
+    """``OneHotEncoder`` with ``sparse``, which is ``sparse_output`` since scikit-learn 1.2."""
+    from sklearn import preprocessing
+
+    if "sparse" in options:
+        options["sparse_output"] = options.pop("sparse")
+    return preprocessing.OneHotEncoder(*args, **options)
+
+
+def mean_squared_error(*args: Any, **options: Any) -> Any:
+    """``mean_squared_error`` with ``squared`` (scikit-learn up to 1.5)."""
+    from sklearn import metrics
+
+    squared = options.pop("squared", True)
+    error = metrics.mean_squared_error(*args, **options)
+    return error if squared else error**0.5
+
+
+def Imputer(
+    missing_values: Any = "NaN", strategy: str = "mean", axis: int = 0, **options: Any
+) -> Any:
+    """``sklearn.preprocessing.Imputer`` along columns (scikit-learn up to 0.21)."""
+    import numpy as np
+    from sklearn.impute import SimpleImputer
+
+    if axis != 0:
+        raise NotImplementedError("tpucompat: Imputer(axis=1); transpose the data instead.")
+    options.pop("verbose", None)
+    missing = np.nan if missing_values == "NaN" else missing_values
+    return SimpleImputer(missing_values=missing, strategy=strategy, **options)
+
+
+def get_cmap(name: Any = None, lut: int | None = None) -> Any:
+    """``matplotlib.cm.get_cmap`` (matplotlib up to 3.8)."""
+    from matplotlib import pyplot
+
+    return pyplot.get_cmap(name, lut)
+
+
+def name_styles_as_then(owns: Owns) -> None:
+    """Gives matplotlib's styles after seaborn their names without its version (up to 3.7)."""
+    del owns  # the list of styles is one for the whole process
+    from matplotlib import style
+
+    mark = "seaborn-v0_8"
+    for name in [name for name in style.library if name.startswith(mark)]:
+        old = "seaborn" + name[len(mark) :]
+        style.library.setdefault(old, style.library[name])
+        if old not in style.available:
+            style.available.append(old)
