@@ -50,6 +50,14 @@ class TPUEstimatorSpec(_TPUEstimatorSpec):
         with explained():
             return super().__new__(cls, *args, **kwargs)
 
+    def as_estimator_spec(self) -> Any:
+        """The ``EstimatorSpec`` for a model that trains without a TPU."""
+        calls = {"eval_metrics": self.eval_metrics, "host_call": self.host_call}
+        # After 1.15 the class keeps the calls of the specification that was made last, in which
+        # one made by ``_replace``, or before another model's, has no part.
+        type(self)._host_calls = {name: call for name, call in calls.items() if call is not None}
+        return super().as_estimator_spec()
+
 
 class RunConfig(_RunConfig):
     """TPUEstimator's configuration, for the devices of this process.
