@@ -1,12 +1,15 @@
-"""Lists private names of TensorFlow 1.15 that later releases have in other places, but still publicly.
+"""Lists private names of TensorFlow 1.15 that later releases have in other places.
 
 Scripts took them from ``tensorflow.python``: ``from tensorflow.python.ops import control_flow_ops`` and then
 ``control_flow_ops.cond``. Two steps, the first with a Python that has the real TensorFlow 1.15, the second
-with each later one; the results of the second are merged:
+with each later one; the results of the second are merged, the first release that lacks a name counts:
 
     python tools/list_private_moves.py exported > exported.txt
     python tools/list_private_moves.py moved exported.txt >> moved.txt
-    sort -u moved.txt > tpucompat/legacy/tables/tf115_private.txt
+    python tools/list_private_moves.py merge moved.txt > tpucompat/legacy/tables/private_moves.txt
+
+A name that is public in 1.15 is looked for under its public name, another one by its own name in all modules
+of ``tensorflow.python``, where it counts if it is defined in one of them only.
 """
 
 from __future__ import annotations
@@ -23,20 +26,19 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 warnings.filterwarnings("ignore")
 
-# Where scripts reached in; Keras, Estimator and tests have tables of their own.
+# Where scripts reached in; Keras, Estimator, layers and tests have tables of their own.
 PACKAGES = (
     "client",
     "data",
     "eager",
     "framework",
-    "layers",
     "lib",
     "ops",
     "platform",
     "saved_model",
 )
 PACKAGES += ("summary", "training", "util")
-SKIPPED = ("test", "benchmark", "_pb2", "keras", "gen_")
+SKIPPED = ("test", "benchmark", "_pb2", "keras", "gen_", "profiler")
 
 
 def modules() -> Iterator[Any]:
@@ -55,25 +57,50 @@ def modules() -> Iterator[Any]:
 
 
 def print_exported() -> None:
-    """Prints private path, name and public name of what is public in TensorFlow 1.15."""
+    """Prints private path, name and public name, or "-", of the functions and classes of TensorFlow 1.15."""
     for module in modules():
         path = module.__name__.replace("tensorflow_core.", "").replace("tensorflow.", "", 1)
         for name, value in sorted(vars(module).items()):
-            if name.startswith("_") or isinstance(value, types.ModuleType):
-                continue
             target = getattr(value, "__wrapped__", value)
-            exported = vars(value).get("_tf_api_names_v1") if hasattr(value, "__dict__") else None
-            exported = exported or getattr(target, "_tf_api_names_v1", None)
-            if exported:
-                print(path, name, min(exported, key=lambda n: (n.count("."), len(n), n)))
+            if name.startswith("_") or not is_ours(target):
+                continue
+            exported = vars(value).get("_tf_api_names_v1") or getattr(
+                target, "_tf_api_names_v1", None
+            )
+            public = min(exported or ["-"], key=lambda n: (n.count("."), len(n), n))
+            # What a module has imported counts where it is public.
+            if exported or target.__module__ == module.__name__:
+                print(path, name, public)
+
+
+def is_ours(value: Any) -> bool:
+    """Whether something is a function or class of TensorFlow's Python code."""
+    kinds = (type, types.FunctionType)
+    module = str(getattr(value, "__module__", ""))
+    return isinstance(value, kinds) and module.startswith(("tensorflow.", "tensorflow_core."))
+
+
+def defined() -> dict[str, list[str]]:
+    """The functions and classes of the loaded modules of ``tensorflow.python``: name to modules."""
+    found: dict[str, list[str]] = {}
+    for path, module in sorted(sys.modules.items()):
+        if path.startswith("tensorflow.python.") and not any(word in path for word in SKIPPED):
+            for name, value in vars(module).items():
+                value = getattr(value, "__wrapped__", value)
+                if is_ours(value) and value.__module__ == path:
+                    found.setdefault(name, []).append(path)
+    return found
 
 
 def print_moved(exported: str) -> None:
-    """Prints those of a list that the installed TensorFlow has publicly, but no more privately."""
+    """Prints the names of a list that the installed TensorFlow has elsewhere: path, target, release."""
     os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
     import tensorflow.compat.v1 as tf
 
     tf.disable_v2_behavior()
+    list(modules())
+    places = defined()
+    release = ".".join(tf.__version__.split(".")[:2])
     with open(exported) as lines:
         entries = [line.split() for line in lines]
     for path, name, public in entries:
@@ -82,17 +109,36 @@ def print_moved(exported: str) -> None:
                 continue
         except ImportError:
             pass
-        value: Any = tf
-        try:
-            for part in public.split("."):
-                value = getattr(value, part)
-        except AttributeError:
-            continue
-        print(f"{path}.{name} {public}")
+        target = public_target(tf, public)
+        if target is None and len(places.get(name, ())) == 1:
+            target = f"{places[name][0]}:{name}"
+        if target is not None:
+            print(f"{path}.{name} {target} {release}")
+
+
+def public_target(tf: Any, public: str) -> str | None:
+    """The target of a row for a public name of TensorFlow 1, if this release has it."""
+    value: Any = tf
+    for part in public.split("."):
+        value = getattr(value, part, None)
+    return None if value is None else "{tf}:" + public
+
+
+def print_merged(moved: str) -> None:
+    """Prints the lists of several releases as one: the earliest release, the latest's target."""
+    rows: dict[str, tuple[str, str]] = {}
+    with open(moved) as lines:
+        entries = [line.split() for line in lines]
+    for name, target, release in sorted(entries, key=lambda row: int(row[2].partition(".")[2])):
+        rows[name] = (target, rows.get(name, ("", release))[1])
+    print(
+        "# Private names of TensorFlow 1.15 that moved: old path, target, release without the old one."
+    )
+    print("# Written by tools/list_private_moves.py; do not edit.")
+    for name, (target, release) in sorted(rows.items()):
+        print(name, target, release)
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "exported":
-        print_exported()
-    else:
-        print_moved(sys.argv[2])
+    STEPS = {"moved": print_moved, "merge": print_merged}
+    STEPS[sys.argv[1]](*sys.argv[2:]) if sys.argv[1] in STEPS else print_exported()

@@ -198,7 +198,8 @@ class Namespace:
         """Like :meth:`lookup`, but counts nothing and gives a private mark where there is no such name."""
         full = path + "." + name if path else name
         row = self.rows.get(full)
-        if isinstance(row, Gone) and row.since:
+        late = row if isinstance(row, (Gone, Moved)) and row.since else None
+        if late is not None:
             row = None  # found below where the installed release has it, else as its row says
         if row is not None and not (isinstance(row, Gone) and self._is_gone_module(full)):
             return self._from_row(full, row)
@@ -208,14 +209,14 @@ class Namespace:
             value = finder(path, name)
             if value is not _MISSING:
                 return value
-        return self._vanished(full)
+        return self._vanished(full) if late is None else self._from_row(full, late)
 
     def _vanished(self, full: str) -> Any:
         """What stands for a symbol of TensorFlow 1.15 that nothing answers, by the row of its package."""
         if not self._is_legacy:
             return _MISSING
         kind = self._known(full)
-        above = (self.rows.get(name) for name in [full, *reversed(_ancestors(full))])
+        above = (self.rows.get(name) for name in reversed(_ancestors(full)))
         rows = (row.rest if isinstance(row, Package) else row for row in above)
         row = next((row for row in rows if isinstance(row, Gone)), None)
         if kind == "module" and full.startswith("contrib."):

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple, Union
 class Gone(NamedTuple):
     """The symbol has no counterpart: using it raises with this code, reason and alternative.
 
-    ``since`` is the release that removed it, where earlier ones that tpucompat runs on have it still: it is
-    asked there as if there were no row.
+    ``since`` is the first release without it, where earlier ones that tpucompat runs on have it still: those
+    are asked as if there were no row.
     """
 
     code: str
@@ -25,10 +25,11 @@ class Gone(NamedTuple):
 
 
 class Moved(NamedTuple):
-    """The symbol lives on elsewhere with the same behaviour."""
+    """The symbol lives on elsewhere with the same behaviour; ``since`` is as for :class:`Gone`."""
 
     target: str
     note: str = ""
+    since: str = ""
 
 
 class StandIn(NamedTuple):

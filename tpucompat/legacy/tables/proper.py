@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpucompat.legacy.rows import Gone, Moved, Row, StandIn
+from tpucompat.legacy.rows import Gone, Moved, Package, Row, StandIn
 
 
 def _gone(names: str, reason: str, instead: str, since: str = "") -> dict[str, Row]:
@@ -33,7 +33,58 @@ _PIPELINE_STATE = (
     "2.16",
 )
 
+# tensorflow.python.layers of TensorFlow 2 is on a frozen Keras of its own; tf.layers is on that of tf.keras.
+_LAYERS = "{tf}:layers"
+_LAYER_MODULES = {
+    "base": {},
+    "convolutional": {
+        "Convolution1D": "Conv1D",
+        "Convolution2D": "Conv2D",
+        "Convolution2DTranspose": "Conv2DTranspose",
+        "Convolution3D": "Conv3D",
+        "Convolution3DTranspose": "Conv3DTranspose",
+        "Deconv2D": "Conv2DTranspose",
+        "Deconv3D": "Conv3DTranspose",
+        "Deconvolution2D": "Conv2DTranspose",
+        "Deconvolution3D": "Conv3DTranspose",
+        "SeparableConvolution1D": "SeparableConv1D",
+        "SeparableConvolution2D": "SeparableConv2D",
+        "convolution1d": "conv1d",
+        "convolution2d": "conv2d",
+        "convolution2d_transpose": "conv2d_transpose",
+        "convolution3d": "conv3d",
+        "convolution3d_transpose": "conv3d_transpose",
+        "deconv2d": "conv2d_transpose",
+        "deconv3d": "conv3d_transpose",
+        "deconvolution2d": "conv2d_transpose",
+        "deconvolution3d": "conv3d_transpose",
+        "separable_convolution2d": "separable_conv2d",
+    },
+    "core": {"FullyConnected": "Dense", "fully_connected": "dense"},
+    "layers": {},
+    "normalization": {"BatchNorm": "BatchNormalization", "batch_norm": "batch_normalization"},
+    "pooling": {
+        "AvgPool2D": "AveragePooling2D",
+        "MaxPool2D": "MaxPooling2D",
+        "avg_pool2d": "average_pooling2d",
+        "max_pool2d": "max_pooling2d",
+    },
+}
+
+
+def _layers() -> dict[str, Row]:
+    rows: dict[str, Row] = {}
+    for module, aliases in _LAYER_MODULES.items():
+        rows["python.layers." + module] = Package(_LAYERS)
+        rows.update(
+            (f"python.layers.{module}.{name}", Moved(_LAYERS + "." + now))
+            for name, now in aliases.items()
+        )
+    return rows
+
+
 ROWS: dict[str, Row] = {
+    **_layers(),
     "config.experimental_list_devices": StandIn("tpucompat.legacy.contrib.eager:list_devices"),
     # Scripts read checkpoints by the native module.
     **{
