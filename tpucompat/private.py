@@ -233,6 +233,21 @@ def nest() -> Any:
     return nest
 
 
+def count_resource_variables_as_variables() -> None:
+    """Lets ``isinstance(variable, tf.Variable)`` hold for resource variables, as in TensorFlow 1.
+
+    ``resource_variable_ops.ResourceVariable`` was a ``VariableV1`` up to 2.0; since then the classes are
+    siblings, and VariableV1 is an abstract base class (seen in 2.15 to 2.21), which can be told.
+    """
+    import tensorflow as tf
+    from tensorflow.python.ops import resource_variable_ops
+
+    base = getattr(resource_variable_ops, "BaseResourceVariable", None)
+    register = getattr(tf.compat.v1.Variable, "register", None)
+    if base is not None and register is not None:
+        register(base)
+
+
 def load_and_remap_matrix_initializer() -> Any:
     """The function behind ``tf.contrib.framework.load_and_remap_matrix_initializer``.
 

@@ -243,6 +243,13 @@ def _track_tf_optimizer():
         assert tracked == [optimizer]
 
 
+def _resource_variables():
+    private.count_resource_variables_as_variables()
+    made = [v1.get_variable("a", [2]), v1.Variable(1.0), v1.Variable(v1.zeros([2]), trainable=False)]
+    assert all(isinstance(variable, v1.Variable) for variable in made)
+    assert not isinstance(v1.zeros([2]), v1.Variable)
+
+
 # What of private.py a check covers.
 CHECKS = {
     _eager_mode: ["eager_mode"],
@@ -265,6 +272,7 @@ CHECKS = {
     _xla_context: ["XlaContext"],
     _keras_models: ["keras_models"],
     _track_tf_optimizer: ["track_tf_optimizer", "_keras_source"],
+    _resource_variables: ["count_resource_variables_as_variables"],
     _small_modules: [
         "cluster_resolver_class",
         "default_session_config",

@@ -46,6 +46,7 @@ def enter() -> Any:
         private.forget_eager_start()
         tf.enable_resource_variables()
         private.average_masked_losses_over_all()
+        private.count_resource_variables_as_variables()
         if accelerator.cores() > 1:
             from tpucompat.engines import coherence
 
