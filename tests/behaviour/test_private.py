@@ -245,7 +245,11 @@ def _track_tf_optimizer():
 
 def _resource_variables():
     private.count_resource_variables_as_variables()
-    made = [v1.get_variable("a", [2]), v1.Variable(1.0), v1.Variable(v1.zeros([2]), trainable=False)]
+    made = [
+        v1.get_variable("a", [2]),
+        v1.Variable(1.0),
+        v1.Variable(v1.zeros([2]), trainable=False),
+    ]
     assert all(isinstance(variable, v1.Variable) for variable in made)
     assert not isinstance(v1.zeros([2]), v1.Variable)
 
