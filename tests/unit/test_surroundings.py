@@ -257,6 +257,7 @@ def test_functions_of_numpy(script, tmp_path):
     assert script("result = np.vstack(row for row in ([1], [2]))").tolist() == [[1], [2]]
     assert script("result = np.concatenate(map(list, ([1], [2])))").tolist() == [1, 2]
     assert script("result = np.linspace(0, 1, 3.0)").tolist() == [0.0, 0.5, 1.0]
+    assert script("result = np.sum(n * n for n in range(4)) + np.sum([[1, 2]], axis=1)[0]") == 17
     np.save(str(tmp_path / "x.npy"), np.array([{"a": 1}], object), allow_pickle=True)
     assert script("result = np.load(file)", file=str(tmp_path / "x.npy"))[0] == {"a": 1}
 

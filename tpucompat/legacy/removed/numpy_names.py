@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import types
 from typing import Any, Callable, Sequence
 
 import numpy as np
@@ -108,6 +109,13 @@ def fromstring(string: Any, dtype: Any = float, count: int = -1, *, sep: str = "
 def linspace(start: Any, stop: Any, num: Any = 50, *rest: Any, **options: Any) -> Any:
     """``np.linspace``, whose ``num`` could be a float (NumPy up to 1.17)."""
     return np.linspace(start, stop, _whole(num), *rest, **options)
+
+
+def sum_(a: Any, *rest: Any, **options: Any) -> Any:
+    """``np.sum``, which gave the sum of a generator's numbers to Python's own (NumPy up to 2.3)."""
+    if isinstance(a, types.GeneratorType):
+        return sum(a)
+    return np.sum(a, *rest, **options)
 
 
 def _whole(number: Any) -> int:

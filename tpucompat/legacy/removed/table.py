@@ -22,6 +22,7 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
         "load": Changed(_NUMPY + "load", "numpy 1.16.3"),
         "fromstring": Changed(_NUMPY + "fromstring", "numpy 2.3"),
         "linspace": Changed(_NUMPY + "linspace", "numpy 1.18"),
+        "sum": Changed(_NUMPY + "sum_", "numpy 2.4"),
         **{
             name: Changed(_NUMPY + name, "numpy 1.16")
             for name in ("column_stack", "concatenate", "dstack", "hstack", "stack", "vstack")
