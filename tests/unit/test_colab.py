@@ -1,5 +1,6 @@
 """google.colab away from Colab: what stands in, for whom, and what a question is answered."""
 
+import json
 import linecache
 import os
 import sys
@@ -9,7 +10,7 @@ import pytest
 from tpucompat import journal
 from tpucompat.errors import SetupError, TPUCompatError, UnknownModuleError
 from tpucompat.legacy import imports
-from tpucompat.legacy.colab import drive, files, question, userdata
+from tpucompat.legacy.colab import auth, drive, files, question, userdata
 
 pytestmark = pytest.mark.skipif(
     "google.colab" in sys.modules, reason="on Colab the real package is used"
@@ -166,3 +167,26 @@ def test_secrets_are_environment_variables(monkeypatch):
     assert userdata.get("A_SECRET") == "x"
     with pytest.raises(TPUCompatError, match="TPU439"):
         userdata.get("ANOTHER_SECRET")
+
+
+@pytest.mark.parametrize("known", [None, {"refresh_token": "t"}, "no JSON"])
+def test_authentication_leaves_the_credentials_of_this_machine(here, monkeypatch, known):
+    monkeypatch.setattr(auth, "FILE", str(here / "content" / "adc.json"))
+    login = here / "login.json"
+    monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(login))
+    if known is not None:
+        login.write_text(known if isinstance(known, str) else json.dumps(known))
+    auth.authenticate_user()
+    left = here / "content" / "adc.json"
+    assert json.loads(left.read_text()) == (known if isinstance(known, dict) else {})
+    assert left.stat().st_mode & 0o077 == 0
+    left.write_text("mine")
+    auth.authenticate_user()
+    assert left.read_text() == "mine"
+
+
+def test_authentication_without_a_place_for_the_file(here, monkeypatch):
+    (here / "content").write_text("no folder")
+    monkeypatch.setattr(auth, "FILE", str(here / "content" / "adc.json"))
+    auth.authenticate_user()
+    assert (here / "content").read_text() == "no folder"
