@@ -23,6 +23,7 @@ import importlib.abc
 import importlib.machinery
 import importlib.util
 import pkgutil
+import re
 import sys
 import threading
 import types
@@ -317,10 +318,10 @@ class Namespace:
         return chain
 
     def resolve(self, target: str) -> Any:
-        """Imports ``module:attribute.path``, with ``{tf}`` and ``{keras}`` filled in."""
+        """Imports ``module:attribute.path``, with ``{tf}``, ``{keras}`` and ``{own}`` filled in."""
         base = self.base  # the process enters the era's world before anything of TensorFlow is used
         if "{" in target:
-            target = target.format(tf=base, keras=_KerasSource(self))
+            target = target.format(tf=base, keras=_KerasSource(self), own=self.prefix)
         module_name, _, attributes = target.partition(":")
         value = importlib.import_module(module_name)
         for part in attributes.split(".") if attributes else ():
@@ -431,9 +432,17 @@ def _ancestors(name: str) -> list[str]:
 def _attribute(value: Any, name: str) -> Any:
     """An attribute or submodule of a real module, or the mark for "none"."""
     found = getattr(value, name, _MISSING)
-    if found is _MISSING and isinstance(value, types.ModuleType) and hasattr(value, "__path__"):
-        module = _import_or_none(value.__name__ + "." + name)
-        return _MISSING if module is None else module
+    if isinstance(value, LegacyModule):
+        return found  # below a package row, every name could be imported
+    if isinstance(value, types.ModuleType) and hasattr(value, "__path__"):
+        # 1.15 calls its package tensorflow_core, and imports its own modules by the other name: by this one
+        # they would be loaded a second time.
+        full = re.sub(r"^tensorflow_core\b", "tensorflow", value.__name__) + "." + name
+        if found is _MISSING:
+            module = _import_or_none(full)
+            return _MISSING if module is None else module
+        if full == "tensorflow.python.ops":  # 1.15 has framework/ops.py there as an attribute
+            return importlib.import_module(full)
     return found
 
 

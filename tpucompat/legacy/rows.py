@@ -1,9 +1,10 @@
 """The kinds of rows that the tables of old symbols are made of.
 
 A target is written ``module:attribute.path`` and is imported on first use, so that reading a table costs
-nothing. Two words in braces stand for what differs between releases: ``{tf}`` is the TensorFlow 1 API of the
-installed TensorFlow (``tensorflow.compat.v1`` on TensorFlow 2, ``tensorflow`` on TensorFlow 1) and
-``{keras}`` the package that holds the source of its Keras 2.
+nothing. Three words in braces stand for what differs between releases and eras: ``{tf}`` is the TensorFlow 1
+API of the installed TensorFlow (``tensorflow.compat.v1`` on TensorFlow 2, ``tensorflow`` on TensorFlow 1, and
+for scripts of early TensorFlow 2), ``{keras}`` the package that holds the source of its Keras 2, and ``{own}``
+the old namespace itself, whose rows hold there.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tpucompat.legacy.rows import Row, StandIn
+from tpucompat.legacy.tables import python_package
 
 ERA = "tf2"
 
@@ -11,6 +12,7 @@ _RESOLVER = StandIn("tpucompat.legacy.contrib.cluster_resolver:TPUClusterResolve
 _STRATEGY = StandIn(_START_UP + "TPUStrategy")
 
 ROWS: dict[str, Row] = {
+    **python_package.ROWS,
     "distribute.TPUStrategy": _STRATEGY,
     "distribute.experimental.TPUStrategy": _STRATEGY,
     "distribute.cluster_resolver.TPUClusterResolver": _RESOLVER,

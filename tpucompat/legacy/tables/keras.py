@@ -11,6 +11,7 @@ from tpucompat.legacy.rows import Constant, Gone, Moved, Package, Row, StandIn
 ON_TENSORFLOW_1 = True
 
 _ALL = ("{tf}:keras", "{keras}")
+_SAME = "{own}.keras"  # with the rows that are below it
 # What a module of standalone Keras had imported from its own package was reached through it.
 _IMPORTED_BY_LAYERS = ("activations", "constraints", "initializers", "regularizers")
 # Spellings of standalone Keras (up to 2.2) that tf.keras takes only as words.
@@ -65,18 +66,21 @@ COMMON: dict[str, Row] = {
         "tpucompat.legacy.removed.keras_names:set_image_dim_ordering"
     ),
     "keras.backend.batch_dot": StandIn("tpucompat.legacy.keras_backend:batch_dot"),
-    "keras.legacy": Package(("{tf}:keras.layers", "{keras}")),
-    "python.keras": Package(_ALL),
-    "python.keras._impl.keras": Package(_ALL),
-    "python.keras.engine": Package(
+    # The optimizers from 1.14 to 2.10; 2.9 and 2.11 moved them.
+    "keras.optimizer_v2": Package(
         (
-            "{tf}:keras.layers",
-            "{tf}:keras.models",
-            "{tf}:keras.utils",
-            "{keras}.engine",
-            "{tf}:keras",
+            "{keras}.optimizer_v2",
+            "{keras}.optimizers.optimizer_v2",
+            "{keras}.optimizers.legacy",
         )
     ),
+    "keras.legacy": Package(("{tf}:keras.layers", "{keras}")),
+    # Keras 2.12 removed them.
+    "keras.wrappers.scikit_learn": Package(
+        ("{keras}.wrappers.scikit_learn", "tpucompat.legacy.removed.keras_wrappers")
+    ),
+    "python.keras": Package(_SAME),
+    "python.keras._impl.keras": Package(_SAME),
 }
 
 ROWS: dict[str, Row] = {
@@ -84,7 +88,7 @@ ROWS: dict[str, Row] = {
     # Scripts compare it; 2.21's "2.21.0" would come before "2.3" as text.
     "keras.__version__": Constant("2.2.4-tf"),
     "keras.backend.tf": Moved("tpucompat.v1"),  # standalone Keras imported TensorFlow by that name
-    "contrib.keras": Package(_ALL, rest=_NO_MORE),
-    "contrib.keras.api.keras": Package(_ALL, rest=_NO_MORE),
-    "_api.v1.keras": Package(_ALL),
+    "contrib.keras": Package(_SAME, rest=_NO_MORE),
+    "contrib.keras.api.keras": Package(_SAME, rest=_NO_MORE),
+    "_api.v1.keras": Package(_SAME),
 }

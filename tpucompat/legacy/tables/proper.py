@@ -142,11 +142,6 @@ ROWS: dict[str, Row] = {
         "Flip the kernels with numpy: kernel[::-1, ::-1].",
     ),
     **_gone(
-        "keras:wrappers",
-        "Keras does not have its wrappers for scikit-learn any more.",
-        "Use KerasClassifier and KerasRegressor of the package scikeras.",
-    ),
-    **_gone(
         "lite.experimental.nn:TFLiteLSTMCell TfLiteRNNCell dynamic_rnn",
         "TensorFlow Lite converts the recurrent layers of Keras now.",
         "Use tf.keras.layers.LSTM and tf.lite.TFLiteConverter.",

@@ -1,0 +1,172 @@
+"""``keras.wrappers.scikit_learn``, which Keras 2.12 removed: Keras models as scikit-learn's estimators.
+
+Behaviour follows tensorflow/python/keras/wrappers/scikit_learn.py of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import types
+from typing import Any, Callable, Iterable
+
+import numpy as np
+
+
+class BaseWrapper:
+    """What the two wrappers share: arguments of the model's function and of its methods in one.
+
+    Args:
+      build_fn: A function that returns a compiled model, or an object that is called for one; None where a
+        subclass has ``__call__``.
+      **sk_params: Arguments of that function, or of the model's fit, predict and evaluate.
+
+    Raises:
+      ValueError: Neither of them has such an argument.
+    """
+
+    def __init__(self, build_fn: Any = None, **sk_params: Any) -> None:
+        self.build_fn = build_fn
+        self.sk_params = sk_params
+        self.check_params(sk_params)
+
+    def check_params(self, params: Iterable[str]) -> None:
+        """Refuses arguments that nothing takes."""
+        functions = [self._builder(), *(getattr(_sequential(), name) for name in _METHODS)]
+        for name in params:
+            if name != "nb_epoch" and not any(name in _arguments(each) for each in functions):
+                raise ValueError(f"{name} is not a legal parameter")
+
+    def get_params(self, **params: Any) -> dict[str, Any]:
+        """A copy of all arguments, as scikit-learn clones estimators by it."""
+        del params
+        return {**copy.deepcopy(self.sk_params), "build_fn": self.build_fn}
+
+    def set_params(self, **params: Any) -> Any:
+        """Sets arguments; returns the estimator."""
+        self.check_params(params)
+        self.sk_params.update(params)
+        return self
+
+    def fit(self, x: Any, y: Any, **kwargs: Any) -> Any:
+        """Makes a new model and trains it; returns Keras' History."""
+        make: Any = self if self.build_fn is None else self.build_fn
+        self.model = make(**self.filter_sk_params(self._builder()))
+        if _loss_name(self.model) == "categorical_crossentropy" and np.ndim(y) != 2:
+            y = _categories(y)
+        arguments = copy.deepcopy(self.filter_sk_params(_sequential().fit))
+        arguments.update(kwargs)
+        return self.model.fit(x, y, **arguments)
+
+    def filter_sk_params(self, fn: Callable[..., Any], override: Any = None) -> dict[str, Any]:
+        """Those of the arguments that a function takes, and those that override them."""
+        taken = {name: value for name, value in self.sk_params.items() if name in _arguments(fn)}
+        taken.update(override or {})
+        return taken
+
+    def _builder(self) -> Any:
+        make: Any = self if self.build_fn is None else self.build_fn
+        return make if isinstance(make, (types.FunctionType, types.MethodType)) else make.__call__
+
+    def __sklearn_tags__(self) -> Any:
+        """Neither classifier nor regressor, as scikit-learn took them; 1.6 and later ask for it."""
+        from sklearn.utils import Tags, TargetTags
+
+        return Tags(estimator_type=None, target_tags=TargetTags(required=True))
+
+
+class KerasClassifier(BaseWrapper):
+    """A Keras classifier; labels may be of any kind."""
+
+    def fit(self, x: Any, y: Any, **kwargs: Any) -> Any:
+        """Trains on labels of shape [samples] or one-hot rows.
+
+        Raises:
+          ValueError: ``y`` has more dimensions.
+        """
+        y = np.array(y)
+        if y.ndim == 2 and y.shape[1] > 1:
+            self.classes_ = np.arange(y.shape[1])
+        elif y.ndim == 1 or (y.ndim == 2 and y.shape[1] == 1):
+            self.classes_ = np.unique(y)
+            y = np.searchsorted(self.classes_, y)
+        else:
+            raise ValueError("Invalid shape for y: " + str(y.shape))
+        self.n_classes_ = len(self.classes_)
+        return super().fit(x, y, **kwargs)
+
+    def predict(self, x: Any, **kwargs: Any) -> Any:
+        """The labels of samples."""
+        kwargs = self.filter_sk_params(_sequential().predict_classes, kwargs)
+        return self.classes_[self.model.predict_classes(x, **kwargs)]
+
+    def predict_proba(self, x: Any, **kwargs: Any) -> Any:
+        """Class probabilities, shape [samples, classes]."""
+        kwargs = self.filter_sk_params(_sequential().predict_proba, kwargs)
+        chances = self.model.predict(x, **kwargs)
+        # A sigmoid gives that of the second class only.
+        return np.hstack([1 - chances, chances]) if chances.shape[1] == 1 else chances
+
+    def score(self, x: Any, y: Any, **kwargs: Any) -> Any:
+        """The mean accuracy.
+
+        Raises:
+          ValueError: The model was compiled without accuracy.
+        """
+        y = np.searchsorted(self.classes_, y)
+        kwargs = self.filter_sk_params(_sequential().evaluate, kwargs)
+        if _loss_name(self.model) == "categorical_crossentropy" and y.ndim != 2:
+            y = _categories(y)
+        outputs = self.model.evaluate(x, y, **kwargs)
+        outputs = outputs if isinstance(outputs, list) else [outputs]
+        for name, output in zip(self.model.metrics_names, outputs):
+            if name in ("accuracy", "acc"):
+                return output
+        raise ValueError(
+            "The model is not configured to compute accuracy. You should pass "
+            '`metrics=["accuracy"]` to the `model.compile()` method.'
+        )
+
+
+class KerasRegressor(BaseWrapper):
+    """A Keras regressor."""
+
+    def predict(self, x: Any, **kwargs: Any) -> Any:
+        """Predictions, shape [samples]."""
+        kwargs = self.filter_sk_params(_sequential().predict, kwargs)
+        return np.squeeze(self.model.predict(x, **kwargs), axis=-1)
+
+    def score(self, x: Any, y: Any, **kwargs: Any) -> Any:
+        """Minus the loss: the more the better."""
+        kwargs = self.filter_sk_params(_sequential().evaluate, kwargs)
+        loss = self.model.evaluate(x, y, **kwargs)
+        return -loss[0] if isinstance(loss, list) else -loss
+
+
+_METHODS = ("fit", "predict", "predict_classes", "evaluate")
+
+
+def _arguments(function: Callable[..., Any]) -> Any:
+    return inspect.signature(function).parameters
+
+
+def _loss_name(model: Any) -> str:
+    loss = model.loss
+    return str(getattr(loss, "name", None) or getattr(loss, "__name__", loss))
+
+
+def _categories(labels: Any) -> Any:
+    return _keras().utils.to_categorical(labels)
+
+
+def _sequential() -> Any:
+    return _keras().Sequential
+
+
+def _keras() -> Any:
+    """The Keras of the era that the process is in."""
+    import tensorflow
+
+    from tpucompat.engines import session
+
+    return tensorflow.keras if tensorflow.executing_eagerly() else session.keras()
