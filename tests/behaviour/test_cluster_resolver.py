@@ -74,7 +74,7 @@ def test_names_and_addresses_mean_this_machine(tpu):
 @pytest.mark.parametrize(
     "tpu, cluster, environment",
     [
-        (None, None, "google"),
+        (None, {"worker": ["localhost"]}, ""),  # as on Colab, where an address is found
         ("", None, "google"),
         ("local", None, "google"),
         ("my-tpu", {"worker": ["localhost"]}, ""),

@@ -91,7 +91,8 @@ class TPUClusterResolver(private.cluster_resolver_class()):  # type: ignore[misc
         self._coordinator_address = coordinator_address
         self.task_type = job_name
         self.task_id = 0
-        self.rpc_layer = "grpc" if name not in ("", "local") else None
+        # TensorFlow 1.15 found an address where none was given, on Colab and on a TPU's own machine.
+        self.rpc_layer = "grpc" if tpu is None or name not in ("", "local") else None
 
     @staticmethod
     def connect(
@@ -111,7 +112,7 @@ class TPUClusterResolver(private.cluster_resolver_class()):  # type: ignore[misc
 
     @property
     def environment(self) -> str:
-        """ "google" where no address was given, as up to 2.1; otherwise ""."""
+        """ "google" where the address is "" or "local", as up to 2.1; otherwise ""."""
         return "" if self.rpc_layer else "google"
 
     def master(self, task_type: Any = None, task_id: Any = None, rpc_layer: Any = None) -> str:
@@ -128,7 +129,7 @@ class TPUClusterResolver(private.cluster_resolver_class()):  # type: ignore[misc
         return self.task_type if tensorflow.executing_eagerly() or self._master else None
 
     def cluster_spec(self) -> Any:
-        """A cluster with one worker, this machine; None in graph mode if no address was given."""
+        """A cluster with one worker, this machine; None in graph mode if the address is "" or "local"."""
         if self.rpc_layer is None and not tensorflow.executing_eagerly():
             return None
         jobs = {self.task_type: [self._master[len("grpc://") :] or "localhost"]}
