@@ -43,11 +43,12 @@ SKIPPED = ("test", "benchmark", "_pb2", "keras", "gen_", "profiler")
 
 def modules() -> Iterator[Any]:
     """The modules of TensorFlow 1.15's Python code in those packages."""
-    python = importlib.import_module("tensorflow.python")
     for package in PACKAGES:
-        root = importlib.import_module(python.__name__ + "." + package)
+        # By this name, whatever the module calls itself: 1.15's tensorflow_core would be imported twice.
+        name = "tensorflow.python." + package
+        root = importlib.import_module(name)
         yield root
-        for info in pkgutil.walk_packages(root.__path__, root.__name__ + "."):
+        for info in pkgutil.walk_packages(root.__path__, name + "."):
             if any(word in info.name for word in SKIPPED):
                 continue
             try:
@@ -62,7 +63,7 @@ def print_exported() -> None:
         path = module.__name__.replace("tensorflow_core.", "").replace("tensorflow.", "", 1)
         for name, value in sorted(vars(module).items()):
             target = getattr(value, "__wrapped__", value)
-            if name.startswith("_") or not is_ours(target):
+            if name.startswith("__") or not is_ours(target):
                 continue
             exported = vars(value).get("_tf_api_names_v1") or getattr(
                 target, "_tf_api_names_v1", None
