@@ -106,6 +106,12 @@ CODES: dict[str, Code] = {
         "Train on one replica without embedding_config_spec, where embedding columns are ordinary variables; "
         "in TensorFlow 2 code tfrs.layers.embedding.TPUEmbedding takes their place.",
     ),
+    "TPU322": Code(
+        "The newest checkpoint is not whole",
+        "A file of it is missing or too short; the machine may have stopped, or the disk been full, while it "
+        "was written. The training goes on from the one before.",
+        "Nothing; the steps since that checkpoint are done again.",
+    ),
     "TPU323": Code(
         "Features that cannot be forwarded",
         "tf.contrib.estimator.forward_features puts dense features beside the predictions of an Estimator.",

@@ -8,15 +8,19 @@ With ``use_tpu=False`` it is the installed class.
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from tpucompat import accelerator
+from tpucompat.idioms import tpu_estimator_checkpoints as checkpoints
 from tpucompat.idioms import tpu_estimator_replica as one_replica
 from tpucompat.idioms import tpu_estimator_source
+from tpucompat.idioms import tpu_estimator_stopping as stopping
 from tpucompat.idioms.tpu_estimator_context import LocalContext
 from tpucompat.idioms.tpu_estimator_errors import explained
+from tpucompat.idioms.tpu_estimator_progress import ProgressHook
 
 _source = tpu_estimator_source.load()
 _tpu_config = _source.tpu_config
@@ -111,9 +115,14 @@ class TPUEstimator(_TPUEstimator):
         self._ctx: Any = LocalContext.of(self._config, self._ctx, config.log_step_count_steps)
         if self._ctx.replicas > 1:
             self._session_config: Any = _for_steps_of_cores(self._session_config)
+        self._steps_asked_for: tuple[Any, Any] = (None, None)
+        self._stop: Any = None
+        checkpoints.pass_over_truncated(self._model_dir)
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
         """Trains; see ``tf.estimator.Estimator.train``.
+
+        SIGTERM or Ctrl-C ends it after a step, as :class:`stopping.StopOnSignal` says.
 
         Args:
           *args: input_fn, hooks, steps, max_steps, saving_listeners.
@@ -126,7 +135,7 @@ class TPUEstimator(_TPUEstimator):
           ValueError, TypeError, RuntimeError: As in TensorFlow (TPU324 to TPU335).
           tf.errors.OutOfRangeError: If the input ends before the steps do (TPU336).
         """
-        with explained():
+        with stopping.StopOnSignal() as self._stop, explained():
             return super().train(*args, **kwargs)
 
     def evaluate(self, *args: Any, **kwargs: Any) -> Any:
@@ -165,7 +174,9 @@ class TPUEstimator(_TPUEstimator):
         if self._ctx.is_one_replica(_ModeKeys.TRAIN):
             with self._ctx.as_tpu():  # for its checks
                 super()._convert_train_steps_to_hooks(steps, max_steps)
-        return super()._convert_train_steps_to_hooks(steps, max_steps)
+        self._steps_asked_for = steps, max_steps
+        hooks = list(super()._convert_train_steps_to_hooks(steps, max_steps))
+        return [*hooks, self._stop] if self._stop is not None else hooks
 
     def _convert_eval_steps_to_hooks(self, steps: Any) -> Any:
         if self._ctx.is_one_replica(_ModeKeys.EVAL):
@@ -194,6 +205,12 @@ class TPUEstimator(_TPUEstimator):
                 )
 
         return _model_fn
+
+    def _train_with_estimator_spec(self, spec: Any, worker_hooks: list[Any], *args: Any) -> Any:
+        if sys.stderr.isatty():
+            batch_size = self._ctx._train_batch_size
+            worker_hooks.append(ProgressHook(spec.loss, batch_size, *self._steps_asked_for))
+        return super()._train_with_estimator_spec(spec, worker_hooks, *args)
 
     def _logging_hooks(self, loss: Any) -> list[Any]:
         """The hooks by which a training on a TPU shows itself, counted in steps."""

@@ -1,14 +1,82 @@
 """How a TPUEstimator call ends early, and what it leaves.
 
-Stands for ``tensorflow/python/tpu/session_support.py`` (gone since TensorFlow 2.16), which
+:class:`StopOnSignal` lets SIGTERM and Ctrl-C end a training after a step, with a checkpoint. The rest
+stands for ``tensorflow/python/tpu/session_support.py`` (gone since TensorFlow 2.16), which
 restarted the workers of a TPU node, and for TPUEstimator's hook that made Ctrl-C kill the process.
 """
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+import threading
 from typing import Any, Sequence
 
 import tensorflow.compat.v1 as tf
+
+# Signal -> the handler that a script has not replaced.
+_SIGNALS = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+
+
+class StopOnSignal(tf.train.SessionRunHook):
+    """Within: SIGTERM and Ctrl-C let a training finish its step and save a checkpoint.
+
+    As a hook of the training it ends it; as a context manager around it, it then does what the signal
+    would have done, so that the process has the usual exit code. A second signal does that at once.
+    On several cores the steps of a call (``iterations_per_loop``) are finished. Handlers that the
+    script has set itself stay, and outside the main thread nothing is changed.
+    """
+
+    def __init__(self) -> None:
+        self._received: Any = None
+        self._said = False
+        self._before: dict[Any, Any] = {}
+
+    def __enter__(self) -> StopOnSignal:
+        if threading.current_thread() is threading.main_thread():
+            for number, usual in _SIGNALS.items():
+                if signal.getsignal(number) == usual:
+                    self._before[number] = signal.signal(number, self._handle)
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self._restore()
+        if self._received is not None:
+            _deliver(self._received)
+
+    def after_run(self, run_context: Any, run_values: Any) -> None:
+        """Ends the training if a signal came; the hooks that save do so at its end."""
+        del run_values
+        if self._received is None:
+            return
+        if not self._said:
+            self._said = True
+            tf.logging.warning(
+                "%s: stopping after this step. A second signal ends the process at once.",
+                signal.Signals(self._received).name,
+            )
+        run_context.request_stop()
+
+    def _handle(self, number: int, frame: Any) -> None:
+        del frame
+        if self._received is not None:
+            self._restore()
+            _deliver(number)
+        self._received = number
+
+    def _restore(self) -> None:
+        while self._before:
+            signal.signal(*self._before.popitem())
+
+
+def _deliver(number: int) -> None:
+    """Does what a signal does in a process that has set no handler."""
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os.kill(os.getpid(), number)
 
 
 class GracefulShutdownHook(tf.train.SessionRunHook):
