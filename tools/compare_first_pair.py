@@ -99,12 +99,13 @@ def main() -> int:
             legacy = first_pair.legacy_command(python)
             one = first_pair.train(legacy, case, steps, epochs, timeout=1800)
             show(compare(f"legacy on {tensorflow}", name, one, expected, case.limit))
-            if not tensorflow.startswith("1."):
-                migrated = first_pair.train(
-                    first_pair.migrated_command(python), case, steps, epochs, timeout=1800
-                )
-                limit = max(case.limit, first_pair.MIGRATED_LIMIT)
-                show(compare(f"migrated on {tensorflow}", name, migrated, expected, limit))
+            if tensorflow.startswith("1."):
+                continue  # no migrated half, and Keras models on one replica only (TPU308)
+            migrated = first_pair.train(
+                first_pair.migrated_command(python), case, steps, epochs, timeout=1800
+            )
+            limit = max(case.limit, first_pair.MIGRATED_LIMIT)
+            show(compare(f"migrated on {tensorflow}", name, migrated, expected, limit))
             if args.cores and not case.batch_norm:
                 legacy = first_pair.legacy_command(python, ["--cores", str(args.cores)])
                 many = first_pair.train(legacy, case, steps, epochs, timeout=1800)
