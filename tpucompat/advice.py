@@ -37,7 +37,7 @@ ROWS: tuple[tuple[str, str, str], ...] = (
         r".*",
         r"URL fetch failure|urlopen error|Max retries exceeded|Name or service not known",
     ),
-    ("TPU447", r"ModuleNotFoundError", r"No module named '(?!tensorflow)"),
+    ("TPU447", r"ModuleNotFoundError", r"No module named '(?!tensorflow['.])"),
     ("TPU446", r".*", r"\.so\b.*(undefined symbol|cannot open shared object)"),
     ("TPU444", r"FileNotFoundError|NotFoundError|OSError|IOError", r"[Nn]o such file or directory"),
     ("TPU444", r"NotFoundError|ValueError", r"[Uu]nsuccessful TensorSliceReader|matching files"),

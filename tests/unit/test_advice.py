@@ -20,6 +20,7 @@ from tpucompat import advice
         ("ConnectionError", "HTTPSConnectionPool(host='x'): Max retries exceeded", "TPU443"),
         ("FileNotFoundError", "[Errno 2] No such file or directory: 'train.csv'", "TPU444"),
         ("NotFoundError", "/content/x.txt; No such file or directory", "TPU444"),
+        ("ModuleNotFoundError", "No module named 'tensorflow_datasets'", "TPU447"),
         ("NotFoundError", "/x/ops.so: undefined symbol: _ZTIN10tensorflow8OpKernelE", "TPU446"),
     ],
 )
@@ -35,6 +36,7 @@ def test_a_cause_that_can_be_told(kind, text, code):
     [
         ("ZeroDivisionError", "division by zero"),
         ("KeyError", "'x'"),
+        ("ModuleNotFoundError", "No module named 'tensorflow.contrib.nothing'"),
         ("ValueError", "the path gs://b/x is not of the right form"),
         ("OSError", "[Errno 28] No space left on device"),
     ],
