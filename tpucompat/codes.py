@@ -291,6 +291,13 @@ CODES: dict[str, Code] = {
         "Nothing, if it is fast enough. Otherwise use as many shards as there are cores, and give the input "
         "through the computation's inputs.",
     ),
+    "TPU355": Code(
+        "An infeed that is filled in another Session",
+        "A TPU's infeed belongs to the device, so that programs could fill it from a graph and Session of its "
+        "own. Here it is a queue, which lives in one Session; the computation would wait for ever.",
+        "Build the enqueue operations in the computation's graph, and run them in the same Session from a "
+        "thread.",
+    ),
     # 300-319: keras_to_tpu_model
     "TPU302": Code(
         "A layer's shape is variable beyond the batch",

@@ -1223,6 +1223,10 @@ def bad_input_is_refused(shards):
         queue.split_inputs_and_generate_enqueue_ops,
         [tf.zeros([8, 2], tf.int32)],
     )
+    queue = tpu.InfeedQueue(number_of_tuple_elements=1)
+    with tf.Graph().as_default():
+        queue.generate_enqueue_ops([[tf.ones([3])]], tpu_ordinal_function=lambda i: i)
+    expect(ValueError, "TPU355", tpu.rewrite, queue.generate_dequeue_op)
     expect(ValueError, "shape", tpu.infeed_enqueue_tuple, [tf.ones([3])], [[2]], device_ordinal=0)
     expect(ValueError, "TPU340", tpu.CrossShardOptimizer, None, tf.losses.Reduction.NONE)
     expect(TypeError, "TPU341", tpu.CrossShardOptimizer, tf.keras.optimizers.Adam())

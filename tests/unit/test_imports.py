@@ -1,9 +1,12 @@
 """Which modules see the old namespace; no TensorFlow is started."""
 
+import _thread
 import builtins
+import ctypes
 import importlib
 import os
 import sys
+import time
 import types
 
 import pytest
@@ -123,3 +126,18 @@ def test_uninstall_leaves_a_later_wrapper_alone(monkeypatch):
     assert builtins.__import__ is wrapper
     monkeypatch.setattr(builtins, "__import__", original)
     importlib.import_module = hook._import_module
+
+
+def test_native_code_imports_in_a_thread_without_frames(hook, monkeypatch):
+    """TensorFlow's threads do; the importer's frame is then missing."""
+    failures = []
+    monkeypatch.setattr(sys, "unraisablehook", failures.append, raising=False)  # Python 3.8
+    monkeypatch.delitem(sys.modules, "fractions", raising=False)
+    native_import = ctypes.pythonapi.PyImport_Import
+    native_import.argtypes, native_import.restype = [ctypes.py_object], ctypes.py_object
+    _thread.start_new_thread(native_import, ("fractions",))
+    end = time.time() + 5
+    while "fractions" not in sys.modules and not failures and time.time() < end:
+        time.sleep(0.01)
+    assert failures == []
+    assert "fractions" in sys.modules

@@ -211,6 +211,7 @@ class InfeedQueue(private.tpu_feed().InfeedQueue):  # type: ignore[misc]
     """
 
     _generated_dequeue_op: bool
+    _enqueued_in: Any = None
 
     def generate_dequeue_op(self, tpu_device: int | None = 0) -> list[Any]:
         """Builds the end inside the computation.
@@ -223,10 +224,15 @@ class InfeedQueue(private.tpu_feed().InfeedQueue):  # type: ignore[misc]
 
         Raises:
           ValueError: If types or shapes are not known yet, the shards cannot share a shape, or the
-            end was built already (TPU352).
+            end was built already (TPU352); the other end is in another graph (TPU355).
         """
         del tpu_device
         self.freeze()
+        if self._enqueued_in not in (None, _outermost(tf.get_default_graph())):
+            raise BadValueError(
+                "TPU355",
+                "the infeed is filled in one graph and emptied in another, whose Sessions share no queue",
+            )
         if self._generated_dequeue_op:
             raise BadValueError("TPU352", "Can't generate two dequeue Ops from the same queue")
         self._generated_dequeue_op = True
@@ -251,6 +257,7 @@ class InfeedQueue(private.tpu_feed().InfeedQueue):  # type: ignore[misc]
                 "TPU352",
                 f"input devices for shard {index} are {devices}, but should all be the same",
             )
+        self._enqueued_in = _outermost(inputs[0].graph)
         with tf.device(inputs[0].device if device is None else device):
             return infeed_enqueue_tuple(
                 inputs,
@@ -295,6 +302,13 @@ for _name in (
 
 # Queues
 # ---------------------------------------------------------------------------------------------
+
+
+def _outermost(graph: Any) -> Any:
+    """The graph that a Session runs: that of the script, around all functions."""
+    while getattr(graph, "outer_graph", None) is not None:
+        graph = graph.outer_graph
+    return graph
 
 
 def _core(ordinal: int) -> int:

@@ -125,16 +125,24 @@ class ImportHook:
             level: int = 0,
         ) -> Any:
             if level == 0 and name.partition(".")[0] in hook._roots:
-                frame = sys._getframe(1)
-                importer = frame.f_globals if globals is None else globals
-                if hook._scope.owns(importer) and hook._answers(name, fromlist or (), frame):
+                frame = _caller(2)
+                importer = globals if globals is not None or frame is None else frame.f_globals
+                if (
+                    frame is not None
+                    and hook._scope.owns(importer or {})
+                    and hook._answers(name, fromlist or (), frame)
+                ):
                     return hook._legacy_import(name, fromlist or ())
             return hook._import(name, globals, locals, fromlist, level)
 
         def import_module(name: str, package: str | None = None) -> Any:
             if name.partition(".")[0] in hook._roots:
-                frame = sys._getframe(1)
-                if hook._scope.owns(frame.f_globals) and hook._answers(name, (), frame):
+                frame = _caller(2)
+                if (
+                    frame is not None
+                    and hook._scope.owns(frame.f_globals)
+                    and hook._answers(name, (), frame)
+                ):
                     return hook._module(name)
             return hook._import_module(name, package)
 
@@ -198,6 +206,14 @@ class ImportHook:
             if error.name is None or not error.name.startswith(ROOTS[self.era].prefix):
                 raise  # a package that TensorFlow itself needs is missing
             raise _missing_module(name) from None
+
+
+def _caller(depth: int) -> Any:
+    """A frame of the importing code; None where native code imports, in a thread without Python's frames."""
+    try:
+        return sys._getframe(depth)
+    except ValueError:
+        return None
 
 
 def _missing_module(name: str) -> ImportError:
