@@ -119,6 +119,18 @@ def test_drive_is_the_folder_that_is_named(here, monkeypatch):
     assert os.listdir(str(mine)) == ["data.txt"]
 
 
+def test_drive_mounted_again_from_another_folder(here, monkeypatch):
+    """/content/drive is one for all notebooks of the machine; the folder is that of the one that runs."""
+    drive.mount(str(here / "content"))
+    (here / "content" / "MyDrive" / "kept").write_text("1")
+    (here / "other").mkdir()
+    monkeypatch.chdir(here / "other")
+    drive.mount(str(here / "content"))
+    assert os.path.realpath(here / "content" / "My Drive") == str(here / "other" / "drive")
+    assert os.listdir(here / "content" / "MyDrive") == []
+    assert os.listdir(here / "drive") == ["kept"]
+
+
 def test_drive_mounted_where_its_folder_is(here):
     drive.mount("drive")
     (here / "drive" / "My Drive" / "x").write_text("")

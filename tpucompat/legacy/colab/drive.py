@@ -17,7 +17,7 @@ _NAMES = ("My Drive", "MyDrive")  # Colab has the second one since 2020, and kee
 def mount(mountpoint: str, *args: Any, **kwargs: Any) -> None:
     """Makes ``mountpoint`` a folder in which ``My Drive`` is the folder of :data:`VARIABLE` (``./drive``).
 
-    Nothing that exists is changed, so it can be called again.
+    A link of an earlier run, in another folder, is turned to this one; no file or folder is changed.
 
     Args:
       mountpoint: Where the notebook expects Drive, such as ``/content/drive``.
@@ -36,6 +36,8 @@ def mount(mountpoint: str, *args: Any, **kwargs: Any) -> None:
         os.makedirs(target, exist_ok=True)
         for name in _NAMES:
             path = os.path.join(target, name)
+            if os.path.islink(path) and os.path.realpath(path) != os.path.realpath(storage):
+                os.remove(path)
             if not os.path.lexists(path):
                 os.symlink(storage, path, target_is_directory=True)
     except OSError as error:
