@@ -9,7 +9,7 @@ with each later one; the results of the second are merged, the first release tha
     python tools/list_private_moves.py merge moved.txt > tpucompat/legacy/tables/private_moves.txt
 
 A name that is public in 1.15 is looked for under its public name, another one by its own name in all modules
-of ``tensorflow.python``, where it counts if it is defined in one of them only.
+of ``tensorflow.python``, where it counts if one of them only defines it, or one of the same package.
 """
 
 from __future__ import annotations
@@ -111,8 +111,13 @@ def print_moved(exported: str) -> None:
         except ImportError:
             pass
         target = public_target(tf, public)
-        if target is None and len(places.get(name, ())) == 1:
-            target = f"{places[name][0]}:{name}"
+        found = places.get(name, [])
+        near = [
+            place for place in found if place.split(".")[:3] == ["tensorflow", *path.split(".")[:2]]
+        ]
+        for place in (found, near):
+            if target is None and len(place) == 1:
+                target = f"{place[0]}:{name}"
         if target is not None:
             print(f"{path}.{name} {target} {release}")
 

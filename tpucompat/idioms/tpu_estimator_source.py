@@ -298,13 +298,13 @@ def _validate_training_graph(ctx: Any) -> None:
     Raises:
       ValueError: As TensorFlow 1.15 (TPU325).
     """
-    if ctx.num_replicas > 1 and not _holds(tf.get_default_graph(), "CrossReplicaSum"):
+    if ctx.num_replicas > 1 and not holds(tf.get_default_graph(), "CrossReplicaSum"):
         raise BadValueError(
             "TPU325", "CrossShardOptimizer must be used for model training on TPUs."
         )
 
 
-def _holds(graph: Any, kind: str) -> bool:
+def holds(graph: Any, kind: str) -> bool:
     """Whether a graph, or a function of it, has an operation of that kind."""
     if any(operation.type == kind for operation in graph.get_operations()):
         return True

@@ -94,15 +94,29 @@ class GracefulShutdownHook(tf.train.SessionRunHook):
         del checkpoint_prefix, saver, on_shutdown_hooks
 
 
-class ResetComputation:
+class _OnShutdown:
+    """What was done to the workers of a TPU node.
+
+    Args:
+      timeout_ms: How long they would be waited for; an argument up to TensorFlow 1.12.
+    """
+
+    def __init__(self, timeout_ms: int = 0) -> None:
+        del timeout_ms
+
+
+class ResetComputation(_OnShutdown):
     """Restarted the training on the remaining workers."""
 
 
-class ShutdownLameWorkers:
+RestartComputation = ResetComputation  # its name up to TensorFlow 1.12
+
+
+class ShutdownLameWorkers(_OnShutdown):
     """Restarted the workers that were about to go."""
 
 
-class ShutdownAllWorkers:
+class ShutdownAllWorkers(_OnShutdown):
     """Restarted all workers."""
 
 

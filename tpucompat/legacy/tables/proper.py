@@ -91,6 +91,10 @@ ROWS: dict[str, Row] = {
         module + ".NewCheckpointReader": Moved("{tf}:train.NewCheckpointReader")
         for module in ("pywrap_tensorflow", "python.pywrap_tensorflow")
     },
+    # tf.distribute put its own function there, which the list of private moves cannot see.
+    "python.ops.resource_variable_ops._from_proto_fn": Moved(
+        "tensorflow.python.ops.ref_variable:_from_proto_fn", since="2.15"
+    ),
     **_gone(
         "data.experimental:StatsAggregator StatsOptions bytes_produced_stats latency_stats",
         "TensorFlow 2 keeps no statistics of input pipelines.",

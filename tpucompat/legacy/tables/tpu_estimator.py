@@ -22,7 +22,7 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "error_handling": (_SOURCE + ".error_handling",),
     "session_support": ("tpucompat.idioms.tpu_estimator_stopping",),
     "tpu_config": (_OURS, _SOURCE + ".tpu_config"),
-    "tpu_context": (_SOURCE + ".tpu_context",),
+    "tpu_context": ("tpucompat.idioms.tpu_estimator_forks", _SOURCE + ".tpu_context"),
     "tpu_estimator": (_OURS, _SOURCE),
     "util": (_SOURCE + ".util_lib",),
 }
