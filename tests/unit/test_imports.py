@@ -98,6 +98,26 @@ def test_every_import_form_reaches_the_view(hook):
     assert scope["name"] == "real"
 
 
+def test_a_module_is_given_the_names_of_python_2_that_it_uses(hook):
+    scope = run(
+        "import oldpkg\n"
+        "def kind(x):\n"
+        "    return [isinstance(x, (int, long)), cmp(x, 2), list(xrange(2)), x.unicode]\n"
+        "try:\n"
+        "    basestring\n"
+        "except NameError:\n"
+        "    basestring = 'own'\n"
+        "basestring = 'own'\n"
+        "class Number(int):\n"
+        "    unicode = 3\n"
+        "result = kind(Number(3))\n"
+    )
+    assert scope["result"] == [True, 1, [0, 1], 3]
+    assert scope["basestring"] == "own"
+    assert "unicode" not in scope and "reduce" not in scope
+    assert not hasattr(builtins, "long")
+
+
 def test_installed_code_sees_python_s_own(hook):
     with pytest.raises(ModuleNotFoundError, match="oldpkg"):
         exec("import oldpkg", {"__name__": "lib", "__file__": os.__file__})

@@ -20,6 +20,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 from tpucompat.errors import UnknownModuleError
 from tpucompat.legacy import namespace as namespaces
 from tpucompat.legacy import surroundings
+from tpucompat.legacy.removed import python2_names
 
 # What a script of an era imports -> where the old namespace has it.
 VIEWS: Mapping[str, Mapping[str, str]] = {
@@ -127,12 +128,10 @@ class ImportHook:
             if level == 0 and name.partition(".")[0] in hook._roots:
                 frame = _caller(2)
                 importer = globals if globals is not None or frame is None else frame.f_globals
-                if (
-                    frame is not None
-                    and hook._scope.owns(importer or {})
-                    and hook._answers(name, fromlist or (), frame)
-                ):
-                    return hook._legacy_import(name, fromlist or ())
+                if frame is not None and hook._scope.owns(importer or {}):
+                    python2_names.give(frame)
+                    if hook._answers(name, fromlist or (), frame):
+                        return hook._legacy_import(name, fromlist or ())
             return hook._import(name, globals, locals, fromlist, level)
 
         def import_module(name: str, package: str | None = None) -> Any:

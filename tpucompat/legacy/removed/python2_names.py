@@ -1,0 +1,63 @@
+"""Built-in names of Python 2, for modules of a script that use them where Python 3 does not get to.
+
+Programs of 2018 were mostly run on both; a ``long`` in a type check was left in some that ran on Python 2 only.
+Such a module is given the names that it uses and does not have. Syntax of Python 2 stays an error.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import importlib
+import types
+from typing import Any, Iterator
+
+from tpucompat import journal
+
+
+def cmp(x: Any, y: Any) -> int:
+    """Python 2's comparison: -1, 0 or 1."""
+    return (x > y) - (x < y)
+
+
+#: Name -> what it was called when Python 3 merged, moved or renamed it.
+NAMES: dict[str, Any] = {
+    "basestring": str,
+    "cmp": cmp,
+    "long": int,
+    "raw_input": input,
+    "reduce": functools.reduce,
+    "reload": importlib.reload,
+    "unichr": chr,
+    "unicode": str,
+    "xrange": range,
+}
+
+_SEEN = "_tpucompat_python2_names"
+
+
+def give(frame: Any) -> None:
+    """Gives a module that is being executed the names that it uses; once.
+
+    Args:
+      frame: Where an import stands; nothing is done inside functions.
+    """
+    namespace = frame.f_globals
+    if frame.f_locals is not namespace or _SEEN in namespace:
+        return
+    namespace[_SEEN] = True
+    for name in sorted(NAMES.keys() & set(_used(frame.f_code))):
+        if name not in namespace:
+            namespace[name] = NAMES[name]
+            journal.used(f"{name} of Python 2")
+
+
+def _used(code: types.CodeType) -> Iterator[str]:
+    """The names of Python 2 that a piece of code reads as global ones, with those of its functions."""
+    if not NAMES.keys().isdisjoint(code.co_names):  # which has the attributes, too
+        for instruction in dis.get_instructions(code):
+            if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                yield str(instruction.argval)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _used(constant)
