@@ -492,6 +492,12 @@ CODES: dict[str, Code] = {
         "This Python cannot read the script.",
         "Correct the line shown above; it fails with plain `python` too.",
     ),
+    "TPU448": Code(
+        "The script is the text of a notebook",
+        "Lines that begin with % or ! are IPython's; python does not read them, and did not then.",
+        "Put the text into a notebook (`pip install jupytext; jupytext --to notebook FILE.py`) and run that: "
+        "`tpucompat run FILE.ipynb`.",
+    ),
     "TPU426": Code(
         "multi_gpu_model gives the model itself",
         "Keras 2.4 removed it; its replicas shared weights and averaged gradients, so that the numbers are "

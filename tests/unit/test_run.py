@@ -115,6 +115,8 @@ def test_a_kill_by_signal_is_the_script_s(folder):
     [
         ("x = (1\ny = 2", "TPU424", "SyntaxError"),
         ("def f():\nreturn 1", "TPU424", "IndentationError"),
+        ("x = 1\n%matplotlib inline", "TPU448", "notebook"),
+        ("if True:\n    !pip install x", "TPU448", "notebook"),
         ("print 'hello'", "TPU421", "Python 2"),
         ("import os\nprint 'a', os", "TPU421", "Python 2"),
         ("try:\n    pass\nexcept ValueError, e:\n    pass", "TPU421", "Python 2"),

@@ -247,12 +247,10 @@ def _syntax_error(error: SyntaxError) -> int:
                 "TPU421", "{} is written for Python 2.".format(error.filename or "The script")
             )
         )
-    return _fail(
-        ScriptError(
-            "TPU424",
-            "{}, line {}: {}".format(error.filename or "the script", error.lineno, error.msg),
-        )
-    )
+    where = "{}, line {}".format(error.filename or "the script", error.lineno)
+    if (error.text or "").lstrip().startswith(("%", "!")):
+        return _fail(ScriptError("TPU448", f"{where}: a command of IPython's."))
+    return _fail(ScriptError("TPU424", f"{where}: {error.msg}"))
 
 
 # Statements that only Python 2 reads: print and exec statements, `except X, e`, backticks, <>, 0777.
