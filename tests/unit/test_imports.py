@@ -103,10 +103,6 @@ def test_a_module_is_given_the_names_of_python_2_that_it_uses(hook):
         "import oldpkg\n"
         "def kind(x):\n"
         "    return [isinstance(x, (int, long)), cmp(x, 2), list(xrange(2)), x.unicode]\n"
-        "try:\n"
-        "    basestring\n"
-        "except NameError:\n"
-        "    basestring = 'own'\n"
         "basestring = 'own'\n"
         "class Number(int):\n"
         "    unicode = 3\n"
@@ -116,6 +112,18 @@ def test_a_module_is_given_the_names_of_python_2_that_it_uses(hook):
     assert scope["basestring"] == "own"
     assert "unicode" not in scope and "reduce" not in scope
     assert not hasattr(builtins, "long")
+
+
+def test_a_module_that_asks_for_python_2_gets_the_true_answer(hook):
+    scope = run(
+        "import oldpkg\n"
+        "try:\n"
+        "    unicode\n"
+        "    result = 2\n"
+        "except NameError:\n"
+        "    result = 3\n"
+    )
+    assert scope["result"] == 3
 
 
 def test_installed_code_sees_python_s_own(hook):

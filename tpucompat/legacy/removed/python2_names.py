@@ -39,6 +39,8 @@ _SEEN = "_tpucompat_python2_names"
 def give(frame: Any) -> None:
     """Gives a module that is being executed the names that it uses; once.
 
+    One that handles NameError asks whether it runs on Python 2, and gets the true answer.
+
     Args:
       frame: Where an import stands; nothing is done inside functions.
     """
@@ -46,15 +48,18 @@ def give(frame: Any) -> None:
     if frame.f_locals is not namespace or _SEEN in namespace:
         return
     namespace[_SEEN] = True
-    for name in sorted(NAMES.keys() & set(_used(frame.f_code))):
+    used = set(_used(frame.f_code))
+    if "NameError" in used:
+        return
+    for name in sorted(NAMES.keys() & used):
         if name not in namespace:
             namespace[name] = NAMES[name]
             journal.used(f"{name} of Python 2")
 
 
 def _used(code: types.CodeType) -> Iterator[str]:
-    """The names of Python 2 that a piece of code reads as global ones, with those of its functions."""
-    if not NAMES.keys().isdisjoint(code.co_names):  # which has the attributes, too
+    """The names that a piece of code with one of Python 2 reads as global ones, and its functions."""
+    if not {"NameError", *NAMES}.isdisjoint(code.co_names):  # which has the attributes, too
         for instruction in dis.get_instructions(code):
             if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
                 yield str(instruction.argval)
