@@ -6,6 +6,7 @@ import collections
 import importlib
 import types
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -86,3 +87,14 @@ def test_private_names_that_moved_are_found():
     made = variable_scope.variable(1.0, trainable=False, use_resource=True, name="made")
     assert made.op.name == "made" and made.dtype.base_dtype == tf.float32
     assert variable_scope.get_variable is tf.compat.v1.get_variable
+
+
+def test_integers_of_an_example_may_be_truth_values_of_numpy():
+    train = importlib.import_module("tpucompat.v1").train
+    for value in (np.array([True, False]), [np.bool_(True), np.int64(0)], iter([True, False])):
+        made = train.Int64List(value=value)
+        assert list(made.value) == [1, 0] and isinstance(made, train.Int64List)
+    assert train.Int64List.FromString(made.SerializeToString()) == made
+    assert not train.Int64List().value
+    with pytest.raises(TypeError):
+        train.Int64List(value=["1"])

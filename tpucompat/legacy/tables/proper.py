@@ -86,6 +86,7 @@ def _layers() -> dict[str, Row]:
 ROWS: dict[str, Row] = {
     **_layers(),
     "config.experimental_list_devices": StandIn("tpucompat.legacy.contrib.eager:list_devices"),
+    "train.Int64List": StandIn("tpucompat.legacy.messages:Int64List"),
     # Scripts read checkpoints by the native module.
     **{
         module + ".NewCheckpointReader": Moved("{tf}:train.NewCheckpointReader")
