@@ -98,3 +98,13 @@ def test_integers_of_an_example_may_be_truth_values_of_numpy():
     assert not train.Int64List().value
     with pytest.raises(TypeError):
         train.Int64List(value=["1"])
+
+
+def test_what_copies_of_tpu_estimator_import():
+    from_old = importlib.import_module
+    result = from_old("tpucompat.v1.contrib.tpu.proto").compilation_result_pb2
+    assert not result.CompilationResultProto().status_error_message
+    summaries = from_old("tpucompat.v1.python.ops.summary_ops_v2")
+    resource = tf.raw_ops.SummaryWriter()
+    assert summaries.flush(writer=resource).type == "FlushSummaryWriter"
+    assert summaries.all_summary_ops is tf.compat.v1.summary.all_v2_summary_ops

@@ -45,4 +45,9 @@ ROWS: dict[str, Row] = {
     "contrib.summary.summary": Package(_V2),
     **{"contrib.summary." + name: row for name, row in _NAMES.items()},
     **{"contrib.summary.summary." + name: row for name, row in _NAMES.items()},
+    # The module behind it, for the names that mean something else there today.
+    **{
+        "python.ops.summary_ops_v2." + name: _NAMES[name]
+        for name in ("all_summary_ops", "flush", "graph", "should_record_summaries")
+    },
 }
