@@ -116,12 +116,7 @@ def test_a_module_is_given_the_names_of_python_2_that_it_uses(hook):
 
 def test_a_module_that_asks_for_python_2_gets_the_true_answer(hook):
     scope = run(
-        "import oldpkg\n"
-        "try:\n"
-        "    unicode\n"
-        "    result = 2\n"
-        "except NameError:\n"
-        "    result = 3\n"
+        "import oldpkg\ntry:\n    unicode\n    result = 2\nexcept NameError:\n    result = 3\n"
     )
     assert scope["result"] == 3
 

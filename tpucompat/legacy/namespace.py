@@ -333,7 +333,8 @@ class Namespace:
         value: Any = importlib.import_module(self.base)
         for part in path.split(".") if path else ():
             value = _attribute(value, part)
-            if value is _MISSING:
+            # The import system binds a module of ours to its parent, which may be a real one beside 1.15.
+            if value is _MISSING or isinstance(value, LegacyModule):
                 break
         else:
             return value

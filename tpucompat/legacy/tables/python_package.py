@@ -40,11 +40,11 @@ _OPS = (
 
 ROWS: dict[str, Row] = {
     **{
-        "python." + name: Moved(f"tensorflow.python.{package}.{name}")
+        "python." + name: Moved(f"{{own}}.python.{package}.{name}")
         for package, names in _REEXPORTED.items()
         for name in names.split()
     },
-    "python.framework_ops": Moved("tensorflow.python.framework.ops"),
+    "python.framework_ops": Moved("{own}.python.framework.ops"),
     **{
         "python.ops." + name: Moved("tensorflow.python.framework.ops:" + name)
         for name in _OPS.split()
