@@ -12,6 +12,7 @@ from __future__ import print_function
 
 import json
 import re
+import time
 
 import numpy as np
 import tensorflow as tf
@@ -155,7 +156,7 @@ def metric_fn(losses, labels, logits):
   }
 
 
-RECORDED = {'step_loss': [], 'learning_rate': []}
+RECORDED = {'step_loss': [], 'learning_rate': [], 'step_time': []}
 
 
 def model_fn(features, labels, mode, params):
@@ -203,6 +204,7 @@ def model_fn(features, labels, mode, params):
     def record(losses, rates):
       RECORDED['step_loss'].append(float(np.mean(losses)))
       RECORDED['learning_rate'].append(float(rates[0]))
+      RECORDED['step_time'].append(time.time())
       return np.int32(0)
     return [tf.py_func(record, [losses, rates], tf.int32)]
 

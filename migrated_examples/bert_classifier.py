@@ -13,6 +13,7 @@ import argparse
 import json
 import math
 import os
+import time
 
 import numpy as np
 import tensorflow as tf
@@ -72,6 +73,11 @@ def load_data(args: argparse.Namespace) -> dict[str, np.ndarray]:
     }
 
 
+def variable(value: tf.Tensor) -> tf.Variable:
+    """A variable that every replica assigns, all of them the same value."""
+    return tf.Variable(value, aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA)
+
+
 class Classifier(tf.Module):
     """The encoder and the classifier; its variables have the names of the legacy script's."""
 
@@ -96,15 +102,15 @@ class Classifier(tf.Module):
         self._add_dense("classifier", width, 2)
 
     def _add(self, name: str, *shape: int) -> None:
-        self.weights[name] = tf.Variable(tf.random.truncated_normal(shape, stddev=0.02), name=name)
+        self.weights[name] = variable(tf.random.truncated_normal(shape, stddev=0.02))
 
     def _add_dense(self, name: str, inputs: int, outputs: int) -> None:
         self._add(name + "/kernel", inputs, outputs)
-        self.weights[name + "/bias"] = tf.Variable(tf.zeros([outputs]))
+        self.weights[name + "/bias"] = variable(tf.zeros([outputs]))
 
     def _add_norm(self, name: str) -> None:
-        self.weights[name + "/gamma"] = tf.Variable(tf.ones([self._args.width]))
-        self.weights[name + "/beta"] = tf.Variable(tf.zeros([self._args.width]))
+        self.weights[name + "/gamma"] = variable(tf.ones([self._args.width]))
+        self.weights[name + "/beta"] = variable(tf.zeros([self._args.width]))
 
     def _dense(self, x: tf.Tensor, name: str) -> tf.Tensor:
         return tf.tensordot(x, self.weights[name + "/kernel"], 1) + self.weights[name + "/bias"]
@@ -161,8 +167,8 @@ class AdamWeightDecay(tf.Module):
     def __init__(self, weights: dict[str, tf.Variable]):
         super().__init__()
         self._weights = weights
-        self.m = {name: tf.Variable(tf.zeros_like(value)) for name, value in weights.items()}
-        self.v = {name: tf.Variable(tf.zeros_like(value)) for name, value in weights.items()}
+        self.m = {name: variable(tf.zeros_like(value)) for name, value in weights.items()}
+        self.v = {name: variable(tf.zeros_like(value)) for name, value in weights.items()}
 
     def apply(self, gradients: dict[str, tf.Tensor], learning_rate: tf.Tensor) -> None:
         """One step; the gradients are those of all replicas together."""
@@ -234,15 +240,16 @@ def main() -> None:
 
         strategy.run(evaluate_replica, args=(batch,))
 
-    report: dict = {"step_loss": [], "learning_rate": []}
+    report: dict = {"step_loss": [], "learning_rate": [], "step_time": []}
     batches = examples.repeat().batch(args.batch_size, drop_remainder=True)
     for batch in strategy.experimental_distribute_dataset(batches):
-        if int(step) >= args.train_steps:
+        if int(step.numpy()) >= args.train_steps:
             break
         loss, rate = train_step(batch)
         report["step_loss"].append(float(loss))
         report["learning_rate"].append(float(rate))
-        if int(step) % 100 == 0 or int(step) == args.train_steps:
+        report["step_time"].append(time.time())
+        if int(step.numpy()) % 100 == 0 or int(step.numpy()) == args.train_steps:
             manager.save()
 
     batches = examples.batch(args.batch_size, drop_remainder=True)
