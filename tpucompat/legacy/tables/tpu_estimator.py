@@ -42,6 +42,8 @@ def _rows() -> dict[str, Row]:
     for name in _PUBLIC:
         rows["contrib.tpu." + name] = StandIn(_OURS + ":" + name)
         rows["estimator.tpu." + name] = StandIn(_OURS + ":" + name)
+        # No release had it; scripts converted by a tool in 2020 use it (tensorflow/tpu, amoeba_net).
+        rows["contrib.tpu.tpu." + name] = StandIn(_OURS + ":" + name)
     rows["contrib.tpu.export_estimator_savedmodel"] = StandIn(
         _OURS + ":export_estimator_savedmodel"
     )
