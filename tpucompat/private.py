@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import numbers
 from typing import (
     Any,
     Callable,
@@ -246,6 +247,31 @@ def count_resource_variables_as_variables() -> None:
     register = getattr(tf.compat.v1.Variable, "register", None)
     if base is not None and register is not None:
         register(base)
+
+
+def accept_whole_numbers_as_dimensions() -> None:
+    """Lets a static shape have ``256.0`` for a dimension, as in TensorFlow 1: ``16 * 16 / 1`` in Python 3.
+
+    ``tensor_shape.Dimension`` takes ``int(value)`` of any number in 1.13 to 1.15, where that is equal to the
+    number (``tensorflow/python/framework/tensor_shape.py``); seen in 2.15 to 2.21 to ask for ``__index__``,
+    which floats lack.
+    """
+    from tensorflow.python.framework import tensor_shape
+
+    dimension = tensor_shape.Dimension
+    initialize = dimension.__init__
+    if hasattr(initialize, "__wrapped__"):
+        return
+
+    @functools.wraps(initialize)
+    def with_whole_numbers(self: Any, value: Any) -> None:
+        if isinstance(value, numbers.Real) and not isinstance(value, numbers.Integral):
+            if value % 1 != 0:  # not for infinity and NaN either, whose remainder is NaN
+                raise ValueError(f"Ambiguous dimension: {value}")
+            value = int(float(value))
+        initialize(self, value)
+
+    dimension.__init__ = with_whole_numbers
 
 
 def load_and_remap_matrix_initializer() -> Any:

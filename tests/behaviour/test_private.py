@@ -254,6 +254,19 @@ def _resource_variables():
     assert not isinstance(v1.zeros([2]), v1.Variable)
 
 
+def _whole_dimensions():
+    private.accept_whole_numbers_as_dimensions()
+    private.accept_whole_numbers_as_dimensions()
+    assert v1.get_variable("whole", [8 / 2, np.float32(3)]).shape.as_list() == [4, 3]
+    assert v1.placeholder(tf.float32, [None, 6 / 3]).shape.as_list() == [None, 2]
+    assert v1.zeros([4 / 2, 3]).shape.as_list() == [2, 3]
+    for value, error in ((2.5, ValueError), (float("nan"), ValueError), (-1.0, ValueError)):
+        with pytest.raises(error, match="Ambiguous dimension|>= 0"):
+            tf.TensorShape([value])
+    with pytest.raises(TypeError):
+        tf.TensorShape([tf.float32])
+
+
 # What of private.py a check covers.
 CHECKS = {
     _eager_mode: ["eager_mode"],
@@ -277,6 +290,7 @@ CHECKS = {
     _keras_models: ["keras_models"],
     _track_tf_optimizer: ["track_tf_optimizer", "_keras_source"],
     _resource_variables: ["count_resource_variables_as_variables"],
+    _whole_dimensions: ["accept_whole_numbers_as_dimensions"],
     _small_modules: [
         "cluster_resolver_class",
         "default_session_config",

@@ -47,6 +47,7 @@ def enter() -> Any:
         tf.enable_resource_variables()
         private.average_masked_losses_over_all()
         private.count_resource_variables_as_variables()
+        private.accept_whole_numbers_as_dimensions()
         if accelerator.cores() > 1:
             from tpucompat.engines import coherence
 
