@@ -249,6 +249,28 @@ def count_resource_variables_as_variables() -> None:
         register(base)
 
 
+def let_graph_variables_be_true() -> None:
+    """Lets ``average if average else variable`` be asked of a graph's variables, as in TensorFlow 1.
+
+    Up to 1.15 scripts get reference variables, objects like any other, which are true. A resource variable
+    reads its value for that, seen in 1.13 to 2.21, and in a graph there is none.
+    """
+    import tensorflow as tf
+    from tensorflow.python.ops import resource_variable_ops
+
+    name = "BaseResourceVariable"  # from 1.14 on
+    base = getattr(resource_variable_ops, name, resource_variable_ops.ResourceVariable)
+    truth = base.__bool__
+    if hasattr(truth, "__wrapped__"):
+        return
+
+    @functools.wraps(truth)
+    def true_in_graphs(self: Any) -> bool:
+        return bool(truth(self)) if tf.executing_eagerly() else True
+
+    base.__bool__ = true_in_graphs
+
+
 def accept_whole_numbers_as_dimensions() -> None:
     """Lets a static shape have ``256.0`` for a dimension, as in TensorFlow 1: ``16 * 16 / 1`` in Python 3.
 

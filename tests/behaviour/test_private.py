@@ -254,6 +254,19 @@ def _resource_variables():
     assert not isinstance(v1.zeros([2]), v1.Variable)
 
 
+def _true_variables():
+    private.let_graph_variables_be_true()
+    private.let_graph_variables_be_true()
+    average = v1.train.ExponentialMovingAverage(0.5)
+    variable = v1.get_variable("true", [], initializer=v1.zeros_initializer(), use_resource=True)
+    average.apply([variable])
+    getter = lambda get, *args, **options: average.average(get(*args, **options)) or 0
+    with v1.variable_scope("", reuse=True, custom_getter=getter):
+        assert v1.get_variable("true", []) is average.average(variable)
+    with private.eager_mode():  # there is a value to ask for
+        assert [bool(tf.Variable(value)) for value in (0.0, 2.0)] == [False, True]
+
+
 def _whole_dimensions():
     private.accept_whole_numbers_as_dimensions()
     private.accept_whole_numbers_as_dimensions()
@@ -290,6 +303,7 @@ CHECKS = {
     _keras_models: ["keras_models"],
     _track_tf_optimizer: ["track_tf_optimizer", "_keras_source"],
     _resource_variables: ["count_resource_variables_as_variables"],
+    _true_variables: ["let_graph_variables_be_true"],
     _whole_dimensions: ["accept_whole_numbers_as_dimensions"],
     _small_modules: [
         "cluster_resolver_class",

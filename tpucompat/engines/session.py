@@ -35,6 +35,7 @@ def enter() -> Any:
         if not _entered:
             accelerator.prepare()  # before anything starts TensorFlow's runtime
             tensorflow.compat.v1.enable_resource_variables()
+            private.let_graph_variables_be_true()
             _entered = True
         return tensorflow
     tf = tensorflow.compat.v1
@@ -47,6 +48,7 @@ def enter() -> Any:
         tf.enable_resource_variables()
         private.average_masked_losses_over_all()
         private.count_resource_variables_as_variables()
+        private.let_graph_variables_be_true()
         private.accept_whole_numbers_as_dimensions()
         if accelerator.cores() > 1:
             from tpucompat.engines import coherence
