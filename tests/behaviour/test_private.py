@@ -260,8 +260,11 @@ def _true_variables():
     average = v1.train.ExponentialMovingAverage(0.5)
     variable = v1.get_variable("true", [], initializer=v1.zeros_initializer(), use_resource=True)
     average.apply([variable])
-    getter = lambda get, *args, **options: average.average(get(*args, **options)) or 0
-    with v1.variable_scope("", reuse=True, custom_getter=getter):
+
+    def averaged(getter, *args, **options):
+        return average.average(getter(*args, **options)) or 0
+
+    with v1.variable_scope("", reuse=True, custom_getter=averaged):
         assert v1.get_variable("true", []) is average.average(variable)
     with private.eager_mode():  # there is a value to ask for
         assert [bool(tf.Variable(value)) for value in (0.0, 2.0)] == [False, True]
