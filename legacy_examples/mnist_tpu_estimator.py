@@ -71,11 +71,11 @@ def predict_input_fn(params):
 
 
 def network(images):
-  x = tf.layers.conv2d(images, 8, 5, padding='same', activation=tf.nn.relu, name='conv1')
-  x = tf.layers.max_pooling2d(x, 2, 2)
-  x = tf.layers.conv2d(x, 16, 5, padding='same', activation=tf.nn.relu, name='conv2')
-  x = tf.layers.max_pooling2d(x, 2, 2)
-  x = tf.layers.dense(tf.layers.flatten(x), 64, activation=tf.nn.relu, name='hidden')
+  x = tf.layers.conv2d(images, 8, 5, padding='same', activation=tf.nn.elu, name='conv1')
+  x = tf.layers.average_pooling2d(x, 2, 2)
+  x = tf.layers.conv2d(x, 16, 5, padding='same', activation=tf.nn.elu, name='conv2')
+  x = tf.layers.average_pooling2d(x, 2, 2)
+  x = tf.layers.dense(tf.layers.flatten(x), 64, activation=tf.nn.elu, name='hidden')
   return tf.layers.dense(x, 10, name='logits')
 
 

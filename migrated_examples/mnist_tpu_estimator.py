@@ -87,12 +87,12 @@ def build_model() -> tf.keras.Model:
     return tf.keras.Sequential(
         [
             tf.keras.Input((28, 28, 1)),
-            layers.Conv2D(8, 5, padding="same", activation="relu", name="conv1"),
-            layers.MaxPooling2D(2),
-            layers.Conv2D(16, 5, padding="same", activation="relu", name="conv2"),
-            layers.MaxPooling2D(2),
+            layers.Conv2D(8, 5, padding="same", activation="elu", name="conv1"),
+            layers.AveragePooling2D(2),
+            layers.Conv2D(16, 5, padding="same", activation="elu", name="conv2"),
+            layers.AveragePooling2D(2),
             layers.Flatten(),
-            layers.Dense(64, activation="relu", name="hidden"),
+            layers.Dense(64, activation="elu", name="hidden"),
             layers.Dense(10, name="logits"),
         ]
     )

@@ -1,6 +1,7 @@
 """The pairs with TPUEstimator: the old script, and its twin, from the same weights on the same batches.
 
-The first run leaves a checkpoint of its initial values; the others start from it.
+The first run leaves a checkpoint of its initial values; the others start from it. The models have no maximum
+in them (pooling, ReLU), which would turn a difference of rounding into another gradient.
 """
 
 from __future__ import annotations
