@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 import numbers
 from typing import (
     Any,
@@ -419,6 +420,41 @@ def average_masked_losses_over_all() -> None:
         module.apply_valid_mask = lambda losses, sw, mask, reduction: module.apply_mask(
             losses, sw, mask
         )
+
+
+def normalize_without_masks() -> None:
+    """Lets a subclass of BatchNormalization define ``_moments(inputs, reduction_axes, keep_dims)`` as ever.
+
+    Models that average over the cores of a TPU do so there. Up to 1.15 Keras asks for no more
+    (``tensorflow/python/keras/layers/normalization.py``); ``layers.normalization.batch_normalization`` gives a
+    ``mask`` besides, seen in Keras 2.15 and tf-keras 2.16 to 2.21, which such a layer does not look at.
+    """
+    try:
+        path = _keras_source() + ".layers.normalization.batch_normalization"
+        base: Any = importlib.import_module(path).BatchNormalizationBase
+    except (ImportError, AttributeError):
+        return
+
+    def without_mask(method: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(method)
+        def as_then(*args: Any, mask: Any = None, **options: Any) -> Any:
+            return method(*args, **options)
+
+        return as_then
+
+    def adapt(cls: Any, **options: Any) -> None:
+        super(base, cls).__init_subclass__(**options)
+        for name in ("_moments", "_calculate_mean_and_var"):
+            method = vars(cls).get(name)
+            if not inspect.isfunction(method):
+                continue
+            parameters = inspect.signature(method).parameters
+            if "mask" not in parameters and all(
+                each.kind is not each.VAR_KEYWORD for each in parameters.values()
+            ):
+                setattr(cls, name, without_mask(method))
+
+    base.__init_subclass__ = classmethod(adapt)
 
 
 def op_def(name: str) -> Any:

@@ -143,6 +143,27 @@ def _average_masked_losses(monkeypatch):
     assert _value(found).tolist() == [1.0, 0.0]  # not scaled by 2 / 1
 
 
+def _normalize_without_masks():
+    private.normalize_without_masks()
+
+    class Shifted(v1.layers.BatchNormalization):
+        def _moments(self, inputs, reduction_axes, keep_dims):
+            mean, variance = super()._moments(inputs, reduction_axes, keep_dims=keep_dims)
+            return mean + 1.0, variance
+
+    class Plain(v1.layers.BatchNormalization):
+        def _moments(self, *args, **options):
+            return super()._moments(*args, **options)
+
+    with v1.Graph().as_default():
+        x = v1.constant([[1.0], [3.0]])  # of mean 2 and variance 1
+        found = [each(fused=False, epsilon=0.0)(x, training=True) for each in (Shifted, Plain)]
+        with v1.Session() as session:
+            session.run(v1.global_variables_initializer())
+            values = np.squeeze(session.run(found))
+    np.testing.assert_allclose(values, [[-2.0, 0.0], [-1.0, 1.0]], atol=1e-6)
+
+
 def _silence_deprecations(monkeypatch):
     from tensorflow.python.util import deprecation
 
@@ -296,6 +317,7 @@ CHECKS = {
     _cross_replica_context: ["cross_replica_context"],
     _watch_sessions: ["watch_sessions", "session_run_function"],
     _average_masked_losses: ["average_masked_losses_over_all"],
+    _normalize_without_masks: ["normalize_without_masks"],
     _silence_deprecations: ["silence_deprecations"],
     _forget_eager_start: ["forget_eager_start"],
     _path_functions: ["path_functions", "PathFunction", "_own_module"],
