@@ -41,6 +41,99 @@ CODES: dict[str, Code] = {
         "TensorFlow 1.15 refused it with the same type of error.",
         "Read the message; the documentation of TensorFlow 1.15 describes the argument.",
     ),
+    # 2xx: elsewhere; what `tpucompat scan` finds -------------------------------------------------------
+    "TPU201": Code(
+        "A symbol of tf.contrib that TensorFlow 2 has elsewhere",
+        "TensorFlow 2.0 removed tf.contrib; what was good in it moved into TensorFlow proper.",
+        "Write the name of today; `tpucompat migrate` does.",
+    ),
+    "TPU202": Code(
+        "A symbol that TensorFlow 2 has under another name",
+        "TensorFlow 2.0 put its names in order; it is the same function or class.",
+        "Write the name of today; `tpucompat migrate` does.",
+    ),
+    "TPU203": Code(
+        "A symbol that only tf.compat.v1 still has",
+        "It belongs to graphs and Sessions. TensorFlow 2 keeps it in tf.compat.v1 for old programs.",
+        "Write tf.compat.v1; `tpucompat migrate` does. In new code, leave graphs and Sessions behind.",
+    ),
+    "TPU204": Code(
+        "A name that means something else in TensorFlow 2",
+        "TensorFlow 2 has another function or class under this name, with other arguments or other results.",
+        "Write tf.compat.v1 for the old one; `tpucompat migrate` does.",
+    ),
+    "TPU205": Code(
+        "A private module of TensorFlow",
+        "Modules below tensorflow.python and tf.contrib's own python folders were never promised to stay.",
+        "Write the public name, where there is one.",
+    ),
+    "TPU206": Code(
+        "A symbol that only tpucompat still has",
+        "TensorFlow 2 removed it, and no other package keeps it. tpucompat has code that gives TensorFlow "
+        "1.15's results.",
+        "Import it from tpucompat.v1; `tpucompat migrate` does.",
+    ),
+    "TPU207": Code(
+        "A symbol that another package keeps",
+        "Some of TensorFlow 1 lives on outside of it: tf-slim (contrib.layers, slim, metrics, losses) and "
+        "tf-keras (layers and cells that are Keras 2's).",
+        "Install the package, and write its name; `tpucompat migrate` does.",
+    ),
+    "TPU208": Code(
+        "The start-up of a TPU as it was in 2019",
+        "Colab and TensorFlow reached a TPU node over gRPC. Today the TPU belongs to the machine itself, "
+        "and the strategy is no longer experimental.",
+        "TPUClusterResolver(tpu='local'), initialize_tpu_system, tf.distribute.TPUStrategy; "
+        "`tpucompat migrate` writes them.",
+    ),
+    "TPU211": Code(
+        "keras_to_tpu_model",
+        "TensorFlow 1.x turned a finished Keras model into one for the TPU. In TensorFlow 2 a model that is "
+        "built under a strategy is one.",
+        "Build and compile the model in `with strategy.scope():`; `tpucompat migrate` does where it can see "
+        "where the model is built.",
+    ),
+    "TPU212": Code(
+        "TPUEstimator or tf.estimator",
+        "TensorFlow 2.16 removed Estimators. Their model functions build graphs, which no rewriting turns "
+        "into a Keras model that is known to be the same.",
+        "Keep it with tpucompat.v1, which `tpucompat migrate` writes, and move the model to Keras by hand.",
+    ),
+    "TPU213": Code(
+        "A TPU computation built by hand",
+        "batch_parallel, shard, replicate and rewrite put one computation on all cores of a TPU, from a "
+        "Session. In TensorFlow 2 that is strategy.run in a tf.function.",
+        "Call the function by strategy.run and join the results by strategy.reduce; until then "
+        "tpucompat.v1 has them.",
+    ),
+    "TPU214": Code(
+        "A method that is gone",
+        "Keras and tf.data removed it; what takes its place is called otherwise.",
+        "Write the call of today; `tpucompat migrate` does where the arguments are the same.",
+    ),
+    "TPU220": Code(
+        "A name that Python or a library has removed",
+        "Python, NumPy, pandas, SciPy, scikit-learn and Pillow have cleared away old names since 2018.",
+        "Write the name of today; `tpucompat migrate` does where there is one.",
+    ),
+    # 370-379: what a TPU does not like
+    "TPU370": Code(
+        "A shape that is known only when the step runs",
+        "A TPU program is compiled for fixed shapes. An unknown batch dimension, or an operation whose result "
+        "has as many elements as the data happen to have, cannot be compiled, or is compiled anew each time.",
+        "Batch with drop_remainder=True; use masks instead of tf.boolean_mask, tf.unique and one-armed "
+        "tf.where.",
+    ),
+    "TPU371": Code(
+        "A Python function inside of the step",
+        "tf.py_func runs in the Python of the host, which a TPU program cannot call.",
+        "Move it into the input pipeline, or write it in TensorFlow.",
+    ),
+    "TPU372": Code(
+        "A file is read or written inside of the step",
+        "The step runs on the TPU, which has no files: the call would happen once, while it is traced.",
+        "Move it into the input pipeline, or before the training.",
+    ),
     # 3xx: behaviour ------------------------------------------------------------------------------
     "TPU360": Code(
         "A TPU computation needs a value that nobody gives",
@@ -470,6 +563,23 @@ CODES: dict[str, Code] = {
         "The script cannot be read",
         "There is no such file, or it cannot be opened or decoded.",
         "Check the path and the permissions; `tpucompat run -m NAME` takes a module's name.",
+    ),
+    "TPU450": Code(
+        "The notebook cannot be read",
+        "A notebook is a JSON file with a list of cells; this one is damaged, or something else.",
+        "Open it in Jupyter and save it again, or leave it out by `exclude`.",
+    ),
+    "TPU451": Code(
+        "The configuration cannot be used",
+        "Settings for scan and migrate stand in the table [tool.tpucompat] of pyproject.toml: select, "
+        "ignore, exclude.",
+        "Correct the setting that the message names.",
+    ),
+    "TPU452": Code(
+        "The file was not written",
+        "The new text is written beside the file and then takes its place, so that nothing is ever half "
+        "written; the folder does not allow it, or the file has changed in the meantime.",
+        "Check the permissions of the file and of its folder.",
     ),
     "TPU421": Code(
         "The script is written for Python 2",
