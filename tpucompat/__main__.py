@@ -1,4 +1,4 @@
-"""The command line: ``tpucompat run``, ``tpucompat doctor``, ``tpucompat explain``."""
+"""The command line: ``tpucompat COMMAND``."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from tpucompat.version import VERSION
 #: Command -> (module with ``main(argv) -> int``, what it does). Only the chosen one is imported.
 COMMANDS = {
     "run": ("tpucompat.cli.run", "run an old script or module, unmodified"),
+    "scan": ("tpucompat.cli.scan", "find what is old in scripts and notebooks"),
+    "verify": ("tpucompat.cli.verify", "compare an old script with its migration"),
     "doctor": ("tpucompat.cli.doctor", "show the environment and what is missing in it"),
     "explain": ("tpucompat.cli.explain", "explain a code, or what became of an old symbol"),
 }

@@ -1,0 +1,93 @@
+"""How long ``tpucompat scan`` takes on a tree, beside TensorFlow's own tf_upgrade_v2, and on ten copies of it.
+
+    python benchmarks/scan.py PATH/TO/tensorflow-tpu [--upgrade PATH/TO/tf_upgrade_v2] [--repeats 5]
+
+Prints the best and the median of some runs of whole processes, the largest memory of one (with its workers),
+and the ratios. tf_upgrade_v2 stops at the first file that it cannot handle and then reports nothing; files
+on which it crashed in a first pass are left out of its run, and named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+LARGEST_BYTES = 200 * 2**20
+
+
+def timed(command: list[str], **settings) -> tuple[float, subprocess.CompletedProcess]:
+    """Seconds of a process, and what it left."""
+    start = time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", **settings)
+    return time.perf_counter() - start, done
+
+
+def scan_command(tree: str) -> list[str]:
+    """The scan of a tree by this interpreter."""
+    return [sys.executable, "-m", "tpucompat", "scan", "--format", "json", tree]
+
+
+def peak(tree: str) -> int:
+    """The bytes of memory of a scan: its own, and those of its largest worker for each worker."""
+    script = (
+        "import resource, sys; from tpucompat.__main__ import main; main(['scan', sys.argv[1]]);"
+        "peak = lambda who: resource.getrusage(who).ru_maxrss * 1024;"
+        "sys.stderr.write('%d %d' % (peak(resource.RUSAGE_SELF), peak(resource.RUSAGE_CHILDREN)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script, tree], capture_output=True, text=True)
+    own, worker = map(int, done.stderr.split()[-2:])
+    return own + worker * len(os.sched_getaffinity(0))
+
+
+def upgrade(program: str, tree: str, out: str) -> tuple[float, list[str]]:
+    """Seconds of tf_upgrade_v2 on the files that it survives, and those that it does not."""
+    copy, left_out = os.path.join(out, "copy"), []
+    shutil.copytree(tree, copy, symlinks=True)
+    while True:
+        shutil.rmtree(os.path.join(out, "upgraded"), ignore_errors=True)
+        command = [program, "--intree", copy, "--outtree", os.path.join(out, "upgraded")]
+        command += ["--reportfile", os.path.join(out, "report.txt")]
+        seconds, done = timed(command)
+        if done.returncode == 0:
+            return seconds, left_out
+        files = re.findall(re.escape(copy) + r"/\S+?\.(?:py|ipynb)", done.stdout + done.stderr)
+        if not files or not os.path.exists(files[-1]):
+            raise SystemExit(done.stderr[-2000:])
+        left_out.append(os.path.relpath(files[-1], copy))
+        os.remove(files[-1])
+
+
+def main() -> None:
+    """Measures and prints."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("tree")
+    parser.add_argument("--upgrade", help="tf_upgrade_v2, to compare with")
+    parser.add_argument("--repeats", type=int, default=5)
+    options = parser.parse_args()
+    seconds = [timed(scan_command(options.tree))[0] for _ in range(options.repeats)]
+    once = min(seconds)
+    print(f"scan: {once:.2f} s at best, {statistics.median(seconds):.2f} s in the middle")
+    memory = peak(options.tree)
+    print(f"memory: {memory / 2**20:.0f} MB with all workers (limit {LARGEST_BYTES >> 20})")
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(10):
+            shutil.copytree(options.tree, os.path.join(folder, str(number)), symlinks=True)
+        tens = [timed(scan_command(folder))[0] for _ in range(max(2, options.repeats // 2))]
+        print(f"ten copies: {min(tens):.2f} s, {min(tens) / once:.1f} times as long (limit 11)")
+    if options.upgrade:
+        with tempfile.TemporaryDirectory() as folder:
+            theirs, left_out = upgrade(options.upgrade, options.tree, folder)
+        print(f"tf_upgrade_v2: {theirs:.2f} s, {theirs / once:.1f} times as long (at least 7)")
+        print(f"left out of its run, as it crashes on them: {', '.join(left_out) or 'none'}")
+    print(f"cores: {len(os.sched_getaffinity(0))}; load: {os.getloadavg()[0]:.1f}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""Walks over files and folders, and looks at every script and notebook in one pass."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import os
+import sys
+from typing import Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
+
+from tpucompat.analysis import findings
+from tpucompat.analysis.findings import Finding, Module
+from tpucompat.analysis.sources import SourceError
+from tpucompat.scan import hostile
+from tpucompat.scan.configuration import Configuration
+
+#: Fewer files are not worth a second process.
+FEW = 24
+#: How deeply nested an expression may be.
+DEPTH = 12_000
+
+SUFFIXES = (".py", ".ipynb")
+
+
+class FileReport(NamedTuple):
+    """What was found in one file."""
+
+    path: str
+    lines: int
+    findings: list[Finding]
+
+
+def files(paths: Sequence[str], configuration: Configuration) -> Iterator[str]:
+    """The scripts and notebooks at and below the paths, each once.
+
+    A path that is named is looked at in any case. Links to folders are followed, but no folder twice.
+    """
+    seen_folders: set[tuple[int, int]] = set()
+    seen_files: set[str] = set()
+    for path in paths:
+        found = _below(path, configuration, seen_folders) if os.path.isdir(path) else iter((path,))
+        for file in found:
+            if file not in seen_files:
+                seen_files.add(file)
+                yield file
+
+
+def _below(folder: str, configuration: Configuration, seen: set[tuple[int, int]]) -> Iterator[str]:
+    try:
+        status = os.stat(folder)
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        yield folder  # which the scanner then cannot read, and says so
+        return
+    if (status.st_dev, status.st_ino) in seen:
+        return
+    if status.st_ino:
+        seen.add((status.st_dev, status.st_ino))
+    folders = []
+    for entry in entries:
+        if configuration.leaves_out(entry.path):
+            continue
+        try:
+            is_folder = entry.is_dir()
+            is_file = entry.is_file()
+        except OSError:  # a link to itself
+            is_folder = is_file = False
+        if is_folder:
+            folders.append(entry.path)
+        elif entry.name.endswith(SUFFIXES) and (is_file or entry.is_symlink()):
+            yield entry.path
+    for path in folders:
+        yield from _below(path, configuration, seen)
+
+
+def scan(
+    paths: Iterable[str], configuration: Configuration, workers: int | None = None
+) -> list[FileReport]:
+    """Looks at files, in several processes where there are many.
+
+    Args:
+      paths: The files.
+      configuration: What is reported.
+      workers: How many processes; one for each core of the machine if None.
+
+    Returns:
+      A report for each file, in the order of ``paths``.
+    """
+    listed = list(paths)
+    count = min(_cores() if workers is None else workers, len(listed) // FEW + 1)
+    look = functools.partial(scan_file, configuration=configuration)
+    if count <= 1:
+        return _without_collector(lambda: [look(path) for path in listed])
+    import multiprocessing
+
+    # Large files first, so that no process is left with one at the end.
+    order = sorted(range(len(listed)), key=lambda index: -_size(listed[index]))
+    method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
+    context = multiprocessing.get_context(method)
+    _warm_up()
+    with context.Pool(count, initializer=gc.disable) as pool:
+        found = pool.map(look, [listed[index] for index in order], chunksize=8)
+    reports: list[FileReport | None] = [None] * len(listed)
+    for index, report in zip(order, found):
+        reports[index] = report
+    return [report for report in reports if report is not None]
+
+
+def scan_file(path: str, configuration: Configuration) -> FileReport:
+    """Looks at one file; what keeps it from being read is a finding too."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, DEPTH))
+    try:
+        module = findings.analyse(path)
+        found = sorted(_found(module), key=lambda one: (one.cell, one.line, one.column, one.code))
+    except SourceError as error:
+        return FileReport(path, 0, _kept([findings.problem(path, error)], {}, configuration))
+    except RecursionError:
+        deep = SourceError("TPU424", "Its expressions are nested too deeply.")
+        return FileReport(path, 0, _kept([findings.problem(path, deep)], {}, configuration))
+    finally:
+        sys.setrecursionlimit(before)
+    units = {unit.cell: findings.ignored(unit.original) for unit in module.source.units}
+    lines = sum(unit.original.count("\n") + 1 for unit in module.source.units)
+    return FileReport(path, lines, _kept(found, units, configuration))
+
+
+def _found(module: Module) -> Iterator[Finding]:
+    yield from module.problems
+    for place in findings.places(module):
+        yield place.finding
+    yield from findings.other_findings(module)
+    yield from _hazards(module)
+
+
+def _hazards(module: Module) -> Iterator[Finding]:
+    seen: set[tuple[str, int, int]] = set()
+    for hazard in hostile.hazards(module):
+        line, column, cell = findings.place_of(module, hazard.node)
+        if (hazard.code, line, column) in seen:
+            continue
+        seen.add((hazard.code, line, column))
+        yield Finding(
+            module.source.path,
+            line,
+            column,
+            cell,
+            hazard.code,
+            hazard.was,
+            hazard.becomes,
+            hazard.note,
+            True,
+        )
+
+
+def _kept(
+    found: Iterable[Finding],
+    ignored: Mapping[int, Mapping[int, frozenset[str]]],
+    configuration: Configuration,
+) -> list[Finding]:
+    kept = []
+    for finding in found:
+        codes = ignored.get(finding.cell, {}).get(finding.line)
+        if codes is not None and (not codes or any(finding.code.startswith(c) for c in codes)):
+            continue
+        if configuration.reports(finding.code):
+            kept.append(finding)
+    return kept
+
+
+def _without_collector(work: Callable[[], list[FileReport]]) -> list[FileReport]:
+    """Trees are large and have no cycles: looking for some costs a third of the time."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        return work()
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _warm_up() -> None:
+    """Reads the tables once, before the other processes are made from this one."""
+    from tpucompat.analysis import today
+
+    today.fate("tensorflow.contrib.tpu.shard")
+    today.roots()
+    today.homes()
+
+
+def _cores() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _size(path: str) -> int:
+    try:
+        return os.stat(path).st_size
+    except OSError:
+        return 0
