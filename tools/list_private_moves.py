@@ -2,7 +2,7 @@
 
 Scripts took them from ``tensorflow.python``: ``from tensorflow.python.ops import control_flow_ops`` and then
 ``control_flow_ops.cond``. Two steps, the first with a Python that has the real TensorFlow 1.15, the second
-with each later one; the results of the second are merged, the first release that lacks a name counts:
+with each later one (every minor release that is there), whose results are merged:
 
     python tools/list_private_moves.py exported > exported.txt
     python tools/list_private_moves.py moved exported.txt >> moved.txt
@@ -131,18 +131,26 @@ def public_target(tf: Any, public: str) -> str | None:
 
 
 def print_merged(moved: str) -> None:
-    """Prints the lists of several releases as one: the earliest release, the latest's target."""
-    rows: dict[str, tuple[str, str]] = {}
+    """Prints the lists of several releases as one: a line for each release in which the target is another.
+
+    "-" is the target where a release has the name in its old place again, or nowhere.
+    """
+    targets: dict[str, dict[int, str]] = {}
     with open(moved) as lines:
-        entries = [line.split() for line in lines]
-    for name, target, release in sorted(entries, key=lambda row: int(row[2].partition(".")[2])):
-        rows[name] = (target, rows.get(name, ("", release))[1])
+        for name, target, release in (line.split() for line in lines):
+            targets.setdefault(name, {})[int(release.partition(".")[2])] = target
+    releases = sorted({release for found in targets.values() for release in found})
     print(
-        "# Private names of TensorFlow 1.15 that moved: old path, target, release without the old one."
+        "# Private names of TensorFlow 1.15 that moved: old path, target, first release with that target."
     )
     print("# Written by tools/list_private_moves.py; do not edit.")
-    for name, (target, release) in sorted(rows.items()):
-        print(name, target, release)
+    for name, by_release in sorted(targets.items()):
+        before = "-"
+        for release in releases:
+            target = by_release.get(release, "-")
+            if target != before:
+                print(f"{name} {target} 2.{release}")
+            before = target
 
 
 if __name__ == "__main__":

@@ -259,7 +259,7 @@ def _track_tf_optimizer():
         backend = importlib.import_module(keras + ".backend")
         optimizer = optimizers.TFOptimizer(v1.train.AdagradOptimizer(0.1))
         private.track_tf_optimizer(optimizer)
-        private.track_tf_optimizer(optimizers.SGD())  # left alone
+        private.track_tf_optimizer(v1.keras.optimizers.SGD())  # left alone
         tracked = [each for group in backend._GRAPH_TF_OPTIMIZERS.values() for each in group]
         assert tracked == [optimizer]
 

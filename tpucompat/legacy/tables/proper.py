@@ -133,9 +133,13 @@ ROWS: dict[str, Row] = {
         "Keras keeps no list of its processes any more.",
         "Leave it out: they end by themselves.",
     ),
-    "keras.mixed_precision.experimental.set_policy": Moved(
-        "{keras}.mixed_precision.policy:set_global_policy"
-    ),
+    # 2.4 made mixed precision stable under shorter paths; compat.v1 lost the long ones between 2.5 and 2.8.
+    **{
+        "keras.mixed_precision.experimental." + name: StandIn(
+            "tpucompat.legacy.early_keras:" + name
+        )
+        for name in ("Policy", "global_policy", "set_policy")
+    },
     **_gone(
         "keras.utils:HDF5Matrix",
         "Keras does not have it any more.",
