@@ -456,6 +456,37 @@ CODES: dict[str, Code] = {
         "Batches are joined over the cores by sums, which sparse tensors and strings do not have.",
         "Give the model dense numbers, or train on one core.",
     ),
+    "TPU314": Code(
+        "Several machines train together",
+        "TF_CONFIG names several workers. TPUEstimator trains on all of them at once, each taking its part of "
+        "every batch, where TensorFlow 1 had a TPU pod. Parameter servers have no part in that.",
+        "Start the script on every machine, with the same TF_CONFIG but for its task, and a model_dir that all of "
+        "them see.",
+    ),
+    "TPU315": Code(
+        "How the workers share the input",
+        "An input function that asks its TPUContext for the host shards the input by itself, as on a TPU pod. "
+        "Otherwise every worker reads the whole input, and takes from each batch what its cores would have taken "
+        "on one machine. Evaluation and prediction are done by every worker for itself.",
+        "Nothing, or shard by params['context'].current_host and num_hosts where reading takes long.",
+    ),
+    "TPU316": Code(
+        "The workers are no longer together",
+        "A worker has died, ended, failed or come to another point of the script than the others, and a step "
+        "takes all of them. The newest checkpoint is the last state that all had in common.",
+        "Read what the named worker wrote last, then start all workers again: they go on from the checkpoint.",
+    ),
+    "TPU317": Code(
+        "This task has nothing to do",
+        "TF_CONFIG makes this process a parameter server. The workers of TPUEstimator sum their gradients among "
+        "themselves.",
+        "Start the chief and the workers only.",
+    ),
+    "TPU318": Code(
+        "The workers do not see the same model_dir",
+        "The chief writes the checkpoints, and all workers start from them.",
+        "Give TPUEstimator a model_dir on storage that all machines share, the same on all of them.",
+    ),
     # 4xx: environment and command line -----------------------------------------------------------
     # 400-419: environment, accelerator, doctor, explain
     "TPU400": Code(
@@ -558,6 +589,19 @@ CODES: dict[str, Code] = {
         "TPU nodes that were reached over gRPC were replaced by TPU VMs, where the TPU belongs to the "
         "machine itself. tpucompat dials nothing.",
         "Run on the TPU VM itself to use a TPU.",
+    ),
+    "TPU418": Code(
+        "TF_CONFIG cannot be used",
+        "It is no JSON, or does not say which machines there are and which of them this one is.",
+        "Set it as TensorFlow's guide to distributed training does, for the second of two machines: "
+        """`TF_CONFIG='{"cluster": {"worker": ["a:2222", "b:2222"]}, "task": {"type": "worker", "index": 1}}'`; """
+        "unset it to train on one machine.",
+    ),
+    "TPU419": Code(
+        "Several machines cannot train together as they are set up",
+        "Workers are connected by tf.distribute.MultiWorkerMirroredStrategy, which takes one CPU, or all GPUs, of "
+        "each machine, and has to be made before TensorFlow starts.",
+        "Change what the message names, or unset TF_CONFIG to train on one machine.",
     ),
     "TPU420": Code(
         "The script cannot be read",
