@@ -73,16 +73,18 @@ def cluster() -> Cluster | None:
     if not isinstance(named, dict):
         raise _wrong('"cluster" is no object of jobs and addresses')
     everything = {str(job): _addresses(job, tasks) for job, tasks in named.items()}
-    jobs = {"chief": address for job, address in everything.items() if job in _CHIEFS}
-    if everything.get("worker"):
-        jobs["worker"] = everything["worker"]
+    chiefs = [address for job in _CHIEFS for address in everything.get(job, ())]
+    if len(chiefs) > 1:
+        raise _wrong('"cluster" names more than one chief')
+    jobs = {"chief": chiefs, "worker": everything.get("worker", [])}
+    jobs = {job: addresses for job, addresses in jobs.items() if addresses}
     if not jobs:
         raise _wrong('"cluster" names neither a chief nor a worker')
-    if len(jobs.get("chief", "-")) != 1 or all(job in everything for job in _CHIEFS):
-        raise _wrong('"cluster" names more than one chief')
     task = given.get("task")
     if not isinstance(task, dict) or "type" not in task or "index" not in task:
-        raise _wrong('"task" with "type" and "index" is missing, so it is not known which machine this is')
+        raise _wrong(
+            '"task" with "type" and "index" is missing, so it is not known which machine this is'
+        )
     kind, index = str(task["type"]), task["index"]
     if isinstance(index, bool) or not str(index).isdigit():
         raise _wrong(f'"index" is {index!r}, and no number of a task')

@@ -460,14 +460,14 @@ CODES: dict[str, Code] = {
         "Several machines train together",
         "TF_CONFIG names several workers. TPUEstimator trains on all of them at once, each taking its part of "
         "every batch, where TensorFlow 1 had a TPU pod. Parameter servers have no part in that.",
-        "Start the script on every machine, with the same TF_CONFIG but for its task, and a model_dir that all of "
-        "them see.",
+        "Start the script on every machine, with the same TF_CONFIG but for its task, and a model_dir that all "
+        "of them see.",
     ),
     "TPU315": Code(
         "How the workers share the input",
         "An input function that asks its TPUContext for the host shards the input by itself, as on a TPU pod. "
-        "Otherwise every worker reads the whole input, and takes from each batch what its cores would have taken "
-        "on one machine. Evaluation and prediction are done by every worker for itself.",
+        "Otherwise every worker reads the whole input, and takes from each batch what its cores would have "
+        "taken on one machine. Evaluation and prediction are done by every worker for itself.",
         "Nothing, or shard by params['context'].current_host and num_hosts where reading takes long.",
     ),
     "TPU316": Code(
@@ -478,8 +478,8 @@ CODES: dict[str, Code] = {
     ),
     "TPU317": Code(
         "This task has nothing to do",
-        "TF_CONFIG makes this process a parameter server. The workers of TPUEstimator sum their gradients among "
-        "themselves.",
+        "TF_CONFIG makes this process a parameter server. The workers of TPUEstimator sum their gradients "
+        "among themselves.",
         "Start the chief and the workers only.",
     ),
     "TPU318": Code(
@@ -594,13 +594,13 @@ CODES: dict[str, Code] = {
         "TF_CONFIG cannot be used",
         "It is no JSON, or does not say which machines there are and which of them this one is.",
         "Set it as TensorFlow's guide to distributed training does, for the second of two machines: "
-        """`TF_CONFIG='{"cluster": {"worker": ["a:2222", "b:2222"]}, "task": {"type": "worker", "index": 1}}'`; """
-        "unset it to train on one machine.",
+        """`TF_CONFIG='{"cluster": {"worker": ["a:2222", "b:2222"]}, """
+        """"task": {"type": "worker", "index": 1}}'`; unset it to train on one machine.""",
     ),
     "TPU419": Code(
         "Several machines cannot train together as they are set up",
-        "Workers are connected by tf.distribute.MultiWorkerMirroredStrategy, which takes one CPU, or all GPUs, of "
-        "each machine, and has to be made before TensorFlow starts.",
+        "Workers are connected by tf.distribute.MultiWorkerMirroredStrategy, which takes one CPU, or all GPUs, "
+        "of each machine, and has to be made before TensorFlow starts.",
         "Change what the message names, or unset TF_CONFIG to train on one machine.",
     ),
     "TPU420": Code(
