@@ -90,6 +90,12 @@ CAPABILITIES: tuple[Capability, ...] = (
         "tpu='local' is the TPU of this machine",
     ),
     Capability(
+        "multi_worker",
+        (2, 4),
+        None,
+        "RELEASE.md 2.4.0: tf.distribute.MultiWorkerMirroredStrategy is stable",
+    ),
+    Capability(
         "logical_devices",
         (2, 1),
         None,
