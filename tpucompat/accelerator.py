@@ -14,6 +14,7 @@ import threading
 from typing import Any
 
 from tpucompat import journal, private
+from tpucompat.cluster import Cluster
 from tpucompat.environment import NO_HOST, Environment, current_environment
 from tpucompat.errors import SetupError
 
@@ -116,6 +117,45 @@ def strategy() -> Any:
             with private.eager_mode():
                 _strategy = _make_strategy(_here())
         return _strategy
+
+
+def strategy_over(machines: Cluster, patience: int) -> Any:
+    """The strategy over the replicas of several machines; waits until all of them have started.
+
+    It has to be made before TensorFlow's runtime starts, and once per process.
+
+    Args:
+      machines: The machines, this one being one of them.
+      patience: How many seconds a machine waits for the others, here and in a step.
+
+    Returns:
+      ``MultiWorkerMirroredStrategy`` over one CPU, or all GPUs, of each machine.
+
+    Raises:
+      SetupError: As in :func:`cores`; or the devices, or TensorFlow, cannot do it (TPU419).
+    """
+    here = _here()
+    for hinders, what in (
+        (here.emulated_cores > 1, f"TPUCOMPAT_CORES={here.emulated_cores} is set"),
+        (here.tpu and not here.emulated_cores, "a TPU is here, whose hosts TF_CONFIG does not name"),
+        (not here.has("multi_worker"), f"TensorFlow {here.tensorflow} is older than 2.4"),
+    ):
+        if hinders:
+            raise SetupError("TPU419", f"TF_CONFIG names {machines.count} machines, and {what}.")
+    import tensorflow as tf
+
+    resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
+        tf.train.ClusterSpec(dict(machines.jobs)),
+        task_type=machines.task,
+        task_id=machines.task_id,
+        num_accelerators={"GPU": here.gpus and len(tf.config.list_physical_devices("GPU"))},
+        rpc_layer="grpc",
+    )
+    with private.eager_mode():
+        private.limit_start_of_peers(resolver, patience)
+        return tf.distribute.MultiWorkerMirroredStrategy(
+            resolver, tf.distribute.experimental.CommunicationOptions(timeout_seconds=patience)
+        )
 
 
 def describe() -> str:

@@ -65,6 +65,10 @@ class UninitializedError(TPUCompatError, RuntimeError):
     """A variable is used that has no value yet."""
 
 
+class LostWorkerError(TPUCompatError, RuntimeError):
+    """The workers of a training are no longer together."""
+
+
 def describe(code: str, cause: str, next_step: str) -> str:
     """The text of an error or notice: code and cause, next step, where to read more."""
     return f"{code} {cause}\n  Next: {next_step}\n  More: tpucompat explain {code}"

@@ -145,7 +145,7 @@ def meet_replicas(context: Any, requests: Sequence[Request]) -> list[Any]:
         shape = tf.concat([[slots], tf.shape(number)], 0)
         brought.append(tf.scatter_nd([[slot]], number[tf.newaxis], shape))
     answers = []
-    for request, total in zip(requests, _all_reduce(context, brought)):
+    for request, total in zip(requests, sums(context, brought)):
         if not _is_plain_sum(request):
             if request.meeting.op == "CrossReplicaSum":
                 total = tf.gather(total, _look_up(_group_of(request.meeting), mine))
@@ -237,11 +237,15 @@ def _exchanged(how: Meeting, together: Any, mine: Any, replicas: int) -> Any:
     return tf.concat(tf.unstack(tf.gather(parts, position), count), concat_axis)
 
 
-def _all_reduce(context: Any, values: Sequence[Any]) -> list[Any]:
+def sums(context: Any, values: Sequence[Any]) -> list[Any]:
     """The sums over all replicas; values of one type go together.
 
     MirroredStrategy sums int32 on the host and refuses it beside other types
     (``mirrored_strategy.py``, ``_batch_reduce_to``).
+
+    Args:
+      context: The ``tf.distribute.ReplicaContext``.
+      values: What a replica brings.
     """
     totals: list[Any] = list(values)
     for dtype in dict.fromkeys(value.dtype for value in values):
@@ -268,7 +272,8 @@ def _all_reduce_alike(context: Any, values: list[Any]) -> Sequence[Any]:
 
     def meet(strategy: Any, *brought: Any) -> Any:
         # A value of one local replica is a tensor, and goes back to where it was.
-        pairs = [(v, v.device if isinstance(v, tf.Tensor) else v) for v in brought]
+        here = strategy.extended.worker_devices[0]
+        pairs = [(v, (v.device or here) if isinstance(v, tf.Tensor) else v) for v in brought]
         return strategy.extended.batch_reduce_to(total, pairs)
 
     return context.merge_call(meet, args=tuple(values))
