@@ -57,11 +57,27 @@ def upgrade(program: str, tree: str, out: str) -> tuple[float, list[str]]:
         seconds, done = timed(command)
         if done.returncode == 0:
             return seconds, left_out
-        files = re.findall(re.escape(copy) + r"/\S+?\.(?:py|ipynb)", done.stdout + done.stderr)
-        if not files or not os.path.exists(files[-1]):
+        # Its error names no file, only the line: "line 252: im_mask[…".
+        where = re.findall(r"^line (\d+): (.*)$", done.stderr, re.MULTILINE)
+        guilty = [path for path in scripts(copy) if where and has_line(path, *where[-1])]
+        if not guilty:
             raise SystemExit(done.stderr[-2000:])
-        left_out.append(os.path.relpath(files[-1], copy))
-        os.remove(files[-1])
+        left_out += [os.path.relpath(path, copy) for path in guilty]
+        for path in guilty:
+            os.remove(path)
+
+
+def scripts(tree: str) -> list[str]:
+    """The scripts and notebooks of a tree."""
+    found = (os.path.join(folder, name) for folder, _, names in os.walk(tree) for name in names)
+    return [path for path in found if path.endswith((".py", ".ipynb"))]
+
+
+def has_line(path: str, number: str, text: str) -> bool:
+    """Whether a file has this text on this line."""
+    with open(path, encoding="utf-8", errors="replace") as stream:
+        lines = stream.read().split("\n")
+    return len(lines) >= int(number) and lines[int(number) - 1].strip() == text.strip()
 
 
 def main() -> None:

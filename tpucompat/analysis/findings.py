@@ -146,20 +146,25 @@ def problem(path: str, error: SourceError) -> Finding:
 
 def _era(names: Names, source: Source) -> str:
     """TensorFlow 1 or 2, by the marks of :mod:`tpucompat.legacy.era` on the names that were found."""
-    marks = {use.name.partition(".")[2] for use in names.uses if use.name[:10] == "tensorflow"}
-    v1 = len("compat.v1.")
+    names_used = {use.name[11:] for use in names.uses if use.name[:11] == "tensorflow."}
     if any(use.statement is not None and use.name == "tensorflow.compat.v1" for use in names.uses):
-        marks |= {mark[v1:] for mark in marks if mark.startswith("compat.v1.")}
-    weights = {era.TF1: 0, era.TF2: 0}
-    for speaks, table in era.MARKS.items():
-        for mark, weight in table.items():
-            if mark in marks or any(name.startswith(mark + ".") for name in marks):
-                weights[speaks] += weight
+        names_used |= {name[10:] for name in names_used if name[:10] == "compat.v1."}
+    # A mark stands for everything below it.
+    marks: set[str] = set()
+    for name in names_used:
+        while name and name not in marks:
+            marks.add(name)
+            name = name.rpartition(".")[0]
+    weights = {
+        speaks: sum(weight for mark, weight in table.items() if mark in marks)
+        for speaks, table in era.MARKS.items()
+    }
     if source.is_notebook:
         text = source.data
         weights[era.TF2] += 20 * (re.search(rb"%tensorflow_version\s+2", text) is not None)
         weights[era.TF1] += 20 * (re.search(rb"%tensorflow_version\s+1", text) is not None)
-    weights[era.TF2] += 10 * any(call.name == ".experimental_run_v2" for call in names.calls)
+    if any(call.name == ".experimental_run_v2" for call in names.calls):
+        weights[era.TF2] += 10
     return era.TF2 if weights[era.TF2] > weights[era.TF1] else era.TF1
 
 

@@ -108,6 +108,10 @@ class Names:
             body()
         self._scope, self._guards = self._module, 0
 
+    def bound(self) -> dict[str, str]:
+        """The names of the module itself, and what they stand for; "" for what is not followed."""
+        return {name: found.name if found else "" for name, found in self._module.names.items()}
+
     def _visit(self, node: ast.AST) -> None:
         visitor = _VISITORS.get(node.__class__)
         if visitor is None:
@@ -194,8 +198,7 @@ class Names:
             if before is not None and (binding is None or binding.name != before.name):
                 names[name] = _Binding(before.name, before.guarded or binding is not None)
             return
-        if binding is not None or name in names or self._scope is not self._module:
-            names[name] = binding
+        names[name] = binding
 
     def _use(
         self,
@@ -464,6 +467,8 @@ def _lines(body: list[ast.stmt]) -> int:
 
 
 def _asks_for_version(test: ast.expr) -> bool:
+    if test.__class__ is ast.Name:
+        return False
     for node in ast.walk(test):
         word = getattr(node, "attr", None) or getattr(node, "id", None)
         if word in _VERSION_WORDS:

@@ -183,6 +183,13 @@ def length(found: Fate, name: str) -> int:
     return name.count(".") - (found.rest.count(".") + 1 if found.rest else 0)
 
 
+def is_module(found: Fate) -> bool:
+    """Whether a fate is that of a module, whose names have fates of their own."""
+    symbol = found.was.partition(".")[2]
+    row = namespace.find_row(symbol)
+    return isinstance(row, Package) or symbols.kind(symbol) == "module"
+
+
 def is_of_tensorflow_1(found: Fate) -> bool:
     """Whether a name is reported only in a program that speaks TensorFlow 1."""
     return found.code == "TPU204"
