@@ -775,6 +775,32 @@ def cross_replica_context() -> Any:
     return distribution_strategy_context.get_cross_replica_context()
 
 
+def limit_start_of_peers(resolver: Any, seconds: int) -> None:
+    """Limits how long this process waits for the other machines of a cluster to start.
+
+    To be called before their strategy is made, which otherwise sets the limit itself, to an hour.
+    Seen in 2.15 to 2.21 as ``tensorflow.python.eager.context.Context.configure_coordination_service``,
+    called so by ``collective_all_reduce_strategy.py``; older releases wait without a limit.
+    """
+    from tensorflow.python.distribute import collective_all_reduce_strategy, multi_worker_util
+    from tensorflow.python.eager import context
+
+    configure = getattr(context.context(), "configure_coordination_service", None)
+    config = getattr(collective_all_reduce_strategy, "coordination_config_pb2", None)
+    if configure is None or config is None or not hasattr(config, "CoordinatedJob"):
+        return
+    machines = multi_worker_util.normalize_cluster_spec(resolver.cluster_spec())
+    configure(
+        service_type="standalone",
+        service_leader=multi_worker_util.coordination_leader(machines),
+        cluster_register_timeout_in_ms=1000 * seconds,
+        coordinated_jobs=[
+            config.CoordinatedJob(name=job, num_tasks=machines.num_tasks(job))
+            for job in machines.jobs
+        ],
+    )
+
+
 def lookup_ops() -> Any:
     """Tables from files and tensors; ``tf.contrib.lookup`` under other names.
 
