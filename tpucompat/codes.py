@@ -134,6 +134,115 @@ CODES: dict[str, Code] = {
         "The step runs on the TPU, which has no files: the call would happen once, while it is traced.",
         "Move it into the input pipeline, or before the training.",
     ),
+    # 373-399: check
+    "TPU378": Code(
+        "No TPU computation was seen",
+        "The script ended, or did not get far enough, before it built one.",
+        "Give the arguments that make it train on a TPU (--use_tpu=True), and the data that it reads.",
+    ),
+    "TPU379": Code(
+        "The TPU's compiler is not here",
+        "libtpu compiles for a TPU without one. It is Google's, under Google Cloud's terms of service and the "
+        "licence in its wheel, for Linux on x86-64; tpucompat does not bring it along.",
+        "Read its licence, then: python -m pip install libtpu.",
+    ),
+    "TPU380": Code(
+        "A TPU that check does not know",
+        "tpucompat check names TPUs as they are rented: generation and size.",
+        "Name some of v2-8, v3-8, v4-8, v5e-1, v5e-4, v5e-8, v5p-8, v6e-1, v6e-4, v6e-8.",
+    ),
+    "TPU381": Code(
+        "An operation that a TPU has not",
+        "XLA's compiler for TPUs has no kernel for it.",
+        "Write it with other operations, compute it in the input function, or hand it to the host by "
+        "tf.contrib.tpu.outside_compilation.",
+    ),
+    "TPU383": Code(
+        "Text or files inside a TPU computation",
+        "A TPU computes with numbers.",
+        "Do it in the input function, where the host's CPU runs it.",
+    ),
+    "TPU384": Code(
+        "A summary inside a TPU computation",
+        "The cores cannot write files, and tf.summary has no kernel there.",
+        "Return the value, and write the summary in host_call or in a callback.",
+    ),
+    "TPU385": Code(
+        "Printing inside a TPU computation",
+        "The cores have no console.",
+        "Leave it out, or print on the host what the computation returns.",
+    ),
+    "TPU386": Code(
+        "A table, queue or input inside a TPU computation",
+        "They live in the host's memory.",
+        "Look words up and read data in the input function.",
+    ),
+    "TPU387": Code(
+        "A sparse or ragged value inside a TPU computation",
+        "Its size is not known when the program is compiled.",
+        "Make it dense with a fixed size in the input function.",
+    ),
+    "TPU388": Code(
+        "A size that depends on the data",
+        "A TPU's program is compiled once, for fixed shapes.",
+        "Keep the size fixed: tf.where with three arguments, tf.nn.top_k, padding and a mask.",
+    ),
+    "TPU389": Code(
+        "A reference variable inside a TPU computation",
+        "A TPU program takes resource variables only.",
+        "Make it with tf.get_variable(..., use_resource=True).",
+    ),
+    "TPU390": Code(
+        "A type that a TPU does not compute with",
+        "The operation exists there, but not for this type (complex128 and text among them).",
+        "Cast to float32, bfloat16 or int32.",
+    ),
+    "TPU391": Code(
+        "A dimension that is not known",
+        "A dimension of an input is None, mostly that of the batch, and a TPU's program is compiled for "
+        "fixed shapes.",
+        "Batch with drop_remainder=True, and give every placeholder its shape.",
+    ),
+    "TPU392": Code(
+        "A size that is computed by the step",
+        "An argument that decides on a shape or an axis has to be known when the program is compiled.",
+        "Compute it from static shapes in Python.",
+    ),
+    "TPU393": Code(
+        "A loop without a known number of steps, and its gradient",
+        "The gradient keeps a value of every step, in memory that is reserved when the program is compiled.",
+        "Give tf.while_loop a constant maximum_iterations.",
+    ),
+    "TPU394": Code(
+        "Values that change their shape or type",
+        "Both branches of a conditional and all steps of a loop have to give the same shapes and types.",
+        "Pad or cast them to be the same.",
+    ),
+    "TPU395": Code(
+        "Refused by XLA's compiler",
+        "TensorFlow's compiler, or libtpu, does not take the computation as it is.",
+        "Read what it says, and change the line that it names.",
+    ),
+    "TPU396": Code(
+        "A placeholder inside a TPU computation that no core is fed",
+        "The feed_dict of Session.run reaches the host's graph only.",
+        "Pass the value through the computation's inputs, or the input function.",
+    ),
+    "TPU397": Code(
+        "A computation that cannot be built",
+        "The script's function raised an error while it was traced.",
+        "Correct the line that is named.",
+    ),
+    "TPU398": Code(
+        "A program that does not fit into the TPU's memory",
+        "Variables, batch and intermediate values of one core need more than a core has.",
+        "Lower the batch size, use bfloat16, or take a TPU with more memory per core.",
+    ),
+    "TPU399": Code(
+        "Batches that the cores cannot share equally",
+        "The last batch of the data is smaller, or the batch size is no multiple of the number of cores.",
+        "Batch with drop_remainder=True, and take a batch size that is a multiple of the number of cores.",
+    ),
     # 3xx: behaviour ------------------------------------------------------------------------------
     "TPU360": Code(
         "A TPU computation needs a value that nobody gives",
