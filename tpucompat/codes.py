@@ -111,6 +111,12 @@ CODES: dict[str, Code] = {
         "Keras and tf.data removed it; what takes its place is called otherwise.",
         "Write the call of today; `tpucompat migrate` does where the arguments are the same.",
     ),
+    "TPU215": Code(
+        "The logs of a step mean something else",
+        "In TensorFlow 1, a callback's on_batch_end got the loss and metrics of that batch. In TensorFlow 2 they "
+        "are the means since the epoch began.",
+        "Take the difference of the sums, or return the step's own loss from a train_step of your own.",
+    ),
     "TPU220": Code(
         "A name that Python or a library has removed",
         "Python, NumPy, pandas, SciPy, scikit-learn and Pillow have cleared away old names since 2018.",
@@ -295,18 +301,25 @@ CODES: dict[str, Code] = {
         "The replicas get their variables from the host, and there the variable has another shape.",
         "Restore a checkpoint of this model, or give the new variable another name.",
     ),
-    # 320-339: tf.estimator, TPUEstimator -------------------------------------------------------------
+    # 319-339: tf.estimator, TPUEstimator -------------------------------------------------------------
+    "TPU319": Code(
+        "Embedding tables and features do not fit each other",
+        "What describes the tables, the features or their optimizer to TPUEstimator is out of range or names "
+        "something that is not there.",
+        "Correct the arguments of TableConfig, FeatureConfig, EmbeddingConfigSpec or of the optimizer's parameters.",
+    ),
     "TPU320": Code(
         "An Estimator with a strategy over several machines",
         "TensorFlow 2.16 removed the coordinator that starts tf.estimator on every machine of a cluster.",
         "Train on one machine, or on TensorFlow 2.15; TPUEstimator needs no train_distribute.",
     ),
     "TPU321": Code(
-        "Embedding tables on the TPU are gone",
-        "The embedding API of TensorFlow 1's TPUs (embedding_config_spec, tpu_embedding) needs the hardware of "
-        "the TPU and was removed with TensorFlow 2.16.",
-        "Train on one replica without embedding_config_spec, where embedding columns are ordinary variables; "
-        "in TensorFlow 2 code tfrs.layers.embedding.TPUEmbedding takes their place.",
+        "Embedding tables need cores that are emulated, or GPUs",
+        "The API that gives embedding_config_spec's tables to a TPU went with TensorFlow 2.16, and TensorFlow 1 "
+        "has no cores but a TPU's. On TensorFlow 2 the tables are computed by tpucompat, on devices that are no "
+        "TPU.",
+        "Train on one replica or with --cores N on TensorFlow 2; in new code "
+        "tfrs.layers.embedding.TPUEmbedding takes their place.",
     ),
     "TPU322": Code(
         "The newest checkpoint is not whole",
@@ -500,7 +513,7 @@ CODES: dict[str, Code] = {
         "Build the enqueue operations in the computation's graph, and run them in the same Session from a "
         "thread.",
     ),
-    # 300-319: keras_to_tpu_model
+    # 300-318: keras_to_tpu_model
     "TPU302": Code(
         "A layer's shape is variable beyond the batch",
         "TPU models have constant shapes for all operations; only the number of examples may differ.",
@@ -734,6 +747,12 @@ CODES: dict[str, Code] = {
         "written; the folder does not allow it, or the file has changed in the meantime.",
         "Check the permissions of the file and of its folder.",
     ),
+    "TPU453": Code(
+        "migrate needs a later Python",
+        "Python 3.8 was the first to tell where an expression ends; without that nothing can be rewritten in "
+        "its place.",
+        "Run `tpucompat migrate` with a later Python; the scripts may be for any.",
+    ),
     "TPU421": Code(
         "The script is written for Python 2",
         "It has statements that only Python 2 reads, such as a print statement.",
@@ -872,5 +891,16 @@ CODES: dict[str, Code] = {
         "The script imports a package that is not installed, or a module of its author's that lies elsewhere.",
         "Install the package that brings it by pip, or put the module's folder beside the script (notebooks "
         "often fetch it by !git clone).",
+    ),
+    # 470-479: verify and convert-checkpoint
+    "TPU470": Code(
+        "Nothing can be compared",
+        "tpucompat verify needs two scripts that exist, or a table of pairs, and options that make sense.",
+        "Read the message; `tpucompat verify --help` lists the options.",
+    ),
+    "TPU471": Code(
+        "A checkpoint cannot be converted",
+        "It does not exist, is of no known kind, or the variables of the two sides do not belong together.",
+        "Read the message; `--map FILE` says which variable is which, `--like FILE` shows the wanted layout.",
     ),
 }

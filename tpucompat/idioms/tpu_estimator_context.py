@@ -6,6 +6,8 @@ import contextlib
 from typing import Any, Iterator
 
 from tpucompat import accelerator, journal
+from tpucompat.environment import environment
+from tpucompat.errors import GoneError
 from tpucompat.idioms import tpu_estimator_source
 from tpucompat.legacy.contrib.cluster_resolver import SystemMetadata
 
@@ -24,6 +26,8 @@ class LocalContext(_Context):
 
     replicas: int = 1
     log_step_count_steps: Any = None
+    _embedding_config_spec: Any = None
+    _embedding_config: Any = None
 
     @classmethod
     def of(cls, config: Any, theirs: Any, log_step_count_steps: Any) -> LocalContext:
@@ -44,13 +48,17 @@ class LocalContext(_Context):
             theirs._eval_on_tpu,
         )
         made.replicas = replicas
+        spec = getattr(theirs, "_embedding_config_spec", None)  # absent in 1.13
+        if theirs._use_tpu and spec is not None and environment().has("contrib"):
+            raise GoneError("TPU321", "embedding_config_spec is used.")
+        made._embedding_config_spec = spec
         made.log_step_count_steps = log_step_count_steps
         made._pretends = [False]
         return made
 
     def is_one_replica(self, mode: str) -> bool:
         """Whether a TPU is wanted in this mode, and there is one replica for it."""
-        if not self._use_tpu or self.replicas > 1:
+        if not self._use_tpu or self.replicas > 1 or self._embedding_config_spec is not None:
             return False
         return mode != _ModeKeys.EVAL or self._eval_on_tpu
 
@@ -71,6 +79,24 @@ class LocalContext(_Context):
 
     def _get_tpu_system_metadata(self) -> Any:
         return SystemMetadata(self.replicas, 1, self.replicas, None, [])
+
+    @property
+    def embedding_config(self) -> Any:
+        """The embedding tables of the present mode; None if there are none."""
+        spec = self._embedding_config_spec
+        if not self._use_tpu or spec is None:
+            return None
+        from tpucompat.idioms.embedding import columns
+
+        if self._embedding_config is None:
+            self._embedding_config = columns.EmbeddingConfig(
+                spec, self._train_batch_size, self._eval_batch_size, 1, self.replicas, self.config
+            )
+        if not self._embedding_config.has_embedding_tables():
+            return None
+        mode = self._assert_mode()
+        self._embedding_config.tpu_embedding = self._embedding_config.get_tpu_embedding(mode)
+        return self._embedding_config
 
     @property
     def master_job(self) -> None:

@@ -105,16 +105,22 @@ class Device:
     Attributes:
       outfeed_every: A step gives something out every so many steps.
       replicas: How many cores run the program.
+      replica: The core's number, as the step sees it.
+      tables: Embedding table -> its variable in the program, and those of its slots.
+      caught_gradients: Embedding feature -> gradient of its activations.
     """
 
     def __init__(self, graph: Any) -> None:
         self._graph = weakref.ref(graph)
-        self._infeed: dict[int, Channel] = {}
+        self._infeed: dict[str, dict[int, Channel]] = {}
         self._outfeed: dict[int, Channel] = {}
-        self.infeed_inputs: list[Any] = []
+        self._lanes: dict[str, list[Any]] = {}
         self.outfeed_outputs: list[Any] = []
         self.outfeed_every = 1
         self.replicas = 1
+        self.replica: Any = None
+        self.tables: dict[str, list[Any]] = {}
+        self.caught_gradients: dict[str, Any] = {}
         self.program: Program | None = None
         self._checked: list[tuple[Any, Any]] = []
         self._check: Any = None
@@ -129,25 +135,36 @@ class Device:
 
     # Building the graph --------------------------------------------------------------------------
 
-    def enqueue(self, core: int, tensors: Sequence[Any]) -> Any:
-        """An operation of the host that puts a batch into a core's infeed."""
-        if core not in self._infeed:
-            self._infeed[core] = Channel(
+    def enqueue(self, core: int, tensors: Sequence[Any], lane: str = "infeed") -> Any:
+        """An operation of the host that puts a batch into a core's infeed.
+
+        Args:
+          core: The core.
+          tensors: The batch.
+          lane: Which of the infeed's queues; a step takes one batch from each.
+        """
+        channels = self._infeed.setdefault(lane, {})
+        if core not in channels:
+            channels[core] = Channel(
                 self.graph,
-                f"infeed_{core}",
+                f"{lane}_{core}",
                 _INFEED_CAPACITY,
                 [tensor.dtype for tensor in tensors],
                 [tensor.shape for tensor in tensors],
             )
-        return self._infeed[core].enqueue(tensors)
+        return channels[core].enqueue(tensors)
 
-    def take_infeed(self, dtypes: Sequence[Any], shapes: Sequence[Any]) -> list[Any]:
+    def take(self, dtypes: Sequence[Any], shapes: Sequence[Any], lane: str = "infeed") -> list[Any]:
         """A core's batch, as the step takes it."""
-        self.infeed_inputs = [
-            tf.placeholder(dtype, shape, name=f"infeed/{index}")
+        self._lanes[lane] = [
+            tf.placeholder(dtype, shape, name=f"{lane}/{index}")
             for index, (dtype, shape) in enumerate(zip(dtypes, shapes))
         ]
-        return list(self.infeed_inputs)
+        return self.lane(lane)
+
+    def lane(self, lane: str) -> list[Any]:
+        """What the step takes from that lane; nothing if it has not asked."""
+        return list(self._lanes.get(lane, ()))
 
     def give_outfeed(self, tensors: Sequence[Any]) -> Any:
         """An operation after which the step gives these tensors to the host."""
@@ -193,6 +210,7 @@ class Device:
                     tf.as_dtype(type(start)) if carries else tf.int32, [], name="iteration"
                 ),
             )
+            self.replica = inputs[0]
             output = tf.convert_to_tensor(step(*inputs))
             result = Channel(self.graph, "program", 1, [output.dtype], [output.shape])
         self.program = Program(inputs, output, result, iterations, carries, start)
@@ -229,13 +247,20 @@ class Device:
                 return name
         return ""
 
+    def read_with_result(self) -> list[Any]:
+        """Reads of what a run of the Session wants of the program's variables beside its result."""
+        global_step = tf.train.get_global_step(self.graph)
+        steps = [] if global_step is None else [global_step]
+        read = [*steps, *(one for variables in self.tables.values() for one in variables)]
+        return [self.graph.as_graph_element(variable).op for variable in read]
+
     def is_computed_on_cores(self, tensor: Any) -> bool:
         """Whether a tensor's value exists on the cores only."""
         return tensor.graph is self.graph and bool(self.computed_on_cores([tensor.op.name]))
 
     def _inputs(self) -> list[Any]:
         own = list(self.program.inputs) if self.program is not None else []
-        return [*own, *self.infeed_inputs]
+        return [*own, *(tensor for inputs in self._lanes.values() for tensor in inputs)]
 
     # Running it ----------------------------------------------------------------------------------
 
@@ -357,21 +382,20 @@ class Running(coherence.Mirror):
         assert program is not None
         step, check = self._replicated()
         replicas = range(step.replicas)
-        infeeds = [device._infeed[core].taken for core in replicas] if device._infeed else []
+        lanes = [device._infeed[lane] for lane in device._lanes]
+        infeeds = [[one for lane in lanes for one in lane[core].taken] for core in replicas]
         iterations = session.run(program.iterations) if program.iterations is not None else None
         values = [program.start for _ in replicas]
         done = 0
         while program.again(done, values[0], iterations):
-            batches = session.run(infeeds) if infeeds else [[] for _ in replicas]
+            batches = session.run(infeeds) if lanes else infeeds
             changing = values if program.carries else [done for _ in replicas]
             outputs = self.run(step, [[core, changing[core], *batches[core]] for core in replicas])
             values = [output[0] for output in outputs]
             if device._outfeed and done % device.outfeed_every == 0:
                 self._give_out([output[1:] for output in outputs])
             done += 1
-        global_step = tf.train.get_global_step(device.graph)
-        if global_step is not None:  # the host reads it together with the result
-            session.run(global_step)
+        session.run(device.read_with_result())
         if check is not None:
             device.raise_if_not_finite(self.run(check, [[] for _ in replicas])[0][0])
         session.run(program.result.give, {program.result.given[0]: values[0]})

@@ -20,10 +20,12 @@ from typing import Any, Iterator
 import tensorflow.compat.v1 as tf
 
 from tpucompat import journal, private
+from tpucompat.engines import observer
 from tpucompat.errors import BadValueError
 from tpucompat.idioms import batch_parallel, cross_shard, feeds
 from tpucompat.idioms import tpu_estimator_device as device_lib
 from tpucompat.idioms import tpu_estimator_stopping as stopping
+from tpucompat.idioms import tpu_estimator_watched as watched
 from tpucompat.legacy import estimator as estimator_lib
 
 _NAME = "tpucompat.idioms._tpu_estimator"
@@ -101,6 +103,13 @@ def _replace_primitives(module: Any) -> None:
     module.tpu_feed = _Replaced(
         module.tpu_feed, InfeedQueue=InfeedQueue, _PartitionedInfeedQueue=PartitionedInfeedQueue
     )
+    if hasattr(module, "tpu_embedding_gradient"):  # from 1.14 on
+        from tpucompat.idioms.embedding import columns, gradients
+
+        module.tpu_embedding_gradient = gradients
+        module._tpu_estimator_embedding = _Replaced(
+            module._tpu_estimator_embedding, get_full_variable_names=columns.full_variable_names
+        )
     module.session_support = stopping
     module.InstallSignalHandlerHook = stopping.InstallSignalHandlerHook
     module._check_add_preemption_hook = lambda cluster: False  # it asks the cloud's metadata
@@ -204,7 +213,7 @@ class InfeedQueue(feeds.InfeedQueue):
             for shape, policy in zip(self.tuple_shapes, self.sharding_policies)
         ]
         feeds.check_infeed_types(types_)
-        return device_lib.of().take_infeed(types_, shapes)
+        return device_lib.of().take(types_, shapes)
 
 
 class PartitionedInfeedQueue(InfeedQueue):
@@ -237,6 +246,7 @@ def _core(module: Any, ctx: Any, replica: Any) -> Iterator[None]:
         stack.enter_context(batch_parallel.variable_rules())
         stack.enter_context(module.tpu_context._TPUEstimatorReplicaContext(replica))
         stack.enter_context(tf.device(None))
+        stack.enter_context(observer.tracing(watched.kind(ctx.mode)))
         yield
 
 

@@ -9,7 +9,8 @@ of this module are the packages that the table of old symbols points to:
 * ``package``: ``tensorflow_estimator``;
 * ``source``: ``tensorflow_estimator.python.estimator``, which
   ``tensorflow.python.estimator`` re-exported;
-* ``keras_lib``: its module that makes an Estimator of a Keras model.
+* ``keras_lib``: its module that makes an Estimator of a Keras model;
+* ``tpu_embedding``: the module of TensorFlow that describes embedding tables to a TPU.
 """
 
 from __future__ import annotations
@@ -22,11 +23,16 @@ from typing import Any, Mapping
 
 from tpucompat.environment import environment
 from tpucompat.errors import GoneError, SetupError
+from tpucompat.idioms.embedding import config as embedding
 
 _API = "tensorflow_estimator.python.estimator.api._v1.estimator"
 _SOURCE = "tensorflow_estimator.python.estimator"
 
-_MODULES = {"source": _SOURCE, "keras_lib": _SOURCE + ".keras_lib"}
+_MODULES = {
+    "source": _SOURCE,
+    "keras_lib": _SOURCE + ".keras_lib",
+    "tpu_embedding": "tensorflow.python.tpu.tpu_embedding",
+}
 
 _lock = threading.RLock()
 _prepared = False
@@ -189,33 +195,11 @@ def _no_coordinator(config: Any) -> bool:
     return False
 
 
-def _gone(name: str) -> Any:
-    """A class of the embedding API of TensorFlow 1's TPUs; making one raises."""
-
-    def raises(self: Any, *args: Any, **kwargs: Any) -> None:
-        raise GoneError("TPU321", f"{name} is used.")
-
-    return type(name, (), {"__init__": raises, "__doc__": "Gone since TensorFlow 2.16."})
-
-
 def _nothing(*args: Any, **kwargs: Any) -> None:
     pass
 
 
 _EXPORT = "tensorflow_estimator.python.estimator.estimator_export"
-
-_EMBEDDING = (
-    "AdagradParameters",
-    "AdamParameters",
-    "FeatureConfig",
-    "FtrlParameters",
-    "MomentumParameters",
-    "ProximalAdagradParameters",
-    "RMSPropParameters",
-    "StochasticGradientDescentParameters",
-    "TPUEmbedding",
-    "TableConfig",
-)
 
 # Module -> its contents. Read in the sources of TensorFlow 2.15 (which has them) and 2.16 to 2.21.
 _STAND_INS: dict[str, dict[str, Any]] = {
@@ -232,5 +216,7 @@ _STAND_INS: dict[str, dict[str, Any]] = {
     # idioms/tpu_estimator_stopping.py.
     "tensorflow.python.tpu.session_support": {},
     "tensorflow.python.tpu.tpu_embedding_gradient": {},
-    "tensorflow.python.tpu.tpu_embedding": {name: _gone(name) for name in _EMBEDDING},
+    "tensorflow.python.tpu.tpu_embedding": {
+        name: getattr(embedding, name) for name in dir(embedding) if name[0].isupper()
+    },
 }

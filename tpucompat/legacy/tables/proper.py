@@ -170,10 +170,10 @@ ROWS: dict[str, Row] = {
         "TensorFlow 2 does not have these operations of the TPU embedding's tables.",
         "Use tf.tpu.experimental.embedding.TPUEmbedding.",
     ),
-    **_gone(
-        "tpu.experimental:AdagradParameters AdamParameters StochasticGradientDescentParameters",
-        "TensorFlow 2.16 removed it with TPUEstimator, whose embedding tables it was for.",
-        "Use tf.tpu.experimental.embedding.Adagrad, Adam or SGD.",
-        since="2.16",
-    ),
+    **{
+        f"tpu.experimental.{name}Parameters": Moved(
+            f"tpucompat.idioms.embedding.config:{name}Parameters", since="2.16"
+        )
+        for name in ("Adagrad", "Adam", "Ftrl", "StochasticGradientDescent")
+    },
 }

@@ -11,6 +11,7 @@ ON_TENSORFLOW_1 = True
 
 _OURS = "tpucompat.idioms.tpu_estimator"
 _SOURCE = "tpucompat.idioms.tpu_estimator_source:copy"
+_EMBEDDING = "tpucompat.idioms.embedding."
 _ASYNC_CHECKPOINT = "tpucompat.idioms.async_checkpoint"
 
 _PUBLIC = ("InputPipelineConfig", "RunConfig", "TPUConfig", "TPUEstimator", "TPUEstimatorSpec")
@@ -21,6 +22,8 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "async_checkpoint": (_ASYNC_CHECKPOINT,),
     "error_handling": (_SOURCE + ".error_handling",),
     "session_support": ("tpucompat.idioms.tpu_estimator_stopping",),
+    "tpu_embedding": ("tpucompat.legacy.estimator:tpu_embedding",),
+    "tpu_embedding_gradient": (_EMBEDDING + "gradients",),
     "tpu_config": (_OURS, _SOURCE + ".tpu_config"),
     "tpu_context": ("tpucompat.idioms.tpu_estimator_forks", _SOURCE + ".tpu_context"),
     "tpu_estimator": (_OURS, _SOURCE),
@@ -56,6 +59,7 @@ def _rows() -> dict[str, Row]:
     for parent in _PARENTS:
         for module, targets in _MODULES.items():
             rows[parent + module] = Package(targets)
+        rows[parent + "tpu_embedding.TPUEmbedding"] = StandIn(_EMBEDDING + "tables:TPUEmbedding")
     return rows
 
 
