@@ -14,6 +14,7 @@ COMMANDS = {
     "run": ("tpucompat.cli.run", "run an old script or module, unmodified"),
     "scan": ("tpucompat.cli.scan", "find what is old in scripts and notebooks"),
     "verify": ("tpucompat.cli.verify", "compare an old script with its migration"),
+    "migrate": ("tpucompat.cli.migrate", "rewrite them to TensorFlow 2"),
     "doctor": ("tpucompat.cli.doctor", "show the environment and what is missing in it"),
     "explain": ("tpucompat.cli.explain", "explain a code, or what became of an old symbol"),
 }

@@ -113,8 +113,8 @@ CODES: dict[str, Code] = {
     ),
     "TPU215": Code(
         "The logs of a step mean something else",
-        "In TensorFlow 1, a callback's on_batch_end got the loss and metrics of that batch. In TensorFlow 2 they "
-        "are the means since the epoch began.",
+        "In TensorFlow 1, a callback's on_batch_end got the loss and metrics of that batch. In TensorFlow 2 "
+        "they are the means since the epoch began.",
         "Take the difference of the sums, or return the step's own loss from a train_step of your own.",
     ),
     "TPU220": Code(

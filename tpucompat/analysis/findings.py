@@ -70,6 +70,11 @@ class Module(NamedTuple):
     #: The uses of ``names`` before this index come from the unit of the same number.
     ends: list[tuple[int, int, int]]
 
+    @property
+    def uses_tpucompat(self) -> bool:
+        """Whether it sees TensorFlow through ``tpucompat.v1``, which answers to old habits."""
+        return any(use.name.startswith("tpucompat.v1") for use in self.names.uses)
+
 
 #: Methods by which old programs are known -> (what one writes, note, fix).
 METHODS: Mapping[str, tuple[str, str, str]] = {
@@ -90,7 +95,7 @@ METHODS: Mapping[str, tuple[str, str, str]] = {
 }
 
 _ROOT_WORDS = re.compile(
-    rb"tensorflow|keras|COLAB_TPU_ADDR|"
+    rb"tensorflow|keras|tpucompat|COLAB_TPU_ADDR|"
     rb"\b(?:numpy|pandas|PIL|scipy|sklearn|imp|distutils|collections|time|inspect|fractions|string|"
     rb"base64|configparser|matplotlib)\b"
 )
@@ -215,6 +220,8 @@ def _says_nothing(found: today.Fate, use: Use, module: Module) -> bool:
 
 def other_findings(module: Module) -> Iterator[Finding]:
     """Methods and settings that are known by what they are called."""
+    if module.uses_tpucompat:
+        return
     position = _Positions(module.source)
     start_calls = start_strings = 0
     for unit, (_, calls, strings) in zip(module.source.units, module.ends):

@@ -1,0 +1,110 @@
+"""``tpucompat migrate``: rewrites old scripts and notebooks to TensorFlow 2.
+
+It shows the changes unless it is told to write them.
+
+Exit code 0: done, or nothing to do; 1 with --check: something would be rewritten; 2: a file cannot be read or
+written, or the settings cannot be used. The other files are rewritten all the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import os
+import sys
+from typing import Sequence
+
+from tpucompat.errors import ScriptError, TPUCompatError
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    result = argparse.ArgumentParser(
+        prog="tpucompat migrate",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    result.add_argument("paths", nargs="+", metavar="PATH", help="file or folder")
+    ways = result.add_mutually_exclusive_group()
+    ways.add_argument("--diff", action="store_true", help="show the changes; the default")
+    ways.add_argument("--check", action="store_true", help="name the files that would be rewritten")
+    ways.add_argument("--write", action="store_true", help="rewrite the files")
+    result.add_argument(
+        "--unsafe", action="store_true", help="make changes too that may change what a program does"
+    )
+    result.add_argument(
+        "--exclude",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="leave files or folders out",
+    )
+    result.add_argument("--quiet", action="store_true", help="do not list the files")
+    return result
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command.
+
+    Args:
+      argv: The arguments behind ``migrate``.
+
+    Returns:
+      The exit code.
+    """
+    from tpucompat.migrate import files, tree
+    from tpucompat.scan import configuration, scanner
+
+    options = parser().parse_args(argv)
+    try:
+        if sys.version_info < (3, 8):
+            raise ScriptError(
+                "TPU453", "migrate needs Python 3.8 or later, which tells where an expression ends."
+            )
+        for path in options.paths:
+            if not os.path.lexists(path):
+                raise ScriptError("TPU420", f"{path}: there is no such file or folder.")
+        settings = configuration.load(options.paths[0], exclude=options.exclude)
+    except TPUCompatError as error:
+        sys.stderr.write(f"tpucompat: error: {error}\n")
+        return 2
+    failed, changed = False, 0
+    for result in tree.migrate(scanner.files(options.paths, settings), options.unsafe):
+        for problem in result.problems:
+            failed = True
+            where = f"cell {problem.cell}:" if problem.cell else ""
+            sys.stderr.write(f"{result.path}:{where}{problem.line}: {problem.code} {problem.was}\n")
+        if not result.changed:
+            continue
+        changed += 1
+        if options.write:
+            try:
+                files.write(result.path, result.before, result.after)
+            except files.WriteError as error:
+                failed = True
+                sys.stderr.write(f"tpucompat: error: {error}\n")
+                continue
+        elif not options.check:
+            _show(_diff(result.path, result.before, result.after))
+        if not options.quiet and (options.write or options.check):
+            _show(f"{result.path}: {tree.WAYS[result.way]}\n")
+    if failed:
+        return 2
+    return 1 if options.check and changed else 0
+
+
+def _diff(path: str, before: bytes, after: bytes) -> str:
+    """A unified diff; lines end as they do in the file."""
+    old, new = (
+        data.decode("utf-8", "replace").splitlines(keepends=True) for data in (before, after)
+    )
+    name = path.replace(os.sep, "/").lstrip("/")
+    lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
+    return "".join(
+        line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _show(text: str) -> None:
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))

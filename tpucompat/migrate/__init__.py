@@ -1,0 +1,1 @@
+"""``tpucompat migrate``: rewrites old scripts and notebooks to TensorFlow 2."""

@@ -1,0 +1,315 @@
+"""What all rewriters of one file share: its texts, the places that were found, the TODO comments."""
+
+from __future__ import annotations
+
+import ast
+import textwrap
+from typing import Any, Iterator, NamedTuple
+
+from tpucompat.analysis import findings
+from tpucompat.analysis.findings import Finding, Module, Place
+from tpucompat.analysis.names import Use
+from tpucompat.codes import CODES
+from tpucompat.migrate.text import Edit, Overlap, Text
+
+#: How a TODO begins; ``TODO(tpucompat TPU212): …``.
+_MARK = "TODO(tpucompat {})"
+_WIDTH = 90
+
+
+class Import(NamedTuple):
+    """A statement that imports from a followed package, and the cell that it is in."""
+
+    node: Any
+    cell: int
+    uses: list[Use]
+
+
+class Context:
+    """One file on its way.
+
+    Args:
+      module: The file as it was read.
+      unsafe: Whether rewritings are wanted that may change what the program does.
+    """
+
+    def __init__(self, module: Module, unsafe: bool = False) -> None:
+        self.module = module
+        self.unsafe = unsafe
+        self.names = module.names
+        self.texts = {unit.cell: Text(unit.original) for unit in module.source.units}
+        self.trees = {
+            unit.cell: tree
+            for unit, tree in zip(module.source.units, module.trees)
+            if tree is not None
+        }
+        everything = list(findings.places(module))
+        #: Uses that the program needs; guarded ones stay as they are.
+        self.places: list[Place] = [place for place in everything if not place.finding.guarded]
+        self.imports = list(self._imports())
+        #: Nodes that a rewriter has dealt with.
+        self.done: set[int] = set()
+        self._todos: dict[tuple[int, int], dict[str, str]] = {}
+        self._wanted: dict[str, str] = {}
+        self._parents: dict[int, dict[int, ast.AST]] = {}
+        #: What is put before the first import of TensorFlow, and behind the imports.
+        self.before_imports: list[str] = []
+        self.after_imports: list[str] = []
+        self._indents: list[tuple[int, int, int, str]] = []
+
+    def _imports(self) -> Iterator[Import]:
+        seen: dict[int, Import] = {}
+        start = 0
+        for unit, (end, _, _) in zip(self.module.source.units, self.module.ends):
+            for use in self.names.uses[start:end]:
+                if use.statement is None:
+                    continue
+                if id(use.statement) not in seen:
+                    found = Import(use.statement, unit.cell, [])
+                    seen[id(use.statement)] = found
+                    yield found
+                seen[id(use.statement)].uses.append(use)
+            start = end
+
+    # Trees -------------------------------------------------------------------------------------
+
+    def parents(self, cell: int) -> dict[int, ast.AST]:
+        """The identity of each node of a unit -> the node above it."""
+        if cell not in self._parents:
+            found: dict[int, ast.AST] = {}
+            for node in ast.walk(self.trees[cell]):
+                for child in ast.iter_child_nodes(node):
+                    found[id(child)] = node
+            self._parents[cell] = found
+        return self._parents[cell]
+
+    def statement(self, node: ast.AST, cell: int) -> Any:
+        """The statement around a node that begins its line."""
+        parents, text = self.parents(cell), self.texts[cell]
+        found: Any = node
+        while found is not None:
+            if isinstance(found, ast.stmt):
+                start = text.offset(found.lineno, found.col_offset)
+                if not text.text[text.line_start(found.lineno) : start].strip():
+                    return found
+            found = parents.get(id(found))
+        return node
+
+    def body_of(self, statement: ast.AST, cell: int) -> list[ast.stmt]:
+        """The list of statements that a statement stands in."""
+        parent = self.parents(cell).get(id(statement), self.trees[cell])
+        for value in vars(parent).values():
+            if isinstance(value, list) and any(one is statement for one in value):
+                return value
+        return []
+
+    def cell_of(self, node: ast.AST) -> int:
+        """The cell that holds a node."""
+        for cell in self.trees:
+            if node is self.trees[cell] or id(node) in self.parents(cell):
+                return cell
+        return 0
+
+    # Edits -------------------------------------------------------------------------------------
+
+    def replace(self, node: ast.AST, cell: int, text: str) -> bool:
+        """Puts a text in the place of a node; False where another rewriting was there first."""
+        where = self.texts[cell]
+        try:
+            where.replace(*where.span(node), text)
+        except Overlap:
+            return False
+        self.done.add(id(node))
+        return True
+
+    def remove(self, statement: Any, cell: int) -> bool:
+        """Takes a statement out, or puts ``pass`` where it was the only one."""
+        where = self.texts[cell]
+        if not where.owns_lines(statement):
+            return False
+        alone = len(self.body_of(statement, cell)) == 1
+        if alone and not isinstance(self.parents(cell).get(id(statement)), ast.Module):
+            return self.replace(statement, cell, "pass")
+        try:
+            where.delete_lines(statement.lineno, statement.end_lineno)
+        except Overlap:
+            return False
+        self.done.add(id(statement))
+        return True
+
+    # Names -------------------------------------------------------------------------------------
+
+    def local(self, dotted: str) -> str:
+        """How this file writes a dotted name of today, such as ``tf.math.log`` or ``tf_slim.conv2d``.
+
+        An import is added where the module is not there yet.
+        """
+        head, _, rest = dotted.partition(".")
+        module = {"tf": "tensorflow"}.get(head, head)
+        if not rest:
+            return dotted  # built in
+        if dotted.startswith("collections.abc."):
+            module, rest = "collections.abc", dotted[len("collections.abc.") :]
+        bound = self.names.bound()
+        for name, stands_for in bound.items():
+            if stands_for == module and "." not in module:
+                return f"{name}.{rest}"
+            if module == "tensorflow" and stands_for.startswith("tensorflow.compat.v"):
+                version = stands_for[len("tensorflow.") :]
+                if rest.startswith(version + "."):
+                    return f"{name}.{rest[len(version) + 1 :]}"
+        if module == "tensorflow" and "tf" not in bound:
+            self._wanted[module] = "import tensorflow as tf"
+            return f"tf.{rest}"
+        self._wanted[module] = f"import {module}"
+        return f"{module}.{rest}"
+
+    def want(self, module: str) -> None:
+        """Adds ``import module`` where no statement at the top of the file has it."""
+        for tree in self.trees.values():
+            for statement in tree.body:
+                if isinstance(statement, ast.Import) and any(
+                    alias.name == module and not alias.asname for alias in statement.names
+                ):
+                    return
+        self._wanted[module] = f"import {module}"
+
+    def indent_unit(self) -> str:
+        """How far this file indents a block."""
+        for cell, tree in self.trees.items():
+            for statement in tree.body:
+                body = getattr(statement, "body", None)
+                if body and body[0].lineno > statement.lineno:
+                    return self.texts[cell].indent(body[0].lineno)
+        return "    "
+
+    def indent_later(self, cell: int, first: int, last: int, by: str) -> None:
+        """Indents whole lines in the end, when it is known what stands in them."""
+        self._indents.append((cell, first, last, by))
+
+    # TODO comments -----------------------------------------------------------------------------
+
+    def todo(self, code: str, what: str, node: ast.AST, cell: int) -> None:
+        """Marks a statement once with what is left to do."""
+        statement = self.statement(node, cell)
+        line = getattr(statement, "lineno", 1)
+        decorators = getattr(statement, "decorator_list", [])
+        if decorators:
+            line = min(line, *(one.lineno for one in decorators))
+        if not self._is_marked(code, line, cell):
+            self._todos.setdefault((cell, line), {}).setdefault(code, what or CODES[code].title)
+
+    def todo_for(self, finding: Finding, node: ast.AST) -> None:
+        """The same for a finding that is left as it is."""
+        what = finding.was
+        if finding.becomes:
+            what += " → " + finding.becomes
+        elif finding.note:
+            what += ": " + finding.note
+        self.todo(finding.code, what, node, finding.cell)
+
+    def _is_marked(self, code: str, line: int, cell: int) -> bool:
+        text = self.texts[cell]
+        while line > 1:
+            line -= 1
+            above = text.line(line).strip()
+            if not above.startswith("#"):
+                return False
+            if _MARK.format(code) in above:
+                return True
+        return False
+
+    # The end -----------------------------------------------------------------------------------
+
+    def finish(self) -> dict[int, str]:
+        """Writes the comments and imports; gives the new texts of the units that have changed."""
+        for cell, first, last, by in self._indents:
+            self._indent(self.texts[cell], first, last, by)
+        for (cell, line), notes in sorted(self._todos.items()):
+            text = self.texts[cell]
+            indent = text.indent(line) + self._deeper(cell, line)
+            for code in sorted(notes):
+                words = f"{_MARK.format(code)}: {' '.join(notes[code].split())}"
+                words = _writable(words, self.module.source.encoding)
+                for number, part in enumerate(textwrap.wrap(words, max(40, _WIDTH - len(indent)))):
+                    mark = "#   " if number else "# "
+                    text.insert_line(line, indent + mark + part + text.newline)
+        self._write_imports()
+        return {
+            cell: text.result()
+            for cell, text in self.texts.items()
+            if text.edits and cell in self.trees
+        }
+
+    def _indent(self, text: Text, first: int, last: int, by: str) -> None:
+        for number in range(first, last + 1):
+            line = text.line(number)
+            at = text.line_start(number) + len(line) - len(line.lstrip(" \t\f"))
+            is_gone = any(
+                edit.start < at < edit.end or (edit.start <= at < edit.end and not edit.text)
+                for edit in text.edits
+            )
+            if line.strip() and not is_gone:
+                text.edits.insert(0, Edit(at, at, by))
+
+    def _deeper(self, cell: int, line: int) -> str:
+        return "".join(
+            by for where, first, last, by in self._indents if where == cell and first < line <= last
+        )
+
+    def _write_imports(self) -> None:
+        bound = set(self.names.bound().values())
+        wanted = [
+            line
+            for module, line in sorted(self._wanted.items())
+            if module not in bound or "." in module
+        ]
+        if wanted or self.before_imports:
+            cell, line = self._first_import()
+            text = self.texts[cell]
+            for words in [*self.before_imports, *wanted]:
+                text.insert_line(line, text.indent(line) + words + text.newline)
+        if self.after_imports:
+            cell, line = self._behind_imports()
+            text = self.texts[cell]
+            for words in self.after_imports:
+                text.insert_line(line, words.replace("\n", text.newline) + text.newline)
+
+    def _first_import(self) -> tuple[int, int]:
+        """Where the first import of a followed package at the top of the file stands."""
+        for found in self.imports:
+            if any(found.node is statement for statement in self.trees[found.cell].body):
+                return found.cell, found.node.lineno
+        for cell, tree in self.trees.items():
+            for statement in tree.body:
+                is_future = (
+                    isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+                )
+                is_text = isinstance(statement, ast.Expr) and isinstance(
+                    statement.value, ast.Constant
+                )
+                if not is_future and not is_text:
+                    return cell, statement.lineno
+        return next(iter(self.texts)), 1
+
+    def _behind_imports(self) -> tuple[int, int]:
+        """The line behind the last import at the top of the unit that imports TensorFlow first."""
+        cell, first = self._first_import()
+        body = self.trees[cell].body
+        last = first
+        for statement in body:
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                last = max(last, statement.end_lineno or statement.lineno)
+            elif statement.lineno > first:
+                break
+        return cell, last + 1
+
+
+def _writable(text: str, encoding: str) -> str:
+    """A comment in the file's own encoding."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        text = text.replace("→", "->").replace("…", "...")
+        return text.encode("ascii", "replace").decode("ascii")
+    return text

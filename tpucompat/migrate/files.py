@@ -1,0 +1,49 @@
+"""Writes a file as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+
+from tpucompat.errors import TPUCompatError
+
+
+class WriteError(TPUCompatError, OSError):
+    """A file that could not be written; it is as it was."""
+
+
+def write(path: str, before: bytes, after: bytes) -> None:
+    """Puts new content into a file by renaming; the mode stays, and a link goes on pointing to it.
+
+    Args:
+      path: The file.
+      before: What it held when it was read.
+      after: What it will hold.
+
+    Raises:
+      WriteError: If it cannot be written, or has changed in the meantime.
+    """
+    target = os.path.realpath(path)
+    temporary = ""
+    try:
+        if not os.access(target, os.W_OK):
+            raise WriteError("TPU452", f"{path} is read-only.")
+        with open(target, "rb") as stream:
+            if stream.read() != before:
+                raise WriteError("TPU452", f"{path} has changed since it was read.")
+        handle, temporary = tempfile.mkstemp(prefix=".tpucompat-", dir=os.path.dirname(target))
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(after)
+            stream.flush()
+            os.fsync(stream.fileno())
+        shutil.copymode(target, temporary)
+        os.replace(temporary, target)
+        temporary = ""
+    except WriteError:
+        raise
+    except OSError as error:
+        raise WriteError("TPU452", f"{path}: {error.strerror or error}") from error
+    finally:
+        if temporary and os.path.exists(temporary):
+            os.remove(temporary)

@@ -1,0 +1,169 @@
+"""Methods that Keras and tf.data have renamed, and the names of metrics."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Mapping, Sequence
+
+from tpucompat.analysis.names import Call, constant
+from tpucompat.migrate.context import Context
+from tpucompat.migrate.text import Text
+
+# Old method -> (new one, its old parameters in order, those with another name now, those that are gone).
+_GENERATORS: Mapping[str, tuple[str, Sequence[str]]] = {
+    ".fit_generator": (
+        "fit",
+        (
+            *("generator", "steps_per_epoch", "epochs", "verbose", "callbacks", "validation_data"),
+            *("validation_steps", "class_weight", "max_queue_size", "workers"),
+            *("use_multiprocessing", "shuffle", "initial_epoch"),
+        ),
+    ),
+    ".evaluate_generator": (
+        "evaluate",
+        (
+            "generator",
+            "steps",
+            "callbacks",
+            "max_queue_size",
+            "workers",
+            "use_multiprocessing",
+            "verbose",
+        ),
+    ),
+    ".predict_generator": (
+        "predict",
+        (
+            "generator",
+            "steps",
+            "callbacks",
+            "max_queue_size",
+            "workers",
+            "use_multiprocessing",
+            "verbose",
+        ),
+    ),
+}
+# How the batches are fetched, not which: later releases decide by themselves.
+_GONE = ("max_queue_size", "workers", "use_multiprocessing")
+_ITERATORS = (".make_one_shot_iterator", ".make_initializable_iterator")
+_KEYS = {"acc": "accuracy", "val_acc": "val_accuracy"}
+
+
+def rewrite(context: Context) -> None:
+    """Rewrites generators, iterators and the keys of a training's history."""
+    for call in context.names.calls:
+        if call.guarded:
+            continue
+        if call.name in _GENERATORS:
+            _generator(context, call)
+        elif call.name in _ITERATORS:
+            _iterator(context, call)
+    _history_keys(context)
+    _step_logs(context)
+
+
+def _generator(context: Context, call: Call) -> None:
+    cell = context.cell_of(call.node)
+    new, parameters = _GENERATORS[call.name]
+    node, text = call.node, context.texts[cell]
+    starred = any(isinstance(value, ast.Starred) for value in node.args)
+    if (
+        starred
+        or any(word.arg is None for word in node.keywords)
+        or len(node.args) > len(parameters)
+    ):
+        context.todo("TPU214", f"{call.name[1:]} → {new}: its arguments cannot be seen", node, cell)
+        return
+    end = text.span(node.func)[1]
+    old = call.name[1:]
+    text.replace(end - len(old), end, new)
+    for parameter, value in zip(parameters[1:], node.args[1:]):
+        if parameter in _GONE:
+            _drop(text, text.span(value)[0], value)
+        else:
+            start = text.span(value)[0]
+            text.replace(start, start, parameter + "=")
+    for word in node.keywords:
+        if word.arg == "generator":
+            text.replace(*text.keyword(word), "x")
+        elif word.arg in _GONE:
+            _drop(text, text.keyword(word)[0], word.value)
+
+
+def _drop(text: Text, start: int, value: ast.AST) -> None:
+    """Takes an argument out, with the comma and the space before it."""
+    end = text.span(value)[1]
+    before = text.text[:start].rstrip()
+    if before.endswith(","):
+        text.replace(len(before) - 1, end, "")
+
+
+def _iterator(context: Context, call: Call) -> None:
+    """``dataset.make_one_shot_iterator()`` -> ``tf.compat.v1.data.make_one_shot_iterator(dataset)``."""
+    cell = context.cell_of(call.node)
+    text, node = context.texts[cell], call.node
+    value: Any = getattr(node.func, "value", None)
+    start, end = text.span(node)
+    function_end = text.span(node.func)[1]
+    if value is None or (node.args and call.name == ".make_one_shot_iterator"):
+        return
+    name = context.local("tf.compat.v1.data" + call.name)
+    inner = text.span(value)
+    opening = text.text.find("(", function_end, end)
+    if opening < 0 or not text.is_free(inner[1], end):
+        context.todo(
+            "TPU214", f"{call.name[1:]}: tf.compat.v1.data has it as a function", node, cell
+        )
+        return
+    # What the dataset is written as stays where it is, with the rewritings inside of it.
+    more = "" if text.text[opening + 1 : end - 1].strip() in ("", ",") else ", "
+    text.replace(start, start, name + "(")
+    text.replace(inner[1], opening + 1, more)
+
+
+def _history_keys(context: Context) -> None:
+    """``history.history['acc']`` is 'accuracy' since TensorFlow 2.0, if the metric was called so."""
+    called = {
+        constant(node)
+        for tree in context.trees.values()
+        for word in ast.walk(tree)
+        if isinstance(word, ast.keyword) and word.arg == "metrics"
+        for node in ast.walk(word.value)
+    }
+    if "accuracy" not in called or "acc" in called:
+        return
+    for cell, tree in context.trees.items():
+        for node in ast.walk(tree):
+            key: Any = None
+            if isinstance(node, ast.Subscript):
+                key = (
+                    getattr(node.slice, "value", None)
+                    if type(node.slice).__name__ == "Index"
+                    else node.slice
+                )
+                is_history = getattr(node.value, "attr", "") == "history"
+                if not is_history and not context.unsafe:
+                    continue
+            elif isinstance(node, ast.keyword) and node.arg == "monitor":
+                key = node.value
+            name = constant(key)
+            if isinstance(name, str) and name in _KEYS:
+                text = context.texts[cell]
+                start, end = text.span(key)
+                quoted = text.text[start:end]
+                if quoted[1:-1] == name and text.is_free(start, end):
+                    text.replace(start, end, quoted[0] + _KEYS[name] + quoted[0])
+
+
+def _step_logs(context: Context) -> None:
+    """In TensorFlow 2, logs['loss'] of a step is the mean since the epoch began."""
+    for function in context.names.functions.values():
+        if function.node.name not in ("on_batch_end", "on_train_batch_end"):
+            continue
+        for node in ast.walk(function.node):
+            if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") == "logs":
+                cell = context.cell_of(node)
+                what = "logs of a step hold the mean since the epoch began, no longer the step's own value"
+                context.todo("TPU215", what, node, cell)
+                break

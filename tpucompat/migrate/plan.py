@@ -1,0 +1,190 @@
+"""Chooses what becomes of a file, and rewrites it.
+
+A file goes one of three ways. *Plain*: each old name has a successor in TensorFlow 2 (or in tf.compat.v1), and
+is rewritten where it stands. *Keras*: plain, and its model is built under a strategy. *Compatible*: something
+in it has no successor that is known to give the same numbers (TPUEstimator, computations in a Session,
+stand-ins), so that the file goes on with ``tpucompat.v1``, and says why.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Mapping, NamedTuple
+
+from tpucompat.analysis import findings, sources, today
+from tpucompat.analysis.findings import Finding, Module, Place
+from tpucompat.legacy import era
+from tpucompat.migrate import compatible, keras, methods, notebook_text, startup, symbols
+from tpucompat.migrate.context import Context
+from tpucompat.scan import hostile
+
+NOTHING, PLAIN, KERAS, COMPATIBLE = "nothing", "plain", "keras", "compatible"
+
+# Names of tf.compat.v1 that work without a graph.
+_WITHOUT_GRAPH = re.compile(
+    r"tf\.(set_random_seed|logging|flags|app|gfile|ConfigProto|GPUOptions|OptimizerOptions|python_io|"
+    r"test|resource_loader|sysconfig|train\.\w+Optimizer$|to_\w+$|io\b|compat\b|version\b|VERSION|"
+    r"enable_eager_execution|enable_v2_behavior|decode_|parse_|string_|AUTO_REUSE|GraphKeys|"
+    r"train\.(summary_iterator|latest_checkpoint|NewCheckpointReader|list_variables|load_variable))"
+)
+_DISABLE = "{tf}.compat.v1.disable_v2_behavior()"
+_LEGACY_KERAS = (
+    "os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')  # tf.layers: pip install tf-keras"
+)
+
+
+class Result(NamedTuple):
+    """What became of one file.
+
+    Attributes:
+      path: The file.
+      before: Its bytes.
+      after: Its bytes afterwards.
+      way: Which way it went.
+      problems: What cannot be read in it.
+    """
+
+    path: str
+    before: bytes
+    after: bytes
+    way: str
+    problems: list[Finding]
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything is rewritten."""
+        return self.before != self.after
+
+
+def needs(context: Context) -> Mapping[str, str]:
+    """Code -> the first name of a file that only tpucompat still answers."""
+    found: dict[str, str] = {}
+    for place in context.places:
+        if not place.fate.becomes.startswith("tpucompat.v1"):
+            continue
+        if (
+            place.use.statement is not None
+            and today.is_module(place.fate)
+            and _is_used(context, place)
+        ):
+            continue  # its names decide
+        found.setdefault(place.finding.code, place.fate.was)
+    return found
+
+
+def _is_used(context: Context, place: Place) -> bool:
+    return any(other.use.base == place.use.name for other in context.places)
+
+
+def needs_graph(context: Context) -> str:
+    """The first name of a file that works in a graph only; "" if there is none."""
+    if context.module.era != era.TF1:
+        return ""
+    for place in context.places:
+        is_graph = place.finding.code in ("TPU203", "TPU207") and not place.fate.becomes.startswith(
+            "tf_keras"
+        )
+        if is_graph and not _WITHOUT_GRAPH.match(place.fate.was):
+            return place.fate.was
+    return ""
+
+
+def migrate(module: Module, unsafe: bool = False, together: bool = False) -> Result:
+    """Rewrites one file.
+
+    Args:
+      module: The file as it was read.
+      unsafe: Whether to rewrite too what may change what the program does.
+      together: Whether a file beside it goes on with tpucompat.v1, so that this one has to if it builds graphs.
+
+    Returns:
+      Its new bytes, or the old ones.
+    """
+    source = module.source
+    # A script that cannot be read is left alone; so is a cell, and the rest of its notebook is rewritten.
+    if not source.is_notebook and module.problems:
+        return Result(source.path, source.data, source.data, NOTHING, module.problems)
+    context = Context(module, unsafe)
+    way = _rewrite(context, together)
+    changed = context.finish() if way != NOTHING else {}
+    after = _encoded(module, changed)
+    if after != source.data and not _is_sound(source.path, after, module):
+        raise AssertionError(f"{source.path}: the rewritten text is no Python")
+    return Result(source.path, source.data, after, way if changed else NOTHING, module.problems)
+
+
+def _rewrite(context: Context, together: bool) -> str:
+    if not context.names.uses and not context.names.strings and not context.names.calls:
+        return NOTHING
+    reasons = dict(needs(context))
+    graph = needs_graph(context)
+    conversions: list[keras.Conversion] = []
+    if any(keras.is_conversion(call) for call in context.names.calls):
+        try:
+            conversions = keras.plan(context)
+            if graph and not reasons:
+                raise keras.CannotSee(f"{graph} works in a graph")
+        except keras.CannotSee as error:
+            reasons["TPU211"] = f"keras_to_tpu_model ({error})"
+    if reasons or (graph and together):
+        _mark_hazards(context)
+        compatible.rewrite(context, reasons)
+        symbols.rewrite(context, around_only=True)
+        return COMPATIBLE
+    if context.module.uses_tpucompat:  # it went that way before
+        symbols.rewrite(context, around_only=True)
+        return COMPATIBLE
+    keras.rewrite(context, conversions)
+    startup.rewrite(context)
+    methods.rewrite(context)
+    symbols.rewrite(context)
+    _mark_hazards(context)
+    if graph and _is_script(context):
+        _enter_graph(context)
+    return KERAS if conversions else PLAIN
+
+
+def _mark_hazards(context: Context) -> None:
+    for hazard in hostile.hazards(context.module):
+        cell = context.cell_of(hazard.node)
+        words = hazard.was + (f" → {hazard.becomes}" if hazard.becomes else "")
+        context.todo(hazard.code, words, hazard.node, cell)
+
+
+def _enter_graph(context: Context) -> None:
+    """TensorFlow 2 builds graphs after a call, which stands behind the imports."""
+    if any(call.name.endswith("disable_v2_behavior") for call in context.names.calls):
+        return
+    tf = context.local("tf.compat.v1").rpartition(".compat")[0]
+    context.after_imports.append(_DISABLE.format(tf=tf))
+    if any(
+        place.finding.code == "TPU207" and ".layers" in place.fate.was for place in context.places
+    ):
+        context.want("os")
+        context.before_imports.append(_LEGACY_KERAS)
+
+
+def _is_script(context: Context) -> bool:
+    """Whether a file is run, and not only imported."""
+    if context.module.source.is_notebook:
+        return True
+    text = context.module.source.units[0].original
+    return "__main__" in text or not re.search(r"^(def|class) ", text, re.MULTILINE)
+
+
+def _encoded(module: Module, changed: Mapping[int, str]) -> bytes:
+    source = module.source
+    if not changed:
+        return source.data
+    if source.is_notebook:
+        return notebook_text.replace_cells(source.data, changed)
+    return changed[0].encode(source.encoding)
+
+
+def _is_sound(path: str, data: bytes, before: Module) -> bool:
+    """Whether what was written can be read again, in as many units as before."""
+    try:
+        after = findings.understand(sources.decode(path, data))
+    except sources.SourceError:
+        return False
+    return len(after.problems) <= len(before.problems)

@@ -1,0 +1,170 @@
+"""Writes the names of today in the place of old ones, in expressions and in imports."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from tpucompat.analysis import today
+from tpucompat.analysis.findings import Place
+from tpucompat.migrate.context import Context, Import
+
+_TENSORFLOW = ("tensorflow", "keras")
+
+
+def rewrite(context: Context, around_only: bool = False) -> None:
+    """Rewrites every place whose name of today is known; marks the others.
+
+    Args:
+      context: The file.
+      around_only: Leaves TensorFlow's names as they are, and rewrites those of other packages.
+    """
+    for found in context.imports:
+        if not around_only or found.uses[0].name.partition(".")[0] not in _TENSORFLOW:
+            _import(context, found)
+    for place in context.places:
+        use = place.use
+        if around_only and place.finding.code != "TPU220" and place.fate.fix == today.SAFE:
+            continue
+        if around_only and use.statement is not None and place.fate.fix != today.SAFE:
+            context.todo_for(place.finding, use.statement)
+        if use.statement is not None or id(use.node) in context.done:
+            continue
+        known = place.fate.fix == today.SAFE and place.finding.code != "TPU211"
+        if not known or not _expression(context, place):
+            context.todo_for(place.finding, use.node)
+
+
+def _expression(context: Context, place: Place) -> bool:
+    fate, node = place.fate, place.use.node
+    if _goes_on(context, place):
+        return True
+    target: Any = node
+    for _ in fate.rest.split(".") if fate.rest else ():
+        target = target.value
+    cell = place.finding.cell
+    if not isinstance(target, (ast.Attribute, ast.Name, ast.Call)):
+        return False
+    if place.finding.code == "TPU220" and fate.becomes.startswith("-"):
+        return context.replace(target, cell, "(-" + context.local(fate.becomes[1:]) + ")")
+    if isinstance(target, ast.Call) and not _is_getattr(target):
+        return False
+    done = context.replace(target, cell, context.local(fate.becomes))
+    context.done.add(id(node))
+    return done
+
+
+def _goes_on(context: Context, place: Place) -> bool:
+    """Whether the name is right as it is, once the import of its package has been rewritten."""
+    base = place.use.base
+    if base.count(".") < 1 or not place.fate.becomes.startswith("tf_"):
+        return False
+    package = today.fate(base)
+    if package is None or not package.becomes or package.fix != today.SAFE:
+        return False
+    below = place.use.name[len(base) + 1 :]
+    symbol = below[: len(below) - len(place.fate.rest) - 1] if place.fate.rest else below
+    # slim.conv2d is tf_slim.conv2d, which the table calls tf_slim.layers.conv2d.
+    return place.fate.becomes.rpartition(".")[2] == symbol.rpartition(".")[2]
+
+
+def _is_getattr(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id == "getattr"
+
+
+# Imports -------------------------------------------------------------------------------------------
+
+
+def _import(context: Context, found: Import) -> None:
+    """Rewrites an import statement as a whole, where each of its names has a place."""
+    if any(use.guarded for use in found.uses):
+        return
+    fates = {id(use.node): today.fate(use.name) for use in found.uses}
+    if not any(fates.values()):
+        return
+    reported = {id(place.use.node) for place in context.places}
+    lines: list[str] = []
+    kept: list[Any] = []
+    for alias in found.node.names:
+        fate = fates.get(id(alias))
+        if fate is None or id(alias) not in reported:
+            kept.append(alias)
+            continue
+        new = _new_import(context, found, alias, fate)
+        if new is None:
+            place = next(one for one in context.places if one.use.node is alias)
+            context.todo_for(place.finding, found.node)
+            kept.append(alias)
+        elif new:
+            lines.append(new)
+    if len(kept) == len(found.node.names):
+        return
+    if kept:
+        lines.insert(0, _statement(found.node, kept))
+    _replace(context, found, lines)
+
+
+def _new_import(context: Context, found: Import, alias: Any, fate: today.Fate) -> str | None:
+    """The statement for one name; "" where it is not needed any more, None where nobody knows."""
+    is_from = isinstance(found.node, ast.ImportFrom)
+    if fate.code == "TPU211":
+        return ""  # what it made is under a strategy now
+    if today.is_module(fate) and fate.was.startswith("tf.contrib"):
+        uses = [
+            place for place in context.places
+            if place.use.statement is None and place.use.base == "tensorflow." + fate.was[3:]
+        ]  # fmt: skip
+        if not fate.becomes.startswith("tf_"):
+            # Its names are rewritten where they are used, so nothing is left of it.
+            if all(place.fate.fix == today.SAFE for place in uses) and (is_from or alias.asname):
+                return ""
+            return None
+    if (
+        fate.fix != today.SAFE
+        or not fate.becomes
+        or fate.rest
+        or (not is_from and not alias.asname)
+    ):
+        return None
+    name = alias.asname or alias.name
+    module, _, last = fate.becomes.rpartition(".")
+    if not module:
+        return None if last in ("int", "float", "bool", "object", "str", "complex") else (
+            f"import {last}" + (f" as {name}" if name != last else "")
+        )  # fmt: skip
+    module = re.sub(r"^tf\b", "tensorflow", module)
+    if module.startswith("tensorflow.") and not _is_importable(module):
+        # tf.compat.v1.train is an attribute: bind the name by hand.
+        return f"{name} = {context.local(fate.becomes)}"
+    return f"from {module} import {last}" + (f" as {name}" if name != last else "")
+
+
+def _is_importable(module: str) -> bool:
+    """Whether ``from tensorflow.x.y import z`` works for a package of TensorFlow's interface.
+
+    TensorFlow's lazy modules are packages on the disk, but for those of Keras.
+    """
+    return module in ("tensorflow", "tensorflow.compat") or not module.startswith(
+        "tensorflow.keras"
+    )
+
+
+def _statement(node: Any, names: list[Any]) -> str:
+    words = ", ".join(one.name + (f" as {one.asname}" if one.asname else "") for one in names)
+    if isinstance(node, ast.ImportFrom):
+        return f"from {'.' * node.level}{node.module or ''} import {words}"
+    return "import " + words
+
+
+def _replace(context: Context, found: Import, lines: list[str]) -> None:
+    text = context.texts[found.cell]
+    if not lines:
+        if not context.remove(found.node, found.cell):
+            context.replace(found.node, found.cell, "pass")
+        return
+    if len(lines) > 1 and not text.owns_lines(found.node):
+        context.replace(found.node, found.cell, "; ".join(lines))
+        return
+    between = text.newline + text.indent(found.node.lineno)
+    context.replace(found.node, found.cell, between.join(lines))

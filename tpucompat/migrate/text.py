@@ -1,0 +1,142 @@
+"""Replaces spans of a text, and leaves everything else as it is.
+
+The standard library's ``ast`` gives the place of every expression (since Python 3.8), and the rewriting needs
+no more: what lies between the spans is copied byte for byte, so that formatting, comments and line ends survive
+by construction. A concrete syntax tree would parse each file some thirty times more slowly, and be one more
+package.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any, NamedTuple
+
+_KEYWORD = re.compile(r"\w+\s*=[\s(]*$")
+_LINE_END = re.compile("\r\n|\r|\n")
+
+
+class Edit(NamedTuple):
+    """A span in characters, and what takes its place."""
+
+    start: int
+    end: int
+    text: str
+
+
+class Overlap(ValueError):
+    """Two edits want the same place."""
+
+
+class Text:
+    """A unit's text with the edits that are wanted."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.edits: list[Edit] = []
+        self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
+        end = _LINE_END.search(text)
+        #: How its lines end.
+        self.newline = end.group() if end else "\n"
+
+    # Places ------------------------------------------------------------------------------------
+
+    def offset(self, line: int, column: int) -> int:
+        """The place of a line (from 1) and a column in bytes of UTF-8, as ``ast`` counts."""
+        start = self._starts[line - 1]
+        rest = self.text[start : start + column]
+        if len(rest.encode("utf-8")) != len(rest):
+            rest = self.line(line).encode("utf-8")[:column].decode("utf-8", "ignore")
+        return start + len(rest)
+
+    def line(self, number: int) -> str:
+        """A line with its end."""
+        end = self._starts[number] if number < len(self._starts) else len(self.text)
+        return self.text[self._starts[number - 1] : end]
+
+    def line_start(self, number: int) -> int:
+        """Where a line begins; the end of the text behind its last line."""
+        return self._starts[number - 1] if number <= len(self._starts) else len(self.text)
+
+    def span(self, node: Any) -> tuple[int, int]:
+        """The span of a node."""
+        return (
+            self.offset(node.lineno, node.col_offset),
+            self.offset(node.end_lineno, node.end_col_offset),
+        )
+
+    def source(self, node: ast.AST) -> str:
+        """What stands there."""
+        start, end = self.span(node)
+        return self.text[start:end]
+
+    def indent(self, line: int) -> str:
+        """The white space that a line begins with."""
+        text = self.line(line)
+        return text[: len(text) - len(text.lstrip(" \t\f"))]
+
+    def keyword(self, word: ast.keyword) -> tuple[int, int]:
+        """The span of a keyword argument's name; ``ast`` tells it from Python 3.9 on only."""
+        end = self.span(word.value)[0]
+        match = _KEYWORD.search(self.text[:end][-200:])
+        length = len(match.group()) if match else 0
+        return end - length, end - length + len(word.arg or "")
+
+    def owns_lines(self, node: Any) -> bool:
+        """Whether a statement has its lines for itself, but for a comment behind it."""
+        start, end = self.span(node)
+        before = self.text[self.line_start(node.lineno) : start]
+        after = self.text[end : self.line_start(node.end_lineno + 1)]
+        return not before.strip() and (not after.strip() or after.lstrip().startswith("#"))
+
+    # Edits -------------------------------------------------------------------------------------
+
+    def replace(self, start: int, end: int, text: str) -> None:
+        """Wants other text in a span.
+
+        Raises:
+          Overlap: If another edit has a part of it.
+        """
+        wanted = Edit(start, end, text)
+        if wanted in self.edits:
+            return
+        for edit in self.edits:
+            apart = end <= edit.start or edit.end <= start
+            if not apart or (start == end and edit.start < start < edit.end):
+                raise Overlap(self.text[start:end])
+        self.edits.append(wanted)
+
+    def is_free(self, start: int, end: int) -> bool:
+        """Whether no edit has a part of a span."""
+        return all(end <= edit.start or edit.end <= start for edit in self.edits)
+
+    def insert_line(self, line: int, text: str) -> None:
+        """Puts whole lines before a line."""
+        at = self.line_start(line)
+        if at == len(self.text) and self.text and not self.text.endswith(("\n", "\r")):
+            text = self.newline + text
+        self.edits.append(Edit(at, at, text))
+
+    def delete_lines(self, first: int, last: int) -> None:
+        """Takes whole lines out."""
+        self.replace(self.line_start(first), self.line_start(last + 1), "")
+
+    def result(self) -> str:
+        """The text with all edits."""
+        parts, at = [], 0
+        # Lines that are put in come before what replaces the line itself; sorting keeps their order.
+        for edit in sorted(self.edits, key=lambda edit: (edit.start, edit.end > edit.start)):
+            parts += [self.text[at : edit.start], edit.text]
+            at = edit.end
+        return "".join([*parts, self.text[at:]])
+
+
+def strings_over_lines(tree: ast.AST, first: int, last: int) -> bool:
+    """Whether a string goes over several lines between two lines, so that they cannot be indented anew."""
+    for node in ast.walk(tree):
+        is_text = isinstance(node, (ast.Constant, ast.JoinedStr))
+        if is_text and isinstance(getattr(node, "value", ""), (str, bytes, list)):
+            line, end = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)
+            if line != end and first <= line <= last:
+                return True
+    return False
