@@ -6,6 +6,7 @@ them, so that a path which moves fails there first.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import inspect
@@ -14,6 +15,7 @@ from typing import (
     Any,
     Callable,
     ContextManager,
+    Iterator,
     Mapping,
     NamedTuple,
     Sequence,
@@ -167,7 +169,13 @@ def per_replica(strategy: Any, value_of: Any) -> Any:
     give = getattr(strategy, "experimental_distribute_values_from_function", None)
     if give is not None:
         return give(value_of)
-    return strategy.run(lambda: value_of(tf.distribute.get_replica_context()))
+    return run_on_replicas(strategy, lambda: value_of(tf.distribute.get_replica_context()))
+
+
+def run_on_replicas(strategy: Any, function: Any, args: Any = ()) -> Any:
+    """``strategy.run``, which is public since 2.2; 2.0 and 2.1 have it as ``experimental_run_v2``."""
+    run = getattr(strategy, "run", None) or strategy.experimental_run_v2
+    return run(function, args=args)
 
 
 def static_value(value: Any) -> Any:
@@ -328,6 +336,37 @@ def _keras_source() -> str:
     root: list[str] = tf.compat.v1.keras.Model.__module__.split(".")
     depth = root.index("src") + 1 if "src" in root else root.index("keras") + 1
     return ".".join(root[:depth])
+
+
+@contextlib.contextmanager
+def open_batches() -> Iterator[None]:
+    """A context in which a model's layers are called without the batch size of its Input layers.
+
+    When a model is called in a graph, ``engine.functional.Functional._conform_to_reference_input`` gives
+    the tensor the static shape of the model's own input, batch size included: seen in 2.4 to 2.11. 2.15
+    and tf-keras do not; before, ``engine.network`` has no such method.
+    """
+    try:
+        base: Any = importlib.import_module(_keras_source() + ".engine.functional").Functional
+        conform = base._conform_to_reference_input
+    except (ImportError, AttributeError):
+        yield
+        return
+
+    @functools.wraps(conform)
+    def with_open_batch(self: Any, tensor: Any, ref_input: Any) -> Any:
+        import tensorflow as tf
+
+        if tensor.shape.rank and tensor.shape.as_list()[0] is None and ref_input.shape.rank:
+            shape = [None, *ref_input.shape.as_list()[1:]]
+            ref_input = tf.TensorSpec(shape, ref_input.dtype)
+        return conform(self, tensor, ref_input)
+
+    base._conform_to_reference_input = with_open_batch
+    try:
+        yield
+    finally:
+        base._conform_to_reference_input = conform
 
 
 def keras_models(graph: bool) -> tuple[type, ...]:

@@ -19,9 +19,17 @@ TF1 = tf.__version__.startswith("1.")
 CORES = 8
 
 if not TF1:
-    tf.config.set_logical_device_configuration(
-        tf.config.list_physical_devices("CPU")[0],
-        [tf.config.LogicalDeviceConfiguration() for _ in range(CORES)],
+    if hasattr(tf.config, "set_logical_device_configuration"):
+        config, split, device = tf.config, "set_logical_device_configuration", "LogicalDevice"
+    else:  # 2.0 has them under these names only
+        config, split, device = (
+            tf.config.experimental,
+            "set_virtual_device_configuration",
+            "VirtualDevice",
+        )
+    getattr(config, split)(
+        config.list_physical_devices("CPU")[0],
+        [getattr(config, device + "Configuration")() for _ in range(CORES)],
     )
 
 

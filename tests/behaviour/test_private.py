@@ -92,6 +92,8 @@ def _per_replica():
             strategy, lambda context: tf.constant(context.replica_id_in_sync_group)
         )
         assert [int(one) for one in strategy.experimental_local_results(made)] == [0, 1]
+        ran = private.run_on_replicas(strategy, lambda value: value + 1, (made,))
+        assert [int(one) for one in strategy.experimental_local_results(ran)] == [1, 2]
         single = private.one_replica(tf.distribute.get_strategy(), tf.constant(5))
         assert [int(one) for one in single.values] == [5]
 
@@ -218,6 +220,14 @@ def _xla_context():
     assert tf.constant(1.0).op._get_control_flow_context() is None
 
 
+def _open_batches():
+    layers = v1.keras.layers
+    model = v1.keras.Sequential([layers.Dense(3, batch_input_shape=(4, 6))])
+    with private.open_batches():
+        assert model.call(layers.Input((6,))).shape.as_list() == [None, 3]
+    assert model.inputs[0].shape.as_list() == [4, 6]
+
+
 def _keras_models():
     (trained,) = private.keras_models(graph=True)
     assert issubclass(v1.keras.Model, trained) or issubclass(trained, v1.keras.Model)
@@ -313,7 +323,7 @@ CHECKS = {
     _function_library: ["add_functions", "function_as_graph"],
     _must_run: ["must_run", "func_graph"],
     _control_captures: ["control_captures"],
-    _per_replica: ["per_replica", "one_replica"],
+    _per_replica: ["per_replica", "one_replica", "run_on_replicas"],
     _cross_replica_context: ["cross_replica_context"],
     _watch_sessions: ["watch_sessions", "session_run_function"],
     _average_masked_losses: ["average_masked_losses_over_all"],
@@ -345,6 +355,7 @@ CHECKS = {
         "tpu_ops",
         "training_loop",
     ],
+    _open_batches: ["open_batches"],
     _static_value: ["static_value"],
     _graph_collections: ["graph_collections"],
 }

@@ -169,9 +169,13 @@ def test_shards_in_one_session_match_the_replicas(strategy_of, control_flow):
 
 
 def test_sums_of_every_type(strategy_of):
+    # The native operation takes float64 on recent releases only (2.4 does not).
+    summed = {attr.name: attr for attr in private.op_def("CrossReplicaSum").attr}["T"]
     types = [tf.float32, tf.float64, tf.float16, tf.bfloat16, tf.int32]
 
     def build():
+    types = [dtype for dtype in types if dtype in summed.allowed_values.list.type]
+    assert len(types) >= 4
         inputs = [tf1.placeholder(dtype, [2]) for dtype in types]
         return inputs, [cross(value) for value in inputs], []
 
@@ -383,7 +387,7 @@ def test_replicas_assign_their_own_copies(strategy_of):
     assert first["moving"].tolist() == [1.75, 3.5]
     assert second["moving"].tolist() == [7.0, 14.0]
     assert first["count"] == second["count"] == 9
-    assert first["flag"] and first["half"] == 27 and first["half"].dtype == tf.bfloat16
+    assert first["flag"] and first["half"] == 27 and tf.as_dtype(first["half"].dtype) == tf.bfloat16
     # Replica 0 is the one that the host reads, and the host's values go to all.
     bench.variables.load({"moving": first["moving"]})
     assert bench.variables.read(["moving"], 1)["moving"].tolist() == [1.75, 3.5]

@@ -295,7 +295,7 @@ class ReplicatedStep:
         ]
 
     def _all_replicas(self, values: list[Any]) -> Any:
-        return self.strategy.run(self._one_replica, args=(values,))
+        return private.run_on_replicas(self.strategy, self._one_replica, (values,))
 
     def _one_replica(self, values: list[Any]) -> list[Any]:
         import tensorflow as tf

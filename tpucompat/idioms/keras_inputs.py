@@ -224,7 +224,7 @@ def rebuilt(model: Any, context: ContextManager[Any]) -> tuple[list[Any], list[A
         )
         for tensor, name in zip(private.nest().flatten(model.inputs), model.input_names)
     ]
-    with context:
+    with context, private.open_batches():
         # Not the model itself: its layers are called one by one, and the new model has the same.
         outputs = model.call(inputs if len(inputs) > 1 else inputs[0])
     return inputs, private.nest().flatten(outputs)
