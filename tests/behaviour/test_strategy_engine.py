@@ -172,10 +172,10 @@ def test_sums_of_every_type(strategy_of):
     # The native operation takes float64 on recent releases only (2.4 does not).
     summed = {attr.name: attr for attr in private.op_def("CrossReplicaSum").attr}["T"]
     types = [tf.float32, tf.float64, tf.float16, tf.bfloat16, tf.int32]
-
-    def build():
     types = [dtype for dtype in types if dtype in summed.allowed_values.list.type]
     assert len(types) >= 4
+
+    def build():
         inputs = [tf1.placeholder(dtype, [2]) for dtype in types]
         return inputs, [cross(value) for value in inputs], []
 
