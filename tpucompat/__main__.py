@@ -15,6 +15,7 @@ COMMANDS = {
     "scan": ("tpucompat.cli.scan", "find what is old in scripts and notebooks"),
     "verify": ("tpucompat.cli.verify", "compare an old script with its migration"),
     "migrate": ("tpucompat.cli.migrate", "rewrite them to TensorFlow 2"),
+    "check": ("tpucompat.cli.check", "say whether a script's computations compile for a TPU"),
     "doctor": ("tpucompat.cli.doctor", "show the environment and what is missing in it"),
     "explain": ("tpucompat.cli.explain", "explain a code, or what became of an old symbol"),
 }
