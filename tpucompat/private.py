@@ -878,3 +878,80 @@ def session_interface() -> Any:
     from tensorflow.python.client.session import SessionInterface
 
     return SessionInterface
+
+
+def loss_modules() -> list[Any]:
+    """The modules that the functions of ``tf.nn`` are looked up in by losses and by Keras.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.ops.nn``, ``nn_ops`` and ``nn_impl``.
+    """
+    import tensorflow as tf
+    from tensorflow.python.ops import nn, nn_impl, nn_ops
+
+    return [nn_ops, nn_impl, nn, tf.nn, tf.compat.v1.nn]
+
+
+def gradient_modules() -> list[Any]:
+    """The modules in which optimizers and Keras look ``gradients`` up.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.ops.gradients`` and ``gradients_impl``.
+    """
+    import tensorflow as tf
+    from tensorflow.python.ops import gradients, gradients_impl
+
+    return [gradients_impl, gradients, tf, tf.compat.v1]
+
+
+def before_sessions_close(watcher: Callable[[Any], None]) -> None:
+    """Tells a watcher about every Session that is about to close.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.client.session.BaseSession.close``, through which monitored
+    sessions and Estimators close theirs.
+    """
+    from tensorflow.python.client.session import BaseSession
+
+    close = BaseSession.close
+
+    def watched_close(self: Any) -> None:
+        if not self._closed:
+            watcher(self)
+        close(self)
+
+    BaseSession.close = watched_close
+
+
+def function_graph(graph: Any, name: str) -> Any:
+    """The graph that a library function of a graph was traced from; None where nobody has it.
+
+    Seen in 1.15 to 2.21 as ``Graph._get_function``, whose result has the attribute ``graph``.
+    """
+    find = getattr(graph, "_get_function", None)
+    return getattr(find(name), "graph", None) if find is not None else None
+
+
+def converted_by_autograph(function: Any) -> Any:
+    """A function as ``Strategy.run`` would convert it here: if the function around it is converted.
+
+    Seen in 2.2 to 2.21 in ``distribute_lib.py``: ``autograph.tf_convert`` with the control status.
+    """
+    from tensorflow.python.autograph.core import ag_ctx
+    from tensorflow.python.autograph.impl import api
+
+    return api.tf_convert(function, ag_ctx.control_status_ctx(), convert_by_default=False)
+
+
+def sum_of_replicas(tensor: Any, replicas: int) -> Any:
+    """The sum over all replicas as an operation that XLA lowers on every device.
+
+    Seen in 2.8 to 2.21 as ``xla_all_reduce`` of ``tensorflow/compiler/tf2xla/ops/gen_xla_ops.py``. It takes
+    floats and 32-bit integers.
+    """
+    import tensorflow as tf
+    from tensorflow.compiler.tf2xla.ops import gen_xla_ops
+
+    kind = tensor.dtype
+    taken = kind if kind.is_floating or kind in (tf.int32, tf.uint32) else tf.int32
+    total = gen_xla_ops.xla_all_reduce(
+        tf.cast(tensor, taken), [list(range(replicas))], "Add", "CrossReplica"
+    )
+    return tf.cast(total, kind)

@@ -314,6 +314,26 @@ def _whole_dimensions():
         tf.TensorShape([tf.float32])
 
 
+def _verify_doors(monkeypatch):
+    assert all(
+        hasattr(module, "sparse_softmax_cross_entropy_with_logits")
+        for module in private.loss_modules()
+        if module.__name__.rpartition(".")[2] in ("nn", "nn_ops")
+    )
+    assert all(callable(module.gradients) for module in private.gradient_modules())
+    from tensorflow.python.client.session import BaseSession
+
+    monkeypatch.setattr(BaseSession, "close", BaseSession.close)
+    closing = []
+    private.before_sessions_close(closing.append)
+    with v1.Session() as session:
+        assert closing == []
+    assert closing == [session]
+    session.close()
+    assert closing.pop() is session and not closing
+    del session  # while the methods that it closes itself with are still in place
+
+
 # What of private.py a check covers.
 CHECKS = {
     _eager_mode: ["eager_mode"],
@@ -358,6 +378,7 @@ CHECKS = {
     _open_batches: ["open_batches"],
     _static_value: ["static_value"],
     _graph_collections: ["graph_collections"],
+    _verify_doors: ["loss_modules", "gradient_modules", "before_sessions_close"],
 }
 
 

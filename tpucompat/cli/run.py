@@ -103,7 +103,7 @@ def main(argv: Sequence[str]) -> int:
     if not options.quiet:
         sys.excepthook = _with_advice(sys.excepthook)
     try:
-        _execute(program)
+        execute(program)
     except TPUCompatError as error:
         # The script's own traceback; then exit code 2, which says that the next step is in the message.
         sys.excepthook(type(error), error, error.__traceback__)
@@ -183,7 +183,24 @@ def _reason(error: BaseException) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def _set_up(options: argparse.Namespace, program: Program) -> None:
+def prepare(argv: Sequence[str]) -> tuple[Program, str]:
+    """Everything up to the script's first line, for those who look on while it runs.
+
+    Args:
+      argv: The arguments behind ``run``; no notebook.
+
+    Returns:
+      The program for :func:`execute`, and its era: "tf1" or "tf2".
+
+    Raises:
+      TPUCompatError: As the command would say.
+    """
+    options = parser().parse_args(argv)
+    program = _program(options)
+    return program, _set_up(options, program)
+
+
+def _set_up(options: argparse.Namespace, program: Program) -> str:
     from tpucompat.installation import install_for
 
     _apply(options)
@@ -192,6 +209,7 @@ def _set_up(options: argparse.Namespace, program: Program) -> None:
         from tpucompat import smoke
 
         smoke.enable(here.era)
+    return here.era
 
 
 def _apply(options: argparse.Namespace) -> None:
@@ -207,7 +225,7 @@ def _apply(options: argparse.Namespace) -> None:
     journal.quiet = options.quiet
 
 
-def _execute(program: Program) -> None:
+def execute(program: Program) -> None:
     """What ``python script.py`` or ``python -m module`` does, in this process."""
     sys.argv[:] = program.arguments
     # sys.path[0] is the folder of the tpucompat command, or the current one for python -m tpucompat.

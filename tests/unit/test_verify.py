@@ -1,0 +1,428 @@
+"""``tpucompat verify`` without TensorFlow: matching, differences, the ladder, the reports, the command."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import os
+import sys
+import textwrap
+
+import numpy as np
+import pytest
+
+from tpucompat.__main__ import main
+from tpucompat.verify import comparison, differences, ladder, pairs, runs, tolerances
+from tpucompat.verify.matching import match
+from tpucompat.verify.recorder import Recorder, Recording, Site, Variable
+from tpucompat.verify.report import as_json, page, plots, terminal
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def variables(*specs):
+    return [Variable(name, shape, True) for name, shape in specs]
+
+
+# Matching --------------------------------------------------------------------------------------
+
+
+def test_names_decide_before_shapes_and_order():
+    old = variables(("scope/b/kernel", (2, 2)), ("scope/a/kernel", (2, 2)), ("scope/a/bias", (2,)))
+    new = variables(("m/a/kernel", (2, 2)), ("m/b/kernel", (2, 2)), ("m/a/bias", (2,)))
+    found = match(old, new)
+    assert found.pairs == {
+        "m/a/kernel": "scope/a/kernel",
+        "m/b/kernel": "scope/b/kernel",
+        "m/a/bias": "scope/a/bias",
+    }
+    assert set(found.how.values()) == {"name"}
+    assert found.only_old == found.only_new == found.problems == []
+
+
+def test_names_that_keras_has_counted_say_nothing_unless_all_of_them_agree():
+    old = variables(*((f"dense_{i}/kernel", (4, 4)) for i in (1, 2, 3)))
+    new = variables(*((f"dense{i}/kernel", (4, 4)) for i in ("", "_1", "_2")))
+    assert list(match(old, new).pairs.values()) == [v.name for v in old]
+    assert set(match(old, new).how.values()) == {"order"}
+
+
+def test_a_gamma_is_never_a_beta():
+    old = variables(("n/beta", (3,)), ("n/gamma", (3,)), ("o/LayerNorm/beta", (3,)))
+    new = variables(("a/gamma", (3,)), ("a/beta", (3,)), ("b/beta", (3,)))
+    assert match(old, new).pairs == {
+        "a/gamma": "n/gamma",
+        "a/beta": "n/beta",
+        "b/beta": "o/LayerNorm/beta",
+    }
+
+
+def test_what_has_no_twin_is_said():
+    found = match(variables(("a", (1,)), ("b", (2,))), variables(("a", (1,)), ("c", (3,))))
+    assert (found.pairs, found.only_old, found.only_new) == ({"a": "a"}, ["b"], ["c"])
+
+
+@pytest.mark.parametrize(
+    ("mapping", "said"),
+    [
+        ({"nwe": "old"}, "the new run has no variable 'nwe'; did you mean 'new'?"),
+        ({"new": "odl"}, "the old run has no variable 'odl'; did you mean 'old'?"),
+        ({"new": "other"}, "new (2,) cannot be other (3,)"),
+    ],
+)
+def test_a_mapping_that_does_not_fit_is_said(mapping, said):
+    old, new = variables(("old", (2,)), ("other", (3,))), variables(("new", (2,)), ("third", (3,)))
+    assert match(old, new, mapping).problems == [said]
+
+
+def test_a_mapping_decides_against_names():
+    both = variables(("a", (2,)), ("b", (2,)))
+    assert match(both, both, {"a": "b"}).pairs == {"a": "b", "b": "a"}
+
+
+# Differences -----------------------------------------------------------------------------------
+
+
+def test_the_statistics_of_a_difference():
+    expected = np.linspace(1, 2, 101)
+    found = differences.compare(expected * np.where(expected == 2, 1.1, 1 + 1e-3), expected)
+    assert found.max_rel == pytest.approx(0.1)
+    assert found.p99_rel == pytest.approx(1e-3)
+    assert found.max_abs == pytest.approx(0.2)
+    assert found.scaled == pytest.approx(0.1)
+    assert found.mean_rel == pytest.approx((100 * 1e-3 + 0.1) / 101)
+
+
+@pytest.mark.parametrize(
+    ("actual", "expected", "nans"),
+    [
+        ([np.nan, 1.0], [np.nan, 1.0], 0),
+        ([np.inf, 1.0], [np.inf, 1.0], 0),
+        ([np.nan, 1.0], [0.0, 1.0], 1),
+        ([1.0, 1.0], [np.nan, 1.0], 1),
+        ([-np.inf, 1.0], [np.inf, 1.0], 1),
+        ([np.inf], [1.0], 1),
+    ],
+)
+def test_a_nan_agrees_with_a_nan_only(actual, expected, nans):
+    found = differences.compare(actual, expected)
+    assert (found.nans, found.max_abs) == (nans, 0.0)
+
+
+def test_axes_of_length_one_do_not_matter_and_others_do():
+    assert differences.compare(np.ones((3, 1)), np.ones(3)).comparable
+    assert differences.compare(np.ones((3, 2)), np.ones((2, 3))).note == "shape 3×2 instead of 2×3"
+
+
+def test_rows_find_their_twins():
+    rng = np.random.RandomState(0)
+    rows = rng.randn(64, 10)
+    order = rng.permutation(64)
+    np.testing.assert_array_equal(rows[order][differences.same_rows(rows[order], rows)], rows)
+
+
+def test_a_histogram_counts_powers_of_ten():
+    counts = differences.histogram([1 + 1e-3, 1 - 2e-6, 1.0], [1.0, 1.0, 1.0])
+    assert sum(counts) == 3 and counts[0] == 1
+    assert counts[-3 + 10 - 1] + counts[-3 + 10] == 1 and counts[-6 + 10] == 1
+
+
+# The ladder ------------------------------------------------------------------------------------
+
+
+class Program:
+    """A softmax regression in NumPy, with the mistakes that a migration can make."""
+
+    def __init__(self, folder, replicas=1, **mistakes):
+        self.folder, self.replicas = str(folder), replicas
+        self.mistakes = mistakes
+        rng = np.random.RandomState(0)
+        self.weights = {"net/kernel": rng.randn(5, 3) * 0.1, "net/bias": np.zeros(3)}
+        self.x, self.labels = rng.randn(16, 5), rng.randint(0, 3, 16)
+
+    def run(self, steps=4):
+        recorder = Recorder(self.folder)
+        specs = [Variable(n, v.shape, True) for n, v in self.weights.items()]
+        site = Site(recorder, specs, self.replicas, ["softmax"])
+        rate = self.mistakes.get("rate", 0.5)
+        for _ in range(steps):
+            total = [np.zeros_like(v) for v in self.weights.values()]
+            labels = np.roll(self.labels, self.mistakes.get("shift", 0))
+            size = self.mistakes.get("batch", 16)
+            for rows in np.array_split(np.arange(size), self.replicas):
+                logits = self.x[rows] @ self.weights["net/kernel"] + self.weights["net/bias"]
+                p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+                losses = -np.log(p[np.arange(len(rows)), labels[rows]])
+                scale = self.mistakes.get("scale", 1.0) / size
+                back = (p - np.eye(3)[labels[rows]]) * scale
+                parts = [self.x[rows].T @ back, back.sum(0)]
+                site.called(
+                    losses.sum() * scale, *parts, *self.weights.values(), labels[rows], logits
+                )
+                total = [a + b for a, b in zip(total, parts)]
+            for name, gradient in zip(self.weights, total):
+                self.weights[name] = self.weights[name] - rate * gradient
+            if recorder.wants_snapshot():
+                recorder.snapshot(self.weights)
+        recorder.write("evaluation", values={"loss": float(losses.mean()), "acc": 0.5})
+        recorder.write("prediction", {"probabilities": p})
+        recorder.write("end", error="")
+        return Recording(self.folder)
+
+
+def verdicts(old, new, **options):
+    found = ladder.compare(old, new, **options)
+    return {rung.key: rung.verdict for rung in found.rungs}, found
+
+
+@pytest.fixture
+def old(tmp_path):
+    return Program(tmp_path / "old").run()
+
+
+def test_equal_programs_agree_on_every_rung(old, tmp_path):
+    found, result = verdicts(old, Program(tmp_path / "new").run())
+    assert result.verdict == ladder.AGREE
+    assert {key for key, verdict in found.items() if verdict == ladder.AGREE} == {
+        *("variables", "initial", "forward", "loss", "gradients", "update", "steps"),
+        *("evaluation", "prediction"),
+    }
+
+
+def test_replicas_of_a_step_are_one_step(old, tmp_path):
+    """Four replicas, and they have shared the batch in another order."""
+    program = Program(tmp_path / "new", replicas=4)
+    order = np.random.RandomState(1).permutation(16)
+    program.x, program.labels = program.x[order], program.labels[order]
+    found, result = verdicts(old, program.run())
+    del found["prediction"], found["evaluation"]  # the last replica's, of other examples
+    assert set(found.values()) == {ladder.AGREE, ladder.SKIPPED}
+    assert "another order" in {r.key: r for r in result.rungs}["forward"].note
+
+
+@pytest.mark.parametrize(
+    ("mistake", "first", "said"),
+    [
+        ({"rate": 0.25}, "update", "all updates are 0.5 times as large"),
+        ({"scale": 16.0}, "loss", "16 times as much"),
+        ({"shift": 1}, "loss", "labels of the first step are others"),
+        ({"batch": 8}, "forward", "8 examples in a step instead of 16"),
+    ],
+)
+def test_a_mistake_is_found_on_its_rung(old, tmp_path, mistake, first, said):
+    _, result = verdicts(old, Program(tmp_path / "new", **mistake).run())
+    differing = [rung for rung in result.rungs if rung.verdict == ladder.DIFFER]
+    assert differing[0].key == first
+    assert said in differing[0].note
+    steps = {rung.key: rung for rung in result.rungs}["steps"]
+    assert "the curves part at step" in steps.note  # and the ladder goes on
+
+
+def test_a_nan_in_one_run_differs(old, tmp_path):
+    program = Program(tmp_path / "new")
+    program.x[3, 2] = np.nan
+    _, result = verdicts(old, program.run())
+    by_key = {rung.key: rung for rung in result.rungs}
+    assert by_key["loss"].verdict == by_key["gradients"].verdict == ladder.DIFFER
+    assert "NaN" in by_key["gradients"].note
+
+
+def test_a_run_that_never_trains_is_said(old, tmp_path):
+    silent = Recorder(str(tmp_path / "new"))
+    silent.write("end", error="")
+    found, result = verdicts(old, Recording(str(tmp_path / "new")))
+    assert found["steps"] == ladder.DIFFER
+    assert result.rungs[0].note == "the new run never trains"
+
+
+def test_a_recording_that_ends_in_the_middle_is_read(old, tmp_path):
+    with open(os.path.join(old.folder, "events.jsonl"), "a") as stream:
+        stream.write('{"kind": "step", "si')
+    again = Recording(old.folder)
+    assert again.objectives(0) == old.objectives(0)
+    assert again.arrays({"file": "missing.npz"}) == {}
+
+
+def test_logits_are_compared_as_probabilities(tmp_path):
+    logits = np.random.RandomState(0).randn(4, 3)
+    p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    for name, values in (("old", p), ("new", logits + 7)):
+        Recorder(str(tmp_path / name)).write("prediction", {"predictions": values})
+    found, result = verdicts(Recording(str(tmp_path / "old")), Recording(str(tmp_path / "new")))
+    assert found["prediction"] == ladder.AGREE
+    assert "logits" in {rung.key: rung for rung in result.rungs}["prediction"].note
+
+
+def test_reports_are_compared_by_key_and_some_are_ignored(tmp_path):
+    for name, accuracy, seconds in (("old", "acc", 1.0), ("new", "accuracy", 2.0)):
+        Recorder(str(tmp_path / name)).write(
+            "report", {f"test/{accuracy}": 0.5, "seconds": seconds}, path="r.json"
+        )
+    both = [Recording(str(tmp_path / name)) for name in ("old", "new")]
+    assert verdicts(*both, ignore=["*seconds*"])[0]["files"] == ladder.AGREE
+    assert verdicts(*both)[0]["files"] == ladder.DIFFER
+
+
+def test_a_looser_limit_needs_its_reason():
+    assert tolerances.tolerances({"steps": {"limit": 1e-6}})["steps"].limit == 1e-6
+    with pytest.raises(ValueError, match="needs its reason"):
+        tolerances.tolerances({"steps": {"limit": 1.0}})
+    with pytest.raises(ValueError, match="there is no rung 'step'"):
+        tolerances.tolerances({"step": {"limit": 1.0, "why": "because"}})
+
+
+# Reports ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def result(old, tmp_path):
+    new = Program(tmp_path / "new", rate=0.25).run()
+    scripts = []
+    for name in ("old", "new"):
+        script = tmp_path / f"{name}.py"
+        script.write_text(f"import tensorflow as tf\n<&> = '{name}'\n", encoding="utf-8")
+        scripts.append(runs.Half(str(script)))
+    halves = [
+        runs.Run(half, 0, 1.0, "done", recording, "", "")
+        for half, recording in zip(scripts, (old, new))
+    ]
+    return comparison.Result("a pair", *halves, ladder.compare(old, new), [])
+
+
+def test_the_table(result):
+    text = terminal.table(result)
+    assert "one update                               ✗ differ" in text
+    assert "all updates are 0.5 times as large" in text
+    assert "they differ on 4 of 9 rungs, first on: one update" in text
+    assert "\033[31;1m✗ differ" in terminal.table(result, colours=True)
+    assert "DIFFER" in terminal.summary([result])
+
+
+def test_the_data(result):
+    content = json.loads(json.dumps(as_json.document(result), allow_nan=False))
+    assert content["exit_code"] == 1 and content["verdict"] == "differ"
+    by_key = {rung["key"]: rung for rung in content["rungs"]}
+    assert by_key["update"]["verdict"] == "differ"
+    assert by_key["update"]["worst"] == pytest.approx(0.5)
+    assert {"max_abs", "mean_rel", "p99_abs"} <= set(by_key["gradients"]["rows"][0])
+    assert len(content["curves"]["loss"]["old"]) == 4
+
+
+class Links(html.parser.HTMLParser):
+    """Whatever a page asks for from elsewhere, and whether its elements are closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.found, self.open = [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.found += [v for k, v in attributes if k in ("src", "href", "srcset", "data")]
+        if tag not in ("meta", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        pass
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_the_page_needs_nothing_from_elsewhere(result):
+    text = page.page(result)
+    links = Links()
+    links.feed(text)
+    assert links.found == [] and links.open == []
+    assert "http" not in text and "<script" not in text and "@import" not in text
+    assert "&lt;&amp;&gt;" in text  # code is text
+    assert text.count("<polyline") == 2  # both curves
+    assert "they differ on" in text
+
+
+def test_curves_with_odd_numbers_are_drawn():
+    nan = float("nan")
+    assert "no finite number" in plots.curves("loss", [nan], [nan])
+    assert "nan" not in plots.curves("loss", [1.0, nan, 2.0], [1.0, 1.5, float("inf")], 1e-3)
+    assert "<svg" in plots.curves("loss", [1.0], [1.0])
+
+
+# The table of pairs, and the command ------------------------------------------------------------
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib is new in Python 3.11")
+def test_every_pair_of_the_table_is_there_and_every_pair_is_in_the_table():
+    table = pairs.read(os.path.join(ROOT, "examples.toml"))
+    for pair in table:
+        for cores in pair.cores:
+            task = pair.task(cores, "old-python", "new-python")
+            assert os.path.exists(task.old.script) and os.path.exists(task.new.script)
+            assert not any("{root}" in word or "{cores}" in word for word in task.old.arguments)
+            tolerances.tolerances(task.tolerances)
+            assert task.old.legacy and not task.new.legacy
+        assert pair.idiom and pair.data and pair.tensorflow
+    files = {
+        name[:-3]
+        for name in os.listdir(os.path.join(ROOT, "legacy_examples"))
+        if name[-3:] == ".py"
+    }
+    assert {pair.name for pair in table} == files
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib is new in Python 3.11")
+def test_a_wrong_table_is_said(tmp_path):
+    table = tmp_path / "examples.toml"
+    table.write_text('[[pair]]\nname = "x"\nflag = []\n')
+    with pytest.raises(ValueError, match=r"x: unknown \['flag'\]"):
+        pairs.read(str(table))
+    table.write_text("[[pair]\n")
+    with pytest.raises(ValueError, match="examples.toml"):
+        pairs.read(str(table))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "two scripts are needed"),
+        (["no.py", "none.py"], "no.py: there is no such file"),
+        ([__file__, __file__, "--cores", "0"], "--cores takes a number from 1 on"),
+        ([__file__, __file__, "--tolerance", "steps"], "expected RUNG=LIMIT"),
+        ([__file__, __file__, "--map", "no.json"], "no.json"),
+    ],
+)
+def test_what_cannot_begin_is_said(arguments, said, capsys):
+    assert main(["verify", *arguments]) == 2
+    assert said in capsys.readouterr().err
+
+
+def test_an_interpreter_that_is_not_there_is_said(tmp_path, capsys):
+    script = tmp_path / "script.py"
+    script.write_text("")
+    arguments = [
+        str(script),
+        str(script),
+        "--python-old",
+        "/no/python",
+        "--python-new",
+        "/no/python",
+    ]
+    assert main(["verify", *arguments]) == 2
+    out = capsys.readouterr().out
+    assert "the old run: /no/python: No such file or directory" in out
+    assert "could not be compared" in out
+
+
+def test_a_run_that_never_ends_is_ended(tmp_path):
+    """The process that is started here is Python without TensorFlow."""
+    script = tmp_path / "python"
+    script.write_text(
+        textwrap.dedent(f"""\
+        #!{sys.executable}
+        import time
+        print("working", flush=True)
+        time.sleep(600)
+        """)
+    )
+    script.chmod(0o755)
+    run = runs.record(runs.Half(__file__, python=str(script)), str(tmp_path / "run"), timeout=1)
+    assert run.code is None and run.seconds < 30
+    assert run.problem == "ended after 1 seconds (--timeout)"
+    assert run.output == "working\n"

@@ -1,0 +1,202 @@
+"""Reads the variables of a checkpoint, whichever generation of TensorFlow or Keras wrote it.
+
+Four kinds: ``tf1`` (TensorFlow's format with variable names), ``tf2`` (the same files, keys are paths of
+attributes), ``h5`` (Keras' HDF5, whole models and weights alone) and ``keras`` (the zip archive of Keras 3,
+and its ``.weights.h5``).
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import zipfile
+from typing import Any, Iterator, Mapping
+
+import numpy as np
+
+#: What TensorFlow 2 appends to the path of a variable.
+VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
+_OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
+_SLOT = "/.OPTIMIZER_SLOT/"
+
+
+class UnreadableError(ValueError):
+    """There is no checkpoint at a path, or it is of no known kind."""
+
+
+def kind(path: str) -> str:
+    """The kind of a checkpoint: "tf1", "tf2", "h5" or "keras".
+
+    Args:
+      path: A file, the prefix of a TensorFlow checkpoint, or a folder with one.
+
+    Raises:
+      UnreadableError: If there is none.
+    """
+    if path.endswith(".keras"):
+        _must_exist(path)
+        return "keras"
+    if path.endswith((".h5", ".hdf5")):
+        _must_exist(path)
+        import h5py
+
+        with h5py.File(path, "r") as file:
+            return "h5" if _layer_names(_weights_group(file)) else "keras"
+    return "tf2" if any(key == _OBJECT_GRAPH for key in _shapes(prefix(path))) else "tf1"
+
+
+def _must_exist(path: str) -> None:
+    if not os.path.isfile(path):
+        raise UnreadableError(f"{path}: there is no such file")
+
+
+def prefix(path: str) -> str:
+    """The prefix of a TensorFlow checkpoint: that of the newest one, for a folder.
+
+    Raises:
+      UnreadableError: If there is none.
+    """
+    import tensorflow as tf
+
+    if os.path.isdir(path):
+        found = tf.train.latest_checkpoint(path)
+        if not found and os.path.exists(os.path.join(path, "variables", "variables.index")):
+            found = os.path.join(path, "variables", "variables")  # of an exported model
+        if not found:
+            raise UnreadableError(f"{path}: there is no checkpoint in this folder")
+        return str(found)
+    path = re.sub(r"\.(index|meta|data-\d+-of-\d+)$", "", path)
+    if not os.path.exists(path + ".index"):
+        raise UnreadableError(f"{path}: there is no such checkpoint")
+    return path
+
+
+def find(folder: str) -> list[str]:
+    """The checkpoints below a folder: the newest of each folder, and all files of Keras."""
+    found = []
+    for root, _, files in sorted(os.walk(folder)):
+        indices = [name for name in files if name.endswith(".index")]
+        if indices and os.path.basename(root) != "variables":
+            newest = max(indices, key=lambda name: os.path.getmtime(os.path.join(root, name)))
+            found.append(os.path.join(root, newest[: -len(".index")]))
+        found += [
+            os.path.join(root, name)
+            for name in sorted(files)
+            if name.endswith((".h5", ".hdf5", ".keras"))
+        ]
+    return found
+
+
+def read(path: str, optimizer: bool = False) -> dict[str, np.ndarray]:
+    """The variables of a checkpoint.
+
+    Args:
+      path: As for :func:`kind`.
+      optimizer: Also what belongs to the optimizer, and counters.
+
+    Returns:
+      Name -> array, in the order in which the layers stand where the file knows it, else in the alphabet's.
+      The names of a TensorFlow 2 checkpoint are paths of attributes, without their common ending.
+
+    Raises:
+      UnreadableError: If there is nothing that can be read.
+    """
+    found = kind(path)
+    values: dict[str, np.ndarray]
+    if found == "h5":
+        values = _read_h5(path)
+    elif found == "keras":
+        values = _read_keras(path)
+    else:
+        values = _read_tensorflow(prefix(path))
+    return {name: value for name, value in values.items() if optimizer or not is_optimizers(name)}
+
+
+#: Words in names of what optimizers, counters and random generators keep.
+_NOT_OF_THE_MODEL = re.compile(
+    r"(^|/)(\.?OPTIMIZER_SLOT|optimizer\w*|_?optimizer|save_counter|global_step|step|iteration|beta[12]_power"
+    r"|Adam(_\d+)?|adam_[mv]|Momentum|RMSProp(_\d+)?|Adagrad|learning_rate|training|current_learning_rate"
+    r"|keras_api|seed_generator\w*|ExponentialMovingAverage)(/|$)"
+)
+
+
+def is_optimizers(name: str) -> bool:
+    """Whether a name is of an optimizer's variable or a counter, not of the model's."""
+    return bool(_NOT_OF_THE_MODEL.search(name))
+
+
+# TensorFlow's ----------------------------------------------------------------------------------
+
+
+def _reader(where: str) -> Any:
+    import tensorflow as tf
+
+    return tf.compat.v1.train.NewCheckpointReader(where)
+
+
+def _shapes(where: str) -> Mapping[str, Any]:
+    shapes: Mapping[str, Any] = _reader(where).get_variable_to_shape_map()
+    return shapes
+
+
+def _read_tensorflow(where: str) -> dict[str, np.ndarray]:
+    reader = _reader(where)
+    types = reader.get_variable_to_dtype_map()
+    values = {}
+    for key in sorted(types):
+        if key == _OBJECT_GRAPH or types[key].name == "string" or _SLOT in key:
+            continue
+        values[key[: -len(VALUE)] if key.endswith(VALUE) else key] = reader.get_tensor(key)
+    return values
+
+
+# Keras' ----------------------------------------------------------------------------------------
+
+
+def _weights_group(file: Any) -> Any:
+    return file.get("model_weights", file)
+
+
+def _layer_names(group: Any) -> list[str]:
+    return [_text(name) for name in group.attrs.get("layer_names", [])]
+
+
+def _text(name: Any) -> str:
+    return name.decode("utf-8") if isinstance(name, bytes) else str(name)
+
+
+def _read_h5(path: str) -> dict[str, np.ndarray]:
+    import h5py
+
+    values = {}
+    with h5py.File(path, "r") as file:
+        group = _weights_group(file)
+        for layer in _layer_names(group):
+            for name in map(_text, group[layer].attrs["weight_names"]):
+                values[name.partition(":")[0]] = np.asarray(group[layer][name])
+    return values
+
+
+def _read_keras(path: str) -> dict[str, np.ndarray]:
+    import h5py
+
+    source: Any = path
+    if path.endswith(".keras"):
+        with zipfile.ZipFile(path) as archive:
+            source = io.BytesIO(archive.read("model.weights.h5"))
+    values = {}
+    with h5py.File(source, "r") as file:
+        for where, value in _datasets(file, ""):
+            values[where.replace("/vars/", "/").lstrip("/")] = value
+    return values
+
+
+def _datasets(group: Any, path: str) -> Iterator[tuple[str, np.ndarray]]:
+    import h5py
+
+    for name in group:
+        if isinstance(group[name], h5py.Dataset):
+            yield f"{path}/{name}", np.asarray(group[name])
+        else:
+            yield from _datasets(group[name], f"{path}/{name}")

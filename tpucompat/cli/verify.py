@@ -1,0 +1,210 @@
+"""``tpucompat verify``: runs an old script and its migration, and compares what they compute."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shlex
+import shutil
+import sys
+import tempfile
+from typing import Any, Sequence
+
+from tpucompat.codes import CODES
+from tpucompat.verify import comparison, pairs
+from tpucompat.verify.comparison import Result, Task
+from tpucompat.verify.report import as_json, page, terminal
+from tpucompat.verify.runs import Half
+
+#: What is told while a pair is compared: old, new, comparing.
+_STAGES = 3
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    result = argparse.ArgumentParser(
+        prog="tpucompat verify",
+        description="Runs OLD through `tpucompat run` and NEW by plain python, from the same initial values, "
+        "and compares what they compute. Exit code 0: they agree; 1: they differ; 2: they could not be "
+        "compared.",
+    )
+    result.add_argument("old", metavar="OLD", nargs="?", help="the old script")
+    result.add_argument("new", metavar="NEW", nargs="?", help="its migration")
+    result.add_argument("--args", default="", metavar="'WORDS'", help="arguments of both scripts")
+    result.add_argument("--old-args", default="", metavar="'WORDS'", help="more for the old one")
+    result.add_argument("--new-args", default="", metavar="'WORDS'", help="more for the new one")
+    result.add_argument(
+        "--python-old", metavar="PYTHON", default=sys.executable, help="with TensorFlow 1.15 or 2"
+    )
+    result.add_argument("--python-new", metavar="PYTHON", default=sys.executable)
+    result.add_argument("--cores", type=int, action="append", metavar="N", help="emulate N cores")
+    result.add_argument(
+        "--map",
+        metavar="FILE",
+        help='JSON: {"new variable": "old variable"}, where names do not tell',
+    )
+    result.add_argument(
+        "--tolerance",
+        action="append",
+        default=[],
+        metavar="RUNG=LIMIT",
+        help="another limit for a rung (forward, loss, gradients, update, steps, final, evaluation, "
+        "prediction, export, files); may be repeated",
+    )
+    result.add_argument(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="numbers in written files that need not agree, such as '*time*'; may be repeated",
+    )
+    result.add_argument("--seed", type=int, default=0, help="for both scripts, before their own")
+    result.add_argument("--timeout", type=float, metavar="SECONDS", help="for each of the runs")
+    result.add_argument("--json", metavar="FILE", help="write the comparison as data; - for output")
+    result.add_argument(
+        "--html", metavar="FILE", help="write a page (with --all: a folder of pages)"
+    )
+    result.add_argument(
+        "--keep", metavar="DIR", help="keep recordings and the scripts' files there"
+    )
+    result.add_argument("--all", action="store_true", help="compare all pairs of examples.toml")
+    result.add_argument("--examples", metavar="FILE", help="another table of pairs")
+    result.add_argument("--pair", action="append", metavar="NAME", help="with --all: only this one")
+    return result
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns the exit code."""
+    options = parser().parse_args(argv)
+    try:
+        tasks = _tasks(options)
+    except ValueError as error:
+        sys.stderr.write(f"TPU470 {CODES['TPU470'].title}: {error}\n")
+        return 2
+    folder = os.path.abspath(options.keep or tempfile.mkdtemp(prefix="tpucompat-verify-"))
+    progress = terminal.Progress(_STAGES * len(tasks))
+    results = []
+    try:
+        for index, task in enumerate(tasks):
+            here = os.path.join(folder, f"{index:02d}-{_slug(task.name)}")
+            shutil.rmtree(here, ignore_errors=True)
+            progress.name = task.name
+            result = comparison.verify(task, here, progress)
+            results.append(result)
+            progress.close()
+            _report(result, options)
+    finally:
+        progress.close()
+        if not options.keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    _report_all(results, options)
+    return max(_exit_codes(results))
+
+
+def _exit_codes(results: Sequence[Result]) -> list[int]:
+    # What differs is worse news than what could not be compared, but less than all is known then.
+    return [result.exit_code for result in results] or [2]
+
+
+def _tasks(options: argparse.Namespace) -> list[Task]:
+    cores = options.cores or []
+    if any(count < 1 for count in cores):
+        raise ValueError("--cores takes a number from 1 on")
+    if options.all:
+        return _all_tasks(options, cores)
+    if not options.old or not options.new:
+        raise ValueError("two scripts are needed, the old one and the new one, or --all")
+    for script in (options.old, options.new):
+        if not os.path.isfile(script):
+            raise ValueError(f"{script}: there is no such file")
+    both = shlex.split(options.args)
+    mapping = comparison.read_mapping(options.map) if options.map else {}
+    limits = dict(map(_tolerance, options.tolerance))
+    return [
+        Task(
+            f"{os.path.basename(options.old)} → {os.path.basename(options.new)}"
+            + (f", {count} cores" if count > 1 else ""),
+            Half(
+                options.old,
+                [*both, *shlex.split(options.old_args)],
+                options.python_old,
+                True,
+                count,
+            ),
+            Half(
+                options.new,
+                [*both, *shlex.split(options.new_args)],
+                options.python_new,
+                False,
+                count,
+            ),
+            mapping,
+            limits,
+            ["*time*", "*seconds*", *options.ignore],
+            options.seed,
+            options.timeout,
+        )
+        for count in cores or [1]
+    ]
+
+
+def _all_tasks(options: argparse.Namespace, cores: Sequence[int]) -> list[Task]:
+    table = options.examples
+    if table is None:
+        import tpucompat
+
+        root = os.path.dirname(os.path.dirname(os.path.abspath(tpucompat.__file__)))
+        places = [os.path.join(place, "examples.toml") for place in (os.getcwd(), root)]
+        table = next(filter(os.path.exists, places), places[0])
+    found = pairs.read(table)
+    names = [pair.name for pair in found]
+    for name in options.pair or ():
+        if name not in names:
+            raise ValueError(f"{table} has no pair {name!r}; it has {', '.join(names)}")
+    return [
+        pair.task(count, options.python_old, options.python_new, options.timeout)
+        for pair in found
+        if not options.pair or pair.name in options.pair
+        for count in (cores or pair.cores)
+    ]
+
+
+def _tolerance(text: str) -> tuple[str, dict[str, Any]]:
+    rung, _, limit = text.partition("=")
+    try:
+        return rung, {"limit": float(limit), "why": "asked for on the command line (--tolerance)"}
+    except ValueError:
+        raise ValueError(f"--tolerance {text}: expected RUNG=LIMIT, such as steps=1e-2") from None
+
+
+def _slug(name: str) -> str:
+    return "".join(c if c.isalnum() or c in "-_" else "-" for c in name).strip("-")
+
+
+def _report(result: Result, options: argparse.Namespace) -> None:
+    if options.json != "-":
+        columns = shutil.get_terminal_size((110, 24)).columns
+        print(terminal.table(result, terminal.has_colours(sys.stdout), min(columns, 110)))
+        print()
+    if options.html:
+        path = options.html
+        if options.all:
+            os.makedirs(path, exist_ok=True)
+            path = os.path.join(path, _slug(result.name) + ".html")
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(page.page(result))
+        print(f"  page: {path}\n", file=sys.stderr if options.json == "-" else sys.stdout)
+
+
+def _report_all(results: Sequence[Result], options: argparse.Namespace) -> None:
+    if options.all and options.json != "-":
+        print(terminal.summary(results, terminal.has_colours(sys.stdout)))
+    if options.json:
+        documents: Any = [as_json.document(result) for result in results]
+        text = json.dumps(documents if len(documents) != 1 else documents[0], indent=1)
+        if options.json == "-":
+            print(text)
+        else:
+            with open(options.json, "w", encoding="utf-8") as stream:
+                stream.write(text + "\n")

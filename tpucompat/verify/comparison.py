@@ -1,0 +1,129 @@
+"""Runs two scripts and compares them: what ``tpucompat verify`` does, and ``verify --all`` for each pair."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from typing import Any, Callable, Mapping, NamedTuple, Sequence
+
+from tpucompat.verify import exports, ladder, runs
+from tpucompat.verify.runs import Half, Run
+
+
+class Result(NamedTuple):
+    """One verified pair.
+
+    Attributes:
+      name: What it is called.
+      old: The old script's run.
+      new: The new script's run.
+      comparison: The ladder.
+      problems: Why the two could not be compared as a whole; empty if they could.
+    """
+
+    name: str
+    old: Run
+    new: Run
+    comparison: ladder.Comparison
+    problems: list[str]
+
+    @property
+    def exit_code(self) -> int:
+        """0 they agree, 1 they differ, 2 they could not be compared."""
+        if self.problems or self.comparison.verdict == ladder.SKIPPED:
+            return 2
+        return 1 if self.comparison.verdict == ladder.DIFFER else 0
+
+
+class Task(NamedTuple):
+    """What to run, and how to compare it.
+
+    Attributes:
+      name: What it is called.
+      old: The old script.
+      new: The new script.
+      mapping: New variable -> old variable.
+      tolerances: Rung -> ``{"limit": ..., "why": ...}``.
+      ignore: Patterns of numbers that need not agree.
+      seed: For random numbers, before a script sets its own.
+      timeout: Seconds for each run; None for no limit.
+    """
+
+    name: str
+    old: Half
+    new: Half
+    mapping: Mapping[str, str] = {}
+    tolerances: Mapping[str, Any] = {}
+    ignore: Sequence[str] = ("*time*", "*seconds*")
+    seed: int = 0
+    timeout: float | None = None
+
+
+def verify(task: Task, folder: str, tell: Callable[[str], None] = lambda text: None) -> Result:
+    """Runs both scripts, the new one from the old one's initial values, and compares.
+
+    Args:
+      task: What to run.
+      folder: Where recordings and the scripts' files go; kept.
+      tell: Called with what is being done.
+    """
+    tell(f"old: {os.path.basename(task.old.script)}")
+    old = runs.record(task.old, os.path.join(folder, "old"), seed=task.seed, timeout=task.timeout)
+    tell(f"new: {os.path.basename(task.new.script)}")
+    new = runs.record(
+        task.new,
+        os.path.join(folder, "new"),
+        initial=old.recording.folder,
+        mapping=task.mapping,
+        seed=task.seed,
+        timeout=task.timeout,
+    )
+    tell("comparing")
+    comparison = ladder.compare(
+        old.recording,
+        new.recording,
+        task.mapping,
+        task.tolerances,
+        task.ignore,
+        _exported(task, old, new, folder),
+    )
+    problems = [
+        f"the {which} run: {run.problem}"
+        for which, run in (("old", old), ("new", new))
+        if run.problem
+    ]
+    if not problems and comparison.verdict == ladder.SKIPPED:
+        problems.append("the runs leave nothing that can be compared")
+    return Result(task.name, old, new, comparison, problems)
+
+
+def _exported(task: Task, old: Run, new: Run, folder: str) -> dict[str, Any]:
+    last = [run.recording.all("export")[-1:] for run in (old, new)]
+    if not all(last):
+        return {}
+    paths = [found[0]["path"] for found in last]
+    with tempfile.TemporaryDirectory() as shown:
+        return exports.ask(
+            task.new.python,
+            paths[0],
+            paths[1],
+            os.path.join(folder, "answers.npz"),
+            runs.environment(shown),
+        )
+
+
+def read_mapping(path: str) -> dict[str, str]:
+    """A mapping file: JSON, new variable -> old variable.
+
+    Raises:
+      ValueError: It cannot be read, or is of another form.
+    """
+    try:
+        with open(path, encoding="utf-8") as stream:
+            content = json.load(stream)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
+    if not isinstance(content, dict) or not all(isinstance(v, str) for v in content.values()):
+        raise ValueError(f'{path}: expected {{"new variable": "old variable", ...}}')
+    return content

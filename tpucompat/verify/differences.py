@@ -1,0 +1,130 @@
+"""How far two arrays are apart, and what counts as equal."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+
+class Difference(NamedTuple):
+    """The statistics of one comparison; absolute errors, and errors relative to the expected number.
+
+    Attributes:
+      numbers: How many numbers were compared.
+      max_abs, mean_abs, p99_abs: Largest, mean and 99th percentile of the absolute error.
+      max_rel, mean_rel, p99_rel: The same of the relative error, where the expected number is not 0.
+      scaled: The largest absolute error, divided by the largest expected number.
+      mean_scaled: The mean absolute error, divided by the mean size of the expected numbers.
+      nans: How many numbers are NaN in one run only, or infinite with different signs.
+      note: Why the two could not be compared, such as different shapes; "" if they could.
+    """
+
+    numbers: int = 0
+    max_abs: float = 0.0
+    mean_abs: float = 0.0
+    p99_abs: float = 0.0
+    max_rel: float = 0.0
+    mean_rel: float = 0.0
+    p99_rel: float = 0.0
+    scaled: float = 0.0
+    mean_scaled: float = 0.0
+    nans: int = 0
+    note: str = ""
+
+    @property
+    def comparable(self) -> bool:
+        """Whether the two have a shape in common."""
+        return not self.note
+
+
+def compare(actual: Any, expected: Any) -> Difference:
+    """Compares two arrays element by element.
+
+    A NaN on both sides, or the same infinity on both sides, counts as equal: an old script that divides
+    by zero has a twin that does. A NaN on one side only never agrees with anything.
+
+    Args:
+      actual: The new run's numbers.
+      expected: The old run's numbers, of the same shape; axes of length 1 do not matter.
+    """
+    a, e = np.asarray(actual), np.asarray(expected)
+    if a.shape != e.shape:
+        if np.squeeze(a).shape != np.squeeze(e).shape:
+            return Difference(note=f"shape {_shape(a)} instead of {_shape(e)}")
+        a, e = np.squeeze(a), np.squeeze(e)
+    if a.dtype.kind not in "biuf" or e.dtype.kind not in "biuf":
+        same = a.astype(str) == e.astype(str)
+        return Difference(int(a.size), note="" if bool(np.all(same)) else "other text")
+    a, e = a.astype(np.float64).ravel(), e.astype(np.float64).ravel()
+    if not a.size:
+        return Difference()
+    with np.errstate(all="ignore"):
+        same = (np.isnan(a) & np.isnan(e)) | (a == e)
+        error = np.where(same, 0.0, np.abs(a - e))
+        odd = ~np.isfinite(error)
+        error = error[~odd]
+        size = np.abs(e[~odd])
+    if not error.size:
+        return Difference(int(a.size), nans=int(odd.sum()))
+    finite = np.where(np.isfinite(size), size, 0.0)
+    relative = error[finite > 0] / finite[finite > 0]
+    largest, mean = float(finite.max()), float(finite.mean())
+    return Difference(
+        numbers=int(a.size),
+        max_abs=float(error.max()),
+        mean_abs=float(error.mean()),
+        p99_abs=float(np.percentile(error, 99)),
+        max_rel=float(relative.max()) if relative.size else 0.0,
+        mean_rel=float(relative.mean()) if relative.size else 0.0,
+        p99_rel=float(np.percentile(relative, 99)) if relative.size else 0.0,
+        scaled=_over(float(error.max()), largest),
+        mean_scaled=_over(float(error.mean()), mean),
+        nans=int(odd.sum()),
+    )
+
+
+def histogram(actual: Any, expected: Any, low: int = -10, high: int = 1) -> list[int]:
+    """How many elements have a relative error in each power of ten.
+
+    Args:
+      actual: The new run's numbers.
+      expected: The old run's, of the same shape.
+      low: The exponent that smaller errors are counted under; errors of exactly 0 are too.
+      high: The exponent that larger ones are counted under.
+    """
+    a = np.asarray(actual, np.float64).ravel()
+    e = np.asarray(expected, np.float64).ravel()
+    if a.shape != e.shape or not a.size:
+        return [0] * (high - low + 1)
+    scale = float(np.max(np.abs(e))) or 1.0
+    with np.errstate(all="ignore"):
+        error = np.abs(a - e) / scale
+        power = np.floor(np.log10(np.where(error > 0, error, 10.0**low)))
+    power = np.where(np.isfinite(power), power, high)
+    counts = np.bincount((np.clip(power, low, high) - low).astype(int), minlength=high - low + 1)
+    return [int(count) for count in counts]
+
+
+def same_rows(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Puts rows of a batch that the replicas shared in another order beside their twins.
+
+    Args:
+      actual: Shape (rows, width).
+      expected: Shape (rows, width).
+
+    Returns:
+      For each expected row the index of the nearest actual one, shape (rows,).
+    """
+    squares = (actual**2).sum(1)[None, :] - 2 * expected @ actual.T
+    return np.argmin(squares, axis=1)
+
+
+def _over(error: float, size: float) -> float:
+    if size:
+        return error / size
+    return float("inf") if error else 0.0
+
+
+def _shape(array: np.ndarray) -> str:
+    return "×".join(map(str, array.shape)) or "a single number"

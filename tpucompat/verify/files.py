@@ -1,0 +1,89 @@
+"""What files a script has left: checkpoints and exported models by their content, reports by their numbers."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Iterator
+
+import numpy as np
+
+from tpucompat.verify.recorder import Recorder
+
+#: Larger files are listed, not read.
+_LARGEST = 256 * 2**20
+
+
+def record(recorder: Recorder, folder: str) -> None:
+    """Writes down what lies in a folder.
+
+    Args:
+      recorder: Where to write.
+      folder: The folder that the script ran in and was told to write to.
+    """
+    from tpucompat.checkpoints import formats
+
+    for path in sorted(_files(folder)):
+        relative = os.path.relpath(path, folder)
+        if os.path.getsize(path) > _LARGEST:
+            continue
+        if relative.endswith(".json"):
+            numbers = numbers_of(path)
+            if numbers:
+                recorder.write("report", numbers, path=relative)
+        elif relative.endswith((".npy", ".npz", ".csv")):
+            arrays = arrays_of(path)
+            if arrays:
+                recorder.write("report", arrays, path=relative)
+        elif relative.endswith("saved_model.pb"):
+            recorder.write("export", path=os.path.dirname(path))
+    for path in formats.find(folder):
+        values = formats.read(path)
+        recorder.write("checkpoint", values, path=os.path.relpath(path, folder))
+
+
+def _files(folder: str) -> Iterator[str]:
+    for root, _, names in os.walk(folder):
+        for name in names:
+            yield os.path.join(root, name)
+
+
+def numbers_of(path: str) -> dict[str, np.ndarray]:
+    """The numbers in a JSON file, as arrays by the keys that lead to them."""
+    with open(path, encoding="utf-8") as stream:
+        try:
+            content = json.load(stream)
+        except ValueError:
+            return {}
+    found: dict[str, np.ndarray] = {}
+    _collect(content, "", found)
+    return found
+
+
+def _collect(thing: Any, path: str, found: dict[str, np.ndarray]) -> None:
+    if isinstance(thing, dict):
+        for key, value in thing.items():
+            _collect(value, f"{path}/{key}" if path else str(key), found)
+        return
+    if isinstance(thing, (bool, int, float, list)):
+        try:
+            array = np.asarray(thing)
+        except ValueError:  # lists of different lengths
+            return
+        if array.dtype.kind in "biuf":
+            found[path] = array
+        elif isinstance(thing, list):
+            for index, value in enumerate(thing):
+                if isinstance(value, (dict, list)):
+                    _collect(value, f"{path}/{index}", found)
+
+
+def arrays_of(path: str) -> dict[str, np.ndarray]:
+    """The arrays in a NumPy file or a table of numbers."""
+    try:
+        if path.endswith(".csv"):
+            return {"table": np.genfromtxt(path, delimiter=",", skip_header=1)}
+        data = np.load(path)
+        return {"array": data} if isinstance(data, np.ndarray) else {k: data[k] for k in data.files}
+    except (OSError, ValueError):
+        return {}

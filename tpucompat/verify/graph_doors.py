@@ -1,0 +1,192 @@
+"""The doors of a TensorFlow 1 program: ``tf.gradients`` and the Session.
+
+Whoever trains in a graph calls ``tf.gradients``: every optimizer, Keras' too. What comes out is made to wait
+for an operation that hands loss, gradients and variables to the recorder, so that it runs whenever the
+gradients are used: in a Session, in Keras' functions, in Estimators, in steps that tpucompat replays on
+several cores.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import threading
+import weakref
+from typing import Any, Callable, Iterator
+
+from tpucompat import private
+from tpucompat.verify import outputs
+from tpucompat.verify.recorder import Recorder, Site, Variable
+
+_FLOATS = ("float16", "bfloat16", "float32", "float64")
+
+
+class GraphDoors:
+    """Watches graphs and sessions.
+
+    Args:
+      recorder: Where to write.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        # Graph -> the model's variables in it, in the order of their making.
+        self._variables: weakref.WeakKeyDictionary[Any, dict[str, Any]] = (
+            weakref.WeakKeyDictionary()
+        )
+        self._sessions: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._running = 0  # runs of sessions, in all threads
+        self._lock = threading.Lock()
+        # While Keras builds a training function for several cores: how many, and whether it averages.
+        self._cores: tuple[int, bool] | None = None
+
+    def open(self) -> None:
+        """Begins to watch."""
+        for module in private.gradient_modules():
+            module.gradients = self._gradients(module.gradients)
+        private.watch_sessions(self._session_runs)
+        private.before_sessions_close(self._session_closes)
+
+    @contextlib.contextmanager
+    def several_cores(self, cores: int, average: bool) -> Iterator[None]:
+        """While a training function for several cores is built, where TensorFlow does not know of them."""
+        self._cores = (cores, average)
+        try:
+            yield
+        finally:
+            self._cores = None
+
+    # Gradients ---------------------------------------------------------------------------------
+
+    def _gradients(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def gradients(ys: Any, xs: Any, *args: Any, **kwargs: Any) -> Any:
+            found = original(ys, xs, *args, **kwargs)
+            with self._recorder.door("gradients") as outermost:
+                if not outermost:
+                    return found
+                return self._watched(ys, xs, found)
+
+        return gradients
+
+    def _watched(self, ys: Any, xs: Any, found: list[Any]) -> list[Any]:
+        import tensorflow
+
+        tf = tensorflow.compat.v1
+        variables = list(xs) if isinstance(xs, (list, tuple)) else [xs]
+        losses = list(ys) if isinstance(ys, (list, tuple)) else [ys]
+        trained = [(x, g) for x, g in zip(variables, found) if g is not None]
+        if len(losses) != 1 or not trained or not all(map(_is_variable, variables)):
+            return found
+        loss = tf.convert_to_tensor(losses[0])
+        names = [_name(x) for x, _ in trained]
+        self._note_variables([x for x, _ in trained])
+        seen = outputs.seen_in(loss.graph)
+        cores, average = self._cores or (_shards(), False)
+        specs = [Variable(n, tuple(x.shape.as_list()), True) for n, (x, _) in zip(names, trained)]
+        site = Site(
+            self._recorder,
+            specs,
+            cores,
+            [each.kind for each in seen],
+            whole_batch=self._cores is not None,
+            average=average,
+        )
+        inputs = [loss, *(tf.convert_to_tensor(g) for _, g in trained)]
+        inputs += [tf.convert_to_tensor(x) for x, _ in trained]
+        for each in seen:
+            inputs += [each.labels, each.outputs]
+        inputs = [tf.cast(i, tf.float32) if i.dtype == tf.bfloat16 else i for i in inputs]
+        recorded = tf.py_func(site.called, inputs, tf.int32, name="tpucompat_verify")
+        with tf.control_dependencies([recorded]):
+            return [_after(gradient) for gradient in found]
+
+    def _note_variables(self, trained: list[Any]) -> None:
+        import tensorflow as tf
+
+        # The loss may be in the function of a TPU computation; variables are in the script's graph.
+        graph = trained[0].graph
+        known = self._variables.setdefault(graph, {})
+        collection = private.graph_collections(graph).get(
+            tf.compat.v1.GraphKeys.GLOBAL_VARIABLES, []
+        )
+        everything = [*trained, *collection] if not known else trained
+        for variable in everything:
+            if _is_variable(variable) and variable.dtype.base_dtype.name in _FLOATS:
+                known.setdefault(_name(variable), variable)
+
+    # Sessions ----------------------------------------------------------------------------------
+
+    def _session_runs(self, session: Any, names: set[str]) -> Callable[[], None] | None:
+        if self._recorder.at_own_work:
+            return None
+        self._sessions.add(session)
+        if self._recorder.steps == 0:
+            self._snapshot(session)
+        before = self._recorder.steps
+        with self._lock:
+            self._running += 1
+
+        def done() -> None:
+            with self._lock:
+                self._running -= 1
+                alone = not self._running  # else a step may be half done
+            if alone and self._recorder.steps > before:
+                self._snapshot(session)
+
+        return done
+
+    def _session_closes(self, session: Any) -> None:
+        if self._recorder.steps and not self._recorder.at_own_work:
+            self._snapshot(session, last=True)
+
+    def finish(self) -> None:
+        """The script has ended: what the sessions that are still open hold is final."""
+        for session in list(self._sessions):
+            self._session_closes(session)
+
+    def _snapshot(self, session: Any, last: bool = False) -> None:
+        variables = self._variables.get(session.graph)
+        if not variables or not (last or self._recorder.wants_snapshot()):
+            return
+        with self._recorder.own_work():
+            try:
+                values = session.run({name: _reading(v) for name, v in variables.items()})
+            except Exception as problem:
+                # Not initialized yet, a closed session, a graph that is finalized: nothing is to be seen.
+                if self._recorder.steps:
+                    self._recorder.write("problem", text=f"variables cannot be read: {problem}")
+                return
+            self._recorder.snapshot(values, again=last)
+
+
+def _reading(variable: Any) -> Any:
+    # A finalized graph takes no new operation; every variable has one that reads it.
+    element = getattr(variable, "_graph_element", None)
+    return variable if element is None else element
+
+
+def _is_variable(thing: Any) -> bool:
+    import tensorflow as tf
+
+    return isinstance(thing, tf.Variable) or hasattr(thing, "_in_graph_mode")
+
+
+def _name(variable: Any) -> str:
+    return str(variable.name).partition(":")[0]
+
+
+def _shards() -> int:
+    return private.tpu_function().get_tpu_context().number_of_shards or 1
+
+
+def _after(gradient: Any) -> Any:
+    import tensorflow as tf
+
+    if gradient is None:
+        return None
+    if isinstance(gradient, tf.IndexedSlices):
+        return tf.IndexedSlices(
+            tf.identity(gradient.values), gradient.indices, gradient.dense_shape
+        )
+    return tf.identity(gradient)

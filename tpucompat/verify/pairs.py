@@ -1,0 +1,120 @@
+"""The table of example pairs, ``examples.toml``.
+
+Read in the new script's world: Python 3.11 has ``tomllib``; older ones need the package tomli.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any, NamedTuple, Sequence
+
+from tpucompat.verify.comparison import Task
+from tpucompat.verify.runs import Half
+
+_KEYS = frozenset(
+    [
+        *("name", "idiom", "data", "tensorflow", "flags", "old_flags", "new_flags", "map"),
+        *("tolerances", "core_tolerances", "ignore", "timeout", "cores"),
+    ]
+)
+
+
+class Pair(NamedTuple):
+    """One row.
+
+    Attributes:
+      name: Of both files, without ``.py``.
+      idiom: What the old script shows.
+      data: Where its data come from.
+      tensorflow: Which releases the old script was written for.
+      content: The row as it stands in the table.
+      folder: Where the table is.
+    """
+
+    name: str
+    idiom: str
+    data: str
+    tensorflow: str
+    content: dict[str, Any]
+    folder: str
+
+    def task(
+        self, cores: int, python_old: str, python_new: str, timeout: float | None = None
+    ) -> Task:
+        """What is to be run for this pair.
+
+        Args:
+          cores: 1 for one replica, else emulated cores.
+          python_old: The old script's interpreter.
+          python_new: The new script's interpreter.
+          timeout: Seconds for each run, instead of the row's own.
+        """
+        row = self.content
+        tolerances = dict(row.get("tolerances", {}))
+        if cores > 1:
+            tolerances.update(row.get("core_tolerances", {}))
+        halves = []
+        for which, kind, python in (("old", "legacy", python_old), ("new", "migrated", python_new)):
+            flags = [*row.get("flags", ()), *row.get(which + "_flags", ())]
+            arguments = [flag.replace("{root}", self.folder) for flag in flags]
+            arguments = [flag.replace("{cores}", str(cores)) for flag in arguments]
+            script = os.path.join(self.folder, kind + "_examples", self.name + ".py")
+            halves.append(Half(script, arguments, python, which == "old", cores))
+        where = "one replica" if cores == 1 else f"{cores} cores"
+        return Task(
+            f"{self.name}, {where}",
+            halves[0],
+            halves[1],
+            row.get("map", {}),
+            tolerances,
+            ["*time*", "*seconds*", *row.get("ignore", ())],
+            timeout=timeout or row.get("timeout", 300),
+        )
+
+    @property
+    def cores(self) -> Sequence[int]:
+        """The numbers of cores that the pair is compared on."""
+        return self.content.get("cores", [1, 8])
+
+
+def read(path: str) -> list[Pair]:
+    """The pairs of a table.
+
+    Raises:
+      ValueError: The table cannot be read, or a row is wrong.
+    """
+    toml = _toml_reader()
+    try:
+        with open(path, "rb") as stream:
+            rows = toml.load(stream).get("pair", [])
+    except (OSError, ValueError) as error:
+        raise ValueError(f"{path}: {error}") from error
+    folder = os.path.dirname(os.path.abspath(path))
+    pairs = []
+    for row in rows:
+        unknown = set(row) - _KEYS
+        if unknown or not row.get("name"):
+            raise ValueError(f"{path}: {row.get('name', 'a pair')}: unknown {sorted(unknown)}")
+        pairs.append(
+            Pair(
+                row["name"],
+                row.get("idiom", ""),
+                row.get("data", ""),
+                row.get("tensorflow", ""),
+                row,
+                folder,
+            )
+        )
+    return pairs
+
+
+def _toml_reader() -> Any:
+    for name in ("tomllib", "tomli"):
+        try:
+            return importlib.import_module(name)
+        except ImportError:
+            continue
+    raise ValueError(
+        "reading examples.toml needs Python 3.11, or the package tomli (pip install tomli)"
+    )

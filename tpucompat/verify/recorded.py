@@ -1,0 +1,202 @@
+"""Runs a script and records it, in a process of its own (:mod:`tpucompat.verify.child` starts it).
+
+The script is run as :mod:`tpucompat.cli.run` or plain ``python`` runs it, with the doors of TensorFlow
+watched. What it prints, its exit code and its traceback are its own.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import random
+import runpy
+import signal
+import sys
+import traceback
+from typing import Any
+
+import numpy as np
+
+from tpucompat.environment import environment
+from tpucompat.verify.recorder import Recorder, Recording
+
+
+def main() -> int:
+    """Runs the script that the file on the command line describes; returns the exit code."""
+    with open(sys.argv[1], encoding="utf-8") as stream:
+        spec: dict[str, Any] = json.load(stream)
+    recorder = Recorder(spec["folder"], spec["snapshot_steps"])
+    recorded = _Recorded(recorder, spec)
+    # A run that is ended from outside says how far it came; the lines are on the disk already.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(124))
+    try:
+        recorded.run()
+    except SystemExit as end:
+        code = end.code if isinstance(end.code, int) else (1 if end.code else 0)
+        if isinstance(end.code, str):
+            sys.stderr.write(end.code + "\n")
+        recorded.end("" if not code else f"exit code {code}: {end.code}")
+        return code
+    except BaseException as error:
+        traceback.print_exc()
+        recorded.end(f"{type(error).__name__}: {error}")
+        return 1
+    recorded.end("")
+    return 0
+
+
+class _Recorded:
+    """One recorded run.
+
+    Args:
+      recorder: Where to write.
+      spec: What to run: see :func:`tpucompat.verify.runs.record`.
+    """
+
+    def __init__(self, recorder: Recorder, spec: dict[str, Any]) -> None:
+        self._recorder = recorder
+        self._spec = spec
+        self._doors: list[Any] = []
+
+    def run(self) -> None:
+        """Runs the script to its end."""
+        spec = self._spec
+        random.seed(spec["seed"])
+        np.random.seed(spec["seed"])
+        if spec["legacy"]:
+            self._run_legacy()
+        else:
+            self._run_plainly()
+
+    def end(self, error: str) -> None:
+        """The script has ended: writes down what is final."""
+        for doors in self._doors:
+            try:
+                doors.finish()
+            except Exception as problem:
+                self._recorder.write("problem", text=f"{type(problem).__name__}: {problem}")
+        self._files()
+        self._recorder.write("end", error=error)
+
+    def _run_legacy(self) -> None:
+        from tpucompat.cli import run
+
+        spec = self._spec
+        options = ["--quiet"]
+        if spec["cores"] > 1:
+            options += ["--cores", str(spec["cores"])]
+        program, era = run.prepare([*options, *spec["options"], spec["script"], *spec["arguments"]])
+        self._open(graph=era == "tf1")
+        run.execute(program)
+
+    def _run_plainly(self) -> None:
+        spec = self._spec
+        if spec["cores"] > 1:
+            _emulate(spec["cores"])
+        self._open(graph=False)
+        sys.argv[:] = [spec["script"], *spec["arguments"]]
+        sys.path[0] = os.path.dirname(os.path.realpath(spec["script"]))
+        runpy.run_path(spec["script"], run_name="__main__")
+
+    def _open(self, graph: bool) -> None:
+        import tensorflow as tf
+
+        from tpucompat.verify import outputs
+        from tpucompat.verify.eager_doors import EagerDoors
+        from tpucompat.verify.graph_doors import GraphDoors
+        from tpucompat.verify.model_doors import ModelDoors
+
+        eager = None
+        graphs = GraphDoors(self._recorder) if graph else None
+        if not tf.__version__.startswith("1."):
+            _compile_plainly()
+            eager = EagerDoors(self._recorder, _initial(self._spec["initial"]), self._spec["map"])
+            eager.open()
+            self._doors.append(eager)
+        outputs.watch()
+        models = ModelDoors(
+            self._recorder, graphs, eager.between_calls if eager is not None else lambda: None
+        )
+        models.open_keras()
+        if graphs is not None:
+            graphs.open()
+            self._doors.append(graphs)
+            # Before the script asks for a seed of its own, and in the graph that it begins with.
+            tf.compat.v1.set_random_seed(self._spec["seed"])
+            models.open_tpu_models()
+            try:
+                models.open_estimators()
+            except Exception as problem:  # there may be no Estimator here, and no need for one
+                self._recorder.write("problem", text=f"Estimators are not watched: {problem}")
+        else:
+            tf.random.set_seed(self._spec["seed"])
+        self._recorder.write(
+            "environment",
+            python=platform.python_version(),
+            numpy=np.__version__,
+            tensorflow=environment().tensorflow,
+            keras=_keras_version(tf),
+            platform=platform.platform(),
+            cores=self._spec["cores"],
+            through="tpucompat run" if self._spec["legacy"] else "python",
+        )
+
+    def _files(self) -> None:
+        from tpucompat.verify import files
+
+        try:
+            files.record(self._recorder, self._spec["work"])
+        except Exception as problem:
+            self._recorder.write("problem", text=f"files: {type(problem).__name__}: {problem}")
+
+
+def _initial(folder: str | None) -> Any:
+    if not folder:
+        return None
+    recording = Recording(folder)
+    values = recording.initial()
+    return [v for v in recording.variables() if v.name in values], values
+
+
+def _keras_version(tf: Any) -> str:
+    keras = sys.modules.get(tf.keras.Model.__module__.partition(".")[0])
+    return str(getattr(keras, "__version__", "") or getattr(tf.keras, "__version__", ""))
+
+
+def _compile_plainly() -> None:
+    """Lets no function be compiled by XLA: what is recorded leaves it through Python.
+
+    Keras 3 compiles its training step wherever it can (``jit_compile="auto"``).
+    """
+    import functools
+
+    import tensorflow as tf
+
+    function_type: Any = type(tf.function(lambda: None))
+    original = function_type.__init__
+
+    @functools.wraps(original)
+    def init(self: Any, *args: Any, **kwargs: Any) -> None:
+        if kwargs.get("jit_compile"):
+            kwargs["jit_compile"] = None
+        original(self, *args, **kwargs)
+
+    function_type.__init__ = init
+
+
+def _emulate(cores: int) -> None:
+    """Shows a TensorFlow 2 program a TPU with so many cores, made of logical devices."""
+    os.environ["TPUCOMPAT_CORES"] = str(cores)
+    import tensorflow as tf
+
+    from tpucompat import accelerator
+    from tpucompat.legacy import early_tf2
+
+    accelerator.prepare()
+    strategies: Any = tf.distribute
+    strategies.cluster_resolver.TPUClusterResolver = early_tf2.TPUClusterResolver
+    strategies.TPUStrategy = early_tf2.TPUStrategy
+    strategies.experimental.TPUStrategy = early_tf2.TPUStrategy
+    tf.tpu.experimental.initialize_tpu_system = early_tf2.initialize_tpu_system
+    tf.config.experimental_connect_to_cluster = lambda *args, **kwargs: None
