@@ -1,0 +1,27 @@
+"""What a TensorFlow release cannot pass, from ``tests/expected_failures``: those tests have to fail there."""
+
+from __future__ import annotations
+
+import expected_failures
+import pytest
+
+from tpucompat.environment import environment
+
+
+def pytest_collection_modifyitems(items):
+    """Marks the tests that are expected to fail under the installed TensorFlow."""
+    rows = expected_failures.rows_for(environment())
+    for item in items:
+        for row in rows:
+            if row.names(item.nodeid):
+                # Strict: a test that passes after all fails, and its line is to be deleted.
+                item.add_marker(
+                    pytest.mark.xfail(
+                        reason=f"{row.cause} ({row.link})", strict=True, run=not row.crashes
+                    )
+                )
+
+
+def pytest_report_header():
+    """The environment, above the results."""
+    return "tpucompat: " + environment().one_line()
