@@ -92,6 +92,15 @@ class LegacyModule(types.ModuleType):
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         return self._namespace.lookup(self._path, name)
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value)
+        if not name.startswith("__") and not isinstance(value, types.ModuleType):
+            self._namespace.replace_behind(self._path, name, value)
+
+    def __delattr__(self, name: str) -> None:
+        super().__delattr__(name)
+        self._namespace.restore_behind(self._path, name)
+
     def __dir__(self) -> list[str]:
         return sorted(set(self.__dict__) | self._namespace.names(self._path))
 
@@ -131,6 +140,7 @@ class Namespace:
         self._rows: Mapping[str, Row] | None = None
         self._packages: frozenset[str] = frozenset()
         self._base: str | None = None
+        self._replaced: dict[tuple[str, str], list[tuple[types.ModuleType, Any]]] = {}
         self._lock = threading.RLock()
 
     # Tables --------------------------------------------------------------------------------------
@@ -339,6 +349,26 @@ class Namespace:
         else:
             return value
         return _import_or_none(self._package + "." + path)
+
+    def replace_behind(self, path: str, name: str, value: Any) -> None:
+        """Gives a name that a script has set in an old module to the module of ours behind it.
+
+        Code of ours looks the name up there: a script sets ``tpu_estimator._WRAP_INPUT_FN_INTO_WHILE_LOOP``, a
+        test replaces a function. Modules of TensorFlow stay as they are: other libraries see them too.
+        """
+        row, below = self._package_row(path)
+        for target in row.targets if row is not None else ():
+            for module in self._chain(target, below):
+                if module.__name__.startswith("tpucompat.") and name in vars(module):
+                    self._replaced.setdefault((path, name), []).append(
+                        (module, vars(module)[name])
+                    )
+                    setattr(module, name, value)
+
+    def restore_behind(self, path: str, name: str) -> None:
+        """Undoes :meth:`replace_behind`."""
+        for module, value in reversed(self._replaced.pop((path, name), [])):
+            setattr(module, name, value)
 
     # Modules -------------------------------------------------------------------------------------
 

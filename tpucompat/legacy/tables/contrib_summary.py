@@ -45,6 +45,8 @@ ROWS: dict[str, Row] = {
     "contrib.summary.summary": Package(_V2),
     **{"contrib.summary." + name: row for name, row in _NAMES.items()},
     **{"contrib.summary.summary." + name: row for name, row in _NAMES.items()},
+    # Not in 1.15; who uses it beside TensorFlow 1's names means TensorFlow 2's.
+    "summary.create_file_writer": Moved(_V2 + ":create_file_writer_v2", since="2.0"),
     # The module behind it, for the names that mean something else there today.
     **{
         "python.ops.summary_ops_v2." + name: _NAMES[name]
