@@ -169,11 +169,11 @@ def test_shards_in_one_session_match_the_replicas(strategy_of, control_flow):
 
 
 def test_sums_of_every_type(strategy_of):
-    # The native operation takes float64 on recent releases only (2.4 does not).
+    # The native operation takes float64 on recent releases only (2.4 does not), float16 from 2.1 on.
     summed = {attr.name: attr for attr in private.op_def("CrossReplicaSum").attr}["T"]
     types = [tf.float32, tf.float64, tf.float16, tf.bfloat16, tf.int32]
     types = [dtype for dtype in types if dtype in summed.allowed_values.list.type]
-    assert len(types) >= 4
+    assert len(types) >= 3
 
     def build():
         inputs = [tf1.placeholder(dtype, [2]) for dtype in types]

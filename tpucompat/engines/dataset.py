@@ -72,11 +72,13 @@ def cross(dataset: Any, graph: Any, session: Any = None, feed_dict: Any = None) 
     with graph.as_default():
         specs = tuple(tf.nest.flatten(_element_spec(dataset)))
         variant = tf.data.experimental.to_variant(dataset)
-        # Policy 1 asks for no warning about py_func and the like: they stay in this process.
-        serialized = tf.raw_ops.DatasetToGraphV2(
-            input_dataset=variant, external_state_policy=1, strip_device_assignment=True
-        )
-    if all(isinstance(spec, tf.TensorSpec) for spec in specs):
+        serialized = None  # 2.0 has no such operation: the pipeline stays in its graph
+        if hasattr(tf.raw_ops, "DatasetToGraphV2"):
+            # Policy 1 asks for no warning about py_func and the like: they stay in this process.
+            serialized = tf.raw_ops.DatasetToGraphV2(
+                input_dataset=variant, external_state_policy=1, strip_device_assignment=True
+            )
+    if serialized is not None and all(isinstance(spec, tf.TensorSpec) for spec in specs):
         with _session(graph, session) as host:
             graph_def = host.run(serialized, feed_dict)
         if not trace.holds_state(tf.compat.v1.GraphDef.FromString(graph_def)):

@@ -20,7 +20,7 @@ from tpucompat import accelerator, errors, journal
 from tpucompat.engines import session, shards, strategy
 from tpucompat.environment import environment
 
-tf = session.enter().compat.v1
+tf = session.v1()
 
 #: Set for tests: emulated cores get doors too, and not only a TPU.
 FORCE = "TPUCOMPAT_SESSION_DOORS"

@@ -15,7 +15,7 @@ from tpucompat import journal, private
 from tpucompat.engines import doors, session, shards
 from tpucompat.errors import BadValueError, UnsupportedGraphError
 
-tf = session.enter().compat.v1
+tf = session.v1()
 
 
 class Traced(NamedTuple):

@@ -59,6 +59,17 @@ def enter() -> Any:
     return tf
 
 
+def v1() -> Any:
+    """``tensorflow.compat.v1``, on TensorFlow 1 too, where :func:`enter` gives ``tensorflow``.
+
+    Not ``enter().compat.v1``: 2.0 has no ``compat.v1.compat.v1``.
+    """
+    import tensorflow
+
+    enter()
+    return tensorflow.compat.v1
+
+
 def _quieten() -> None:
     """Silences what tells the author of an old script to write a new one."""
     private.silence_deprecations()

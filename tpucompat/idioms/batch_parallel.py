@@ -19,7 +19,7 @@ from tpucompat.engines import in_graph, session
 from tpucompat.errors import BadTypeError, BadValueError
 from tpucompat.idioms import cross_shard, tpu_system
 
-tf = session.enter().compat.v1
+tf = session.v1()
 
 Computation = Callable[..., Any]
 

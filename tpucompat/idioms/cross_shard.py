@@ -16,7 +16,7 @@ from tpucompat import private
 from tpucompat.engines import session
 from tpucompat.errors import BadTypeError, BadValueError
 
-tf = session.enter().compat.v1
+tf = session.v1()
 
 Groups = Optional[List[List[int]]]
 

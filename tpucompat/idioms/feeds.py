@@ -16,7 +16,7 @@ from tpucompat.engines import in_graph, session, shards
 from tpucompat.errors import BadTypeError, BadValueError
 from tpucompat.idioms import tpu_system
 
-tf = session.enter().compat.v1
+tf = session.v1()
 
 _INFEED_TYPES = frozenset(
     [tf.bool, tf.int32, tf.int64, tf.bfloat16, tf.float32, tf.complex64, tf.uint32]

@@ -119,7 +119,7 @@ def dataset_from(function: Any, y: Any, steps: float | None, steps_name: str, co
 
 
 def _output_shapes(dataset: Any) -> Any:
-    data = session.enter().compat.v1.data
+    data = session.v1().data
     if hasattr(data, "get_output_shapes"):  # 1.14 and later
         return data.get_output_shapes(dataset)
     return dataset.output_shapes

@@ -16,7 +16,7 @@ import numpy
 from tpucompat import topology
 from tpucompat.engines import session
 
-tf = session.enter().compat.v1
+tf = session.v1()
 
 # Reading a variable that nobody makes raises FailedPreconditionError, as a TPU does; its name is in
 # the message.

@@ -27,7 +27,8 @@ _MODULES = (
 ROWS: dict[str, Row] = {
     "contrib.tpu.bfloat16_scope": Moved("{tf}:tpu.bfloat16_scope"),
     "contrib.tpu.DeviceAssignment": Moved("tensorflow:tpu.experimental.DeviceAssignment"),
-    "contrib.tpu.Topology": Moved("tensorflow:tpu.experimental.Topology"),
+    # Public as tf.tpu.experimental.Topology from 2.2 on; here from 1.14 to 2.21.
+    "contrib.tpu.Topology": Moved(_PRIVATE + "topology:Topology"),
     "contrib.tpu.device_assignment": Moved(_PRIVATE + "device_assignment:device_assignment"),
     "estimator.tpu.experimental.EmbeddingConfigSpec": Moved(
         "tpucompat.idioms.tpu_estimator_source:copy.EmbeddingConfigSpec"
