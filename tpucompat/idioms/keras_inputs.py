@@ -26,19 +26,18 @@ def whole_steps(steps: float | None) -> int | None:
 
 def is_dataset(value: Any) -> bool:
     """Whether the value is a ``tf.data.Dataset`` of either generation."""
-    tf = session.enter()
+    session.enter()
+    import tensorflow as tf
+
     # The Dataset of one generation is no subclass of the other's in every release.
-    kinds = [
-        tf.data.Dataset,
-        getattr(getattr(tf.compat, "v2", tf).data, "Dataset", tf.data.Dataset),
-    ]
+    kinds = {tf.compat.v1.data.Dataset, tf.compat.v2.data.Dataset}
     return isinstance(value, tuple(kinds))
 
 
 def is_iterator(value: Any) -> bool:
     """Whether the value is an iterator made from a Dataset in a graph."""
     tf = session.enter()
-    return isinstance(value, tf.compat.v1.data.Iterator)
+    return isinstance(value, tf.data.Iterator)
 
 
 def is_dataset_function(value: Any) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import tensorflow.compat.v1 as tf
+import tensorflow.compat.v2 as tf2
 
 from tpucompat.errors import BadTypeError, BadValueError
 
@@ -111,7 +112,7 @@ def reduce_dataset(dataset: Any, reducer: Any) -> Any:
     Raises:
       TypeError: If ``dataset`` is none.
     """
-    if not isinstance(dataset, tf.compat.v2.data.Dataset):
+    if not isinstance(dataset, tf2.data.Dataset):
         raise BadTypeError("TPU103", "`dataset` must be a `tf.data.Dataset` object.")
     zero = tf.constant(0, tf.int64)
     return dataset.reduce(reducer.init_func(zero), reducer.reduce_func)

@@ -1,0 +1,247 @@
+"""Makes docs/compatibility.md, and README's table, from the results of the tox matrix.
+
+    tox run                                            # writes ENVIRONMENT.xml into .tox/results
+    python tools/compatibility.py record .tox/results  # adds them to docs/compatibility.json
+    python tools/compatibility.py page                 # writes the page and the table from it
+
+A folder of results holds ``ENVIRONMENT.xml``, or ``ENVIRONMENT/*.xml`` where modules ran one by one.
+``tools/check_docs.py`` says when the page is not what the records give.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import glob
+import json
+import os
+import re
+import xml.etree.ElementTree as ElementTree
+from typing import Any, Iterator, NamedTuple
+
+import expected_failures
+import make_constraints
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+RECORDS = os.path.join(ROOT, "docs", "compatibility.json")
+PAGE = os.path.join(ROOT, "docs", "compatibility.md")
+README = os.path.join(ROOT, "README.md")
+BEGIN, END = "<!-- compatibility: begin -->\n", "<!-- compatibility: end -->\n"
+
+
+class Idiom(NamedTuple):
+    """A column of the page: what scripts do, and the test modules that are about it."""
+
+    name: str
+    modules: str
+
+
+IDIOMS = (
+    Idiom("keras_to_tpu_model", r"test_keras_tpu_model|test_first_pair"),
+    Idiom("TPUEstimator", r"test_tpu_estimator.*|test_estimator_.*"),
+    Idiom("batch_parallel and kin", r"test_batch_parallel|test_session_scripts"),
+    Idiom("the replay", r"test_strategy_.*"),
+    Idiom("tf.contrib and symbols", r"test_contrib|test_symbols|test_private"),
+    Idiom("without TensorFlow", r"unit"),
+)
+# A test is about several replicas where its name or its parameters say so; others are about one.
+_SEVERAL = re.compile(r"\[(?:.*-)?[2-9](?:-.*)?\]|cores|shards|replicas|test_strategy_")
+OUTCOMES = ("passed", "expected", "failed", "skipped")
+
+
+def outcomes(path: str) -> Iterator[tuple[str, str, str, float]]:
+    """Module, name, outcome and seconds of each test of a JUnit file."""
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        marks = {child.tag: child for child in case}
+        outcome = "passed"
+        if "failure" in marks or "error" in marks:
+            outcome = "failed"
+        elif "skipped" in marks:
+            expected = marks["skipped"].get("type") == "pytest.xfail"
+            outcome = "expected" if expected else "skipped"
+        place = case.get("classname", "")
+        module = "unit" if place.startswith("tests.unit") else place.rpartition(".")[2]
+        yield module, case.get("name", ""), outcome, float(case.get("time") or 0)
+
+
+def cell_of(module: str, name: str) -> str:
+    """The cell of a test: "IDIOM, one" or "IDIOM, several"; "" for a test of no idiom."""
+    for idiom in IDIOMS:
+        if re.match(f"(?:{idiom.modules})$", module):
+            both = idiom.name not in ("the replay", "tf.contrib and symbols", "without TensorFlow")
+            several = _SEVERAL.search(name) or module.startswith("test_strategy_")
+            return f"{idiom.name}, {'several' if both and several else 'one'}"
+    return ""
+
+
+def record(folder: str) -> None:
+    """Adds the results in a folder to the records; an environment's newer results replace its older ones."""
+    records = read_records()
+    found: dict[str, list[str]] = collections.defaultdict(list)
+    for path in sorted(glob.glob(os.path.join(folder, "**", "*.xml"), recursive=True)):
+        relative = os.path.relpath(path, folder)
+        found[re.split(r"[/\\]|\.xml$", relative)[0]].append(path)
+    for name, paths in found.items():
+        cells: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
+        seconds = 0.0
+        for path in paths:
+            for module, test, outcome, took in outcomes(path):
+                seconds += took
+                cells[cell_of(module, test) or "other"][outcome] += 1
+        records[name] = {
+            "cells": {cell: dict(sorted(counts.items())) for cell, counts in sorted(cells.items())},
+            "seconds": round(seconds),
+        }
+    with open(RECORDS, "w", encoding="utf-8") as stream:
+        json.dump(records, stream, indent=1, sort_keys=True)
+        stream.write("\n")
+
+
+def read_records() -> dict[str, Any]:
+    """What was recorded, by environment."""
+    if not os.path.exists(RECORDS):
+        return {}
+    with open(RECORDS, encoding="utf-8") as stream:
+        found: dict[str, Any] = json.load(stream)
+    return found
+
+
+def _release(environment: str) -> tuple[int, int]:
+    match = re.search(r"tf(\d+)\.(\d+)", environment)
+    if match is None:
+        raise ValueError(f"no TensorFlow in the name of the environment {environment}")
+    return int(match.group(1)), int(match.group(2))
+
+
+def _title(environment: str) -> str:
+    row = next(row for row in make_constraints.ROWS if row.number == _release(environment))
+    version = row.requirement.partition("==")[2]
+    return version + (", Keras 3 alone" if environment.endswith("keras3") else "")
+
+
+def _python(environment: str) -> str:
+    return re.sub(r"py(\d)(\d+)-.*", r"\1.\2", environment)
+
+
+def _cell(counts: dict[str, int]) -> str:
+    run = sum(counts.get(outcome, 0) for outcome in ("passed", "expected", "failed"))
+    if not run:
+        return "·"
+    passed = counts.get("passed", 0)
+    if passed == run:
+        return f"{run}"
+    notes = [
+        f"{counts[outcome]} {word}"
+        for outcome, word in (("expected", "cannot"), ("failed", "**failed**"))
+        if counts.get(outcome)
+    ]
+    return f"{passed} of {run} ({', '.join(notes)})"
+
+
+def _ordered(records: dict[str, Any]) -> list[str]:
+    return sorted(records, key=lambda name: (_release(name), name))
+
+
+def page(records: dict[str, Any]) -> str:
+    """The text of the page."""
+    shown = [
+        (idiom.name, engine)
+        for idiom in IDIOMS
+        for engine in ("one", "several")
+        if any(f"{idiom.name}, {engine}" in each["cells"] for each in records.values())
+    ]
+    lines = [
+        "# Compatibility",
+        "",
+        "Which tests pass under which TensorFlow, made by `tools/compatibility.py` from the results of the",
+        "environments in `tox.ini`. A number is that of the tests, all of which pass; *cannot* counts those",
+        "that a release cannot pass, listed below with their causes; · has not been run. *Several* are 4",
+        "or 8 emulated cores. Tests that a release has no use for are skipped, and not counted.",
+        "",
+        "| TensorFlow | Python | "
+        + " | ".join(
+            name + ("" if (name, "several") not in shown else f", {engine}")
+            for name, engine in shown
+        )
+        + " | minutes |",
+        "|---" * (len(shown) + 3) + "|",
+    ]
+    for environment in _ordered(records):
+        cells = records[environment]["cells"]
+        counted = [_cell(cells.get(f"{name}, {engine}", {})) for name, engine in shown]
+        minutes = f"{records[environment]['seconds'] / 60:.0f}"
+        lines.append(
+            f"| {_title(environment)} | {_python(environment)} | {' | '.join(counted)} | {minutes} |"
+        )
+    lines += ["", "## What a release cannot pass", ""]
+    lines += ["| TensorFlow | test | cause |", "|---|---|---|"]
+    for row in sorted(expected_failures.rows()):
+        first, last = (".".join(map(str, release)) for release in (row.first, row.last))
+        releases = first if first == last else f"{first} to {last}"
+        test = row.test.rpartition("::")[2].replace("|", r"\|")
+        lines.append(f"| {releases} | `{test}` | {row.cause} ([source]({row.link})) |")
+    return "\n".join(lines) + "\n"
+
+
+def table(records: dict[str, Any]) -> str:
+    """README's table: a row for each idiom, a column for each era of TensorFlow."""
+    idioms = IDIOMS[:3]
+    lines = [
+        "| TensorFlow | " + " | ".join(f"`{idiom.name.split()[0]}`" for idiom in idioms) + " |",
+        "|---" * (len(idioms) + 1) + "|",
+    ]
+    for environment in _ordered(records):
+        cells = records[environment]["cells"]
+        shown = []
+        for idiom in idioms:
+            total: collections.Counter[str] = collections.Counter()
+            for engine in ("one", "several"):
+                total.update(cells.get(f"{idiom.name}, {engine}", {}))
+            shown.append(_cell(dict(total)))
+        if any(cell != "·" for cell in shown):
+            lines.append(f"| {_title(environment)} | {' | '.join(shown)} |")
+    return "\n".join(lines) + "\n"
+
+
+def _with_table(text: str, records: dict[str, Any]) -> str:
+    if BEGIN not in text:
+        return text
+    head, _, rest = text.partition(BEGIN)
+    return head + BEGIN + table(records) + END + rest.partition(END)[2]
+
+
+def _written() -> dict[str, str]:
+    records = read_records()
+    with open(README, encoding="utf-8") as stream:
+        return {PAGE: page(records), README: _with_table(stream.read(), records)}
+
+
+def outdated() -> list[str]:
+    """A line for each made document that is not what the records give."""
+    problems = []
+    for path, text in _written().items():
+        with open(path, encoding="utf-8") as stream:
+            if stream.read() != text:
+                problems.append(
+                    f"{os.path.relpath(path, ROOT)}: run `python tools/compatibility.py page`"
+                )
+    return problems
+
+
+def main() -> None:
+    """Records results, or writes the documents."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("step", choices=["record", "page"])
+    parser.add_argument("folder", nargs="?", help="of the results to record")
+    options = parser.parse_args()
+    if options.step == "record":
+        if not options.folder or not os.path.isdir(options.folder):
+            parser.error(f"no folder of results: {options.folder}")
+        record(options.folder)
+    for path, text in _written().items():
+        with open(path, "w", encoding="utf-8") as stream:
+            stream.write(text)
+
+
+if __name__ == "__main__":
+    main()
