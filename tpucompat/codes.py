@@ -117,6 +117,13 @@ CODES: dict[str, Code] = {
         "they are the means since the epoch began.",
         "Take the difference of the sums, or return the step's own loss from a train_step of your own.",
     ),
+    "TPU216": Code(
+        "A default that has changed",
+        "TensorFlow 2.0 gave some layers of Keras other defaults: LSTM and GRU take sigmoid instead of "
+        "hard_sigmoid as recurrent_activation, and GRU resets after the product. The weights of an old model "
+        "then give other results.",
+        "Write the old default if the model was trained before; otherwise remove the comment.",
+    ),
     "TPU220": Code(
         "A name that Python or a library has removed",
         "Python, NumPy, pandas, SciPy, scikit-learn and Pillow have cleared away old names since 2018.",

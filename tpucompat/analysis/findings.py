@@ -210,6 +210,8 @@ def places(module: Module) -> Iterator[Place]:
 def _says_nothing(found: today.Fate, use: Use, module: Module) -> bool:
     if use.statement is None and use.base.count(".") >= today.length(found, use.name):
         return True  # it was reported, and is rewritten, where the name came from
+    if found.was.startswith("tf.compat.v1.") and today.needs_keras_2(found):
+        return b"TF_USE_LEGACY_KERAS" in module.source.data
     if today.is_of_tensorflow_1(found):
         if module.era == era.TF2:
             return True

@@ -84,12 +84,24 @@ IDIOMS: Mapping[str, Idiom] = {
         "It takes the resolver instead of an address.",
     ),
     # keras_to_tpu_model
-    "contrib.tpu.keras_to_tpu_model": Idiom(
-        "strategy.scope()", "The model is built and compiled inside of it.", SAFE, "TPU211"
-    ),
-    "contrib.tpu.TPUDistributionStrategy": Idiom(
-        "tf.distribute.TPUStrategy", "The system is initialized first.", SAFE, "TPU211"
-    ),
+    **{
+        f"contrib.tpu.{path}{name}": Idiom(becomes, note, SAFE, "TPU211")
+        for path in ("", "python.tpu.keras_support.")
+        for name, becomes, note in (
+            ("keras_to_tpu_model", "strategy.scope()", "The model is built and compiled inside."),
+            (
+                "TPUDistributionStrategy",
+                "tf.distribute.TPUStrategy",
+                "The system is initialized first.",
+            ),
+        )
+    },
+    **{
+        "keras.layers.CuDNN" + name: Idiom(
+            "tf.keras.layers." + name, "It takes cuDNN's kernel by itself.", SAFE, "TPU202"
+        )
+        for name in ("LSTM", "GRU")
+    },
     # Computations
     **{
         f"{parent}.{name}": Idiom(f"tpucompat.v1.{parent}.{name}", note, SAFE, "TPU213")
@@ -181,6 +193,13 @@ def fate(name: str) -> Fate | None:
 def length(found: Fate, name: str) -> int:
     """How many dots of a dotted name belong to the symbol that its fate is about."""
     return name.count(".") - (found.rest.count(".") + 1 if found.rest else 0)
+
+
+def needs_keras_2(found: Fate) -> bool:
+    """Whether a name needs tf-keras, and the setting that makes it TensorFlow's Keras."""
+    if found.becomes.startswith(("tf.compat.v1.layers", "tf.compat.v1.nn.rnn_cell")):
+        return True
+    return found.code == "TPU207" and not found.becomes.startswith("tf_")
 
 
 def is_module(found: Fate) -> bool:
@@ -413,6 +432,9 @@ def _of_private(symbol: str, rest: str) -> Fate | None:
             return None
         public = "keras." + rest if rest else "keras"
         known = not rest or (symbols.kind(public) is not None and public not in homes())
+        if not known and symbols.kind(public) is not None:
+            found = _of_tensorflow(public)  # gone from the public one too
+            return found and found._replace(was=f"{was}.{rest}")
         becomes = "tf." + public if known else ""
         note = "TensorFlow 2.16 removed tensorflow.python.keras in favour of tf.keras."
         return Fate(
@@ -443,6 +465,9 @@ def _of_keras(path: str) -> Fate | None:
     """Standalone Keras: its names are those of ``tf.keras``."""
     for symbol, rest in _prefixes("keras." + path if path else "keras"):
         home = homes().get(symbol)
+        if symbol in IDIOMS:
+            found = _of_symbol(symbol, rest)
+            return found and found._replace(was=symbol, becomes=found.becomes[len("tf.") :])
         if home is not None:
             found = _at_home(symbol, rest, home)
             return found and found._replace(was=symbol)

@@ -84,6 +84,8 @@ def _module(name: str) -> str | None:
     head, _, below = name.partition(".")
     if head not in _ROOTS:
         return None
+    if below.partition(".")[0] == "core" or below.startswith("compat.v2"):
+        return None  # of TensorFlow 2 itself
     if head == "keras":
         return "tpucompat.v1." + name
     if below == "compat.v1" or below.startswith("compat.v1."):

@@ -10,7 +10,7 @@ from tpucompat.analysis import findings
 from tpucompat.analysis.findings import Finding, Module, Place
 from tpucompat.analysis.names import Use
 from tpucompat.codes import CODES
-from tpucompat.migrate.text import Edit, Overlap, Text
+from tpucompat.migrate.text import Overlap, Text
 
 #: How a TODO begins; ``TODO(tpucompat TPU212): …``.
 _MARK = "TODO(tpucompat {})"
@@ -55,6 +55,9 @@ class Context:
         #: What is put before the first import of TensorFlow, and behind the imports.
         self.before_imports: list[str] = []
         self.after_imports: list[str] = []
+        #: Whether it uses layers of Keras 2, which need a package and a setting.
+        self.needs_keras_2 = False
+        self._removed: set[int] = set()
         self._indents: list[tuple[int, int, int, str]] = []
 
     def _imports(self) -> Iterator[Import]:
@@ -123,18 +126,29 @@ class Context:
         return True
 
     def remove(self, statement: Any, cell: int) -> bool:
-        """Takes a statement out, or puts ``pass`` where it was the only one."""
+        """Takes a statement out.
+
+        An ``if`` that holds no other goes with it; of another block ``pass`` is left.
+        """
         where = self.texts[cell]
         if not where.owns_lines(statement):
             return False
-        alone = len(self.body_of(statement, cell)) == 1
-        if alone and not isinstance(self.parents(cell).get(id(statement)), ast.Module):
-            return self.replace(statement, cell, "pass")
+        above: Any = self.parents(cell).get(id(statement))
+        others = [one for one in self.body_of(statement, cell) if one is not statement]
         try:
-            where.delete_lines(statement.lineno, statement.end_lineno)
+            if not isinstance(above, ast.Module) and all(
+                id(one) in self._removed for one in others
+            ):
+                if isinstance(above, ast.If) and not above.orelse and _is_plain(above.test):
+                    where.discard(above.lineno, above.end_lineno or above.lineno)
+                    return self.remove(above, cell)
+                where.replace(*where.span(statement), "pass")
+            else:
+                where.delete_lines(statement.lineno, statement.end_lineno)
         except Overlap:
             return False
-        self.done.add(id(statement))
+        self._removed.add(id(statement))
+        self.done.update(id(node) for node in ast.walk(statement))
         return True
 
     # Names -------------------------------------------------------------------------------------
@@ -163,6 +177,15 @@ class Context:
             return f"tf.{rest}"
         self._wanted[module] = f"import {module}"
         return f"{module}.{rest}"
+
+    def is_free(self, name: str) -> bool:
+        """Whether nothing in this file has a Python name, but for statements that are taken out."""
+        return not any(
+            getattr(node, "id", getattr(node, "arg", getattr(node, "name", ""))) == name
+            for tree in self.trees.values()
+            for node in ast.walk(tree)
+            if id(node) not in self.done
+        )
 
     def want(self, module: str) -> None:
         """Adds ``import module`` where no statement at the top of the file has it."""
@@ -199,6 +222,13 @@ class Context:
         if not self._is_marked(code, line, cell):
             self._todos.setdefault((cell, line), {}).setdefault(code, what or CODES[code].title)
 
+    def todo_at_import(self, code: str, what: str) -> None:
+        """Marks the first import of TensorFlow with what holds for the whole file."""
+        for found in self.imports:
+            if found.uses[0].name.partition(".")[0] == "tensorflow":
+                self.todo(code, what, found.node, found.cell)
+                return
+
     def todo_for(self, finding: Finding, node: ast.AST) -> None:
         """The same for a finding that is left as it is."""
         what = finding.was
@@ -224,7 +254,8 @@ class Context:
     def finish(self) -> dict[int, str]:
         """Writes the comments and imports; gives the new texts of the units that have changed."""
         for cell, first, last, by in self._indents:
-            self._indent(self.texts[cell], first, last, by)
+            for line in range(first, last + 1):
+                self.texts[cell].indent_line(line, by)
         for (cell, line), notes in sorted(self._todos.items()):
             text = self.texts[cell]
             indent = text.indent(line) + self._deeper(cell, line)
@@ -241,17 +272,6 @@ class Context:
             if text.edits and cell in self.trees
         }
 
-    def _indent(self, text: Text, first: int, last: int, by: str) -> None:
-        for number in range(first, last + 1):
-            line = text.line(number)
-            at = text.line_start(number) + len(line) - len(line.lstrip(" \t\f"))
-            is_gone = any(
-                edit.start < at < edit.end or (edit.start <= at < edit.end and not edit.text)
-                for edit in text.edits
-            )
-            if line.strip() and not is_gone:
-                text.edits.insert(0, Edit(at, at, by))
-
     def _deeper(self, cell: int, line: int) -> str:
         return "".join(
             by for where, first, last, by in self._indents if where == cell and first < line <= last
@@ -267,7 +287,7 @@ class Context:
         if wanted or self.before_imports:
             cell, line = self._first_import()
             text = self.texts[cell]
-            for words in [*self.before_imports, *wanted]:
+            for words in [*wanted, *self.before_imports]:
                 text.insert_line(line, text.indent(line) + words + text.newline)
         if self.after_imports:
             cell, line = self._behind_imports()
@@ -303,6 +323,11 @@ class Context:
             elif statement.lineno > first:
                 break
         return cell, last + 1
+
+
+def _is_plain(test: ast.expr) -> bool:
+    """Whether asking for it changes nothing."""
+    return not any(isinstance(node, (ast.Call, ast.Await)) for node in ast.walk(test))
 
 
 def _writable(text: str, encoding: str) -> str:

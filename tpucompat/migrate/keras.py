@@ -7,7 +7,7 @@ What is moved is the run of statements from the one that makes the model to the 
 from __future__ import annotations
 
 import ast
-from typing import Any, NamedTuple
+from typing import Any, Iterator, NamedTuple
 
 from tpucompat.analysis.names import Call, argument
 from tpucompat.migrate import optimizers
@@ -31,6 +31,14 @@ def make_strategy():
 '''
 
 
+class Run(NamedTuple):
+    """Statements of one block that are moved below ``with strategy.scope():``, from the first to the last."""
+
+    cell: int
+    first: Any
+    last: Any
+
+
 class Conversion(NamedTuple):
     """One call of keras_to_tpu_model, and what belongs to it.
 
@@ -39,18 +47,18 @@ class Conversion(NamedTuple):
       cell: Where it stands.
       statement: ``tpu_model = keras_to_tpu_model(model, strategy)``.
       model: The expression of the model that it is given.
-      first: The statement that the moved run begins with.
-      last: The one that it ends with.
+      runs: What is moved; the statement that makes the model is in the first of them.
       strategy: The expression of the strategy, or None.
+      condition: What the program asks before it takes the TPU, or None.
     """
 
     call: Call
     cell: int
     statement: Any
     model: ast.expr
-    first: Any
-    last: Any
+    runs: list[Run]
     strategy: ast.expr | None
+    condition: ast.expr | None
 
 
 class CannotSee(Exception):
@@ -62,6 +70,23 @@ def is_conversion(call: Call) -> bool:
     return call.name.startswith("tensorflow.") and call.name.endswith(".keras_to_tpu_model")
 
 
+def _is_used_before(context: Context, one: Conversion) -> bool:
+    """Whether the condition asks for what the moved statements only make."""
+    asked = (
+        {node.id for node in ast.walk(one.condition) if isinstance(node, ast.Name)}
+        if one.condition
+        else set()
+    )
+    run = one.runs[0]
+    return any(
+        isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Store)
+        and node.id in asked
+        and run.first.lineno <= node.lineno <= run.last.lineno
+        for node in ast.walk(context.trees[run.cell])
+    )
+
+
 def plan(context: Context) -> list[Conversion]:
     """The conversions of a file.
 
@@ -69,6 +94,12 @@ def plan(context: Context) -> list[Conversion]:
       CannotSee: If one of them cannot be rewritten.
     """
     found = [_conversion(context, call) for call in context.names.calls if is_conversion(call)]
+    if any(_is_used_before(context, one) for one in found):
+        raise CannotSee("whether there is a TPU is asked after the model is built")
+    lines = [(run.cell, run.first.lineno, run.last.end_lineno) for one in found for run in one.runs]
+    for cell, first, last in lines:
+        if sum(c == cell and f <= last and first <= e for c, f, e in lines) > 1:
+            raise CannotSee("two models are built in one run of statements")
     for call in context.names.calls:
         if optimizers.class_of(call) and not call.guarded:
             reason = optimizers.why_not(call, context.unsafe)
@@ -85,57 +116,162 @@ def _conversion(context: Context, call: Call) -> Conversion:
         isinstance(statement, ast.Assign)
         and statement.value is call.node
         and len(statement.targets) == 1
-        and isinstance(statement.targets[0], ast.Name)
+        and _key(statement.targets[0])
     )
     if not is_assigned or model is None:
         raise CannotSee("its result is not simply assigned")
-    body = context.body_of(statement, cell)
-    at = next(index for index, one in enumerate(body) if one is statement)
-    first: Any = statement
-    if isinstance(model, ast.Name):
-        makers = [one for one in body[:at] if _assigns(one, model.id)]
-        if not makers:
-            raise CannotSee(f"where {model.id} is built cannot be seen")
-        # A model may be made in several steps; x = layer(x) of another name belongs to the run as well.
-        first = makers[0]
-    elif not isinstance(model, ast.Call):
+    names = {_key(statement.targets[0]), _key(model)} - {""}
+    condition: ast.expr | None = None
+    if isinstance(model, ast.Call):
+        run = _to_compile(context, cell, statement, statement, names)
+    elif not _key(model):
         raise CannotSee("where the model is built cannot be seen")
-    names = {statement.targets[0].id, getattr(model, "id", "")}
-    last: Any = statement
-    for one in body[at + 1 :]:
-        if _calls_method(one, names, "compile"):
-            last = one
-    text = context.texts[cell]
-    if strings_over_lines(context.trees[cell], first.lineno, last.end_lineno):
-        raise CannotSee("a text of several lines stands among the statements that build the model")
-    if not text.owns_lines(first) or not text.owns_lines(last):
-        raise CannotSee("several statements share a line")
+    else:
+        run, condition = _run(context, cell, statement, _key(model), names)
+    runs = [run, *_other_compiles(context, run, names, cell)]
+    for one in runs:
+        _check(context, one)
     strategy = argument(call.node, 1, "strategy")
-    return Conversion(call, cell, statement, model, first, last, strategy)
+    return Conversion(call, cell, statement, model, runs, strategy, condition)
+
+
+def _key(node: ast.AST) -> str:
+    """``model`` or ``self.model``; "" for anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    above = _key(node.value) if isinstance(node, ast.Attribute) else ""
+    return f"{above}.{node.attr}" if above else ""  # type: ignore[attr-defined]
+
+
+def _run(
+    context: Context, cell: int, statement: Any, name: str, names: set[str]
+) -> tuple[Run, ast.expr | None]:
+    """The statements from the one that makes the model on, and the condition around the conversion."""
+    parents = context.parents(cell)
+    condition: ast.expr | None = None
+    at: Any = statement
+    while True:
+        body = context.body_of(at, cell)
+        index = next(number for number, one in enumerate(body) if one is at)
+        first = _maker(body[:index], name)
+        if first is not None:
+            return _to_compile(context, cell, first, at, names), condition
+        above = parents.get(id(at))
+        if isinstance(above, ast.If) and condition is None:
+            condition = above.test
+        elif isinstance(above, ast.Module) and context.module.source.is_notebook:
+            return _earlier_cell(context, cell, name), condition
+        else:
+            raise CannotSee(f"where {name} is built cannot be seen")
+        at = above
+
+
+def _maker(body: list[ast.stmt], name: str) -> ast.stmt | None:
+    """The statement of a block that the making of a model begins with."""
+    makers = [index for index, one in enumerate(body) if _assigns(one, name)]
+    if not makers:
+        return None
+    # Model(inputs, outputs): the layers between its inputs and outputs belong to it.
+    first, wanted = makers[0], _names_in(body[makers[0]])
+    for index in range(first - 1, -1, -1):
+        one = body[index]
+        targets = one.targets if isinstance(one, ast.Assign) else []
+        made = {
+            node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)
+        }
+        if made & wanted and any(isinstance(node, ast.Call) for node in ast.walk(one)):
+            first, wanted = index, wanted | _names_in(one)
+    return body[first]
+
+
+def _names_in(statement: ast.stmt) -> set[str]:
+    value = getattr(statement, "value", None)
+    direct = isinstance(value, ast.Call) and isinstance(
+        value.func, (ast.Name, ast.Attribute, ast.Call)
+    )
+    found = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)} if value else set()
+    return found if direct else set()
+
+
+def _earlier_cell(context: Context, cell: int, name: str) -> Run:
+    """The run in a cell of its own, to its last statement that has to do with the model."""
+    for number in sorted((one for one in context.trees if one < cell), reverse=True):
+        body = context.trees[number].body
+        first = _maker(body, name)
+        if first is None:
+            continue
+        last = [one for one in body if _assigns(one, name) or _uses_method(one, name)][-1]
+        return Run(number, first, last)
+    raise CannotSee(f"where {name} is built cannot be seen")
+
+
+def _to_compile(context: Context, cell: int, first: Any, last: Any, names: set[str]) -> Run:
+    body = context.body_of(last, cell)
+    at = next(index for index, one in enumerate(body) if one is last)
+    for one in body[at + 1 :]:
+        if _compiles(one, names):
+            last = one
+    return Run(cell, first, last)
+
+
+def _other_compiles(context: Context, run: Run, names: set[str], cell: int) -> Iterator[Run]:
+    """Where the model is compiled elsewhere: in another cell, or another block."""
+    for number, tree in context.trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.stmt) and _compiles(node, names):
+                inside = number == run.cell and run.first.lineno <= node.lineno <= run.last.lineno
+                if not inside:
+                    if not context.module.source.is_notebook:
+                        raise CannotSee("it is compiled elsewhere")
+                    yield Run(number, node, node)
+
+
+def _check(context: Context, run: Run) -> None:
+    text = context.texts[run.cell]
+    if strings_over_lines(context.trees[run.cell], run.first.lineno, run.last.end_lineno):
+        raise CannotSee("a text of several lines stands among the statements that build the model")
+    if not text.owns_lines(run.first) or not text.owns_lines(run.last):
+        raise CannotSee("several statements share a line")
 
 
 def _assigns(statement: ast.stmt, name: str) -> bool:
     targets = statement.targets if isinstance(statement, ast.Assign) else []
-    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+    return any(_key(target) == name for target in targets)
 
 
-def _calls_method(statement: ast.stmt, names: set[str], method: str) -> bool:
-    value = statement.value if isinstance(statement, ast.Expr) else None
-    function = value.func if isinstance(value, ast.Call) else None
+def _compiles(statement: ast.stmt, names: set[str]) -> bool:
+    function = _called(statement)
     return (
         isinstance(function, ast.Attribute)
-        and function.attr == method
-        and getattr(function.value, "id", "") in names
+        and function.attr == "compile"
+        and _key(function.value) in names
     )
+
+
+def _uses_method(statement: ast.stmt, name: str) -> bool:
+    function = _called(statement)
+    return isinstance(function, ast.Attribute) and _key(function.value) == name
+
+
+def _called(statement: ast.stmt) -> ast.expr | None:
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return value.func if isinstance(value, ast.Call) else None
 
 
 # Rewriting -----------------------------------------------------------------------------------------
 
 
-def rewrite(context: Context, conversions: list[Conversion]) -> None:
-    """Rewrites the conversions, the optimizers and what only served the old start-up."""
+def rewrite(context: Context, conversions: list[Conversion], optimizers_too: bool) -> None:
+    """Rewrites the conversions, the optimizers and what only served the old start-up.
+
+    Args:
+      context: The file.
+      conversions: What :func:`plan` found.
+      optimizers_too: Whether optimizers of ``tf.train`` are given to Keras models, and become Keras'.
+    """
     for call in context.names.calls:
-        if optimizers.class_of(call) and not call.guarded:
+        is_optimizer = optimizers_too and optimizers.class_of(call) and not call.guarded
+        if is_optimizer and not optimizers.why_not(call, context.unsafe):
             optimizers.rewrite(context, call)
         elif call.name == ".sync_to_cpu" and isinstance(call.node.func, ast.Attribute):
             cell = context.cell_of(call.node)
@@ -151,21 +287,31 @@ def rewrite(context: Context, conversions: list[Conversion]) -> None:
 
 def _convert(context: Context, one: Conversion) -> None:
     text = context.texts[one.cell]
-    target = one.statement.targets[0].id
     context.done.add(id(one.call.node.func))
-    removed: list[ast.AST] = [one.strategy] if one.strategy is not None else []
-    if isinstance(one.model, ast.Name) and one.model.id == target:
+    if _key(one.model) and _key(one.model) == _key(one.statement.targets[0]):
         context.remove(one.statement, one.cell)
     else:
         context.replace(one.call.node, one.cell, text.source(one.model))
-    named = _retire(context, one, removed)
-    indent = text.indent(one.first.lineno)
-    unit = context.indent_unit()
+    named = _retire(context, one, [one.strategy] if one.strategy is not None else [])
+    if len(one.runs) > 1 and not named:
+        named = "strategy" if context.is_free("strategy") else "tpu_strategy"
+    made = "make_strategy()"
+    if one.condition is not None:
+        asked = text.source(one.condition)
+        made = f"make_strategy() if {asked} else {context.local('tf.distribute.get_strategy')}()"
     if named:
-        text.insert_line(one.first.lineno, f"{indent}{named} = make_strategy(){text.newline}")
-    scope = f"{named or 'make_strategy()'}.scope()"
-    text.insert_line(one.first.lineno, f"{indent}with {scope}:{text.newline}")
-    context.indent_later(one.cell, one.first.lineno, one.last.end_lineno, unit)
+        _write_before(context, one.runs[0], f"{named} = {made}")
+    elif one.condition is not None:
+        made = f"({made})"
+    for run in one.runs:
+        _write_before(context, run, f"with {named or made}.scope():")
+        context.indent_later(run.cell, run.first.lineno, run.last.end_lineno, context.indent_unit())
+
+
+def _write_before(context: Context, run: Run, words: str) -> None:
+    text = context.texts[run.cell]
+    line = run.first.lineno
+    text.insert_line(line, text.indent(line) + words + text.newline)
 
 
 def _retire(context: Context, one: Conversion, removed: list[ast.AST]) -> str:
@@ -197,6 +343,7 @@ def _retire(context: Context, one: Conversion, removed: list[ast.AST]) -> str:
     for expression in removed:
         _finish(context, expression)
     _finish(context, one.call.node, but=one.model)
+    _finish(context, one.call.node.func)
     return named
 
 

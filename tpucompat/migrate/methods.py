@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any, Mapping, Sequence
 
 from tpucompat.analysis.names import Call, constant
@@ -50,6 +51,23 @@ _ITERATORS = (".make_one_shot_iterator", ".make_initializable_iterator")
 _KEYS = {"acc": "accuracy", "val_acc": "val_accuracy"}
 
 
+# Optimizers of Keras, whose `lr` Keras 3 refuses.
+_OPTIMIZER = re.compile(r"(tensorflow\.(python\.)?)?keras\.optimizers\.\w+$")
+# Layers whose defaults TensorFlow 2.0 changed (keras/layers/recurrent_v2.py).
+_RECURRENT = re.compile(r"(tensorflow\.(python\.)?)?keras\.layers\.(LSTM|GRU)$")
+
+
+def mark_defaults(context: Context) -> None:
+    """Marks layers that compute something else than before where nothing is said."""
+    for call in context.names.calls:
+        given = {word.arg for word in call.node.keywords}
+        if _RECURRENT.match(call.name) and "recurrent_activation" not in given and not call.guarded:
+            layer = call.name.rpartition(".")[2]
+            more = " and reset_after=False" if layer == "GRU" else ""
+            what = f"{layer} had recurrent_activation='hard_sigmoid'{more} in TensorFlow 1"
+            context.todo("TPU216", what, call.node, context.cell_of(call.node))
+
+
 def rewrite(context: Context) -> None:
     """Rewrites generators, iterators and the keys of a training's history."""
     for call in context.names.calls:
@@ -59,6 +77,12 @@ def rewrite(context: Context) -> None:
             _generator(context, call)
         elif call.name in _ITERATORS:
             _iterator(context, call)
+        elif _OPTIMIZER.match(call.name):
+            cell = context.cell_of(call.node)
+            for word in call.node.keywords:
+                if word.arg == "lr":
+                    text = context.texts[cell]
+                    text.replace(*text.keyword(word), "learning_rate")
     _history_keys(context)
     _step_logs(context)
 

@@ -8,6 +8,7 @@ stand-ins), so that the file goes on with ``tpucompat.v1``, and says why.
 
 from __future__ import annotations
 
+import ast
 import re
 from typing import Mapping, NamedTuple
 
@@ -23,7 +24,7 @@ NOTHING, PLAIN, KERAS, COMPATIBLE = "nothing", "plain", "keras", "compatible"
 # Names of tf.compat.v1 that work without a graph.
 _WITHOUT_GRAPH = re.compile(
     r"tf\.(set_random_seed|logging|flags|app|gfile|ConfigProto|GPUOptions|OptimizerOptions|python_io|"
-    r"test|resource_loader|sysconfig|train\.\w+Optimizer$|to_\w+$|io\b|compat\b|version\b|VERSION|"
+    r"test|resource_loader|sysconfig|train\.\w+Optimizer$|to_\w+$|io\b|version\b|VERSION|"
     r"enable_eager_execution|enable_v2_behavior|decode_|parse_|string_|AUTO_REUSE|GraphKeys|"
     r"train\.(summary_iterator|latest_checkpoint|NewCheckpointReader|list_variables|load_variable))"
 )
@@ -31,6 +32,9 @@ _DISABLE = "{tf}.compat.v1.disable_v2_behavior()"
 _LEGACY_KERAS = (
     "os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')  # tf.layers: pip install tf-keras"
 )
+
+
+_KERAS_2 = "tf.layers and tf.nn.rnn_cell need tf-keras, and TF_USE_LEGACY_KERAS=1 before TensorFlow"
 
 
 class Result(NamedTuple):
@@ -80,7 +84,14 @@ def needs_graph(context: Context) -> str:
     """The first name of a file that works in a graph only; "" if there is none."""
     if context.module.era != era.TF1:
         return ""
+    rewritten = {
+        id(inside)
+        for _, node in startup.listings(context)
+        for inside in ast.walk(node.items[0].context_expr)
+    }
     for place in context.places:
+        if id(place.use.node) in rewritten:
+            continue
         is_graph = place.finding.code in ("TPU203", "TPU207") and not place.fate.becomes.startswith(
             "tf_keras"
         )
@@ -134,13 +145,26 @@ def _rewrite(context: Context, together: bool) -> str:
     if context.module.uses_tpucompat:  # it went that way before
         symbols.rewrite(context, around_only=True)
         return COMPATIBLE
-    keras.rewrite(context, conversions)
+    startup.rewrite_listings(context, startup.listings(context))
+    compiles = any(call.name == ".compile" for call in context.names.calls)
+    keras.rewrite(
+        context, conversions, optimizers_too=bool(conversions) or (compiles and not graph)
+    )
     startup.rewrite(context)
     methods.rewrite(context)
+    if conversions:
+        methods.mark_defaults(context)
     symbols.rewrite(context)
     _mark_hazards(context)
-    if graph and _is_script(context):
+    is_script = graph and _is_script(context)
+    if is_script:
         _enter_graph(context)
+    if context.needs_keras_2 and b"TF_USE_LEGACY_KERAS" not in context.module.source.data:
+        if is_script:
+            context.want("os")
+            context.before_imports.append(_LEGACY_KERAS)
+        else:
+            context.todo_at_import("TPU207", _KERAS_2)
     return KERAS if conversions else PLAIN
 
 
@@ -157,11 +181,6 @@ def _enter_graph(context: Context) -> None:
         return
     tf = context.local("tf.compat.v1").rpartition(".compat")[0]
     context.after_imports.append(_DISABLE.format(tf=tf))
-    if any(
-        place.finding.code == "TPU207" and ".layers" in place.fate.was for place in context.places
-    ):
-        context.want("os")
-        context.before_imports.append(_LEGACY_KERAS)
 
 
 def _is_script(context: Context) -> bool:

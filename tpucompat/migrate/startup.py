@@ -8,6 +8,7 @@ from typing import Any
 from tpucompat.analysis import today
 from tpucompat.analysis.names import Call, constant
 from tpucompat.migrate.context import Context
+from tpucompat.migrate.text import strings_over_lines
 
 LOCAL = "'local'"
 
@@ -27,6 +28,63 @@ def rewrite(context: Context) -> None:
             _extra_arguments(context, call)
         elif call.name == ".experimental_run_v2" and not call.guarded:
             _method(context, call, "run")
+
+
+def listings(context: Context) -> list[tuple[int, ast.With]]:
+    """Where a Session is opened only to list the devices of the TPU.
+
+    with tf.Session(address) as session:
+      devices = session.list_devices()
+    """
+    found = []
+    for cell, tree in context.trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.With) and _lists_devices(context, node, cell):
+                found.append((cell, node))
+    return found
+
+
+def _lists_devices(context: Context, node: ast.With, cell: int) -> bool:
+    item = node.items[0]
+    name = getattr(item.optional_vars, "id", "")
+    opens = any(
+        call.node is item.context_expr and call.name == "tensorflow.Session"
+        for call in context.names.calls
+    )
+    if len(node.items) != 1 or not name or not opens:
+        return False
+    inside = [one for statement in node.body for one in ast.walk(statement)]
+    uses = [one for one in inside if isinstance(one, ast.Name) and one.id == name]
+    text = context.texts[cell]
+    return (
+        len(uses) == sum(_listed(one) == name for one in inside) > 0
+        and node.body[0].lineno > node.lineno
+        and text.owns_lines(node)
+        and not strings_over_lines(node, node.lineno, node.end_lineno or node.lineno)
+    )
+
+
+def _listed(node: ast.AST) -> str:
+    """``session`` of a call ``session.list_devices()``; "" for anything else."""
+    function = node.func if isinstance(node, ast.Call) and not node.args else None
+    if isinstance(function, ast.Attribute) and function.attr == "list_devices":
+        return getattr(function.value, "id", "")
+    return ""
+
+
+def rewrite_listings(context: Context, found: list[tuple[int, ast.With]]) -> None:
+    """Lists the devices without a Session."""
+    for cell, node in found:
+        text = context.texts[cell]
+        by = len(text.indent(node.body[0].lineno)) - len(text.indent(node.lineno))
+        context.done.update(id(inside) for inside in ast.walk(node.items[0]))
+        text.delete_lines(node.lineno, node.body[0].lineno - 1)
+        for line in range(node.body[0].lineno, (node.end_lineno or 0) + 1):
+            text.dedent_line(line, by)
+        name = context.local("tf.config.list_logical_devices")
+        for call in ast.walk(node):
+            if _listed(call):
+                context.replace(call.func, cell, name)  # type: ignore[attr-defined]
 
 
 def whole_address(context: Context, node: ast.AST, cell: int) -> Any | None:

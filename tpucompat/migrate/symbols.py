@@ -23,6 +23,7 @@ def rewrite(context: Context, around_only: bool = False) -> None:
     for found in context.imports:
         if not around_only or found.uses[0].name.partition(".")[0] not in _TENSORFLOW:
             _import(context, found)
+    keras_2 = False
     for place in context.places:
         use = place.use
         if around_only and place.finding.code != "TPU220" and place.fate.fix == today.SAFE:
@@ -31,9 +32,15 @@ def rewrite(context: Context, around_only: bool = False) -> None:
             context.todo_for(place.finding, use.statement)
         if use.statement is not None or id(use.node) in context.done:
             continue
+        if today.needs_keras_2(place.fate):
+            keras_2 = True
+            if not place.fate.becomes:
+                continue
         known = place.fate.fix == today.SAFE and place.finding.code != "TPU211"
         if not known or not _expression(context, place):
             context.todo_for(place.finding, use.node)
+    if keras_2:
+        context.needs_keras_2 = True
 
 
 def _expression(context: Context, place: Place) -> bool:
@@ -128,26 +135,16 @@ def _new_import(context: Context, found: Import, alias: Any, fate: today.Fate) -
     ):
         return None
     name = alias.asname or alias.name
+    if name == "*":
+        package = re.sub(r"^tf\b", "tensorflow", fate.becomes)
+        return f"from {package} import *"
     module, _, last = fate.becomes.rpartition(".")
     if not module:
         return None if last in ("int", "float", "bool", "object", "str", "complex") else (
             f"import {last}" + (f" as {name}" if name != last else "")
         )  # fmt: skip
     module = re.sub(r"^tf\b", "tensorflow", module)
-    if module.startswith("tensorflow.") and not _is_importable(module):
-        # tf.compat.v1.train is an attribute: bind the name by hand.
-        return f"{name} = {context.local(fate.becomes)}"
     return f"from {module} import {last}" + (f" as {name}" if name != last else "")
-
-
-def _is_importable(module: str) -> bool:
-    """Whether ``from tensorflow.x.y import z`` works for a package of TensorFlow's interface.
-
-    TensorFlow's lazy modules are packages on the disk, but for those of Keras.
-    """
-    return module in ("tensorflow", "tensorflow.compat") or not module.startswith(
-        "tensorflow.keras"
-    )
 
 
 def _statement(node: Any, names: list[Any]) -> str:

@@ -16,12 +16,17 @@ _KEYWORD = re.compile(r"\w+\s*=[\s(]*$")
 _LINE_END = re.compile("\r\n|\r|\n")
 
 
+#: What comes first of several edits at one place: whole lines, then what indents the line, then the rest.
+LINE, INDENT, INSIDE = range(3)
+
+
 class Edit(NamedTuple):
     """A span in characters, and what takes its place."""
 
     start: int
     end: int
     text: str
+    rank: int = INSIDE
 
 
 class Overlap(ValueError):
@@ -102,9 +107,23 @@ class Text:
             return
         for edit in self.edits:
             apart = end <= edit.start or edit.end <= start
+            if edit.rank != INSIDE:
+                continue  # between lines, where nothing is replaced
             if not apart or (start == end and edit.start < start < edit.end):
                 raise Overlap(self.text[start:end])
         self.edits.append(wanted)
+
+    def discard(self, first: int, last: int) -> None:
+        """Forgets what was wanted in some lines, which are taken out as a whole."""
+        start, end = self.line_start(first), self.line_start(last + 1)
+        self.edits = [edit for edit in self.edits if not start <= edit.start < end]
+
+    def dedent_line(self, line: int, by: int) -> None:
+        """Takes white space from the start of a line, as far as there is some."""
+        indent = self.indent(line)
+        if self.line(line).strip():
+            start = self.line_start(line)
+            self.replace(start, start + min(by, len(indent)), "")
 
     def is_free(self, start: int, end: int) -> bool:
         """Whether no edit has a part of a span."""
@@ -115,7 +134,18 @@ class Text:
         at = self.line_start(line)
         if at == len(self.text) and self.text and not self.text.endswith(("\n", "\r")):
             text = self.newline + text
-        self.edits.append(Edit(at, at, text))
+        self.edits.append(Edit(at, at, text, LINE))
+
+    def indent_line(self, line: int, by: str) -> None:
+        """Indents a line further, unless it is empty or taken out."""
+        text = self.line(line)
+        at = self.line_start(line) + len(text) - len(text.lstrip(" \t\f"))
+        is_gone = any(
+            edit.start < at < edit.end or (edit.start <= at < edit.end and not edit.text)
+            for edit in self.edits
+        )
+        if text.strip() and not is_gone:
+            self.edits.append(Edit(at, at, by, INDENT))
 
     def delete_lines(self, first: int, last: int) -> None:
         """Takes whole lines out."""
@@ -124,8 +154,7 @@ class Text:
     def result(self) -> str:
         """The text with all edits."""
         parts, at = [], 0
-        # Lines that are put in come before what replaces the line itself; sorting keeps their order.
-        for edit in sorted(self.edits, key=lambda edit: (edit.start, edit.end > edit.start)):
+        for edit in sorted(self.edits, key=lambda one: (one.start, one.rank, one.end > one.start)):
             parts += [self.text[at : edit.start], edit.text]
             at = edit.end
         return "".join([*parts, self.text[at:]])
