@@ -119,6 +119,13 @@ def strategy() -> Any:
         return _strategy
 
 
+def stand_in(strategy: Any) -> None:
+    """Lets a strategy stand for that of this process, before anybody has asked for it."""
+    global _strategy
+    with _lock:
+        _strategy = strategy
+
+
 def strategy_over(machines: Cluster, patience: int) -> Any:
     """The strategy over the replicas of several machines; waits until all of them have started.
 
@@ -137,7 +144,10 @@ def strategy_over(machines: Cluster, patience: int) -> Any:
     here = _here()
     for hinders, what in (
         (here.emulated_cores > 1, f"TPUCOMPAT_CORES={here.emulated_cores} is set"),
-        (here.tpu and not here.emulated_cores, "a TPU is here, whose hosts TF_CONFIG does not name"),
+        (
+            here.tpu and not here.emulated_cores,
+            "a TPU is here, whose hosts TF_CONFIG does not name",
+        ),
         (not here.has("multi_worker"), f"TensorFlow {here.tensorflow} is older than 2.4"),
     ):
         if hinders:

@@ -11,8 +11,10 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
+import numpy as np
+
 from tpucompat import journal, private
-from tpucompat.engines import doors, session, shards
+from tpucompat.engines import doors, observer, session, shards
 from tpucompat.errors import BadValueError, UnsupportedGraphError
 
 tf = session.v1()
@@ -164,6 +166,8 @@ def replicate(
       What the shards return.
     """
     prepared = shards.Prepared(traced.computation)
+    if observer.watched():
+        return _shown(prepared, traced, inputs)
     if traced.control:
         with tf.control_dependencies(traced.control):
             ready = tf.identity(ready)
@@ -207,6 +211,49 @@ def _through(door: doors.Door, prepared: shards.Prepared, traced: Traced) -> Rep
     _move_collections(traced.graph, "", {})
     _keep(traced.graph)
     return Replicated(outputs, executed, bool(prepared.effects))
+
+
+def _shown(prepared: shards.Prepared, traced: Traced, inputs: Sequence[Any]) -> Replicated:
+    """Shows a computation to who observes; zeros stand for what the shards would return."""
+    computation = traced.computation
+    find = traced.graph.get_tensor_by_name
+    shared = [
+        (name, value)
+        for name, value in zip(computation.captures, traced.captures)
+        if name not in computation.variables
+    ]
+    told = observer.Computation(
+        "computation of tf.contrib.tpu",
+        traced.graph,
+        inputs=[find(name + ":0") for name in (*computation.arguments, *(n for n, _ in shared))],
+        outputs=[find(name) for name in computation.outputs],
+        updates=[traced.graph.get_operation_by_name(name) for name in prepared.effects],
+        handles={
+            name + ":0": (tf.as_dtype(kind), tf.TensorShape(shape))
+            for name, (kind, shape) in computation.variables.items()
+        },
+        replicas=len(inputs),
+    )
+    observer.tell(told)
+    after = []
+    fed = [*inputs[0], *(value for _, value in shared)]
+    if not all(tensor.shape.is_fully_defined() for tensor in fed):  # known when it is run
+
+        def run(*shapes: Any) -> Any:
+            observer.tell(told._replace(shapes=[tuple(shape) for shape in shapes]))
+            return np.int32(0)
+
+        call = getattr(tf, "numpy_function", tf.py_func)
+        after = [call(run, [tf.shape(tensor) for tensor in fed], tf.int32)]
+    with tf.control_dependencies(after):
+        row = [
+            tf.zeros([size or 1 for size in shape.as_list()] if shape.ndims else [], dtype)
+            for shape, dtype in zip(traced.shapes, map(tf.as_dtype, computation.output_types))
+        ]
+        executed = tf.no_op("shown")
+    _move_collections(traced.graph, "", {})
+    _keep(traced.graph)
+    return Replicated([list(row) for _ in inputs], executed, bool(prepared.effects))
 
 
 def _keep(graph: Any) -> None:

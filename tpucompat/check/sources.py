@@ -1,0 +1,105 @@
+"""Where in the script an operation of a traced graph was made."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+import traceback
+from typing import Any, Iterable, NamedTuple
+
+from tpucompat import private
+from tpucompat.legacy import imports
+
+_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+
+
+class Line(NamedTuple):
+    """A line of the script; both are "" where it is not known."""
+
+    place: str = ""
+    text: str = ""
+
+
+class Sources:
+    """Finds the script's lines.
+
+    Args:
+      legacy_packages: Names of installed packages that count as the script's.
+    """
+
+    def __init__(self, legacy_packages: Iterable[str] = ()) -> None:
+        self._scope = imports.Scope(legacy_packages)
+        self._own: dict[str, bool] = {}
+
+    def of_operation(self, graph: Any, name: str, function: str = "") -> Line:
+        """The line that made an operation.
+
+        Args:
+          graph: The graph.
+          name: The operation's name; that of a node.
+          function: The library function of the graph that it is in; "" for none.
+        """
+        operation = _find(graph, name, function)
+        if operation is None:
+            return Line()
+        # An operation of the gradient stands for the one whose gradient it is.
+        original = getattr(operation, "_original_op", None)
+        for each in filter(None, (original, operation)):
+            frames = [(frame.filename, frame.lineno, frame.name) for frame in each.traceback]
+            line = self._newest(frames)
+            if line.place:
+                return line
+        return Line()
+
+    def of_error(self, error: BaseException) -> Line:
+        """The newest line of the script in an error's traceback."""
+        # AutoGraph raises anew, and tells the frames in the error's text.
+        told = re.findall(r'File "([^"]+)", line (\d+), in (\S+)', str(error))
+        frames = [(each.filename, each.lineno or 0, each.name) for each in _frames_of(error)]
+        frames += [(file, int(number), name) for file, number, name in told]
+        return self._newest(frames)
+
+    def here(self) -> Line:
+        """The line of the script that is being executed."""
+        frames = traceback.extract_stack()
+        return self._newest([(each.filename, each.lineno or 0, each.name) for each in frames])
+
+    def _newest(self, frames: list[tuple[str, int, str]]) -> Line:
+        for file, number, _ in reversed(frames):
+            if self._is_own(file):
+                return Line(f"{_short(file)}:{number}", linecache.getline(file, number).strip())
+        return Line()
+
+    def _is_own(self, file: str) -> bool:
+        if file not in self._own:
+            self._own[file] = (
+                not file.startswith("<")
+                and not os.path.abspath(file).startswith(_OURS)
+                and "__autograph_generated_file" not in file
+                and self._scope.owns({"__name__": file, "__file__": file})
+            )
+        return self._own[file]
+
+
+def _frames_of(error: BaseException) -> list[traceback.FrameSummary]:
+    return list(traceback.extract_tb(error.__traceback__))
+
+
+def _short(file: str) -> str:
+    relative = os.path.relpath(file)
+    return file if relative.startswith("..") else relative
+
+
+def _find(graph: Any, name: str, function: str) -> Any:
+    if function:
+        graph = private.function_graph(graph, function)
+        if graph is None:
+            return None
+    # A function's nodes are numbered on where an operation's name ends in a digit.
+    for candidate in (name, re.sub(r"_\d+\Z", "", name)):
+        try:
+            return graph.get_operation_by_name(candidate)
+        except (KeyError, ValueError):
+            continue
+    return None

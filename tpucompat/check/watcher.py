@@ -1,0 +1,187 @@
+"""Sees the script's TPU computations, lowers each of them, and writes down what became of it.
+
+It works in the process that runs the script (:mod:`tpucompat.check.child`), and leaves its records in a
+folder: one line of JSON for each computation, and a file with its lowered form.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import time
+from typing import Any, Iterator
+
+from tpucompat import private
+from tpucompat.check import lowering
+from tpucompat.check.operations import Finding
+from tpucompat.check.sources import Sources
+from tpucompat.engines import observer
+
+RECORDS = "computations.jsonl"
+
+
+class Watcher(observer.Observer):
+    """Writes down the computations of one run of the script.
+
+    Args:
+      folder: Where to.
+      sources: Finds the script's lines.
+      replicas: For how many cores the script is run.
+
+    Attributes:
+      sources: As given.
+    """
+
+    def __init__(self, folder: str, sources: Sources, replicas: int) -> None:
+        self._folder = folder
+        self.sources = sources
+        self._replicas = replicas
+        self._seen: set[Any] = set()
+        self._open: dict[Any, tuple[observer.Computation, str]] = {}
+        self._graphs: list[Any] = []  # kept, so that no other graph gets the identity of one
+        self._numbers: dict[str, int] = {}
+        self._count = 0
+
+    def told(self, computation: observer.Computation) -> bool:
+        """Lowers a computation that it has not seen; none is run."""
+        shapes = computation.shapes or [tensor.shape for tensor in computation.inputs]
+        graph = getattr(computation.graph, "_graph", computation.graph)
+        key = (id(graph), *(tensor.name for tensor in computation.outputs))
+        key += tuple(str(getattr(update, "name", update)) for update in computation.updates)
+        key += tuple((tensor.name, str(value)) for tensor, value in computation.constants.items())
+        line = self.sources.here().place
+        if any(None in _sizes(shape) for shape in shapes):
+            self._open.setdefault(key, (computation, line))
+            return True
+        _, line = self._open.pop(key, (None, line))
+        sized = (*key, *(tuple(_sizes(shape)) for shape in shapes))
+        if sized not in self._seen:
+            self._seen.add(sized)
+            self._graphs.append(graph)
+            self._lower(computation, line)
+        return True
+
+    @contextlib.contextmanager
+    def tracing(self, kind: str) -> Iterator[None]:
+        """Lets what is traced know that it is meant for XLA; writes down why it cannot be traced."""
+        try:
+            with private.XlaContext():
+                yield
+        except Exception as error:
+            if not getattr(error, "_tpucompat_written", False):
+                self.failed(kind, error)
+            raise
+
+    def failed(self, kind: str, error: BaseException) -> None:
+        """Writes down a computation that could not be built."""
+        with contextlib.suppress(AttributeError):  # an error of a class without attributes
+            error._tpucompat_written = True  # type: ignore[attr-defined]
+        line = self.sources.of_error(error)
+        self._write(kind, self.sources.here().place, [_for_error(error, line)], 0.0)
+
+    def end(self, error: BaseException | None) -> None:
+        """Lowers what was never run, and writes down how the script ended."""
+        for computation, line in list(self._open.values()):
+            self._lower(computation, line)
+        self._open.clear()
+        told: dict[str, Any] = {"end": True}
+        if error is not None:
+            where = self.sources.of_error(error).place
+            told.update(error=f"{type(error).__name__}: {error}", line=where)
+            told["missing_file"] = isinstance(error, FileNotFoundError) or (
+                type(error).__name__ == "NotFoundError"
+            )
+        self._append(told)
+
+    def note(self, text: str) -> None:
+        """Writes down something about the script."""
+        self._append({"note": text})
+
+    def _lower(self, computation: observer.Computation, line: str) -> None:
+        start = time.time()
+        try:
+            lowered = lowering.lower(computation, self.sources)
+        except Exception as error:  # a fault of ours must not look like one of the script's
+            self._write(
+                computation.kind,
+                line,
+                [],
+                time.time() - start,
+                unsure=f"{type(error).__name__}: {error}",
+            )
+            return
+        self.lowered(computation.kind, line, time.time() - start, lowered)
+
+    def lowered(self, kind: str, line: str, seconds: float, lowered: lowering.Lowered) -> None:
+        """Writes down a computation that was lowered."""
+        facts = lowered._asdict()
+        self._write(kind, line, facts.pop("findings"), seconds, **facts)
+
+    def here(self) -> str:
+        """The line of the script that is being executed."""
+        return self.sources.here().place
+
+    def _write(
+        self,
+        kind: str,
+        line: str,
+        findings: list[Finding],
+        seconds: float,
+        hlo: bytes = b"",
+        **facts: Any,
+    ) -> None:
+        self._count += 1
+        number = self._numbers[kind] = self._numbers.get(kind, 0) + 1
+        record = {
+            "name": kind if number == 1 else f"{kind} ({number})",
+            "line": line,
+            "replicas": self._replicas,
+            "findings": [finding._asdict() for finding in findings],
+            "seconds": round(seconds, 3),
+            **facts,
+        }
+        if hlo:
+            file = os.path.join(self._folder, f"{self._replicas}-{self._count}.hlo")
+            with open(file, "wb") as stream:
+                stream.write(hlo)
+            record["program"] = file
+        self._append(record)
+
+    def _append(self, record: dict[str, Any]) -> None:
+        with open(os.path.join(self._folder, RECORDS), "a", encoding="utf-8") as stream:
+            stream.write(json.dumps(record) + "\n")
+
+
+def _sizes(shape: Any) -> list[int | None]:
+    if hasattr(shape, "rank"):
+        return [None] if shape.rank is None else list(shape.as_list())
+    return list(shape)
+
+
+def _for_error(error: BaseException, line: Any) -> Finding:
+    """What an error says that comes out of the script's function while it is traced."""
+    told = [line.strip() for line in str(error).strip().split("\n") if line.strip()] or [""]
+    first = told[-1] if told[0].startswith("in user code") else told[0]
+    text = f"the computation cannot be built: {type(error).__name__}: {first}"
+    code, instead = (
+        "TPU397",
+        "correct the line; the traceback is in the script's output (--verbose)",
+    )
+    name = getattr(error, "code", "")
+    if isinstance(name, str) and name.startswith("TPU"):
+        first = getattr(error, "cause", first)
+        text, instead = (
+            f"the computation is refused: {first} [{name}]",
+            getattr(error, "next_step", ""),
+        )
+    words = first.lower()
+    if "none" in words and any(
+        w in words for w in ("shape", "dimension", "nonetype", "unsupported")
+    ):
+        code = "TPU391"
+        instead = (
+            "batch with drop_remainder=True and give placeholders their shape; for tf.reshape "
+            "leave the unknown dimension to one -1"
+        )
+    return Finding(code, text, line=line.place, source=line.text, instead=instead)
