@@ -48,3 +48,19 @@ def test_private_imports_live_in_one_place():
         if PRIVATE.match(name)
     ]
     assert found == []
+
+
+def test_the_wheel_has_every_file_of_the_package():
+    package = Path(tpucompat.__file__).parent
+    text = (package.parent / "pyproject.toml").read_text(encoding="utf-8")
+    (patterns,) = re.findall(r"(?m)^tpucompat = \[(.*)\]$", text)
+    packed = {
+        path for pattern in re.findall(r'"(.+?)"', patterns) for path in package.glob(pattern)
+    }
+    data = {
+        path
+        for path in package.rglob("*")
+        if path.is_file() and path.suffix != ".py" and path.parent.name != "__pycache__"
+    }
+    assert data - packed == set()
+    assert len(data) > 3
