@@ -196,14 +196,14 @@ def fit_dataset_function():
 
 def fit_iterator():
     model = compiled()
-    iterator = tf.compat.v1.data.make_one_shot_iterator(dataset())
+    iterator = tf.data.make_one_shot_iterator(dataset())
     history = model.fit(iterator, steps_per_epoch=4, epochs=2, verbose=0)
     return {"history": history.history}
 
 
 def fit_tensors():
     model = compiled()
-    x, y = tf.compat.v1.data.make_one_shot_iterator(dataset()).get_next()
+    x, y = tf.data.make_one_shot_iterator(dataset()).get_next()
     return {"history": model.fit(x, y, steps_per_epoch=4, epochs=2, verbose=0).history}
 
 
