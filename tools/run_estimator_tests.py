@@ -2,10 +2,9 @@
 
 The tests are part of the repository tensorflow/estimator and are not copied here: the environment
 variable TPUCOMPAT_ESTIMATOR_CHECKOUT names a checkout of release 2.15.0. Each class of tests runs in a
-process of its own, on TensorFlow 2 as it was written, with tpucompat's TPUEstimator where it imports
-TensorFlow's. Prints how many tests pass, and for each one that does not the reason that
-``tools/estimator_tests.json`` gives, or its error. There is also said which tests are left out, because
-they would not end.
+process of its own through `tpucompat run`, unmodified. Prints how many tests pass, and for each one that
+does not the reason that ``tools/estimator_tests.json`` gives, or its error. There is also said which
+tests are left out, because they would not end.
 
     TPUCOMPAT_ESTIMATOR_CHECKOUT=~/estimator python tools/run_estimator_tests.py [--only NAME]
 """
@@ -27,30 +26,16 @@ from typing import Any
 _FOLDER = "tensorflow_estimator/python/estimator/tpu"
 _REASONS = pathlib.Path(__file__).with_name("estimator_tests.json")
 # Modules that were written for another number of cores than the others.
-_CORES = {"tpu_estimator_input_v2_test.py": 2}
-# Runs a test module with tpucompat's modules in the place of TensorFlow's.
+_CORES = {
+    "tpu_enqueue_sequence_test.py": 2,
+    "tpu_estimator_embedding_test.py": 4,
+    "tpu_estimator_gradients_test.py": 2,
+    "tpu_estimator_input_v2_test.py": 2,
+}
+# `tpucompat run` on a test module, some of whose tests are left out.
 _BOOTSTRAP = """
-import re, runpy, sys, types, unittest
-from tpucompat.engines import session
-session.enter()
-from tpucompat.idioms import tpu_estimator, tpu_estimator_source
-
-def put(name, copy):
-    class Module(types.ModuleType):
-        def __getattr__(self, key):
-            return getattr(tpu_estimator, key) if hasattr(tpu_estimator, key) else getattr(copy, key)
-        def __setattr__(self, key, value):
-            setattr(copy, key, value)
-    full = "tensorflow_estimator.python.estimator.tpu." + name
-    module = sys.modules[full] = Module(full)
-    setattr(sys.modules["tensorflow_estimator.python.estimator.tpu"], name, module)
-
-copy = tpu_estimator_source.load()
-put("tpu_estimator", copy)
-put("tpu_config", copy.tpu_config)
-import tensorflow
-from tpucompat.idioms import cross_shard
-tensorflow.compat.v1.tpu.CrossShardOptimizer = cross_shard.CrossShardOptimizer
+import re, sys, unittest
+from tpucompat.__main__ import main
 left_out, names_of = re.compile(sys.argv[1]), unittest.TestLoader.getTestCaseNames
 
 def names_without(self, case):
@@ -61,9 +46,7 @@ def names_without(self, case):
     return [name for name in names if name not in left]
 
 unittest.TestLoader.getTestCaseNames = names_without
-sys.argv = sys.argv[2:]
-sys.path[0] = ""
-runpy.run_path(sys.argv[0], run_name="__main__")
+sys.exit(main(["run", "--quiet", "--cores", sys.argv[2], *sys.argv[3:]]))
 """
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 
@@ -85,9 +68,8 @@ def run_class(
     """
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.xml"
-        command = [sys.executable, "-c", _BOOTSTRAP, left_out, str(path), kind]
+        command = [sys.executable, "-c", _BOOTSTRAP, left_out, str(cores), str(path), kind]
         environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
-        environment["TPUCOMPAT_CORES"] = str(cores)
         environment["PYTHONPATH"] = os.pathsep.join(
             [str(_ROOT), *filter(None, [environment.get("PYTHONPATH")])]
         )
