@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import textwrap
 from typing import Any, Iterator, NamedTuple
 
@@ -160,14 +161,14 @@ class Context:
         """
         head, _, rest = dotted.partition(".")
         module = {"tf": "tensorflow"}.get(head, head)
-        if not rest:
-            return dotted  # built in
+        if not rest and hasattr(builtins, dotted):
+            return dotted
         if dotted.startswith("collections.abc."):
             module, rest = "collections.abc", dotted[len("collections.abc.") :]
         bound = self.names.bound()
         for name, stands_for in bound.items():
             if stands_for == module and "." not in module:
-                return f"{name}.{rest}"
+                return f"{name}.{rest}" if rest else name
             if module == "tensorflow" and stands_for.startswith("tensorflow.compat.v"):
                 version = stands_for[len("tensorflow.") :]
                 if rest.startswith(version + "."):
@@ -176,7 +177,7 @@ class Context:
             self._wanted[module] = "import tensorflow as tf"
             return f"tf.{rest}"
         self._wanted[module] = f"import {module}"
-        return f"{module}.{rest}"
+        return f"{module}.{rest}" if rest else module
 
     def is_free(self, name: str) -> bool:
         """Whether nothing in this file has a Python name, but for statements that are taken out."""
@@ -262,7 +263,9 @@ class Context:
             for code in sorted(notes):
                 words = f"{_MARK.format(code)}: {' '.join(notes[code].split())}"
                 words = _writable(words, self.module.source.encoding)
-                for number, part in enumerate(textwrap.wrap(words, max(40, _WIDTH - len(indent)))):
+                for number, part in enumerate(
+                    textwrap.wrap(words, max(40, _WIDTH - len(indent) - 4))
+                ):
                     mark = "#   " if number else "# "
                     text.insert_line(line, indent + mark + part + text.newline)
         self._write_imports()

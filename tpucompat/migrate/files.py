@@ -27,7 +27,7 @@ def write(path: str, before: bytes, after: bytes) -> None:
     target = os.path.realpath(path)
     temporary = ""
     try:
-        if not os.access(target, os.W_OK):
+        if not os.access(target, os.W_OK) or not os.stat(target).st_mode & 0o222:  # root may do all
             raise WriteError("TPU452", f"{path} is read-only.")
         with open(target, "rb") as stream:
             if stream.read() != before:

@@ -66,18 +66,21 @@ def needs(context: Context) -> Mapping[str, str]:
     for place in context.places:
         if not place.fate.becomes.startswith("tpucompat.v1"):
             continue
-        if (
-            place.use.statement is not None
-            and today.is_module(place.fate)
-            and _is_used(context, place)
-        ):
-            continue  # its names decide
+        is_import = place.use.statement is not None and today.is_module(place.fate)
+        if is_import and _names_decide(context, place):
+            continue
         found.setdefault(place.finding.code, place.fate.was)
     return found
 
 
-def _is_used(context: Context, place: Place) -> bool:
-    return any(other.use.base == place.use.name for other in context.places)
+def _names_decide(context: Context, place: Place) -> bool:
+    """Whether all that is used of an imported module has a fate of its own."""
+    known = {id(other.use.node) for other in context.places}
+    return all(
+        id(use.node) in known
+        for use in context.names.uses
+        if use.statement is None and use.base == place.use.name
+    )
 
 
 def needs_graph(context: Context) -> str:

@@ -9,6 +9,7 @@ package.
 from __future__ import annotations
 
 import ast
+import bisect
 import re
 from typing import Any, NamedTuple
 
@@ -39,6 +40,7 @@ class Text:
     def __init__(self, text: str) -> None:
         self.text = text
         self.edits: list[Edit] = []
+        self._inside: list[Edit] = []  # in order, but for those that stand between lines
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
         end = _LINE_END.search(text)
         #: How its lines end.
@@ -103,20 +105,22 @@ class Text:
           Overlap: If another edit has a part of it.
         """
         wanted = Edit(start, end, text)
-        if wanted in self.edits:
-            return
-        for edit in self.edits:
-            apart = end <= edit.start or edit.end <= start
-            if edit.rank != INSIDE:
-                continue  # between lines, where nothing is replaced
-            if not apart or (start == end and edit.start < start < edit.end):
+        at = bisect.bisect_left(self._inside, (start, end))
+        # What stands before and behind it; edits of no width may stand at the same place.
+        for index in range(max(0, at - 2), min(len(self._inside), at + 3)):
+            edit = self._inside[index]
+            if edit == wanted:
+                return
+            if end > edit.start and edit.end > start:
                 raise Overlap(self.text[start:end])
+        self._inside.insert(at, wanted)
         self.edits.append(wanted)
 
     def discard(self, first: int, last: int) -> None:
         """Forgets what was wanted in some lines, which are taken out as a whole."""
         start, end = self.line_start(first), self.line_start(last + 1)
         self.edits = [edit for edit in self.edits if not start <= edit.start < end]
+        self._inside = [edit for edit in self._inside if not start <= edit.start < end]
 
     def dedent_line(self, line: int, by: int) -> None:
         """Takes white space from the start of a line, as far as there is some."""
@@ -127,7 +131,9 @@ class Text:
 
     def is_free(self, start: int, end: int) -> bool:
         """Whether no edit has a part of a span."""
-        return all(end <= edit.start or edit.end <= start for edit in self.edits)
+        at = bisect.bisect_left(self._inside, (start, end))
+        near = self._inside[max(0, at - 2) : at + 3]
+        return all(end <= edit.start or edit.end <= start for edit in near)
 
     def insert_line(self, line: int, text: str) -> None:
         """Puts whole lines before a line."""
@@ -142,7 +148,7 @@ class Text:
         at = self.line_start(line) + len(text) - len(text.lstrip(" \t\f"))
         is_gone = any(
             edit.start < at < edit.end or (edit.start <= at < edit.end and not edit.text)
-            for edit in self.edits
+            for edit in self._inside
         )
         if text.strip() and not is_gone:
             self.edits.append(Edit(at, at, by, INDENT))
