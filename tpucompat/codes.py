@@ -520,6 +520,11 @@ CODES: dict[str, Code] = {
         "Build the enqueue operations in the computation's graph, and run them in the same Session from a "
         "thread.",
     ),
+    "TPU356": Code(
+        "A model that was exported for a TPU",
+        "It is a program for a core of a TPU. Here is none, and what it computes is computed in place.",
+        "Nothing has to be done; the tag \"serve\" without \"tpu\" is the model for other machines.",
+    ),
     # 300-318: keras_to_tpu_model
     "TPU302": Code(
         "A layer's shape is variable beyond the batch",

@@ -45,6 +45,17 @@ def default_session_config() -> Any:
     return getattr(context.context(), "config", None) or config_pb2.ConfigProto()
 
 
+def saved_model_loader() -> Any:
+    """The class that finds, imports and restores a MetaGraphDef of a SavedModel.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.saved_model.loader_impl.SavedModelLoader``; the public API has
+    the function that does all of it.
+    """
+    from tensorflow.python.saved_model import loader_impl
+
+    return loader_impl.SavedModelLoader
+
+
 def cluster_resolver_class() -> Any:
     """``tf.distribute.cluster_resolver.ClusterResolver``, which 1.13 has below ``tensorflow.python`` only."""
     from tensorflow.python.distribute.cluster_resolver import cluster_resolver
@@ -797,9 +808,11 @@ def one_replica(strategy: Any, value: Any) -> Any:
     if isinstance(value, values.DistributedValues):
         return value
     if hasattr(values, "SingleDeviceMap"):
-        return values.PerReplica(
-            values.SingleDeviceMap(strategy.extended.worker_devices[0]), (value,)
-        )
+        try:
+            device = strategy.extended.worker_devices[0]
+        except RuntimeError:  # 2.0's default strategy names none
+            device = "/device:CPU:0"
+        return values.PerReplica(values.SingleDeviceMap(device), (value,))
     return values.PerReplica((value,))
 
 

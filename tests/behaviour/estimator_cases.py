@@ -411,9 +411,9 @@ def assigns_inside_the_replica():
     }
 
 
-def exported():
+def exported(export_to_tpu=False):
     """export_saved_model, loaded back."""
-    estimator = make_estimator(make_model_fn(), export_to_tpu=False)
+    estimator = make_estimator(make_model_fn(), export_to_tpu=export_to_tpu)
     estimator.train(input_fn, steps=2)
 
     def receiver():
@@ -422,7 +422,8 @@ def exported():
 
     folder = estimator.export_saved_model(tempfile.mkdtemp(), receiver)
     with tf.Graph().as_default(), tf.Session() as session:
-        graph = tf.saved_model.loader.load(session, ["serve"], folder)
+        tags = ["serve", "tpu"] if export_to_tpu else ["serve"]
+        graph = tf.saved_model.loader.load(session, tags, folder)
         signature = graph.signature_def["serving_default"]
         served = session.run(signature.outputs["output"].name, {signature.inputs["x"].name: X[:5]})
     predicted = list(estimator.predict(functools.partial(predict_input_fn, count=5)))
@@ -430,6 +431,11 @@ def exported():
         "served": served.tolist(),
         "predicted": [p["output"].tolist() for p in predicted],
     }
+
+
+def exported_for_tpu():
+    """The program of a TPU that is exported, loaded back where there is none."""
+    return exported(export_to_tpu=True)
 
 
 def switched_off():
@@ -614,6 +620,7 @@ CASES = [
     scaffold_and_initial_values,
     assigns_inside_the_replica,
     exported,
+    exported_for_tpu,
     switched_off,
     train_and_evaluate,
     asynchronous_checkpoints,

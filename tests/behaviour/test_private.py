@@ -249,6 +249,7 @@ def _small_modules():
     assert issubclass(v1.Session, private.session_interface())
     assert private.op_def("MatMul").name == "MatMul"
     assert private.op_def("NoSuchOperation") is None
+    assert callable(private.saved_model_loader().get_meta_graph_def_from_tags)
     assert type(private.default_session_config()).__name__ == "ConfigProto"
 
 
@@ -355,6 +356,7 @@ CHECKS = {
     _replace_input: ["replace_input"],
     _topology: ["topology_class", "topology_proto", "topology_rank"],
     _xla_context: ["XlaContext"],
+    _open_batches: ["open_batches"],
     _keras_models: ["keras_models"],
     _track_tf_optimizer: ["track_tf_optimizer", "_keras_source"],
     _resource_variables: ["count_resource_variables_as_variables"],
@@ -369,13 +371,13 @@ CHECKS = {
         "monitoring",
         "nest",
         "op_def",
+        "saved_model_loader",
         "session_interface",
         "summary_ops_v2",
         "tpu_feed",
         "tpu_ops",
         "training_loop",
     ],
-    _open_batches: ["open_batches"],
     _static_value: ["static_value"],
     _graph_collections: ["graph_collections"],
     _verify_doors: ["loss_modules", "gradient_modules", "before_sessions_close"],

@@ -162,9 +162,10 @@ def test_eight_cores_start_from_a_checkpoint(on):
     assert abs(np.mean(ours["scaffold"]) - np.mean(ours["warm"])) > 1e-3
 
 
+@pytest.mark.parametrize("case", ["exported", "exported_for_tpu"])
 @pytest.mark.parametrize("cores", [1, 8])
-def test_export_serves_what_is_predicted(on, cores):
-    ours = on("exported", cores)
+def test_export_serves_what_is_predicted(on, cores, case):
+    ours = on(case, cores)
     same(ours["served"], ours["predicted"], 1e-6)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Mapping
 import tensorflow.compat.v1 as tf
 
 from tpucompat.errors import BadValueError
+from tpucompat.legacy import saved_models
 
 _SERVING = tf.saved_model.signature_constants.DEFAULT_SERVING_SIGNATURE_DEF_KEY
 
@@ -114,7 +115,7 @@ class SavedModelPredictor(Predictor):
         self._graph = graph or tf.Graph()
         with self._graph.as_default():
             self._session = tf.Session(config=config)
-            meta = tf.saved_model.load(self._session, (tags or "serve").split(","), export_dir)
+            meta = saved_models.load(self._session, (tags or "serve").split(","), export_dir)
         if input_names is None or output_names is None:
             signature = signature_def or _signature(meta, signature_def_key or _SERVING)
             input_names = {key: tensor.name for key, tensor in signature.inputs.items()}
