@@ -3,7 +3,8 @@
 It shows the changes unless it is told to write them.
 
 Exit code 0: done, or nothing to do; 1 with --check: something would be rewritten; 2: a file cannot be read or
-written, or the settings cannot be used. The other files are rewritten all the same.
+written, its rewriting was not verified, or the settings cannot be used. The other files are rewritten all the
+same.
 """
 
 from __future__ import annotations
@@ -38,6 +39,14 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         metavar="PATTERN",
         help="leave files or folders out",
+    )
+    result.add_argument(
+        "--verify",
+        action="store_true",
+        help="run each script and its rewriting by `tpucompat verify`; what differs is not written",
+    )
+    result.add_argument(
+        "--args", default="", metavar="'WORDS'", help="of the scripts, for --verify"
     )
     result.add_argument("--quiet", action="store_true", help="do not list the files")
     return result
@@ -77,6 +86,13 @@ def main(argv: Sequence[str]) -> int:
         if not result.changed:
             continue
         changed += 1
+        if options.verify and result.path.endswith(".py"):
+            from tpucompat.migrate import verification
+
+            if verification.verify(result, options.args):
+                failed = True
+                sys.stderr.write(f"{result.path}: not verified, and left as it is\n")
+                continue
         if options.write:
             try:
                 files.write(result.path, result.before, result.after)
