@@ -141,16 +141,26 @@ def build_model(filters: int, dropout: float, batch_norm: bool) -> tf.keras.Mode
     return model
 
 
-class BatchLoss(tf.keras.metrics.SparseCategoricalCrossentropy):
-    """The loss of the latest batch, where Keras itself reports the mean since the epoch began."""
+class StepLosses(tf.keras.callbacks.Callback):
+    """Keeps the loss of every batch, where Keras itself reports the mean since the epoch began.
+
+    The metric is emptied and read outside of the training step: there it is that of all replicas.
+    """
 
     def __init__(self):
-        super().__init__(name="batch_loss", from_logits=True)
+        super().__init__()
+        self.losses: list[float] = []
+        self.metric = tf.keras.metrics.SparseCategoricalCrossentropy(
+            name="batch_loss", from_logits=True
+        )
 
-    def update_state(self, y_true, y_pred, sample_weight=None):
-        """Forgets the earlier batches first."""
-        self.reset_state()
-        return super().update_state(y_true, y_pred, sample_weight)
+    def on_train_batch_begin(self, batch, logs=None):
+        """Forgets the earlier batches."""
+        self.metric.reset_state()
+
+    def on_train_batch_end(self, batch, logs=None):
+        """Keeps the loss of this one."""
+        self.losses.append(float(self.metric.result()))
 
 
 def main() -> None:
@@ -163,29 +173,25 @@ def main() -> None:
     steps_per_epoch = args.steps_per_epoch or len(x_train) // args.batch_size
 
     with make_strategy().scope():
+        step_losses = StepLosses()
         model = build_model(args.filters, args.dropout, args.batch_norm)
         model.compile(
             # tf.train.AdamOptimizer had epsilon=1e-8; Keras' own default is 1e-7.
             optimizer=tf.keras.optimizers.Adam(learning_rate=1e-3, epsilon=1e-8),
             loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-            metrics=["accuracy", BatchLoss()],
+            metrics=["accuracy", step_losses.metric],
         )
     model.summary()
     if args.initial_weights:
         with np.load(args.initial_weights) as weights:
             model.set_weights([weights[f"arr_{i}"] for i in range(len(weights.files))])
 
-    step_losses: list[float] = []
     history = model.fit(
         training_data(x_train, y_train, args.batch_size, args.epochs * steps_per_epoch, args.seed),
         steps_per_epoch=steps_per_epoch,
         epochs=args.epochs,
         validation_data=tf.data.Dataset.from_tensor_slices((x_test, y_test)).batch(args.batch_size),
-        callbacks=[
-            tf.keras.callbacks.LambdaCallback(
-                on_batch_end=lambda batch, logs: step_losses.append(float(logs["batch_loss"]))
-            )
-        ],
+        callbacks=[step_losses],
     )
 
     test = model.evaluate(x_test, y_test, batch_size=args.batch_size, return_dict=True)
@@ -201,7 +207,7 @@ def main() -> None:
         with open(args.history, "w") as stream:
             json.dump(
                 {
-                    "step_loss": step_losses,
+                    "step_loss": step_losses.losses,
                     "epochs": {k: [float(v) for v in vs] for k, vs in history.history.items()},
                     "test": {"loss": float(test["loss"]), "acc": float(test["accuracy"])},
                     "predictions": guesses.tolist(),

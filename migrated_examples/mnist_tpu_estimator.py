@@ -107,32 +107,31 @@ def restore(model: tf.keras.Model, checkpoint: str) -> None:
         )
 
 
-class BatchLoss(tf.keras.metrics.SparseCategoricalCrossentropy):
-    """The loss of the latest batch, where Keras itself reports the mean since the epoch began."""
-
-    def __init__(self):
-        super().__init__(name="batch_loss", from_logits=True)
-
-    def update_state(self, y_true, y_pred, sample_weight=None):
-        """Forgets the earlier batches first."""
-        self.reset_state()
-        return super().update_state(y_true, y_pred, sample_weight)
-
-
 class StepSummaries(tf.keras.callbacks.Callback):
-    """Writes the loss and the learning rate of each step, as host_call did."""
+    """Writes the loss and the learning rate of each step, as host_call did.
+
+    Keras itself reports the mean loss since the epoch began. The metric here is emptied and read
+    outside of the training step: there it is that of all replicas.
+    """
 
     def __init__(self, model_dir: str, schedule):
         super().__init__()
         self.losses: list[float] = []
         self.rates: list[float] = []
+        self.metric = tf.keras.metrics.SparseCategoricalCrossentropy(
+            name="batch_loss", from_logits=True
+        )
         self._writer = tf.summary.create_file_writer(model_dir)
         self._schedule = schedule
+
+    def on_train_batch_begin(self, batch, logs=None):
+        """Forgets the earlier batches."""
+        self.metric.reset_state()
 
     def on_train_batch_end(self, batch, logs=None):
         """One line of each curve."""
         step = len(self.losses)
-        self.losses.append(float(logs["batch_loss"]))
+        self.losses.append(float(self.metric.result()))
         self.rates.append(float(self._schedule(step)))
         with self._writer.as_default(step=step):
             tf.summary.scalar("training/loss", self.losses[-1])
@@ -145,16 +144,16 @@ def main() -> None:
     data = load_data(args.data_dir)
     schedule = tf.keras.optimizers.schedules.ExponentialDecay(args.learning_rate, 100, 0.9)
     with make_strategy().scope():
+        summaries = StepSummaries(args.model_dir, schedule)
         model = build_model()
         model.compile(
             optimizer=tf.keras.optimizers.SGD(schedule),
             loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-            metrics=["accuracy", BatchLoss()],
+            metrics=["accuracy", summaries.metric],
         )
     if args.checkpoint:
         restore(model, args.checkpoint)
 
-    summaries = StepSummaries(args.model_dir, schedule)
     model.fit(
         training_data(*data["train"], args.batch_size, args.train_steps, args.seed),
         steps_per_epoch=args.train_steps,
@@ -168,7 +167,8 @@ def main() -> None:
         images[:count], labels[:count], args.batch_size, verbose=0, return_dict=True
     )
     print(f"accuracy {metrics['accuracy']:.4f}")
-    probabilities = tf.nn.softmax(model.predict(images[:10], verbose=0)).numpy()
+    some = images[: args.batch_size]  # every replica gets a part of them
+    probabilities = tf.nn.softmax(model.predict(some, verbose=0)).numpy()[:10]
     for guess in probabilities:
         print(f"predicted: {guess.argmax()} ({100 * guess.max():.1f}%)")
 

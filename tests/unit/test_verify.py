@@ -40,6 +40,15 @@ def test_names_decide_before_shapes_and_order():
     assert found.only_old == found.only_new == found.problems == []
 
 
+def test_the_longer_ending_of_a_name_decides():
+    names = [f"layer_{layer}/{part}/kernel" for layer in (0, 1) for part in ("key", "query")]
+    old = variables(*((f"encoder/{name}", (2, 2)) for name in names))
+    new = variables(*((f"model/weights/encoder/{name}", (2, 2)) for name in reversed(names)))
+    found = match(old, new)
+    assert all(ours == "model/weights/" + theirs for ours, theirs in found.pairs.items())
+    assert set(found.how.values()) == {"name"}
+
+
 def test_names_that_keras_has_counted_say_nothing_unless_all_of_them_agree():
     old = variables(*((f"dense_{i}/kernel", (4, 4)) for i in (1, 2, 3)))
     new = variables(*((f"dense{i}/kernel", (4, 4)) for i in ("", "_1", "_2")))

@@ -17,6 +17,8 @@ import numpy as np
 
 #: What TensorFlow 2 appends to the path of a variable.
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
+#: Where Keras 3 keeps the weights in a ``.keras`` archive.
+WEIGHTS_IN_ARCHIVE = "model.weights.h5"
 _OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _SLOT = "/.OPTIMIZER_SLOT/"
 
@@ -140,15 +142,42 @@ def _shapes(where: str) -> Mapping[str, Any]:
     return shapes
 
 
+def natural(name: str) -> list[tuple[int, str]]:
+    """A key that sorts ``dense_10`` behind ``dense_9``."""
+    words = re.split(r"(\d+)", name)
+    return [(int(word), "") if word.isdigit() else (-1, word) for word in words]
+
+
+def raw_tensors(where: str) -> dict[str, Any]:
+    """Everything in a TensorFlow checkpoint, by its key, text too.
+
+    Args:
+      where: Its prefix.
+    """
+    reader = _reader(where)
+    return {
+        key: reader.get_tensor(key)
+        for key in sorted(reader.get_variable_to_dtype_map(), key=natural)
+    }
+
+
+def variable_keys(where: str) -> dict[str, str]:
+    """Name -> key in a TensorFlow checkpoint, without text and slots of optimizers.
+
+    Args:
+      where: Its prefix.
+    """
+    types = _reader(where).get_variable_to_dtype_map()
+    return {
+        (key[: -len(VALUE)] if key.endswith(VALUE) else key): key
+        for key in sorted(types, key=natural)
+        if key != _OBJECT_GRAPH and types[key].name != "string" and _SLOT not in key
+    }
+
+
 def _read_tensorflow(where: str) -> dict[str, np.ndarray]:
     reader = _reader(where)
-    types = reader.get_variable_to_dtype_map()
-    values = {}
-    for key in sorted(types):
-        if key == _OBJECT_GRAPH or types[key].name == "string" or _SLOT in key:
-            continue
-        values[key[: -len(VALUE)] if key.endswith(VALUE) else key] = reader.get_tensor(key)
-    return values
+    return {name: reader.get_tensor(key) for name, key in variable_keys(where).items()}
 
 
 # Keras' ----------------------------------------------------------------------------------------
@@ -169,34 +198,76 @@ def _text(name: Any) -> str:
 def _read_h5(path: str) -> dict[str, np.ndarray]:
     import h5py
 
-    values = {}
     with h5py.File(path, "r") as file:
-        group = _weights_group(file)
-        for layer in _layer_names(group):
-            for name in map(_text, group[layer].attrs["weight_names"]):
-                values[name.partition(":")[0]] = np.asarray(group[layer][name])
-    return values
+        return {name: np.asarray(file[where]) for name, where in _h5_places(file).items()}
 
 
 def _read_keras(path: str) -> dict[str, np.ndarray]:
     import h5py
 
-    source: Any = path
-    if path.endswith(".keras"):
-        with zipfile.ZipFile(path) as archive:
-            source = io.BytesIO(archive.read("model.weights.h5"))
-    values = {}
-    with h5py.File(source, "r") as file:
-        for where, value in _datasets(file, ""):
-            values[where.replace("/vars/", "/").lstrip("/")] = value
-    return values
+    with h5py.File(weights_file(path), "r") as file:
+        return {name: np.asarray(file[where]) for name, where in _keras_places(file).items()}
 
 
-def _datasets(group: Any, path: str) -> Iterator[tuple[str, np.ndarray]]:
+def weights_file(path: str) -> Any:
+    """What h5py opens for a file of Keras 3: the file, or the weights inside of its archive."""
+    if not path.endswith(".keras"):
+        return path
+    with zipfile.ZipFile(path) as archive:
+        return io.BytesIO(archive.read(WEIGHTS_IN_ARCHIVE))
+
+
+def places(file: Any) -> dict[str, str]:
+    """Name -> the path of its dataset, in an open HDF5 file of either generation of Keras."""
+    return _h5_places(file) if _layer_names(_weights_group(file)) else _keras_places(file)
+
+
+def _h5_places(file: Any) -> dict[str, str]:
+    group = _weights_group(file)
+    found = {}
+    for layer in _layer_names(group):
+        for name in map(_text, group[layer].attrs["weight_names"]):
+            found[name.partition(":")[0]] = f"{group.name}/{layer}/{name}"
+    return found
+
+
+def _keras_places(file: Any) -> dict[str, str]:
+    """Keras 3 numbers the variables of a layer; they are called by what layers of such shapes have."""
+    layers: dict[str, list[str]] = {}
+    for where in sorted(_datasets(file, ""), key=natural):
+        layers.setdefault(where.rpartition("/")[0], []).append(where)
+    found = {}
+    for layer, datasets in layers.items():
+        shapes = [tuple(file[where].shape) for where in datasets]
+        base = re.sub(r"/vars$", "", layer).lstrip("/")
+        for word, where in zip(_words(shapes) or map(_last, datasets), datasets):
+            found[f"{base}/{word}"] = where
+    return found
+
+
+def _last(where: str) -> str:
+    return where.rpartition("/")[2]
+
+
+def _words(shapes: list[tuple[int, ...]]) -> list[str]:
+    """What the variables of a layer are called, if their shapes tell."""
+    vectors = all(len(shape) == 1 for shape in shapes) and len(set(shapes)) == 1
+    if vectors and len(shapes) == 4:  # batch normalization
+        return ["gamma", "beta", "moving_mean", "moving_variance"]
+    if vectors and len(shapes) == 2:  # layer normalization
+        return ["gamma", "beta"]
+    if len(shapes) == 2 and len(shapes[0]) > 1 and len(shapes[1]) == 1:
+        return ["kernel", "bias"]
+    if len(shapes) == 3 and [len(shape) for shape in shapes] == [2, 2, 1]:
+        return ["kernel", "recurrent_kernel", "bias"]
+    return ["kernel"] if len(shapes) == 1 and len(shapes[0]) > 1 else []
+
+
+def _datasets(group: Any, path: str) -> Iterator[str]:
     import h5py
 
     for name in group:
         if isinstance(group[name], h5py.Dataset):
-            yield f"{path}/{name}", np.asarray(group[name])
+            yield f"{path}/{name}"
         else:
             yield from _datasets(group[name], f"{path}/{name}")

@@ -94,6 +94,9 @@ def main(argv: Sequence[str]) -> int:
             results.append(result)
             progress.close()
             _report(result, options)
+    except comparison.PreparationError as error:
+        sys.stderr.write(f"TPU470 {CODES['TPU470'].title}: {error}\n")
+        return 2
     finally:
         progress.close()
         if not options.keep:

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import tempfile
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from tpucompat.verify import exports, ladder, runs
 from tpucompat.verify.runs import Half, Run
+
+
+class PreparationError(ValueError):
+    """The data of a pair could not be made."""
 
 
 class Result(NamedTuple):
@@ -48,6 +53,8 @@ class Task(NamedTuple):
       ignore: Patterns of numbers that need not agree.
       seed: For random numbers, before a script sets its own.
       timeout: Seconds for each run; None for no limit.
+      prepare: A Python script and its arguments that make the data before both runs; ``{data}`` is the folder
+        for them, in the scripts' arguments too.
     """
 
     name: str
@@ -58,6 +65,7 @@ class Task(NamedTuple):
     ignore: Sequence[str] = ("*time*", "*seconds*")
     seed: int = 0
     timeout: float | None = None
+    prepare: Sequence[str] = ()
 
 
 def verify(task: Task, folder: str, tell: Callable[[str], None] = lambda text: None) -> Result:
@@ -68,6 +76,7 @@ def verify(task: Task, folder: str, tell: Callable[[str], None] = lambda text: N
       folder: Where recordings and the scripts' files go; kept.
       tell: Called with what is being done.
     """
+    task = _prepared(task, os.path.join(folder, "data"))
     tell(f"old: {os.path.basename(task.old.script)}")
     old = runs.record(task.old, os.path.join(folder, "old"), seed=task.seed, timeout=task.timeout)
     tell(f"new: {os.path.basename(task.new.script)}")
@@ -96,6 +105,31 @@ def verify(task: Task, folder: str, tell: Callable[[str], None] = lambda text: N
     if not problems and comparison.verdict == ladder.SKIPPED:
         problems.append("the runs leave nothing that can be compared")
     return Result(task.name, old, new, comparison, problems)
+
+
+def _prepared(task: Task, data: str) -> Task:
+    """Makes the data; the task with their place in its arguments."""
+    if not task.prepare:
+        return task
+    command = [task.new.python, *(word.replace("{data}", data) for word in task.prepare)]
+    done = subprocess.run(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    if done.returncode:
+        lines = done.stdout.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"]
+        raise PreparationError(f"{task.name}: the data could not be made: {lines[-1]}")
+    halves = [
+        half._replace(
+            arguments=[word.replace("{data}", data) for word in half.arguments],
+            options=[word.replace("{data}", data) for word in half.options],
+        )
+        for half in (task.old, task.new)
+    ]
+    return task._replace(old=halves[0], new=halves[1])
 
 
 def _exported(task: Task, old: Run, new: Run, folder: str) -> dict[str, Any]:

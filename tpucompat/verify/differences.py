@@ -38,7 +38,7 @@ class Difference(NamedTuple):
         return not self.note
 
 
-def compare(actual: Any, expected: Any) -> Difference:
+def compare(actual: Any, expected: Any, floor: float = 0.0) -> Difference:
     """Compares two arrays element by element.
 
     A NaN on both sides, or the same infinity on both sides, counts as equal: an old script that divides
@@ -47,6 +47,7 @@ def compare(actual: Any, expected: Any) -> Difference:
     Args:
       actual: The new run's numbers.
       expected: The old run's numbers, of the same shape; axes of length 1 do not matter.
+      floor: The least size that errors are scaled by: what is far smaller than its neighbours is rounding.
     """
     a, e = np.asarray(actual), np.asarray(expected)
     if a.shape != e.shape:
@@ -69,7 +70,7 @@ def compare(actual: Any, expected: Any) -> Difference:
         return Difference(int(a.size), nans=int(odd.sum()))
     finite = np.where(np.isfinite(size), size, 0.0)
     relative = error[finite > 0] / finite[finite > 0]
-    largest, mean = float(finite.max()), float(finite.mean())
+    largest, mean = max(float(finite.max()), floor), max(float(finite.mean()), floor)
     return Difference(
         numbers=int(a.size),
         max_abs=float(error.max()),

@@ -15,6 +15,8 @@ from tpucompat.verify.tolerances import Tolerance, tolerances
 
 AGREE, DIFFER, SKIPPED = "agree", "differ", "not compared"
 
+#: What is smaller than this part of the largest gradient (or update) of a model is rounding.
+_NOISE = 1e-3
 #: Words that one metric goes by.
 _METRICS = {
     "acc": "accuracy",
@@ -147,8 +149,8 @@ class _Ladder:
 
     # What every rung is made of ------------------------------------------------------------------
 
-    def row(self, key: str, name: str, actual: Any, expected: Any) -> Row:
-        found = differences.compare(actual, expected)
+    def row(self, key: str, name: str, actual: Any, expected: Any, floor: float = 0.0) -> Row:
+        found = differences.compare(actual, expected, floor)
         return Row(
             name,
             found,
@@ -325,7 +327,11 @@ class _Ladder:
         for old_site, new_site in self.sites:
             old = self.old.arrays(self.old.first("gradients", site=old_site["site"]))
             new = self.new.arrays(self.new.first("gradients", site=new_site["site"]))
-            rows += [self.row("gradients", *each) for each in self.pairs(old, new)]
+            # A gradient that is zero but for rounding (that of a key's bias in attention) has no scale.
+            floor = _NOISE * max(
+                (float(np.max(np.abs(g), initial=0)) for g in old.values()), default=0
+            )
+            rows += [self.row("gradients", *each, floor) for each in self.pairs(old, new)]
             factors: list[float] = [
                 np.sum(a * e) / np.sum(e * e)
                 for _, a, e in self.pairs(old, new)
@@ -351,18 +357,20 @@ class _Ladder:
                 "update", title, "the runs show their variables after no common step"
             )
         step = common[0]
-        rows = []
         before_old, before_new = self.old.initial(), self.new.initial()
         factors: list[float] = []
+        changes = []
         for name, actual, expected in self.pairs(old[step], new[step]):
             their_name = self.matches.pairs[name]
             if name not in before_new or their_name not in before_old:
                 continue
             ours = actual.astype(np.float64) - before_new[name]
             theirs = expected.astype(np.float64) - before_old[their_name]
-            rows.append(self.row("update", name, ours, theirs))
+            changes.append((name, ours, theirs))
             if ours.shape == theirs.shape and np.any(theirs):
                 factors.append(float(np.sum(ours * theirs) / np.sum(theirs * theirs)))
+        floor = _NOISE * max((float(np.mean(np.abs(t))) for _, _, t in changes), default=0)
+        rows = [self.row("update", *change, floor) for change in changes]
         note = "" if step == 1 else f"seen together after {step} steps only"
         problem = ""
         if _all_alike(factors, 0.02) and abs(factors[0] - 1) > 0.02:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from typing import Callable, Iterable, Mapping, NamedTuple, Sequence
 
@@ -20,6 +21,8 @@ _WORDS = {
     "batchnorm": "batch_normalization",
     "moving_var": "moving_variance",
 }
+#: So many parts of a name are compared.
+_LONGEST = 8
 _COUNTED = re.compile(r"_\d+$")
 # Names that Keras makes up by counting: what is `dense_3` in one process may be `dense` in another.
 _MADE_UP = re.compile(
@@ -82,7 +85,9 @@ def match(
         else:
             take(new_name, old_name, "map")
 
-    for key in (_exact, _plain_name):
+    # The more of two names is equal, the surer it is that they mean the same.
+    endings = [functools.partial(_ending, count=count) for count in range(_LONGEST, 1, -1)]
+    for key in (_exact, *endings):
         theirs = _by_shape(left_old.values(), key)
         for shape, ours in _by_shape(left_new.values(), key).items():
             others = theirs.get(shape, {})
@@ -136,8 +141,8 @@ def words(name: str) -> list[str]:
     return [part for part in found if part != "variable_value"]
 
 
-def _plain_name(name: str) -> str:
-    return "/".join(words(name)[-2:])
+def _ending(name: str, count: int) -> str:
+    return "/".join(words(name)[-count:])
 
 
 def _shape_and_last_word(variable: Variable) -> object:

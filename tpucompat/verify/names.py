@@ -172,7 +172,7 @@ def _walk(thing: Any, path: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
     if depth > 6:
         return
     children: Iterable[tuple[Any, Any]] = ()
-    if isinstance(thing, Mapping):
+    if hasattr(thing, "items"):  # TensorFlow's own dictionary in a module is no Mapping
         children = thing.items()
     elif isinstance(thing, (list, tuple)):
         children = enumerate(thing)

@@ -14,8 +14,18 @@ from tpucompat.verify.runs import Half
 
 _KEYS = frozenset(
     [
-        *("name", "idiom", "data", "tensorflow", "flags", "old_flags", "new_flags", "map"),
-        *("tolerances", "core_tolerances", "ignore", "timeout", "cores"),
+        *(
+            "name",
+            "idiom",
+            "data",
+            "tensorflow",
+            "flags",
+            "old_flags",
+            "new_flags",
+            "map",
+            "prepare",
+        ),
+        *("tolerances", "core_tolerances", "ignore", "timeout", "cores", "old_options"),
     ]
 )
 
@@ -60,7 +70,8 @@ class Pair(NamedTuple):
             arguments = [flag.replace("{root}", self.folder) for flag in flags]
             arguments = [flag.replace("{cores}", str(cores)) for flag in arguments]
             script = os.path.join(self.folder, kind + "_examples", self.name + ".py")
-            halves.append(Half(script, arguments, python, which == "old", cores))
+            options = row.get("old_options", ()) if which == "old" else ()
+            halves.append(Half(script, arguments, python, which == "old", cores, options))
         where = "one replica" if cores == 1 else f"{cores} cores"
         return Task(
             f"{self.name}, {where}",
@@ -70,6 +81,7 @@ class Pair(NamedTuple):
             tolerances,
             ["*time*", "*seconds*", *row.get("ignore", ())],
             timeout=timeout or row.get("timeout", 300),
+            prepare=[word.replace("{root}", self.folder) for word in row.get("prepare", ())],
         )
 
     @property

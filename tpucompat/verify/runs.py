@@ -87,7 +87,7 @@ def record(
     spec = {
         "script": os.path.abspath(half.script),
         "arguments": [argument.replace("{out}", work) for argument in half.arguments],
-        "options": list(half.options),
+        "options": [option.replace("{out}", work) for option in half.options],
         "legacy": half.legacy,
         "cores": half.cores,
         "folder": recording,

@@ -1,0 +1,244 @@
+"""Writes the variables of one checkpoint in the format of another generation."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+import zipfile
+from typing import Any, Mapping, NamedTuple
+
+import numpy as np
+
+from tpucompat.checkpoints import formats
+from tpucompat.checkpoints.formats import UnreadableError
+from tpucompat.verify.matching import Matches, match
+from tpucompat.verify.recorder import Variable
+
+KINDS = ("tf1", "tf2", "h5", "keras")
+
+
+class ConversionError(ValueError):
+    """The variables of the two sides do not belong together, or the target cannot be made."""
+
+
+class Converted(NamedTuple):
+    """What was done.
+
+    Attributes:
+      source: The kind that was read.
+      target: The kind that was written.
+      names: Written name -> read name.
+      matches: How they were found; None where no layout was given.
+      kept: Names whose values are those of the layout's own file.
+    """
+
+    source: str
+    target: str
+    names: dict[str, str]
+    matches: Matches | None
+    kept: list[str]
+
+
+def convert(
+    source: str,
+    target: str,
+    to: str | None = None,
+    like: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+    partial: bool = False,
+) -> Converted:
+    """Converts a checkpoint.
+
+    Args:
+      source: What to read; see :func:`tpucompat.checkpoints.formats.kind`.
+      target: The file, or the prefix of a TensorFlow checkpoint, to write.
+      to: The kind to write; told by the target's ending, or by ``like``, where None.
+      like: A checkpoint of the program that is going to read the target: its names and its layout. What does
+        not belong to the model (an optimizer's state, counters) keeps its values.
+      mapping: Name in ``like`` (or to write) -> name in the source.
+      partial: Whether variables of ``like`` without a twin may keep its values.
+
+    Raises:
+      UnreadableError: A file cannot be read.
+      ConversionError: Variables have no twin, or the target cannot be made without ``like``.
+    """
+    values = formats.read(source)
+    if not values:
+        raise UnreadableError(f"{source}: it holds no variable of a model")
+    kind = to or _kind_of_target(target, like)
+    if like is None:
+        return _convert_freely(source, values, target, kind, mapping or {})
+    if formats.kind(like) != kind:
+        raise ConversionError(f"{like} is of the kind {formats.kind(like)}, and {kind} is wanted")
+    wanted = formats.read(like)
+    matches = match(_variables(values), _variables(wanted), mapping)
+    problems = list(matches.problems)
+    if matches.only_new and not partial:
+        problems.append(
+            f"nothing in {source} belongs to {', '.join(matches.only_new[:6])} (--map says what "
+            "does, --partial keeps their values)"
+        )
+    if problems or not matches.pairs:
+        raise ConversionError("; ".join(problems) or "no variable of one is one of the other")
+    chosen = {
+        name: values[theirs].astype(wanted[name].dtype) for name, theirs in matches.pairs.items()
+    }
+    _WRITERS_LIKE[kind](target, like, chosen)
+    _check(target, chosen)
+    return Converted(formats.kind(source), kind, matches.pairs, matches, matches.only_new)
+
+
+def _kind_of_target(target: str, like: str | None) -> str:
+    if target.endswith((".keras", ".weights.h5")) and not (like and formats.kind(like) == "h5"):
+        return "keras"
+    if target.endswith((".h5", ".hdf5")):
+        return formats.kind(like) if like else "h5"
+    if like:
+        return formats.kind(like)
+    raise ConversionError(
+        f"{target}: its name does not tell what to write: --to tf1, --to tf2, or --like FILE"
+    )
+
+
+def _variables(values: Mapping[str, np.ndarray]) -> list[Variable]:
+    return [Variable(name, tuple(value.shape), False) for name, value in values.items()]
+
+
+def _convert_freely(
+    source: str,
+    values: Mapping[str, np.ndarray],
+    target: str,
+    kind: str,
+    mapping: Mapping[str, str],
+) -> Converted:
+    unknown = [name for name in mapping.values() if name not in values]
+    if unknown:
+        raise ConversionError(f"{source} has no variable {', '.join(unknown)}")
+    renamed = {theirs: ours for ours, theirs in mapping.items()}
+    names = {renamed.get(name, name): name for name in values}
+    chosen = {name: values[theirs] for name, theirs in names.items()}
+    if kind == "keras":
+        raise ConversionError(
+            "a file of Keras 3 is made for one model: --like FILE names one that the new model has saved"
+        )
+    _WRITERS[kind](target, chosen)
+    _check(target, chosen)
+    return Converted(formats.kind(source), kind, names, None, [])
+
+
+def _check(target: str, chosen: Mapping[str, np.ndarray]) -> None:
+    written = formats.read(target, optimizer=True)
+    for name, value in chosen.items():
+        if name not in written or not np.array_equal(written[name], value, equal_nan=False):
+            same = name in written and bool(np.all((written[name] == value) | (value != value)))
+            if not same:
+                raise ConversionError(f"{target}: {name} was not written as it was read")
+
+
+# Writers with a layout of their own ----------------------------------------------------------------
+
+
+def _write_tf1(target: str, values: Mapping[str, Any]) -> None:
+    """TensorFlow's format with these keys."""
+    import tensorflow as tf
+
+    os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
+    keys = sorted(values)
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        tensors = [tf.constant(values[key]) for key in keys]
+        session.run(
+            tf.raw_ops.SaveV2(
+                prefix=target, tensor_names=keys, shape_and_slices=[""] * len(keys), tensors=tensors
+            )
+        )
+    folder = os.path.dirname(os.path.abspath(target))
+    if not os.path.exists(os.path.join(folder, "checkpoint")):
+        tf.compat.v1.train.update_checkpoint_state(folder, os.path.basename(target))
+
+
+def _write_tf2(target: str, values: Mapping[str, np.ndarray]) -> None:
+    """An object-based checkpoint whose objects are the parts of the names."""
+    import tensorflow as tf
+
+    if tf.__version__.startswith("1."):
+        raise ConversionError("an object-based checkpoint is written by TensorFlow 2")
+    root = tf.train.Checkpoint()
+    for name, value in values.items():
+        *path, last = name.split("/")
+        holder = root
+        for part in path:
+            if not hasattr(holder, part):
+                setattr(holder, part, tf.train.Checkpoint())
+            holder = getattr(holder, part)
+        setattr(holder, last, tf.Variable(value))
+    root.write(target)
+    folder = os.path.dirname(os.path.abspath(target))
+    if not os.path.exists(os.path.join(folder, "checkpoint")):
+        tf.compat.v1.train.update_checkpoint_state(folder, os.path.basename(target))
+
+
+def _write_h5(target: str, values: Mapping[str, np.ndarray]) -> None:
+    """The weights alone, as ``Model.save_weights`` of Keras 2 writes them."""
+    import h5py
+
+    layers: dict[str, list[str]] = {}
+    for name in values:
+        layers.setdefault(name.rpartition("/")[0] or name, []).append(name)
+    with h5py.File(target, "w") as file:
+        file.attrs["layer_names"] = [layer.encode("utf-8") for layer in layers]
+        file.attrs["backend"] = b"tensorflow"
+        file.attrs["keras_version"] = b"2.15.0"
+        for layer, names in layers.items():
+            group = file.create_group(layer)
+            group.attrs["weight_names"] = [f"{name}:0".encode() for name in names]
+            for name in names:
+                group.create_dataset(f"{name}:0", data=values[name])
+
+
+_WRITERS = {"tf1": _write_tf1, "tf2": _write_tf2, "h5": _write_h5}
+
+
+# Writers with the layout of another file -----------------------------------------------------------
+
+
+def _write_tensorflow_like(target: str, like: str, values: Mapping[str, np.ndarray]) -> None:
+    where = formats.prefix(like)
+    tensors = formats.raw_tensors(where)
+    keys = formats.variable_keys(where)
+    tensors.update({keys[name]: value for name, value in values.items()})
+    _write_tf1(target, tensors)
+
+
+def _write_hdf5_like(target: str, like: str, values: Mapping[str, np.ndarray]) -> None:
+    if not target.endswith(".keras"):
+        shutil.copyfile(like, target)
+        _replace(target, values)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        weights = os.path.join(folder, formats.WEIGHTS_IN_ARCHIVE)
+        with zipfile.ZipFile(like) as archive:
+            archive.extract(formats.WEIGHTS_IN_ARCHIVE, folder)
+            _replace(weights, values)
+            with zipfile.ZipFile(target, "w") as made:
+                for item in archive.infolist():
+                    if item.filename != formats.WEIGHTS_IN_ARCHIVE:
+                        made.writestr(item, archive.read(item))
+                made.write(weights, formats.WEIGHTS_IN_ARCHIVE)
+
+
+def _replace(path: str, values: Mapping[str, np.ndarray]) -> None:
+    import h5py
+
+    with h5py.File(path, "r+") as file:
+        places = formats.places(file)
+        for name, value in values.items():
+            file[places[name]][...] = value
+
+
+_WRITERS_LIKE = {
+    "tf1": _write_tensorflow_like,
+    "tf2": _write_tensorflow_like,
+    "h5": _write_hdf5_like,
+    "keras": _write_hdf5_like,
+}
