@@ -353,14 +353,21 @@ def _keras_source() -> str:
 def open_batches() -> Iterator[None]:
     """A context in which a model's layers are called without the batch size of its Input layers.
 
-    When a model is called in a graph, ``engine.functional.Functional._conform_to_reference_input`` gives
-    the tensor the static shape of the model's own input, batch size included: seen in 2.4 to 2.11. 2.15
-    and tf-keras do not; before, ``engine.network`` has no such method.
+    When a model is called in a graph, its ``_conform_to_reference_input`` gives the tensor the static shape
+    of the model's own input, batch size included. Seen in 2.2 in ``engine.network``, in 2.4 to 2.11 in
+    ``engine.functional``; 2.1 does so in the middle of a longer method, 2.0 and 2.15 to 2.21 do not.
     """
-    try:
-        base: Any = importlib.import_module(_keras_source() + ".engine.functional").Functional
-        conform = base._conform_to_reference_input
-    except (ImportError, AttributeError):
+    for name in ("functional:Functional", "network:Network"):
+        module, _, attribute = name.partition(":")
+        try:
+            base: Any = getattr(
+                importlib.import_module(f"{_keras_source()}.engine.{module}"), attribute
+            )
+            conform = base._conform_to_reference_input
+            break
+        except (ImportError, AttributeError):
+            continue
+    else:
         yield
         return
 
