@@ -124,6 +124,12 @@ CODES: dict[str, Code] = {
         "then give other results.",
         "Write the old default if the model was trained before; otherwise remove the comment.",
     ),
+    "TPU217": Code(
+        "The validation loss is averaged otherwise",
+        "In TensorFlow 1, fit_generator averaged the losses of the validation's batches, the last and smaller "
+        "one too. In TensorFlow 2, fit weighs them by their sizes, which is the mean over the examples.",
+        "Nothing; where the number has to be the same, take a batch size that divides the examples.",
+    ),
     "TPU220": Code(
         "A name that Python or a library has removed",
         "Python, NumPy, pandas, SciPy, scikit-learn and Pillow have cleared away old names since 2018.",

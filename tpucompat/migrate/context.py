@@ -16,6 +16,7 @@ from tpucompat.migrate.text import Overlap, Text
 #: How a TODO begins; ``TODO(tpucompat TPU212): …``.
 _MARK = "TODO(tpucompat {})"
 _WIDTH = 90
+_AS_TF = "import tensorflow as tf"
 
 
 class Import(NamedTuple):
@@ -58,6 +59,7 @@ class Context:
         self.after_imports: list[str] = []
         #: Whether it uses layers of Keras 2, which need a package and a setting.
         self.needs_keras_2 = False
+        self._free_tf: bool | None = None
         self._removed: set[int] = set()
         self._indents: list[tuple[int, int, int, str]] = []
 
@@ -173,8 +175,8 @@ class Context:
                 version = stands_for[len("tensorflow.") :]
                 if rest.startswith(version + "."):
                     return f"{name}.{rest[len(version) + 1 :]}"
-        if module == "tensorflow" and "tf" not in bound:
-            self._wanted[module] = "import tensorflow as tf"
+        if module == "tensorflow" and (self._wanted.get(module) == _AS_TF or self._tf_is_free()):
+            self._wanted[module] = _AS_TF
             return f"tf.{rest}"
         self._wanted[module] = f"import {module}"
         return f"{module}.{rest}" if rest else module
@@ -187,6 +189,15 @@ class Context:
             for node in ast.walk(tree)
             if id(node) not in self.done
         )
+
+    def _tf_is_free(self) -> bool:
+        if self._free_tf is None:
+            self._free_tf = all(
+                getattr(node, "id", "") != "tf" and getattr(node, "asname", "") != "tf"
+                for tree in self.trees.values()
+                for node in ast.walk(tree)
+            )
+        return self._free_tf
 
     def want(self, module: str) -> None:
         """Adds ``import module`` where no statement at the top of the file has it."""
@@ -293,9 +304,10 @@ class Context:
             for words in [*wanted, *self.before_imports]:
                 text.insert_line(line, text.indent(line) + words + text.newline)
         if self.after_imports:
-            cell, line = self._behind_imports()
+            cell, line, indent = self._behind_imports()
             text = self.texts[cell]
             for words in self.after_imports:
+                words = textwrap.indent(words, indent)
                 text.insert_line(line, words.replace("\n", text.newline) + text.newline)
 
     def _first_import(self) -> tuple[int, int]:
@@ -315,17 +327,21 @@ class Context:
                     return cell, statement.lineno
         return next(iter(self.texts)), 1
 
-    def _behind_imports(self) -> tuple[int, int]:
-        """The line behind the last import at the top of the unit that imports TensorFlow first."""
+    def _behind_imports(self) -> tuple[int, int, str]:
+        """(cell, line, indent) behind the imports of the unit that imports TensorFlow first."""
         cell, first = self._first_import()
         body = self.trees[cell].body
-        last = first
+        if not any(found.node in body for found in self.imports) and self.imports:
+            nested = self.imports[0]  # below an `if`, or in a function
+            indent = self.texts[nested.cell].indent(nested.node.lineno)
+            return nested.cell, nested.node.end_lineno + 1, indent
+        last = first - 1
         for statement in body:
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
                 last = max(last, statement.end_lineno or statement.lineno)
             elif statement.lineno > first:
                 break
-        return cell, last + 1
+        return cell, last + 1, ""
 
 
 def _is_plain(test: ast.expr) -> bool:

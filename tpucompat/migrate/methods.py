@@ -6,7 +6,7 @@ import ast
 import re
 from typing import Any, Mapping, Sequence
 
-from tpucompat.analysis.names import Call, constant
+from tpucompat.analysis.names import Call, argument, constant
 from tpucompat.migrate.context import Context
 from tpucompat.migrate.text import Text
 
@@ -99,6 +99,14 @@ def _generator(context: Context, call: Call) -> None:
     ):
         context.todo("TPU214", f"{call.name[1:]} → {new}: its arguments cannot be seen", node, cell)
         return
+    validation = (
+        argument(node, list(parameters).index("validation_data"), "validation_data")
+        if new == "fit"
+        else None
+    )
+    if isinstance(validation, ast.Tuple):
+        what = "val_loss was the mean of the batches, also where the last was smaller; it weighs them now"
+        context.todo("TPU217", what, node, cell)
     end = text.span(node.func)[1]
     old = call.name[1:]
     text.replace(end - len(old), end, new)
