@@ -204,9 +204,10 @@ MODULES: Mapping[str, str | None] = {
 ATTRIBUTES: Mapping[str, Mapping[str, Mapping[str, Row]]] = {
     "numpy": {
         "ndarray": {
-            "itemset": StandIn(_NUMPY + "itemset"),  # NumPy 2.0
-            "newbyteorder": StandIn(_NUMPY + "newbyteorder"),
-            "ptp": StandIn(_NUMPY + "ptp"),
+            # Seen in NumPy 2.0 and 2.1 to be there still, and to raise where they are asked for.
+            "itemset": Changed(_NUMPY + "itemset", "numpy 2.0"),
+            "newbyteorder": Changed(_NUMPY + "newbyteorder", "numpy 2.0"),
+            "ptp": Changed(_NUMPY + "ptp", "numpy 2.0"),
             "tostring": StandIn(_NUMPY + "tostring"),  # NumPy 2.3
         },
         "generic": {"tostring": StandIn(_NUMPY + "tostring")},
