@@ -268,6 +268,7 @@ class Context:
         for cell, first, last, by in self._indents:
             for line in range(first, last + 1):
                 self.texts[cell].indent_line(line, by)
+        self._write_imports()  # before the comments, which belong to what follows them
         for (cell, line), notes in sorted(self._todos.items()):
             text = self.texts[cell]
             indent = text.indent(line) + self._deeper(cell, line)
@@ -279,7 +280,6 @@ class Context:
                 ):
                     mark = "#   " if number else "# "
                     text.insert_line(line, indent + mark + part + text.newline)
-        self._write_imports()
         return {
             cell: text.result()
             for cell, text in self.texts.items()
@@ -288,7 +288,9 @@ class Context:
 
     def _deeper(self, cell: int, line: int) -> str:
         return "".join(
-            by for where, first, last, by in self._indents if where == cell and first < line <= last
+            by
+            for where, first, last, by in self._indents
+            if where == cell and first <= line <= last
         )
 
     def _write_imports(self) -> None:
