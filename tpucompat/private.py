@@ -56,6 +56,14 @@ def saved_model_loader() -> Any:
     return loader_impl.SavedModelLoader
 
 
+def add_control_inputs(operation: Any, before: Sequence[Any]) -> None:
+    """Lets an operation that is in a graph wait for others; the public API orders new ones only.
+
+    Seen in 1.13 to 2.21 as ``tf.Operation._add_control_inputs``.
+    """
+    operation._add_control_inputs(list(before))
+
+
 def cluster_resolver_class() -> Any:
     """``tf.distribute.cluster_resolver.ClusterResolver``, which 1.13 has below ``tensorflow.python`` only."""
     from tensorflow.python.distribute.cluster_resolver import cluster_resolver
@@ -512,6 +520,49 @@ def normalize_without_masks() -> None:
                 setattr(cls, name, without_mask(method))
 
     base.__init_subclass__ = classmethod(adapt)
+
+
+def feed_missing_axes() -> None:
+    """Lets a target without its last axis be fed where the graph takes that axis off again.
+
+    A TPU's models were built for the targets of the data set; others make placeholders with the rank of the
+    outputs, and the metric of a sequence of classes squeezes [samples, steps] as [samples, steps, 1]. Tensors
+    are fed in ``GraphExecutionFunction._make_callable``, seen in 1.13 (``Function``) to 2.15 (bundled Keras)
+    and in tf-keras 2.16 to 2.21.
+    """
+    import tensorflow.compat.v1 as tf
+
+    backend = importlib.import_module(_keras_source() + ".backend")
+    function: Any = getattr(backend, "GraphExecutionFunction", None) or backend.Function
+    make = function._make_callable
+
+    def is_squeezed(tensor: Any) -> bool:
+        last = tensor.shape.ndims - 1
+        for user in tensor.consumers():
+            if user.type == "Squeeze":
+                axes = user.get_attr("squeeze_dims")
+                if -1 in axes or last in axes:
+                    return True
+            elif user.type in ("Cast", "Identity") and is_squeezed(user.outputs[0]):
+                return True
+        return False
+
+    def fitted(placeholder: Any, value: Any) -> Any:
+        ranks = placeholder.shape.ndims, value.shape.ndims
+        if None in ranks or ranks[0] != ranks[1] + 1 or not is_squeezed(placeholder):
+            return value
+        with value.graph.as_default():
+            return tf.expand_dims(value, -1)
+
+    @functools.wraps(make)
+    def make_callable(
+        self: Any, feed_arrays: Any, feed_symbols: Any, symbol_vals: Any, session: Any
+    ) -> None:
+        fed = [fitted(*pair) for pair in zip(feed_symbols, symbol_vals)]
+        make(self, feed_arrays, feed_symbols, fed, session)
+        self._symbol_vals = symbol_vals  # which it compares with those of the next call
+
+    function._make_callable = make_callable
 
 
 def op_def(name: str) -> Any:

@@ -166,6 +166,20 @@ def _normalize_without_masks():
     np.testing.assert_allclose(values, [[-2.0, 0.0], [-1.0, 1.0]], atol=1e-6)
 
 
+def _feed_missing_axes():
+    private.feed_missing_axes()
+    steps = v1.keras.layers.Input([3])
+    classes = v1.keras.layers.Reshape([3, 4])(v1.keras.layers.Dense(12)(steps))
+    model = v1.keras.Model(steps, classes)
+    loss = "sparse_categorical_crossentropy"
+    model.compile("sgd", loss, metrics=["sparse_categorical_accuracy"])
+    x, y = np.ones([8, 3], "float32"), np.zeros([8, 3], "int32")
+    data = v1.data.Dataset.from_tensor_slices((x, y)).batch(4)
+    accuracy = model.evaluate(data, steps=2, verbose=0)[1]
+    predicted = model.predict(x).argmax(-1)
+    assert accuracy == np.mean(predicted == y)
+
+
 def _silence_deprecations(monkeypatch):
     from tensorflow.python.util import deprecation
 
@@ -349,6 +363,7 @@ CHECKS = {
     _watch_sessions: ["watch_sessions", "session_run_function"],
     _average_masked_losses: ["average_masked_losses_over_all"],
     _normalize_without_masks: ["normalize_without_masks"],
+    _feed_missing_axes: ["feed_missing_axes"],
     _silence_deprecations: ["silence_deprecations"],
     _forget_eager_start: ["forget_eager_start"],
     _path_functions: ["path_functions", "PathFunction", "_own_module"],

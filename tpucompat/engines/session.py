@@ -48,6 +48,7 @@ def enter() -> Any:
         tf.enable_resource_variables()
         private.average_masked_losses_over_all()
         private.normalize_without_masks()
+        private.feed_missing_axes()
         private.count_resource_variables_as_variables()
         private.let_graph_variables_be_true()
         private.accept_whole_numbers_as_dimensions()
