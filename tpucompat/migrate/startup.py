@@ -60,6 +60,7 @@ def _lists_devices(context: Context, node: ast.With, cell: int) -> bool:
         len(uses) == sum(_listed(one) == name for one in inside) > 0
         and node.body[0].lineno > node.lineno
         and text.owns_lines(node)
+        and "\f" not in text.source(node) + text.line(node.lineno)
         and not strings_over_lines(node, node.lineno, node.end_lineno or node.lineno)
     )
 

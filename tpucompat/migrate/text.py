@@ -78,9 +78,9 @@ class Text:
         return self.text[start:end]
 
     def indent(self, line: int) -> str:
-        """The white space that a line begins with."""
+        """The white space that a line is indented by; a form feed begins it anew, as for Python."""
         text = self.line(line)
-        return text[: len(text) - len(text.lstrip(" \t\f"))]
+        return text[: len(text) - len(text.lstrip(" \t\f"))].rpartition("\f")[2]
 
     def keyword(self, word: ast.keyword) -> tuple[int, int]:
         """The span of a keyword argument's name; ``ast`` tells it from Python 3.9 on only."""
