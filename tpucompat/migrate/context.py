@@ -11,7 +11,7 @@ from tpucompat.analysis import findings
 from tpucompat.analysis.findings import Finding, Module, Place
 from tpucompat.analysis.names import Use
 from tpucompat.codes import CODES
-from tpucompat.migrate.text import Overlap, Text
+from tpucompat.migrate.text import IMPORT, Overlap, Text
 
 #: How a TODO begins; ``TODO(tpucompat TPU212): …``.
 _MARK = "TODO(tpucompat {})"
@@ -268,7 +268,7 @@ class Context:
         for cell, first, last, by in self._indents:
             for line in range(first, last + 1):
                 self.texts[cell].indent_line(line, by)
-        self._write_imports()  # before the comments, which belong to what follows them
+        self._write_imports()
         for (cell, line), notes in sorted(self._todos.items()):
             text = self.texts[cell]
             indent = text.indent(line) + self._deeper(cell, line)
@@ -304,13 +304,13 @@ class Context:
             cell, line = self._first_import()
             text = self.texts[cell]
             for words in [*wanted, *self.before_imports]:
-                text.insert_line(line, text.indent(line) + words + text.newline)
+                text.insert_line(line, text.indent(line) + words + text.newline, IMPORT)
         if self.after_imports:
             cell, line, indent = self._behind_imports()
             text = self.texts[cell]
             for words in self.after_imports:
                 words = textwrap.indent(words, indent)
-                text.insert_line(line, words.replace("\n", text.newline) + text.newline)
+                text.insert_line(line, words.replace("\n", text.newline) + text.newline, IMPORT)
 
     def _first_import(self) -> tuple[int, int]:
         """Where the first import of a followed package at the top of the file stands."""

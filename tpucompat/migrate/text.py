@@ -17,8 +17,8 @@ _KEYWORD = re.compile(r"\w+\s*=[\s(]*$")
 _LINE_END = re.compile("\r\n|\r|\n")
 
 
-#: What comes first of several edits at one place: whole lines, then what indents the line, then the rest.
-LINE, INDENT, INSIDE = range(3)
+#: What comes first of several edits at one place: imports, other whole lines, what indents the line, the rest.
+IMPORT, LINE, INDENT, INSIDE = range(4)
 
 
 class Edit(NamedTuple):
@@ -135,12 +135,12 @@ class Text:
         near = self._inside[max(0, at - 2) : at + 3]
         return all(end <= edit.start or edit.end <= start for edit in near)
 
-    def insert_line(self, line: int, text: str) -> None:
+    def insert_line(self, line: int, text: str, rank: int = LINE) -> None:
         """Puts whole lines before a line."""
         at = self.line_start(line)
         if at == len(self.text) and self.text and not self.text.endswith(("\n", "\r")):
             text = self.newline + text
-        self.edits.append(Edit(at, at, text, LINE))
+        self.edits.append(Edit(at, at, text, rank))
 
     def indent_line(self, line: int, by: str) -> None:
         """Indents a line further, unless it is empty or taken out."""
