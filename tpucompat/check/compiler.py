@@ -23,6 +23,9 @@ from tpucompat.errors import SetupError
 #: Where libtpu.so is, for who keeps it outside the interpreter's packages.
 VARIABLE = "TPUCOMPAT_LIBTPU"
 
+#: What the process runs; it imports the standard library only.
+PROCESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pjrt.py")
+
 LICENCE = (
     "libtpu is Google's, under the Google Cloud Platform terms of service and the licence in its "
     "wheel (libtpu/LICENSE); tpucompat neither brings nor installs it"
@@ -149,11 +152,10 @@ class Compiler:
         self.close()
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed by close()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tpucompat.check.pjrt", self.libtpu.path],
+            [sys.executable, "-I", PROCESS, self.libtpu.path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._errors,
-            env=dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path))),
         )
         if self._memory:
             import resource

@@ -18,7 +18,7 @@ from tpucompat.check.operations import Finding
 from tpucompat.check.sources import Sources
 from tpucompat.engines import graphdef
 from tpucompat.engines.graphdef import node_name, tensor_name
-from tpucompat.engines.observer import Computation
+from tpucompat.engines.observer import Computation, made_on_host
 
 _SCOPE = "step"
 
@@ -32,6 +32,7 @@ class Lowered(NamedTuple):
       reductions: How many sums over the cores are in it.
       operations: How many operations it has, with those of the functions that it calls.
       arguments: Bytes of the variables and of the batch of one core.
+      notes: What deserves a look and stops nothing.
       unsure: Why tier (a) cannot tell, where it cannot; "" otherwise.
     """
 
@@ -41,6 +42,7 @@ class Lowered(NamedTuple):
     operations: int = 0
     arguments: int = 0
     unsure: str = ""
+    notes: Sequence[str] = ()
 
 
 class _Part(NamedTuple):
@@ -63,6 +65,7 @@ def lower(computation: Computation, sources: Sources) -> Lowered:
       sources: Finds the script's lines.
     """
     part = _take(computation)
+    notes = _notes(computation, part)
     findings = operations.refused(part.needed)
     findings += _open_shapes(part)
     located = [_locate(finding, computation.graph, sources) for finding in _distinct(findings)]
@@ -70,25 +73,25 @@ def lower(computation: Computation, sources: Sources) -> Lowered:
     sums = sum(node.op == "XlaAllReduce" for _, node in operations.nodes_of(part.graph_def))
     size = _bytes(part)
     if located:
-        return Lowered(located, b"", sums, nodes, size)
+        return Lowered(located, b"", sums, nodes, size, notes=notes)
     strange = sorted(
         {n.op for _, n in operations.nodes_of(part.graph_def)} & operations.on_tpu_only()
     )
     if strange:
         text = f"XLA's compiler for a CPU has no {', '.join(strange)}, a TPU has"
-        return Lowered([], b"", sums, nodes, size, text)
+        return Lowered([], b"", sums, nodes, size, text, notes)
     try:
         function, specs = _trace(part)
     except Exception as error:
         text = str(error).strip().split("\n")[0][:300]
-        return Lowered([], b"", sums, nodes, size, f"it could not be imported: {text}")
+        return Lowered([], b"", sums, nodes, size, f"it could not be imported: {text}", notes)
     try:
         with private.eager_mode():
             hlo = bytes(function.experimental_get_compiler_ir(*specs)(stage="hlo_serialized"))
     except Exception as error:
         finding = _explain(str(error), part.graph_def, computation.graph, sources)
-        return Lowered([finding], b"", sums, nodes, size)
-    return Lowered([], hlo, sums, nodes, size)
+        return Lowered([finding], b"", sums, nodes, size, notes=notes)
+    return Lowered([], hlo, sums, nodes, size, notes=notes)
 
 
 def lower_function(function: Any, concrete: Any, specs: Sequence[Any], sources: Sources) -> Lowered:
@@ -141,12 +144,20 @@ def _take(computation: Computation) -> _Part:
     updates = [getattr(update, "op", update).name for update in computation.updates]
     given = {name for name, _, _ in inputs} | set(constants) | set(computation.handles)
     found: dict[str, Any] = {}
+    host = made_on_host(computation.graph) - {node_name(name) for name in given}
+    updates = [name for name in updates if name not in host]
     queue = collections.deque([*fetches, *("^" + name for name in updates)])
     given_nodes = {node_name(name) for name in given}
     while queue:
         key = tensor_name(queue.popleft())
         name = node_name(key)
         if key in given or name in found or (key.startswith("^") and name in given_nodes):
+            continue
+        if name in host:  # what it gives comes in from the host
+            if not key.startswith("^"):
+                tensor = computation.graph.get_tensor_by_name(key)
+                inputs.append((key, tensor.dtype, tensor.shape))
+                given.add(key)
             continue
         found[name] = nodes[name]
         queue.extend(nodes[name].input)
@@ -168,7 +179,7 @@ def _take(computation: Computation) -> _Part:
     needed.CopyFrom(kept)
     for node in kept.node:
         _shape_infeed(node, inputs)
-    _rewrite(kept, computation.replicas)
+    _rewrite(kept, computation.replicas, host)
     return _Part(kept, needed, inputs, variables, constants, fetches, updates)
 
 
@@ -198,12 +209,12 @@ def _all_cores(replicas: int) -> Any:
     return node
 
 
-def _rewrite(graph_def: Any, replicas: int) -> None:
+def _rewrite(graph_def: Any, replicas: int, host: set[str]) -> None:
     """Frees all nodes of what only the whole graph, or a TPU's own rewriting, understands."""
     import tensorflow.compat.v1 as tf
 
     infeeds = {n.name for n in graph_def.node if n.op in ("InfeedDequeue", "InfeedDequeueTuple")}
-    dropped = infeeds | {n.name for n in graph_def.node if n.op == "TPUReplicateMetadata"}
+    dropped = host | infeeds | {n.name for n in graph_def.node if n.op == "TPUReplicateMetadata"}
     kept = [node for node in graph_def.node if node.name not in dropped]
     bodies = [(kept, _GROUPS)]
     for function in graph_def.library.function:
@@ -247,6 +258,18 @@ def _bytes(part: _Part) -> int:
         count = shape.num_elements() if shape.is_fully_defined() else 0
         total += (count or 0) * dtype.size
     return total
+
+
+def _notes(computation: Computation, part: _Part) -> list[str]:
+    notes = []
+    if not part.fetches and not part.updates:
+        notes.append("it returns nothing and changes nothing: a TPU leaves it out [TPU350]")
+    host = made_on_host(computation.graph)
+    if host:
+        kinds = {computation.graph.get_operation_by_name(name).type for name in host}
+        told = ", ".join(sorted(kinds - {"Const", "Identity"}))
+        notes.append(f"stays on the host (outside_compilation): {told}")
+    return notes
 
 
 # Lowering -----------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Compiles a lowered computation with libtpu, the TPU's compiler, on a machine without TPU.
 
-``python -m tpucompat.check.pjrt`` is a process of its own: libtpu ends the process that it runs in
-when something inside it fails. It reads one request per line from standard input and answers with
+This file is run as a process of its own: libtpu ends the process that it runs in when something
+inside it fails. It reads one request per line from standard input and answers with
 one line of JSON each. Nothing but the standard library is imported; libtpu is called through the
 PJRT C API (``xla/pjrt/c/pjrt_c_api.h``), whose functions keep their place in the table for good.
 """

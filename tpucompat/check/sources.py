@@ -14,6 +14,10 @@ from tpucompat.legacy import imports
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 
+# The scope of an operation's gradient (tensorflow/python/ops/gradients_util.py of 1.13 to 2.21).
+_GRADIENT = re.compile(r"(?:^|/)gradients(?:_\d+)?/(.+?)_grad(?:_\d+)?(?:/|\Z)")
+
+
 class Line(NamedTuple):
     """A line of the script; both are "" where it is not known."""
 
@@ -45,6 +49,9 @@ class Sources:
             return Line()
         # An operation of the gradient stands for the one whose gradient it is.
         original = getattr(operation, "_original_op", None)
+        forward = _GRADIENT.search(name)
+        if original is None and forward is not None:
+            original = _find(graph, forward.group(1), function)
         for each in filter(None, (original, operation)):
             frames = [(frame.filename, frame.lineno, frame.name) for frame in each.traceback]
             line = self._newest(frames)

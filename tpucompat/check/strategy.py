@@ -24,7 +24,7 @@ def one_of(replicas: int, watcher: Any) -> Any:
     """
     import tensorflow as tf
 
-    class CheckedStrategy(tf.distribute.OneDeviceStrategy):  # type: ignore[misc]
+    class CheckedStrategy(tf.distribute.OneDeviceStrategy):
         """One core of a TPU, on the CPU."""
 
         def __init__(self) -> None:

@@ -17,6 +17,7 @@ from tpucompat.check import lowering
 from tpucompat.check.operations import Finding
 from tpucompat.check.sources import Sources
 from tpucompat.engines import observer
+from tpucompat.errors import TPUCompatError
 
 RECORDS = "computations.jsonl"
 
@@ -86,6 +87,9 @@ class Watcher(observer.Observer):
             self._lower(computation, line)
         self._open.clear()
         told: dict[str, Any] = {"end": True}
+        written = getattr(error, "_tpucompat_written", False)
+        if isinstance(error, TPUCompatError) and error.code.startswith("TPU3") and not written:
+            self.failed("computation", error)  # refused before it was traced
         if error is not None:
             where = self.sources.of_error(error).place
             told.update(error=f"{type(error).__name__}: {error}", line=where)

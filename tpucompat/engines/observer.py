@@ -7,7 +7,7 @@ computation; without an observer that does nothing, and the computation runs.
 from __future__ import annotations
 
 import contextlib
-from typing import Any, ContextManager, Mapping, NamedTuple, Sequence
+from typing import Any, ContextManager, Iterator, Mapping, NamedTuple, Sequence
 
 
 class Computation(NamedTuple):
@@ -47,6 +47,20 @@ class Observer:
     def tracing(self, kind: str) -> ContextManager[Any]:
         """The context in which a computation of that kind is traced."""
         raise NotImplementedError
+
+
+@contextlib.contextmanager
+def on_host(graph: Any) -> Iterator[None]:
+    """Within: what is added to the graph stays on the host (``outside_compilation``)."""
+    before = len(graph.get_operations())
+    yield
+    made = {operation.name for operation in graph.get_operations()[before:]}
+    graph._tpucompat_on_host = made_on_host(graph) | made
+
+
+def made_on_host(graph: Any) -> set[str]:
+    """The names of a graph's operations that stay on the host."""
+    return set(getattr(graph, "_tpucompat_on_host", ()))
 
 
 class Told(BaseException):

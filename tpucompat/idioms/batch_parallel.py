@@ -358,6 +358,9 @@ def outside_compilation(computation: Computation, *args: Any, **kwargs: Any) -> 
     Returns:
       What it returns.
     """
+    if observer.watched():
+        with observer.on_host(tf.get_default_graph()):
+            return computation(*args, **kwargs)
     return computation(*args, **kwargs)
 
 

@@ -1,0 +1,132 @@
+"""``tpucompat check``: which steps a TPU takes, what stops the others, and where that stands."""
+
+import inspect
+import json
+
+import check_cases
+import pytest
+import tensorflow as tf2
+
+from tpucompat.engines import observer
+from tpucompat.idioms import batch_parallel
+
+tf = tf2.compat.v1
+
+pytestmark = pytest.mark.skipif(
+    "tf2.__version__.startswith('1.')", reason="TensorFlow 1.x lowers nothing without a device"
+)
+CORES = 8
+
+
+@pytest.fixture
+def watched(tmp_path):
+    """Traces a step as the check does; gives what was written down, line by line."""
+    from tpucompat.check import watcher as watching
+    from tpucompat.check.sources import Sources
+
+    watcher = watching.Watcher(str(tmp_path), Sources(), CORES)
+
+    def records():
+        lines = (tmp_path / watching.RECORDS).read_text().splitlines()
+        return [json.loads(line) for line in lines]
+
+    def trace(step, shape=(CORES * 8, 16)):
+        batch = tf.placeholder(tf.float32, shape, name="batch")
+        try:
+            batch_parallel.batch_parallel(step, [batch], num_shards=CORES)
+        except Exception as error:
+            watcher.end(error)
+        else:
+            watcher.end(None)
+        return records()
+
+    trace.watcher, trace.records = watcher, records
+    observer.register(watcher)
+    tf.enable_control_flow_v2()
+    yield trace
+    tf.disable_control_flow_v2()
+    observer.register(None)
+
+
+def line_of(step):
+    """The line of a step that a TPU refuses: "file:number"."""
+    lines, first = inspect.getsourcelines(step)
+    place = [number for number, line in enumerate(lines) if line.rstrip().endswith("# stops")]
+    assert len(place) == 1, step
+    return f"{inspect.getsourcefile(step)}:{first + place[0]}"
+
+
+@pytest.mark.parametrize(
+    "step, code, kind", check_cases.BROKEN, ids=lambda v: getattr(v, "__name__", "")
+)
+def test_what_a_tpu_refuses(watched, step, code, kind):
+    shape = (None, 16) if step is check_cases.unknown_batch else (CORES * 8, 16)
+    if None in shape:
+        record = _replicated_with_open_batch(watched, step)
+    else:
+        record = watched(step, shape)[0]
+    found = [f for f in record["findings"] if f["code"] == code and kind in f["text"]]
+    assert found, record["findings"]
+    place = line_of(step)
+    assert any(place.endswith(finding["line"]) for finding in found), (place, found)
+    assert all(finding["instead"] for finding in found) and "program" not in record
+
+
+def _replicated_with_open_batch(watched, step):
+    batch = tf.placeholder(tf.float32, (None, 16))
+    with pytest.raises(TypeError):
+        batch_parallel.rewrite(step, [batch])
+    return watched.records()[0]
+
+
+@pytest.mark.parametrize("step", check_cases.SOUND, ids=lambda step: step.__name__)
+def test_what_a_tpu_takes(watched, step):
+    record = watched(step)[0]
+    assert record["findings"] == [] and not record["unsure"]
+    with open(record["program"], "rb") as stream:
+        assert len(stream.read()) > 100
+    trains = "trained(" in inspect.getsource(step) or step is check_cases.clipped
+    assert (record["reductions"] > 0) == trains
+
+
+def test_a_batch_known_only_when_it_is_fed(watched):
+    batch = tf.placeholder(tf.float32, [None, 16])
+    (result,) = batch_parallel.rewrite(lambda x: tf.reduce_sum(x), [batch])
+    with tf.Session() as session:
+        assert session.run(result, {batch: [[1.0] * 16] * 5}) == 0  # nothing is computed
+    (record,) = watched.records()
+    assert record["findings"] == [] and record["arguments"] == 5 * 16 * 4
+
+
+def test_a_batch_that_is_never_fed(watched):
+    batch = tf.placeholder(tf.float32, [None, 16])
+    batch_parallel.rewrite(lambda x: tf.reduce_sum(x), [batch])
+    watched.watcher.end(None)
+    record, end = watched.records()
+    assert [finding["code"] for finding in record["findings"]] == ["TPU391"]
+    assert end == {"end": True}
+
+
+def test_what_stays_on_the_host(watched):
+    def step(x):
+        given = batch_parallel.outside_compilation(
+            lambda v: tf.py_func(lambda value: value, [v], tf.float32), x
+        )
+        given.set_shape([8, 16])
+        return given * 2
+
+    record = watched(step)[0]
+    assert record["findings"] == [] and record.get("program"), record
+    assert record["notes"] == ["stays on the host (outside_compilation): PyFunc"]
+
+
+def test_a_step_that_returns_nothing(watched):
+    record = watched(lambda x: None)[0]
+    assert record["notes"] == [
+        "it returns nothing and changes nothing: a TPU leaves it out [TPU350]"
+    ]
+
+
+def test_a_batch_that_the_cores_cannot_share(watched):
+    record, end = watched(lambda x: x, (30, 16))
+    assert record["findings"][0]["code"] == "TPU397" and "test_check.py" in end["line"]
