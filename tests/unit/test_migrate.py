@@ -392,6 +392,15 @@ def test_every_form_of_import_is_turned_to_tpucompat():
     )
 
 
+def test_a_program_of_tensorflow_2_keeps_its_tensorflow():
+    after = migrated(
+        "import tensorflow as tf\n@tf.function\ndef f(x):\n  return tf.log(x)\n"
+        "tf.compat.v1.estimator.Estimator(f)\n"
+    )
+    assert after.startswith("import tensorflow as tf\n") and "tf.math.log" in after
+    assert "# TODO(tpucompat TPU212): tf.compat.v1.estimator.Estimator" in after
+
+
 def test_files_of_one_folder_share_a_world(tmp_path):
     (tmp_path / "main.py").write_text(
         "import tensorflow as tf\nimport net\ntf.contrib.tpu.shard(net.f)\n"

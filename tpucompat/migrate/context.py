@@ -310,6 +310,10 @@ class Context:
             text = self.texts[cell]
             for words in self.after_imports:
                 words = textwrap.indent(words, indent)
+                if words.endswith("\n") and text.line_start(line) < len(text.text):
+                    words += (
+                        "" if not text.line(line).strip() else "\n"
+                    )  # two lines behind a function
                 text.insert_line(line, words.replace("\n", text.newline) + text.newline, IMPORT)
 
     def _first_import(self) -> tuple[int, int]:

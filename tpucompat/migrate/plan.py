@@ -130,7 +130,8 @@ def migrate(module: Module, unsafe: bool = False, together: bool = False) -> Res
 def _rewrite(context: Context, together: bool) -> str:
     if not context.names.uses and not context.names.strings and not context.names.calls:
         return NOTHING
-    reasons = dict(needs(context))
+    # The old namespace is a graph's; a program of TensorFlow 2 cannot live in it, and gets a TODO instead.
+    reasons = dict(needs(context)) if context.module.era == era.TF1 else {}
     graph = needs_graph(context)
     conversions: list[keras.Conversion] = []
     if any(keras.is_conversion(call) for call in context.names.calls):
