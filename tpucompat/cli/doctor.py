@@ -9,7 +9,9 @@ import platform
 import sys
 from typing import Sequence
 
+from tpucompat.check import compiler
 from tpucompat.environment import Environment, Problem, environment
+from tpucompat.errors import SetupError
 from tpucompat.version import VERSION
 
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
@@ -31,6 +33,7 @@ def main(argv: Sequence[str]) -> int:
     problems = here.problems()
     if options.json:
         shown = dict(here.as_dict(), tpucompat=VERSION, platform=platform.platform())
+        shown["check"] = _check(here)
         print(json.dumps(shown, indent=2, sort_keys=True))
     else:
         _print_all(here, problems)
@@ -66,7 +69,19 @@ def _facts(here: Environment) -> list[tuple[str, str]]:
         ("Estimator", _estimator(here)),
         ("Accelerator", _accelerator(here)),
         ("Engine", f"{here.engine}: {here.replicas}"),
+        ("Check", _check(here)),
     ]
+
+
+def _check(here: Environment) -> str:
+    """Which tiers of ``tpucompat check`` there are."""
+    if not here.tensorflow or here.has("contrib"):
+        return "none, it lowers with TensorFlow 2"
+    try:
+        libtpu = compiler.find()
+    except SetupError as error:
+        return f"tier (a), operations and lowering; not (b): {error.cause}"
+    return f"tiers (a), (b) and (c): libtpu {libtpu.version}".rstrip()
 
 
 def _keras(here: Environment) -> str:

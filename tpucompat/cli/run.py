@@ -8,6 +8,7 @@ import importlib.machinery
 import importlib.util
 import os
 import re
+import subprocess
 import sys
 import tokenize
 import types
@@ -33,6 +34,11 @@ def parser() -> argparse.ArgumentParser:
         choices=("tf1", "tf2"),
         help="what the script speaks: TensorFlow 1 (graph) or early TensorFlow 2 (eager); "
         "found out by reading it when not given",
+    )
+    result.add_argument(
+        "--check-tpu",
+        metavar="NAMES",
+        help="say first whether the script's computations compile for these TPUs: v5e-8,v3-8",
     )
     result.add_argument(
         "--smoke",
@@ -92,6 +98,8 @@ def main(argv: Sequence[str]) -> int:
         if options.out or options.shell:
             raise ScriptError("TPU420", "--out and --shell are for notebooks (.ipynb).")
         program = _program(options)
+        if options.check_tpu:
+            _check_first(options)
         _set_up(options, program)
     except TPUCompatError as error:
         return _fail(error)
@@ -128,6 +136,22 @@ def _run_notebook(options: argparse.Namespace, argv: Sequence[str]) -> int:
     if not options.quiet:
         atexit.register(_summary, list(argv), options)
     return runner.run(options)
+
+
+def _check_first(options: argparse.Namespace) -> None:
+    """``tpucompat check`` in a process of its own; what it says stops nothing."""
+    from tpucompat.check import targets
+
+    targets.parse(options.check_tpu)  # a wrong name is an error of this command line
+    command = [sys.executable, "-m", "tpucompat", "check", "--tpu", options.check_tpu]
+    command += ["--era", options.era] if options.era else []
+    command += [f"--map={each}" for each in options.map]
+    command += [f"--legacy-package={name}" for name in options.legacy_package]
+    command += ["-m", *options.module] if options.module else options.script
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
+    sys.stdout.flush()
+    subprocess.run(command, stdout=sys.stderr, env=dict(os.environ, PYTHONPATH=path), check=False)
 
 
 # The program ---------------------------------------------------------------------------------------
