@@ -1,0 +1,272 @@
+"""Writes docs/check.md: what `tpucompat check` says of the examples, and of BERT with its real sizes.
+
+    python tools/check_examples.py                     # checks all pairs of examples.toml
+    python tools/check_examples.py --bert CHECKOUT     # google-research/bert; other batches by --batches
+    python tools/check_examples.py --write             # only writes the page from the kept results
+
+It needs Python 3.11, TensorFlow and libtpu (whose licence is the Google Cloud terms of service). Results
+are kept in tools/check_examples.json after each script, so that a run can be continued.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tpucompat.check import report, targets  # noqa: E402
+from tpucompat.verify import pairs  # noqa: E402
+
+RESULTS = ROOT / "tools" / "check_examples.json"
+PAGE = ROOT / "docs" / "check.md"
+HEAD = ROOT / "tools" / "check_examples_head.md"
+TPUS = "v2-8,v3-8,v4-8,v5e-8,v6e-8"
+BERT_TPUS = "v2-8,v3-8,v5e-8"
+
+
+def check(arguments: list[str], options: list[str], folder: str) -> dict:
+    """What the command says as JSON, with the seconds that it took."""
+    start = time.time()
+    done = subprocess.run(
+        [sys.executable, "-m", "tpucompat", "check", "--json", *options, *arguments],
+        cwd=folder,
+        env=dict(os.environ, PYTHONPATH=str(ROOT), TF_CPP_MIN_LOG_LEVEL="2"),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    found = json.loads(done.stdout) if done.stdout.strip() else {"error": done.stderr.strip()}
+    return {**found, "seconds": round(time.time() - start, 1)}
+
+
+def examples(results: dict, names: list[str]) -> None:
+    """Checks both scripts of each pair."""
+    for pair in pairs.read(str(ROOT / "examples.toml")):
+        task = pair.task(8, sys.executable, sys.executable)
+        for kind, half in (("legacy", task.old), ("migrated", task.new)):
+            key = f"{kind}_examples/{pair.name}.py"
+            if (names and pair.name not in names) or (key in results and not names):
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                places = {"{out}": folder + "/out", "{data}": folder + "/data"}
+                os.mkdir(places["{out}"])
+                if task.prepare:
+                    made = [_placed(word, places) for word in task.prepare]
+                    subprocess.run([sys.executable, *made], check=True, stdout=subprocess.DEVNULL)
+                given = [half.script, *(_placed(word, places) for word in half.arguments)]
+                options = [_placed(word, places) for word in half.options]
+                results[key] = _without(check(given, ["--tpu", TPUS, *options], folder), folder)
+            print(key, results[key].get("verdict"), results[key]["seconds"], flush=True)
+            _keep(results)
+
+
+def _placed(word: str, places: dict[str, str]) -> str:
+    for name, path in places.items():
+        word = word.replace(name, path)
+    return word
+
+
+def _without(found: dict, folder: str) -> dict:
+    """The result without the paths of this machine."""
+    text = json.dumps(found).replace(folder, "…").replace(str(ROOT) + "/", "")
+    return json.loads(text)
+
+
+def bert(results: dict, checkout: str, batches: list[int], length: int) -> None:
+    """Checks run_classifier.py with BERT-base's sizes, at several batch sizes per core."""
+    config = {
+        "attention_probs_dropout_prob": 0.1,
+        "hidden_act": "gelu",
+        "hidden_dropout_prob": 0.1,
+        "hidden_size": 768,
+        "initializer_range": 0.02,
+        "intermediate_size": 3072,
+        "max_position_embeddings": 512,
+        "num_attention_heads": 12,
+        "num_hidden_layers": 12,
+        "type_vocab_size": 2,
+        "vocab_size": 30522,
+    }
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    words += [f"w{number}" for number in range(config["vocab_size"] - len(words))]
+    for batch in batches:
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "vocab.txt").write_text("\n".join(words) + "\n")
+            (folder / "config.json").write_text(json.dumps(config))
+            (folder / "train.tsv").write_text(
+                "".join(f"x\t{row % 2}\t\tw1 w{row % 9} w3\n" for row in range(8 * batch))
+            )
+            flags = {
+                "task_name": "cola",
+                "do_train": "true",
+                "data_dir": name,
+                "vocab_file": folder / "vocab.txt",
+                "bert_config_file": folder / "config.json",
+                "max_seq_length": length,
+                "train_batch_size": 8 * batch,
+                "num_train_epochs": 20,
+                "use_tpu": "true",
+                "tpu_name": "demo",
+                "output_dir": folder / "out",
+            }
+            given = [os.path.join(checkout, "run_classifier.py")]
+            given += [f"--{key}={value}" for key, value in flags.items()]
+            found = check(given, ["--tpu", BERT_TPUS, "--patience", "300"], name)
+        results.setdefault("bert", {})[f"{length}/{batch}"] = {
+            key: found.get(key)
+            for key in ("verdict", "computations", "compiler", "seconds", "error")
+        }
+        print("bert", length, batch, found.get("verdict"), found["seconds"], flush=True)
+        _keep(results)
+
+
+def _keep(results: dict) -> None:
+    RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+
+
+# The page -----------------------------------------------------------------------------------------
+
+
+def page(results: dict) -> str:
+    """The text of docs/check.md."""
+    lines = [HEAD.read_text(encoding="utf-8"), "## The examples", ""]
+    compilers = {r["compiler"] for k, r in results.items() if k != "bert" and "compiler" in r}
+    lines += [
+        f"Checked by `tools/check_examples.py` with {', '.join(sorted(compilers))}: for each computation "
+        "the memory of one core, in MiB (arguments, outputs and temporaries, without what outputs share "
+        "with arguments), and what does not compile.",
+        "",
+        "| script | computation | sums | " + " | ".join(TPUS.split(",")) + " |",
+        "|---|---|---|" + "---|" * len(TPUS.split(",")),
+    ]
+    for key in sorted(key for key in results if key != "bert"):
+        lines += _rows(key, results[key])
+    lines += ["", *_agreement(results), ""]
+    if "bert" in results:
+        lines += _bert(results["bert"])
+    return "\n".join(lines)
+
+
+def _rows(key: str, found: dict) -> list[str]:
+    if "error" in found:
+        first = found["error"].splitlines()[0].replace("tpucompat: error: ", "")
+        return [f"| {key} | {first} | | " + " | ".join("–" for _ in TPUS.split(",")) + " |"]
+    by_name: dict[str, dict[str, str]] = {}
+    sums: dict[str, int] = {}
+    for computation in found["computations"]:
+        row = by_name.setdefault(computation["name"], {})
+        sums[computation["name"]] = computation.get("reductions", 0)
+        for target in computation["targets"]:
+            row[target["tpu"]] = _cell(target)
+    return [
+        f"| {key} | {name} | {sums[name]} | "
+        + " | ".join(row.get(tpu, "–") for tpu in TPUS.split(","))
+        + " |"
+        for name, row in by_name.items()
+    ]
+
+
+def _cell(target: dict) -> str:
+    if target["verdict"] == "compiles":
+        return f"{target['total'] / 2**20:.1f}"
+    return target["verdict"]
+
+
+def _agreement(results: dict) -> list[str]:
+    """How often libtpu takes what tier (a) has lowered."""
+    outcomes = [
+        target["verdict"]
+        for key, found in results.items()
+        if key != "bert"
+        for computation in found.get("computations", ())
+        if not computation["findings"]
+        for target in computation["targets"]
+    ]
+    taken = outcomes.count("compiles")
+    times = [
+        target["seconds"]
+        for key, found in results.items()
+        if key != "bert"
+        for computation in found.get("computations", ())
+        for target in computation["targets"]
+        if "seconds" in target
+    ]
+    lowering = [
+        computation["seconds"]
+        for key, found in results.items()
+        if key != "bert"
+        for computation in found.get("computations", ())
+    ]
+    return [
+        f"Of {len(outcomes)} programs that tier (a) lowered, libtpu compiled {taken}. Lowering took at most "
+        f"{max(lowering, default=0):.1f} s for a computation, compiling at most "
+        f"{max(times, default=0):.1f} s for one on one TPU."
+    ]
+
+
+def _bert(found: dict) -> list[str]:
+    names = BERT_TPUS.split(",")
+    lines = [
+        "## BERT-base",
+        "",
+        "The training step of google-research/bert's `run_classifier.py`, BERT-base sizes, float32, the "
+        "optimizer's two moments included: GiB per core on 8 cores.",
+        "",
+        "| words | batch per core | "
+        + " | ".join(f"{name} ({_room(name)} GiB)" for name in names)
+        + " |",
+        "|---|---|" + "---|" * len(names),
+    ]
+    for key in sorted(found, key=lambda k: tuple(map(int, k.split("/")))):
+        length, batch = key.split("/")
+        for computation in found[key].get("computations") or ():
+            cells = {}
+            for target in computation["targets"]:
+                fits = target["verdict"] == "compiles"
+                cells[target["tpu"]] = (
+                    report.gib(target["total"]) if fits else _short(target["text"])
+                )
+            lines.append(
+                f"| {length} | {batch} | " + " | ".join(cells.get(n, "–") for n in names) + " |"
+            )
+    return [*lines, ""]
+
+
+def _short(text: str) -> str:
+    return "does not fit" if "TPU398" in text else "unknown"
+
+
+def _room(name: str) -> str:
+    return report.gib(targets.TARGETS[name].memory)
+
+
+def main() -> None:
+    """Checks what was asked for, and writes the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument(
+        "names", nargs="*", help="pairs to be checked (again); all new ones by default"
+    )
+    parser.add_argument("--bert", metavar="CHECKOUT")
+    parser.add_argument("--batches", default="32", help="per core, with commas; default: 32")
+    parser.add_argument("--length", type=int, default=128, help="words of a sequence")
+    parser.add_argument("--write", action="store_true", help="check nothing")
+    args = parser.parse_args()
+    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    if args.bert:
+        bert(results, args.bert, [int(batch) for batch in args.batches.split(",")], args.length)
+    elif not args.write:
+        examples(results, args.names)
+    PAGE.write_text(page(results), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
