@@ -299,3 +299,19 @@ def test_the_code_of_the_compiler_needs_no_package():
     """It runs in a process of its own, where importing TensorFlow would take seconds."""
     with open(os.path.abspath(pjrt.__file__), encoding="utf-8") as text:
         assert "import tensorflow" not in text.read()
+
+
+def test_a_job_is_checked_before_it_runs(tmp_path, monkeypatch, capsys):
+    from tpucompat.cli import run
+
+    (tmp_path / "job.py").write_text("")
+    called = []
+    monkeypatch.setattr(run.subprocess, "run", lambda command, **kwargs: called.append(command))
+    script = str(tmp_path / "job.py")
+    options = run.parser().parse_args(["--check-tpu", "v5e-8", "--map", "gs://a=b", script, "--x"])
+    run._check_first(options)
+    assert called[0][1:] == [
+        *["-m", "tpucompat", "check", "--tpu", "v5e-8", "--map=gs://a=b", script, "--x"]
+    ]
+    assert run.main(["--check-tpu", "v5x-8", script]) == 2
+    assert "did you mean v5p-8?" in capsys.readouterr().err

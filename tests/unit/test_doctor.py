@@ -13,12 +13,18 @@ from tpucompat import __main__ as command_line
 from tpucompat import environment as environment_module
 from tpucompat.cli import doctor
 from tpucompat.environment import sniff
+from tpucompat.errors import SetupError
 from tpucompat.version import VERSION
 
 
 @pytest.fixture
 def here(monkeypatch):
     """Puts a made-up environment in place of this machine's."""
+
+    def no_compiler():
+        raise SetupError("TPU379", "libtpu, the TPU's compiler, is not installed.")
+
+    monkeypatch.setattr(doctor.compiler, "find", no_compiler)
 
     def put(*arguments, **changes):
         made = sniff(made_up(*arguments, **changes))
@@ -44,6 +50,8 @@ def test_a_complete_environment(here, capsys):
         "Estimator   tensorflow-estimator 2.15.0",
         "Accelerator none, CPU only",
         "Engine      session: one CPU replica",
+        "Check       tier (a), operations and lowering; not (b): libtpu, the TPU's compiler, is not "
+        "installed.",
         "",
         "Scripts run: the session engine on one CPU replica.",
     ]
@@ -67,7 +75,7 @@ def test_generations(here, capsys, version, keras, estimator):
 def test_an_error_makes_exit_code_1_and_names_the_command(here, capsys):
     here("2.21.0", "tensorflow-cpu", versions={"tf-keras": None, "tensorflow-estimator": None})
     assert doctor.main([]) == 1
-    assert lines(capsys)[8:] == [
+    assert lines(capsys)[9:] == [
         "error    tf-keras is not installed, and tf.keras of TensorFlow 2.21.0 is Keras 3 [TPU403]",
         '         repair: pip install --no-deps "tf-keras==2.21.*"',
         "note     tensorflow-estimator is not installed: scripts with tf.estimator or TPUEstimator "
@@ -209,3 +217,14 @@ def test_only_the_chosen_command_is_imported():
         check=True,
     )
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_tiers_of_check(here, capsys, monkeypatch):
+    here("2.21.0", "tensorflow-cpu")
+    found = doctor.compiler.Libtpu("/libtpu.so", "0.0.51")
+    monkeypatch.setattr(doctor.compiler, "find", lambda: found)
+    doctor.main(["--json"])
+    assert json.loads(capsys.readouterr().out)["check"] == "tiers (a), (b) and (c): libtpu 0.0.51"
+    here("1.15.5")
+    doctor.main([])
+    assert "Check       none, it lowers with TensorFlow 2" in lines(capsys)
