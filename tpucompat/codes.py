@@ -771,6 +771,11 @@ CODES: dict[str, Code] = {
         "its place.",
         "Run `tpucompat migrate` with a later Python; the scripts may be for any.",
     ),
+    "TPU454": Code(
+        "The file could not be rewritten",
+        "What migrate made of it cannot be read as Python, which is a fault of migrate; the file is as it was.",
+        "Open an issue with the file, or rewrite it by hand with the help of `tpucompat scan`.",
+    ),
     "TPU421": Code(
         "The script is written for Python 2",
         "It has statements that only Python 2 reads, such as a print statement.",

@@ -34,6 +34,7 @@ def migrated(before, **settings):
     first = result_of(textwrap.dedent(before), **settings)
     after = first.after.decode()
     ast.parse(after)
+    assert not first.problems
     assert result_of(after, **settings).after.decode() == after
     return after
 
@@ -343,6 +344,14 @@ def test_what_cannot_be_seen_goes_on_with_tpucompat(change, reason):
         line for line in after.splitlines() if not line.startswith("#") and "import t" not in line
     ]
     assert kept == [line for line in before.splitlines() if "import t" not in line]
+
+
+def test_a_rewriting_that_would_be_no_python_is_left(monkeypatch):
+    monkeypatch.setattr(
+        plan.symbols, "rewrite", lambda context: context.texts[0].insert_line(1, "(\n")
+    )
+    result = result_of("import tensorflow as tf\ntf.log(1)\n")
+    assert not result.changed and [one.code for one in result.problems] == ["TPU454"]
 
 
 def test_unsafe_takes_the_optimizer_of_another_kind():

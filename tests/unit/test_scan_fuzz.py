@@ -105,6 +105,7 @@ def check(path, data):
         list(scanner._found(module))
         result = plan.migrate(module)
         assert result.before == data
+        assert "TPU454" not in [problem.code for problem in result.problems]
         if not result.changed:
             return
         again = plan.migrate(findings.understand(sources.decode(path, result.after)))

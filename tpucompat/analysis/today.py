@@ -76,6 +76,17 @@ IDIOMS: Mapping[str, Idiom] = {
     "contrib.distribute.TPUStrategy": Idiom("tf.distribute.TPUStrategy"),
     "contrib.distribute.initialize_tpu_system": Idiom("tf.tpu.experimental.initialize_tpu_system"),
     "distribute.experimental.TPUStrategy": Idiom("tf.distribute.TPUStrategy"),
+    **{
+        "keras.mixed_precision.experimental." + name: Idiom(
+            "tf.keras.mixed_precision." + now, "", SAFE, "TPU202"
+        )
+        for name, now in (
+            ("Policy", "Policy"),
+            ("set_policy", "set_global_policy"),
+            ("global_policy", "global_policy"),
+            ("LossScaleOptimizer", "LossScaleOptimizer"),
+        )
+    },
     "distribute.resolver.TPUClusterResolver": Idiom(
         "tf.distribute.cluster_resolver.TPUClusterResolver"
     ),

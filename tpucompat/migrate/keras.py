@@ -228,6 +228,9 @@ def _other_compiles(context: Context, run: Run, names: set[str], cell: int) -> I
 
 def _check(context: Context, run: Run) -> None:
     text = context.texts[run.cell]
+    inside = range(run.first.lineno, run.last.lineno + 1)
+    if any(one.cell == run.cell and one.node.lineno in inside for one in context.imports):
+        raise CannotSee("TensorFlow is imported among the statements that build the model")
     if strings_over_lines(context.trees[run.cell], run.first.lineno, run.last.end_lineno):
         raise CannotSee("a text of several lines stands among the statements that build the model")
     if not text.owns_lines(run.first) or not text.owns_lines(run.last):

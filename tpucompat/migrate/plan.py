@@ -123,7 +123,10 @@ def migrate(module: Module, unsafe: bool = False, together: bool = False) -> Res
     changed = context.finish() if way != NOTHING else {}
     after = _encoded(module, changed)
     if after != source.data and not _is_sound(source.path, after, module):
-        raise AssertionError(f"{source.path}: the rewritten text is no Python")
+        # Whatever happened, a file is never made worse.
+        what = "The rewritten text would be no Python."
+        slip = findings.problem(source.path, sources.SourceError("TPU454", what))
+        return Result(source.path, source.data, source.data, NOTHING, [*module.problems, slip])
     return Result(source.path, source.data, after, way if changed else NOTHING, module.problems)
 
 

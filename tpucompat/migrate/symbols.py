@@ -37,7 +37,7 @@ def rewrite(context: Context, around_only: bool = False) -> None:
             keras_2 = True
             if not place.fate.becomes:
                 continue
-        if place.fate.becomes.startswith(_OURS) and not around_only:
+        if place.fate.becomes.startswith(_OURS):
             context.todo_for(place.finding, use.node)  # which plain TensorFlow 2 does not have
             continue
         known = place.fate.fix == today.SAFE and place.finding.code != "TPU211"
@@ -134,6 +134,7 @@ def _new_import(context: Context, found: Import, alias: Any, fate: today.Fate) -
     if (
         fate.fix != today.SAFE
         or not fate.becomes
+        or fate.becomes.startswith(_OURS)
         or fate.rest
         or (not is_from and not alias.asname)
     ):
