@@ -61,7 +61,9 @@ def get_dataset(pattern: str, size: int, batch_size: int, repeat: bool) -> tf.da
     dataset = records.map(read_example, num_parallel_calls=tf.data.AUTOTUNE)
     if repeat:
         dataset = dataset.repeat()
-    return dataset.batch(batch_size, drop_remainder=True).prefetch(tf.data.AUTOTUNE)
+    # Only for training: Keras 3 divides by a batch too many where it evaluates batches of a fixed size
+    # and does not know how many there are.
+    return dataset.batch(batch_size, drop_remainder=repeat).prefetch(tf.data.AUTOTUNE)
 
 
 def build_model(size: int) -> tf.keras.Model:

@@ -14,6 +14,10 @@ COMMANDS = {
     "run": ("tpucompat.cli.run", "run an old script or module, unmodified"),
     "scan": ("tpucompat.cli.scan", "find what is old in scripts and notebooks"),
     "verify": ("tpucompat.cli.verify", "compare an old script with its migration"),
+    "convert-checkpoint": (
+        "tpucompat.cli.convert_checkpoint",
+        "write a checkpoint as another generation does",
+    ),
     "migrate": ("tpucompat.cli.migrate", "rewrite them to TensorFlow 2"),
     "check": ("tpucompat.cli.check", "say whether a script's computations compile for a TPU"),
     "doctor": ("tpucompat.cli.doctor", "show the environment and what is missing in it"),
@@ -50,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def usage() -> str:
     """The commands, a line each."""
     lines = ["usage: tpucompat COMMAND [ARGUMENTS]", ""]
-    lines += [f"  {name:<9}{what}" for name, (_, what) in COMMANDS.items()]
+    lines += [f"  {name:<19}{what}" for name, (_, what) in COMMANDS.items()]
     return "\n".join([*lines, "", "  --version  --help  (COMMAND --help for a command's own)"])
 
 

@@ -86,8 +86,9 @@ def match(
             take(new_name, old_name, "map")
 
     # The more of two names is equal, the surer it is that they mean the same.
-    endings = [functools.partial(_ending, count=count) for count in range(_LONGEST, 1, -1)]
-    for key in (_exact, *endings):
+    keys: list[Callable[[str], str]] = [_exact]
+    keys += [functools.partial(_ending, count=count) for count in range(_LONGEST, 1, -1)]
+    for key in keys:
         theirs = _by_shape(left_old.values(), key)
         for shape, ours in _by_shape(left_new.values(), key).items():
             others = theirs.get(shape, {})

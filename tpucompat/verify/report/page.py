@@ -28,7 +28,8 @@ main { max-width: 1240px; margin: 0 auto; padding: 24px; }
 h1 { font-size: 26px; margin: 0 0 4px; } h2 { font-size: 19px; margin: 34px 0 10px; }
 .verdict { font-size: 17px; font-weight: 600; padding: 10px 14px; border-radius: 6px; color: #fff;
   display: inline-block; margin: 10px 0; }
-.verdict.agree { background: var(--agree); } .verdict.differ { background: var(--differ); }
+.verdict.agree { background: var(--agree); color: #fff; }
+.verdict.differ { background: var(--differ); color: #fff; }
 section { background: var(--paper); border: 1px solid var(--line); border-radius: 8px; padding: 14px 18px;
   overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; }

@@ -1,0 +1,100 @@
+"""``tpucompat verify`` on real programs: a migration that is right, and migrations that are wrong.
+
+The mistakes are those that people make. Each is to be found, and on the rung that says what it is. The pairs
+of ``examples.toml`` are compared by ``tpucompat verify --all``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import pytest
+
+from tpucompat.__main__ import main
+from tpucompat.verify import ladder, runs
+
+PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
+OLD = os.path.join(PROGRAMS, "verify_old.py")
+NEW = os.path.join(PROGRAMS, "verify_new.py")
+
+pytestmark = pytest.mark.skipif("sys.version_info < (3, 8)", reason="TensorFlow 2 needs Python 3.8")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("verify")
+
+
+@pytest.fixture(scope="module")
+def old(folder):
+    run = runs.record(
+        runs.Half(OLD, ["{out}/r.json"], legacy=True), str(folder / "old"), timeout=200
+    )
+    assert not run.problem, run.output[-3000:]
+    return run.recording
+
+
+@pytest.fixture
+def migration(folder, old):
+    """Runs the migration with a mistake in it, from the old run's values."""
+
+    def run(mistake):
+        half = runs.Half(NEW, ["{out}/r.json", mistake])
+        where = str(folder / mistake.replace(" ", "_"))
+        return runs.record(half, where, initial=old.folder, timeout=200)
+
+    return run
+
+
+def test_a_migration_that_is_right_agrees(old, migration):
+    run = migration("none")
+    assert not run.problem, run.output[-3000:]
+    found = ladder.compare(old, run.recording)
+    verdicts = {rung.key: (rung.verdict, rung.worst) for rung in found.rungs}
+    assert found.verdict == ladder.AGREE, verdicts
+    for key in ("variables", "initial", "forward", "loss", "gradients", "update", "steps", "files"):
+        assert verdicts[key][0] == ladder.AGREE, key
+    # What is found of a mistake is far above what is left of a migration without one.
+    assert verdicts["update"][1] < 1e-4 and verdicts["steps"][1] < 1e-5
+    assert len(found.matches.pairs) == 8  # the moving averages too
+    # A mapping that loses a twin is said on the first rung.
+    wrong = ladder.compare(old, run.recording, {"sequential/hidden/kernel": "hiden/kernel"})
+    assert wrong.rungs[0].verdict == ladder.DIFFER
+    assert "did you mean 'hidden/kernel'?" in wrong.rungs[0].note
+
+
+@pytest.mark.parametrize(
+    ("mistake", "rung", "said"),
+    [
+        ("rate", "update", "all updates are 0.125 times as large"),
+        ("epsilon", "update", "part, the first is"),
+        ("momentum", "update", "moving_"),
+        ("sum", "loss", "64 times as much"),
+        ("labels shifted", "loss", "labels of the first step are others"),
+        ("batch of one core", "forward", "8 examples in a step instead of 64"),
+    ],
+)
+def test_a_mistake_is_found_on_its_rung(old, migration, mistake, rung, said):
+    run = migration(mistake)
+    assert not run.problem, run.output[-3000:]
+    found = ladder.compare(old, run.recording)
+    differing = {each.key: each.note for each in found.rungs if each.verdict == ladder.DIFFER}
+    assert next(iter(differing)) == rung, differing
+    assert said in differing[rung]
+
+
+def test_a_run_that_crashes_leaves_a_partial_report(tmp_path, capsys):
+    """Through the command: exit code 2, the rungs that were reached, the page and the data."""
+    arguments = ["verify", OLD, NEW, "--args", "{out}/r.json", "--new-args", "crash"]
+    arguments += ["--json", str(tmp_path / "r.json"), "--html", str(tmp_path / "r.html")]
+    assert main([*arguments, "--timeout", "200"]) == 2
+    out = capsys.readouterr().out
+    assert "the new run: RuntimeError: the disk is full" in out
+    content = json.loads((tmp_path / "r.json").read_text())
+    by_key = {rung["key"]: rung for rung in content["rungs"]}
+    assert by_key["gradients"]["verdict"] == "agree"
+    assert "3 steps instead of 6" in by_key["steps"]["note"]
+    assert content["new"]["environment"]["python"] == ".".join(map(str, sys.version_info[:3]))
+    assert "the disk is full" in (tmp_path / "r.html").read_text(encoding="utf-8")
