@@ -44,6 +44,10 @@ class Observer:
         """Is called with every computation; returns whether it shall not be run."""
         raise NotImplementedError
 
+    def note(self, text: str) -> None:
+        """Is told something about the script that is no computation."""
+        raise NotImplementedError
+
     def tracing(self, kind: str) -> ContextManager[Any]:
         """The context in which a computation of that kind is traced."""
         raise NotImplementedError
@@ -96,6 +100,12 @@ def tell(computation: Computation) -> bool:
       Whether it shall not be run; False where nobody observes.
     """
     return _observer is not None and _observer.told(computation)
+
+
+def note(text: str) -> None:
+    """Tells the observer something about the script."""
+    if _observer is not None:
+        _observer.note(text)
 
 
 def tracing(kind: str) -> ContextManager[Any]:

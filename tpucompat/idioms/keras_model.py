@@ -66,7 +66,7 @@ class KerasTPUModel(_Model):
                 problem = error  # Told when a batch of another size comes, which may be never.
         super().__init__(inputs=inputs, outputs=outputs, name=cpu_model.name)
         batch = None  # The global batch of several cores.
-        if cores > 1:
+        if cores > 1 or observer.watched():
             batch = keras_replicas.GlobalBatch(self.outputs[0].graph, cores)
         # Past Keras' attribute tracking, which would make the wrapped model one more layer of this
         # one.

@@ -45,6 +45,8 @@ def tell(mode: str, spec: Any) -> None:
                 replicas=device.replicas,
             )
         )
+    else:
+        observer.note(f"the {kind(mode)} is made for the host (use_tpu=False)")
     raise observer.Told(spec)
 
 
