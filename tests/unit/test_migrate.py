@@ -18,7 +18,7 @@ if sys.version_info < (3, 8):
 
 from tpucompat.analysis import findings, sources
 from tpucompat.cli import migrate as command
-from tpucompat.migrate import files, plan, text, tree
+from tpucompat.migrate import files, plan, text, tree, verification
 from tpucompat.migrate.files import WriteError
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -550,6 +550,29 @@ def test_what_cannot_be_read_or_written_is_named(old, capsys):
     assert old.read_bytes() == b"import tensorflow as tf\r\ntf.log(1)\r\n"
     assert (old.parent / "two.py").read_text() == "import tensorflow\nprint 'x'\n"
     assert command.main([str(old.parent / "missing.py")]) == 2
+
+
+def test_what_does_not_agree_is_not_written(old, capsys, monkeypatch):
+    (old.parent / "estimator.py").write_text(
+        "import tensorflow as tf\ntf.contrib.tpu.TPUEstimator()\n"
+    )
+    calls = []
+
+    def run(words, **settings):
+        calls.append(words)
+        with open(words[5], "rb") as stream:  # the rewriting, beside links to the rest
+            assert stream.read() == b"import tensorflow as tf\r\ntf.math.log(1)\r\n"
+        assert os.path.islink(os.path.join(os.path.dirname(words[5]), "estimator.py"))
+        return verification.subprocess.CompletedProcess(words, len(calls))
+
+    monkeypatch.setattr(verification.subprocess, "run", run)
+    assert command.main(["--write", "--verify", "--args", "--x 1", str(old.parent)]) == 2
+    assert len(calls) == 1 and calls[0][6:] == ["--args", "--x 1"]
+    said = capsys.readouterr().err
+    assert "old.py: not verified, and left as it is" in said
+    assert "estimator.py: nothing to verify" in said
+    assert old.read_bytes() == b"import tensorflow as tf\r\ntf.log(1)\r\n"
+    assert "tpucompat.v1" in (old.parent / "estimator.py").read_text()
 
 
 def test_a_file_that_changed_in_the_meantime_stays(old):

@@ -8,7 +8,7 @@ import sys
 import tempfile
 from typing import Sequence
 
-from tpucompat.migrate.plan import COMPATIBLE, Result
+from tpucompat.migrate.plan import Result
 
 
 def verify(result: Result, arguments: str = "", options: Sequence[str] = ()) -> int:
@@ -35,7 +35,4 @@ def verify(result: Result, arguments: str = "", options: Sequence[str] = ()) -> 
             stream.write(result.after)
         command = [sys.executable, "-m", "tpucompat", "verify", original, rewritten]
         command += ["--args", arguments] if arguments else []
-        environment = dict(os.environ)
-        if result.way == COMPATIBLE:  # what records the run may touch Keras before the script does
-            environment.setdefault("TF_USE_LEGACY_KERAS", "1")
-        return subprocess.run([*command, *options], env=environment).returncode
+        return subprocess.run([*command, *options]).returncode
