@@ -126,13 +126,13 @@ def stand_in(strategy: Any) -> None:
         _strategy = strategy
 
 
-def strategy_over(machines: Cluster, patience: int) -> Any:
+def strategy_over(given: Cluster, patience: int) -> Any:
     """The strategy over the replicas of several machines; waits until all of them have started.
 
     It has to be made before TensorFlow's runtime starts, and once per process.
 
     Args:
-      machines: The machines, this one being one of them.
+      given: The machines, this one being one of them.
       patience: How many seconds a machine waits for the others, here and in a step.
 
     Returns:
@@ -151,13 +151,13 @@ def strategy_over(machines: Cluster, patience: int) -> Any:
         (not here.has("multi_worker"), f"TensorFlow {here.tensorflow} is older than 2.4"),
     ):
         if hinders:
-            raise SetupError("TPU419", f"TF_CONFIG names {machines.count} machines, and {what}.")
+            raise SetupError("TPU419", f"TF_CONFIG names {given.machines} machines, and {what}.")
     import tensorflow as tf
 
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
-        tf.train.ClusterSpec(dict(machines.jobs)),
-        task_type=machines.task,
-        task_id=machines.task_id,
+        tf.train.ClusterSpec(dict(given.jobs)),
+        task_type=given.task,
+        task_id=given.task_id,
         num_accelerators={"GPU": here.gpus and len(tf.config.list_physical_devices("GPU"))},
         rpc_layer="grpc",
     )

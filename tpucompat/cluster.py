@@ -39,12 +39,12 @@ class Cluster(NamedTuple):
     servers: int
 
     @property
-    def count(self) -> int:
+    def machines(self) -> int:
         """How many machines train."""
         return sum(len(addresses) for addresses in self.jobs.values())
 
     @property
-    def index(self) -> int:
+    def rank(self) -> int:
         """This machine's number among them; the chief, or worker 0 where there is none, is 0."""
         return self.task_id + (len(self.jobs.get("chief", ())) if self.task == "worker" else 0)
 

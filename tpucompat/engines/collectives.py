@@ -271,10 +271,17 @@ def _all_reduce_alike(context: Any, values: list[Any]) -> Sequence[Any]:
         return context.all_reduce(total, values)
 
     def meet(strategy: Any, *brought: Any) -> Any:
-        # A value of one local replica is a tensor, and goes back to where it was.
-        here = strategy.extended.worker_devices[0]
-        pairs = [(v, (v.device or here) if isinstance(v, tf.Tensor) else v) for v in brought]
-        return strategy.extended.batch_reduce_to(total, pairs)
+        return strategy.extended.batch_reduce_to(
+            total, [(value, value) for value in map(at_home, brought)]
+        )
+
+    def at_home(value: Any) -> Any:
+        # A value of one local replica is a tensor, and goes back to where it was. Without a device
+        # several would not go together (``cross_device_ops.py``, ``_all_devices_match``).
+        if not isinstance(value, tf.Tensor) or value.device:
+            return value
+        with tf.device(context.strategy.extended.worker_devices[0]):
+            return tf.identity(value)
 
     return context.merge_call(meet, args=tuple(values))
 

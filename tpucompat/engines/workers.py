@@ -10,7 +10,6 @@ TensorFlow's own watch over its peers, and one that stands still by a time limit
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 import zlib
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
@@ -56,6 +55,7 @@ class Workers:
       index: This worker's number.
       count: How many there are.
       cores: The numbers of this worker's replicas among all replicas.
+      asks_to_stop: Whether this worker wants all to stop.
       stopping: The worker that has asked all others to stop; None if nobody has.
     """
 
@@ -65,6 +65,7 @@ class Workers:
         self.count = count
         here = len(strategy.extended.worker_devices)
         self.cores = range(index * here, (index + 1) * here)
+        self.asks_to_stop = False
         self.stopping: int | None = None
         self._sums: dict[tuple[int, ...], Any] = {}
         self._lock = threading.RLock()
@@ -167,7 +168,7 @@ class Workers:
 
     def _tell(self, state: int, place: Place) -> Any:
         """What all workers bring: for each a row of its state, the place and the numbers."""
-        row = np.zeros(2 + _NUMBERS, np.int64)
+        row: Any = np.zeros(2 + _NUMBERS, np.int64)
         row[0] = state
         row[1] = zlib.crc32(place.name.encode())
         row[2 : 2 + len(place.numbers)] = place.numbers
@@ -246,11 +247,13 @@ def of_process() -> Workers | None:
             if given is None or given.task == "evaluator":
                 return None
             if not given.trains:
-                raise SetupError("TPU317", f"this process is task {given.task_id} of {given.task!r}.")
-            if given.count == 1:
+                raise SetupError(
+                    "TPU317", f"this process is task {given.task_id} of {given.task!r}."
+                )
+            if given.machines == 1:
                 return None
             _announce(given)
-            _of_process = Workers(_connected(given), given.index, given.count)
+            _of_process = Workers(_connected(given), given.rank, given.machines)
         return _of_process
 
 
@@ -258,8 +261,8 @@ def _announce(given: cluster.Cluster) -> None:
     servers = f"; {given.servers} parameter servers are left out" if given.servers else ""
     journal.notice(
         "TPU314",
-        f"{given.count} workers train together, waiting for all of them; this is worker "
-        f"{given.index}{' and the chief' if not given.index else ''}{servers}",
+        f"{given.machines} workers train together, waiting for all of them; this is worker "
+        f"{given.rank}{' and the chief' if not given.rank else ''}{servers}",
     )
 
 

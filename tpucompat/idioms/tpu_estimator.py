@@ -21,6 +21,7 @@ from tpucompat.idioms import tpu_estimator_replica as one_replica
 from tpucompat.idioms import tpu_estimator_source
 from tpucompat.idioms import tpu_estimator_stopping as stopping
 from tpucompat.idioms import tpu_estimator_watched as watched
+from tpucompat.idioms import tpu_estimator_workers as workers_lib
 from tpucompat.idioms.tpu_estimator_context import LocalContext
 from tpucompat.idioms.tpu_estimator_errors import explained
 from tpucompat.idioms.tpu_estimator_progress import ProgressHook
@@ -90,7 +91,7 @@ class RunConfig(_RunConfig):
         cluster: Any = None,
         **kwargs: Any,
     ) -> None:
-        with explained():
+        with explained(), workers_lib.readable_cluster() as complete:
             super().__init__(
                 tpu_config=tpu_config,
                 evaluation_master=evaluation_master,
@@ -98,6 +99,7 @@ class RunConfig(_RunConfig):
                 cluster=cluster,
                 **kwargs,
             )
+        complete(self)
         self._master: Any = _local(self._master)
         self._evaluation_master: Any = _local(self._evaluation_master)
 
@@ -110,17 +112,21 @@ class TPUEstimator(_TPUEstimator):
     """
 
     _is_input_fn_invoked: Any
+    _config: Any
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         with explained():
-            super().__init__(*args, **kwargs)
-        config = kwargs["config"] if "config" in kwargs else args[2]
-        self._ctx: Any = LocalContext.of(self._config, self._ctx, config.log_step_count_steps)
+            kwargs, self._workers = workers_lib.connected(_TPUEstimator.__init__, args, kwargs)
+            super().__init__(**kwargs)
+        self._ctx: Any = LocalContext.of(
+            self._config, self._ctx, kwargs["config"].log_step_count_steps, self._workers
+        )
         if self._ctx.replicas > 1:
             self._session_config: Any = _for_steps_of_cores(self._session_config)
         self._steps_asked_for: tuple[Any, Any] = (None, None)
         self._stop: Any = None
-        checkpoints.pass_over_truncated(self._model_dir)
+        if self._workers is None or self._workers.is_chief:
+            checkpoints.pass_over_truncated(self._model_dir)
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
         """Trains; see ``tf.estimator.Estimator.train``.
@@ -139,7 +145,8 @@ class TPUEstimator(_TPUEstimator):
           tf.errors.OutOfRangeError: If the input ends before the steps do (TPU336).
         """
         try:
-            with stopping.StopOnSignal() as self._stop, explained():
+            together = workers_lib.training(self._workers, self._model_dir)
+            with stopping.StopOnSignal(self._workers) as self._stop, explained(), together:
                 return super().train(*args, **kwargs)
         except observer.Told:
             watched.evaluate_for(self, kwargs.get("saving_listeners", args[4:5]))
@@ -210,10 +217,22 @@ class TPUEstimator(_TPUEstimator):
 
     def _call_input_fn(self, input_fn: Any, mode: str, *args: Any) -> Any:
         if not self._ctx.is_one_replica(mode):
-            return super()._call_input_fn(input_fn, mode, *args)
+            whole = super()._call_input_fn(input_fn, mode, *args)
+            if self._workers is None or mode != _ModeKeys.TRAIN:
+                return whole
+            before, self._ctx = self._ctx, self._ctx.of_workers()
+            try:
+                return workers_lib.SharedInput(whole, super()._call_input_fn(input_fn, mode, *args))
+            finally:
+                self._ctx = before
         with self._ctx.as_tpu(), self._ctx.with_mode(mode) as ctx:
             called_later = super()._call_input_fn(input_fn, mode, *args)
             return one_replica.call_input_fn(called_later, ctx)
+
+    def _evaluate_run(self, *args: Any, **kwargs: Any) -> Any:
+        if self._workers is not None and not self._workers.is_chief:
+            kwargs["output_dir"] = workers_lib.scratch_dir()
+        return super()._evaluate_run(*args, **kwargs)
 
     def _augment_model_fn(self, model_fn: Any, batch_axis: Any) -> Any:
         theirs = super()._augment_model_fn(model_fn, batch_axis)
@@ -231,10 +250,28 @@ class TPUEstimator(_TPUEstimator):
         return _model_fn
 
     def _train_with_estimator_spec(self, spec: Any, worker_hooks: list[Any], *args: Any) -> Any:
+        if self._workers is not None and not self._workers.is_chief:
+            return self._train_beside_chief(spec, worker_hooks, *args)
         if sys.stderr.isatty():
             batch_size = self._ctx._train_batch_size
             worker_hooks.append(ProgressHook(spec.loss, batch_size, *self._steps_asked_for))
         return super()._train_with_estimator_spec(spec, worker_hooks, *args)
+
+    def _train_beside_chief(
+        self, spec: Any, worker_hooks: Any, hooks: Any, step: Any, saving_listeners: Any
+    ) -> Any:
+        """Trains, and leaves it to the chief to save and to report."""
+        del saving_listeners
+        spec = spec._replace(
+            training_chief_hooks=(), training_hooks=workers_lib.silent(spec.training_hooks)
+        )
+        before, self._config = self._config, workers_lib.without_writing(self._config)
+        try:
+            return super()._train_with_estimator_spec(
+                spec, workers_lib.silent(worker_hooks), workers_lib.silent(hooks), step, None
+            )
+        finally:
+            self._config = before
 
     def _logging_hooks(self, loss: Any) -> list[Any]:
         """The hooks by which a training on a TPU shows itself, counted in steps."""

@@ -1,8 +1,9 @@
-"""Which cores a TPUEstimator has: those of this process, on one host."""
+"""Which cores a TPUEstimator has: those of this process, or of several workers."""
 
 from __future__ import annotations
 
 import contextlib
+import copy
 from typing import Any, Iterator
 
 from tpucompat import accelerator, journal
@@ -10,6 +11,7 @@ from tpucompat.engines import observer
 from tpucompat.environment import environment
 from tpucompat.errors import GoneError
 from tpucompat.idioms import tpu_estimator_source
+from tpucompat.idioms.tpu_estimator_placement import Here
 from tpucompat.legacy.contrib.cluster_resolver import SystemMetadata
 
 _source = tpu_estimator_source.load()
@@ -22,24 +24,32 @@ class LocalContext(_Context):
 
     Attributes:
       replicas: How many replicas train; 1 where no TPU is wanted.
+      workers: The workers that train together; None if there is one machine.
       log_step_count_steps: How often the script wants to hear of the training; None for never.
     """
 
     replicas: int = 1
+    workers: Any = None
+    _seen: Any = None
     log_step_count_steps: Any = None
     _embedding_config_spec: Any = None
     _embedding_config: Any = None
 
     @classmethod
-    def of(cls, config: Any, theirs: Any, log_step_count_steps: Any) -> LocalContext:
+    def of(
+        cls, config: Any, theirs: Any, log_step_count_steps: Any, workers: Any = None
+    ) -> LocalContext:
         """The context of an Estimator.
 
         Args:
           config: The Estimator's RunConfig.
           theirs: The context that TPUEstimator made; it knows the batch sizes and flags.
           log_step_count_steps: What the script's RunConfig has, before TPUEstimator changed it.
+          workers: The workers that train together; None if there is one machine.
         """
         replicas = _replicas(config) if theirs._use_tpu else 1
+        if workers is not None:
+            replicas = workers.replicas
         made = cls(
             _for_replicas(config, replicas),
             theirs._train_batch_size,
@@ -49,6 +59,7 @@ class LocalContext(_Context):
             theirs._eval_on_tpu,
         )
         made.replicas = replicas
+        made.workers = workers
         spec = getattr(theirs, "_embedding_config_spec", None)  # absent in 1.13
         if theirs._use_tpu and spec is not None and environment().has("contrib"):
             raise GoneError("TPU321", "embedding_config_spec is used.")
@@ -81,7 +92,27 @@ class LocalContext(_Context):
         return super()._is_running_on_cpu(is_export_mode)
 
     def _get_tpu_system_metadata(self) -> Any:
-        return SystemMetadata(self.replicas, 1, self.replicas, None, [])
+        hosts, per_host = self._seen or (1, self.replicas)
+        return SystemMetadata(self.replicas, hosts, per_host, None, [])
+
+    def seen(self, hosts: int, per_host: int) -> LocalContext:
+        """The context with the cores on several hosts.
+
+        Args:
+          hosts: The number of hosts.
+          per_host: The number of cores that belong to each.
+        """
+        made = copy.copy(self)
+        made._seen = hosts, per_host
+        return made
+
+    def of_workers(self) -> LocalContext:
+        """The context with each worker as a host."""
+        return self.seen(self.workers.count, len(self.workers.cores))
+
+    def placement(self) -> Here:
+        """Where the cores of a program are that this process runs by itself."""
+        return Here(self.replicas, None if self.workers is None else len(self.workers.cores))
 
     @property
     def embedding_config(self) -> Any:

@@ -23,7 +23,7 @@ import tensorflow.compat.v1 as tf
 from tpucompat.engines import coherence, graph_walk
 from tpucompat.engines import strategy as engine
 from tpucompat.errors import UnsupportedGraphError
-from tpucompat.idioms import tpu_estimator_replicas as replicas_lib
+from tpucompat.idioms.tpu_estimator_placement import Here
 
 # How many batches wait for a core; those of eight cores lie in the host's memory.
 _INFEED_CAPACITY = 4
@@ -125,6 +125,7 @@ class Device:
         self._checked: list[tuple[Any, Any]] = []
         self._check: Any = None
         self._steps: tuple[engine.TracedStep, engine.TracedStep | None] | None = None
+        self._placement: Any = None
 
     @property
     def graph(self) -> Any:
@@ -132,6 +133,15 @@ class Device:
         graph = self._graph()
         assert graph is not None
         return graph
+
+    @property
+    def placement(self) -> Here:
+        """Where the cores are; all are in this process unless somebody has set it."""
+        return self._placement or Here(self.replicas)
+
+    @placement.setter
+    def placement(self, placement: Here) -> None:
+        self._placement = placement
 
     # Building the graph --------------------------------------------------------------------------
 
@@ -266,7 +276,7 @@ class Device:
 
     def start(self, session: Any) -> None:
         """Connects the cores with a new Session of the graph."""
-        coherence.attach(session, Running(self, session, replicas_lib.strategy_of(self.replicas)))
+        coherence.attach(session, Running(self, session, self.placement.strategy))
 
     def traced(self) -> tuple[engine.TracedStep, engine.TracedStep | None]:
         """The step, and the one that checks the variables; traced when first asked for."""
@@ -380,25 +390,40 @@ class Running(coherence.Mirror):
         device, session = self._device, self.session
         program = device.program
         assert program is not None
-        step, check = self._replicated()
-        replicas = range(step.replicas)
+        placement = device.placement
+        _, check = self._replicated()
         lanes = [device._infeed[lane] for lane in device._lanes]
-        infeeds = [[one for lane in lanes for one in lane[core].taken] for core in replicas]
+        infeeds = [[one for lane in lanes for one in lane[core].taken] for core in placement.cores]
         iterations = session.run(program.iterations) if program.iterations is not None else None
-        values = [program.start for _ in replicas]
+        values = [program.start for _ in placement.cores]
         done = 0
         while program.again(done, values[0], iterations):
             batches = session.run(infeeds) if lanes else infeeds
-            changing = values if program.carries else [done for _ in replicas]
-            outputs = self.run(step, [[core, changing[core], *batches[core]] for core in replicas])
+            changing = values if program.carries else [done for _ in values]
+            placement.before_step(done, iterations)
+            outputs = self._step_of_cores(
+                [
+                    [core, value, *batch]
+                    for core, value, batch in zip(placement.cores, changing, batches)
+                ]
+            )
             values = [output[0] for output in outputs]
             if device._outfeed and done % device.outfeed_every == 0:
-                self._give_out([output[1:] for output in outputs])
+                self._give_out(placement.outputs_of_all([output[1:] for output in outputs]))
             done += 1
         session.run(device.read_with_result())
         if check is not None:
-            device.raise_if_not_finite(self.run(check, [[] for _ in replicas])[0][0])
-        session.run(program.result.give, {program.result.given[0]: values[0]})
+            device.raise_if_not_finite(self.run(check, [[] for _ in range(check.replicas)])[0][0])
+        session.run(program.result.give, {program.result.given[0]: placement.result(values[0])})
+
+    def _step_of_cores(self, feeds: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """A step of the cores that are here; in turns where the strategy has fewer replicas."""
+        step, _ = self._replicated()
+        outputs: list[list[Any]] = []
+        for start in range(0, len(feeds), step.replicas):
+            with self._device.placement.step():
+                outputs += self.run(step, feeds[start : start + step.replicas])
+        return outputs
 
     def _give_out(self, outputs: Sequence[Sequence[Any]]) -> None:
         channels = [self._device._outfeed[core] for core in range(len(outputs))]

@@ -26,6 +26,7 @@ from tpucompat.idioms import batch_parallel, cross_shard, feeds
 from tpucompat.idioms import tpu_estimator_device as device_lib
 from tpucompat.idioms import tpu_estimator_stopping as stopping
 from tpucompat.idioms import tpu_estimator_watched as watched
+from tpucompat.idioms import tpu_estimator_workers as workers
 from tpucompat.legacy import estimator as estimator_lib
 
 _NAME = "tpucompat.idioms._tpu_estimator"
@@ -123,6 +124,7 @@ def _replace_primitives(module: Any) -> None:
         module.error_handling, ErrorRendezvous=_rendezvous(module.error_handling.ErrorRendezvous)
     )
     _check_more(module._ModelFnWrapper, module.model_fn_lib)
+    workers.share_input(module)
     hook = module.TPUInfeedOutfeedSessionHook
     # A property without effect: the hook's constructor sets it, and there is nothing to initialize.
     hook._should_initialize_tpu = property(lambda self: False, lambda self, value: None)
@@ -201,7 +203,11 @@ class InfeedQueue(feeds.InfeedQueue):
     ) -> Any:
         """The end on the host for one core."""
         del name_prefix, device, tpu_ordinal  # one host; the replicas are counted through
-        return device_lib.of().enqueue(index, inputs)
+        cores = device_lib.of()
+        core = cores.placement.core_of(index)
+        if core is None:
+            return cores.placement.leave_out(inputs)
+        return cores.enqueue(core, inputs)
 
     def generate_dequeue_op(self, tpu_device: Any = 0) -> list[Any]:
         """The end on the core."""
@@ -277,6 +283,7 @@ def _train(module: Any, ctx: Any, wrapper: Any, dequeue_fn: Any) -> Any:
     )
     iterations = module._create_or_get_iterations_per_loop()
     loss = _program(module, ctx, step, iterations)
+    workers.silence(ctx.workers, host_call)
     return tf.no_op(), loss, host_call, scaffold_fn, hooks.get()
 
 
@@ -285,6 +292,7 @@ def _evaluate(module: Any, ctx: Any, wrapper: Any, dequeue_fn: Any) -> Any:
     step, host_calls, scaffold_fn, hooks = wrapper.convert_to_single_tpu_eval_step(dequeue_fn)
     iterations = module._create_or_get_iterations_per_loop()
     loss = _program(module, ctx, step, iterations, start=module._ZERO_LOSS)
+    workers.silence(ctx.workers, host_calls)
     return tf.no_op(), loss, host_calls, scaffold_fn, hooks.get()
 
 

@@ -26,9 +26,13 @@ class StopOnSignal(tf.train.SessionRunHook):
     would have done, so that the process has the usual exit code. A second signal does that at once.
     On several cores the steps of a call (``iterations_per_loop``) are finished. Handlers that the
     script has set itself stay, and outside the main thread nothing is changed.
+
+    Args:
+      workers: The workers that train together, all of which stop then; None if there is one machine.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, workers: Any = None) -> None:
+        self._workers = workers
         self._received: Any = None
         self._said = False
         self._before: dict[Any, Any] = {}
@@ -48,15 +52,22 @@ class StopOnSignal(tf.train.SessionRunHook):
     def after_run(self, run_context: Any, run_values: Any) -> None:
         """Ends the training if a signal came; the hooks that save do so at its end."""
         del run_values
-        if self._received is None:
+        if not self._is_time():
             return
         if not self._said:
             self._said = True
+            received = self._received
             tf.logging.warning(
                 "%s: stopping after this step. A second signal ends the process at once.",
-                signal.Signals(self._received).name,
+                signal.Signals(received).name if received is not None else "Another worker",
             )
         run_context.request_stop()
+
+    def _is_time(self) -> bool:
+        """Whether this step is the last one; several workers have agreed on it at the step's end."""
+        if self._workers is None:
+            return self._received is not None
+        return self._workers.stopping is not None
 
     def _handle(self, number: int, frame: Any) -> None:
         del frame
@@ -64,6 +75,8 @@ class StopOnSignal(tf.train.SessionRunHook):
             self._restore()
             _deliver(number)
         self._received = number
+        if self._workers is not None:
+            self._workers.asks_to_stop = True
 
     def _restore(self) -> None:
         while self._before:
