@@ -21,11 +21,12 @@ def main(argv: Sequence[str]) -> int:
     folder, replicas = argv[0], int(argv[1])
     os.environ["TPUCOMPAT_CORES"] = str(replicas)
     from tpucompat import journal, smoke
+    from tpucompat.check import lowering
     from tpucompat.check import watcher as watching
     from tpucompat.check.sources import Sources
     from tpucompat.cli import run
     from tpucompat.engines import observer
-    from tpucompat.errors import TPUCompatError
+    from tpucompat.errors import SetupError, TPUCompatError
 
     given = list(argv[2:])
     packages = run.parser().parse_args(given).legacy_package
@@ -34,6 +35,11 @@ def main(argv: Sequence[str]) -> int:
         program, era = run.prepare(given)
     except (TPUCompatError, SyntaxError) as error:
         watcher.end(error)
+        return 2
+    if not lowering.available():
+        watcher.end(
+            SetupError("TPU378", "this TensorFlow shows no lowered form, 2.15 and later do.")
+        )
         return 2
     journal.quiet = True
     smoke.enable(era)

@@ -57,6 +57,12 @@ class _Part(NamedTuple):
     updates: list[str]
 
 
+def available() -> bool:
+    """Whether this TensorFlow shows the lowered form of what a graph holds (2.15 and later do)."""
+    function = private.plain_function(lambda: None, jit_compile=True)
+    return hasattr(function, "experimental_get_compiler_ir")
+
+
 def lower(computation: Computation, sources: Sources) -> Lowered:
     """Lowers one computation, or says what stops it.
 

@@ -17,7 +17,7 @@ from tpucompat.check import lowering
 from tpucompat.check.operations import Finding
 from tpucompat.check.sources import Sources
 from tpucompat.engines import observer
-from tpucompat.errors import TPUCompatError
+from tpucompat.errors import SetupError, TPUCompatError
 
 RECORDS = "computations.jsonl"
 
@@ -88,7 +88,8 @@ class Watcher(observer.Observer):
         self._open.clear()
         told: dict[str, Any] = {"end": True}
         written = getattr(error, "_tpucompat_written", False)
-        if isinstance(error, TPUCompatError) and error.code.startswith("TPU3") and not written:
+        refused = isinstance(error, TPUCompatError) and not isinstance(error, SetupError)
+        if refused and error.code.startswith("TPU3") and not written:  # type: ignore[union-attr]
             self.failed("computation", error)  # refused before it was traced
         if error is not None:
             where = self.sources.of_error(error).place
