@@ -89,7 +89,7 @@ class Watcher(observer.Observer):
         told: dict[str, Any] = {"end": True}
         written = getattr(error, "_tpucompat_written", False)
         refused = isinstance(error, TPUCompatError) and not isinstance(error, SetupError)
-        if refused and error.code.startswith("TPU3") and not written:  # type: ignore[union-attr]
+        if error is not None and refused and not written and str(error).startswith("TPU3"):
             self.failed("computation", error)  # refused before it was traced
         if error is not None:
             where = self.sources.of_error(error).place
