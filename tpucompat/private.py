@@ -592,6 +592,19 @@ def graph_collections(graph: Any) -> Any:
     return graph._collections
 
 
+def device_assignment() -> Any:
+    """The module that spreads replicas over cores; the class is public as tf.tpu.experimental.DeviceAssignment.
+
+    Seen in 1.14 to 2.21 as ``tensorflow.python.tpu.device_assignment``; in 1.13 under
+    ``tensorflow.contrib.tpu``.
+    """
+    try:
+        from tensorflow.python.tpu import device_assignment
+    except ImportError:  # 1.13
+        from tensorflow.contrib.tpu.python.tpu import device_assignment
+    return device_assignment
+
+
 def topology_proto() -> Any:
     """The class ``TopologyProto``; seen in 1.14 to 2.21 in ``tensorflow.core.protobuf.tpu``."""
     try:

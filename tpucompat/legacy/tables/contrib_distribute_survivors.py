@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpucompat.legacy.rows import Gone, Moved, Row, StandIn
+from tpucompat.legacy.rows import Gone, Moved, Package, Row, StandIn
 
 _OURS = "tpucompat.legacy.contrib.distribute:"
 _V1 = "{tf}:distribute."
@@ -49,3 +49,5 @@ ROWS.update(("contrib.distribute." + name, Moved(target)) for name, target in _M
 for _name, _module in _STRATEGIES.items():
     ROWS["contrib.distribute." + _name] = StandIn(_OURS + _name)
     ROWS[f"contrib.distribute.python.{_module}.{_name}"] = StandIn(_OURS + _name)
+    # Its helpers and the classes below it, where they are now.
+    ROWS.setdefault(f"contrib.distribute.python.{_module}", Package(_PRIVATE + _module))
