@@ -18,15 +18,36 @@ import subprocess
 import sys
 import tempfile
 import time
+from typing import NamedTuple
 
 LARGEST_BYTES = 200 * 2**20
 
 
-def timed(command: list[str], **settings) -> tuple[float, subprocess.CompletedProcess]:
-    """Seconds of a process, and what it left."""
-    start = time.perf_counter()
-    done = subprocess.run(command, capture_output=True, text=True, errors="replace", **settings)
-    return time.perf_counter() - start, done
+class Took(NamedTuple):
+    """Seconds by the clock, and seconds of all cores together, which other work hardly changes."""
+
+    clock: float
+    cores: float
+
+
+def timed(command: list[str]) -> tuple[Took, subprocess.CompletedProcess]:
+    """What a process took, with its workers, and what it left."""
+    before, start = os.times(), time.perf_counter()
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace")
+    after, end = os.times(), time.perf_counter()
+    cores = after.children_user + after.children_system
+    return Took(end - start, cores - before.children_user - before.children_system), done
+
+
+def shown(took: Took) -> str:
+    """The seconds of all cores."""
+    return f"{took.cores:.2f} s of all cores together"
+
+
+def compared(took: Took, once: Took) -> str:
+    """How often something took as long as one scan."""
+    by_cores = f"{shown(took)}, {took.cores / once.cores:.1f} times as long"
+    return f"{took.clock:.2f} s, {took.clock / once.clock:.1f} times as long; {by_cores}"
 
 
 def scan_command(tree: str) -> list[str]:
@@ -46,7 +67,7 @@ def peak(tree: str) -> int:
     return own + worker * len(os.sched_getaffinity(0))
 
 
-def upgrade(program: str, tree: str, out: str) -> tuple[float, list[str]]:
+def upgrade(program: str, tree: str, out: str) -> tuple[Took, list[str]]:
     """Seconds of tf_upgrade_v2 on the files that it survives, and those that it does not."""
     copy, left_out = os.path.join(out, "copy"), []
     shutil.copytree(tree, copy, symlinks=True)
@@ -87,20 +108,22 @@ def main() -> None:
     parser.add_argument("--upgrade", help="tf_upgrade_v2, to compare with")
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
-    seconds = [timed(scan_command(options.tree))[0] for _ in range(options.repeats)]
-    once = min(seconds)
-    print(f"scan: {once:.2f} s at best, {statistics.median(seconds):.2f} s in the middle")
+    taken = [timed(scan_command(options.tree))[0] for _ in range(options.repeats)]
+    once = Took(min(one.clock for one in taken), min(one.cores for one in taken))
+    middle = statistics.median(one.clock for one in taken)
+    print(f"scan: {once.clock:.2f} s at best, {middle:.2f} s in the middle; {shown(once)}")
     memory = peak(options.tree)
     print(f"memory: {memory / 2**20:.0f} MB with all workers (limit {LARGEST_BYTES >> 20})")
     with tempfile.TemporaryDirectory() as folder:
         for number in range(10):
             shutil.copytree(options.tree, os.path.join(folder, str(number)), symlinks=True)
         tens = [timed(scan_command(folder))[0] for _ in range(max(2, options.repeats // 2))]
-        print(f"ten copies: {min(tens):.2f} s, {min(tens) / once:.1f} times as long (limit 11)")
+        ten = Took(min(one.clock for one in tens), min(one.cores for one in tens))
+        print(f"ten copies: {compared(ten, once)} (limit 11)")
     if options.upgrade:
         with tempfile.TemporaryDirectory() as folder:
             theirs, left_out = upgrade(options.upgrade, options.tree, folder)
-        print(f"tf_upgrade_v2: {theirs:.2f} s, {theirs / once:.1f} times as long (at least 7)")
+        print(f"tf_upgrade_v2: {compared(theirs, once)} (at least 7)")
         print(f"left out of its run, as it crashes on them: {', '.join(left_out) or 'none'}")
     print(f"cores: {len(os.sched_getaffinity(0))}; load: {os.getloadavg()[0]:.1f}")
 
