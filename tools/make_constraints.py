@@ -76,11 +76,16 @@ ROWS = (
 
 
 class Limit(NamedTuple):
-    """A package that releases up to ``last`` cannot go beyond, though they do not say so."""
+    """A package that releases from ``first`` to ``last`` cannot go beyond, though they do not say so."""
 
     last: tuple[int, int]
     requirement: str
     reason: str
+    first: tuple[int, int] = (1, 13)
+
+    def holds_for(self, row: Row) -> bool:
+        """Whether the limit is about a release."""
+        return self.first <= row.number <= self.last
 
 
 LIMITS = (
@@ -88,8 +93,10 @@ LIMITS = (
     Limit((1, 14), "numpy<1.17", "1.17 warns of the dtypes that these releases define"),
     Limit((1, 15), "numpy<1.19", "1.15.5 and 2.0.4 say so themselves"),
     Limit((2, 7), "numpy<1.24", "they use np.object and np.bool, which 1.24 removed"),
+    Limit((2, 13), "ipython<8.19", "later ones need a newer typing-extensions", first=(2, 12)),
     Limit((2, 17), "numpy<2", "RELEASE.md 2.18.0: the first release that is built for NumPy 2"),
     Limit((2, 3), "h5py<3", "their Keras decodes attributes, which h5py 3 gives as str"),
+    Limit((2, 6), "jsonschema<4.18", "later ones need a typing-extensions that 2.6 does not allow"),
     Limit((2, 10), "protobuf<3.21", "generated modules of their age are refused from 4.21 on"),
     Limit((2, 21), "setuptools<81", "TensorBoard imports pkg_resources, which later ones lack"),
 )
@@ -108,7 +115,7 @@ def pins(row: Row, uv: str) -> list[str]:
     wanted = [row.requirement, "tf-slim==1.1.0", "tensorboard"]
     if row.number >= (2, 16):  # the last release of tensorflow-estimator, which needs no TensorFlow
         wanted.append("tensorflow-estimator==2.15.0")
-    limits = [limit.requirement for limit in LIMITS if row.number <= limit.last]
+    limits = [limit.requirement for limit in LIMITS if limit.holds_for(row)]
     with tempfile.TemporaryDirectory() as folder:
         paths = [os.path.join(folder, name) for name in ("wanted.in", "limits.txt")]
         for path, lines in zip(paths, (wanted, limits)):
@@ -141,7 +148,7 @@ def main() -> None:
             continue
         lines = [f"# TensorFlow {row.release}, Python {row.python}; by tools/make_constraints.py"]
         lines += [
-            f"# {limit.requirement}: {limit.reason}" for limit in LIMITS if row.number <= limit.last
+            f"# {limit.requirement}: {limit.reason}" for limit in LIMITS if limit.holds_for(row)
         ]
         path = os.path.join(FOLDER, f"tf-{row.release}.txt")
         with open(path, "w", encoding="utf-8") as stream:
