@@ -17,6 +17,9 @@ AGREE, DIFFER, SKIPPED = "agree", "differ", "not compared"
 
 #: What is smaller than this part of the largest gradient (or update) of a model is rounding.
 _NOISE = 1e-3
+#: A tensor whose gradient is no larger than this part of the model's largest one has none: what there is is
+#: rounding, which Adam divides by its own size (a bias before batch normalization).
+_ROUNDING = 1e-5
 #: Words that one metric goes by.
 _METRICS = {
     "acc": "accuracy",
@@ -126,6 +129,19 @@ class _Ladder:
         self.matches = match(self.old_variables, self.new_variables, mapping)
         self.sites = list(zip(old.sites(), new.sites()))
         self.curves: dict[str, tuple[list[float], list[float]]] = {}
+        self.trained, self.rounding = self.gradient_sizes()
+
+    def gradient_sizes(self) -> tuple[set[str], set[str]]:
+        """The new run's variables that have gradients, and those whose gradients are rounding."""
+        sizes: dict[str, float] = {}
+        for old_site, new_site in self.sites:
+            old = self.old.arrays(self.old.first("gradients", site=old_site["site"]))
+            new = self.new.arrays(self.new.first("gradients", site=new_site["site"]))
+            for name, actual, expected in self.pairs(old, new):
+                both = [float(np.max(np.abs(g), initial=0)) for g in (actual, expected)]
+                sizes[name] = max(both)
+        largest = max(sizes.values(), default=0.0)
+        return set(sizes), {name for name, size in sizes.items() if size < _ROUNDING * largest}
 
     def climb(self) -> Comparison:
         rungs = [
@@ -366,12 +382,18 @@ class _Ladder:
                 continue
             ours = actual.astype(np.float64) - before_new[name]
             theirs = expected.astype(np.float64) - before_old[their_name]
+            if name in self.rounding:
+                continue
             changes.append((name, ours, theirs))
-            if ours.shape == theirs.shape and np.any(theirs):
+            if name in self.trained and ours.shape == theirs.shape and np.any(theirs):
                 factors.append(float(np.sum(ours * theirs) / np.sum(theirs * theirs)))
         floor = _NOISE * max((float(np.mean(np.abs(t))) for _, _, t in changes), default=0)
         rows = [self.row("update", *change, floor) for change in changes]
-        note = "" if step == 1 else f"seen together after {step} steps only"
+        notes = [] if step == 1 else [f"seen together after {step} steps only"]
+        if self.rounding:
+            left_out = ", ".join(sorted(self.rounding)[:4])
+            notes.append(f"left out, because their gradients are rounding alone: {left_out}")
+        note = "; ".join(notes)
         problem = ""
         if _all_alike(factors, 0.02) and abs(factors[0] - 1) > 0.02:
             problem = f"all updates are {factors[0]:.4g} times as large"
@@ -405,6 +427,7 @@ class _Ladder:
             finals = [
                 self.row("final", name, actual, expected)
                 for name, actual, expected in self.pairs(old[step], new[step])
+                if name not in self.rounding
             ]
             bad = [row.name for row in finals if row.verdict == DIFFER]
             if bad:

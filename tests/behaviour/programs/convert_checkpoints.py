@@ -1,0 +1,123 @@
+"""Converts checkpoints between all generations, with a model of today's TensorFlow that reads them.
+
+    python convert_checkpoints.py FOLDER
+
+Writes FOLDER/back/old.ckpt for TensorFlow 1.x to read, and prints what was done.
+"""
+
+import os
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+from tpucompat.checkpoints import conversion, formats
+
+FOLDER = sys.argv[1]
+RNG = np.random.RandomState(0)
+# The variables of a TensorFlow 1 program, two of them of the same shape, and what its optimizer keeps.
+SHAPES = {
+    "net/hidden/kernel": (6, 5),
+    "net/hidden/bias": (5,),
+    "net/norm/gamma": (5,),
+    "net/norm/beta": (5,),
+    "net/norm/moving_mean": (5,),
+    "net/norm/moving_variance": (5,),
+    "net/other/kernel": (5, 5),
+    "net/other/bias": (5,),
+    "net/logits/kernel": (5, 5),
+    "net/logits/bias": (5,),
+}
+OLD = {name: RNG.uniform(0.1, 1, shape).astype(np.float32) for name, shape in SHAPES.items()}
+
+
+def place(*names):
+    """A path below the folder, whose own folder is made."""
+    path = os.path.join(FOLDER, *names)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    return path
+
+
+def build_model():
+    """The same network in Keras."""
+    layers = tf.keras.layers
+    return tf.keras.Sequential(
+        [
+            tf.keras.Input((6,)),
+            layers.Dense(5, name="hidden"),
+            layers.BatchNormalization(name="norm", epsilon=1e-3),
+            layers.Dense(5, name="other", activation="tanh"),
+            layers.Dense(5, name="logits"),
+        ]
+    )
+
+
+def answer(x):
+    """What the old program answers."""
+    y = x @ OLD["net/hidden/kernel"] + OLD["net/hidden/bias"]
+    y = (y - OLD["net/norm/moving_mean"]) / np.sqrt(OLD["net/norm/moving_variance"] + 1e-3)
+    y = y * OLD["net/norm/gamma"] + OLD["net/norm/beta"]
+    y = np.tanh(y @ OLD["net/other/kernel"] + OLD["net/other/bias"])
+    return y @ OLD["net/logits/kernel"] + OLD["net/logits/bias"]
+
+
+def main():
+    """Converts there and back."""
+    x = RNG.randn(4, 6).astype(np.float32)
+
+    def check(model, what):
+        np.testing.assert_allclose(model(x), answer(x), rtol=1e-5, atol=1e-5, err_msg=what)
+        print(what)
+
+    old = place("old", "model.ckpt-7")
+    extra = {"global_step": np.int64(7), "net/hidden/kernel/Adam": OLD["net/hidden/kernel"] * 0}
+    conversion._write_tf1(old, {**OLD, **extra})
+    assert formats.kind(old) == "tf1" and list(formats.read(place("old", ""))) == sorted(OLD)
+
+    # Files of the new model as it is before it is trained show the layout.
+    new = build_model()
+    like = {
+        "tf2": tf.train.Checkpoint(model=new, step=tf.Variable(0)).save(place("like", "ckpt")),
+        "keras": place("like", "new.weights.h5"),
+        "archive": place("like", "new.keras"),
+    }
+    new.save_weights(like["keras"])
+    new.save(like["archive"])
+
+    target = place("new", "model.ckpt")
+    done = conversion.convert(old, target, like=like["tf2"])
+    assert (done.source, done.target, len(done.names)) == ("tf1", "tf2", 10)
+    model = build_model()
+    tf.train.Checkpoint(model=model).restore(target).assert_existing_objects_matched()
+    check(model, "tf1 to tf2")
+
+    for kind, ending in (("keras", "h.weights.h5"), ("archive", "a.keras")):
+        conversion.convert(old, place("new", ending), like=like[kind])
+        model = build_model()
+        if kind == "archive":
+            model = tf.keras.models.load_model(place("new", ending))
+        else:
+            model.load_weights(place("new", ending))
+        check(model, f"tf1 to {kind}")
+        # And back, by the old program's own layout.
+        conversion.convert(place("new", ending), place("back", kind, "old.ckpt"), like=old)
+        back = formats.read(place("back", kind, "old.ckpt"), optimizer=True)
+        assert all(np.array_equal(back[name], value) for name, value in {**OLD, **extra}.items())
+        print(f"{kind} to tf1")
+
+    conversion.convert(target, place("back", "old.ckpt"), like=old)
+    back = formats.read(place("back", "old.ckpt"))
+    assert all(np.array_equal(back[name], value) for name, value in OLD.items())
+    print("tf2 to tf1")
+
+    # Without a layout: the names are the old ones.
+    conversion.convert(old, place("free", "old.h5"))
+    conversion.convert(place("free", "old.h5"), place("free", "model.ckpt"), to="tf2")
+    free = formats.read(place("free", "model.ckpt"))
+    assert formats.kind(place("free", "model.ckpt")) == "tf2"
+    assert all(np.array_equal(free[name], value) for name, value in OLD.items())
+    print("tf1 to h5 to tf2")
+
+
+if __name__ == "__main__":
+    main()
