@@ -1,0 +1,372 @@
+"""Small made-up data for public programs, the same on every machine; needs NumPy alone.
+
+A maker gets two folders: ``data``, which a program's arguments name, and ``home``, its home folder, where
+Keras looks for what it has downloaded.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import pathlib
+import random
+import struct
+import zlib
+from typing import Any, Callable
+
+import numpy as np
+
+Maker = Callable[[pathlib.Path, pathlib.Path], None]
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+def signs(seed: int, count: int) -> np.ndarray:
+    """So many numbers that are 1 or -1."""
+    return np.random.RandomState(seed).randint(0, 2, count) * 2 - 1
+
+
+# Records of tf.Example, by hand ----------------------------------------------------------------------
+
+
+def _crc_table() -> list[int]:
+    table = []
+    for byte in range(256):
+        for _ in range(8):
+            byte = (byte >> 1) ^ (0x82F63B78 if byte & 1 else 0)
+        table.append(byte)
+    return table
+
+
+_CRC = _crc_table()
+
+
+def _masked_crc(data: bytes) -> bytes:
+    """CRC-32C as TFRecord files have it (tensorflow/core/lib/hash/crc32c.h)."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc = _CRC[(crc ^ byte) & 0xFF] ^ (crc >> 8)
+    crc ^= 0xFFFFFFFF
+    return struct.pack("<I", (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF)
+
+
+def _varint(number: int) -> bytes:
+    number &= 0xFFFFFFFFFFFFFFFF
+    out = bytearray()
+    while number > 127:
+        out.append(number & 127 | 128)
+        number >>= 7
+    return bytes([*out, number])
+
+
+def _field(number: int, content: bytes) -> bytes:
+    return _varint(number << 3 | 2) + _varint(len(content)) + content
+
+
+def example(**features: bytes | list[float] | list[int]) -> bytes:
+    """A serialized tf.train.Example."""
+    entries = b""
+    for name, value in sorted(features.items()):
+        if isinstance(value, bytes):
+            feature = _field(1, _field(1, value))
+        elif any(isinstance(number, float) for number in value):
+            feature = _field(2, _field(1, struct.pack(f"<{len(value)}f", *value)))
+        else:
+            feature = _field(3, _field(1, b"".join(_varint(int(number)) for number in value)))
+        entries += _field(1, _field(1, name.encode()) + _field(2, feature))
+    return _field(1, entries)
+
+
+def write_records(path: pathlib.Path, records: list[bytes]) -> None:
+    """A TFRecord file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "wb") as stream:
+        for record in records:
+            length = struct.pack("<Q", len(record))
+            stream.write(length + _masked_crc(length) + record + _masked_crc(record))
+
+
+def png(pixels: np.ndarray) -> bytes:
+    """A picture of (height, width, 3) bytes; unlike JPEG it is decoded alike everywhere."""
+
+    def chunk(kind: bytes, content: bytes) -> bytes:
+        check = struct.pack(">I", zlib.crc32(kind + content))
+        return struct.pack(">I", len(content)) + kind + content + check
+
+    height, width, _ = pixels.shape
+    rows = b"".join(b"\0" + row.astype(np.uint8).tobytes() for row in pixels)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    content = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    return b"\x89PNG\r\n\x1a\n" + content
+
+
+# BERT ------------------------------------------------------------------------------------------------
+
+
+def _words(count: int = 160) -> list[str]:
+    chooser = random.Random(7)
+    words: dict[str, None] = {}
+    while len(words) < count:
+        words["".join(chooser.choice(_LETTERS) for _ in range(chooser.randint(3, 7)))] = None
+    return list(words)
+
+
+def _vocabulary(path: pathlib.Path) -> int:
+    tokens = ["[PAD]", *(f"[unused{n}]" for n in range(5)), "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    tokens += [*_words(), *_LETTERS, ".", ",", "?", *("##" + letter for letter in _LETTERS)]
+    path.write_text("\n".join(tokens) + "\n", encoding="utf-8")
+    return len(tokens)
+
+
+def _bert_config(path: pathlib.Path, words: int, **more: Any) -> None:
+    config = {
+        "attention_probs_dropout_prob": 0.1,
+        "hidden_act": "gelu",
+        "hidden_dropout_prob": 0.1,
+        "hidden_size": 32,
+        "initializer_range": 0.02,
+        "intermediate_size": 64,
+        "max_position_embeddings": 128,
+        "num_attention_heads": 4,
+        "num_hidden_layers": 2,
+        "type_vocab_size": 2,
+        "vocab_size": words,
+        **more,
+    }
+    path.write_text(json.dumps(config), encoding="utf-8")
+
+
+def _sentence(chooser: random.Random, words: int = 8) -> str:
+    return " ".join(chooser.choice(_words()) for _ in range(words))
+
+
+def bert(data: pathlib.Path, home: pathlib.Path) -> None:
+    """A vocabulary, a small configuration, MRPC, SQuAD, text, and pre-training records."""
+    count = _vocabulary(data / "vocab.txt")
+    _bert_config(data / "bert_config.json", count)
+    _bert_config(
+        data / "no_dropout.json", count, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0
+    )
+    chooser = random.Random(1)
+    (data / "mrpc").mkdir()
+    for name, rows in (("train", 64), ("dev", 24), ("test", 24)):
+        lines = ["Quality\t#1 ID\t#2 ID\t#1 String\t#2 String"]
+        for row in range(rows):
+            one = _sentence(chooser)
+            other = one if row % 2 else _sentence(chooser)
+            lines.append(f"{row % 2}\t{row}\t{row}\t{one}\t{other}")
+        (data / "mrpc" / f"{name}.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for name, texts in (("train", 6), ("dev", 3)):
+        paragraphs = []
+        for text in range(texts):
+            context = [chooser.choice(_words()) for _ in range(30)]
+            questions = []
+            for question in range(3):
+                at = chooser.randrange(25)
+                start = len(" ".join(context[:at])) + (1 if at else 0)
+                answer = {"text": " ".join(context[at : at + 2]), "answer_start": start}
+                questions.append(
+                    {
+                        "id": f"q{text}_{question}",
+                        "question": f"what is {context[at]} ?",
+                        "answers": [answer],
+                    }
+                )
+            paragraphs.append({"context": " ".join(context), "qas": questions})
+        squad = {"version": "1.1", "data": [{"title": "t", "paragraphs": paragraphs}]}
+        (data / f"squad_{name}.json").write_text(json.dumps(squad), encoding="utf-8")
+    text = [_sentence(chooser) for _ in range(8)]
+    (data / "text.txt").write_text("\n".join(text) + "\n", encoding="utf-8")
+    corpus = ["\n".join(_sentence(chooser, 10) for _ in range(8)) for _ in range(10)]
+    (data / "corpus.txt").write_text("\n\n".join(corpus), encoding="utf-8")
+
+    ids = [[chooser.randrange(10, count) for _ in range(24)] for _ in range(64)]
+    write_records(data / "pretraining.tfrecord", [_masked_language_model(row) for row in ids])
+
+
+def _masked_language_model(ids: list[int]) -> bytes:
+    """A record as create_pretraining_data.py makes them: two sentences, and five words to guess."""
+    pad = [0] * (32 - len(ids))
+    return example(
+        input_ids=[7, *ids[1:-1], 8, *pad],
+        input_mask=[1] * len(ids) + pad,
+        segment_ids=[0] * 12 + [1] * (len(ids) - 12) + pad,
+        masked_lm_positions=[3, 5, 8, 14, 20],
+        masked_lm_ids=ids[3:8],
+        masked_lm_weights=[1.0] * 5,
+        next_sentence_labels=[ids[0] % 2],
+    )
+
+
+def ranking(data: pathlib.Path, home: pathlib.Path) -> None:
+    """Pairs of a question and a document as token numbers, for dl4marco-bert."""
+    count = _vocabulary(data / "vocab.txt")
+    _bert_config(data / "bert_config.json", count)
+    chooser = random.Random(2)
+
+    def pair(label: int) -> bytes:
+        question = [7, *(chooser.randrange(10, 90) for _ in range(3)), 8]
+        document = [*(chooser.randrange(90, count) for _ in range(6)), 8]
+        return example(query_ids=question, doc_ids=document, label=[label])
+
+    for name in ("train", "dev", "eval"):
+        write_records(data / f"dataset_{name}.tf", [pair(int(n % 4 == 0)) for n in range(32)])
+        lines = [f"q{n // 8}\td{n}\n" for n in range(32)]
+        (data / f"query_doc_ids_{name}.txt").write_text("".join(lines), encoding="utf-8")
+
+
+def augmented(data: pathlib.Path, home: pathlib.Path) -> None:
+    """Labelled texts and pairs of a text and its paraphrase as token numbers, for UDA."""
+    count = _vocabulary(data / "vocab.txt")
+    _bert_config(data / "bert_config.json", count)
+    chooser = random.Random(3)
+
+    def text(prefix: str = "", label: int | None = None) -> dict[str, list[int]]:
+        ids = [7, *(chooser.randrange(10, count) for _ in range(6)), 8]
+        pad = [0] * 8
+        out = {"input_ids": ids + pad, "input_mask": [1] * 8 + pad, "input_type_ids": [0] * 16}
+        out = {prefix + name: value for name, value in out.items()}
+        return out if label is None else {**out, "label_ids": [label]}
+
+    name = "tf_examples.tfrecord.0"
+    write_records(data / "train" / name, [example(**text(label=n % 2)) for n in range(20)])
+    write_records(data / "dev" / name, [example(**text(label=n % 2)) for n in range(32)])
+    pairs = [example(**text("ori_"), **text("aug_")) for _ in range(20)]
+    write_records(data / "more" / "uni-0.9" / "0" / f"{name}.0", pairs)
+
+
+def entities(data: pathlib.Path, home: pathlib.Path) -> None:
+    """BERT's data, and sentences with a tag for each word: CoNLL's four columns, and two."""
+    bert(data, home)
+    tags = ["B-PER", "I-PER", "B-LOC", "I-LOC", "B-ORG", "I-ORG", "B-MISC", "I-MISC", "O"]
+    for columns in (2, 4):
+        folder = data / f"columns{columns}"
+        folder.mkdir()
+        chooser = random.Random(columns)
+        for name, sentences in (("train", 32), ("dev", 16), ("test", 16)):
+            lines = []
+            for _ in range(sentences):
+                for _ in range(7):
+                    cells = [chooser.choice(_words()), *["NN", "B-NP"][: columns - 2]]
+                    lines.append(" ".join([*cells, chooser.choice(tags)]))
+                lines += [". . O O" if columns == 4 else ". O", ""]
+            (folder / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def text_pairs(data: pathlib.Path, home: pathlib.Path) -> None:
+    """Pairs of sentences with a label, as LCQMC has them, for albert_zh."""
+    count = _vocabulary(data / "vocab.txt")
+    _bert_config(data / "albert_config.json", count, embedding_size=16, ln_type="postln")
+    chooser = random.Random(4)
+    for name, rows in (("train", 33), ("dev", 17), ("test", 17)):
+        lines = ["text_a\ttext_b\tlabel"]
+        for row in range(rows):
+            one = _sentence(chooser)
+            lines.append(f"{one}\t{one if row % 2 else _sentence(chooser)}\t{row % 2}")
+        (data / f"{name}.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def characters(data: pathlib.Path, home: pathlib.Path) -> None:
+    """A text in which every character is a word of its own, for transformer-xl."""
+    chooser = random.Random(5)
+    for name, length in (("train", 4000), ("valid", 1200), ("test", 1200)):
+        text = " ".join(str(chooser.randrange(32, 60)) for _ in range(length))
+        (data / f"{name}.txt").write_text(text + "\n", encoding="utf-8")
+
+
+def nothing(data: pathlib.Path, home: pathlib.Path) -> None:
+    """The program makes its own data."""
+
+
+# Pictures --------------------------------------------------------------------------------------------
+
+
+def _digits(random_state: np.random.RandomState, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Noisy copies of ten made-up pictures, and which of them each is."""
+    labels = random_state.randint(0, 10, count).astype(np.uint8)
+    patterns = np.random.RandomState(9).randint(0, 256, (10, 28, 28))
+    noise = random_state.randint(-40, 40, (count, 28, 28))
+    return np.clip(patterns[labels] + noise, 0, 255).astype(np.uint8), labels
+
+
+def digits(data: pathlib.Path, home: pathlib.Path) -> None:
+    """MNIST: as records, as Keras' archive, and as the files of its first page."""
+    state = np.random.RandomState(0)
+    pictures, labels = _digits(state, 1024)
+    more, more_labels = _digits(state, 512)
+    for name, some, tags in (
+        ("train", pictures, labels),
+        ("validation", more, more_labels),
+        ("test", more, more_labels),
+    ):
+        records = [
+            example(image_raw=one.tobytes(), label=[int(tag)]) for one, tag in zip(some, tags)
+        ]
+        write_records(data / f"{name}.tfrecords", records)
+    keras = home / ".keras" / "datasets"
+    (keras / "fashion-mnist").mkdir(parents=True)
+    arrays = {"x_train": pictures, "y_train": labels, "x_test": more, "y_test": more_labels}
+    np.savez(str(keras / "mnist.npz"), **arrays)
+    for name, array in (
+        ("train-images-idx3", pictures),
+        ("train-labels-idx1", labels),
+        ("t10k-images-idx3", more),
+        ("t10k-labels-idx1", more_labels),
+    ):
+        head = struct.pack(">I", 0x800 + array.ndim) + struct.pack(
+            ">" + "I" * array.ndim, *array.shape
+        )
+        (data / f"{name}-ubyte").write_bytes(head + array.tobytes())
+        with gzip.open(keras / "fashion-mnist" / f"{name}-ubyte.gz", "wb") as stream:
+            stream.write(head + array.tobytes())
+
+
+def reviews(data: pathlib.Path, home: pathlib.Path) -> None:
+    """Keras' archive of film reviews, with made-up words."""
+    state = np.random.RandomState(0)
+
+    def texts(count: int) -> np.ndarray:
+        out = np.empty(count, dtype=object)
+        out[:] = [state.randint(1, 9000, state.randint(20, 200)).tolist() for _ in range(count)]
+        return out
+
+    keras = home / ".keras" / "datasets"
+    keras.mkdir(parents=True)
+    np.savez(
+        str(keras / "imdb.npz"),
+        x_train=texts(11024),
+        y_train=state.randint(0, 2, 11024),
+        x_test=texts(512),
+        y_test=state.randint(0, 2, 512),
+    )
+
+
+def flowers(data: pathlib.Path, home: pathlib.Path) -> None:
+    """The two files of Iris, where Keras keeps what it has downloaded."""
+    state = np.random.RandomState(0)
+    keras = home / ".keras" / "datasets"
+    keras.mkdir(parents=True)
+    for name, rows in (("iris_training.csv", 120), ("iris_test.csv", 32)):
+        lines = [f"{rows},4,setosa,versicolor,virginica"]
+        for row in range(rows):
+            size = 1.0 + row % 3
+            cells = [f"{size * scale + state.rand():.1f}" for scale in (2.0, 1.0, 1.5, 0.5)]
+            lines.append(",".join([*cells, str(row % 3)]))
+        (keras / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+MAKERS: dict[str, Maker] = {
+    maker.__name__: maker
+    for maker in (
+        bert,
+        ranking,
+        augmented,
+        entities,
+        text_pairs,
+        characters,
+        nothing,
+        digits,
+        reviews,
+        flowers,
+    )
+}

@@ -1,0 +1,421 @@
+"""Runs public programs, unmodified, on several TensorFlow releases, and writes docs/public_programs.md.
+
+    TPUCOMPAT_PROGRAMS=~/checkouts python tools/run_public_programs.py --python-115 PYTHON \\
+        --python-215 PYTHON --python-221 PYTHON [--only NAME] [--columns 1.15,2.21]
+
+The programs are not part of this repository. TPUCOMPAT_PROGRAMS names a folder of Git clones called
+OWNER+REPO; each program's files are taken from them as they were at the revision that
+``tools/public_programs.json`` names. Their data is made up here (``tools/public_data.py``), always the
+same. A run's seeds come from ``tools/seeded_start``; its output is read for the figures that the table
+names, and those are compared with TensorFlow 1.15's. What was measured is kept in
+``tools/public_programs_results.json``, so that the page can be written from several calls. Exit code 1
+if a run fails or differs by more than its tolerance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any, NamedTuple
+
+import public_data
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+TABLE = ROOT / "tools" / "public_programs.json"
+RESULTS = ROOT / "tools" / "public_programs_results.json"
+PAGE = ROOT / "docs" / "public_programs.md"
+
+# Prints every variable of the newest checkpoint of a folder, but an optimizer's own, as JSON.
+_READ_CHECKPOINT = """
+import json, sys, tensorflow as tf
+reader = tf.train.load_checkpoint(sys.argv[1])
+out = {}
+for name, shape in sorted(reader.get_variable_to_shape_map().items()):
+    value = reader.get_tensor(name)
+    if value.dtype.kind == "f" and not any(word in name for word in ("Adam", "adam_", "Momentum", "power")):
+        out[name] = [float(v) for v in value.ravel()]
+json.dump(out, open(sys.argv[2], "w"))
+"""
+
+
+class Column(NamedTuple):
+    """One way of running a program."""
+
+    name: str
+    release: str
+    cores: int = 1
+
+
+COLUMNS = (
+    Column("1.15", "1.15"),
+    Column("2.15", "2.15"),
+    Column("2.21", "2.21"),
+    Column("2.15, 8 cores", "2.15", 8),
+    Column("2.21, 8 cores", "2.21", 8),
+)
+
+
+class NotRun(Exception):
+    """A program that cannot be run here, with the reason."""
+
+
+# The program's files -------------------------------------------------------------------------------
+
+
+def _git(folder: pathlib.Path, *args: str) -> bytes:
+    return subprocess.run(
+        ["git", "-C", str(folder), *args],
+        capture_output=True,
+        check=True,
+    ).stdout
+
+
+def copy_program(program: dict[str, Any], checkouts: pathlib.Path, target: pathlib.Path) -> None:
+    """The program's files at its revision; the clone may stand at any other one."""
+    clone = checkouts / program["repository"].replace("/", "+")
+    if not clone.exists():
+        raise NotRun(f"no {clone.name} in {checkouts}")
+    target.mkdir(parents=True)
+    paths = program.get("paths", [])
+    try:
+        archive = _git(clone, "archive", program["revision"], "--", *paths)
+    except subprocess.CalledProcessError as error:
+        raise NotRun(f"{clone}: {error.stderr.decode().strip()}") from error
+    subprocess.run(["tar", "-x", "-C", str(target)], input=archive, check=True)
+    for folder, module in program.get("submodules", {}).items():
+        shutil.rmtree(target / folder, ignore_errors=True)
+        copy_program(module, checkouts, target / folder)
+
+
+# Running --------------------------------------------------------------------------------------------
+
+
+def _expand(args: list[str], places: dict[str, str]) -> list[str]:
+    return [re.sub(r"\{(\w+)\}", lambda found: places[found[1]], arg) for arg in args]
+
+
+def command(
+    program: dict[str, Any], step: list[str], python: str, column: Column, places: dict[str, str]
+) -> list[str]:
+    """The command line of one step of a program, in one column."""
+    plain = column.release == "1.15" and not program.get("through_115")
+    args = _expand(step, places)
+    if not plain:
+        args += _expand(program.get("tpu_arguments", []), places)
+    if plain:
+        return [python, *args, *_expand(program.get("plain_arguments", []), places)]
+    options = ["--cores", str(column.cores)] if column.cores > 1 else []
+    return [
+        python,
+        "-m",
+        "tpucompat",
+        "run",
+        *options,
+        *_expand(program.get("options", []), places),
+        *args,
+    ]
+
+
+def run(
+    program: dict[str, Any], python: str, column: Column, args: argparse.Namespace
+) -> dict[str, Any]:
+    """Runs one program in one column; its figures, and how long it took."""
+    work = args.work / program["name"] / column.name.replace(", ", "-").replace(" ", "")
+    shutil.rmtree(work, ignore_errors=True)
+    for folder in program.get("clears", []):  # where a program writes whatever it is told
+        shutil.rmtree(folder, ignore_errors=True)
+    copy_program(program, args.programs, work / "program")
+    data, home, out = work / "data", work / "home", work / "out"
+    for folder in (data, home, out):
+        folder.mkdir()
+    public_data.MAKERS[program["data"]](data, home)
+    places = {"data": str(data), "out": str(out), "program": str(work / "program")}
+    environment = {
+        **os.environ,
+        "HOME": str(home),
+        "PYTHONPATH": os.pathsep.join(
+            [str(ROOT / "tools" / "seeded_start"), str(ROOT), *args.extra.get(column.release, [])]
+        ),
+        "PYTHONHASHSEED": "0",
+        "PYTHONUNBUFFERED": "1",
+        "CUDA_VISIBLE_DEVICES": "-1",
+        "TF_CPP_MIN_LOG_LEVEL": "2",
+        "MPLBACKEND": "Agg",
+        **program.get("environment", {}),
+    }
+    begun = time.monotonic()
+    for name, value in program.get("environment", {}).items():
+        environment[name] = _expand([value], places)[0]
+    with open(work / "log", "w", encoding="utf-8") as log:
+        for step in program["commands"]:
+            line = command(program, step, python, column, places)
+            print("$", *line, file=log, flush=True)
+            try:
+                code = subprocess.run(
+                    line,
+                    cwd=work / "program" / program.get("folder", ""),
+                    env=environment,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    timeout=program.get("seconds", args.seconds),
+                ).returncode
+            except subprocess.TimeoutExpired:
+                return {"error": f"not finished in {program.get('seconds', args.seconds)} s"}
+            if code:
+                return {"error": f"exit code {code}: {_last_error(work / 'log')}"}
+    seconds = time.monotonic() - begun
+    figures = {}
+    for name, where in program["figures"].items():
+        numbers = read_figure(where, work, places, args)
+        if not numbers:
+            return {"error": f"no {name} in {work}"}
+        figures[name] = numbers
+    return {"figures": figures, "seconds": round(seconds)}
+
+
+def _last_error(log: pathlib.Path) -> str:
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    wrong = [line for line in lines if re.match(r"\w*(Error|Exception)\b", line) or "[TPU" in line]
+    return (wrong or lines or [""])[-1][:200]
+
+
+# Reading figures ------------------------------------------------------------------------------------
+
+
+def read_figure(
+    where: dict[str, str], work: pathlib.Path, places: dict[str, str], args: argparse.Namespace
+) -> list[float]:
+    """The numbers of one figure: of the log, of a file of numbers, or of a checkpoint."""
+    if "log" in where:
+        text = (work / "log").read_text(encoding="utf-8", errors="replace")
+        found = re.findall(where["log"], text)
+        if where.get("which") == "last":  # what is logged in two ways, or once for each evaluation
+            found = found[-1:]
+        return [float(number.rstrip(".")) for match in found for number in _each(match)]
+    if "numbers" in where:
+        path = pathlib.Path(_expand([where["numbers"]], places)[0])
+        text = path.read_text(encoding="utf-8")
+        return [float(number) for number in re.findall(r"-?\d+\.\d+(?:[eE][-+]?\d+)?", text)]
+    if "notebook" in where:
+        path = pathlib.Path(_expand([where["notebook"]], places)[0])
+        return [float(n) for m in re.findall(where["regex"], _outputs(path)) for n in _each(m)]
+    folder = _expand([where["checkpoint"]], places)[0]
+    with tempfile.TemporaryDirectory() as scratch:
+        target = os.path.join(scratch, "weights.json")
+        environment = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+        environment.pop("PYTHONPATH", None)
+        reader = args.python["2.21"] or args.python["2.15"]
+        subprocess.run(
+            [reader, "-c", _READ_CHECKPOINT, folder, target],
+            env=environment,
+            check=True,
+            stderr=subprocess.PIPE,
+        )
+        with open(target, encoding="utf-8") as stream:
+            weights = json.load(stream)
+    return summary_of(weights)
+
+
+def _each(match: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (match,) if isinstance(match, str) else match
+
+
+def _outputs(path: pathlib.Path) -> str:
+    """What an executed notebook printed."""
+    with open(path, encoding="utf-8") as stream:
+        cells = json.load(stream)["cells"]
+    pieces = []
+    for cell in cells:
+        for output in cell.get("outputs", []):
+            text = output.get("text") or output.get("data", {}).get("text/plain") or []
+            pieces.append("".join(text))
+    return "\n".join(pieces)
+
+
+def summary_of(weights: dict[str, list[float]]) -> list[float]:
+    """Three numbers for each variable, which no two sets of weights share by chance.
+
+    The root of the mean square, and two sums over the elements with signs that are always the same,
+    over the root of the count: of the size of one element each.
+    """
+    numbers = []
+    for name in sorted(weights):
+        values = weights[name]
+        count = max(len(values), 1)
+        numbers.append((sum(value * value for value in values) / count) ** 0.5)
+        for seed in (1, 2):
+            signs = public_data.signs(seed, len(values))
+            numbers.append(sum(s * v for s, v in zip(signs, values)) / count**0.5)
+    return numbers
+
+
+# Comparing ------------------------------------------------------------------------------------------
+
+
+def difference(got: list[float], expected: list[float]) -> float:
+    """The largest difference, relative to the largest expected number's size where that is below it."""
+    if len(got) != len(expected):
+        return float("inf")
+    size = max(abs(number) for number in expected) or 1.0
+    # A number near nothing has no relative difference worth naming: a hundredth of the largest is the least
+    # that a difference is measured against.
+    return max(abs(a - b) / max(abs(b), size / 100) for a, b in zip(got, expected))
+
+
+def compared(program: dict[str, Any], results: dict[str, Any], column: Column) -> float | None:
+    """The largest difference of a column's figures from TensorFlow 1.15's, or None."""
+    mine, theirs = results.get(column.name, {}), results.get("1.15", {})
+    if "figures" not in mine or "figures" not in theirs:
+        return None
+    names = compared_names(program, column)
+    if not names:
+        return None
+    return max(difference(mine["figures"][name], theirs["figures"][name]) for name in names)
+
+
+def compared_names(program: dict[str, Any], column: Column) -> list[str]:
+    """The figures that are compared in a column."""
+    names = list(program["figures"])
+    return program.get("figures_8_cores", names) if column.cores > 1 else names
+
+
+def tolerance(program: dict[str, Any], column: Column) -> float:
+    """What a column's figures may differ by."""
+    if column.cores > 1:
+        return program.get("tolerance_8_cores", program["tolerance"])
+    return program["tolerance"]
+
+
+# The page -------------------------------------------------------------------------------------------
+
+
+def write_page(programs: list[dict[str, Any]], results: dict[str, Any]) -> str:
+    """The page's text, from what was measured."""
+    lines = (ROOT / "tools" / "public_programs_head.md").read_text(encoding="utf-8").splitlines()
+    columns = [c for c in COLUMNS if any(c.name in results.get(p["name"], {}) for p in programs)]
+    shown = [p for p in programs if results.get(p["name"])]
+    heads = ["program", "figure", "tolerance"]
+    heads += [c.name if c.release == "1.15" else f"{c.name}" for c in columns]
+    lines += ["", "| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
+    for number, program in enumerate(shown, 1):
+        mine = results[program["name"]]
+        limits = [f"{program['tolerance']:.0e}"]
+        if "tolerance_8_cores" in program:
+            limits.append(f"8 cores {program['tolerance_8_cores']:.0e}")
+        cells = [f"{number}. {program['title']}", next(iter(program["figures"])), ", ".join(limits)]
+        cells += [_cell(program, mine, column) for column in columns]
+        lines.append("| " + " | ".join(cells) + " |")
+    authors = {p["repository"].split("/")[0] for p in shown}
+    books = sum(p["commands"][0][0].endswith(".ipynb") for p in shown)
+    lines += ["", f"{len(shown)} programs of {len(authors)} authors, {books} of them notebooks."]
+    lines += ["", "## What each row ran", ""]
+    for number, program in enumerate(shown, 1):
+        lines.append(
+            f"{number}. **{program['title']}**, {program['repository']} at `{program['revision'][:10]}`: "
+            f"{program['what']}. Compared: {', '.join(program['figures'])}. {program.get('note', '')}".rstrip()
+        )
+    return "\n".join(lines) + "\n"
+
+
+def _cell(program: dict[str, Any], results: dict[str, Any], column: Column) -> str:
+    mine = results.get(column.name)
+    if mine is None:
+        return "not run"
+    if "error" in mine:
+        return mine["error"].replace("|", "\\|")
+    value = f"{mine['figures'][next(iter(program['figures']))][-1]:.7g}"
+    if column.name == "1.15":
+        return value + (" †" if program.get("through_115") else "")
+    off = compared(program, results, column)
+    if off is None:
+        return value
+    return f"{value} ({off:.1e}{'' if off <= tolerance(program, column) else ', **differs**'})"
+
+
+# The command ----------------------------------------------------------------------------------------
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    for release in ("1.15", "2.15", "2.21"):
+        short = release.replace(".", "")
+        parser.add_argument(
+            f"--python-{short}",
+            default=os.environ.get(f"TPUCOMPAT_TF{short}_PYTHON"),
+            help=f"an interpreter with TensorFlow {release}",
+        )
+        parser.add_argument(
+            f"--extra-{short}",
+            action="append",
+            default=[],
+            help="a folder of further packages for it",
+        )
+    parser.add_argument("--only", action="append", help="the programs to run; default: all")
+    parser.add_argument("--columns", help="the columns to run, with semicolons; default: all")
+    parser.add_argument("--seconds", type=int, default=300, help="time limit of each command")
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "public_programs")
+    parser.add_argument("--page-only", action="store_true", help="write the page, run nothing")
+    args = parser.parse_args()
+    args.programs = pathlib.Path(os.environ.get("TPUCOMPAT_PROGRAMS", "checkouts")).expanduser()
+    args.work = args.work.absolute()
+    args.python = {"1.15": args.python_115, "2.15": args.python_215, "2.21": args.python_221}
+    args.extra = {"1.15": args.extra_115, "2.15": args.extra_215, "2.21": args.extra_221}
+    return args
+
+
+def main() -> int:
+    """Runs, compares, writes the page; returns the exit code."""
+    args = _arguments()
+    with open(TABLE, encoding="utf-8") as stream:
+        programs = json.load(stream)
+    results: dict[str, Any] = {}
+    if RESULTS.exists():
+        results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    wrong = 0
+    asked = [name.strip() for name in args.columns.split(";")] if args.columns else None
+    for program in programs if not args.page_only else []:
+        if args.only and program["name"] not in args.only:
+            continue
+        mine = results.setdefault(program["name"], {})
+        for column in COLUMNS:
+            python = args.python[column.release]
+            if not python or (asked and column.name not in asked):
+                continue
+            if column.name in program.get("left_out", {}):
+                mine[column.name] = {"error": program["left_out"][column.name]}
+                continue
+            try:
+                mine[column.name] = run(program, python, column, args)
+            except NotRun as reason:
+                print(f"{program['name']}: {reason}")
+                break
+            off = compared(program, mine, column)
+            error = mine[column.name].get("error")
+            bad = error is not None or (off is not None and off > tolerance(program, column))
+            wrong += bad
+            print(
+                f"{program['name']:<28} {column.name:<14} {mine[column.name].get('seconds', '')} s  "
+                f"{error or ('' if off is None else format(off, '.1e'))}{'  WRONG' if bad else ''}",
+                flush=True,
+            )
+            if off is not None and bad:
+                for name in compared_names(program, column):
+                    a = mine[column.name]["figures"][name]
+                    b = mine["1.15"]["figures"][name]
+                    print(f"    {name}: {difference(a, b):.1e}  {a[:6]} for {b[:6]}")
+        RESULTS.write_text(json.dumps(results, indent=0) + "\n", encoding="utf-8")
+    PAGE.write_text(write_page(programs, results), encoding="utf-8")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

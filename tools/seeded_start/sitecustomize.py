@@ -1,0 +1,121 @@
+"""Gives a program that sets no seeds the same ones under every TensorFlow; changes nothing else.
+
+Python imports this before a program where its folder is on PYTHONPATH
+(``tools/run_public_programs.py`` puts it there, for TensorFlow 1.15 too). It seeds Python's and NumPy's
+generators, and TensorFlow's operations that were given no seed of their own: TensorFlow counts a graph's
+operations for those, and each release makes another number of them, so that no two releases draw the
+same initial weights. Here the seed comes from the name scope, which a checkpoint's names keep equal.
+TensorFlow 1.15 keeps variables as resources, as it does on a TPU, and writes the global step after a step's
+reads of it. The optimizer of google-research/bert, which many programs copied, leaves open whether the
+learning rate is taken before or after that write, and 1.15 by itself comes out either way.
+Keras checks the data sets it downloads by their hashes; made-up ones in their place pass.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.util
+import random
+import sys
+import weakref
+import zlib
+
+_GRAPH_SEED = 20190101
+_given = weakref.WeakKeyDictionary()
+
+
+def _seed_by_scope(module):
+    """``random_seed.get_seed`` with an operation's seed from the name scope it is made in."""
+    original = module.get_seed
+
+    def get_seed(op_seed):
+        if op_seed is not None or module.context.executing_eagerly():
+            return original(op_seed)
+        graph = module.ops.get_default_graph()
+        scope = graph.get_name_scope()
+        counts = _given.setdefault(graph, {})
+        counts[scope] = number = counts.get(scope, 0) + 1
+        seed = zlib.crc32(f"{scope} {number}".encode()) & 0x7FFFFFFF
+        return (_GRAPH_SEED if graph.seed is None else graph.seed), seed
+
+    module.get_seed = get_seed
+
+
+def _resource_variables(module):
+    if "tensorflow_core" in module.__file__:
+        module.enable_resource_variables()
+
+
+def _global_step_after_its_reads(module):
+    if "tensorflow_core" not in module.__file__:
+        return
+    original = module.BaseResourceVariable.assign
+
+    def assign(self, *args, **kwargs):
+        graph = module.ops.get_default_graph()
+        if module.context.executing_eagerly() or self.op.name != "global_step":
+            return original(self, *args, **kwargs)
+        here = graph._get_control_flow_context()
+        reads = [
+            reader
+            for reader in self.handle.consumers()
+            if reader.type == "ReadVariableOp" and reader._get_control_flow_context() is here
+        ]
+        with module.ops.control_dependencies(reads):
+            return original(self, *args, **kwargs)
+
+    module.BaseResourceVariable.assign = assign
+
+
+def _any_file_is_valid(module):
+    """A made-up data set has another hash than the one that Keras knows."""
+    module.validate_file = lambda *args, **kwargs: True
+
+
+_AFTER_IMPORT = {
+    "tensorflow.python.framework.random_seed": _seed_by_scope,
+    "tensorflow.python.keras.utils.data_utils": _any_file_is_valid,
+    "tensorflow.python.ops.resource_variable_ops": _global_step_after_its_reads,
+    "tensorflow.python.ops.variable_scope": _resource_variables,
+}
+# TensorFlow 1.15 has two names for its own modules.
+_AFTER_IMPORT.update(
+    {name.replace("tensorflow.", "tensorflow_core.", 1): do for name, do in _AFTER_IMPORT.items()}
+)
+_AFTER_IMPORT["keras.src.utils.data_utils"] = _any_file_is_valid
+_AFTER_IMPORT["tf_keras.src.utils.data_utils"] = _any_file_is_valid
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Lets a function of the table see a module when it has been imported."""
+
+    _looking = False
+
+    def find_spec(self, name, path=None, target=None):
+        if name not in _AFTER_IMPORT or self._looking:
+            return None
+        self._looking = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._looking = False
+        if spec is None:
+            return None
+        execute = spec.loader.exec_module
+
+        def exec_module(module):
+            execute(module)
+            _AFTER_IMPORT[name](module)
+
+        spec.loader.exec_module = exec_module
+        return spec
+
+
+sys.meta_path.insert(0, _Finder())
+random.seed(0)
+try:
+    import numpy
+except ImportError:
+    pass
+else:
+    numpy.random.seed(0)
