@@ -59,8 +59,16 @@ def test_a_stand_in(capsys, prefix):
     assert explain.main([prefix + "Session"]) == 0
     assert capsys.readouterr().out == (
         "tf.Session (class of TensorFlow 1.15)\n\n"
-        "tpucompat's own code stands in: tpucompat.legacy.sessions.Session\n"
+        "tpucompat's own code stands in: tpucompat.legacy.sessions.Session\n\n"
+        "Write today: tf.compat.v1.Session (TPU203).\n"
     )
+
+
+def test_what_one_writes_today(capsys):
+    explain.main(["tf.log"])
+    assert capsys.readouterr().out.endswith("\n\nWrite today: tf.math.log (TPU202).\n")
+    explain.main(["tf.nn.relu"])
+    assert "Write today" not in capsys.readouterr().out
 
 
 def test_a_symbol_that_moved(capsys):

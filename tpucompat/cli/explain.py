@@ -8,6 +8,7 @@ import sys
 import textwrap
 from typing import Sequence
 
+from tpucompat.analysis import today
 from tpucompat.codes import CODES
 from tpucompat.legacy import namespace, symbols
 from tpucompat.legacy.rows import Constant, Gone, Moved, Package, Row, StandIn
@@ -25,9 +26,10 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="tpucompat explain", description=__doc__)
     parser.add_argument("what", metavar="CODE|SYMBOL", help="TPU410, or tf.contrib.tpu.shard")
     what = parser.parse_args(argv).what
-    text = code_text(what.upper()) if what.upper() in CODES else symbol_text(_bare(what))
+    is_code = what.upper() in CODES
+    text = code_text(what.upper()) if is_code else symbol_text(_bare(what))
     if text:
-        print(text)
+        print(text if is_code else text + _today(_bare(what)))
         return 0
     close = _close_to(what)
     hint = f"\n  Close: {', '.join(close)}" if close else ""
@@ -74,6 +76,15 @@ def symbol_text(name: str) -> str:
     if name.startswith("contrib."):
         text = "TensorFlow 2 has no counterpart, and using it is an error (TPU101)."
     return "\n".join([title, "", textwrap.fill(text, 88)])
+
+
+def _today(name: str) -> str:
+    """A line with what one writes in TensorFlow 2 instead, as ``scan`` says and ``migrate`` writes."""
+    found = today.fate("tensorflow." + name)
+    if found is None or found.rest or not found.becomes:
+        return ""
+    note = f" ({found.code}). {found.note}".rstrip()
+    return "\n\n" + _filled("Write today", found.becomes + note)
 
 
 def _row_lines(row: Row) -> list[str]:
