@@ -46,7 +46,7 @@ def test_every_symbol_of_tensorflow_1_can_be_explained():
         ("tf.contrib.gan", "tpucompat.legacy.contrib.gan"),
         ("tf.contrib.factorization.KMeans", "A name of tf.contrib.factorization."),
         ("tf.contrib.graph_editor.ph", "What none of them has is gone."),
-        ("tf.tpu.experimental.AdamParameters", "Gone since 2.16 (TPU101)"),
+        ("tf.data.experimental.CheckpointInputPipelineHook", "Gone since 2.16 (TPU101)"),
     ],
 )
 def test_a_package_or_a_name_in_it(capsys, module, shown):
