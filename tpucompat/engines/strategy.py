@@ -79,6 +79,11 @@ class TracedStep:
             spec.name: spec for spec in self.cut.variables.values()
         }
 
+    @property
+    def meets(self) -> bool:
+        """Whether the replicas meet in it."""
+        return any(stage.meetings for stage in self.cut.stages)
+
 
 class ReplicatedVariables:
     """A strategy's copies of resource variables; several steps (training, evaluation) share them.
@@ -351,6 +356,46 @@ class ReplicatedStep:
             [values[replica].numpy() for values in local[: len(self.traced.outputs)]]
             for replica in range(self.replicas)
         ]
+
+
+class JointStep:
+    """A traced step of several replicas that one device computes, all of them together.
+
+    For where a step meets and there are fewer devices than replicas. The variables are those of one
+    replica; a step that gave each its own value would not be computed right.
+
+    Args:
+      traced: The step of one replica.
+      replicas: How many there are.
+      variables: The variables, under a strategy on this device.
+    """
+
+    def __init__(self, traced: TracedStep, replicas: int, variables: ReplicatedVariables) -> None:
+        self.traced = traced
+        self.replicas = replicas
+        self.variables = variables
+        variables.declare(traced.variables.values())
+        self._step = private.plain_function(self._all_replicas)
+
+    def __call__(self, feeds: Sequence[Sequence[Any]]) -> list[list[Any]]:
+        """Runs one step; as :meth:`ReplicatedStep.__call__`."""
+        self.variables.create(self.traced.variables)
+        types = [tensor.dtype for tensor in self.traced.inputs]
+        with private.eager_mode():
+            given = [[_as_fed(*pair) for pair in zip(feed, types)] for feed in feeds]
+            outputs = self._step(given)
+            count = len(self.traced.outputs)
+            return [[value.numpy() for value in values[:count]] for values in outputs]
+
+    def _all_replicas(self, feeds: list[list[Any]]) -> list[list[Any]]:
+        handles = self.variables.handles(self.traced.variables)
+        for values in feeds:
+            _check_fits(values, self.traced.inputs)
+        replays = [
+            trace.replay(self.traced.cut, values, handles, replica=replica)
+            for replica, values in enumerate(feeds)
+        ]
+        return [_after(updates, outputs) for outputs, updates in _drive_together(replays)]
 
 
 def replay_in_graph(

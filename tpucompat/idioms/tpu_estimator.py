@@ -199,6 +199,8 @@ class TPUEstimator(_TPUEstimator):
     def _export_all_saved_models(self, export_dir_base: Any, *args: Any, **kwargs: Any) -> Any:
         if observer.watched():  # there is no checkpoint to be exported
             return tf.compat.as_bytes(export_dir_base)
+        if self._workers is not None and not self._workers.is_chief:
+            export_dir_base = workers_lib.scratch_dir()
         return super()._export_all_saved_models(export_dir_base, *args, **kwargs)
 
     def _convert_train_steps_to_hooks(self, steps: Any, max_steps: Any) -> Any:

@@ -437,12 +437,18 @@ class Running(coherence.Mirror):
     def _replicated(self) -> list[Any]:
         if self._steps is None:
             self._steps = [
-                engine.ReplicatedStep(traced, self.strategy, self.variables)
-                if traced is not None
-                else None
+                self._step_of(traced) if traced is not None else None
                 for traced in self._device.traced()
             ]
         return self._steps
+
+    def _step_of(self, traced: engine.TracedStep) -> Any:
+        """The step on the cores that are here; joint where they meet and cannot take turns."""
+        step = engine.ReplicatedStep(traced, self.strategy, self.variables)
+        cores = len(self._device.placement.cores)
+        if step.replicas < cores and traced.meets:
+            return engine.JointStep(traced, cores, self.variables)
+        return step
 
 
 class Execution:

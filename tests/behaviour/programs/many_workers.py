@@ -1,11 +1,13 @@
 """Trainings on several workers: python many_workers.py FOLDER OUT.json MAX_STEPS CASE...
 
 Writes {case: {"losses": core 0's by step, "of_all": {step: every core's}, "metrics": ...}}. The data
-are 22 examples in batches of 8, so that no epoch ends with a full batch.
+are 22 examples in batches of 8, so that no epoch ends with a full batch. In the case "dies" a worker
+that is not the chief kills itself after the first call.
 """
 
 import json
 import os
+import signal
 import sys
 import zlib
 
@@ -26,6 +28,7 @@ KINDS = {
     "tensors": CONFIGS.PER_HOST_V1,
     "cores": CONFIGS.PER_SHARD_V1,
     "short": CONFIGS.PER_HOST_V2,
+    "dies": CONFIGS.PER_HOST_V2,
 }
 
 
@@ -75,6 +78,14 @@ class Losses(tf.train.SessionRunHook):
         self.losses[int(step)] = float(run_values.results)
 
 
+class Dies(tf.train.SessionRunHook):
+    """Ends the process as a machine ends that loses its power."""
+
+    def after_run(self, run_context, run_values):
+        del run_context, run_values
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
 def run(case):
     losses, of_all = {}, {}
 
@@ -92,9 +103,14 @@ def run(case):
             return tpu.TPUEstimatorSpec(mode, predictions={"output": output})
         loss = tf.losses.mean_squared_error(labels, output)
         if mode == tf.estimator.ModeKeys.EVAL:
+            # The cores meet, although nobody trains.
+            of_all = tf.fill(labels.shape, tpu.cross_replica_sum(tf.reduce_max(output)))
             metrics = (
-                lambda labels, output: {"error": tf.metrics.mean_absolute_error(labels, output)},
-                [labels, output],
+                lambda labels, output, of_all: {
+                    "error": tf.metrics.mean_absolute_error(labels, output),
+                    "of_all": tf.metrics.mean(of_all),
+                },
+                [labels, output, of_all],
             )
             return tpu.TPUEstimatorSpec(mode, loss=loss, eval_metrics=metrics)
         step = tf.train.get_global_step()
@@ -128,8 +144,13 @@ def run(case):
     )
     result = {"losses": losses, "of_all": of_all}
     result["is_chief"] = estimator.config.is_chief
+    hooks = [Losses(losses)]
+    if case == "dies" and not estimator.config.is_chief:
+        hooks.append(Dies())
     try:
-        estimator.train(input_fn_of(case), max_steps=int(max_steps), hooks=[Losses(losses)])
+        if case == "batches":  # goes on from the checkpoint
+            estimator.train(input_fn_of(case), max_steps=int(max_steps) // 2, hooks=hooks)
+        estimator.train(input_fn_of(case), max_steps=int(max_steps), hooks=hooks)
     except (tf.errors.OutOfRangeError, RuntimeError) as error:
         return {**result, "error": type(error).__name__, "text": str(error)}
     if case == "batches":
@@ -147,6 +168,8 @@ def run(case):
     return result
 
 
-results = {case: run(case) for case in cases}
-with open(out, "w") as file:
-    json.dump(results, file)
+results = {}
+for case in cases:
+    results[case] = run(case)
+    with open(out, "w") as file:
+        json.dump(results, file)
