@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tpucompat.__main__ import main
-from tpucompat.verify import comparison, differences, ladder, pairs, runs, tolerances
+from tpucompat.verify import comparison, differences, ladder, pairs, runs, seeds, tolerances
 from tpucompat.verify.matching import match
 from tpucompat.verify.recorder import Recorder, Recording, Site, Variable
 from tpucompat.verify.report import as_json, page, plots, terminal
@@ -278,6 +278,25 @@ def test_a_looser_limit_needs_its_reason():
         tolerances.tolerances({"steps": {"limit": 1.0}})
     with pytest.raises(ValueError, match="there is no rung 'step'"):
         tolerances.tolerances({"step": {"limit": 1.0, "why": "because"}})
+
+
+def test_the_final_losses_of_many_seeds_are_compared_as_distributions(tmp_path):
+    rng = np.random.RandomState(0)
+    one, same, other = (mean + 0.1 * rng.randn(6) for mean in (1.0, 1.0, 1.5))
+    assert seeds.rung_of(one, same).verdict == ladder.AGREE
+    found = seeds.rung_of(one, other)
+    assert found.verdict == ladder.DIFFER and "over 6 seeds" in found.note
+    assert seeds.permutation_test([1, 2, 3], [4, 5, 6]) == pytest.approx(2 / 20)
+    assert (
+        seeds.permutation_test(rng.randn(40), rng.randn(40)) > 0.02
+    )  # too many ways for all of them
+    assert seeds.rung_of(one[:3], same[:3]).verdict == ladder.SKIPPED
+    assert seeds.rung_of(one, [float("nan")] * 6).verdict == ladder.DIFFER
+    runs_ = [Program(tmp_path / str(i), rate=0.5 + 0.01 * i).run() for i in range(10)]
+    result = seeds.with_distributions(ladder.compare(runs_[0], runs_[9]), runs_[::2], runs_[1::2])
+    by_key = {rung.key: rung.verdict for rung in result.rungs}
+    assert by_key["update"] == ladder.SKIPPED and by_key["seeds"] == ladder.AGREE
+    assert result.verdict == ladder.AGREE
 
 
 # Reports ---------------------------------------------------------------------------------------

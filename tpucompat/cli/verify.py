@@ -60,6 +60,14 @@ def parser() -> argparse.ArgumentParser:
         help="numbers in written files that need not agree, such as '*time*'; may be repeated",
     )
     result.add_argument("--seed", type=int, default=0, help="for both scripts, before their own")
+    result.add_argument(
+        "--seeds",
+        type=int,
+        default=1,
+        metavar="N",
+        help="run each script N times (5 or more) with other seeds, and compare the distributions of their "
+        "final losses: for dropout and other random numbers",
+    )
     result.add_argument("--timeout", type=float, metavar="SECONDS", help="for each of the runs")
     result.add_argument("--json", metavar="FILE", help="write the comparison as data; - for output")
     result.add_argument(
@@ -147,6 +155,7 @@ def _tasks(options: argparse.Namespace) -> list[Task]:
             ["*time*", "*seconds*", *options.ignore],
             options.seed,
             options.timeout,
+            seeds=options.seeds,
         )
         for count in cores or [1]
     ]

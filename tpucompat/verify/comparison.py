@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
-from tpucompat.verify import exports, ladder, runs
+from tpucompat.verify import exports, ladder, runs, seeds
 from tpucompat.verify.runs import Half, Run
 
 
@@ -55,6 +55,7 @@ class Task(NamedTuple):
       timeout: Seconds for each run; None for no limit.
       prepare: A Python script and its arguments that make the data before both runs; ``{data}`` is the folder
         for them, in the scripts' arguments too.
+      seeds: How often to run each script, with another seed each time, where random numbers decide.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Task(NamedTuple):
     seed: int = 0
     timeout: float | None = None
     prepare: Sequence[str] = ()
+    seeds: int = 1
 
 
 def verify(task: Task, folder: str, tell: Callable[[str], None] = lambda text: None) -> Result:
@@ -97,6 +99,8 @@ def verify(task: Task, folder: str, tell: Callable[[str], None] = lambda text: N
         task.ignore,
         _exported(task, old, new, folder),
     )
+    if task.seeds > 1:
+        comparison = _over_seeds(task, comparison, old, new, folder, tell)
     problems = [
         f"the {which} run: {run.problem}"
         for which, run in (("old", old), ("new", new))
@@ -105,6 +109,24 @@ def verify(task: Task, folder: str, tell: Callable[[str], None] = lambda text: N
     if not problems and comparison.verdict == ladder.SKIPPED:
         problems.append("the runs leave nothing that can be compared")
     return Result(task.name, old, new, comparison, problems)
+
+
+def _over_seeds(
+    task: Task,
+    comparison: ladder.Comparison,
+    old: Run,
+    new: Run,
+    folder: str,
+    tell: Callable[[str], None],
+) -> ladder.Comparison:
+    """Runs both scripts with more seeds, each from initial values of its own."""
+    recordings = [[old.recording], [new.recording]]
+    for seed in range(task.seed + 1, task.seed + task.seeds):
+        for found, half, which in zip(recordings, (task.old, task.new), ("old", "new")):
+            tell(f"{which}, seed {seed}")
+            where = os.path.join(folder, f"{which}-{seed}")
+            found.append(runs.record(half, where, seed=seed, timeout=task.timeout).recording)
+    return seeds.with_distributions(comparison, *recordings)
 
 
 def _prepared(task: Task, data: str) -> Task:
