@@ -182,7 +182,7 @@ def test_start_up_of_early_tensorflow_2():
         tf.config.experimental_connect_to_host(resolver.master())
         tf.tpu.experimental.initialize_tpu_system(resolver)
         strategy = tf.distribute.experimental.TPUStrategy(resolver)
-        strategy.experimental_run_v2(step, args=(1,))
+        strategy.experimental_run_v2(step, args=(resolver,))
         """,
         """\
         import os
@@ -192,9 +192,32 @@ def test_start_up_of_early_tensorflow_2():
         tf.config.experimental_connect_to_cluster(resolver)
         tf.tpu.experimental.initialize_tpu_system(resolver)
         strategy = tf.distribute.TPUStrategy(resolver)
-        strategy.run(step, args=(1,))
+        strategy.run(step, args=(resolver,))
         """,
     )
+
+
+def test_a_start_up_as_a_whole():
+    """Where nothing else uses the resolver, what stands for it runs without a TPU too."""
+    before = textwrap.dedent("""\
+        import os
+        import tensorflow as tf
+        # the TPU
+        address = 'grpc://' + os.environ['COLAB_TPU_ADDR']
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=address)
+        tf.config.experimental_connect_to_host(resolver.master())
+        tf.tpu.experimental.initialize_tpu_system(resolver)
+        strategy = tf.distribute.experimental.TPUStrategy(resolver)  # eight cores
+        print(strategy.num_replicas_in_sync)
+        """)
+    after = migrated(before)
+    assert after.endswith(
+        "    return tf.distribute.get_strategy()\n\n\n# the TPU\n"
+        "strategy = make_strategy()  # eight cores\nprint(strategy.num_replicas_in_sync)\n"
+    )
+    todays = before.replace("address)", "'local')").replace("experimental.TPUS", "TPUS")
+    todays = todays.replace("_host(resolver.master())", "_cluster(resolver)")
+    check_noop("".join(line for line in todays.splitlines(True) if "COLAB" not in line))
 
 
 @pytest.mark.parametrize(

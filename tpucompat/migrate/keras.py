@@ -94,6 +94,8 @@ def plan(context: Context) -> list[Conversion]:
       CannotSee: If one of them cannot be rewritten.
     """
     found = [_conversion(context, call) for call in context.names.calls if is_conversion(call)]
+    if found and "make_strategy" in context.names.functions:
+        raise CannotSee("the file has a make_strategy of its own")
     if any(_is_used_before(context, one) for one in found):
         raise CannotSee("whether there is a TPU is asked after the model is built")
     lines = [(run.cell, run.first.lineno, run.last.end_lineno) for one in found for run in one.runs]
@@ -285,7 +287,7 @@ def rewrite(context: Context, conversions: list[Conversion], optimizers_too: boo
     for one in conversions:
         _convert(context, one)
     if conversions:
-        _add_helper(context)
+        add_helper(context)
 
 
 def _convert(context: Context, one: Conversion) -> None:
@@ -325,38 +327,39 @@ def _retire(context: Context, one: Conversion, removed: list[ast.AST]) -> str:
     while waiting:
         expression = waiting.pop()
         for name in [node for node in ast.walk(expression) if isinstance(node, ast.Name)]:
-            made = _only_assignment(context, name.id)
-            if made is None or not _serves_start_up(context, made[0].value):
+            made = only_assignment(context, name.id)
+            if made is None or not serves_start_up(context, made[0].value):
                 continue
             statement, cell = made
             if any(statement is other for other in gone):
                 continue
-            if _loads_outside(context, name.id, [*gone, statement]):
+            if loads_outside(context, name.id, [*gone, statement]):
                 if expression is one.strategy:
                     named = name.id
                     context.remove(statement, cell)
                     gone.append(statement)
                     waiting.append(statement.value)
-                    _finish(context, statement)
+                    finish(context, statement)
                 continue
             if context.remove(statement, cell):
                 gone.append(statement)
                 waiting.append(statement.value)
-                _finish(context, statement)
+                finish(context, statement)
     for expression in removed:
-        _finish(context, expression)
-    _finish(context, one.call.node, but=one.model)
-    _finish(context, one.call.node.func)
+        finish(context, expression)
+    finish(context, one.call.node, but=one.model)
+    finish(context, one.call.node.func)
     return named
 
 
-def _finish(context: Context, node: ast.AST, but: ast.AST | None = None) -> None:
+def finish(context: Context, node: ast.AST, but: ast.AST | None = None) -> None:
     """What stands in a place that is gone needs no rewriting of its own."""
     kept = {id(inside) for inside in ast.walk(but)} if but is not None else set()
     context.done.update(id(inside) for inside in ast.walk(node) if id(inside) not in kept)
 
 
-def _only_assignment(context: Context, name: str) -> tuple[Any, int] | None:
+def only_assignment(context: Context, name: str) -> tuple[Any, int] | None:
+    """The statement that alone assigns a name, and its cell; None where it is not alone, or shares a line."""
     found = [
         (node, cell)
         for cell, tree in context.trees.items()
@@ -372,7 +375,7 @@ def _only_assignment(context: Context, name: str) -> tuple[Any, int] | None:
     return found[0] if is_plain and context.texts[found[0][1]].owns_lines(found[0][0]) else None
 
 
-def _serves_start_up(context: Context, value: ast.AST) -> bool:
+def serves_start_up(context: Context, value: ast.AST) -> bool:
     """Whether an expression makes an address, a resolver or a strategy of a TPU, and nothing else."""
     inside = {id(node) for node in ast.walk(value)}
     if any(id(node) in inside for node, _, _, _ in context.names.strings):
@@ -384,7 +387,8 @@ def _serves_start_up(context: Context, value: ast.AST) -> bool:
     )
 
 
-def _loads_outside(context: Context, name: str, inside: list[Any]) -> bool:
+def loads_outside(context: Context, name: str, inside: list[Any]) -> bool:
+    """Whether a name is read anywhere but in some statements."""
     known = {id(node) for one in inside for node in ast.walk(one)}
     return any(
         isinstance(node, ast.Name)
@@ -396,7 +400,10 @@ def _loads_outside(context: Context, name: str, inside: list[Any]) -> bool:
     )
 
 
-def _add_helper(context: Context) -> None:
+def add_helper(context: Context) -> None:
+    """Defines ``make_strategy`` behind the imports, once."""
+    if any("make_strategy" in one for one in context.after_imports):
+        return
     tf = context.local("tf.distribute").rpartition(".")[0]
     helper = _HELPER.format(i=context.indent_unit(), tf=tf)
     context.want("os")

@@ -15,7 +15,15 @@ from typing import Mapping, NamedTuple
 from tpucompat.analysis import findings, sources, today
 from tpucompat.analysis.findings import Finding, Module, Place
 from tpucompat.legacy import era
-from tpucompat.migrate import compatible, keras, methods, notebook_text, startup, symbols
+from tpucompat.migrate import (
+    compatible,
+    keras,
+    methods,
+    notebook_text,
+    start_ups,
+    startup,
+    symbols,
+)
 from tpucompat.migrate.context import Context
 from tpucompat.scan import hostile
 
@@ -157,6 +165,7 @@ def _rewrite(context: Context, together: bool) -> str:
     keras.rewrite(
         context, conversions, optimizers_too=bool(conversions) or (compiles and not graph)
     )
+    start_ups.rewrite(context, start_ups.find(context))
     startup.rewrite(context)
     methods.rewrite(context)
     if conversions:

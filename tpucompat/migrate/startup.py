@@ -22,6 +22,8 @@ def rewrite(context: Context) -> None:
         if not guarded and id(node) not in context.done:
             _address(context, node, cell)
     for call in context.names.calls:
+        if id(call.node) in context.done or id(call.node.func) in context.done:
+            continue
         if call.name == _CONNECT and not call.guarded:
             _connection(context, call)
         elif call.name.endswith(".TPUStrategy") and not call.guarded:
