@@ -47,3 +47,21 @@ def test_private_modules_of_old(name):
     for part in name.split("."):
         value = getattr(value, part)
     assert value is not None
+
+
+@pytest.mark.parametrize("delete", [False, True], ids=["set back", "deleted"])
+def test_what_a_script_sets_in_an_old_module_reaches_the_code_behind(delete):
+    from tpucompat.idioms import tpu_estimator_source
+
+    old = tf.contrib.tpu.python.tpu.tpu_estimator
+    copy = tpu_estimator_source.load()
+    name = "_WRAP_INPUT_FN_INTO_WHILE_LOOP"
+    before = getattr(copy, name)
+    setattr(old, name, not before)
+    assert getattr(copy, name) is not before
+    if delete:
+        delattr(old, name)
+    else:
+        setattr(old, name, before)
+    assert getattr(copy, name) is before
+    assert getattr(old, name) is before
