@@ -618,7 +618,7 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
         self._output_attention = output_attention
         self._alignment_history = alignment_history
         self._attention_fn = attention_fn or _attend
-        self._attention_layers, self._attention_layer_size = self._layers(
+        self._attention_layers, self._attention_layer_size = self._made_layers(
             attention_layer_size, attention_layer
         )
         self._initial_cell_state = None
@@ -628,7 +628,8 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
                 batch = last.shape.as_list()[0] or tf.shape(last)[0]
                 self._initial_cell_state = self._checked(batch, initial_cell_state)
 
-    def _layers(self, sizes: Any, layers: Any) -> tuple[Any, int]:
+    # Not `_layers`: in 2.4 that is where a Keras layer keeps those inside it.
+    def _made_layers(self, sizes: Any, layers: Any) -> tuple[Any, int]:
         """The attention layers, and the size of all attentions together."""
         mechanisms = self._attention_mechanisms
         depths = [mechanism.values.shape.as_list()[-1] for mechanism in mechanisms]
