@@ -319,7 +319,8 @@ CODES: dict[str, Code] = {
         "Embedding tables and features do not fit each other",
         "What describes the tables, the features or their optimizer to TPUEstimator is out of range or names "
         "something that is not there.",
-        "Correct the arguments of TableConfig, FeatureConfig, EmbeddingConfigSpec or of the optimizer's parameters.",
+        "Correct the arguments of TableConfig, FeatureConfig, EmbeddingConfigSpec or of the optimizer's "
+        "parameters.",
     ),
     "TPU320": Code(
         "An Estimator with a strategy over several machines",
@@ -328,9 +329,9 @@ CODES: dict[str, Code] = {
     ),
     "TPU321": Code(
         "Embedding tables need cores that are emulated, or GPUs",
-        "The API that gives embedding_config_spec's tables to a TPU went with TensorFlow 2.16, and TensorFlow 1 "
-        "has no cores but a TPU's. On TensorFlow 2 the tables are computed by tpucompat, on devices that are no "
-        "TPU.",
+        "The API that gives embedding_config_spec's tables to a TPU went with TensorFlow 2.16, and TensorFlow "
+        "1 has no cores but a TPU's. On TensorFlow 2 the tables are computed by tpucompat, on devices that are "
+        "no TPU.",
         "Train on one replica or with --cores N on TensorFlow 2; in new code "
         "tfrs.layers.embedding.TPUEmbedding takes their place.",
     ),
@@ -529,7 +530,7 @@ CODES: dict[str, Code] = {
     "TPU356": Code(
         "A model that was exported for a TPU",
         "It is a program for a core of a TPU. Here is none, and what it computes is computed in place.",
-        "Nothing has to be done; the tag \"serve\" without \"tpu\" is the model for other machines.",
+        'Nothing has to be done; the tag "serve" without "tpu" is the model for other machines.',
     ),
     # 300-318: keras_to_tpu_model
     "TPU302": Code(
