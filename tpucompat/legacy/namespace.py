@@ -36,7 +36,7 @@ from typing import (
 )
 
 from tpucompat import journal
-from tpucompat.errors import GoneError, UnknownNameError
+from tpucompat.errors import GoneError, TPUCompatError, UnknownNameError
 from tpucompat.legacy import symbols
 from tpucompat.legacy.rows import Constant, Gone, Moved, Package, Row, StandIn
 
@@ -220,7 +220,13 @@ class Namespace:
             value = finder(path, name)
             if value is not _MISSING:
                 return value
-        return self._vanished(full) if late is None else self._from_row(full, late)
+        try:
+            return self._vanished(full) if late is None else self._from_row(full, late)
+        except (ImportError, AttributeError) as error:
+            if isinstance(error, TPUCompatError):  # a package that has to be installed
+                raise
+            # A release between those that the row was made from may have the name in neither place.
+            return self._vanished(full)
 
     def _vanished(self, full: str) -> Any:
         """What stands for a symbol of TensorFlow 1.15 that nothing answers, by the row of its package."""
