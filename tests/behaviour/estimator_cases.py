@@ -411,6 +411,31 @@ def assigns_inside_the_replica():
     }
 
 
+def reads_the_step_that_it_writes():
+    """A learning rate and an assignment of the global step with no order between them, as in BERT."""
+
+    recorder, waiting = Recorder(), []
+
+    class Hook(tf.train.SessionRunHook):
+        def begin(self):
+            graph = tf.get_default_graph()
+            before = graph.get_operation_by_name("next_step").control_inputs
+            waiting.append(any(op.type == "ReadVariableOp" for op in before))
+
+    def model_fn(features, labels, mode, params):
+        loss = tf.losses.mean_squared_error(labels, network(features["x"]))
+        step = tf.train.get_global_step()
+        rate = tf.train.polynomial_decay(0.8, step, 8, 0.0)
+        optimizer = tpu.CrossShardOptimizer(tf.train.GradientDescentOptimizer(rate))
+        train_op = tf.group(optimizer.minimize(loss), step.assign(step + 1, name="next_step").op)
+        return tpu.TPUEstimatorSpec(
+            mode, loss=loss, train_op=train_op, host_call=recorder.host_call(rate)
+        )
+
+    make_estimator(model_fn).train(input_fn, steps=4, hooks=[Hook()])
+    return {"rates": recorder.losses, "waiting": waiting}
+
+
 def exported(export_to_tpu=False):
     """export_saved_model, loaded back."""
     estimator = make_estimator(make_model_fn(), export_to_tpu=export_to_tpu)
@@ -619,6 +644,7 @@ CASES = [
     hooks_and_checkpoints,
     scaffold_and_initial_values,
     assigns_inside_the_replica,
+    reads_the_step_that_it_writes,
     exported,
     exported_for_tpu,
     switched_off,

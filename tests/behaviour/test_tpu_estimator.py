@@ -92,6 +92,16 @@ def test_one_replica_computes_what_tensorflow_1_did(on, name):
     same(on(name, 1), EXPECTED[name], 1e-6)
 
 
+@pytest.mark.parametrize("cores", [1, 8])
+def test_a_step_reads_the_global_step_before_it_writes_it(on, cores):
+    ours = on("reads_the_step_that_it_writes", cores)
+    np.testing.assert_allclose(
+        ours["rates"], [[r] * cores for r in (0.8, 0.7, 0.6, 0.5)], rtol=1e-6
+    )
+    if cores == 1:  # the graph's own order, not luck; several cores have the order of the replay
+        assert ours["waiting"] == [True]
+
+
 def test_one_replica_takes_inputs_as_tensorflow_1_did(on):
     ours, theirs = dict(on("inputs_of_all_kinds", 1)), dict(EXPECTED["inputs_of_all_kinds"])
     assert ours.pop("nested") == theirs.pop("nested")
