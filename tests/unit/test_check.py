@@ -139,6 +139,12 @@ def test_the_worst_verdict_counts():
     assert report.overall([]) == "unknown"
 
 
+def test_a_number_of_cores_for_which_nothing_was_seen():
+    checked = [report.unseen(4, [targets.TARGETS["v4-8"]])]
+    assert report.overall(checked) == "unknown"
+    assert "no computation when it was run for 4 cores" in report.text(checked, [], "")
+
+
 def test_the_report():
     finding = {
         "code": "TPU371",

@@ -66,6 +66,8 @@ class Libtpu:
         os.environ.setdefault("TPU_SKIP_MDS_QUERY", "1")
         os.environ.setdefault("TPU_ACCELERATOR_TYPE", "v5litepod-4")
         os.environ.setdefault("TPU_WORKER_HOSTNAMES", "localhost")
+        # It would let one process in at a time, as if it had a TPU.
+        os.environ.setdefault("ALLOW_MULTIPLE_LIBTPU_LOAD", "1")
         library = ctypes.CDLL(path)
         library.GetPjrtApi.restype = _POINTER
         self._api: int = library.GetPjrtApi()

@@ -69,6 +69,13 @@ def judge(record: dict[str, Any], target: Target, outcome: Outcome | None, compi
     return Row(target, "unknown", outcome.text, outcome)
 
 
+def unseen(replicas: int, group: Sequence[Target]) -> Checked:
+    """What is said of TPUs for whose number of cores the script showed nothing."""
+    text = f"the script showed no computation when it was run for {replicas} cores"
+    record = {"name": "no computation", "replicas": replicas, "findings": [], "unsure": text}
+    return Checked(record, [Row(target, "unknown", text, None) for target in group])
+
+
 def overall(checked: Sequence[Checked]) -> str:
     """The worst verdict of all; "unknown" where there is nothing."""
     verdicts = [row.verdict for each in checked for row in each.rows]

@@ -96,12 +96,17 @@ def _check(options: argparse.Namespace, folder: str) -> int:
     checked: list[report.Checked] = []
     notes: list[str] = []
     ended: dict[str, Any] = {}
+    missing: list[tuple[int, list[targets.Target]]] = []
     for replicas in sorted({target.replicas for target in wanted}, reverse=True):
         group = [target for target in wanted if target.replicas == replicas]
         done = _run(options, program, replicas, os.path.join(folder, str(replicas)))
         notes += [note for note in done.notes if note not in notes]
         ended = done.ended
+        if not done.records:
+            missing.append((replicas, group))
         checked += _compile(options, done.records, group, libtpu, name)
+    for replicas, group in missing if checked else ():
+        checked.append(report.unseen(replicas, group))
     if not checked:
         raise _nothing(ended, notes)
     licence = "" if libtpu is not None or options.no_compiler else compilers.LICENCE + ". " + _HOW
