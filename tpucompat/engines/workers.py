@@ -71,6 +71,7 @@ class Workers:
         self._lock = threading.RLock()
         self._inside_step = False
         self._lost = False
+        self._heard = False
 
     @property
     def is_chief(self) -> bool:
@@ -95,10 +96,11 @@ class Workers:
         """
         rows = self._tell(_STOPPING if asks_to_stop else _READY, place)
         for worker, state in enumerate(rows[:, 0].tolist()):
+            self._heard = state in (_ENDED, _FAILED)
             if state == _ENDED:
                 raise _ended(worker)
             if state == _FAILED:
-                raise self._parted(f"worker {worker} has stopped with an error.")
+                raise LostWorkerError("TPU316", f"worker {worker} has stopped with an error.")
             if state == _STOPPING and self.stopping is None:
                 self.stopping = worker
         own = rows[self.index]
@@ -153,6 +155,9 @@ class Workers:
         """
         import tensorflow as tf
 
+        if self._heard:  # of another's end, from which all go on
+            self._heard = False
+            return
         if self._lost or self._inside_step:
             return
         state = _ENDED if isinstance(error, tf.errors.OutOfRangeError) else _FAILED
@@ -164,7 +169,7 @@ class Workers:
         teller = threading.Thread(target=tell, name="Farewell", daemon=True)
         teller.start()
         teller.join(_FAREWELL)
-        self._lost = True
+        self._lost = self._lost or teller.is_alive()
 
     def _tell(self, state: int, place: Place) -> Any:
         """What all workers bring: for each a row of its state, the place and the numbers."""
