@@ -171,21 +171,22 @@ def run(
             except subprocess.TimeoutExpired:
                 return {"error": f"not finished in {program.get('seconds', args.seconds)} s"}
             if code:
-                return {"error": f"exit code {code}: {_last_error(work / 'log')}"}
+                error = _last_error(work / "log").replace(str(work) + os.sep, "")
+                return {"error": f"exit code {code}: {error[:150]}"}
     seconds = time.monotonic() - begun
     figures = {}
     for name, where in program["figures"].items():
         numbers = read_figure(where, work, places, args)
         if not numbers:
-            return {"error": f"no {name} in {work}"}
-        figures[name] = numbers
+            return {"error": f"no {name} in what it wrote"}
+        figures[name] = [float(f"{number:.9g}") for number in numbers]
     return {"figures": figures, "seconds": round(seconds)}
 
 
 def _last_error(log: pathlib.Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     wrong = [line for line in lines if re.match(r"\w*(Error|Exception)\b", line) or "[TPU" in line]
-    return (wrong or lines or [""])[-1][:200]
+    return (wrong or lines or [""])[-1]
 
 
 # Reading figures ------------------------------------------------------------------------------------
@@ -302,7 +303,8 @@ def write_page(programs: list[dict[str, Any]], results: dict[str, Any]) -> str:
     """The page's text, from what was measured."""
     lines = (ROOT / "tools" / "public_programs_head.md").read_text(encoding="utf-8").splitlines()
     columns = [c for c in COLUMNS if any(c.name in results.get(p["name"], {}) for p in programs)]
-    shown = [p for p in programs if results.get(p["name"])]
+    shown = [p for p in programs if "figures" in results.get(p["name"], {}).get("1.15", {})]
+    shown = [p for p in shown if len(results[p["name"]]) > 1]
     heads = ["program", "figure", "tolerance"]
     heads += [c.name if c.release == "1.15" else f"{c.name}" for c in columns]
     lines += ["", "| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
@@ -332,7 +334,8 @@ def _cell(program: dict[str, Any], results: dict[str, Any], column: Column) -> s
         return "not run"
     if "error" in mine:
         return mine["error"].replace("|", "\\|")
-    value = f"{mine['figures'][next(iter(program['figures']))][-1]:.7g}"
+    name, where = next(iter(program["figures"].items()))
+    value = f"{mine['figures'][name][0 if 'checkpoint' in where else -1]:.7g}"
     if column.name == "1.15":
         return value + (" †" if program.get("through_115") else "")
     off = compared(program, results, column)
@@ -372,14 +375,17 @@ def _arguments() -> argparse.Namespace:
     return args
 
 
+def _stored() -> dict[str, Any]:
+    """What earlier calls measured."""
+    return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+
+
 def main() -> int:
     """Runs, compares, writes the page; returns the exit code."""
     args = _arguments()
     with open(TABLE, encoding="utf-8") as stream:
         programs = json.load(stream)
-    results: dict[str, Any] = {}
-    if RESULTS.exists():
-        results = json.loads(RESULTS.read_text(encoding="utf-8"))
+    results = _stored()
     wrong = 0
     asked = [name.strip() for name in args.columns.split(";")] if args.columns else None
     for program in programs if not args.page_only else []:
@@ -412,7 +418,9 @@ def main() -> int:
                     a = mine[column.name]["figures"][name]
                     b = mine["1.15"]["figures"][name]
                     print(f"    {name}: {difference(a, b):.1e}  {a[:6]} for {b[:6]}")
-        RESULTS.write_text(json.dumps(results, indent=0) + "\n", encoding="utf-8")
+        results = {**_stored(), program["name"]: mine}  # another call may have written meanwhile
+        lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in results.items()]
+        RESULTS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     PAGE.write_text(write_page(programs, results), encoding="utf-8")
     return 1 if wrong else 0
 
