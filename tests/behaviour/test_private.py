@@ -217,6 +217,12 @@ def _replace_input():
     assert _value(negated) == -5.0
 
 
+def _add_control_inputs():
+    first, second = tf.constant(1.0).op, tf.constant(2.0).op
+    private.add_control_inputs(second, [first])
+    assert list(second.control_inputs) == [first]
+
+
 def _topology():
     proto = private.topology_proto()()
     assert private.topology_rank() in (3, 4)
@@ -369,6 +375,7 @@ CHECKS = {
     _path_functions: ["path_functions", "PathFunction", "_own_module"],
     _op_functions: ["graph_op_functions", "eager_op_functions"],
     _replace_input: ["replace_input"],
+    _add_control_inputs: ["add_control_inputs"],
     _topology: ["device_assignment", "topology_class", "topology_proto", "topology_rank"],
     _xla_context: ["XlaContext"],
     _open_batches: ["open_batches"],
