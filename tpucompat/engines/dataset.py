@@ -181,7 +181,11 @@ def distribute(crossing: Crossing, strategy: Any, split: bool = False) -> Feed:
             strategy.experimental_distribute_datasets_from_function  # before 2.4
         )
         options = tf.data.Options()
-        options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+        if hasattr(tf.data.experimental, "AutoShardPolicy"):
+            off = tf.data.experimental.AutoShardPolicy.OFF
+            options.experimental_distribute.auto_shard_policy = off
+        else:  # 2.0
+            options.experimental_distribute.auto_shard = False
         return Feed(iter(give(lambda _: dataset.with_options(options))), crossing)
 
 
