@@ -79,6 +79,12 @@ def convert(
             f"nothing in {source} belongs to {', '.join(matches.only_new[:6])} (--map says what "
             "does, --partial keeps their values)"
         )
+    # TensorFlow's files know no order: the alphabet is not that of the layers.
+    by_order = [name for name, how in matches.how.items() if how == "order"]
+    if by_order and {kind, formats.kind(source)} & {"tf1", "tf2"}:
+        problems.append(
+            f"neither name nor shape tells what belongs to {', '.join(by_order[:6])}: --map FILE says it"
+        )
     if problems or not matches.pairs:
         raise ConversionError("; ".join(problems) or "no variable of one is one of the other")
     chosen = {
