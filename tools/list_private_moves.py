@@ -14,7 +14,7 @@ of ``tensorflow.python``, where it counts if one of them only defines it, or one
 
 from __future__ import annotations
 
-import importlib
+import importlib.util
 import os
 import pkgutil
 import sys
@@ -95,7 +95,8 @@ def defined() -> dict[str, list[str]]:
 
 def print_moved(exported: str) -> None:
     """Prints the names of a list that the installed TensorFlow has elsewhere: path, target, release."""
-    os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
+    if importlib.util.find_spec("tf_keras"):  # without it, 2.15 would find no Keras at all
+        os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
     import tensorflow.compat.v1 as tf
 
     tf.disable_v2_behavior()

@@ -1,4 +1,4 @@
-"""Steps that a TPU compiles, and steps that it does not; tests/behaviour/test_check.py traces them all.
+"""Steps that a TPU compiles, and steps that it does not; tests/behaviour/test_checked_steps.py traces them all.
 
 A step takes one core's batch, floats of shape [8, 16]. A line that a TPU refuses ends in ``# stops``.
 """

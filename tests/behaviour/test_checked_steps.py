@@ -131,4 +131,4 @@ def test_a_step_that_returns_nothing(watched):
 
 def test_a_batch_that_the_cores_cannot_share(watched):
     record, end = watched(lambda x: x, (30, 16))
-    assert record["findings"][0]["code"] == "TPU397" and "test_check.py" in end["line"]
+    assert record["findings"][0]["code"] == "TPU397" and "test_checked_steps.py" in end["line"]
