@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import types
 
 import numpy as np
 import pytest
@@ -217,6 +218,47 @@ def _replace_input():
     assert _value(negated) == -5.0
 
 
+def _function_graph():
+    with v1.Graph().as_default() as graph:
+        called = tf.function(lambda x: x + 1.0)(v1.constant(1.0)).op
+        while called.type == "Identity":
+            called = called.inputs[0].op
+        traced = private.function_graph(graph, called.get_attr("f").name)
+    assert traced is None or "add" in {each.type.lower()[:3] for each in traced.get_operations()}
+    assert traced is not None or tf.__version__.startswith(("1.", "2.0"))
+
+
+def _converted_by_autograph():
+    if not hasattr(tf.distribute.Strategy, "run"):
+        pytest.skip("came with 2.2")
+    assert private.converted_by_autograph(lambda x: x + 1)(1) == 2
+
+
+def _sum_of_replicas():
+    pytest.importorskip("tensorflow.compiler.tf2xla.ops.gen_xla_ops")
+    from tensorflow.compiler.tf2xla.ops import gen_xla_ops
+
+    if not hasattr(gen_xla_ops, "xla_all_reduce"):
+        pytest.skip("came with 2.8")
+    with v1.Graph().as_default() as graph:
+        total = private.sum_of_replicas(v1.constant([1, 2], tf.int64), 2)
+    assert total.dtype == tf.int64
+    assert "XlaAllReduce" in {each.type for each in graph.get_operations()}
+
+
+def _limit_start_of_peers(monkeypatch):
+    from tensorflow.python.eager import context
+
+    told = {}
+    start = "configure_coordination_service"
+    if hasattr(context.context(), start):
+        monkeypatch.setattr(context.context(), start, lambda **options: told.update(options))
+    cluster = tf.train.ClusterSpec({"worker": ["a:1", "b:1"]})
+    private.limit_start_of_peers(types.SimpleNamespace(cluster_spec=lambda: cluster), 7)
+    assert told.get("cluster_register_timeout_in_ms", 7000) == 7000
+    assert told or tuple(map(int, tf.__version__.split(".")[:2])) < (2, 15)
+
+
 def _add_control_inputs():
     first, second = tf.constant(1.0).op, tf.constant(2.0).op
     private.add_control_inputs(second, [first])
@@ -376,6 +418,10 @@ CHECKS = {
     _op_functions: ["graph_op_functions", "eager_op_functions"],
     _replace_input: ["replace_input"],
     _add_control_inputs: ["add_control_inputs"],
+    _function_graph: ["function_graph"],
+    _converted_by_autograph: ["converted_by_autograph"],
+    _sum_of_replicas: ["sum_of_replicas"],
+    _limit_start_of_peers: ["limit_start_of_peers"],
     _topology: ["device_assignment", "topology_class", "topology_proto", "topology_rank"],
     _xla_context: ["XlaContext"],
     _open_batches: ["open_batches"],
