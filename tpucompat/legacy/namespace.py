@@ -366,9 +366,7 @@ class Namespace:
         for target in row.targets if row is not None else ():
             for module in self._chain(target, below):
                 if module.__name__.startswith("tpucompat.") and name in vars(module):
-                    self._replaced.setdefault((path, name), []).append(
-                        (module, vars(module)[name])
-                    )
+                    self._replaced.setdefault((path, name), []).append((module, vars(module)[name]))
                     setattr(module, name, value)
 
     def restore_behind(self, path: str, name: str) -> None:
