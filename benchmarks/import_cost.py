@@ -13,7 +13,6 @@ Timings on a shared machine are noisy: these are figures to read, not a test.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import subprocess
 import sys
@@ -24,7 +23,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(HERE)
 sys.path.insert(0, HERE)
 
-from overhead import Row, alternate, row  # noqa: E402  (benchmarks/overhead.py)
+from overhead import Row, alternate, report, row  # noqa: E402  (benchmarks/overhead.py)
 
 MODULE = """import collections
 import os
@@ -135,15 +134,7 @@ def main() -> int:
     parser.add_argument("--output", help="a .json for the figures")
     args = parser.parse_args()
     rows = measure(args.rounds, args.modules)
-    print(f"{'':<40} {'median':>8} {'lowest':>8} {'highest':>8} {'limit':>8}")
-    for what, unit, middle, lowest, highest, limit in rows:
-        verdict = "" if middle <= limit else "  over the limit"
-        figures = f"{middle:>8.3f} {lowest:>8.3f} {highest:>8.3f} {limit:>8.2f} {unit}"
-        print(f"{what:<40} {figures}{verdict}")
-    if args.output:
-        with open(args.output, "w", encoding="utf-8") as stream:
-            json.dump([line._asdict() for line in rows], stream, indent=1)
-            stream.write("\n")
+    report(rows, args.output)
     return 0
 
 

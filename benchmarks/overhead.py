@@ -91,6 +91,27 @@ def row(what: str, unit: str, values: Sequence[float], limit: float) -> Row:
     return Row(what, unit, statistics.median(values), min(values), max(values), limit)
 
 
+def report(rows: Sequence[Row], output: str | None, **circumstances: object) -> None:
+    """Prints the table, and writes it as JSON where a file is named.
+
+    Args:
+      rows: Its lines.
+      output: The file; None for none.
+      **circumstances: What the file says besides: versions, rounds, steps.
+    """
+    width = max(len(line.what) for line in rows) + 2
+    print(f"\n{'':<{width}}{'median':>8} {'lowest':>8} {'highest':>8} {'limit':>8}")
+    for what, unit, middle, lowest, highest, limit in rows:
+        verdict = "" if middle <= limit else "  over the limit"
+        figures = f"{middle:>8.3f} {lowest:>8.3f} {highest:>8.3f} {limit:>8.2f} {unit}"
+        print(f"{what:<{width}}{figures}{verdict}")
+    if output:
+        record = {**circumstances, "rows": [line._asdict() for line in rows]}
+        with open(output, "w", encoding="utf-8") as stream:
+            json.dump(record, stream, indent=1)
+            stream.write("\n")
+
+
 def alternate(rounds: int, runs: Sequence[Callable[[], object]]) -> None:
     """Calls all of them in every round, every second round in reverse (A B, B A, …)."""
     for number in range(rounds):
@@ -163,21 +184,7 @@ def main() -> int:
         print("TPUCOMPAT_TF115_PYTHON is not set: no comparison with TensorFlow 1.15")
     rows = [measure_import(max(20, args.rounds)), *measure(args.rounds, args.steps, python115)]
 
-    print(f"\n{'':<44} {'median':>8} {'lowest':>8} {'highest':>8} {'limit':>8}")
-    for what, unit, middle, lowest, highest, limit in rows:
-        verdict = "" if middle <= limit else "  over the limit"
-        figures = f"{middle:>8.3f} {lowest:>8.3f} {highest:>8.3f} {limit:>8.2f} {unit}"
-        print(f"{what:<44} {figures}{verdict}")
-    if args.output:
-        record = {
-            "versions": versions,
-            "rounds": args.rounds,
-            "steps": args.steps,
-            "rows": [line._asdict() for line in rows],
-        }
-        with open(args.output, "w", encoding="utf-8") as stream:
-            json.dump(record, stream, indent=1)
-            stream.write("\n")
+    report(rows, args.output, versions=versions, rounds=args.rounds, steps=args.steps)
     return 0
 
 

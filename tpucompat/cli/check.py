@@ -14,6 +14,7 @@ from typing import Any, Iterable, NamedTuple, Sequence
 
 from tpucompat.check import compiler as compilers
 from tpucompat.check import report, targets
+from tpucompat.cli.failing import fail
 from tpucompat.errors import ScriptError, SetupError, TPUCompatError
 
 USAGE = "tpucompat check [OPTIONS] (SCRIPT | -m MODULE) [ARGUMENTS OF THE SCRIPT …]"
@@ -81,8 +82,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         return _check(options, os.path.abspath(folder))
     except TPUCompatError as error:
-        sys.stderr.write(f"tpucompat: error: {error}\n")
-        return 2
+        return fail(error)
     finally:
         if not options.keep:
             shutil.rmtree(folder, ignore_errors=True)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 from typing import Sequence
 
 from tpucompat.checkpoints import conversion
 from tpucompat.checkpoints.conversion import ConversionError
 from tpucompat.checkpoints.formats import UnreadableError
-from tpucompat.codes import CODES
+from tpucompat.cli.failing import fail
+from tpucompat.errors import ScriptError
 from tpucompat.verify.comparison import read_mapping
 
 
@@ -52,8 +52,7 @@ def main(argv: Sequence[str]) -> int:
             options.old, options.new, options.to, options.like, mapping, options.partial
         )
     except (UnreadableError, ConversionError, ValueError, OSError) as error:
-        sys.stderr.write(f"TPU471 {CODES['TPU471'].title}: {error}\n")
-        return 2
+        return fail(ScriptError("TPU471", str(error)))
     print(f"{options.old} ({done.source}) -> {options.new} ({done.target})")
     width = max(map(len, done.names))
     for ours, theirs in done.names.items():

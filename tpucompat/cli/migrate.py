@@ -15,6 +15,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Sequence
 
+from tpucompat.cli.failing import fail
 from tpucompat.errors import ScriptError, TPUCompatError
 
 if TYPE_CHECKING:
@@ -78,8 +79,7 @@ def main(argv: Sequence[str]) -> int:
                 raise ScriptError("TPU420", f"{path}: there is no such file or folder.")
         settings = configuration.load(options.paths[0], exclude=options.exclude)
     except TPUCompatError as error:
-        sys.stderr.write(f"tpucompat: error: {error}\n")
-        return 2
+        return fail(error)
     failed, changed = False, 0
     for result in tree.migrate(scanner.files(options.paths, settings), options.unsafe):
         for problem in result.problems:
@@ -98,7 +98,7 @@ def main(argv: Sequence[str]) -> int:
                 files.write(result.path, result.before, result.after)
             except files.WriteError as error:
                 failed = True
-                sys.stderr.write(f"tpucompat: error: {error}\n")
+                fail(error)
                 continue
         elif not options.check:
             _show(_diff(result.path, result.before, result.after))

@@ -15,6 +15,7 @@ import types
 from typing import Any, NamedTuple, Sequence
 
 from tpucompat import journal, tracebacks
+from tpucompat.cli.failing import fail
 from tpucompat.environment import Environment, environment
 from tpucompat.errors import ScriptError, TPUCompatError
 
@@ -102,7 +103,7 @@ def main(argv: Sequence[str]) -> int:
             _check_first(options)
         _set_up(options, program)
     except TPUCompatError as error:
-        return _fail(error)
+        return fail(error)
     except SyntaxError as error:
         return _syntax_error(error)
     if not options.quiet:
@@ -275,24 +276,19 @@ def execute(program: Program) -> None:
 # What is said --------------------------------------------------------------------------------------
 
 
-def _fail(error: TPUCompatError) -> int:
-    sys.stderr.write(f"tpucompat: error: {error}\n")
-    return 2
-
-
 def _syntax_error(error: SyntaxError) -> int:
     """The script's own traceback, as python shows it; then what it means."""
     sys.excepthook(type(error), error.with_traceback(None), None)
     if is_python_2(error):
-        return _fail(
+        return fail(
             ScriptError(
                 "TPU421", "{} is written for Python 2.".format(error.filename or "The script")
             )
         )
     where = "{}, line {}".format(error.filename or "the script", error.lineno)
     if (error.text or "").lstrip().startswith(("%", "!")):
-        return _fail(ScriptError("TPU448", f"{where}: a command of IPython's."))
-    return _fail(ScriptError("TPU424", f"{where}: {error.msg}"))
+        return fail(ScriptError("TPU448", f"{where}: a command of IPython's."))
+    return fail(ScriptError("TPU424", f"{where}: {error.msg}"))
 
 
 # Statements that only Python 2 reads: print and exec statements, `except X, e`, backticks, <>, 0777.

@@ -11,6 +11,7 @@ import os
 import sys
 from typing import Sequence
 
+from tpucompat.cli.failing import fail
 from tpucompat.errors import ScriptError, TPUCompatError
 
 
@@ -71,8 +72,7 @@ def main(argv: Sequence[str]) -> int:
             options.paths[0], _codes(options.select), _codes(options.ignore), options.exclude
         )
     except TPUCompatError as error:
-        sys.stderr.write(f"tpucompat: error: {error}\n")
-        return 2
+        return fail(error)
     reports = scanner.scan(scanner.files(options.paths, settings), settings, options.jobs)
     _write(reporters.FORMATS[options.format](reports, options.guarded))
     found = any(not one.guarded for report in reports for one in report.findings)

@@ -11,7 +11,8 @@ import sys
 import tempfile
 from typing import Any, Sequence
 
-from tpucompat.codes import CODES
+from tpucompat.cli.failing import fail
+from tpucompat.errors import ScriptError
 from tpucompat.verify import comparison, pairs
 from tpucompat.verify.comparison import Result, Task
 from tpucompat.verify.report import as_json, page, terminal
@@ -88,8 +89,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         tasks = _tasks(options)
     except ValueError as error:
-        sys.stderr.write(f"TPU470 {CODES['TPU470'].title}: {error}\n")
-        return 2
+        return fail(ScriptError("TPU470", str(error)))
     folder = os.path.abspath(options.keep or tempfile.mkdtemp(prefix="tpucompat-verify-"))
     progress = terminal.Progress(_STAGES * len(tasks))
     results = []
@@ -103,8 +103,7 @@ def main(argv: Sequence[str]) -> int:
             progress.close()
             _report(result, options)
     except comparison.PreparationError as error:
-        sys.stderr.write(f"TPU470 {CODES['TPU470'].title}: {error}\n")
-        return 2
+        return fail(ScriptError("TPU470", str(error)))
     finally:
         progress.close()
         if not options.keep:
