@@ -72,4 +72,5 @@ def test_tensorflow_1_restores_what_was_converted_back(converted):
     step, total = run(TF115, "-c", RESTORE, str(folder / "back"))[-1].split()
     kernel = np.random.RandomState(0).uniform(0.1, 1, (6, 5)).astype(np.float32)
     assert int(step) == 7
+    # Thirty numbers in single precision, printed by the other release.
     assert float(total) == pytest.approx(float(kernel.sum()), rel=1e-5)

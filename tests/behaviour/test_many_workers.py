@@ -83,6 +83,7 @@ def check(one, chief, other):
     assert (one["is_chief"], chief["is_chief"], other["is_chief"]) == (True, True, False)
     assert len(one["losses"]) >= 2
     for worker in (chief, other):
+        # Sums over the cores in another order, in single precision.
         assert worker["losses"] == pytest.approx(one["losses"], rel=1e-6)
     assert chief["of_all"].keys() == one["of_all"].keys()
     for step, losses in one["of_all"].items():

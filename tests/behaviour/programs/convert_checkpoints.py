@@ -66,6 +66,7 @@ def main():
     x = RNG.randn(4, 6).astype(np.float32)
 
     def check(model, what):
+        # The layers' matrix products in single precision, against numpy's.
         np.testing.assert_allclose(model(x), answer(x), rtol=1e-5, atol=1e-5, err_msg=what)
         print(what)
 
