@@ -12,8 +12,6 @@ import sys
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from tpucompat.idioms import tpu_estimator_progress
-
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAM = os.path.join(HERE, "programs", "estimator_steps.py")
@@ -143,13 +141,13 @@ def test_progress_line():
     stream = io.StringIO()
     step = tf.train.get_or_create_global_step()
     more = tf.assign_add(step, 1)
-    hook = tpu_estimator_progress.ProgressHook(tf.constant(0.25), 32, 3, None, stream)
+    hook = progress.ProgressHook(tf.constant(0.25), 32, 3, None, stream)
     with tf.train.MonitoredSession(hooks=[hook]) as session:
         for _ in range(3):
             session.run(more)
     assert stream.getvalue().startswith("\rstep 3/3, loss 0.25, ")
     assert stream.getvalue().endswith(" examples/s, 0:00:00 left\r\n")
-    line = tpu_estimator_progress.line
+    line = progress.line
     assert line(50, 7250, 0.123456, 2.0, 32) == (
         "step 50/7250, loss 0.12346, 64.0 examples/s, 1:00:00 left"
     )

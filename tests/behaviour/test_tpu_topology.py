@@ -51,10 +51,10 @@ def test_private_modules_of_old(name):
 
 @pytest.mark.parametrize("delete", [False, True], ids=["set back", "deleted"])
 def test_what_a_script_sets_in_an_old_module_reaches_the_code_behind(delete):
-    from tpucompat.idioms import tpu_estimator_source
+    from tpucompat.idioms.tpu_estimator import source
 
     old = tf.contrib.tpu.python.tpu.tpu_estimator
-    copy = tpu_estimator_source.load()
+    copy = source.load()
     name = "_WRAP_INPUT_FN_INTO_WHILE_LOOP"
     before = getattr(copy, name)
     setattr(old, name, not before)

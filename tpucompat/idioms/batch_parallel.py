@@ -116,6 +116,22 @@ def split_compile_and_replicate(
       says so with an empty ``CompilationResultProto``, which means success.
     """
     del name
+    return _compile_and_replicate(
+        computation, inputs, infeed_queue, device_assignment, use_tpu, maximum_shapes
+    )
+
+
+def _compile_and_replicate(
+    computation: Computation,
+    inputs: list[Any] | None,
+    infeed_queue: Any,
+    device_assignment: Any,
+    use_tpu: bool = True,
+    maximum_shapes: Any = None,
+    whole: in_graph.Whole | None = None,
+) -> Any:
+    """:func:`split_compile_and_replicate`; there is one row of outputs, those of the whole batch,
+    where ``whole`` can be computed as one."""
     inputs = [[]] if inputs is None else inputs
     if not isinstance(inputs, list) or any(not isinstance(one, (list, tuple)) for one in inputs):
         raise BadTypeError("TPU345", "tpu.replicate() inputs must be a list of lists/tuples")
@@ -153,7 +169,9 @@ def split_compile_and_replicate(
     traced = in_graph.trace(build, specs, "cluster")
     ready = tpu_system.check() if use_tpu else tf.constant(True)
     core_of = _core_of(device_assignment)
-    replicated = in_graph.replicate(traced, flat, ready, core_of)
+    if returned[0].structure is not None:
+        whole = None
+    replicated = in_graph.replicate(traced, flat, ready, core_of, whole)
     compiled = tf.constant(b"", name="TPUCompilationResult")
     if not returned[0].tensors:
         if not replicated.effects:
@@ -250,15 +268,16 @@ def split_compile_and_shard(
         )
     columns = [_split(tensor, num_shards, axis) for tensor, axis in zip(tensors, axes)]
     shards = [list(row) for row in zip(*columns)] if columns else [[] for _ in range(num_shards)]
-    compiled, outputs = split_compile_and_replicate(
-        computation,
-        shards,
-        infeed_queue=infeed_queue,
-        device_assignment=device_assignment,
-        name=name,
+    # Where the shards are computed as one batch, nobody takes the pieces, and none is cut.
+    all_shards = isinstance(outputs_from_all_shards, bool) and outputs_from_all_shards
+    whole = in_graph.Whole(tensors, axes, output_shard_axes) if all_shards and tensors else None
+    compiled, outputs = _compile_and_replicate(
+        computation, shards, infeed_queue, device_assignment, whole=whole
     )
     if isinstance(outputs[0], tf.Operation):
         return compiled, [outputs[0]]
+    if len(outputs) < num_shards:
+        return compiled, list(outputs[0])
     return compiled, _join(outputs, output_shard_axes, outputs_from_all_shards)
 
 

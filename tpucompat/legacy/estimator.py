@@ -213,7 +213,7 @@ _STAND_INS: dict[str, dict[str, Any]] = {
         "estimator_evaluate": _nothing,
     },
     # Watches and restarts the workers of a TPU node; the stand-in is in
-    # idioms/tpu_estimator_stopping.py.
+    # idioms/tpu_estimator/stopping.py.
     "tensorflow.python.tpu.session_support": {},
     "tensorflow.python.tpu.tpu_embedding_gradient": {},
     "tensorflow.python.tpu.tpu_embedding": {

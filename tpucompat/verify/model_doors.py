@@ -71,9 +71,9 @@ class ModelDoors:
 
     def open_estimators(self) -> None:
         """Begins to watch Estimators; enters the graph world."""
-        from tpucompat.idioms import tpu_estimator
+        from tpucompat.idioms.tpu_estimator import estimator
 
-        for one in tpu_estimator.TPUEstimator.__mro__:
+        for one in estimator.TPUEstimator.__mro__:
             for name, watch in (
                 ("evaluate", lambda f: self._watched(f, self._evaluation)),
                 ("predict", self._watched_rows),

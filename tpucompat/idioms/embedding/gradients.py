@@ -12,7 +12,7 @@ from typing import Any, Mapping
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat.idioms import tpu_estimator_device as device_lib
+from tpucompat.idioms.tpu_estimator import device as device_lib
 
 
 def create_dummy_table_variables(tpu_embedding: Any) -> tuple[dict[str, Any], Any]:

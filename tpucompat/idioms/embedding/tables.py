@@ -17,9 +17,9 @@ from tpucompat import accelerator
 from tpucompat.environment import environment
 from tpucompat.errors import GoneError
 from tpucompat.idioms import cross_shard
-from tpucompat.idioms import tpu_estimator_device as device_lib
 from tpucompat.idioms.embedding import config as config_lib
 from tpucompat.idioms.embedding import optimizers
+from tpucompat.idioms.tpu_estimator import device as device_lib
 
 #: The lane of the infeed in which the ids come.
 LANE = "embedding"

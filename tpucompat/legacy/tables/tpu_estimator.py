@@ -9,8 +9,8 @@ from tpucompat.legacy.rows import Package, Row, StandIn
 # The stand-ins hold beside a real TensorFlow 1.x too: its own classes dial a TPU.
 ON_TENSORFLOW_1 = True
 
-_OURS = "tpucompat.idioms.tpu_estimator"
-_SOURCE = "tpucompat.idioms.tpu_estimator_source:copy"
+_OURS = "tpucompat.idioms.tpu_estimator.estimator"
+_SOURCE = "tpucompat.idioms.tpu_estimator.source:copy"
 _EMBEDDING = "tpucompat.idioms.embedding."
 _ASYNC_CHECKPOINT = "tpucompat.idioms.async_checkpoint"
 
@@ -21,11 +21,11 @@ _MODULES: Mapping[str, tuple[str, ...]] = {
     "_tpu_estimator_embedding": (_SOURCE + "._tpu_estimator_embedding",),
     "async_checkpoint": (_ASYNC_CHECKPOINT,),
     "error_handling": (_SOURCE + ".error_handling",),
-    "session_support": ("tpucompat.idioms.tpu_estimator_stopping",),
+    "session_support": ("tpucompat.idioms.tpu_estimator.stopping",),
     "tpu_embedding": ("tpucompat.legacy.estimator:tpu_embedding",),
     "tpu_embedding_gradient": (_EMBEDDING + "gradients",),
     "tpu_config": (_OURS, _SOURCE + ".tpu_config"),
-    "tpu_context": ("tpucompat.idioms.tpu_estimator_forks", _SOURCE + ".tpu_context"),
+    "tpu_context": ("tpucompat.idioms.tpu_estimator.forks", _SOURCE + ".tpu_context"),
     "tpu_estimator": (_OURS, _SOURCE),
     "util": (_SOURCE + ".util_lib",),
 }

@@ -32,7 +32,7 @@ ROWS: dict[str, Row] = {
     "contrib.tpu.Topology": StandIn(_TOPOLOGY + "Topology"),
     "contrib.tpu.device_assignment": StandIn(_TOPOLOGY + "device_assignment"),
     "estimator.tpu.experimental.EmbeddingConfigSpec": Moved(
-        "tpucompat.idioms.tpu_estimator_source:copy.EmbeddingConfigSpec"
+        "tpucompat.idioms.tpu_estimator.source:copy.EmbeddingConfigSpec"
     ),
     "contrib.tpu.python.ops.tpu_ops": Package(_PRIVATE + "ops.tpu_ops"),
     **{"contrib.tpu.python.tpu." + name: Package(_PRIVATE + name) for name in _MODULES},

@@ -16,17 +16,14 @@ import tensorflow.compat.v1 as tf
 
 from tpucompat import accelerator
 from tpucompat.engines import observer
-from tpucompat.idioms import tpu_estimator_checkpoints as checkpoints
-from tpucompat.idioms import tpu_estimator_replica as one_replica
-from tpucompat.idioms import tpu_estimator_source
-from tpucompat.idioms import tpu_estimator_stopping as stopping
-from tpucompat.idioms import tpu_estimator_watched as watched
-from tpucompat.idioms import tpu_estimator_workers as workers_lib
-from tpucompat.idioms.tpu_estimator_context import LocalContext
-from tpucompat.idioms.tpu_estimator_errors import explained
-from tpucompat.idioms.tpu_estimator_progress import ProgressHook
+from tpucompat.idioms.tpu_estimator import checkpoints, source, stopping, watched
+from tpucompat.idioms.tpu_estimator import replica as one_replica
+from tpucompat.idioms.tpu_estimator import workers as workers_lib
+from tpucompat.idioms.tpu_estimator.context import LocalContext
+from tpucompat.idioms.tpu_estimator.errors import explained
+from tpucompat.idioms.tpu_estimator.progress import ProgressHook
 
-_source = tpu_estimator_source.load()
+_source = source.load()
 _tpu_config = _source.tpu_config
 _RunConfig: Any = _tpu_config.RunConfig
 _TPUEstimator: Any = _source.TPUEstimator

@@ -10,11 +10,11 @@ from tpucompat import accelerator, journal
 from tpucompat.engines import observer
 from tpucompat.environment import environment
 from tpucompat.errors import GoneError
-from tpucompat.idioms import tpu_estimator_source
-from tpucompat.idioms.tpu_estimator_placement import Here
+from tpucompat.idioms.tpu_estimator import source
+from tpucompat.idioms.tpu_estimator.placement import Here
 from tpucompat.legacy.contrib.cluster_resolver import SystemMetadata
 
-_source = tpu_estimator_source.load()
+_source = source.load()
 _ModeKeys = _source.model_fn_lib.ModeKeys
 _Context: Any = _source.tpu_context._InternalTPUContext
 

@@ -4,7 +4,7 @@
 TPUEstimator
 behaves: what input functions and model functions are given, what is refused and how, in which order
 the hooks run. It is loaded a second time here, under a name of ours, and in this copy what builds
-and runs TPU programs is replaced: the primitives of :mod:`tpucompat.idioms.tpu_estimator_device`
+and runs TPU programs is replaced: the primitives of :mod:`tpucompat.idioms.tpu_estimator.device`
 take their place.
 The installed module stays as it is.
 """
@@ -23,10 +23,8 @@ from tpucompat import journal, private
 from tpucompat.engines import observer
 from tpucompat.errors import BadValueError
 from tpucompat.idioms import batch_parallel, cross_shard, feeds
-from tpucompat.idioms import tpu_estimator_device as device_lib
-from tpucompat.idioms import tpu_estimator_stopping as stopping
-from tpucompat.idioms import tpu_estimator_watched as watched
-from tpucompat.idioms import tpu_estimator_workers as workers
+from tpucompat.idioms.tpu_estimator import device as device_lib
+from tpucompat.idioms.tpu_estimator import stopping, watched, workers
 from tpucompat.legacy import estimator as estimator_lib
 
 _NAME = "tpucompat.idioms._tpu_estimator"

@@ -15,8 +15,8 @@ import tensorflow.compat.v1 as tf
 from tpucompat import accelerator
 from tpucompat.engines import in_graph
 from tpucompat.errors import BadValueError
-from tpucompat.idioms import tpu_estimator_source
-from tpucompat.idioms.tpu_estimator_context import LocalContext
+from tpucompat.idioms.tpu_estimator import source
+from tpucompat.idioms.tpu_estimator.context import LocalContext
 
 
 class ForkContext(LocalContext):
@@ -41,7 +41,7 @@ def _validate_tpu_training_graph(ctx: Any = None) -> None:
     if accelerator.cores() == 1:
         return  # there is nothing to sum, and no sum is made
     graphs = in_graph.traced_in(tf.get_default_graph())
-    if not any(tpu_estimator_source.holds(graph, "CrossReplicaSum") for graph in graphs):
+    if not any(source.holds(graph, "CrossReplicaSum") for graph in graphs):
         raise BadValueError(
             "TPU325", "CrossShardOptimizer must be used for model training on TPUs."
         )
@@ -64,7 +64,7 @@ def _get_tpu_context(
     copy = sys._getframe(1).f_globals
     if "_validate_tpu_training_graph" in copy:
         copy["_validate_tpu_training_graph"] = _validate_tpu_training_graph
-    theirs = tpu_estimator_source.load().tpu_context._InternalTPUContext(
+    theirs = source.load().tpu_context._InternalTPUContext(
         config, train_batch_size, eval_batch_size, predict_batch_size, use_tpu, eval_on_tpu
     )
     del embedding_config_spec

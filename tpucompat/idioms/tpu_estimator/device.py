@@ -23,7 +23,7 @@ import tensorflow.compat.v1 as tf
 from tpucompat.engines import coherence, graph_walk
 from tpucompat.engines import strategy as engine
 from tpucompat.errors import UnsupportedGraphError
-from tpucompat.idioms.tpu_estimator_placement import Here
+from tpucompat.idioms.tpu_estimator.placement import Here
 
 # How many batches wait for a core; those of eight cores lie in the host's memory.
 _INFEED_CAPACITY = 4

@@ -9,7 +9,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from tpucompat.engines.workers import Place, Workers
-from tpucompat.idioms import tpu_estimator_replicas as replicas_lib
+from tpucompat.idioms.tpu_estimator import replicas as replicas_lib
 
 
 class Here:

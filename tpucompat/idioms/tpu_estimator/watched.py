@@ -11,7 +11,7 @@ from typing import Any, Iterable
 import tensorflow.compat.v1 as tf
 
 from tpucompat.engines import observer
-from tpucompat.idioms import tpu_estimator_device as device_lib
+from tpucompat.idioms.tpu_estimator import device as device_lib
 
 _STEPS = {"train": "training step", "eval": "evaluation step", "infer": "prediction step"}
 

@@ -22,8 +22,8 @@ from tpucompat import cluster, journal
 from tpucompat.engines import workers as workers_lib
 from tpucompat.engines.workers import Place, Workers
 from tpucompat.errors import BadValueError, LostWorkerError, SetupError
-from tpucompat.idioms import tpu_estimator_device as device_lib
-from tpucompat.idioms import tpu_estimator_placement as placement
+from tpucompat.idioms.tpu_estimator import device as device_lib
+from tpucompat.idioms.tpu_estimator import placement
 
 # Hooks that write or report, which only the chief does.
 _OF_THE_CHIEF = (

@@ -15,9 +15,10 @@ import tensorflow.compat.v1 as tf
 
 from tpucompat import private
 from tpucompat.errors import BadValueError
-from tpucompat.idioms import cross_shard, tpu_estimator_source
+from tpucompat.idioms import cross_shard
+from tpucompat.idioms.tpu_estimator import source
 
-_source = tpu_estimator_source.load()
+_source = source.load()
 _model_fn_lib = _source.model_fn_lib
 _ModeKeys = _model_fn_lib.ModeKeys
 _Wrapper: Any = _source._ModelFnWrapper
