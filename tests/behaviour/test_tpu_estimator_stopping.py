@@ -12,6 +12,8 @@ import sys
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from tpucompat.idioms.tpu_estimator import progress
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAM = os.path.join(HERE, "programs", "estimator_steps.py")

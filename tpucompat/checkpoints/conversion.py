@@ -136,7 +136,7 @@ def _convert_freely(
 def _check(target: str, chosen: Mapping[str, np.ndarray]) -> None:
     written = formats.read(target, optimizer=True)
     for name, value in chosen.items():
-        if name not in written or not np.array_equal(written[name], value, equal_nan=False):
+        if name not in written or not np.array_equal(written[name], value):
             same = name in written and bool(np.all((written[name] == value) | (value != value)))
             if not same:
                 raise ConversionError(f"{target}: {name} was not written as it was read")
