@@ -42,7 +42,7 @@ class Replicated(NamedTuple):
     """A computation in the script's graph.
 
     Attributes:
-      outputs: ``outputs[shard][index]``: tensors.
+      outputs: ``outputs[shard][index]``: tensors; a single row where the shards are one batch.
       executed: The operation that runs everything but what is only computed to be returned.
       effects: Whether the computation does anything of that kind.
     """
@@ -50,6 +50,20 @@ class Replicated(NamedTuple):
     outputs: list[list[Any]]
     executed: Any
     effects: bool
+
+
+class Whole(NamedTuple):
+    """A batch before it was split into the inputs of the shards.
+
+    Attributes:
+      inputs: The tensors.
+      axes: The axis along which each was split.
+      output_axes: The axis along which each output is to be concatenated; None stands for 0.
+    """
+
+    inputs: Sequence[Any]
+    axes: Sequence[int]
+    output_axes: Sequence[int] | None
 
 
 class _ComputationGraph(private.func_graph()):  # type: ignore[misc]
@@ -153,6 +167,7 @@ def replicate(
     inputs: Sequence[Sequence[Any]],
     ready: Any,
     core_of: Callable[[int], int],
+    whole: Whole | None = None,
 ) -> Replicated:
     """Adds a traced computation to the default graph, for all shards.
 
@@ -161,6 +176,7 @@ def replicate(
       inputs: ``inputs[shard][index]``: tensors of the default graph.
       ready: A scalar boolean tensor that has to be there before the computation has an effect.
       core_of: Shard number -> number of the core whose infeed and outfeed queue it uses.
+      whole: What the inputs were before they were split, if their outputs may be one batch too.
 
     Returns:
       What the shards return.
@@ -176,6 +192,10 @@ def replicate(
         door = doors.build(prepared, traced.captures, inputs, ready)
         if door is not None:
             return _through(door, prepared, traced)
+    shapes = traced.shapes
+    merged = None if whole is None else _merged_shapes(prepared, traced, whole, len(inputs))
+    if whole is not None and merged is not None:
+        inputs, shapes = [whole.inputs], merged
     expansion = shards.expand(prepared, len(inputs), core_of, _notice_predicate)
     given: dict[str, Any] = {"pivot:0": ready}
     for shard, values in enumerate(inputs):
@@ -195,12 +215,43 @@ def replicate(
     size = len(expansion.outputs[0])
     outputs = [wanted[i * size : (i + 1) * size] for i in range(len(inputs))]
     for row in outputs:  # an import infers shapes anew, and may know less than the trace did
-        for tensor, shape in zip(row, traced.shapes):
+        for tensor, shape in zip(row, shapes):
             tensor.set_shape(shape)
     prefix = executed.name[: -len(expansion.executed)]
     _move_collections(traced.graph, prefix, expansion.nodes)
     _keep(traced.graph)
     return Replicated(outputs, executed, expansion.effects)
+
+
+def _merged_shapes(
+    prepared: shards.Prepared, traced: Traced, whole: Whole, num_shards: int
+) -> list[Any] | None:
+    """The shapes of what all shards return together; None if they cannot be one batch."""
+    known = [*traced.shapes, *(tensor.shape for tensor in whole.inputs)]
+    if num_shards == 1 or not traced.shapes or any(shape.ndims is None for shape in known):
+        return None
+
+    def shape_of(reference: str) -> list[int | None] | None:
+        name, _, index = reference.partition(":")
+        shape = traced.graph.get_tensor_by_name(f"{name}:{index or 0}").shape
+        return None if shape.ndims is None else list(shape.as_list())
+
+    def positive(axis: int, shape: Any) -> int:
+        return axis if axis >= 0 else axis + int(shape.ndims)
+
+    axes = [positive(axis, tensor.shape) for axis, tensor in zip(whole.axes, whole.inputs)]
+    if any(tensor.shape.as_list()[axis] is None for axis, tensor in zip(axes, whole.inputs)):
+        return None  # cutting it checks its size
+    found = shards.merged_axes(prepared, axes, shape_of)
+    wanted = [0] * len(traced.shapes) if whole.output_axes is None else whole.output_axes
+    if found is None or found != list(map(positive, wanted, traced.shapes)):
+        return None
+    merged = []
+    for axis, shape in zip(found, traced.shapes):
+        sizes = shape.as_list()
+        sizes[axis] = sizes[axis] and sizes[axis] * num_shards
+        merged.append(tf.TensorShape(sizes))
+    return merged
 
 
 def _through(door: doors.Door, prepared: shards.Prepared, traced: Traced) -> Replicated:

@@ -18,6 +18,9 @@ predicate varies, every shard gets a loop of its own.
 distributed_tpu_rewrite_pass.cc`` in 2.x): all shards read the value at the start of the run, a
 write is seen by later reads of the same shard, and what shard 0 wrote is what remains.
 
+*One batch.* Where the shards come from splitting one batch, and every operation treats its examples one
+by one, nothing has to be split: the computation is written once, for the whole batch.
+
 Everything here works on protocol buffers; the graph that is read is not changed.
 """
 
@@ -25,5 +28,14 @@ from __future__ import annotations
 
 from tpucompat.engines.shards.expansion import Computation, Expansion, Prepared, expand
 from tpucompat.engines.shards.lowering import QUEUE_CAPACITY, queue_name
+from tpucompat.engines.shards.merging import merged_axes
 
-__all__ = ["QUEUE_CAPACITY", "Computation", "Expansion", "Prepared", "expand", "queue_name"]
+__all__ = [
+    "QUEUE_CAPACITY",
+    "Computation",
+    "Expansion",
+    "Prepared",
+    "expand",
+    "merged_axes",
+    "queue_name",
+]
