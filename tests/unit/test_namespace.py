@@ -173,3 +173,16 @@ def test_tables_agree_and_have_known_codes():
         if isinstance(row, Gone):
             assert row.code in CODES, name
             assert row.reason, name
+
+
+def test_a_submodule_wins_over_what_its_package_has_merely_imported(monkeypatch):
+    """tensorflow/python/__init__.py of 1.15 may show Python's own ``platform`` as its attribute."""
+    package = types.ModuleType("tensorflow_core.python")
+    package.__dict__.update(__path__=[], platform=types.ModuleType("platform"), ops=3)
+    theirs = types.ModuleType("tensorflow_core.python.platform")
+    monkeypatch.setitem(sys.modules, "tensorflow.python.platform", theirs)
+    assert namespace._attribute(package, "platform") is theirs
+    assert namespace._attribute(package, "ops") == 3
+    package.platform = theirs
+    monkeypatch.delitem(sys.modules, "tensorflow.python.platform")
+    assert namespace._attribute(package, "platform") is theirs

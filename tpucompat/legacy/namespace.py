@@ -476,9 +476,19 @@ def _attribute(value: Any, name: str) -> Any:
         if found is _MISSING:
             module = _import_or_none(full)
             return _MISSING if module is None else module
-        if full == "tensorflow.python.ops":  # 1.15 has framework/ops.py there as an attribute
-            return importlib.import_module(full)
+        if full.startswith("tensorflow.python.") and not _is_named(found, full):
+            # tensorflow/python/__init__.py takes over what other modules have imported: in 1.15 its `ops` is
+            # framework/ops.py, and its `platform` may be Python's own.
+            return _import_or_none(full) or found
     return found
+
+
+def _is_named(value: Any, full: str) -> bool:
+    """Whether a value is the module of that name, or no module at all."""
+    return not isinstance(value, types.ModuleType) or value.__name__ in (
+        full,
+        re.sub(r"^tensorflow\b", "tensorflow_core", full),
+    )
 
 
 def _is_own_submodule(module: Any, name: str, value: Any) -> bool:

@@ -266,8 +266,6 @@ ROWS: dict[str, Row] = {
     "contrib.batching.batch_function": Moved("{tf}:nondifferentiable_batch_function"),
     "contrib.staging.StagingArea": Moved(_PYTHON + "ops.data_flow_ops:StagingArea"),
     "contrib.hooks.ProfilerHook": Moved("{tf}:train.ProfilerHook"),
-    # Messages, which lay below tf.contrib up to 1.13.
-    "contrib.tpu.proto": Package("tensorflow.core.protobuf.tpu"),
     **_gone(
         "tpu.profiler",
         Gone(

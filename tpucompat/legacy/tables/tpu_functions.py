@@ -96,6 +96,8 @@ def _rows() -> dict[str, Row]:
     # The operations themselves, by the name of the module that TensorFlow generates for them; up to
     # 1.13 it lay below tensorflow.contrib.tpu.
     rows["contrib.tpu.ops.gen_tpu_ops"] = Package("tensorflow.python.ops.gen_tpu_ops")
+    # And the messages, which scripts of 1.13 look for there beside 1.15 too.
+    rows["contrib.tpu.proto"] = Package("tensorflow.core.protobuf.tpu")
     for path in ("contrib.tpu.ops.gen_tpu_ops.", "python.ops.gen_tpu_ops."):
         rows.update((path + name, StandIn(_FEEDS + name)) for name in _FEED_NAMES)
         rows[path + "cross_replica_sum"] = StandIn(_CROSS_SHARD + "cross_replica_sum")
