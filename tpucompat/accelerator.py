@@ -96,6 +96,7 @@ def prepare() -> None:
                     "TPU413",
                     f"TensorFlow has started with fewer than {here.emulated_cores} devices.",
                 ) from error
+        private.leave_replica_inputs_untuned()
         _prepared = here.emulated_cores
 
 

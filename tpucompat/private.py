@@ -845,7 +845,7 @@ def monitoring() -> Any:
     """
     import tensorflow as tf
 
-    internal = getattr(tf.compat.v2, "__internal__", None)
+    internal = getattr(getattr(tf.compat, "v2", None), "__internal__", None)
     if internal is not None and hasattr(internal, "monitoring"):
         return internal.monitoring
     return importlib.import_module("tensorflow.python.eager.monitoring")
@@ -922,6 +922,48 @@ def limit_start_of_peers(resolver: Any, seconds: int) -> None:
             for job in machines.jobs
         ],
     )
+
+
+def leave_replica_inputs_untuned() -> None:
+    """Lets what brings batches to the replicas go without tf.data's tuning of buffers and threads.
+
+    The thread that tunes an iterator sleeps twice as long each time, up to a minute. Its end is a race
+    that a machine of few processors often loses: ``CancellationManager`` says that it has been cancelled
+    after it has woken the thread (``cancellation.cc``, ``Model::OptimizeLoop`` in ``model.cc``, up to
+    2.21), which goes back to sleep, and the iterator's end waits for it. With an iterator for each of 8
+    replicas, one after the other, the end of a ``fit`` took minutes.
+
+    Seen in 2.0 to 2.21 as ``_create_device_dataset``, in 2.1 to 2.21 as ``OwnedMultiDeviceIterator``, both
+    in ``tensorflow.python.data.ops.multi_device_iterator_ops``.
+    """
+    import tensorflow as tf
+    from tensorflow.python.data.ops import multi_device_iterator_ops as module
+
+    def untuned(dataset: Any) -> Any:
+        options = tf.data.Options()
+        if hasattr(options, "autotune"):  # 2.7 and later
+            options.autotune.enabled = False
+        else:
+            options.experimental_optimization.autotune = False
+        return dataset.with_options(options)
+
+    create = getattr(module, "_create_device_dataset", None)
+    if create is not None and not hasattr(create, "__wrapped__"):
+        module._create_device_dataset = functools.wraps(create)(
+            lambda *args, **kwargs: untuned(create(*args, **kwargs))
+        )
+    owned = getattr(module, "OwnedMultiDeviceIterator", None)
+    if owned is None or hasattr(owned.__init__, "__wrapped__"):
+        return
+    initialize = owned.__init__
+
+    @functools.wraps(initialize)
+    def initialize_untuned(self: Any, dataset: Any = None, *args: Any, **kwargs: Any) -> None:
+        if dataset is not None:  # else it is put together from the parts of another one
+            dataset = untuned(dataset)
+        initialize(self, dataset, *args, **kwargs)
+
+    owned.__init__ = initialize_untuned
 
 
 def lookup_ops() -> Any:

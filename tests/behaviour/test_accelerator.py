@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import textwrap
+import time
 import types
 
 import pytest
@@ -102,6 +103,22 @@ def test_replicas_sum_what_each_of_them_has(monkeypatch):
             variable = tf.compat.v2.Variable(1.0)
         parts = strategy.experimental_local_results(variable)
         assert [part.device[-5:] for part in parts] == ["CPU:0", "CPU:1", "CPU:2", "CPU:3"]
+
+
+def test_an_iterator_over_the_replicas_ends_at_once(monkeypatch):
+    """Each replica's part of it had a thread that was waited for while it slept, up to a minute."""
+    monkeypatch.setenv("TPUCOMPAT_CORES", "8")
+    strategy = accelerator.strategy()
+    with private.eager_mode():
+        dataset = tf.data.Dataset.range(1000).repeat().batch(16)
+        iterators = [iter(strategy.experimental_distribute_dataset(dataset)) for _ in range(4)]
+        first = [strategy.experimental_local_results(next(each)) for each in iterators]
+        assert [len(parts) for parts in first] == [8] * 4
+        time.sleep(1.5)  # the thread sleeps 10 ms, 20 ms ... 640 ms, 1.3 s
+        started = time.perf_counter()
+        iterators.clear()
+    # Seen without the remedy: 3.4 s in two of three runs; with it 0.05 s in all.
+    assert time.perf_counter() - started < 0.6
 
 
 def test_the_number_stays_what_it_was_when_the_devices_were_made(monkeypatch):

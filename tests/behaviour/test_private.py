@@ -259,6 +259,28 @@ def _limit_start_of_peers(monkeypatch):
     assert told or tuple(map(int, tf.__version__.split(".")[:2])) < (2, 15)
 
 
+def _leave_replica_inputs_untuned(monkeypatch):
+    """What is made for the replicas is told not to tune itself; asked twice, it is told once."""
+    module = importlib.import_module("tensorflow.python.data.ops.multi_device_iterator_ops")
+    owned = getattr(module, "OwnedMultiDeviceIterator", None)
+    if owned is None:
+        pytest.skip("came with 2.1")
+    given = []
+    monkeypatch.setattr(owned, "__init__", lambda self, dataset=None: given.append(dataset))
+    monkeypatch.setattr(module, "_create_device_dataset", lambda dataset: dataset)
+    private.leave_replica_inputs_untuned()
+    create = module._create_device_dataset
+    private.leave_replica_inputs_untuned()
+    assert module._create_device_dataset is create
+    owned(None)
+    assert given.pop() is None
+    owned(tf.data.Dataset.range(3))
+    for dataset in (given.pop(), create(tf.data.Dataset.range(3))):
+        options = dataset.options()
+        tuned = getattr(options, "autotune", options.experimental_optimization)
+        assert getattr(tuned, "enabled", getattr(tuned, "autotune", None)) is False
+
+
 def _add_control_inputs():
     first, second = tf.constant(1.0).op, tf.constant(2.0).op
     private.add_control_inputs(second, [first])
@@ -422,6 +444,7 @@ CHECKS = {
     _converted_by_autograph: ["converted_by_autograph"],
     _sum_of_replicas: ["sum_of_replicas"],
     _limit_start_of_peers: ["limit_start_of_peers"],
+    _leave_replica_inputs_untuned: ["leave_replica_inputs_untuned"],
     _topology: ["device_assignment", "topology_class", "topology_proto", "topology_rank"],
     _xla_context: ["XlaContext"],
     _open_batches: ["open_batches"],
