@@ -533,6 +533,13 @@ CODES: dict[str, Code] = {
         'Nothing has to be done; the tag "serve" without "tpu" is the model for other machines.',
     ),
     # 300-318: keras_to_tpu_model
+    "TPU301": Code(
+        "A Keras TPU model trains on this machine alone",
+        "TF_CONFIG names several machines. keras_to_tpu_model never read it, in TensorFlow 1.13 either: each "
+        "of them trains a model of its own on the whole data.",
+        "Nothing, if that is meant. For one model on all machines use TPUEstimator, which reads TF_CONFIG, or "
+        "tf.distribute.MultiWorkerMirroredStrategy in TensorFlow 2.",
+    ),
     "TPU302": Code(
         "A layer's shape is variable beyond the batch",
         "TPU models have constant shapes for all operations; only the number of examples may differ.",

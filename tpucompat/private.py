@@ -966,6 +966,34 @@ def leave_replica_inputs_untuned() -> None:
     owned.__init__ = initialize_untuned
 
 
+def write_all_h5_files_alike() -> None:
+    """Lets models of the graph world write and read ``x.weights.h5`` as every other ``.h5`` file.
+
+    Since Keras 2.12 that suffix means another format (``saving_api.py``), which takes values eagerly:
+    saving fails in a graph, and loading makes assignments that nobody runs. Seen in Keras 2.12 to 2.15 and
+    tf-keras 2.16 to 2.21 as ``saving.legacy.save``; earlier ones know one format.
+    """
+    try:
+        legacy = importlib.import_module(_keras_source() + ".saving.legacy.save")
+    except ImportError:
+        return
+    for model in keras_models(graph=True):
+        for name in ("save_weights", "load_weights"):
+            own, plain = getattr(model, name), getattr(legacy, name)
+            if not hasattr(own, "_tpucompat"):
+                setattr(model, name, _by_suffix(".weights.h5", plain, own))
+
+
+def _by_suffix(suffix: str, chosen: Any, others: Any) -> Any:
+    @functools.wraps(others)
+    def call(self: Any, filepath: Any, *args: Any, **kwargs: Any) -> Any:
+        function = chosen if str(filepath).endswith(suffix) else others
+        return function(self, filepath, *args, **kwargs)
+
+    call._tpucompat = True  # type: ignore[attr-defined]
+    return call
+
+
 def lookup_ops() -> Any:
     """Tables from files and tensors; ``tf.contrib.lookup`` under other names.
 

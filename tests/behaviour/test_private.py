@@ -281,6 +281,19 @@ def _leave_replica_inputs_untuned(monkeypatch):
         assert getattr(tuned, "enabled", getattr(tuned, "autotune", None)) is False
 
 
+def _write_all_h5_files_alike(tmp_path):
+    """One weights file by two suffixes; the model that reads it computes what it did before."""
+    model = v1.keras.Sequential([v1.keras.layers.Dense(2, input_shape=(3,))])
+    kept = model.get_weights()
+    for name in ("x.weights.h5", "x.h5"):
+        model.save_weights(str(tmp_path / name))
+        model.set_weights([0 * array for array in kept])
+        model.load_weights(str(tmp_path / name))
+        assert all(map(np.array_equal, model.get_weights(), kept))
+    sizes = {(tmp_path / name).stat().st_size for name in ("x.weights.h5", "x.h5")}
+    assert len(sizes) == 1
+
+
 def _add_control_inputs():
     first, second = tf.constant(1.0).op, tf.constant(2.0).op
     private.add_control_inputs(second, [first])
@@ -444,6 +457,7 @@ CHECKS = {
     _converted_by_autograph: ["converted_by_autograph"],
     _sum_of_replicas: ["sum_of_replicas"],
     _limit_start_of_peers: ["limit_start_of_peers"],
+    _write_all_h5_files_alike: ["write_all_h5_files_alike", "_by_suffix"],
     _leave_replica_inputs_untuned: ["leave_replica_inputs_untuned"],
     _topology: ["device_assignment", "topology_class", "topology_proto", "topology_rank"],
     _xla_context: ["XlaContext"],
@@ -476,8 +490,9 @@ CHECKS = {
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.strip("_"))
-def test_is_where_it_was_seen(check, monkeypatch):
-    check(*([monkeypatch] if inspect.signature(check).parameters else []))
+def test_is_where_it_was_seen(check, monkeypatch, tmp_path):
+    given = {"monkeypatch": monkeypatch, "tmp_path": tmp_path}
+    check(**{name: given[name] for name in inspect.signature(check).parameters})
 
 
 def test_every_function_has_a_check():

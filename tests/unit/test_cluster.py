@@ -6,9 +6,10 @@ import json
 
 import pytest
 
-from tpucompat import accelerator, cluster
+from tpucompat import accelerator, cluster, journal
 from tpucompat.engines import workers
 from tpucompat.errors import BadValueError, SetupError
+from tpucompat.idioms import keras_strategy
 
 
 def given(monkeypatch, named, kind="worker", index=0, **more):
@@ -71,6 +72,19 @@ def test_who_does_not_train_with_others(monkeypatch):
     given(monkeypatch, {"chief": ["a:1"], "ps": ["b:1"]}, "ps")
     with pytest.raises(SetupError, match="TPU317.*task 0 of 'ps'"):
         workers.of_process()
+
+
+def test_keras_trains_alone_and_says_so(monkeypatch):
+    journal.reset()
+    monkeypatch.setenv("TPUCOMPAT_CORES", "1")
+    for kind, machines in (("worker", {"worker": ["a:1"]}), ("chief", {"worker": ["a:1", "b:1"]})):
+        monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": machines, "task": {"type": kind}}))
+        keras_strategy.TPUDistributionStrategy()  # one machine, and what is none of its business
+    assert journal.notices() == []
+    given(monkeypatch, {"chief": ["a:1"], "worker": ["b:1"]})
+    keras_strategy.TPUDistributionStrategy()
+    assert [code for code, _ in journal.notices()] == ["TPU301"]
+    journal.reset()
 
 
 def test_what_hinders(monkeypatch):

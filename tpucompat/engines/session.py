@@ -49,6 +49,7 @@ def enter() -> Any:
         private.average_masked_losses_over_all()
         private.normalize_without_masks()
         private.feed_missing_axes()
+        private.write_all_h5_files_alike()
         private.count_resource_variables_as_variables()
         private.let_graph_variables_be_true()
         private.accept_whole_numbers_as_dimensions()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tpucompat import accelerator, errors, journal
+from tpucompat import accelerator, cluster, errors, journal
 from tpucompat.engines import session
 
 
@@ -54,6 +54,7 @@ class TPUDistributionStrategy:
                 f"{cores} cores were asked for, and TensorFlow {session.enter().__version__} "
                 "trains Keras models on one replica only.",
             )
+        _say_if_alone()
         self._tpu_cluster_resolver = tpu_cluster_resolver
         self._num_cores = cores
         self._worker_name = "worker"
@@ -68,3 +69,16 @@ class TPUDistributionStrategy:
             )
             cores = 1
         return TPUAssignment(worker_name=self._worker_name, num_cores=cores)
+
+
+def _say_if_alone() -> None:
+    """Says that other machines, which TF_CONFIG names, train for themselves."""
+    try:
+        given = cluster.cluster()
+    except errors.BadValueError:  # meant for somebody else, who may understand it
+        return
+    if given is not None and given.machines > 1:
+        journal.notice(
+            "TPU301",
+            f"TF_CONFIG names {given.machines} machines; a Keras TPU model trains on this one alone",
+        )

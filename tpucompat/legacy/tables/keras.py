@@ -87,6 +87,10 @@ ROWS: dict[str, Row] = {
     **COMMON,
     # Scripts compare it; 2.21's "2.21.0" would come before "2.3" as text.
     "keras.__version__": Constant("2.2.4-tf"),
+    **{
+        f"keras.datasets.{name}.load_data": StandIn(f"tpucompat.legacy.keras_datasets:load_{name}")
+        for name in ("boston_housing", "imdb", "reuters")
+    },
     "keras.backend.tf": Moved("tpucompat.v1"),  # standalone Keras imported TensorFlow by that name
     "contrib.keras": Package(_SAME, rest=_NO_MORE),
     "contrib.keras.api.keras": Package(_SAME, rest=_NO_MORE),
