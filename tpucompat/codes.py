@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+#: Where the guide is published; pyproject.toml names it too.
+GUIDE = "https://tpucompat.readthedocs.io/en/latest/"
+
 
 class Code(NamedTuple):
     """One row: what went wrong in general, why, and what one does about it."""
@@ -935,3 +938,8 @@ CODES: dict[str, Code] = {
         "Read the message; `--map FILE` says which variable is which, `--like FILE` shows the wanted layout.",
     ),
 }
+
+
+def page(code: str) -> str:
+    """Where a code's page lies in the guide."""
+    return f"codes/{code}.html"

@@ -6,13 +6,11 @@ import ast
 import re
 from typing import Iterator, Mapping, NamedTuple
 
+from tpucompat import codes
 from tpucompat.analysis import sources, today
 from tpucompat.analysis.names import Call, Names, Use
 from tpucompat.analysis.sources import Source, SourceError
 from tpucompat.legacy import era
-
-#: Where a code's page lies in the guide.
-PAGE = "codes/{}.html"
 
 
 class Finding(NamedTuple):
@@ -47,7 +45,7 @@ class Finding(NamedTuple):
     @property
     def page(self) -> str:
         """The page of the guide."""
-        return PAGE.format(self.code)
+        return codes.page(self.code)
 
 
 class Place(NamedTuple):

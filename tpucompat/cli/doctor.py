@@ -17,6 +17,13 @@ from tpucompat.version import VERSION
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
 
 
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    result = argparse.ArgumentParser(prog="tpucompat doctor", description=__doc__)
+    result.add_argument("--json", action="store_true", help="print everything as JSON")
+    return result
+
+
 def main(argv: Sequence[str]) -> int:
     """Runs the command.
 
@@ -26,9 +33,7 @@ def main(argv: Sequence[str]) -> int:
     Returns:
       1 when a script could not run, else 0.
     """
-    parser = argparse.ArgumentParser(prog="tpucompat doctor", description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    options = parser.parse_args(argv)
+    options = parser().parse_args(argv)
     here = environment()
     problems = here.problems()
     if options.json:

@@ -9,9 +9,16 @@ import textwrap
 from typing import Sequence
 
 from tpucompat.analysis import today
-from tpucompat.codes import CODES
+from tpucompat.codes import CODES, GUIDE, page
 from tpucompat.legacy import namespace, symbols
 from tpucompat.legacy.rows import Constant, Gone, Moved, Package, Row, StandIn
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    result = argparse.ArgumentParser(prog="tpucompat explain", description=__doc__)
+    result.add_argument("what", metavar="CODE|SYMBOL", help="TPU410, or tf.contrib.tpu.shard")
+    return result
 
 
 def main(argv: Sequence[str]) -> int:
@@ -23,9 +30,7 @@ def main(argv: Sequence[str]) -> int:
     Returns:
       0, or 2 when there is neither such a code nor such a symbol.
     """
-    parser = argparse.ArgumentParser(prog="tpucompat explain", description=__doc__)
-    parser.add_argument("what", metavar="CODE|SYMBOL", help="TPU410, or tf.contrib.tpu.shard")
-    what = parser.parse_args(argv).what
+    what = parser().parse_args(argv).what
     is_code = what.upper() in CODES
     text = code_text(what.upper()) if is_code else symbol_text(_bare(what))
     if text:
@@ -42,7 +47,13 @@ def code_text(code: str) -> str:
     """A code's row, for people."""
     row = CODES[code]
     return "\n".join(
-        [f"{code}: {row.title}", "", _filled("Why", row.why), _filled("What to do", row.what_to_do)]
+        [
+            f"{code}: {row.title}",
+            "",
+            _filled("Why", row.why),
+            _filled("What to do", row.what_to_do),
+            "Guide: " + GUIDE + page(code),
+        ]
     )
 
 

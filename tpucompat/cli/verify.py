@@ -38,7 +38,9 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--python-old", metavar="PYTHON", default=sys.executable, help="with TensorFlow 1.15 or 2"
     )
-    result.add_argument("--python-new", metavar="PYTHON", default=sys.executable)
+    result.add_argument(
+        "--python-new", metavar="PYTHON", default=sys.executable, help="with TensorFlow 2"
+    )
     result.add_argument("--cores", type=int, action="append", metavar="N", help="emulate N cores")
     result.add_argument(
         "--map",

@@ -8,7 +8,7 @@ import os
 from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 
 from tpucompat.analysis.findings import Finding
-from tpucompat.codes import CODES
+from tpucompat.codes import CODES, GUIDE, page
 from tpucompat.scan.scanner import FileReport
 from tpucompat.version import VERSION
 
@@ -147,6 +147,7 @@ def sarif(reports: Sequence[FileReport], guarded: bool = False) -> str:
             "shortDescription": {"text": CODES[code].title},
             "fullDescription": {"text": CODES[code].why},
             "help": {"text": CODES[code].what_to_do},
+            "helpUri": GUIDE + page(code),
         }
         for code in used
     ]
