@@ -1,0 +1,88 @@
+"""What is particular to this guide: pages made from the project's own tables, and options from its parsers."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import re
+import textwrap
+from typing import Any
+
+import pages
+from docutils import nodes
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from tpucompat.__main__ import COMMANDS
+
+
+class OptionsDirective(SphinxDirective):
+    """``{options} scan``: usage and options of a command, from its argparse parser."""
+
+    required_arguments = 1
+
+    def run(self) -> list[nodes.Node]:
+        """The nodes that stand in the directive's place."""
+        name = self.arguments[0]
+        if name not in COMMANDS:
+            raise self.error(f"there is no command {name!r}")
+        # The command decides what is on its page: the page is built anew when it changes.
+        module = importlib.import_module(COMMANDS[name][0])
+        self.env.note_dependency(str(module.__file__))
+        return self.parse_text_to_nodes(options(module.parser()))
+
+
+def options(parser: argparse.ArgumentParser) -> str:
+    """Usage and options of a parser, as Markdown."""
+    os.environ["COLUMNS"] = "96"
+    parser.formatter_class = argparse.HelpFormatter
+    usage = " ".join(parser.format_usage().split()).replace("usage: ", "", 1)
+    wrapped = textwrap.wrap(usage, 76, subsequent_indent="    ", break_on_hyphens=False)
+    lines = ["```text", *wrapped, "```", "", "| option | effect |", "|---|---|"]
+    for action in parser._actions:
+        if action.help == argparse.SUPPRESS or isinstance(action, argparse._HelpAction):
+            continue
+        effect = " ".join(str(action.help or "").split()) % {**vars(action), "prog": parser.prog}
+        effect = re.sub(r"([*|<>_`])", r"\\\1", effect)  # it is no Markdown
+        lines.append(f"| {_name(action)} | {effect} |")
+    return "\n".join(lines) + "\n"
+
+
+def _name(action: argparse.Action) -> str:
+    if not action.option_strings:
+        return f"`{action.metavar or action.dest}`"
+    value = ""
+    if action.nargs != 0:
+        choices = ",".join(map(str, action.choices or ()))
+        value = " " + str(action.metavar or (f"{{{choices}}}" if choices else action.dest.upper()))
+        if action.nargs == argparse.REMAINDER:
+            value = " MODULE …"
+    return f"`{', '.join(action.option_strings)}{value}`"
+
+
+def _make_pages(app: Sphinx) -> None:
+    pages.make(str(app.srcdir))
+
+
+def _language(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """A page says in which language it is, and leads to the same page in the other one."""
+    is_chinese = page.startswith("zh/")
+    if is_chinese:
+        context["language"] = "zh-CN"
+    other = page[len("zh/") :] if is_chinese else "zh/" + page
+    if other in app.env.all_docs and "body" in context:
+        tongue, name = ("en", "English") if is_chinese else ("zh-CN", "简体中文")
+        link = context["pathto"](other)
+        context["body"] = (
+            f'<p class="other-language"><a href="{link}" hreflang="{tongue}" lang="{tongue}">'
+            f"{name}</a></p>\n{context['body']}"
+        )
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Sphinx calls it."""
+    app.add_directive("options", OptionsDirective)
+    app.connect("builder-inited", _make_pages)
+    app.connect("html-page-context", _language)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,51 @@
+"""Keeps of ``tpucompat verify --all --json FILE`` what the guide shows of the pairs, in ``docs/pairs.json``.
+
+tpucompat verify --all --json all.json
+python tools/record_pairs.py all.json
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from typing import Any
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+OUT = os.path.join(ROOT, "docs", "pairs.json")
+
+
+def condensed(documents: list[dict[str, Any]]) -> dict[str, Any]:
+    """Pair -> its runs, without what is particular to the machine."""
+    pairs: dict[str, list[dict[str, Any]]] = {}
+    for document in documents:
+        name = document["name"].partition(",")[0]
+        rungs = [
+            {key: rung[key] for key in ("key", "title", "verdict", "worst", "limit", "why")}
+            for rung in document["rungs"]
+            if rung["verdict"] != "not compared"
+        ]
+        pairs.setdefault(name, []).append(
+            {"cores": document["old"]["cores"], "verdict": document["verdict"], "rungs": rungs}
+        )
+    there = documents[0]["new"]["environment"]
+    return {
+        "environment": {key: there[key] for key in ("tensorflow", "keras", "python")},
+        "pairs": pairs,
+    }
+
+
+def main(path: str) -> int:
+    """Reads the comparison, writes the record."""
+    with open(path, encoding="utf-8") as stream:
+        documents = json.load(stream)
+    with open(OUT, "w", encoding="utf-8") as stream:
+        text = json.dumps(condensed(documents), indent=1)
+        # A rung on a line, so that a new record can be compared with the old one.
+        stream.write(re.sub(r"\n {5,}", " ", text) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
