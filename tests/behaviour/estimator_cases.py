@@ -422,18 +422,27 @@ def reads_the_step_that_it_writes():
             before = graph.get_operation_by_name("next_step").control_inputs
             waiting.append(any(op.type == "ReadVariableOp" for op in before))
 
-    def model_fn(features, labels, mode, params):
+    def step_of(features, labels):
         loss = tf.losses.mean_squared_error(labels, network(features["x"]))
         step = tf.train.get_global_step()
         rate = tf.train.polynomial_decay(0.8, step, 8, 0.0)
         optimizer = tpu.CrossShardOptimizer(tf.train.GradientDescentOptimizer(rate))
         train_op = tf.group(optimizer.minimize(loss), step.assign(step + 1, name="next_step").op)
-        return tpu.TPUEstimatorSpec(
-            mode, loss=loss, train_op=train_op, host_call=recorder.host_call(rate)
-        )
+        return {"loss": loss, "train_op": train_op}, rate
+
+    def model_fn(features, labels, mode, params):
+        made, rate = step_of(features, labels)
+        return tpu.TPUEstimatorSpec(mode, **made, host_call=recorder.host_call(rate))
+
+    def plain_model_fn(features, labels, mode, params):
+        return tf.estimator.EstimatorSpec(mode, **step_of(features, labels)[0])
 
     make_estimator(model_fn).train(input_fn, steps=4, hooks=[Hook()])
-    return {"rates": recorder.losses, "waiting": waiting}
+    rates = list(recorder.losses)
+    make_estimator(model_fn, use_tpu=False).train(input_fn, steps=1, hooks=[Hook()])
+    plain_estimator = tf.estimator.Estimator(plain_model_fn, params={"batch_size": BATCH})
+    plain_estimator.train(input_fn, steps=1, hooks=[Hook()])
+    return {"rates": rates, "waiting": waiting}
 
 
 def exported(export_to_tpu=False):

@@ -15,12 +15,14 @@ of this module are the packages that the table of old symbols points to:
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 import threading
 import types
 from typing import Any, Mapping
 
+from tpucompat import private
 from tpucompat.environment import environment
 from tpucompat.errors import GoneError, SetupError
 from tpucompat.idioms.embedding import config as embedding
@@ -34,6 +36,7 @@ _MODULES = {
     "tpu_embedding": "tensorflow.python.tpu.tpu_embedding",
 }
 
+_WRITES = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")
 _lock = threading.RLock()
 _prepared = False
 
@@ -42,7 +45,9 @@ def __getattr__(name: str) -> Any:
     """The packages of the module's docstring, imported when first asked for (PEP 562)."""
     if name == "api":
         if environment().has("estimator"):
-            return importlib.import_module("tensorflow").compat.v1.estimator
+            api = importlib.import_module("tensorflow").compat.v1.estimator
+            write_global_step_last(api.Estimator)
+            return api
         return load(_API)
     if name == "package":
         load(_SOURCE)
@@ -63,7 +68,9 @@ def load(name: str) -> Any:
     """
     prepare()
     try:
-        return importlib.import_module(name)
+        module = importlib.import_module(name)
+        write_global_step_last(importlib.import_module(_SOURCE + ".estimator").Estimator)
+        return module
     except ModuleNotFoundError as error:
         if error.name != "tensorflow_estimator":
             raise
@@ -85,6 +92,48 @@ def prepare() -> None:
         for name, contents in _STAND_INS.items():
             _provide(name, contents)
         _prepared = True
+
+
+def write_global_step_last(estimator: Any) -> None:
+    """Lets the steps of a training read the global step before they write it.
+
+    A program for a TPU takes its variables at its beginning. In a Session the optimizer of
+    google-research/bert (and of all who copied it) leaves open whether its learning rate is that of
+    this step or of the next one, since nothing orders ``global_step.assign(global_step + 1)`` behind
+    the schedule's own reads. Reads that wait for something else are left as they are, and so are the
+    steps of several replicas, which the strategy engine orders.
+
+    Args:
+      estimator: The class ``tf.estimator.Estimator``; changed once.
+    """
+    original = estimator._call_model_fn
+    if hasattr(original, "_tpucompat"):
+        return
+
+    @functools.wraps(original)
+    def _call_model_fn(
+        self: Any, features: Any, labels: Any, mode: str, *args: Any, **kwargs: Any
+    ) -> Any:
+        spec = original(self, features, labels, mode, *args, **kwargs)
+        replicas = getattr(getattr(self, "_ctx", None), "replicas", 1)
+        if mode == "train" and replicas == 1 and not self._train_distribution:
+            _order(importlib.import_module("tensorflow").compat.v1.train.get_global_step())
+        return spec
+
+    _call_model_fn._tpucompat = True  # type: ignore[attr-defined]
+    estimator._call_model_fn = _call_model_fn
+
+
+def _order(step: Any) -> None:
+    """Lets the writes of a variable wait for its reads."""
+    handle = getattr(step, "handle", None)
+    if handle is None:
+        return
+    users = handle.consumers()
+    reads = [op for op in users if op.type == "ReadVariableOp" and not op.control_inputs]
+    for write in users:
+        if write.type in _WRITES and write is not step.initializer:
+            private.add_control_inputs(write, reads)
 
 
 def model_to_estimator(

@@ -13,7 +13,6 @@ from typing import Any, Callable, Iterator, Sequence
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat import private
 from tpucompat.errors import BadValueError
 from tpucompat.idioms import cross_shard
 from tpucompat.idioms.tpu_estimator import source
@@ -23,7 +22,6 @@ _model_fn_lib = _source.model_fn_lib
 _ModeKeys = _model_fn_lib.ModeKeys
 _Wrapper: Any = _source._ModelFnWrapper
 
-_WRITES = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")
 _HOST = "/replica:0/task:0/device:CPU:0"
 
 
@@ -87,7 +85,6 @@ def call_model_fn(
         return spec if signals is None else _without_padding(spec, signals)
     spec = _as_estimator_spec(spec, ctx.mode)
     if ctx.mode == _ModeKeys.TRAIN:
-        _write_global_step_last()
         spec = spec._replace(training_hooks=(*hooks(spec.loss), *spec.training_hooks))
     return spec if signals is None else _without_padding(spec, signals)
 
@@ -146,25 +143,6 @@ def _as_estimator_spec(spec: Any, mode: str) -> Any:
         evaluation_hooks=(*spec.evaluation_hooks, *hooks),
         prediction_hooks=(*spec.prediction_hooks, *hooks),
     )
-
-
-def _write_global_step_last() -> None:
-    """Lets a step read the global step before it writes it.
-
-    A program for a TPU takes its variables at its beginning. In a Session the optimizer of
-    google-research/bert (and of all who copied it) leaves open whether its learning rate is that of this
-    step or of the next one, since nothing orders ``global_step.assign(global_step + 1)`` behind the
-    schedule's own reads. Reads that wait for something else are left as they are.
-    """
-    step = tf.train.get_global_step()
-    handle = getattr(step, "handle", None)
-    if handle is None:
-        return
-    users = handle.consumers()
-    reads = [op for op in users if op.type == "ReadVariableOp" and not op.control_inputs]
-    for write in users:
-        if write.type in _WRITES and write is not step.initializer:
-            private.add_control_inputs(write, reads)
 
 
 def _without_padding(spec: Any, signals: Any) -> Any:
