@@ -283,6 +283,7 @@ def _leave_replica_inputs_untuned(monkeypatch):
 
 def _write_all_h5_files_alike(tmp_path):
     """One weights file by two suffixes; the model that reads it computes what it did before."""
+    v1.keras.backend.clear_session()  # Keras of 1.13 keeps the session of an earlier graph.
     model = v1.keras.Sequential([v1.keras.layers.Dense(2, input_shape=(3,))])
     kept = model.get_weights()
     for name in ("x.weights.h5", "x.h5"):
