@@ -814,6 +814,11 @@ CODES: dict[str, Code] = {
         "Put the text into a notebook (`pip install jupytext; jupytext --to notebook FILE.py`) and run that: "
         "`tpucompat run FILE.ipynb`.",
     ),
+    "TPU449": Code(
+        "A data set of Kaggle is not here",
+        "On Kaggle the data sets that a notebook names were attached to it; here they are folders.",
+        "Put it where the message says, under the name that it has below /kaggle/input.",
+    ),
     "TPU426": Code(
         "multi_gpu_model gives the model itself",
         "Keras 2.4 removed it; its replicas shared weights and averaged gradients, so that the numbers are "
@@ -872,10 +877,12 @@ CODES: dict[str, Code] = {
         "Restart the kernel and run the %tensorflow_version cell first.",
     ),
     "TPU438": Code(
-        "Something stands in for Colab",
+        "Something stands in for Colab or Kaggle",
         "google.colab exists on Colab only. Elsewhere a local folder stands for Google Drive and for "
-        "downloads, and nobody has to sign in.",
-        "Set TPUCOMPAT_DRIVE, TPUCOMPAT_DOWNLOADS and TPUCOMPAT_UPLOADS to folders and files of yours.",
+        "downloads, and nobody has to sign in. kaggle_datasets exists on Kaggle only; elsewhere a data set is "
+        "a folder.",
+        "Set TPUCOMPAT_DRIVE, TPUCOMPAT_DOWNLOADS, TPUCOMPAT_UPLOADS and TPUCOMPAT_KAGGLE_INPUT to folders and "
+        "files of yours.",
     ),
     "TPU439": Code(
         "A part of Colab that nothing stands in for",

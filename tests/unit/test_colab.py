@@ -1,4 +1,4 @@
-"""google.colab away from Colab: what stands in, for whom, and what a question is answered."""
+"""google.colab and Kaggle's packages elsewhere: what stands in, for whom, and what a question is answered."""
 
 import json
 import linecache
@@ -202,3 +202,37 @@ def test_authentication_without_a_place_for_the_file(here, monkeypatch):
     monkeypatch.setattr(auth, "FILE", str(here / "content" / "adc.json"))
     auth.authenticate_user()
     assert (here / "content").read_text() == "no folder"
+
+
+# Kaggle -------------------------------------------------------------------------------------------
+
+
+def test_a_data_set_of_kaggle_is_a_folder(script, here, monkeypatch):
+    """By its name or as the only one; in ../input as Kaggle's notebooks see it, or in a folder of one's own."""
+    monkeypatch.delenv("TPUCOMPAT_KAGGLE_INPUT", raising=False)
+    for folder in ("input/flowers", "working", "mine/flowers", "mine/toxic"):
+        (here / folder).mkdir(parents=True)
+    monkeypatch.chdir(here / "working")
+    sets = script("from kaggle_datasets import KaggleDatasets\nsets = KaggleDatasets()")["sets"]
+    if not os.path.isdir("/kaggle/input"):
+        assert sets.get_gcs_path() == sets.get_gcs_path("flowers") == str(here / "input/flowers")
+    monkeypatch.setenv("TPUCOMPAT_KAGGLE_INPUT", str(here / "mine"))
+    assert sets.get_gcs_path("toxic") == str(here / "mine" / "toxic")
+    for name, text in (("absent", "'absent' is not in"), (None, "names no data set, and 2 are")):
+        with pytest.raises(SetupError, match=f"TPU449 get_gcs_path: {text}"):
+            sets.get_gcs_path(name)
+
+
+def test_secrets_of_kaggle_are_variables(script, monkeypatch):
+    monkeypatch.setenv("WANDB", "s3cret")
+    secrets = script("import kaggle_secrets\nclient = kaggle_secrets.UserSecretsClient()")["client"]
+    assert secrets.get_secret("WANDB") == "s3cret"
+    secrets.set_tensorflow_credential(secrets.get_gcloud_credential())
+    with pytest.raises(SetupError, match="TPU439"):
+        secrets.get_secret("ABSENT")
+
+
+def test_whether_a_script_is_on_kaggle_is_answered_truly(script):
+    source = "try:\n    import kaggle_datasets\n    there = True\nexcept ImportError:\n    there = False\n"
+    assert script(source)["there"] is False
+    assert "kaggle_datasets" not in sys.modules

@@ -135,8 +135,8 @@ class Surroundings:
           fromlist: The names that are taken out of it.
           importer: The frame that imports.
         """
-        part = "google.colab"
-        if not (f"{name}.".startswith(part + ".") or (name == "google" and "colab" in fromlist)):
+        below = any(f"{name}.".startswith(place + ".") for place in table.PLACES)
+        if not below and not (name == "google" and "colab" in fromlist):
             return False
         from tpucompat.legacy.colab import question
 

@@ -184,6 +184,8 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
     "distutils.util": {},
     "google": {},
     "google.colab": {},
+    "kaggle_datasets": {},
+    "kaggle_secrets": {},
 }
 
 #: Modules that are gone as a whole -> what stands for them; None is a module that has only its rows.
@@ -198,7 +200,12 @@ MODULES: Mapping[str, str | None] = {
     "distutils.util": "tpucompat.legacy.removed.distutils_names",
     "google": None,
     "google.colab": "tpucompat.legacy.colab",  # exists on Colab only; what lies below it too
+    "kaggle_datasets": "tpucompat.legacy.kaggle.datasets",  # these exist on Kaggle only
+    "kaggle_secrets": "tpucompat.legacy.kaggle.secrets",
 }
+
+#: Modules that exist in one place only, so that an import may be the question whether the script is there.
+PLACES = ("google.colab", "kaggle_datasets", "kaggle_secrets")
 
 #: Module -> class -> attributes that are gone or changed; see :mod:`tpucompat.legacy.removed.attributes`.
 ATTRIBUTES: Mapping[str, Mapping[str, Mapping[str, Row]]] = {
@@ -288,8 +295,9 @@ SETTINGS: Mapping[str, Changed] = {
     "matplotlib.style": Changed(_SMALL + "name_styles_as_then", "matplotlib 3.6"),
 }
 
-#: First parts of names -> whether all below is looked at here; of google's packages only one is.
+#: First parts of names -> whether all below is looked at here: of google's packages only one is, and some
+#: imports are questions.
 ROOTS: Mapping[str, bool] = {
     **dict.fromkeys((name.partition(".")[0] for name in (*ROWS, *ATTRIBUTES, *SETTINGS)), True),
-    "google": False,
+    **dict.fromkeys((name.partition(".")[0] for name in PLACES), False),
 }

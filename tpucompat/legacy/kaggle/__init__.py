@@ -1,0 +1,4 @@
+"""Kaggle's own packages away from Kaggle: attached data sets are local folders, secrets variables.
+
+On Kaggle the real packages are there, and these are not used.
+"""
