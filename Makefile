@@ -3,6 +3,7 @@
 #   make demo            the first pair: both loss curves side by side, and a picture of them
 #   make test            the default tests
 #   make lint types      ruff and mypy
+#   make docs            the guide, to build/guide; needs Python 3.11
 #   make bench           what tpucompat costs, as ratios
 #   make reference-env   a real TensorFlow 1.15 to compare with; needs Python 3.7
 #   make clean           removes what the above made
@@ -28,7 +29,7 @@ export TPUCOMPAT_TF115_PYTHON ?= $(abspath $(REFERENCE_PYTHON))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types bench reference-env clean
+.PHONY: help demo test lint types docs bench reference-env clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -45,6 +46,10 @@ lint: $(LINTERS)
 
 types: $(LINTERS)
 	$(BIN)/mypy
+
+docs: $(INSTALLED)
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	$(BIN)/python tools/build_docs.py
 
 bench: $(INSTALLED)
 	$(BIN)/python benchmarks/overhead.py $(BENCH_FLAGS)
