@@ -284,10 +284,8 @@ def let_graph_variables_be_true() -> None:
     reads its value for that, seen in 1.13 to 2.21, and in a graph there is none.
     """
     import tensorflow as tf
-    from tensorflow.python.ops import resource_variable_ops
 
-    name = "BaseResourceVariable"  # from 1.14 on
-    base = getattr(resource_variable_ops, name, resource_variable_ops.ResourceVariable)
+    base = resource_variable_class()
     truth = base.__bool__
     if hasattr(truth, "__wrapped__"):
         return
@@ -297,6 +295,73 @@ def let_graph_variables_be_true() -> None:
         return bool(truth(self)) if tf.executing_eagerly() else True
 
     base.__bool__ = true_in_graphs
+
+
+def resource_variable_class() -> Any:
+    """The class of resource variables.
+
+    Seen in 1.14 to 2.21 as ``resource_variable_ops.BaseResourceVariable``; in 1.13 as ``ResourceVariable``.
+    """
+    from tensorflow.python.ops import resource_variable_ops
+
+    name = "BaseResourceVariable"
+    return getattr(resource_variable_ops, name, resource_variable_ops.ResourceVariable)
+
+
+def complete_resource_variables() -> None:
+    """Gives resource variables the methods of reference variables that they have lost, or never had.
+
+    ``initialized_value`` and ``load`` follow ``VariableV1`` of 1.15 (``tensorflow/python/ops/variables.py``),
+    and are seen in 2.15 to 2.21 to raise NotImplementedError. ``_ref`` is what ``tf.assign`` and its kin were given.
+    """
+    import tensorflow as tf
+
+    base = resource_variable_class()
+    if not hasattr(base, "_ref"):
+        base._ref = lambda self: self
+    if tf.__version__.startswith("1."):
+        return
+
+    def initialized_value(self: Any) -> Any:
+        known = tf.compat.v1.is_variable_initialized(self)
+        return tf.compat.v1.cond(known, self.read_value, lambda: self.initial_value)
+
+    def load(self: Any, value: Any, session: Any = None) -> None:
+        if tf.executing_eagerly():
+            self.assign(value)
+            return
+        session = session or tf.compat.v1.get_default_session()
+        if session is None:
+            raise ValueError("There is no session: give one, or enter `with session.as_default()`")
+        session.run(self.initializer, {self.initializer.inputs[1]: value})
+
+    base.initialized_value, base.load = initialized_value, load
+
+
+def convert_in_sessions(
+    kind: type, fetch: Callable[..., Any], feed: Callable[..., list[tuple[Any, Any]]]
+) -> None:
+    """Says what sessions fetch and feed for a value of some type.
+
+    Seen in 1.13 to 2.21 in ``tensorflow/python/client/session.py``.
+
+    Args:
+      kind: The type.
+      fetch: Gives what to fetch for it, and the function that makes one value of what was fetched.
+      feed: Gives the tensors to feed for it and their values; without a value, for a partial run.
+    """
+    from tensorflow.python.client import session
+
+    register = session.register_session_run_conversion_functions
+    register(kind, fetch, feed, lambda value: [tensor for tensor, _ in feed(value)])
+
+
+def control_flow_context(operation: Any) -> Any:
+    """The loop or conditional of TensorFlow 1 that an operation is in, or None.
+
+    Seen in 1.13 to 2.21 as ``tf.Operation._get_control_flow_context``.
+    """
+    return operation._get_control_flow_context()
 
 
 def accept_whole_numbers_as_dimensions() -> None:
@@ -845,7 +910,7 @@ def monitoring() -> Any:
     """
     import tensorflow as tf
 
-    internal = getattr(getattr(tf.compat, "v2", None), "__internal__", None)
+    internal = getattr(tf.compat.v2, "__internal__", None)
     if internal is not None and hasattr(internal, "monitoring"):
         return internal.monitoring
     return importlib.import_module("tensorflow.python.eager.monitoring")
@@ -992,6 +1057,38 @@ def _by_suffix(suffix: str, chosen: Any, others: Any) -> Any:
 
     call._tpucompat = True  # type: ignore[attr-defined]
     return call
+
+
+def name_recurrent_weights_by_layer() -> None:
+    """Lets a recurrent layer's weights be ``lstm/kernel`` again, as in checkpoints of TensorFlow 1.15.
+
+    Since 2.2 the scope of the cell lies between: ``lstm/lstm_cell/kernel``. ``RNN.build`` and
+    ``StackedRNNCells.build`` ask Keras' backend for it, and their modules ask it for no other scope: seen as
+    ``layers.recurrent`` in 2.2 to 2.8, and as ``layers.rnn.base_rnn`` and ``stacked_rnn_cells`` in Keras 2.9
+    to 2.15 and tf-keras 2.16 to 2.21.
+    """
+
+    class Backend:
+        """Keras' backend, whose name scopes are those that one is in."""
+
+        def __init__(self, module: Any) -> None:
+            self._module = module
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self._module, name)
+
+        @staticmethod
+        def name_scope(name: str) -> ContextManager[None]:
+            return contextlib.nullcontext()
+
+    for path in ("recurrent", "rnn.base_rnn", "rnn.stacked_rnn_cells"):
+        try:
+            module = importlib.import_module(f"{_keras_source()}.layers.{path}")
+        except ImportError:
+            continue
+        for name in {"K", "backend"} & vars(module).keys():
+            if inspect.ismodule(getattr(module, name)):
+                setattr(module, name, Backend(getattr(module, name)))
 
 
 def lookup_ops() -> Any:

@@ -9,7 +9,6 @@ their own does that, and what follows is different each time.
 from __future__ import annotations
 
 import inspect
-from types import SimpleNamespace
 from typing import Any, Callable
 
 import numpy as np
@@ -17,19 +16,25 @@ import numpy as np
 from tpucompat.engines import session
 
 
-class _NumPy:
-    """NumPy, with its own generator in place of a new one."""
+class _Seeded:
+    """``np.random``, whose own generator stands for a new one."""
 
-    def __init__(self) -> None:
-        self.random = SimpleNamespace(RandomState=_seeded)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np.random, name)
+
+    @staticmethod
+    def RandomState(seed: Any) -> Any:
+        np.random.seed(seed)
+        return np.random
+
+
+class _NumPy:
+    """NumPy with that ``random``."""
+
+    random = _Seeded()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(np, name)
-
-
-def _seeded(seed: Any) -> Any:
-    np.random.seed(seed)
-    return np.random
 
 
 def _load_data(name: str) -> Callable[..., Any]:
