@@ -348,6 +348,35 @@ def test_layers_between_inputs_and_outputs_are_moved_too():
 
 
 @pytest.mark.parametrize(
+    "made, moved",
+    [
+        ("parse()", False),
+        ("parser.parse_args()", False),
+        ("layers()", True),
+        ("through()", True),
+        ("parse(i)", True),
+        ("elsewhere()", True),
+    ],
+)
+def test_what_makes_no_layers_is_not_moved(made, moved):
+    """The command line that a model is built from is read outside of the scope."""
+    functions = (
+        "def parse(*given):\n  return parser.parse_args()\n\n\n"
+        "def layers():\n  return tf.keras.Input([2])\n\n\n"
+        "def through():\n  return layers()\n\n\n"
+    )
+    before = KERAS.replace("def main", functions + "def main").replace(
+        "  model = tf.keras.Sequential()\n", f"  args = {made}\n  n = 5\n  model = build(args)\n"
+    )
+    after = migrated(before)
+    if moved:
+        assert f".scope():\n    args = {made}\n    n = 5\n    model = build(args)\n" in after
+    else:
+        assert f"\n  args = {made}\n  n = 5\n  with " in after
+        assert ".scope():\n    model = build(args)\n" in after
+
+
+@pytest.mark.parametrize(
     "change, reason",
     [
         (("  model = tf.keras.Sequential()\n", ""), "where model is built cannot be seen"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Iterator, NamedTuple
 
-from tpucompat.analysis.names import Call, argument
+from tpucompat.analysis.names import Call, Function, argument
 from tpucompat.migrate import optimizers
 from tpucompat.migrate.context import Context
 from tpucompat.migrate.text import strings_over_lines
@@ -29,6 +29,10 @@ def make_strategy():
 {i}{i}{i}return {tf}.distribute.MirroredStrategy()
 {i}{i}return {tf}.distribute.get_strategy()
 '''
+
+
+# Methods of argparse's parsers, whose results are no layers.
+_COMMAND_LINE = frozenset(("parse_args", "parse_known_args"))
 
 
 class Run(NamedTuple):
@@ -155,7 +159,7 @@ def _run(
     while True:
         body = context.body_of(at, cell)
         index = next(number for number, one in enumerate(body) if one is at)
-        first = _maker(body[:index], name)
+        first = _maker(context, body[:index], name)
         if first is not None:
             return _to_compile(context, cell, first, at, names), condition
         above = parents.get(id(at))
@@ -168,7 +172,7 @@ def _run(
         at = above
 
 
-def _maker(body: list[ast.stmt], name: str) -> ast.stmt | None:
+def _maker(context: Context, body: list[ast.stmt], name: str) -> ast.stmt | None:
     """The statement of a block that the making of a model begins with."""
     makers = [index for index, one in enumerate(body) if _assigns(one, name)]
     if not makers:
@@ -181,9 +185,37 @@ def _maker(body: list[ast.stmt], name: str) -> ast.stmt | None:
         made = {
             node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)
         }
-        if made & wanted and any(isinstance(node, ast.Call) for node in ast.walk(one)):
+        if made & wanted and any(_may_make_layers(context, node) for node in ast.walk(one)):
             first, wanted = index, wanted | _names_in(one)
     return body[first]
+
+
+def _may_make_layers(context: Context, node: ast.AST) -> bool:
+    """Whether a call may make something that belongs under the strategy: not one that reads the command line,
+    and no function of the file that is given nothing and has nothing to do with TensorFlow.
+    """
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr not in _COMMAND_LINE
+    known = context.names.functions
+    if not isinstance(node.func, ast.Name) or node.func.id not in known:
+        return True
+    if node.args or node.keywords:  # it may call the layers that it is given
+        return True
+    reached, waiting = set(), [node.func.id]
+    while waiting:
+        function = known[waiting.pop()]
+        reached.add(function)
+        waiting += [one for one in function.names if one in known and known[one] not in reached]
+    uses = [use.function for use in context.names.uses]
+    return any(_is_within(function, reached) for function in uses)
+
+
+def _is_within(function: Function | None, outer: set[Function]) -> bool:
+    while function is not None and function not in outer:
+        function = function.outer
+    return function is not None
 
 
 def _names_in(statement: ast.stmt) -> set[str]:
@@ -199,7 +231,7 @@ def _earlier_cell(context: Context, cell: int, name: str) -> Run:
     """The run in a cell of its own, to its last statement that has to do with the model."""
     for number in sorted((one for one in context.trees if one < cell), reverse=True):
         body = context.trees[number].body
-        first = _maker(body, name)
+        first = _maker(context, body, name)
         if first is None:
             continue
         last = [one for one in body if _assigns(one, name) or _uses_method(one, name)][-1]
