@@ -64,6 +64,8 @@ def conclusion(result: Result) -> str:
         return "could not be compared" + more
     if differ:
         return f"they differ on {len(differ)} of {len(compared)} rungs, first on: {differ[0]}"
+    if len(compared) == 1:
+        return f"they agree on the one rung that could be compared: {compared[0].title}"
     return f"they agree on all {len(compared)} rungs that could be compared"
 
 
