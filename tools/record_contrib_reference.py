@@ -38,7 +38,6 @@ def main():
     tf = importlib.import_module(options.tensorflow)
     tf = sys.modules[options.tensorflow]
     tf.logging.set_verbosity(tf.logging.ERROR)
-    tf.enable_resource_variables()
     found = {}
     if options.update and os.path.exists(options.out):
         old = contrib_cases.load(options.out)

@@ -32,6 +32,8 @@ _CORES = {
     "tpu_estimator_gradients_test.py": 2,
     "tpu_estimator_input_v2_test.py": 2,
 }
+# The flag for the number of cores that some modules have.
+_SHARDS = "test_num_shards"
 # `tpucompat run` on a test module, some of whose tests are left out.
 _BOOTSTRAP = """
 import re, sys, unittest
@@ -69,6 +71,8 @@ def run_class(
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "report.xml"
         command = [sys.executable, "-c", _BOOTSTRAP, left_out, str(cores), str(path), kind]
+        if _SHARDS in path.read_text():
+            command.append(f"--{_SHARDS}={cores}")
         environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
         environment["PYTHONPATH"] = os.pathsep.join(
             [str(_ROOT), *filter(None, [environment.get("PYTHONPATH")])]

@@ -299,6 +299,48 @@ def let_graph_variables_be_true() -> None:
     base.__bool__ = true_in_graphs
 
 
+def gate_gradients() -> None:
+    """Lets ``tf.gradients`` finish an operation's gradients together, where reference variables are.
+
+    A gradient that is applied at once (``var.assign(var - rate * grad)``) otherwise races with the gradients
+    of the layer below, which read the same variable: training on 1.15 and 2.21 diverges. ``tf.train``'s
+    optimizers ask for the same by their GATE_OP; a TPU computes all gradients from the values before the step.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.ops.gradients_util._GradientsHelper``.
+    """
+    import tensorflow as tf
+    from tensorflow.python.ops import gradients_util
+
+    helper = gradients_util._GradientsHelper
+    if hasattr(helper, "__wrapped__"):
+        return
+    position = list(inspect.signature(helper).parameters).index("gate_gradients")
+
+    @functools.wraps(helper)
+    def gated(*args: Any, **kwargs: Any) -> Any:
+        graph = tf.compat.v1.get_default_graph()
+        if not graph.building_function and any(map(_is_reference, _variables_of(graph))):
+            if len(args) > position:
+                args = (*args[:position], True, *args[position + 1 :])
+            else:
+                kwargs["gate_gradients"] = True
+        return helper(*args, **kwargs)
+
+    gradients_util._GradientsHelper = gated
+
+
+def _variables_of(graph: Any) -> list[Any]:
+    return [
+        variable
+        for name in ("trainable_variables", "variables")
+        for variable in graph.get_collection_ref(name)
+    ]
+
+
+def _is_reference(variable: Any) -> bool:
+    return getattr(getattr(variable, "op", None), "type", "") in ("Variable", "VariableV2")
+
+
 def accept_whole_numbers_as_dimensions() -> None:
     """Lets a static shape have ``256.0`` for a dimension, as in TensorFlow 1: ``16 * 16 / 1`` in Python 3.
 

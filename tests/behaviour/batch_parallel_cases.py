@@ -24,6 +24,8 @@ from tpucompat.idioms import tpu_system
 
 tpu = tf.contrib.tpu
 CASES = {}
+# As programs do whose computations take variables that were made outside of them.
+tf.enable_resource_variables()
 
 
 def case(function):

@@ -15,6 +15,7 @@ session.enter()
 
 import tensorflow as tf  # noqa: E402  (the Keras generation is chosen before)
 
+tf.compat.v1.enable_resource_variables()  # as with the cores that the tests give themselves
 TF1 = tf.__version__.startswith("1.")
 CORES = 8
 

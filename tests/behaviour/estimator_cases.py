@@ -259,6 +259,32 @@ def what_functions_are_told():
     return result
 
 
+def tpu_that_was_asked_for():
+    """The addresses and cores of a script's TPU, as it is told them."""
+    address, assignments = "grpc://10.2.3.4:8470", []
+
+    def model_fn(features, labels, mode, params):
+        assignment = params["context"].device_assignment
+        assignments.append(assignment and list(assignment.core_assignment.shape[:2]))
+        return make_model_fn()(features, labels, mode, params)
+
+    told = {}
+    for cores in (None, 2):
+        config = tpu.RunConfig(
+            master=address,
+            model_dir=tempfile.mkdtemp(),
+            tpu_config=tpu.TPUConfig(num_cores_per_replica=cores),
+        )
+        estimator = tpu.TPUEstimator(model_fn, config=config, train_batch_size=16)
+        estimator.train(input_fn, steps=1)
+    with estimator._ctx.with_mode(ModeKeys.TRAIN) as context:
+        told["job"] = context.master_job
+        told["host"] = context.tpu_host_placement_function(replica_id=0)
+    told["addresses"] = [config.master, config.evaluation_master, estimator.config.master]
+    told["assignments"] = assignments
+    return told
+
+
 def inputs_of_all_kinds():
     """Datasets, pairs and single tensors, nested features; the losses tell the order of batches."""
 
@@ -420,7 +446,7 @@ def reads_the_step_that_it_writes():
         def begin(self):
             graph = tf.get_default_graph()
             before = graph.get_operation_by_name("next_step").control_inputs
-            waiting.append(any(op.type == "ReadVariableOp" for op in before))
+            waiting.append(any(op.type in ("ReadVariableOp", "Cast") for op in before))
 
     def step_of(features, labels):
         loss = tf.losses.mean_squared_error(labels, network(features["x"]))
@@ -632,6 +658,12 @@ def bad_input():
             functools.partial(input_fn, count=20, repeat=False), steps=4
         ),
     )
+    split = {
+        "num_cores_per_replica": 2,
+        "input_partition_dims": [{"x": [2, 2]}, None],
+        "per_host_input_for_training": tpu.InputPipelineConfig.PER_HOST_V2,
+    }
+    note("partition", lambda: make_estimator(good, tpu_config=split).train(input_fn, steps=1))
     note("greedy hook", lambda: make_estimator(good).train(input_fn, steps=1, hooks=[Greedy()]))
     note("not finite", lambda: make_estimator(not_finite).train(input_fn, steps=1))
     note(
@@ -648,6 +680,7 @@ def bad_input():
 CASES = [
     train_evaluate_predict,
     what_functions_are_told,
+    tpu_that_was_asked_for,
     inputs_of_all_kinds,
     another_batch_axis,
     hooks_and_checkpoints,

@@ -405,6 +405,27 @@ def _resource_variables():
     assert not isinstance(v1.zeros([2]), v1.Variable)
 
 
+def _gated_gradients():
+    private.gate_gradients()
+    private.gate_gradients()
+    with v1.Graph().as_default() as graph:
+        v1.get_variable_scope().set_use_resource(False)
+        lower = v1.get_variable("lower", initializer=v1.ones([2, 2]))
+        upper = v1.get_variable("upper", initializer=v1.ones([2, 2]))
+        of_upper, of_lower = v1.gradients(
+            v1.matmul(v1.matmul([[1.0, 2.0]], lower), upper), [upper, lower], None, "steep"
+        )
+    assert {lower.op.type, upper.op.type} == {"VariableV2"}
+    # Nobody can write `upper` before the gradient of what is below has read it.
+    for gradient in (of_upper, of_lower):
+        (gate,) = gradient.op.control_inputs
+        assert [op.type for op in gate.control_inputs] == ["MatMul", "MatMul"]
+    with v1.Graph().as_default() as graph:  # what has a value of its own needs no gate
+        copied = v1.get_variable("copied", initializer=v1.ones([2, 2]), use_resource=True)
+        v1.gradients(v1.matmul([[1.0, 2.0]], copied), [copied])
+        assert not [op for op in graph.get_operations() if "tuple" in op.name]
+
+
 def _true_variables():
     private.let_graph_variables_be_true()
     private.let_graph_variables_be_true()
@@ -488,6 +509,7 @@ CHECKS = {
     _keras_models: ["keras_models"],
     _track_tf_optimizer: ["track_tf_optimizer", "_keras_source"],
     _resource_variables: ["count_resource_variables_as_variables"],
+    _gated_gradients: ["gate_gradients", "_variables_of", "_is_reference"],
     _true_variables: ["let_graph_variables_be_true"],
     _whole_dimensions: ["accept_whole_numbers_as_dimensions"],
     _small_modules: [

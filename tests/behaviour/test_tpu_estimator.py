@@ -212,6 +212,15 @@ def test_functions_are_told_the_batch_of_a_core(on, cores):
         assert told["predicted"] == 19  # without the padding of the last batch
 
 
+@pytest.mark.parametrize("cores", [1, 8])
+def test_a_script_is_told_of_the_tpu_that_it_asked_for(on, cores):
+    told = on("tpu_that_was_asked_for", cores)
+    address = "grpc://10.2.3.4:8470"
+    assert told["addresses"] == [address, address, ""]  # Sessions are opened here
+    assert told["job"] == "tpu_worker" and told["host"] == "/replica:0/task:0/device:CPU:0"
+    assert told["assignments"] == [None, [max(1, cores // 2), 2]]
+
+
 def test_checkpoints_of_eight_cores(on):
     ours = on("hooks_and_checkpoints", 8)
     # Loops of three steps; a checkpoint is due every four.
@@ -263,6 +272,7 @@ REFUSED = {
     "input_fn without params": ("ValueError", "does not include params argument"),
     "wrong metrics": ("RuntimeError", "length of tensors 1 does not match method args"),
     "no spec": ("ValueError", "model_fn should return an EstimatorSpec"),
+    "partition": ("ValueError", "The product of each input partition dim should equal to"),
     "not finite": ("NanLossDuringTrainingError", "NaN loss during training."),
     "predictions": ("ValueError", "TPUEstimatorSpec.predictions"),
 }

@@ -35,6 +35,12 @@ def case_checkpoints(tf):
         with session(tf) as sess:
             sess.run(assign, feed)
             results["assigned"] = sess.run([x, y])
+        parts = tf.fixed_size_partitioner(2)
+        split = framework.variable("split", [2, 3], partitioner=parts)
+        assign, feed = framework.assign_from_checkpoint(path, {"a/x": [*split, x]})
+        with session(tf) as sess:
+            sess.run(assign, feed)
+            results["parts"] = sess.run([*split, x])
         results["skipped"] = str(
             framework.assign_from_checkpoint_fn(path, {"none": y}, ignore_missing_vars=True)
         )[:4]
@@ -74,14 +80,24 @@ def case_variables(tf):
         ]
         zero = framework.zero_initializer(framework.get_unique_variable("scope/m"))
         with tf.Session() as sess:
-            sess.run(zero)  # 1.15 refuses it for a variable that has a value
+            sess.run(zero)
+            refused = False
+            try:
+                sess.run(zero)
+            except tf.errors.InvalidArgumentError as error:
+                refused = "input is already initialized" in str(error)
             zeros = sess.run(framework.get_unique_variable("scope/m"))
             sess.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
             assign(sess)
             values = sess.run([framework.get_unique_variable("scope/v"), local])
             values.append(zeros)
             losses = tf.get_collection(tf.GraphKeys.REGULARIZATION_LOSSES)
-            return {"names": str(names), "values": values, "losses": sess.run(losses)}
+            return {
+                "names": str(names),
+                "values": values,
+                "losses": sess.run(losses),
+                "refused": refused,
+            }
 
 
 def case_arg_scope(tf):

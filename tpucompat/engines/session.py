@@ -6,17 +6,18 @@ import warnings
 from typing import Any
 
 from tpucompat import accelerator, keras_generation, private
+from tpucompat.engines import observer
+from tpucompat.environment import current_environment
 
 _entered = False
 
 
 def enter() -> Any:
-    """Puts TensorFlow 2 into the graph world; on TensorFlow 1 turns resource variables on.
+    """Puts TensorFlow 2 into the graph world; TensorFlow 1 is there.
 
-    Graphs and sessions, TensorFlow 1 shapes and Keras' graph engine are those of
-    ``tf.compat.v1.disable_v2_behavior()``. Resource variables stay on, because with reference
-    variables an assignment races with another layer's backward read (four runs of four differed).
-    Loops and conditionals keep their first form, which a TPU compiles too; with several cores the
+    Graphs and sessions, TensorFlow 1 shapes, reference variables and Keras' graph engine are those
+    of ``tf.compat.v1.disable_v2_behavior()``. :func:`_choose_variables` says what is done about the
+    variables. Loops and conditionals keep their first form, which a TPU compiles too; with several cores the
     runs of all sessions are watched (:mod:`tpucompat.engines.coherence`).
 
     Idempotent; to be called before anything touches ``tf.keras`` on TensorFlow 2.16 and later.
@@ -34,7 +35,7 @@ def enter() -> Any:
     if tensorflow.__version__.startswith("1."):
         if not _entered:
             accelerator.prepare()  # before anything starts TensorFlow's runtime
-            tensorflow.compat.v1.enable_resource_variables()
+            _choose_variables()
             private.let_graph_variables_be_true()
             _entered = True
         return tensorflow
@@ -45,7 +46,7 @@ def enter() -> Any:
         accelerator.prepare()  # before anything starts TensorFlow's runtime
         tf.disable_v2_behavior()
         private.forget_eager_start()
-        tf.enable_resource_variables()
+        _choose_variables()
         private.average_masked_losses_over_all()
         private.normalize_without_masks()
         private.feed_missing_axes()
@@ -71,6 +72,22 @@ def v1() -> Any:
 
     enter()
     return tensorflow.compat.v1
+
+
+def _choose_variables() -> None:
+    """Lets the script have TensorFlow 1's reference variables, and resource variables for several cores.
+
+    Programs look at what they have in 1.15 (``sess.run('w:0')``, ``w.op.type``, an optimizer with
+    ``_apply_dense`` only, which operations a model has). What was wrong with reference variables,
+    that an assignment races with another layer's backward read, is what :func:`private.gate_gradients`
+    prevents. The cores of a TPU, and whoever wants the program for one, take resource variables only.
+    """
+    import tensorflow
+
+    if current_environment().tpu or observer.watched() or accelerator.cores() > 1:
+        tensorflow.compat.v1.enable_resource_variables()
+    else:
+        private.gate_gradients()
 
 
 def _quieten() -> None:

@@ -36,7 +36,9 @@ _MODULES = {
     "tpu_embedding": "tensorflow.python.tpu.tpu_embedding",
 }
 
-_WRITES = ("AssignVariableOp", "AssignAddVariableOp", "AssignSubVariableOp")
+# Of resource variables, and of reference variables.
+_READS = ("ReadVariableOp", "Identity")
+_WRITES = tuple(f"Assign{kind}{of}" for kind in ("", "Add", "Sub") for of in ("VariableOp", ""))
 _lock = threading.RLock()
 _prepared = False
 
@@ -126,11 +128,21 @@ def write_global_step_last(estimator: Any) -> None:
 
 def _order(step: Any) -> None:
     """Lets the writes of a variable wait for its reads."""
-    handle = getattr(step, "handle", None)
-    if handle is None:
+    if step is None:
         return
-    users = handle.consumers()
-    reads = [op for op in users if op.type == "ReadVariableOp" and not op.control_inputs]
+    users = step.op.outputs[0].consumers()
+    reads = [op for op in users if op.type in _READS and not op.control_inputs]
+    # The read of a reference variable is the variable's own memory: who uses it reads it. To wait
+    # for a user must not take more than the variable.
+    own = {op for op in reads if op.type == "Identity"}
+    reads += {
+        user
+        for read in own
+        for user in read.outputs[0].consumers()
+        if not user.control_inputs
+        and user._get_control_flow_context() is None
+        and all(tensor.op in own or tensor.op.type == "Const" for tensor in user.inputs)
+    }
     for write in users:
         if write.type in _WRITES and write is not step.initializer:
             private.add_control_inputs(write, reads)

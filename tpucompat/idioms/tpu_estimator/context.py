@@ -6,7 +6,7 @@ import contextlib
 import copy
 from typing import Any, Iterator
 
-from tpucompat import accelerator, journal
+from tpucompat import accelerator, journal, private, topology
 from tpucompat.engines import observer
 from tpucompat.environment import environment
 from tpucompat.errors import GoneError
@@ -34,17 +34,16 @@ class LocalContext(_Context):
     log_step_count_steps: Any = None
     _embedding_config_spec: Any = None
     _embedding_config: Any = None
+    _asked: Any = None
 
     @classmethod
-    def of(
-        cls, config: Any, theirs: Any, log_step_count_steps: Any, workers: Any = None
-    ) -> LocalContext:
+    def of(cls, config: Any, theirs: Any, asked: Any, workers: Any = None) -> LocalContext:
         """The context of an Estimator.
 
         Args:
           config: The Estimator's RunConfig.
           theirs: The context that TPUEstimator made; it knows the batch sizes and flags.
-          log_step_count_steps: What the script's RunConfig has, before TPUEstimator changed it.
+          asked: The script's RunConfig, before TPUEstimator changed it.
           workers: The workers that train together; None if there is one machine.
         """
         replicas = _replicas(config) if theirs._use_tpu else 1
@@ -64,7 +63,8 @@ class LocalContext(_Context):
         if theirs._use_tpu and spec is not None and environment().has("contrib"):
             raise GoneError("TPU321", "embedding_config_spec is used.")
         made._embedding_config_spec = spec
-        made.log_step_count_steps = log_step_count_steps
+        made.log_step_count_steps = asked.log_step_count_steps
+        made._asked = asked
         made._pretends = [False]
         return made
 
@@ -112,7 +112,8 @@ class LocalContext(_Context):
 
     def placement(self) -> Here:
         """Where the cores of a program are that this process runs by itself."""
-        return Here(self.replicas, None if self.workers is None else len(self.workers.cores))
+        at_once = None if self.workers is None else len(self.workers.cores)
+        return Here(self.replicas, at_once, self.cores_per_replica)
 
     @property
     def embedding_config(self) -> Any:
@@ -133,8 +134,65 @@ class LocalContext(_Context):
         return self._embedding_config
 
     @property
-    def master_job(self) -> None:
-        """The job that the cores belong to: none, they are local."""
+    def cores_per_replica(self) -> int:
+        """How many cores of a TPU the script wants for a replica, which has one device here."""
+        return self._asked.tpu_config.num_cores_per_replica or 1
+
+    def assignment(self) -> Any:
+        """Which cores of a TPU compute which replica, if the script wants several for each; else None."""
+        cores = self.cores_per_replica
+        if cores == 1:
+            return None
+        return private.device_assignment().device_assignment(
+            private.topology_class()(topology.serialized(self.replicas * cores)),
+            computation_shape=_source.tpu_context._NUM_CORES_TO_COMPUTATION_SHAPE[cores],
+            num_replicas=self.replicas,
+        )
+
+    @property
+    def master_job(self) -> Any:
+        """The job of the TPU that the script names; None for a local one.
+
+        Raises:
+          ValueError: If the cluster has several that it may be.
+        """
+        made = copy.copy(self)
+        made._config = self._asked
+        return _Context.master_job.fget(made)
+
+    @property
+    def tpu_host_placement_function(self) -> Any:
+        """Core or host -> the device for its operations on the host: one of this process."""
+        return _Context.tpu_host_placement_function.fget(_Unplaced(self))
+
+    @property
+    def tpu_device_placement_function(self) -> Any:
+        """Core -> its device in the graph."""
+        return _Context.tpu_device_placement_function.fget(_Unplaced(self))
+
+    def device_for_replica(self, replica_id: int) -> Any:
+        """The device of a replica's host, and the number of its core there.
+
+        Args:
+          replica_id: The replica's number.
+        """
+        return _Context.device_for_replica(_Unplaced(self), replica_id)
+
+
+class _Unplaced:
+    """A context that names no job: operations are placed on devices of this process.
+
+    Args:
+      context: The context.
+    """
+
+    master_job = None
+
+    def __init__(self, context: LocalContext) -> None:
+        self._context = context
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._context, name)
 
 
 def _replicas(config: Any) -> int:

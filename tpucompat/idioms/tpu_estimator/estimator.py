@@ -9,6 +9,8 @@ With ``use_tpu=False`` it is the installed class.
 from __future__ import annotations
 
 import contextlib
+import copy
+import functools
 import sys
 from typing import Any
 
@@ -67,7 +69,7 @@ class TPUEstimatorSpec(_TPUEstimatorSpec):
 class RunConfig(_RunConfig):
     """TPUEstimator's configuration, for the devices of this process.
 
-    TensorFlow's own class; the address of a TPU elsewhere is not kept, so that nobody dials it.
+    TensorFlow's own class. Estimators made with it use the devices of this process, whatever the address.
 
     Args:
       tpu_config: A :class:`TPUConfig`.
@@ -97,8 +99,6 @@ class RunConfig(_RunConfig):
                 **kwargs,
             )
         complete(self)
-        self._master: Any = _local(self._master)
-        self._evaluation_master: Any = _local(self._evaluation_master)
 
 
 class TPUEstimator(_TPUEstimator):
@@ -115,9 +115,7 @@ class TPUEstimator(_TPUEstimator):
         with explained():
             kwargs, self._workers = workers_lib.connected(_TPUEstimator.__init__, args, kwargs)
             super().__init__(**kwargs)
-        self._ctx: Any = LocalContext.of(
-            self._config, self._ctx, kwargs["config"].log_step_count_steps, self._workers
-        )
+        self._ctx: Any = LocalContext.of(self._config, self._ctx, kwargs["config"], self._workers)
         if self._ctx.replicas > 1:
             self._session_config: Any = _for_steps_of_cores(self._session_config)
         self._steps_asked_for: tuple[Any, Any] = (None, None)
@@ -289,6 +287,23 @@ class TPUEstimator(_TPUEstimator):
         ]
 
 
+def _dial_nobody() -> None:
+    """Lets Estimators with a :class:`RunConfig` open their Sessions on this machine."""
+    estimator_lib = _source.estimator_lib
+    theirs = estimator_lib.maybe_overwrite_model_dir_and_session_config
+
+    @functools.wraps(theirs)
+    def of_estimator(config: Any, model_dir: Any) -> Any:
+        config = theirs(config, model_dir)
+        if isinstance(config, RunConfig):
+            config = copy.copy(config)
+            config._master = _local(config._master)
+            config._evaluation_master = _local(config._evaluation_master)
+        return config
+
+    estimator_lib.maybe_overwrite_model_dir_and_session_config = of_estimator
+
+
 def _local(master: Any) -> Any:
     """A Session's target on this machine; what is no address is kept, for nothing dials it."""
     return accelerator.normalise_target(master) if "://" in (master or "") else master
@@ -304,3 +319,6 @@ def _for_steps_of_cores(config: Any) -> Any:
     changed.CopyFrom(config)
     changed.graph_options.place_pruned_graph = True
     return changed
+
+
+_dial_nobody()

@@ -22,6 +22,8 @@ from tpucompat.idioms.tpu_estimator.context import LocalContext
 class ForkContext(LocalContext):
     """The context for such a copy: one replica is a TPU of one core to it, too."""
 
+    master_job = None  # it starts the job's cores
+
     def _is_running_on_cpu(self, is_export_mode: bool) -> bool:
         if not is_export_mode and self.is_one_replica(self._assert_mode()):
             return False
@@ -68,7 +70,7 @@ def _get_tpu_context(
         config, train_batch_size, eval_batch_size, predict_batch_size, use_tpu, eval_on_tpu
     )
     del embedding_config_spec
-    made = ForkContext.of(config, theirs, config.log_step_count_steps)
+    made = ForkContext.of(config, theirs, config)
     # Such copies divide batches by the number of shards that the script gave.
     made._config = config.replace(
         tpu_config=config.tpu_config._replace(num_shards=made.replicas, num_cores_per_replica=None)

@@ -18,10 +18,14 @@ class Here:
     Args:
       replicas: How many cores there are.
       at_once: How many of them the strategy has; the others take their turns. All if None.
+      cores_per_replica: How many cores of a TPU the script wants for each, which has one device.
     """
 
-    def __init__(self, replicas: int, at_once: int | None = None) -> None:
+    def __init__(
+        self, replicas: int, at_once: int | None = None, cores_per_replica: int = 1
+    ) -> None:
         self.cores = range(replicas)
+        self.cores_per_replica = cores_per_replica
         self._at_once = at_once or replicas
 
     @property

@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterator, Sequence
 import tensorflow.compat.v1 as tf
 
 from tpucompat.errors import BadValueError
-from tpucompat.idioms import cross_shard
+from tpucompat.idioms import batch_parallel, cross_shard
 from tpucompat.idioms.tpu_estimator import source
 
 _source = source.load()
@@ -79,7 +79,9 @@ def call_model_fn(
     if ctx.mode == _ModeKeys.PREDICT and isinstance(features, dict) and "signals" in features:
         signals, labels = features["signals"], features.get("labels")
         features = features["features"]
-    with _one_shard(ctx):
+    if ctx.input_partition_dims is not None:
+        _check_partitions(features, labels, ctx)
+    with _one_shard(ctx), batch_parallel.variable_rules():
         spec = _OneReplica(model_fn, config, params, ctx)._call_model_fn(features, labels)
     if not isinstance(spec, _model_fn_lib._TPUEstimatorSpec):
         return spec if signals is None else _without_padding(spec, signals)
@@ -87,6 +89,15 @@ def call_model_fn(
     if ctx.mode == _ModeKeys.TRAIN:
         spec = spec._replace(training_hooks=(*hooks(spec.loss), *spec.training_hooks))
     return spec if signals is None else _without_padding(spec, signals)
+
+
+def _check_partitions(features: Any, labels: Any, ctx: Any) -> None:
+    """Refuses what a TPU could not split between the cores of a replica, as its infeed does."""
+    recorder = _source._InputPipeline.InputsStructureRecorder(ctx.input_partition_dims)
+    recorder.validate_and_record_structure(features, labels)
+    tensors = tf.nest.flatten([features] if labels is None else [features, labels])
+    for tensor, dims in zip(tensors, recorder.flattened_input_dims):
+        source.check_partition(tensor, dims, ctx.cores_per_replica)
 
 
 def _is_dataset(inputs: Any) -> bool:

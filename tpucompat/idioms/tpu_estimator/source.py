@@ -17,6 +17,7 @@ import importlib.util
 import sys
 from typing import Any, Iterator
 
+import numpy as np
 import tensorflow.compat.v1 as tf
 
 from tpucompat import journal, private
@@ -121,6 +122,9 @@ def _replace_primitives(module: Any) -> None:
     module.error_handling = _Replaced(
         module.error_handling, ErrorRendezvous=_rendezvous(module.error_handling.ErrorRendezvous)
     )
+    module.tpu_context = _Replaced(
+        module.tpu_context, TPUContext=_context_of_script(module.tpu_context.TPUContext)
+    )
     _check_more(module._ModelFnWrapper, module.model_fn_lib)
     workers.share_input(module)
     hook = module.TPUInfeedOutfeedSessionHook
@@ -157,6 +161,22 @@ def _check_more(wrapper: Any, model_fn_lib: Any) -> None:
 
     wrapper._call_model_fn = _call_model_fn
     wrapper._verify_tpu_spec_predictions = _verify_tpu_spec_predictions
+
+
+def _context_of_script(original: Any) -> Any:
+    """The class of ``params['context']``."""
+
+    class TPUContext(original):
+        """TensorFlow's own; a model function is told the cores of a replica that it wants several of."""
+
+        @property
+        def device_assignment(self) -> Any:
+            """The ``DeviceAssignment``, None without model parallelism."""
+            theirs = super().device_assignment  # refused in an input function
+            assignment = getattr(self._internal_ctx, "assignment", None)
+            return theirs if assignment is None else assignment()
+
+    return TPUContext
 
 
 def _rendezvous(original: Any) -> Any:
@@ -231,8 +251,55 @@ class PartitionedInfeedQueue(InfeedQueue):
         input_partition_dims: Any = None,
         **kwargs: Any,
     ) -> None:
-        del device_assignment, host_id, input_partition_dims
+        del device_assignment, host_id
         super().__init__(number_of_tuple_elements=number_of_tuple_elements, **kwargs)
+        self._partitions = input_partition_dims or []
+
+    def generate_enqueue_ops(self, sharded_inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        """The ends on the host, one for each replica.
+
+        Args:
+          sharded_inputs: The inputs of each replica.
+          *args: See :class:`InfeedQueue`.
+          **kwargs: See :class:`InfeedQueue`.
+
+        Raises:
+          ValueError: If an input cannot be split as the script wants it (TPU335).
+        """
+        cores = device_lib.of().placement.cores_per_replica
+        for inputs in sharded_inputs:
+            for tensor, dims in zip(inputs, self._partitions):
+                check_partition(tensor, dims, cores)
+        return super().generate_enqueue_ops(sharded_inputs, *args, **kwargs)
+
+
+def check_partition(tensor: Any, dims: Any, cores: int) -> None:
+    """As ``_check_input_partition_dims`` of ``tensorflow/python/tpu/tpu_feed.py`` in 1.15.
+
+    Args:
+      tensor: An input of a replica.
+      dims: Into how many parts the script wants each dimension to be split; None for no parts.
+      cores: The number of cores that it wants for a replica.
+
+    Raises:
+      ValueError: If the input cannot be split so (TPU335).
+    """
+    parts = np.prod(dims) if dims is not None else 1
+    problem = ""
+    if dims is not None and min(dims) < 1:
+        problem = "All input partition dims must be >= 1."
+    elif parts not in (1, cores):
+        problem = (
+            "The product of each input partition dim should equal to num_cores_per_replica: "
+            f"{dims}, {cores}."
+        )
+    elif parts > 1 and len(dims) != tensor.shape.ndims:
+        problem = (
+            "Input partition dims must have the same number of dimensions as the `Tensor`: "
+            f"{dims}, {tensor.shape}."
+        )
+    if problem:
+        raise BadValueError("TPU335", f"TPUConfig.input_partition_dims: {problem}")
 
 
 def _outfeed_dequeue_tuple(dtypes: Any, shapes: Any, device_ordinal: int) -> list[Any]:

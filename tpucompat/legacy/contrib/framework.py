@@ -199,7 +199,7 @@ def get_placeholders(graph: Any) -> list[Any]:
 
 
 def zero_initializer(ref: Any, use_locking: bool = True, name: str = "zero_initializer") -> Any:
-    """Sets a variable to zeros.
+    """Initializes a variable with zeros.
 
     Args:
       ref: The variable.
@@ -207,11 +207,77 @@ def zero_initializer(ref: Any, use_locking: bool = True, name: str = "zero_initi
       name: Of the operation.
 
     Returns:
-      The operation.
+      The variable's value then. To run it is an ``InvalidArgumentError`` where the variable has one.
     """
-    return tf.assign(
-        ref, tf.zeros(ref.shape, ref.dtype.base_dtype), use_locking=use_locking, name=name
-    ).op
+    unset = tf.logical_not(tf.is_variable_initialized(ref))
+    with tf.control_dependencies([tf.Assert(unset, ["input is already initialized"])]):
+        zeros = tf.zeros(ref.shape, ref.dtype.base_dtype)
+    return tf.convert_to_tensor(tf.assign(ref, zeros, use_locking=use_locking, name=name))
+
+
+def assign_from_checkpoint(
+    model_path: Any, var_list: Any, ignore_missing_vars: bool = False
+) -> tuple[Any, dict[Any, Any]]:
+    """An operation that gives variables their values in a checkpoint, and what it is to be fed.
+
+    As ``tensorflow/contrib/framework/python/ops/variables.py`` in 1.15; tf-slim's own takes no parts of a
+    partitioned variable, because NumPy from 1.23 on wants slices in a tuple.
+
+    Args:
+      model_path: The checkpoint.
+      var_list: Variables, or name in the checkpoint -> variable, or a list of variables each of which is
+        the whole or a part of it.
+      ignore_missing_vars: Whether names that the checkpoint lacks are said only.
+
+    Returns:
+      The operation and its ``feed_dict``.
+
+    Raises:
+      ValueError: If the checkpoint lacks a name, or has another shape.
+    """
+    names = var_list
+    if not isinstance(var_list, dict):
+        names = {}
+        for variable in var_list:
+            names.setdefault(_name_in_checkpoint(variable), []).append(variable)
+    reader = tf.train.NewCheckpointReader(model_path)
+    assignments, feeds = [], {}
+    for name, variables in names.items():
+        if not reader.has_tensor(name):
+            problem = f"Checkpoint is missing variable [{name}]"
+            if not ignore_missing_vars:
+                raise BadValueError("TPU103", problem)
+            tf.logging.warning(problem)
+            continue
+        value = reader.get_tensor(name)
+        for variable in variables if isinstance(variables, (list, tuple)) else [variables]:
+            part = _part_of(variable, value)
+            if list(part.shape) != variable.shape.as_list():
+                raise BadValueError(
+                    "TPU103",
+                    "Total size of new array must be unchanged for "
+                    f"{name} lh_shape: [{part.shape}], rh_shape: [{variable.shape}]",
+                )
+            given = tf.placeholder(
+                variable.dtype.base_dtype, variable.shape, "placeholder/" + variable.op.name
+            )
+            assignments.append(variable.assign(given))
+            feeds[given] = part
+    return tf.group(*assignments), feeds
+
+
+def _name_in_checkpoint(variable: Any) -> str:
+    info = variable._save_slice_info
+    return str(info.full_name if info else variable.op.name)
+
+
+def _part_of(variable: Any, value: Any) -> Any:
+    """What belongs to a part of a partitioned variable, from the value of the whole."""
+    info = variable._save_slice_info
+    if not info:
+        return value
+    parts = zip(info.var_offset, info.var_shape)
+    return value[tuple(slice(start, start + size) for start, size in parts)]
 
 
 def py_func(

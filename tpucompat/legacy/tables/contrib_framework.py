@@ -70,6 +70,7 @@ ROWS: dict[str, Row] = {
         "contrib.framework." + name: StandIn(_OURS + ":" + name)
         for name in (
             "assert_scalar_int",
+            "assign_from_checkpoint",
             "get_placeholders",
             "load_linear_multiclass_bias_initializer",
             "load_variable_slot_initializer",
@@ -90,7 +91,6 @@ ROWS: dict[str, Row] = {
             "arg_scope",
             "arg_scoped_arguments",
             "assert_or_get_global_step",
-            "assign_from_checkpoint",
             "assign_from_checkpoint_fn",
             "assign_from_values",
             "assign_from_values_fn",

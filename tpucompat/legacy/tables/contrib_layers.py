@@ -187,7 +187,10 @@ ROWS: dict[str, Row] = {
     "contrib.slim": Package((_SLIM, _OURS)),
     **_names_of("contrib.slim"),
     **{"contrib.slim." + name: row for name, row in _ONLY_IN_SLIM.items()},
-    "contrib.slim.zero_initializer": StandIn("tpucompat.legacy.contrib.framework:zero_initializer"),
+    **{
+        "contrib.slim." + name: StandIn("tpucompat.legacy.contrib.framework:" + name)
+        for name in ("assign_from_checkpoint", "zero_initializer")
+    },
     "contrib.slim.deprecated": Moved("tensorflow.python.util.deprecation:deprecated"),
     "contrib.slim.deprecated_arg_values": Moved(
         "tensorflow.python.util.deprecation:deprecated_arg_values"
