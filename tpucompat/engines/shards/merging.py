@@ -210,11 +210,13 @@ _TRANSPOSED = (("transpose_a", "adj_x"), ("transpose_b", "adj_y"))
 def _einsum(call: Call) -> Axes | None:
     """A sum of products, whose axes are named."""
     equation = call.node.attr["equation"].s.decode()
+    if "." in equation:
+        return None
     inputs, _, output = equation.replace(" ", "").partition("->")
     labels = inputs.split(",")
     batch = {label[axis] for label, axis in zip(labels, call.axes) if axis is not None}
     shared = [label for label, axis in zip(labels, call.axes) if axis is None]
-    if "." in equation or len(batch) > 1 or any(batch.intersection(label) for label in shared):
+    if len(batch) > 1 or any(batch.intersection(label) for label in shared):
         return None
     (letter,) = batch
     repeated = any(label.count(letter) > 1 for label in labels)
