@@ -137,23 +137,31 @@ def run(
     for folder in (data, home, out):
         folder.mkdir()
     public_data.MAKERS[program["data"]](data, home)
+    for name in program.get("beside", []):  # what a program looks for in its own folder
+        shutil.copy(data / name, work / "program" / program.get("folder", "") / name)
     places = {"data": str(data), "out": str(out), "program": str(work / "program")}
+    places["cores"] = str(column.cores)
     environment = {
         **os.environ,
         "HOME": str(home),
         "PYTHONPATH": os.pathsep.join(
-            [str(ROOT / "tools" / "seeded_start"), str(ROOT), *args.extra.get(column.release, [])]
+            [
+                *(str(work / "program" / folder) for folder in program.get("python_path", [])),
+                str(ROOT / "tools" / "seeded_start"),
+                str(ROOT),
+                *args.extra.get(column.release, []),
+            ]
         ),
         "PYTHONHASHSEED": "0",
         "PYTHONUNBUFFERED": "1",
         "CUDA_VISIBLE_DEVICES": "-1",
         "TF_CPP_MIN_LOG_LEVEL": "2",
         "MPLBACKEND": "Agg",
-        **program.get("environment", {}),
     }
     begun = time.monotonic()
-    for name, value in program.get("environment", {}).items():
-        environment[name] = _expand([value], places)[0]
+    for key in ("environment", f"environment_{column.release}"):
+        for name, value in program.get(key, {}).items():
+            environment[name] = _expand([value], places)[0]
     with open(work / "log", "w", encoding="utf-8") as log:
         for step in program["commands"]:
             line = command(program, step, python, column, places)
@@ -223,7 +231,8 @@ def read_figure(
         )
         with open(target, encoding="utf-8") as stream:
             weights = json.load(stream)
-    return summary_of(weights)
+    left_out = where.get("without", "^$")
+    return summary_of({n: v for n, v in weights.items() if not re.search(left_out, n)})
 
 
 def _each(match: str | tuple[str, ...]) -> tuple[str, ...]:
