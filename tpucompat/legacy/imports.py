@@ -40,11 +40,18 @@ VIEWS: Mapping[str, Mapping[str, str]] = {
 ROOTS = {"tf1": namespaces.V1, "tf2": namespaces.V2}
 
 
+# Libraries that the script sees through here, and that must not see themselves so.
+_LIBRARIES = frozenset(
+    [*surroundings.table.ROOTS, *(name for view in VIEWS.values() for name in view)]
+)
+
+
 class Scope:
     """Which modules are the script's own.
 
     A module is its own if its file lies outside the standard library and outside every directory that
-    packages are installed into, or if it belongs to a package named as an old one.
+    packages are installed into, and it is none of a library that is shown with its old names; or if it
+    belongs to a package named as an old one.
 
     Args:
       legacy_packages: Names of installed packages that were written for TensorFlow 1.x too.
@@ -72,6 +79,8 @@ class Scope:
             return False
         if package in self._packages:
             return True
+        if package in _LIBRARIES:  # wherever it lies: `pip install --target` and PYTHONPATH
+            return False
         if not file:
             # Notebook cells and code typed at a prompt run in a __main__ that has no file.
             return name == "__main__"
