@@ -1,5 +1,7 @@
 """The variables of a graph as programs look at them: their operations, names and values."""
 
+import importlib
+
 import contrib_cases
 from contrib_cases import numbers
 
@@ -78,3 +80,10 @@ def case_own_optimizer(tf):
         return {"train": Sign().minimize(loss), "fetch": {"dense": dense, "table": table}}
 
     return contrib_cases.run(tf, build, 2)
+
+
+def case_shapes(tf):
+    """Shapes by the functions that TensorFlow's own modules had for them."""
+    shapes = importlib.import_module(tf.__name__ + ".python.framework.tensor_shape")
+    made = [shapes.scalar(), shapes.vector(3), shapes.matrix(2, None), shapes.unknown_shape()]
+    return {"shapes": str([shape.dims and shape.as_list() for shape in made])}

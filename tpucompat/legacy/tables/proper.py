@@ -92,6 +92,10 @@ ROWS: dict[str, Row] = {
         module + ".NewCheckpointReader": Moved("{tf}:train.NewCheckpointReader")
         for module in ("pywrap_tensorflow", "python.pywrap_tensorflow")
     },
+    **{
+        "python.framework.tensor_shape." + name: StandIn("tpucompat.legacy.shapes:" + name)
+        for name in ("matrix", "scalar", "vector")
+    },
     # tf.distribute put its own function there, which the list of private moves cannot see.
     "python.ops.resource_variable_ops._from_proto_fn": Moved(
         "tensorflow.python.ops.ref_variable:_from_proto_fn", since="2.15"
