@@ -13,6 +13,7 @@ import json
 import os
 import sys
 import tempfile
+import threading
 import traceback
 
 os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
@@ -493,6 +494,28 @@ def exported(export_to_tpu=False):
     }
 
 
+def left_in_the_middle():
+    """A script that leaves the loop over its predictions; its threads end before the interpreter does."""
+    from tpucompat.idioms.tpu_estimator import stopping
+
+    def alive():
+        return sum(thread.name.endswith("feedController") for thread in threading.enumerate())
+
+    estimator = make_estimator(make_model_fn())
+    estimator.train(input_fn, steps=2)
+    before = alive()
+    endless = estimator.predict(lambda params: predict_input_fn(params).repeat())
+    next(endless)
+    during = alive() - before
+    stopping.end_controllers()
+    after = alive() - before
+    try:
+        endless.close()
+    except RuntimeError as error:  # the Session was closed under it
+        assert "closed" in str(error), error
+    return {"during": during, "after": after}
+
+
 def exported_for_tpu():
     """The program of a TPU that is exported, loaded back where there is none."""
     return exported(export_to_tpu=True)
@@ -689,6 +712,7 @@ CASES = [
     reads_the_step_that_it_writes,
     exported,
     exported_for_tpu,
+    left_in_the_middle,
     switched_off,
     train_and_evaluate,
     asynchronous_checkpoints,

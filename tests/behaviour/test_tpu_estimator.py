@@ -179,6 +179,10 @@ def test_export_serves_what_is_predicted(on, cores, case):
     same(ours["served"], ours["predicted"], 1e-6)
 
 
+def test_threads_end_before_the_interpreter(on):
+    assert on("left_in_the_middle", 8) == {"during": 2, "after": 0}
+
+
 def test_eight_cores_train_and_evaluate(on):
     ours, theirs = on("train_and_evaluate", 8), EXPECTED["towers"]
     x, y = data()

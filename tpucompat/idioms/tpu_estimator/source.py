@@ -112,6 +112,7 @@ def _replace_primitives(module: Any) -> None:
         )
     module.session_support = stopping
     module.InstallSignalHandlerHook = stopping.InstallSignalHandlerHook
+    stopping.end_with_the_process(module._OpQueueContext)
     module._check_add_preemption_hook = lambda cluster: False  # it asks the cloud's metadata
     module._sync_variables_ops = _sync_variables_ops
     module._validate_tpu_training_graph = _validate_training_graph

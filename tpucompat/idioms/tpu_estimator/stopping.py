@@ -3,14 +3,17 @@
 :class:`StopOnSignal` lets SIGTERM and Ctrl-C end a training after a step, with a checkpoint. The rest
 stands for ``tensorflow/python/tpu/session_support.py`` (gone since TensorFlow 2.16), which
 restarted the workers of a TPU node, and for TPUEstimator's hook that made Ctrl-C kill the process.
+:func:`end_with_the_process` ends the threads of a call that a script has left half done.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
 import threading
+import weakref
 from typing import Any, Sequence
 
 import tensorflow.compat.v1 as tf
@@ -90,6 +93,41 @@ def _deliver(number: int) -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os.kill(os.getpid(), number)
+
+
+# TensorFlow's controllers of the threads at the ends of the feeds, and each one's Session.
+_controllers: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+# Seconds that a thread has for what it is in the middle of.
+_PATIENCE = 10
+
+
+def end_with_the_process(controller: type) -> None:
+    """Lets the threads at the ends of the feeds end before the interpreter does.
+
+    A script that leaves a loop over the results of ``predict`` leaves such threads in ``Session.run``.
+    One that comes back from there while the interpreter is being torn down takes the process with it.
+
+    Args:
+      controller: TensorFlow's ``_OpQueueContext``, whose threads are given the Session.
+    """
+    original = controller.__init__  # type: ignore[misc]
+
+    def __init__(self: Any, name: str, target: Any, args: tuple[Any, ...]) -> None:
+        original(self, name, target, args)
+        _controllers[self] = args[0]
+
+    controller.__init__ = __init__  # type: ignore[misc]
+    atexit.register(end_controllers)
+
+
+def end_controllers() -> None:
+    """Ends the threads at the ends of the feeds that are still there, and their Sessions."""
+    alive = [(one, session) for one, session in _controllers.items() if one._thread.is_alive()]
+    for controller, session in alive:
+        controller.stop()
+        session.close()
+    for controller, _ in alive:
+        controller._thread.join(_PATIENCE)
 
 
 class GracefulShutdownHook(tf.train.SessionRunHook):
