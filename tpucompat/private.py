@@ -975,8 +975,8 @@ def leave_replica_inputs_untuned() -> None:
     2.21), which goes back to sleep, and the iterator's end waits for it. With an iterator for each of 8
     replicas, one after the other, the end of a ``fit`` took minutes.
 
-    Seen in 2.0 to 2.21 as ``_create_device_dataset``, in 2.1 to 2.21 as ``OwnedMultiDeviceIterator``, both
-    in ``tensorflow.python.data.ops.multi_device_iterator_ops``.
+    Seen in 2.0 to 2.21 as ``_create_device_dataset`` and ``MultiDeviceIterator``, in 2.1 to 2.21 as
+    ``OwnedMultiDeviceIterator``, all in ``tensorflow.python.data.ops.multi_device_iterator_ops``.
     """
     import tensorflow as tf
     from tensorflow.python.data.ops import multi_device_iterator_ops as module
@@ -994,18 +994,20 @@ def leave_replica_inputs_untuned() -> None:
         module._create_device_dataset = functools.wraps(create)(
             lambda *args, **kwargs: untuned(create(*args, **kwargs))
         )
-    owned = getattr(module, "OwnedMultiDeviceIterator", None)
-    if owned is None or hasattr(owned.__init__, "__wrapped__"):
-        return
-    initialize = owned.__init__
+    for name in ("MultiDeviceIterator", "OwnedMultiDeviceIterator"):  # of a graph, of eager code
+        kind = getattr(module, name, None)
+        if kind is not None and not hasattr(kind.__init__, "__wrapped__"):
+            kind.__init__ = _with_dataset(untuned, kind.__init__)
 
+
+def _with_dataset(changed: Callable[[Any], Any], initialize: Any) -> Any:
     @functools.wraps(initialize)
-    def initialize_untuned(self: Any, dataset: Any = None, *args: Any, **kwargs: Any) -> None:
+    def initialize_changed(self: Any, dataset: Any = None, *args: Any, **kwargs: Any) -> None:
         if dataset is not None:  # else it is put together from the parts of another one
-            dataset = untuned(dataset)
+            dataset = changed(dataset)
         initialize(self, dataset, *args, **kwargs)
 
-    owned.__init__ = initialize_untuned
+    return initialize_changed
 
 
 def write_all_h5_files_alike() -> None:

@@ -262,23 +262,26 @@ def _limit_start_of_peers(monkeypatch):
 def _leave_replica_inputs_untuned(monkeypatch):
     """What is made for the replicas is told not to tune itself; asked twice, it is told once."""
     module = importlib.import_module("tensorflow.python.data.ops.multi_device_iterator_ops")
-    owned = getattr(module, "OwnedMultiDeviceIterator", None)
-    if owned is None:
+    if not hasattr(module, "OwnedMultiDeviceIterator"):
         pytest.skip("came with 2.1")
     given = []
-    monkeypatch.setattr(owned, "__init__", lambda self, dataset=None: given.append(dataset))
+    kinds = module.MultiDeviceIterator, module.OwnedMultiDeviceIterator
+    for kind in kinds:
+        monkeypatch.setattr(kind, "__init__", lambda self, dataset=None: given.append(dataset))
     monkeypatch.setattr(module, "_create_device_dataset", lambda dataset: dataset)
     private.leave_replica_inputs_untuned()
     create = module._create_device_dataset
     private.leave_replica_inputs_untuned()
     assert module._create_device_dataset is create
-    owned(None)
-    assert given.pop() is None
-    owned(tf.data.Dataset.range(3))
-    for dataset in (given.pop(), create(tf.data.Dataset.range(3))):
+    for kind in kinds:
+        kind(None)
+        assert given.pop() is None
+        kind(tf.data.Dataset.range(3))
+    for dataset in (*given, create(tf.data.Dataset.range(3))):
         options = dataset.options()
         tuned = getattr(options, "autotune", options.experimental_optimization)
         assert getattr(tuned, "enabled", getattr(tuned, "autotune", None)) is False
+    assert len(given) == 2
 
 
 def _write_all_h5_files_alike(tmp_path):
@@ -502,7 +505,7 @@ CHECKS = {
     _limit_start_of_peers: ["limit_start_of_peers"],
     _write_all_h5_files_alike: ["write_all_h5_files_alike", "_by_suffix"],
     _name_recurrent_weights_by_layer: ["name_recurrent_weights_by_layer"],
-    _leave_replica_inputs_untuned: ["leave_replica_inputs_untuned"],
+    _leave_replica_inputs_untuned: ["leave_replica_inputs_untuned", "_with_dataset"],
     _topology: ["device_assignment", "topology_class", "topology_proto", "topology_rank"],
     _xla_context: ["XlaContext"],
     _open_batches: ["open_batches"],
