@@ -2,6 +2,7 @@
 #
 #   make demo            the first pair: both loss curves side by side, and a picture of them
 #   make test            the default tests
+#   make eras            the tests of the borders between TensorFlow's eras, on one release of each
 #   make lint types      ruff and mypy
 #   make docs            the guide, to build/guide; needs Python 3.11
 #   make bench           what tpucompat costs, as ratios
@@ -19,6 +20,15 @@ BENCH_FLAGS ?=
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
 LINTERS := $(VENV)/.linters
+TOX := $(VENV)/.tox
+
+# The last TensorFlow with tf.contrib, with tf.estimator and Keras 2, the first without, the newest known.
+ERAS ?= py37-tf1.15,py311-tf2.15,py312-tf2.16,py313-tf2.21
+# What differs between them: private paths, symbols, and how whole scripts run.
+ERA_TESTS ?= tests/behaviour/test_private.py tests/behaviour/test_symbols.py tests/behaviour/test_session_scripts.py \
+  tests/behaviour/test_estimator_pairs.py
+# Kept between clones where this is set: environments whose pins have not changed are used again.
+TOX_WORK ?= .tox
 
 REFERENCE := .venv-tf115
 REFERENCE_PYTHON := $(REFERENCE)/bin/python
@@ -29,7 +39,7 @@ export TPUCOMPAT_TF115_PYTHON ?= $(abspath $(REFERENCE_PYTHON))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types docs bench reference-env clean
+.PHONY: help demo test eras lint types docs bench reference-env clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -39,6 +49,9 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+
+eras: $(TOX)
+	PATH="$$PATH:$$(tools/interpreters.sh)" $(BIN)/tox run --workdir $(TOX_WORK) -e $(ERAS) -- $(ERA_TESTS)
 
 lint: $(LINTERS)
 	$(BIN)/ruff check .
@@ -65,6 +78,10 @@ $(INSTALLED): pyproject.toml
 
 $(LINTERS): $(INSTALLED)
 	$(BIN)/python -m pip install --quiet --editable '.[lint]'
+	@touch $@
+
+$(TOX): $(INSTALLED)
+	$(BIN)/python -m pip install --quiet tox
 	@touch $@
 
 reference-env: $(REFERENCE_INSTALLED)
