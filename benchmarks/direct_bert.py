@@ -23,6 +23,7 @@ def session() -> None:
 
     flags = legacy.FLAGS
     flags(sys.argv)
+    tf.enable_resource_variables()  # TPUEstimator's, so that the graphs are the same
     features, labels = tf.data.make_one_shot_iterator(
         legacy.make_input_fn(True)({"batch_size": flags.batch_size})
     ).get_next()
