@@ -68,6 +68,7 @@ def _cap_fit(arguments: dict[str, Any]) -> None:
     first = arguments.get("initial_epoch") or 0
     arguments["epochs"] = min(arguments["epochs"], first + EPOCHS)
     _cap_steps(arguments, "steps_per_epoch", _data(arguments))
+    _split_off_validation(arguments)
     _cap_arrays(arguments, ("x", "y", "sample_weight"))
     validation = arguments.get("validation_data")
     _cap_steps(arguments, "validation_steps", validation)
@@ -76,6 +77,35 @@ def _cap_fit(arguments: dict[str, Any]) -> None:
         arguments["validation_data"] = type(validation)(
             _first_rows(part, rows) for part in validation
         )
+
+
+def _split_off_validation(arguments: dict[str, Any]) -> None:
+    """Splits as Keras does, before rows are cut off: the batches are those of the whole run then.
+
+    A fraction of a few batches leaves odd ones, which the cores of a TPU may not be able to share.
+    """
+    split, data = arguments.get("validation_split"), _data(arguments)
+    names = [n for n in ("x", "y", "sample_weight") if arguments.get(n) is not None]
+    if not split or arguments.get("validation_data") is not None or not _is_arrays(data):
+        return
+    rows = _rows(data)
+    if rows is None:
+        return
+    first = int(rows * (1.0 - split))
+    arguments["validation_data"] = tuple(_from_row(arguments[name], first) for name in names)
+    arguments["validation_split"] = 0.0
+    for name in names:
+        arguments[name] = _first_rows(arguments[name], first)
+
+
+def _rows(data: Any) -> int | None:
+    """How many rows arrays have; None where a graph knows it, or nobody."""
+    while isinstance(data, (Mapping, tuple, list)) and data:
+        data = next(iter(data.values())) if isinstance(data, Mapping) else data[0]
+    shape = getattr(data, "shape", None)
+    return (
+        int(shape[0]) if shape is not None and hasattr(data, "__array__") and len(shape) else None
+    )
 
 
 def _cap_evaluation(arguments: dict[str, Any]) -> None:
@@ -123,13 +153,21 @@ def _batch_size(arguments: Mapping[str, Any]) -> int:
 
 
 def _first_rows(data: Any, rows: int) -> Any:
+    return _sliced(data, slice(rows))
+
+
+def _from_row(data: Any, first: int) -> Any:
+    return _sliced(data, slice(first, None))
+
+
+def _sliced(data: Any, which: slice) -> Any:
     if isinstance(data, Mapping):
-        return {name: _first_rows(part, rows) for name, part in data.items()}
+        return {name: _sliced(part, which) for name, part in data.items()}
     if isinstance(data, (tuple, list)) and data and hasattr(data[0], "shape"):
-        return type(data)(_first_rows(part, rows) for part in data)
+        return type(data)(_sliced(part, which) for part in data)
     shape = getattr(data, "shape", None)
     # A symbolic tensor has no rows of its own: its graph decides.
-    return data[:rows] if shape is not None and hasattr(data, "__array__") and len(shape) else data
+    return data[which] if shape is not None and hasattr(data, "__array__") and len(shape) else data
 
 
 def _cap_train(arguments: dict[str, Any]) -> None:
