@@ -89,6 +89,23 @@ def test_private_names_that_moved_are_found():
     assert variable_scope.get_variable is tf.compat.v1.get_variable
 
 
+def test_types_of_a_script_may_pass_for_tensors():
+    ops = importlib.import_module("tpucompat.v1.python.framework.ops")
+
+    class Handle:
+        name, dtype = property(lambda self: "h"), property(lambda self: tf.float32)
+
+    def convert(handle, dtype=None, name=None, as_ref=False):
+        return tf.compat.v1.constant([1.0, 2.0])
+
+    ops.register_tensor_conversion_function(Handle, convert)
+    ops.register_dense_tensor_like_type(Handle)
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        assert session.run(tf.reduce_sum(Handle()) + Handle()).tolist() == [4.0, 5.0]
+    with pytest.raises(TypeError, match="`name` property"):
+        ops.register_dense_tensor_like_type(int)
+
+
 def test_integers_of_an_example_may_be_truth_values_of_numpy():
     train = importlib.import_module("tpucompat.v1").train
     for value in (np.array([True, False]), [np.bool_(True), np.int64(0)], iter([True, False])):

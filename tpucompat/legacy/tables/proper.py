@@ -92,6 +92,9 @@ ROWS: dict[str, Row] = {
         module + ".NewCheckpointReader": Moved("{tf}:train.NewCheckpointReader")
         for module in ("pywrap_tensorflow", "python.pywrap_tensorflow")
     },
+    "python.framework.ops.register_dense_tensor_like_type": StandIn(
+        "tpucompat.legacy.tensors:register_dense_tensor_like_type"
+    ),
     **{
         "python.framework.tensor_shape." + name: StandIn("tpucompat.legacy.shapes:" + name)
         for name in ("matrix", "scalar", "vector")

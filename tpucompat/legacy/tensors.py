@@ -1,0 +1,21 @@
+"""Types of a script's own that act as tensors (``tensorflow/python/framework/ops.py`` of 1.15)."""
+
+from __future__ import annotations
+
+
+def register_dense_tensor_like_type(tensor_type: type) -> None:
+    """Lets a type with ``name`` and ``dtype`` pass for a tensor.
+
+    TensorFlow 2 needs no registration (2.15 and 2.21 have none): whatever a function of the script's
+    own makes a tensor of (``register_tensor_conversion_function``) passes, so that only the check is
+    left.
+
+    Args:
+      tensor_type: The type.
+
+    Raises:
+      TypeError: If it has no properties ``name`` and ``dtype``.
+    """
+    for name in ("name", "dtype"):
+        if not isinstance(getattr(tensor_type, name, None), property):
+            raise TypeError(f"Type {tensor_type.__name__} does not define a `{name}` property")
