@@ -17,6 +17,7 @@ class Installation:
 
     Attributes:
       era: "tf1" or "tf2".
+      scope: Which modules are the user's own.
     """
 
     def __init__(self, era: str, legacy_packages: Iterable[str]) -> None:
@@ -24,7 +25,8 @@ class Installation:
 
         self.era = era
         self.legacy_packages = tuple(legacy_packages)
-        self._hook = imports.ImportHook(era, imports.Scope(self.legacy_packages))
+        self.scope = imports.Scope(self.legacy_packages)
+        self._hook = imports.ImportHook(era, self.scope)
         self._hook.install()
 
     def uninstall(self) -> None:

@@ -284,10 +284,8 @@ def let_graph_variables_be_true() -> None:
     reads its value for that, seen in 1.13 to 2.21, and in a graph there is none.
     """
     import tensorflow as tf
-    from tensorflow.python.ops import resource_variable_ops
 
-    name = "BaseResourceVariable"  # from 1.14 on
-    base = getattr(resource_variable_ops, name, resource_variable_ops.ResourceVariable)
+    base = resource_variable_class()
     truth = base.__bool__
     if hasattr(truth, "__wrapped__"):
         return
@@ -297,6 +295,86 @@ def let_graph_variables_be_true() -> None:
         return bool(truth(self)) if tf.executing_eagerly() else True
 
     base.__bool__ = true_in_graphs
+
+
+def resource_variable_class() -> Any:
+    """The class of resource variables.
+
+    Seen in 1.14 to 2.21 as ``resource_variable_ops.BaseResourceVariable``; in 1.13 as ``ResourceVariable``.
+    """
+    from tensorflow.python.ops import resource_variable_ops
+
+    name = "BaseResourceVariable"
+    return getattr(resource_variable_ops, name, resource_variable_ops.ResourceVariable)
+
+
+def complete_resource_variables() -> None:
+    """Gives resource variables the methods of reference variables that they have lost, or never had.
+
+    ``initialized_value`` and ``load`` follow ``VariableV1`` of 1.15 (``tensorflow/python/ops/variables.py``),
+    and are seen in 2.15 to 2.21 to raise NotImplementedError. ``_ref`` is what ``tf.assign`` and its
+    kin were given. With ``validate_shape=False`` a variable's shape is unknown, as in ``RefVariable``.
+    """
+    import tensorflow as tf
+    from tensorflow.python.ops import resource_variable_ops
+
+    base = resource_variable_class()
+    if not hasattr(base, "_ref"):
+        base._ref = lambda self: self
+    if tf.__version__.startswith("1."):
+        return
+
+    def initialized_value(self: Any) -> Any:
+        known = tf.compat.v1.is_variable_initialized(self)
+        return tf.compat.v1.cond(known, self.read_value, lambda: self.initial_value)
+
+    def load(self: Any, value: Any, session: Any = None) -> None:
+        if tf.executing_eagerly():
+            self.assign(value)
+            return
+        session = session or tf.compat.v1.get_default_session()
+        if session is None:
+            raise ValueError("There is no session: give one, or enter `with session.as_default()`")
+        session.run(self.initializer, {self.initializer.inputs[1]: value})
+
+    base.initialized_value, base.load = initialized_value, load
+    made = resource_variable_ops.ResourceVariable
+    original = made._init_from_args
+
+    @functools.wraps(original)
+    def _init_from_args(self: Any, *args: Any, **kwargs: Any) -> None:
+        if kwargs.get("validate_shape") is False and kwargs.get("shape") is None:
+            kwargs["shape"] = tf.TensorShape(None)
+        original(self, *args, **kwargs)
+
+    if not hasattr(original, "__wrapped__"):
+        made._init_from_args = _init_from_args
+
+
+def convert_in_sessions(
+    kind: type, fetch: Callable[..., Any], feed: Callable[..., list[tuple[Any, Any]]]
+) -> None:
+    """Says what sessions fetch and feed for a value of some type.
+
+    Seen in 1.13 to 2.21 in ``tensorflow/python/client/session.py``.
+
+    Args:
+      kind: The type.
+      fetch: Gives what to fetch for it, and the function that makes one value of what was fetched.
+      feed: Gives the tensors to feed for it and their values; without a value, for a partial run.
+    """
+    from tensorflow.python.client import session
+
+    register = session.register_session_run_conversion_functions
+    register(kind, fetch, feed, lambda value: [tensor for tensor, _ in feed(value)])
+
+
+def control_flow_context(operation: Any) -> Any:
+    """The loop or conditional of TensorFlow 1 that an operation is in, or None.
+
+    Seen in 1.13 to 2.21 as ``tf.Operation._get_control_flow_context``.
+    """
+    return operation._get_control_flow_context()
 
 
 def gate_gradients() -> None:
@@ -887,7 +965,7 @@ def monitoring() -> Any:
     """
     import tensorflow as tf
 
-    internal = getattr(getattr(tf.compat, "v2", None), "__internal__", None)
+    internal = getattr(tf.compat.v2, "__internal__", None)
     if internal is not None and hasattr(internal, "monitoring"):
         return internal.monitoring
     return importlib.import_module("tensorflow.python.eager.monitoring")

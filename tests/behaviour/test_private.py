@@ -354,6 +354,10 @@ def _keras_models():
     assert private.keras_models(graph=False) == (tf.keras.Model,)
 
 
+def _monitoring():
+    assert hasattr(private.monitoring(), "BoolGauge")
+
+
 def _small_modules():
     assert private.nest().flatten_up_to([0, 0], [1, [2]]) == [1, [2]]
     assert callable(private.load_and_remap_matrix_initializer())
@@ -369,10 +373,6 @@ def _small_modules():
     assert private.op_def("NoSuchOperation") is None
     assert callable(private.saved_model_loader().get_meta_graph_def_from_tags)
     assert type(private.default_session_config()).__name__ == "ConfigProto"
-
-
-def _monitoring():
-    assert hasattr(private.monitoring(), "BoolGauge")
 
 
 def _static_value():
@@ -478,8 +478,48 @@ def _verify_doors(monkeypatch):
     del session  # while the methods that it closes itself with are still in place
 
 
+def _complete_variables():
+    private.complete_resource_variables()
+    variable = v1.get_variable("whole", [], initializer=v1.ones_initializer(), use_resource=True)
+    assert isinstance(variable, private.resource_variable_class()) and variable._ref() is variable
+    assert private.control_flow_context(variable.op) is None
+    with v1.Session() as session:
+        assert session.run(variable.initialized_value()) == 1.0
+        variable.load(2.0)
+        assert session.run(variable) == 2.0
+    with pytest.raises(ValueError):
+        variable.load(2.0)
+    with private.eager_mode():
+        eager = tf.Variable(0.0)
+        eager.load(3.0)
+        assert eager.numpy() == 3.0
+
+
+def _session_conversions():
+    class Pair:
+        def __init__(self, *tensors):
+            self.tensors = tensors
+
+    def fetch(pair):
+        return list(pair.tensors), tuple
+
+    def feed(pair, value=(None, None)):
+        return list(zip(pair.tensors, value))
+
+    private.convert_in_sessions(Pair, fetch, feed)
+    pair = Pair(v1.placeholder(tf.float32, []), v1.placeholder(tf.float32, []))
+    with v1.Session() as session:
+        assert session.run(pair, {pair: (1.0, 2.0)}) == (1.0, 2.0)
+
+
 # What of private.py a check covers.
 CHECKS = {
+    _complete_variables: [
+        "complete_resource_variables",
+        "control_flow_context",
+        "resource_variable_class",
+    ],
+    _session_conversions: ["convert_in_sessions"],
     _eager_mode: ["eager_mode"],
     _cross_replica_sum: ["cross_replica_sum", "tpu_function"],
     _plain_function: ["plain_function"],
@@ -515,6 +555,7 @@ CHECKS = {
     _gated_gradients: ["gate_gradients", "_variables_of", "_is_reference"],
     _true_variables: ["let_graph_variables_be_true"],
     _whole_dimensions: ["accept_whole_numbers_as_dimensions"],
+    _monitoring: ["monitoring"],
     _small_modules: [
         "cluster_resolver_class",
         "default_session_config",
@@ -533,7 +574,6 @@ CHECKS = {
     _static_value: ["static_value"],
     _graph_collections: ["graph_collections"],
     _verify_doors: ["loss_modules", "gradient_modules", "before_sessions_close"],
-    _monitoring: ["monitoring"],
 }
 
 

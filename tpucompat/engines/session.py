@@ -37,6 +37,8 @@ def enter() -> Any:
             accelerator.prepare()  # before anything starts TensorFlow's runtime
             _choose_variables()
             private.let_graph_variables_be_true()
+            private.complete_resource_variables()
+            _show_values()
             _entered = True
         return tensorflow
     tf = tensorflow.compat.v1
@@ -55,12 +57,20 @@ def enter() -> Any:
         private.count_resource_variables_as_variables()
         private.let_graph_variables_be_true()
         private.accept_whole_numbers_as_dimensions()
+        private.complete_resource_variables()
+        _show_values()
         if accelerator.cores() > 1:
             from tpucompat.engines import coherence
 
             coherence.watch()
         _entered = True
     return tf
+
+
+def _show_values() -> None:
+    from tpucompat.engines import variables
+
+    variables.show_values()
 
 
 def v1() -> Any:
