@@ -965,7 +965,7 @@ def monitoring() -> Any:
     """
     import tensorflow as tf
 
-    internal = getattr(tf.compat.v2, "__internal__", None)
+    internal = getattr(getattr(tf.compat, "v2", None), "__internal__", None)
     if internal is not None and hasattr(internal, "monitoring"):
         return internal.monitoring
     return importlib.import_module("tensorflow.python.eager.monitoring")
