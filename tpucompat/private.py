@@ -319,8 +319,7 @@ def complete_resource_variables() -> None:
     from tensorflow.python.ops import resource_variable_ops
 
     base = resource_variable_class()
-    if not hasattr(base, "_ref"):
-        base._ref = lambda self: self
+    base._ref = lambda self: self  # 1.13 has one that raises, others have none
     if tf.__version__.startswith("1."):
         return
 
@@ -384,10 +383,16 @@ def gate_gradients() -> None:
     of the layer below, which read the same variable: training on 1.15 and 2.21 diverges. ``tf.train``'s
     optimizers ask for the same by their GATE_OP; a TPU computes all gradients from the values before the step.
 
-    Seen in 1.13 to 2.21 as ``tensorflow.python.ops.gradients_util._GradientsHelper``.
+    Seen in 1.14 to 2.21 as ``tensorflow.python.ops.gradients_util._GradientsHelper``; in 1.13 in
+    ``gradients_impl``.
     """
     import tensorflow as tf
-    from tensorflow.python.ops import gradients_util
+
+    gradients_util: Any
+    try:
+        gradients_util = importlib.import_module("tensorflow.python.ops.gradients_util")
+    except ImportError:
+        gradients_util = importlib.import_module("tensorflow.python.ops.gradients_impl")
 
     helper = gradients_util._GradientsHelper
     if hasattr(helper, "__wrapped__"):

@@ -59,6 +59,8 @@ class Training:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             universal_newlines=True,
+            # A shell lets what it starts in the background ignore Ctrl-C, which children inherit.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         ) as process:
             losses = {}
             for line in process.stdout:
@@ -92,14 +94,14 @@ def code(number):
 def test_one_replica_goes_on_where_it_was_ended(tmp_path):
     # Many steps: a busy machine may take seconds to deliver a signal.
     training = Training(tmp_path, 1)
-    returned, losses, said = training.run(20000, signal.SIGTERM, after=7)
+    returned, losses, said = training.run(1000, signal.SIGTERM, after=7)
     assert returned in code(signal.SIGTERM), said[-2000:]
     first = training.saved()[-1]
     assert first == max(losses) + 1 >= 8  # the step was finished, and saved
     assert "SIGTERM: stopping after this step" in said
     check(losses)
 
-    returned, losses, said = training.run(20000, signal.SIGINT, after=first + 3)
+    returned, losses, said = training.run(1000, signal.SIGINT, after=first + 3)
     assert returned in code(signal.SIGINT) | {1}, said[-2000:]
     assert "KeyboardInterrupt" in said
     assert min(losses) == first
@@ -107,7 +109,7 @@ def test_one_replica_goes_on_where_it_was_ended(tmp_path):
     assert second == max(losses) + 1
     check(losses)
 
-    returned, losses, _ = training.run(20000, signal.SIGKILL, after=second + 8)
+    returned, losses, _ = training.run(1000, signal.SIGKILL, after=second + 8)
     assert returned == -signal.SIGKILL
     third = training.saved()[-1]
     assert min(losses) == second
@@ -127,7 +129,7 @@ def test_one_replica_goes_on_where_it_was_ended(tmp_path):
 
 def test_eight_cores_go_on_where_they_were_ended(tmp_path):
     training = Training(tmp_path, 8)
-    returned, losses, said = training.run(20000, signal.SIGTERM, after=7)
+    returned, losses, said = training.run(1000, signal.SIGTERM, after=7)
     assert returned in code(signal.SIGTERM), said[-2000:]
     first = training.saved()[-1]
     assert first == max(losses) + 1

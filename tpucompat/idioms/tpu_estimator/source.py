@@ -85,7 +85,8 @@ def _one_gauge(module: Any) -> Iterator[None]:
     if gauge is None:
         yield
         return
-    monitoring = private.monitoring()
+    # Where the module itself takes its counters from; by an import of its own up to 2.5.
+    monitoring = getattr(module, "monitoring", None) or private.monitoring()
     original, monitoring.BoolGauge = monitoring.BoolGauge, lambda *args: gauge
     try:
         yield
