@@ -191,6 +191,8 @@ def _rendezvous(original: Any) -> Any:
             error = exc_info[1]
             if isinstance(error, RuntimeError) and "closed Session" in str(error):
                 return
+            if stopping.was_ended(session):
+                return
             super().record_error(source, exc_info, session)
 
     return ErrorRendezvous

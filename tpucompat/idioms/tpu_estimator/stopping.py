@@ -97,6 +97,8 @@ def _deliver(number: int) -> None:
 
 # TensorFlow's controllers of the threads at the ends of the feeds, and each one's Session.
 _controllers: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+# Sessions that were ended so.
+_ended: weakref.WeakSet[Any] = weakref.WeakSet()
 # Seconds that a thread has for what it is in the middle of.
 _PATIENCE = 10
 
@@ -125,9 +127,15 @@ def end_controllers() -> None:
     alive = [(one, session) for one, session in _controllers.items() if one._thread.is_alive()]
     for controller, session in alive:
         controller.stop()
+        _ended.add(session)
         session.close()
     for controller, _ in alive:
         controller._thread.join(_PATIENCE)
+
+
+def was_ended(session: Any) -> bool:
+    """Whether a Session was ended by :func:`end_controllers`: its errors are no cause of anything."""
+    return session is not None and session in _ended
 
 
 class GracefulShutdownHook(tf.train.SessionRunHook):
