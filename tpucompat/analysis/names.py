@@ -114,27 +114,22 @@ class Names:
 
     def _visit(self, node: ast.AST) -> None:
         visitor = _VISITORS.get(node.__class__)
-        if visitor is None:
-            self._children(node)
-        else:
+        if visitor is not None:
             visitor(self, node)
 
     def _children(self, node: ast.AST) -> None:
         visitors = _VISITORS
-        for value in node.__dict__.values():
+        inside = node.__dict__
+        for field in _CHILDREN[node.__class__]:
+            value = inside.get(field)
             if value.__class__ is list:
                 for item in value:
-                    if isinstance(item, ast.AST):
-                        visitor = visitors.get(item.__class__)
-                        if visitor is None:
-                            self._children(item)
-                        else:
-                            visitor(self, item)
-            elif isinstance(value, ast.AST):
+                    visitor = visitors.get(item.__class__)
+                    if visitor is not None:
+                        visitor(self, item)
+            elif value is not None:
                 visitor = visitors.get(value.__class__)
-                if visitor is None:
-                    self._children(value)
-                else:
+                if visitor is not None:
                     visitor(self, value)
 
     # What a name stands for ----------------------------------------------------------------------
@@ -394,9 +389,21 @@ class Names:
         self._guards -= guards
 
 
-#: What looks at the nodes of a class; of all others, at their children. One table for all modules, so that no
-#: module's walk is kept alive by it.
+#: Fields of nodes that never hold other nodes, or none that matter.
+_PLAIN = frozenset(
+    ("id", "attr", "arg", "name", "asname", "module", "level", "ctx", "op", "ops", "kind", "tag")
+    + ("type_comment", "conversion", "is_async", "simple", "lineno", "rest", "kwd_attrs", "n", "s")
+)
+#: Class of nodes -> the fields of its children.
+_CHILDREN: dict[type, tuple[str, ...]] = {
+    node: tuple(field for field in node._fields if field not in _PLAIN)
+    for node in vars(ast).values()
+    if isinstance(node, type) and issubclass(node, ast.AST)
+}
+#: What looks at the nodes of a class; those that are not here have no children. One table for all modules, so
+#: that no module's walk is kept alive by it.
 _VISITORS: dict[type, Callable[[Names, Any], None]] = {
+    **{node: Names._children for node, fields in _CHILDREN.items() if fields},
     ast.Import: Names._import,
     ast.ImportFrom: Names._import_from,
     ast.Attribute: Names._expression,
@@ -413,10 +420,6 @@ _VISITORS: dict[type, Callable[[Names, Any], None]] = {
     ast.IfExp: Names._if_expression,
     ast.ExceptHandler: Names._handler,
     ast.Constant: Names._constant,
-    # Without children, or of no interest.
-    ast.Load: lambda names, node: None,
-    ast.Store: lambda names, node: None,
-    ast.Pass: lambda names, node: None,
 }
 if sys.version_info < (3, 8):
     _VISITORS[ast.Str] = Names._constant
