@@ -36,6 +36,12 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument("--old-args", default="", metavar="'WORDS'", help="more for the old one")
     result.add_argument("--new-args", default="", metavar="'WORDS'", help="more for the new one")
     result.add_argument(
+        "--old-options",
+        default="",
+        metavar="'WORDS'",
+        help="options of `tpucompat run` for the old one, such as '--map gs://bucket=DIR'",
+    )
+    result.add_argument(
         "--python-old", metavar="PYTHON", default=sys.executable, help="with TensorFlow 1.15 or 2"
     )
     result.add_argument(
@@ -143,6 +149,7 @@ def _tasks(options: argparse.Namespace) -> list[Task]:
                 options.python_old,
                 True,
                 count,
+                shlex.split(options.old_options),
             ),
             Half(
                 options.new,

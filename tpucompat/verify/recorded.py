@@ -106,6 +106,7 @@ class _Recorded:
         from tpucompat.verify.eager_doors import EagerDoors
         from tpucompat.verify.graph_doors import GraphDoors
         from tpucompat.verify.model_doors import ModelDoors
+        from tpucompat.verify.shuffles import Shuffles
 
         eager = None
         graphs = GraphDoors(self._recorder) if graph else None
@@ -115,6 +116,7 @@ class _Recorded:
             eager.open()
             self._doors.append(eager)
         outputs.watch()
+        Shuffles(self._recorder, _orders(self._spec["initial"])).open()
         models = ModelDoors(
             self._recorder, graphs, eager.between_calls if eager is not None else lambda: None
         )
@@ -157,6 +159,16 @@ def _initial(folder: str | None) -> Any:
     recording = Recording(folder)
     values = recording.initial()
     return [v for v in recording.variables() if v.name in values], values
+
+
+def _orders(folder: str | None) -> list[np.ndarray]:
+    """The orders that the old run has drawn for its epochs."""
+    if not folder:
+        return []
+    recording = Recording(folder)
+    return [
+        order for event in recording.all("shuffle") for order in recording.arrays(event).values()
+    ]
 
 
 def _keras_version(tf: Any) -> str:

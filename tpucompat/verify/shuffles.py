@@ -1,0 +1,117 @@
+"""The doors of shuffles: in which order a training sees its examples.
+
+Keras draws the order of an epoch, from NumPy's generator up to TensorFlow 1's, from TensorFlow's since
+(``training_arrays_v1.py`` and ``data_adapter.py`` of Keras 2, ``array_data_adapter.py`` of Keras 3); that of a
+sequence's batches from Python's. What the old run has drawn is written down, and the new run draws it again.
+``Dataset.shuffle`` without a seed takes one from the number of operations before it, another number in each
+generation; here the first one in a script gets the same in both runs, and the second, and so on.
+"""
+
+from __future__ import annotations
+
+import functools
+import random
+import re
+import sys
+import threading
+from typing import Any, Callable, Sequence
+
+import numpy as np
+
+from tpucompat.verify.outputs import not_converted
+from tpucompat.verify.recorder import Recorder
+
+#: Modules of Keras that draw the order of an epoch; ``keras.datasets`` shuffles too, in each run by itself.
+_KERAS = re.compile(r"(^|[._])keras\..*\b(engine|trainers|utils)\.")
+#: The first seed of those that have none.
+_FIRST_SEED = 1001
+#: Between Keras' function and what it calls there are so many frames of AutoGraph's at most.
+_NEAR = 12
+
+
+class Shuffles:
+    """Watches what Keras and tf.data shuffle by.
+
+    Args:
+      recorder: Where to write.
+      earlier: The orders that the old run has drawn, for this one to draw again.
+    """
+
+    def __init__(self, recorder: Recorder, earlier: Sequence[np.ndarray] = ()) -> None:
+        self._recorder = recorder
+        self._earlier = list(earlier)
+        self._seeds = 0
+        self._lock = threading.Lock()
+
+    def open(self) -> None:
+        """Begins to watch; imports TensorFlow."""
+        import tensorflow as tf
+
+        for module in (random, np.random):
+            module.shuffle = self._in_place(module.shuffle)  # type: ignore[attr-defined]
+        if not tf.__version__.startswith("1."):
+            tf.random.shuffle = self._of_tensor(tf.random.shuffle)
+        datasets = {tf.data.Dataset, tf.compat.v1.data.Dataset}
+        for dataset in datasets:
+            dataset.shuffle = self._seeded(dataset.shuffle)
+
+    def _in_place(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def shuffle(x: Any, *args: Any, **kwargs: Any) -> Any:
+            # Also where the order is known: so that what is drawn next is the same.
+            original(x, *args, **kwargs)
+            if _is_keras(sys._getframe(1)):
+                x[:] = self._order(x)
+
+        return shuffle
+
+    def _of_tensor(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        import tensorflow as tf
+
+        @functools.wraps(original)
+        def shuffle(value: Any, *args: Any, **kwargs: Any) -> Any:
+            found = original(value, *args, **kwargs)
+            if not _below_keras() or found.shape.rank != 1 or not found.dtype.is_integer:
+                return found
+            known = tf.numpy_function(self._order, [found], found.dtype)
+            known.set_shape(found.shape)
+            return known
+
+        return not_converted(shuffle)
+
+    def _order(self, drawn: Any) -> np.ndarray:
+        """The order of an epoch: that of the old run, if it has drawn one of as many, else the one drawn."""
+        drawn = np.asarray(drawn)
+        with self._lock:
+            for index, order in enumerate(self._earlier):
+                if order.shape == drawn.shape and set(order.tolist()) == set(drawn.tolist()):
+                    return self._earlier.pop(index).astype(drawn.dtype)
+            self._recorder.write("shuffle", [drawn])
+        return drawn
+
+    def _seeded(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def shuffle(
+            this: Any, buffer_size: Any, seed: Any = None, *args: Any, **kwargs: Any
+        ) -> Any:
+            if seed is None:
+                with self._lock:
+                    seed = _FIRST_SEED + self._seeds
+                    self._seeds += 1
+            return original(this, buffer_size, seed, *args, **kwargs)
+
+        return not_converted(shuffle)
+
+
+def _is_keras(frame: Any) -> bool:
+    return bool(_KERAS.search(str(frame.f_globals.get("__name__", ""))))
+
+
+def _below_keras() -> bool:
+    """Whether Keras is among the nearest callers; TensorFlow traces what Keras maps over a Dataset."""
+    frame: Any = sys._getframe(2)
+    for _ in range(_NEAR):
+        if frame is None or _is_keras(frame):
+            return frame is not None
+        frame = frame.f_back
+    return False
