@@ -12,7 +12,16 @@ import numpy as np
 import pytest
 
 from tpucompat.__main__ import main
-from tpucompat.verify import comparison, differences, ladder, pairs, runs, seeds, tolerances
+from tpucompat.verify import (
+    comparison,
+    differences,
+    ladder,
+    pairs,
+    runs,
+    seeds,
+    shuffles,
+    tolerances,
+)
 from tpucompat.verify.matching import match
 from tpucompat.verify.recorder import Recorder, Recording, Site, Variable
 from tpucompat.verify.report import as_json, page, plots, terminal
@@ -260,6 +269,62 @@ def test_logits_are_compared_as_probabilities(tmp_path):
     found, result = verdicts(Recording(str(tmp_path / "old")), Recording(str(tmp_path / "new")))
     assert found["prediction"] == ladder.AGREE
     assert "logits" in {rung.key: rung for rung in result.rungs}["prediction"].note
+
+
+@pytest.mark.parametrize(
+    ("answers", "verdict", "said"),
+    [
+        (8, ladder.DIFFER, "8 answers instead of 10"),
+        (12, ladder.AGREE, "the old run asked for 10 of 12 answers"),
+    ],
+)
+def test_answers_that_the_new_run_lacks_are_a_difference(tmp_path, answers, verdict, said):
+    values = np.random.RandomState(0).rand(12, 3)
+    for name, count in (("old", 10), ("new", answers)):
+        recorder = Recorder(str(tmp_path / name))
+        recorder.write("prediction", {"predictions": values[:count]})
+    found, result = verdicts(Recording(str(tmp_path / "old")), Recording(str(tmp_path / "new")))
+    assert found["prediction"] == verdict
+    assert said in {rung.key: rung for rung in result.rungs}["prediction"].note
+
+
+def test_of_several_checkpoints_the_last_one_counts(tmp_path):
+    final = {"w": np.ones(3)}
+    for name in ("old", "new"):
+        recorder = Recorder(str(tmp_path / name))
+        for scale in (0.5, 1.0, 0.2):
+            recorder.write("checkpoint", {"w": scale * final["w"]}, path=f"epoch-{scale}.h5")
+        recorder.snapshot(final)
+    both = [Recording(str(tmp_path / name)) for name in ("old", "new")]
+    assert verdicts(*both)[0]["checkpoint"] == ladder.AGREE
+
+
+def test_orders_that_keras_draws_are_drawn_again(tmp_path):
+    """A module of Keras shuffles in place; the second run gets the first one's orders, of the same length."""
+    keras = {"__name__": "tf_keras.src.engine.training_arrays_v1", "np": np}
+    exec(
+        "def shuffled(n):\n  order = np.arange(n)\n  np.random.shuffle(order)\n  return order",
+        keras,
+    )
+    original = np.random.shuffle
+
+    def run(name, seed, earlier=()):
+        recorder = Recorder(str(tmp_path / name))
+        np.random.seed(seed)
+        np.random.shuffle = shuffles.Shuffles(recorder, earlier)._in_place(original)
+        try:
+            drawn = [keras["shuffled"](n).tolist() for n in (50, 7, 50)]
+            mine = np.arange(9)
+            np.random.shuffle(mine)  # not Keras
+        finally:
+            np.random.shuffle = original
+        return drawn, Recording(str(tmp_path / name))
+
+    first, recording = run("old", 0)
+    orders = [recording.arrays(event)["0"] for event in recording.all("shuffle")]
+    assert [order.tolist() for order in orders] == first
+    again, other = run("new", 1, orders)
+    assert again == first and not other.all("shuffle")
 
 
 def test_reports_are_compared_by_key_and_some_are_ignored(tmp_path):

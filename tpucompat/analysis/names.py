@@ -391,8 +391,33 @@ class Names:
 
 #: Fields of nodes that never hold other nodes, or none that matter.
 _PLAIN = frozenset(
-    ("id", "attr", "arg", "name", "asname", "module", "level", "ctx", "op", "ops", "kind", "tag")
-    + ("type_comment", "conversion", "is_async", "simple", "lineno", "rest", "kwd_attrs", "n", "s")
+    (
+        *(
+            "id",
+            "attr",
+            "arg",
+            "name",
+            "asname",
+            "module",
+            "level",
+            "ctx",
+            "op",
+            "ops",
+            "kind",
+            "tag",
+        ),
+        *(
+            "type_comment",
+            "conversion",
+            "is_async",
+            "simple",
+            "lineno",
+            "rest",
+            "kwd_attrs",
+            "n",
+            "s",
+        ),
+    )
 )
 #: Class of nodes -> the fields of its children.
 _CHILDREN: dict[type, tuple[str, ...]] = {

@@ -504,7 +504,11 @@ class _Ladder:
                 continue
             count = min(len(actual), len(expected)) if actual.ndim and expected.ndim else None
             if count is not None and len(actual) != len(expected):
-                notes.append(f"{len(actual)} answers instead of {len(expected)}")
+                notes.append(
+                    f"{len(actual)} answers instead of {len(expected)}"
+                    if len(actual) < len(expected)
+                    else f"the old run asked for {len(expected)} of {len(actual)} answers"
+                )
                 actual, expected = actual[:count], expected[:count]
             converted = _like(actual, expected)
             if converted is not actual:
