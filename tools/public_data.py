@@ -487,7 +487,7 @@ def all_digits(data: pathlib.Path, home: pathlib.Path) -> None:
     )
 
 
-def reviews(data: pathlib.Path, home: pathlib.Path) -> None:
+def reviews(data: pathlib.Path, home: pathlib.Path, rows: int = 11024) -> None:
     """Keras' archive of film reviews: made-up words, of one length, so that no array is a pickle of lists."""
     state = np.random.RandomState(0)
 
@@ -495,11 +495,16 @@ def reviews(data: pathlib.Path, home: pathlib.Path) -> None:
     keras.mkdir(parents=True)
     np.savez(
         str(keras / "imdb.npz"),
-        x_train=state.randint(1, 9000, (11024, 120)),
-        y_train=state.randint(0, 2, 11024),
+        x_train=state.randint(1, 9000, (rows, 120)),
+        y_train=state.randint(0, 2, rows),
         x_test=state.randint(1, 9000, (512, 120)),
         y_test=state.randint(0, 2, 512),
     )
+
+
+def three_batches_of_reviews(data: pathlib.Path, home: pathlib.Path) -> None:
+    """As many as are left for three batches of 512, where the first 10,000 are set aside."""
+    reviews(data, home, 10000 + 3 * 512)
 
 
 def flowers(data: pathlib.Path, home: pathlib.Path) -> None:
@@ -536,6 +541,7 @@ MAKERS: dict[str, Maker] = {
         digits,
         all_digits,
         reviews,
+        three_batches_of_reviews,
         flowers,
     )
 }

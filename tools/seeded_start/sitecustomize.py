@@ -84,6 +84,7 @@ _AFTER_IMPORT.update(
 )
 _AFTER_IMPORT["keras.src.utils.data_utils"] = _any_file_is_valid
 _AFTER_IMPORT["tf_keras.src.utils.data_utils"] = _any_file_is_valid
+_AFTER_IMPORT["keras.src.utils.file_utils"] = _any_file_is_valid  # Keras 3
 
 
 class _Finder(importlib.abc.MetaPathFinder):
