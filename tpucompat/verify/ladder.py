@@ -437,6 +437,11 @@ class _Ladder:
             else:
                 notes.append(f"{len(finals)} variables after {step} steps too")
         rung = self.rung("steps", title, rows, "; ".join(notes), "; ".join(problems))
+        if any(row.verdict == DIFFER for row in finals) and all(r.verdict == AGREE for r in rows):
+            # The curves say nothing of it: the number to show is that of the variables.
+            limit = self.limits["final"]
+            numbers = [getattr(row.difference, limit.measure) for row in finals]
+            rung = rung._replace(worst=float(max(numbers)), tolerance=limit)
         return rung._replace(rows=[*rung.rows, *finals])
 
     def evaluation(self) -> Rung:

@@ -92,9 +92,12 @@ class _Recorded:
 
     def _run_plainly(self) -> None:
         spec = self._spec
-        if spec["cores"] > 1:
+        goes_on = _sees_old_namespace(spec["script"])
+        if goes_on:
+            _prepare_old_namespace(spec["cores"])
+        elif spec["cores"] > 1:
             _emulate(spec["cores"])
-        self._open(graph=False)
+        self._open(graph=goes_on)
         sys.argv[:] = [spec["script"], *spec["arguments"]]
         sys.path[0] = os.path.dirname(os.path.realpath(spec["script"]))
         runpy.run_path(spec["script"], run_name="__main__")
@@ -195,6 +198,26 @@ def _compile_plainly() -> None:
         original(self, *args, **kwargs)
 
     function_type.__init__ = init
+
+
+def _sees_old_namespace(script: str) -> bool:
+    """Whether a migrated script goes on with graphs and sessions, by ``import tpucompat.v1``."""
+    from tpucompat.analysis import findings
+    from tpucompat.analysis.sources import SourceError
+
+    try:
+        return findings.analyse(script).uses_tpucompat
+    except SourceError:  # which Python says better
+        return False
+
+
+def _prepare_old_namespace(cores: int) -> None:
+    """What the script's import would do, before the doors touch ``tf.keras`` and choose Keras 3."""
+    os.environ["TPUCOMPAT_CORES"] = str(cores)
+    import tpucompat.v1  # noqa: F401
+    from tpucompat import keras_generation
+
+    keras_generation.choose()
 
 
 def _emulate(cores: int) -> None:

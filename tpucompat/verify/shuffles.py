@@ -25,6 +25,9 @@ from tpucompat.verify.recorder import Recorder
 _KERAS = re.compile(r"(^|[._])keras\..*\b(engine|trainers|utils)\.")
 #: The first seed of those that have none.
 _FIRST_SEED = 1001
+#: Part of the names of Keras 3's modules: it draws an order for each pass, and under a strategy begins one more
+#: pass, for one batch to build the model from.
+_LOOKS_AHEAD = ".trainers."
 #: Between Keras' function and what it calls there are so many frames of AutoGraph's at most.
 _NEAR = 12
 
@@ -40,6 +43,7 @@ class Shuffles:
     def __init__(self, recorder: Recorder, earlier: Sequence[np.ndarray] = ()) -> None:
         self._recorder = recorder
         self._earlier = list(earlier)
+        self._drawn = -1, np.zeros(0)
         self._seeds = 0
         self._lock = threading.Lock()
 
@@ -60,7 +64,7 @@ class Shuffles:
         def shuffle(x: Any, *args: Any, **kwargs: Any) -> Any:
             # Also where the order is known: so that what is drawn next is the same.
             original(x, *args, **kwargs)
-            if _is_keras(sys._getframe(1)):
+            if _module(sys._getframe(1)):
                 x[:] = self._order(x)
 
         return shuffle
@@ -71,13 +75,23 @@ class Shuffles:
         @functools.wraps(original)
         def shuffle(value: Any, *args: Any, **kwargs: Any) -> Any:
             found = original(value, *args, **kwargs)
-            if not _below_keras() or found.shape.rank != 1 or not found.dtype.is_integer:
+            module = _nearest_module()
+            if not module or found.shape.rank != 1 or not found.dtype.is_integer:
                 return found
-            known = tf.numpy_function(self._order, [found], found.dtype)
+            draw = self._order_of_steps if _LOOKS_AHEAD in module else self._order
+            known = tf.numpy_function(draw, [found], found.dtype)
             known.set_shape(found.shape)
             return known
 
         return not_converted(shuffle)
+
+    def _order_of_steps(self, drawn: Any) -> np.ndarray:
+        """The order of the steps from here on: the same one again, if none was made since it was drawn."""
+        steps, order = self._drawn
+        if steps != self._recorder.steps or order.shape != np.shape(drawn):
+            order = self._order(drawn)
+            self._drawn = self._recorder.steps, order
+        return order
 
     def _order(self, drawn: Any) -> np.ndarray:
         """The order of an epoch: that of the old run, if it has drawn one of as many, else the one drawn."""
@@ -103,15 +117,17 @@ class Shuffles:
         return not_converted(shuffle)
 
 
-def _is_keras(frame: Any) -> bool:
-    return bool(_KERAS.search(str(frame.f_globals.get("__name__", ""))))
+def _module(frame: Any) -> str:
+    """The name of the module that a frame is in, if it is one of Keras' that draw orders; else ""."""
+    name = str(frame.f_globals.get("__name__", ""))
+    return name if _KERAS.search(name) else ""
 
 
-def _below_keras() -> bool:
-    """Whether Keras is among the nearest callers; TensorFlow traces what Keras maps over a Dataset."""
+def _nearest_module() -> str:
+    """Keras' module among the nearest callers: TensorFlow traces what Keras maps over a Dataset."""
     frame: Any = sys._getframe(2)
     for _ in range(_NEAR):
-        if frame is None or _is_keras(frame):
-            return frame is not None
+        if frame is None or _module(frame):
+            break
         frame = frame.f_back
-    return False
+    return _module(frame) if frame is not None else ""
