@@ -15,6 +15,7 @@ from tpucompat.__main__ import main
 from tpucompat.verify import (
     comparison,
     differences,
+    files,
     ladder,
     pairs,
     runs,
@@ -325,6 +326,19 @@ def test_orders_that_keras_draws_are_drawn_again(tmp_path):
     assert [order.tolist() for order in orders] == first
     again, other = run("new", 1, orders)
     assert again == first and not other.all("shuffle")
+
+
+def test_results_in_text_files_are_numbers_by_name(tmp_path):
+    text = "eval_accuracy = 0.5\nloss: 1e-3\n0.25\t-.5\n1 2 3\nepoch 3 took 1.5 seconds\n"
+    (tmp_path / "eval_results.txt").write_text(text)
+    found = files.arrays_of(str(tmp_path / "eval_results.txt"))
+    assert {name: values.tolist() for name, values in found.items()} == {
+        "eval_accuracy": [0.5],
+        "loss": [1e-3],
+        "numbers": [0.25, -0.5, 1, 2, 3],
+    }
+    (tmp_path / "labels.tsv").write_bytes(b"\xff\xfe")
+    assert files.arrays_of(str(tmp_path / "labels.tsv")) == {}
 
 
 def test_reports_are_compared_by_key_and_some_are_ignored(tmp_path):

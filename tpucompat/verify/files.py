@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Iterator
+import re
+from typing import Any, Iterable, Iterator
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from tpucompat.verify.recorder import Recorder
 
 #: Larger files are listed, not read.
 _LARGEST = 256 * 2**20
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|[-+]?inf"
+_NAMED = re.compile(rf"\s*([^\W\d][\w ./-]*?)\s*[=:]\s*({_NUMBER})\s*")
+_NUMBERS = re.compile(rf"\s*(?:(?:{_NUMBER})[\s,;]*)+")
 
 
 def record(recorder: Recorder, folder: str) -> None:
@@ -31,7 +35,7 @@ def record(recorder: Recorder, folder: str) -> None:
             numbers = numbers_of(path)
             if numbers:
                 recorder.write("report", numbers, path=relative)
-        elif relative.endswith((".npy", ".npz", ".csv")):
+        elif relative.endswith((".npy", ".npz", ".csv", ".tsv", ".txt")):
             arrays = arrays_of(path)
             if arrays:
                 recorder.write("report", arrays, path=relative)
@@ -79,11 +83,26 @@ def _collect(thing: Any, path: str, found: dict[str, np.ndarray]) -> None:
 
 
 def arrays_of(path: str) -> dict[str, np.ndarray]:
-    """The arrays in a NumPy file or a table of numbers."""
+    """The arrays in a NumPy file, a table of numbers, or a text with results."""
     try:
+        if path.endswith((".tsv", ".txt")):
+            with open(path, encoding="utf-8") as stream:
+                return _of_text(stream)
         if path.endswith(".csv"):
             return {"table": np.genfromtxt(path, delimiter=",", skip_header=1)}
         data = np.load(path)
         return {"array": data} if isinstance(data, np.ndarray) else {k: data[k] for k in data.files}
     except (OSError, ValueError):
         return {}
+
+
+def _of_text(lines: Iterable[str]) -> dict[str, np.ndarray]:
+    """``loss = 0.5`` by its name, and what stands in lines of numbers alone; other text says nothing."""
+    found: dict[str, list[float]] = {}
+    for line in lines:
+        named = _NAMED.fullmatch(line)
+        if named:
+            found.setdefault(named.group(1), []).append(float(named.group(2)))
+        elif _NUMBERS.fullmatch(line):
+            found.setdefault("numbers", []).extend(map(float, re.findall(_NUMBER, line)))
+    return {name: np.asarray(values) for name, values in found.items()}

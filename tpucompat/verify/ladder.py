@@ -239,7 +239,8 @@ class _Ladder:
         matches = self.matches
         ways = sorted(set(matches.how.values()))
         counts = [f"{list(matches.how.values()).count(way)} by {way}" for way in ways]
-        note = f"{len(matches.pairs)} pairs: " + ", ".join(counts)
+        count = len(matches.pairs)
+        note = f"{count} pair{'s' * (count != 1)}: " + ", ".join(counts)
         problems = list(matches.problems)
         for which, names in (("old", matches.only_old), ("new", matches.only_new)):
             trained = {
