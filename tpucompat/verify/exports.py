@@ -63,7 +63,12 @@ def answers_of(path: str) -> dict[str, np.ndarray]:
     """What a SavedModel's first signature answers to random numbers, which are the same for all models."""
     import tensorflow as tf
 
-    model = tf.saved_model.load(path)
+    try:
+        model = tf.saved_model.load(path)
+    except (
+        ValueError
+    ):  # of several graphs: TPUEstimator exports one for the host, and one for the TPU
+        model = tf.saved_model.load(path, tags=["serve"])
     names = sorted(model.signatures)
     chosen = "serving_default" if "serving_default" in names else names[0]
     signature = model.signatures[chosen]

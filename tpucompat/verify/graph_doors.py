@@ -12,10 +12,13 @@ import contextlib
 import functools
 import threading
 import weakref
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Iterator, Mapping
+
+import numpy as np
 
 from tpucompat import private
 from tpucompat.verify import outputs
+from tpucompat.verify.matching import match
 from tpucompat.verify.recorder import Recorder, Site, Variable
 
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
@@ -26,10 +29,20 @@ class GraphDoors:
 
     Args:
       recorder: Where to write.
+      initial: The old run's variables with their initial values, to start from; None to start from the
+        program's own.
+      mapping: New variable -> old variable, where names, shapes and order do not tell.
     """
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        initial: tuple[list[Variable], Mapping[str, np.ndarray]] | None = None,
+        mapping: Mapping[str, str] | None = None,
+    ) -> None:
         self._recorder = recorder
+        self._initial = initial
+        self._mapping = mapping
         # Graph -> the model's variables in it, in the order of their making.
         self._variables: weakref.WeakKeyDictionary[Any, dict[str, Any]] = (
             weakref.WeakKeyDictionary()
@@ -150,14 +163,32 @@ class GraphDoors:
         if not variables or not (last or self._recorder.wants_snapshot()):
             return
         with self._recorder.own_work():
+            readings = {name: _reading(v) for name, v in variables.items()}
             try:
-                values = session.run({name: _reading(v) for name, v in variables.items()})
+                values = session.run(readings)
+                if self._initial is not None and not self._recorder.steps:
+                    self._give(session, variables)
+                    values = session.run(readings)
             except Exception as problem:
                 # Not initialized yet, a closed session, a graph that is finalized: nothing is to be seen.
                 if self._recorder.steps:
                     self._recorder.write("problem", text=f"variables cannot be read: {problem}")
                 return
             self._recorder.snapshot(values, again=last)
+
+    def _give(self, session: Any, variables: Mapping[str, Any]) -> None:
+        """Before the first step: puts the old run's values into the variables, which are initialized."""
+        assert self._initial is not None
+        old, values = self._initial
+        new = [
+            Variable(name, tuple(v.shape.as_list()), bool(getattr(v, "trainable", True)))
+            for name, v in variables.items()
+        ]
+        for new_name, old_name in match(old, new, self._mapping).pairs.items():
+            if old_name in values:
+                # What an initializer assigns can be fed, also where the graph takes no new operation.
+                initializer = variables[new_name].initializer
+                session.run(initializer, {initializer.inputs[1]: values[old_name]})
 
 
 def _reading(variable: Any) -> Any:

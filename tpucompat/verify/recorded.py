@@ -112,10 +112,11 @@ class _Recorded:
         from tpucompat.verify.shuffles import Shuffles
 
         eager = None
-        graphs = GraphDoors(self._recorder) if graph else None
+        start = _initial(self._spec["initial"])
+        graphs = GraphDoors(self._recorder, start, self._spec["map"]) if graph else None
         if not tf.__version__.startswith("1."):
             _compile_plainly()
-            eager = EagerDoors(self._recorder, _initial(self._spec["initial"]), self._spec["map"])
+            eager = EagerDoors(self._recorder, start, self._spec["map"])
             eager.open()
             self._doors.append(eager)
         outputs.watch()

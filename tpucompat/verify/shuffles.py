@@ -1,10 +1,11 @@
 """The doors of shuffles: in which order a training sees its examples.
 
 Keras draws the order of an epoch, from NumPy's generator up to TensorFlow 1's, from TensorFlow's since
-(``training_arrays_v1.py`` and ``data_adapter.py`` of Keras 2, ``array_data_adapter.py`` of Keras 3); that of a
-sequence's batches from Python's. What the old run has drawn is written down, and the new run draws it again.
-``Dataset.shuffle`` without a seed takes one from the number of operations before it, another number in each
-generation; here the first one in a script gets the same in both runs, and the second, and so on.
+(``training_arrays_v1.py`` and ``data_adapter.py`` of Keras 2, ``array_data_adapter.py`` of Keras 3), of files
+in a folder always from NumPy's, and that of a sequence's batches from Python's. What the old run has drawn is
+written down, and the new run draws it again. ``Dataset.shuffle`` without a seed takes one from the number of
+operations before it, another number in each generation; here the first one in a script gets the same in both
+runs, and the second, and so on.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ from tpucompat.verify.outputs import not_converted
 from tpucompat.verify.recorder import Recorder
 
 #: Modules of Keras that draw the order of an epoch; ``keras.datasets`` shuffles too, in each run by itself.
-_KERAS = re.compile(r"(^|[._])keras\..*\b(engine|trainers|utils)\.")
+_KERAS = re.compile(
+    r"(^|[._])keras\..*\b(engine|trainers|utils|preprocessing)\.|^keras_preprocessing\."
+)
 #: The first seed of those that have none.
 _FIRST_SEED = 1001
 #: Part of the names of Keras 3's modules: it draws an order for each pass, and under a strategy begins one more
@@ -53,6 +56,7 @@ class Shuffles:
 
         for module in (random, np.random):
             module.shuffle = self._in_place(module.shuffle)  # type: ignore[attr-defined]
+        np.random.permutation = self._permutation(np.random.permutation)
         if not tf.__version__.startswith("1."):
             tf.random.shuffle = self._of_tensor(tf.random.shuffle)
         datasets = {tf.data.Dataset, tf.compat.v1.data.Dataset}
@@ -68,6 +72,17 @@ class Shuffles:
                 x[:] = self._order(x)
 
         return shuffle
+
+    def _permutation(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def permutation(x: Any) -> Any:
+            found = original(x)
+            if not _module(sys._getframe(1)) or np.ndim(x):
+                return found
+            # Iterators over pictures draw anew when Keras 3 has looked at the first batches.
+            return self._order_of_steps(found) if self._earlier else self._order(found)
+
+        return permutation
 
     def _of_tensor(self, original: Callable[..., Any]) -> Callable[..., Any]:
         import tensorflow as tf
