@@ -125,3 +125,40 @@ def test_what_copies_of_tpu_estimator_import():
     resource = tf.raw_ops.SummaryWriter()
     assert summaries.flush(writer=resource).type == "FlushSummaryWriter"
     assert summaries.all_summary_ops is tf.compat.v1.summary.all_v2_summary_ops
+
+
+def test_estimators_are_found_by_compat_v2():
+    """As ``import tensorflow.compat.v2 as tf`` of 2019 found them, and TensorFlow 2.16 does not."""
+    root = importlib.import_module("tpucompat.v1")
+    v2 = importlib.import_module("tpucompat.v1.compat.v2")
+    assert v2 is root.compat.v2 is v2.compat.v2 and v2.compat.v1 is root
+    assert v2.estimator.ModeKeys.TRAIN == "train"
+    assert v2.estimator.Estimator.__name__ == "EstimatorV2"
+    assert v2.compat.v1.estimator.tpu.TPUEstimator is root.estimator.tpu.TPUEstimator
+    assert v2.distribute.cluster_resolver.TPUClusterResolver is (
+        root.distribute.cluster_resolver.TPUClusterResolver
+    )
+    assert v2.io is tf.compat.v2.io and v2.constant is tf.constant
+    assert importlib.import_module("tpucompat.v1.compat.v2.keras.layers").Dense is (
+        root.compat.v2.keras.layers.Dense
+    )
+
+
+def test_names_that_1_15_had_lost_itself():
+    data = importlib.import_module("tpucompat.v1.contrib.data")
+    batching = importlib.import_module("tpucompat.v1.contrib.data.python.ops.batching")
+    profiler = importlib.import_module("tpucompat.v1.python.eager.profiler")
+    cudnn = importlib.import_module("tpucompat.v1.contrib.cudnn_rnn.python.ops.cudnn_rnn_ops")
+    assert callable(profiler.start_profiler_server)
+    assert cudnn.CUDNN_RNN_BIDIRECTION == "bidirectional"
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        pairs = data.Dataset.zip((data.Dataset.range(10), data.Dataset.range(10)))
+        full = pairs.batch(4).apply(batching.filter_irregular_batches(4))
+        first, second = tf.compat.v1.data.make_one_shot_iterator(full).get_next()
+        assert first.shape == second.shape == (4,)
+        assert [session.run([first, second])[1].tolist() for _ in range(2)] == [
+            [0, 1, 2, 3],
+            [4, 5, 6, 7],
+        ]
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(first)

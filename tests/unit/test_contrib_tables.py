@@ -50,11 +50,13 @@ def test_what_is_gone_has_a_code_a_reason_and_an_alternative(name):
 
 
 def test_rows_name_symbols_of_tensorflow_1():
-    """A row for a name that 1.15 did not have is a slip, but for the packages of 1.13 and 1.14."""
+    """A row for a name that 1.15 did not have is a slip, but for those of releases before."""
     of_earlier_releases = ("contrib.coder", "contrib.gan", "contrib.lite", "contrib.rate")
     of_earlier_releases += ("contrib.linalg", "contrib.image.adjust_hsv_in_yiq")
     of_earlier_releases += ("contrib.image.random_hsv_in_yiq", "contrib.training.Tuner")
-    of_earlier_releases += ("contrib.eager.in_eager_mode",)
+    of_earlier_releases += ("contrib.eager.in_eager_mode", "contrib.data.Dataset")
+    of_earlier_releases += ("contrib.data.FixedLengthRecordDataset", "contrib.data.Iterator")
+    of_earlier_releases += ("contrib.data.TFRecordDataset", "contrib.data.TextLineDataset")
     unknown = [
         name
         for name, row in CONTRIB.items()

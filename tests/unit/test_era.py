@@ -17,6 +17,7 @@ TF1 = [
     "",
     "import tensorflow as tf\nmodel = tf.keras.models.Sequential()",
     "print 'python 2'",
+    "import tensorflow.compat.v2 as tf\ntf.compat.v1.disable_v2_behavior()\ntf.estimator.ModeKeys",
 ]
 TF2 = [
     "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(resolver)",

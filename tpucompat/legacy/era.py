@@ -207,4 +207,6 @@ def _tensorflow_names(text: str) -> set[str]:
         # ``import tensorflow.compat.v1 as tf`` makes the names below TensorFlow 1's own; in a script that
         # imports plain tensorflow, ``tf.compat.v1.x`` is a TensorFlow 2 programmer's exception.
         names |= {n[len("compat.v1.") :] for n in names if n.startswith("compat.v1.")}
+    if "compat.v2" in aliases.values():
+        names |= {n[len("compat.v2.") :] for n in names if n.startswith("compat.v2.")}
     return names

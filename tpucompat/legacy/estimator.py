@@ -5,7 +5,7 @@ TensorFlow 2.16 removed the API. Its last release lives on as the package tensor
 those are put where the package looks for them; a module that is there is left alone. The attributes
 of this module are the packages that the table of old symbols points to:
 
-* ``api``: ``tf.estimator`` as a TensorFlow 1 script sees it;
+* ``api``: ``tf.estimator`` as a TensorFlow 1 script sees it; ``api_v2``: as ``tf.compat.v2.estimator``;
 * ``package``: ``tensorflow_estimator``;
 * ``source``: ``tensorflow_estimator.python.estimator``, which
   ``tensorflow.python.estimator`` re-exported;
@@ -27,7 +27,10 @@ from tpucompat.environment import environment
 from tpucompat.errors import GoneError, SetupError
 from tpucompat.idioms.embedding import config as embedding
 
-_API = "tensorflow_estimator.python.estimator.api._v1.estimator"
+_API = {
+    "api": ("v1", "tensorflow_estimator.python.estimator.api._v1.estimator"),
+    "api_v2": ("v2", "tensorflow_estimator.python.estimator.api._v2.estimator"),
+}
 _SOURCE = "tensorflow_estimator.python.estimator"
 
 _MODULES = {
@@ -45,12 +48,13 @@ _prepared = False
 
 def __getattr__(name: str) -> Any:
     """The packages of the module's docstring, imported when first asked for (PEP 562)."""
-    if name == "api":
+    if name in _API:
+        version, package = _API[name]
         if environment().has("estimator"):
-            api = importlib.import_module("tensorflow").compat.v1.estimator
+            api = getattr(importlib.import_module("tensorflow").compat, version).estimator
             write_global_step_last(api.Estimator)
             return api
-        return load(_API)
+        return load(package)
     if name == "package":
         load(_SOURCE)
         return sys.modules["tensorflow_estimator"]

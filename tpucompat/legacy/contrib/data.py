@@ -49,6 +49,30 @@ def padded_batch_and_drop_remainder(
     )
 
 
+def filter_irregular_batches(batch_size: int) -> Transformation:
+    """Leaves out batches of another size; the shapes of those that remain are static.
+
+    Args:
+      batch_size: The number of elements of a full batch.
+
+    Returns:
+      A function for ``Dataset.apply``.
+    """
+
+    def is_full(*batch: Any) -> Any:
+        return tf.equal(tf.shape(tf.nest.flatten(batch)[0])[0], batch_size)
+
+    def with_shape(component: Any) -> Any:
+        component.set_shape([batch_size] + [None] * (component.shape.ndims - 1))
+        return component
+
+    def with_shapes(*batch: Any) -> Any:
+        shaped = tf.nest.map_structure(with_shape, batch)
+        return shaped if len(batch) > 1 else shaped[0]
+
+    return lambda dataset: dataset.filter(is_full).map(with_shapes)
+
+
 def sloppy_interleave(map_func: Any, cycle_length: Any, block_length: Any = 1) -> Transformation:
     """Interleaves nested datasets in parallel, in whatever order they are ready.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpucompat.legacy.rows import Gone, Package, Row, StandIn
+from tpucompat.legacy.rows import Constant, Gone, Package, Row, StandIn
 
 _OURS = "tpucompat.legacy.contrib.cudnn_rnn"
 _OPAQUE = Gone(
@@ -12,8 +12,25 @@ _OPAQUE = Gone(
     "Save and restore the variables by a tf.train.Saver.",
 )
 
+#: What scripts give to the layers, from cudnn_rnn/python/ops/cudnn_rnn_ops.py of TensorFlow 1.15.
+_WORDS = {
+    "CUDNN_RNN_UNIDIRECTION": "unidirectional",
+    "CUDNN_RNN_BIDIRECTION": "bidirectional",
+    "CUDNN_LSTM": "lstm",
+    "CUDNN_GRU": "gru",
+    "CUDNN_RNN_RELU": "rnn_relu",
+    "CUDNN_RNN_TANH": "rnn_tanh",
+    "CUDNN_INPUT_LINEAR_MODE": "linear_input",
+    "CUDNN_INPUT_SKIP_MODE": "skip_input",
+    "CUDNN_INPUT_AUTO_MODE": "auto_select",
+}
+
 ROWS: dict[str, Row] = {
     "contrib.cudnn_rnn": Package(_OURS),
+    **{
+        "contrib.cudnn_rnn.python.ops.cudnn_rnn_ops." + name: Constant(word)
+        for name, word in _WORDS.items()
+    },
     **{
         "contrib.cudnn_rnn." + name: StandIn(_OURS + ":" + name)
         for name in (

@@ -27,6 +27,20 @@ ROWS: dict[str, Row] = {
             "sloppy_interleave",
         )
     },
+    # TensorFlow 1.4 moved them to tf.data, and kept these until 1.5; batching.py kept the last until 1.9.
+    **{
+        "contrib.data." + name: Moved("{tf}:data." + name)
+        for name in (
+            "Dataset",
+            "FixedLengthRecordDataset",
+            "Iterator",
+            "TFRecordDataset",
+            "TextLineDataset",
+        )
+    },
+    "contrib.data.python.ops.batching.filter_irregular_batches": StandIn(
+        _OURS + ":filter_irregular_batches"
+    ),
     **{
         "contrib.data." + name: Moved(_EXPERIMENTAL + "." + name)
         for name in (

@@ -99,6 +99,24 @@ ROWS: dict[str, Row] = {
         "python.framework.tensor_shape." + name: StandIn("tpucompat.legacy.shapes:" + name)
         for name in ("matrix", "scalar", "vector")
     },
+    # The profiler for eager code, which graph scripts imported too; public since 2.2, gone from here in 2.17.
+    "python.eager.profiler.start_profiler_server": Moved(
+        "tensorflow:profiler.experimental.server.start", since="2.17"
+    ),
+    "python.eager.profiler.Profiler": Moved(
+        "tensorflow:profiler.experimental.Profile", since="2.17"
+    ),
+    **{
+        "python.eager.profiler." + name: Gone(
+            "TPU101",
+            "TensorFlow 2's profiler writes its result itself.",
+            "Use tf.profiler.experimental.start(logdir) and tf.profiler.experimental.stop().",
+            since="2.17",
+        )
+        for name in ("maybe_create_event_file", "save", "start", "stop")
+    },
+    # 1.15 gave the module its other name.
+    "python.util.deprecation_wrapper": Moved("tensorflow.python.util.module_wrapper"),
     # tf.distribute put its own function there, which the list of private moves cannot see.
     "python.ops.resource_variable_ops._from_proto_fn": Moved(
         "tensorflow.python.ops.ref_variable:_from_proto_fn", since="2.15"
