@@ -106,8 +106,8 @@ CODES: dict[str, Code] = {
         "A TPU computation built by hand",
         "batch_parallel, shard, replicate and rewrite put one computation on all cores of a TPU, from a "
         "Session. In TensorFlow 2 that is strategy.run in a tf.function.",
-        "Call the function by strategy.run and join the results by strategy.reduce; until then "
-        "tpucompat.v1 has them.",
+        "Call the function by strategy.run and join the results by strategy.reduce, as `tpucompat migrate` "
+        "does where the function only computes; until then tpucompat.v1 has them.",
     ),
     "TPU214": Code(
         "A method that is gone",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 
 import pytest
@@ -98,3 +99,20 @@ def test_a_run_that_crashes_leaves_a_partial_report(tmp_path, capsys):
     assert "3 steps instead of 6" in by_key["steps"]["note"]
     assert content["new"]["environment"]["python"] == ".".join(map(str, sys.version_info[:3]))
     assert "the disk is full" in (tmp_path / "r.html").read_text(encoding="utf-8")
+
+
+def test_computations_that_migrate_rewrites_compute_the_same(tmp_path):
+    """On eight cores: the function's own rows on each of them, and a function that one of them computes."""
+    old = os.path.join(PROGRAMS, "plain_computations.py")
+    new = tmp_path / "plain_computations.py"
+    shutil.copy(old, new)
+    assert main(["migrate", "--write", str(new)]) == 0
+    assert "tpucompat" not in new.read_text()
+    data = tmp_path / "r.json"
+    arguments = ["--args", "{out}/r.json", "--cores", "8", "--timeout", "200", "--json", str(data)]
+    assert main(["verify", old, str(new), *arguments]) == 0
+    (files,) = (r for r in json.loads(data.read_text())["rungs"] if r["key"] == "files")
+    assert [row["name"] for row in files["rows"]] == [
+        f"r.json: {n}" for n in ("one", "relu", "product")
+    ]
+    assert files["worst"] < 1e-6

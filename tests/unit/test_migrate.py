@@ -649,3 +649,70 @@ def test_edits_do_not_overlap():
     wanted.insert_line(2, "new\n")
     wanted.indent_line(2, "  ")
     assert wanted.result() == "xc\nnew\n  def\n"
+
+
+# Computations of the TPU ------------------------------------------------------------------------------
+
+with open(
+    os.path.join(ROOT, "tests", "behaviour", "programs", "plain_computations.py"), encoding="utf-8"
+) as program:
+    COMPUTATIONS = program.read()
+
+
+def test_computations_of_plain_functions_are_run_by_a_strategy():
+    after = migrated(COMPUTATIONS)
+    body = after[after.index("inputs = [3.0") :]
+    assert body == textwrap.dedent("""\
+        inputs = [3.0, tf.ones([2, 2], tf.float32), tf.reduce_sum(weights)]
+        strategy = make_strategy()
+        one = on_one_core(strategy, axy, inputs)
+        all_of_them = on_all_cores(strategy, rows_by_rows, [tf.reshape(tf.range(48.0), [16, 3])])
+
+        for _ in range(2):
+          relu, product = all_of_them()  # twice
+        report = {'one': one()[0].tolist(), 'relu': relu.tolist(), 'product': product.tolist()}
+
+        with open(sys.argv[1], 'w') as f:
+          json.dump(report, f)
+        """)
+    for gone in (
+        "contrib",
+        "COLAB_TPU_ADDR",
+        "Session",
+        "TODO",
+        "disable_v2_behavior",
+        "tpucompat",
+    ):
+        assert gone not in after
+    assert after.count("def on_one_core") == after.count("def make_strategy") == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ("tf.reduce_sum(weights)]", "tf.random_normal([])]", "tf.random_normal may be of a graph"),
+        ("a * x + y", "a * x + helper(y)", "its function calls helper"),
+        ("a * x + y", "tf.layers.dense(x, 2)", "its function calls tf.layers.dense"),
+        ("2.0 * rows", "weights * rows", "what its function takes from outside may have rows too"),
+        ("tf.matmul(rows, weights)", "tf.matmul(weights, rows)", "its function mixes the rows"),
+        ("doubled - 9.0", "tf.reduce_sum(doubled)", "its function calls tf.reduce_sum"),
+        ("return a", "pass; return a", "axy does more than to compute"),
+        ("session.run(one)[0]", "session.run(one, {})[0]", "asked for more than a computation"),
+        ("session.run(one)[0]", "session.run(weights)", "asked for more than the computations"),
+        ("for _ in", "print(one)\n  for _ in", "one is used otherwise too"),
+        ("one = tpu", "one, = tpu", "its result is not simply assigned"),
+        ("axy, inputs)", "axy)", "it has no inputs"),
+        (
+            "with tf.Session(address) as session:",
+            "session = tf.Session()\nif 1:",
+            "no plain `with",
+        ),
+        ("import json", "import json, strategy", "the file has a strategy of its own"),
+    ],
+)
+def test_other_computations_go_on_with_tpucompat_and_the_reason_is_said(before, after, why):
+    assert before in COMPUTATIONS
+    found = migrated(COMPUTATIONS.replace(before, after, 1))
+    said = " ".join(line.strip("# ") for line in found.splitlines())
+    assert "import tpucompat.v1 as tf" in found
+    assert "TODO(tpucompat TPU213)" in found and why in " ".join(said.split())

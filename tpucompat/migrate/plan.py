@@ -17,6 +17,7 @@ from tpucompat.analysis.findings import Finding, Module, Place
 from tpucompat.legacy import era
 from tpucompat.migrate import (
     compatible,
+    computations,
     keras,
     methods,
     notebook_text,
@@ -152,6 +153,14 @@ def _rewrite(context: Context, together: bool) -> str:
                 raise keras.CannotSee(f"{graph} works in a graph")
         except keras.CannotSee as error:
             reasons["TPU211"] = f"keras_to_tpu_model ({error})"
+    on_cores: computations.Plan | None = None
+    if "TPU213" in reasons and any(map(computations.is_computation, context.names.calls)):
+        try:
+            on_cores = computations.plan(context)
+            del reasons["TPU213"]
+            graph = ""
+        except keras.CannotSee as error:
+            reasons["TPU213"] += f" ({error})"
     if reasons or (graph and together):
         _mark_hazards(context)
         compatible.rewrite(context, reasons)
@@ -160,6 +169,8 @@ def _rewrite(context: Context, together: bool) -> str:
     if context.module.uses_tpucompat:  # it went that way before
         symbols.rewrite(context, around_only=True)
         return COMPATIBLE
+    if on_cores is not None:
+        computations.rewrite(context, on_cores)
     startup.rewrite_listings(context, startup.listings(context))
     compiles = any(call.name == ".compile" for call in context.names.calls)
     keras.rewrite(

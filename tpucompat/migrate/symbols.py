@@ -121,6 +121,8 @@ def _new_import(context: Context, found: Import, alias: Any, fate: today.Fate) -
     is_from = isinstance(found.node, ast.ImportFrom)
     if fate.code == "TPU211":
         return ""  # what it made is under a strategy now
+    if _has_served(context, alias.asname or alias.name):
+        return ""
     if today.is_module(fate) and fate.was.startswith("tf.contrib"):
         uses = [
             place for place in context.places
@@ -150,6 +152,17 @@ def _new_import(context: Context, found: Import, alias: Any, fate: today.Fate) -
         )  # fmt: skip
     module = re.sub(r"^tf\b", "tensorflow", module)
     return f"from {module} import {last}" + (f" as {name}" if name != last else "")
+
+
+def _has_served(context: Context, name: str) -> bool:
+    """Whether an imported name was used, and is no longer: another rewriting took out all that used it."""
+    loads = [
+        node
+        for tree in context.trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+    ]
+    return bool(loads) and all(id(node) in context.done for node in loads)
 
 
 def _statement(node: Any, names: list[Any]) -> str:
