@@ -716,3 +716,38 @@ def test_other_computations_go_on_with_tpucompat_and_the_reason_is_said(before, 
     said = " ".join(line.strip("# ") for line in found.splitlines())
     assert "import tpucompat.v1 as tf" in found
     assert "TODO(tpucompat TPU213)" in found and why in " ".join(said.split())
+
+
+def test_logs_of_a_step_are_differences_of_sums_if_unsafe_rewritings_are_wanted():
+    before = """\
+        import tensorflow as tf
+
+        class Losses(tf.keras.callbacks.Callback):
+          def on_batch_end(self, batch, logs=None):
+            print(logs['loss'], logs["acc"])
+
+        model.compile(optimizer='sgd', loss='mse', metrics=['accuracy'])
+        model.fit_generator(g, 3, callbacks=[Losses()])
+        """
+    after = migrated(before, unsafe=True)
+    assert (
+        """print(of_step(self, batch, logs, 'loss'), of_step(self, batch, logs, "accuracy"))"""
+        in after
+    )
+    assert after.count("def of_step") == 1 and "TODO" not in after
+    assert "TODO(tpucompat TPU215)" in migrated(before)
+    scope: dict = {}
+    helper = after[after.index("def of_step") : after.index("class Losses")]
+    exec(helper, scope)
+    callback = type("Callback", (), {})()
+    for losses in ([3.0, 1.0, 5.0], [2.0, 4.0]):  # two epochs
+        for batch in range(len(losses)):
+            mean = {"loss": sum(losses[: batch + 1]) / (batch + 1)}
+            for _ in range(2):  # asked for twice
+                assert scope["of_step"](callback, batch, mean, "loss") == pytest.approx(
+                    losses[batch]
+                )
+
+
+def test_a_statement_behind_a_backslash_is_replaced_and_not_taken_out():
+    check_transformed("\\\nfrom tensorflow.contrib import tpu as t\n", "\\\npass\n")

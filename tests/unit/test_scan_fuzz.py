@@ -71,6 +71,12 @@ PIECES = [
         "é = 1\n",
         "x = 'é'; tf.log(1)\n",
     ),
+    *(
+        "def f(x):\n  return 2 * x\n",
+        "a = tf.contrib.tpu.rewrite(f, [tf.ones([2])])\n",
+        "a = t.batch_parallel(f, inputs=[x], num_shards=8)\n",
+        "with tf.Session() as s:\n  s.run(t.initialize_system())\n  y = s.run(a)\n",
+    ),
     *("getattr(tf, 'log')(1)\n", "print 'x'\n", "f'{tf.log(1)}'\n", "tf.contrib.quantize.f(1)\n"),
     *(
         "h.history['acc']\n",
@@ -82,12 +88,13 @@ PIECES = [
 
 
 def _originals():
-    """What is mutated: the legacy examples."""
+    """What is mutated: the legacy examples, and a program with computations that migrate rewrites."""
     folder = os.path.join(ROOT, "legacy_examples")
-    for name in sorted(os.listdir(folder)):
-        if name.endswith(".py"):
-            with open(os.path.join(folder, name), "rb") as stream:
-                yield stream.read()
+    names = [os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".py")]
+    more = os.path.join(ROOT, "tests", "behaviour", "programs", "plain_computations.py")
+    for name in [*sorted(names), *([more] * 4)]:
+        with open(name, "rb") as stream:
+            yield stream.read()
 
 
 ORIGINALS = list(_originals())

@@ -378,7 +378,7 @@ def rewrite(context: Context, found: Plan) -> None:
     tf = context.local("tf.distribute").rpartition(".")[0]
     for helper, words in dict(_HELPERS.values()).items():
         if helper in used:
-            context.after_imports.append(words[1:].format(i=context.indent_unit(), tf=tf))
+            context.define(words.format(i=context.indent_unit(), tf=tf))
 
 
 def _without_session(context: Context, found: Plan) -> None:

@@ -57,6 +57,8 @@ class Context:
         #: What is put before the first import of TensorFlow, and behind the imports.
         self.before_imports: list[str] = []
         self.after_imports: list[str] = []
+        #: Functions that were put there, so that each is there once.
+        self.helpers: list[str] = []
         #: Whether it uses layers of Keras 2, which need a package and a setting.
         self.needs_keras_2 = False
         self._free_tf: bool | None = None
@@ -208,6 +210,10 @@ class Context:
                 ):
                     return
         self._wanted[module] = f"import {module}"
+
+    def define(self, function: str) -> None:
+        """Puts a function behind the imports, and one blank line less behind another one."""
+        self.after_imports.append(function[1:] if self.after_imports else function)
 
     def indent_unit(self) -> str:
         """How far this file indents a block."""

@@ -83,8 +83,8 @@ def rewrite(context: Context) -> None:
                 if word.arg == "lr":
                     text = context.texts[cell]
                     text.replace(*text.keyword(word), "learning_rate")
-    _history_keys(context)
     _step_logs(context)
+    _history_keys(context)
 
 
 def _generator(context: Context, call: Call) -> None:
@@ -154,8 +154,8 @@ def _iterator(context: Context, call: Call) -> None:
     text.replace(inner[1], opening + 1, more)
 
 
-def _history_keys(context: Context) -> None:
-    """``history.history['acc']`` is 'accuracy' since TensorFlow 2.0, if the metric was called so."""
+def _accuracy_is_called_so(context: Context) -> bool:
+    """Whether the metric's name is 'accuracy', which TensorFlow 1 reported as 'acc'."""
     called = {
         constant(node)
         for tree in context.trees.values()
@@ -163,7 +163,12 @@ def _history_keys(context: Context) -> None:
         if isinstance(word, ast.keyword) and word.arg == "metrics"
         for node in ast.walk(word.value)
     }
-    if "accuracy" not in called or "acc" in called:
+    return "accuracy" in called and "acc" not in called
+
+
+def _history_keys(context: Context) -> None:
+    """``history.history['acc']`` is 'accuracy' since TensorFlow 2.0, if the metric was called so."""
+    if not _accuracy_is_called_so(context):
         return
     for cell, tree in context.trees.items():
         for node in ast.walk(tree):
@@ -188,14 +193,50 @@ def _history_keys(context: Context) -> None:
                     text.replace(start, end, quoted[0] + _KEYS[name] + quoted[0])
 
 
+_OF_STEP = '''
+
+def of_step(callback, batch, logs, name):
+{i}"""A value of this step alone, of batches of one size; logs has the mean since the epoch began."""
+{i}sums = callback.__dict__.setdefault('sums_of_steps', {{}}).setdefault(name, {{}})
+{i}sums[batch] = (batch + 1) * logs[name]
+{i}return sums[batch] - sums.get(batch - 1, 0.0)
+'''
+
+
 def _step_logs(context: Context) -> None:
-    """In TensorFlow 2, logs['loss'] of a step is the mean since the epoch began."""
+    """In TensorFlow 2, logs['loss'] of a step is the mean since the epoch began.
+
+    The step's own value is the difference of two sums, but for rounding, which grows with the steps, and for
+    batches of other sizes: an unsafe rewriting.
+    """
     for function in context.names.functions.values():
         if function.node.name not in ("on_batch_end", "on_train_batch_end"):
             continue
+        arguments = [one.arg for one in function.node.args.args]
         for node in ast.walk(function.node):
-            if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") == "logs":
-                cell = context.cell_of(node)
-                what = "logs of a step hold the mean since the epoch began, no longer the step's own value"
-                context.todo("TPU215", what, node, cell)
-                break
+            if not isinstance(node, ast.Subscript) or getattr(node.value, "id", "") != "logs":
+                continue
+            cell = context.cell_of(node)
+            if context.unsafe and len(arguments) == 3 and _of_step(context, arguments, node, cell):
+                continue
+            what = (
+                "logs of a step hold the mean since the epoch began, no longer the step's own value"
+            )
+            context.todo("TPU215", what, node, cell)
+            break
+
+
+def _of_step(context: Context, arguments: Sequence[str], node: ast.Subscript, cell: int) -> bool:
+    key: Any = getattr(node.slice, "value", None) if type(node.slice).__name__ == "Index" else None
+    key = key or node.slice
+    if not isinstance(constant(key), str) or not isinstance(node.ctx, ast.Load):
+        return False
+    if _OF_STEP not in context.helpers:
+        if not context.is_free("of_step"):
+            return False
+        context.helpers.append(_OF_STEP)
+        context.define(_OF_STEP.format(i=context.indent_unit()))
+    name = context.texts[cell].source(key)
+    if _accuracy_is_called_so(context):
+        name = name.replace(constant(key), _KEYS.get(constant(key), constant(key)))
+    return context.replace(node, cell, f"of_step({', '.join(arguments)}, {name})")

@@ -94,7 +94,9 @@ class Text:
         start, end = self.span(node)
         before = self.text[self.line_start(node.lineno) : start]
         after = self.text[end : self.line_start(node.end_lineno + 1)]
-        return not before.strip() and (not after.strip() or after.lstrip().startswith("#"))
+        goes_on = node.lineno > 1 and self.line(node.lineno - 1).rstrip("\r\n").endswith("\\")
+        alone = not before.strip() and (not after.strip() or after.lstrip().startswith("#"))
+        return alone and not goes_on
 
     # Edits -------------------------------------------------------------------------------------
 
