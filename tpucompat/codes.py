@@ -125,7 +125,8 @@ CODES: dict[str, Code] = {
         "TensorFlow 2.0 gave some layers of Keras other defaults: LSTM and GRU take sigmoid instead of "
         "hard_sigmoid as recurrent_activation, and GRU resets after the product. The weights of an old model "
         "then give other results.",
-        "Write the old default if the model was trained before; otherwise remove the comment.",
+        "Write the old default if the model was trained before, under Keras 3 as lambda x: tf.clip_by_value("
+        "0.2 * x + 0.5, 0.0, 1.0), since its hard_sigmoid is another function; otherwise remove the comment.",
     ),
     "TPU217": Code(
         "The validation loss is averaged otherwise",
