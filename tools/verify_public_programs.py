@@ -137,7 +137,7 @@ def page(rows: list[dict[str, Any]], results: dict[str, Any]) -> str:
                 rungs.setdefault(rung["key"], rung)
         for key, rung in rungs.items():
             cells = [_cell(run, key) for run in runs]
-            limit = "–" if not rung["limit"] else f"{rung['limit']:.0e}"
+            limit = "–" if not rung["limit"] else _number(rung["limit"], 0)
             lines += ["| " + " | ".join([rung["title"], *cells, limit]) + " |"]
         lines += [""]
         wrong = [found[key] for key in sorted(found) if key.endswith("mistake")]
@@ -161,8 +161,12 @@ def _cell(run: dict[str, Any], key: str) -> str:
     for rung in run["rungs"]:
         if rung["key"] == key:
             worst = rung["worst"]
-            return rung["verdict"] + (f" ({worst:.1e})" if worst else "")
+            return rung["verdict"] + (f" ({_number(worst, 1)})" if worst else "")
     return "–"
+
+
+def _number(value: float, digits: int) -> str:
+    return f"{value:.{digits}e}".replace("-", "\N{NON-BREAKING HYPHEN}")
 
 
 def main() -> int:
