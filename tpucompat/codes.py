@@ -30,8 +30,10 @@ CODES: dict[str, Code] = {
     ),
     "TPU102": Code(
         "A name that TensorFlow 1.15 did not have either",
-        "The script asks the old namespace for a name that is not in TensorFlow 1.15.",
-        "Check the spelling, or the TensorFlow version that the script was written for.",
+        "The script asks the old namespace for a name that is not in TensorFlow 1.15. Of private modules "
+        "(tensorflow.contrib.….python, tensorflow.python) it has what known scripts use and what is left.",
+        "Check the spelling, or the TensorFlow version that the script was written for; take a private "
+        "name's public counterpart.",
     ),
     "TPU110": Code(
         "A package that holds a part of the old tf.contrib is not installed",
