@@ -423,7 +423,7 @@ class Namespace:
     def _unknown(self, path: str, name: str) -> Sequence[str]:
         where = "tf" + ("." + path if path else "")
         close = difflib.get_close_matches(name, self.names(path), n=3)
-        if "python" in path.split("."):  # private modules, which 1.15's list of symbols does not look into
+        if "python" in path.split("."):  # 1.15's list of symbols does not look into private modules
             then = "; TensorFlow 1.15 may have had it, as a private name"
         else:
             then = ", in TensorFlow 1.15 neither" if self is V1 else ""
