@@ -751,3 +751,8 @@ def test_logs_of_a_step_are_differences_of_sums_if_unsafe_rewritings_are_wanted(
 
 def test_a_statement_behind_a_backslash_is_replaced_and_not_taken_out():
     check_transformed("\\\nfrom tensorflow.contrib import tpu as t\n", "\\\npass\n")
+
+
+def test_a_name_that_stands_for_another_module_further_on_is_not_written():
+    before = "import tensorflow as tf\ntf.layers.dense(x, 1)\nimport tensorflow.compat.v1 as tf\n"
+    assert "\ntensorflow.compat.v1.layers.dense(x, 1)\n" in migrated(before)

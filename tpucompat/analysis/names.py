@@ -91,6 +91,8 @@ class Names:
         self.strings: list[tuple[ast.AST, str, Function | None, bool]] = []
         #: Module-level names -> the values that they are assigned, where it is one plain assignment.
         self.constants: dict[str, ast.AST] = {}
+        #: Names of the module that stand for one thing here, and for another one further on.
+        self._rebound: set[str] = set()
         self._module = _Scope(None, None)
         self._scope = self._module
         self._guards = 0
@@ -109,8 +111,11 @@ class Names:
         self._scope, self._guards = self._module, 0
 
     def bound(self) -> dict[str, str]:
-        """The names of the module itself, and what they stand for; "" for what is not followed."""
-        return {name: found.name if found else "" for name, found in self._module.names.items()}
+        """The names of the module itself, and what they stand for all along; "" for what is not followed."""
+        return {
+            name: found.name if found and name not in self._rebound else ""
+            for name, found in self._module.names.items()
+        }
 
     def _visit(self, node: ast.AST) -> None:
         visitor = _VISITORS.get(node.__class__)
@@ -193,6 +198,9 @@ class Names:
             if before is not None and (binding is None or binding.name != before.name):
                 names[name] = _Binding(before.name, before.guarded or binding is not None)
             return
+        before = names.get(name) if names is self._module.names else None
+        if before is not None and binding is not None and before.name != binding.name:
+            self._rebound.add(name)
         names[name] = binding
 
     def _use(
