@@ -459,12 +459,20 @@ def reads_the_step_that_it_writes():
 
     def model_fn(features, labels, mode, params):
         made, rate = step_of(features, labels)
-        return tpu.TPUEstimatorSpec(mode, **made, host_call=recorder.host_call(rate))
+        # A Saver of the model's own writes the step too, when the second training starts.
+        return tpu.TPUEstimatorSpec(
+            mode,
+            **made,
+            host_call=recorder.host_call(rate),
+            scaffold_fn=lambda: tf.train.Scaffold(saver=tf.train.Saver()),
+        )
 
     def plain_model_fn(features, labels, mode, params):
         return tf.estimator.EstimatorSpec(mode, **step_of(features, labels)[0])
 
-    make_estimator(model_fn).train(input_fn, steps=4, hooks=[Hook()])
+    estimator = make_estimator(model_fn)
+    estimator.train(input_fn, steps=3, hooks=[Hook()])
+    estimator.train(input_fn, steps=1)
     rates = list(recorder.losses)
     make_estimator(model_fn, use_tpu=False).train(input_fn, steps=1, hooks=[Hook()])
     plain_estimator = tf.estimator.Estimator(plain_model_fn, params={"batch_size": BATCH})

@@ -23,6 +23,7 @@ import types
 from typing import Any, Mapping
 
 from tpucompat import private
+from tpucompat.engines import graph_walk
 from tpucompat.environment import environment
 from tpucompat.errors import GoneError, SetupError
 from tpucompat.idioms.embedding import config as embedding
@@ -123,15 +124,22 @@ def write_global_step_last(estimator: Any) -> None:
         spec = original(self, features, labels, mode, *args, **kwargs)
         replicas = getattr(getattr(self, "_ctx", None), "replicas", 1)
         if mode == "train" and replicas == 1 and not self._train_distribution:
-            _order(importlib.import_module("tensorflow").compat.v1.train.get_global_step())
+            train_op = getattr(spec.train_op, "op", spec.train_op)
+            _order(
+                importlib.import_module("tensorflow").compat.v1.train.get_global_step(),
+                graph_walk.needed(train_op),
+            )
         return spec
 
     _call_model_fn._tpucompat = True  # type: ignore[attr-defined]
     estimator._call_model_fn = _call_model_fn
 
 
-def _order(step: Any) -> None:
-    """Lets the writes of a variable wait for its reads."""
+def _order(step: Any, training: set[Any]) -> None:
+    """Lets the writes of a variable wait for its reads, where they belong to the training.
+
+    A Saver that the model function made writes it too, before there is anything to read.
+    """
     if step is None:
         return
     users = step.op.outputs[0].consumers()
@@ -148,7 +156,7 @@ def _order(step: Any) -> None:
         and all(tensor.op in own or tensor.op.type == "Const" for tensor in user.inputs)
     }
     for write in users:
-        if write.type in _WRITES and write is not step.initializer:
+        if write.type in _WRITES and write in training:
             private.add_control_inputs(write, reads)
 
 
