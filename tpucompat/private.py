@@ -11,6 +11,7 @@ import functools
 import importlib
 import inspect
 import numbers
+import sys
 from typing import (
     Any,
     Callable,
@@ -376,7 +377,7 @@ def control_flow_context(operation: Any) -> Any:
     return operation._get_control_flow_context()
 
 
-def gate_gradients() -> None:
+def gate_gradients(told: Callable[[Any, int], None]) -> None:
     """Lets ``tf.gradients`` finish an operation's gradients together, where reference variables are.
 
     A gradient that is applied at once (``var.assign(var - rate * grad)``) otherwise races with the gradients
@@ -385,6 +386,10 @@ def gate_gradients() -> None:
 
     Seen in 1.14 to 2.21 as ``tensorflow.python.ops.gradients_util._GradientsHelper``; in 1.13 in
     ``gradients_impl``.
+
+    Args:
+      told: Called with a graph and the number of operations that were made for it there, where the caller
+        had not asked for them.
     """
     import tensorflow as tf
 
@@ -402,12 +407,17 @@ def gate_gradients() -> None:
     @functools.wraps(helper)
     def gated(*args: Any, **kwargs: Any) -> Any:
         graph = tf.compat.v1.get_default_graph()
-        if not graph.building_function and any(map(_is_reference, _variables_of(graph))):
-            if len(args) > position:
-                args = (*args[:position], True, *args[position + 1 :])
-            else:
-                kwargs["gate_gradients"] = True
-        return helper(*args, **kwargs)
+        asked = args[position] if len(args) > position else kwargs.get("gate_gradients", False)
+        if asked or graph.building_function or not any(map(_is_reference, _variables_of(graph))):
+            return helper(*args, **kwargs)
+        if len(args) > position:
+            args = (*args[:position], True, *args[position + 1 :])
+        else:
+            kwargs["gate_gradients"] = True
+        before = len(graph.get_operations())
+        gradients = helper(*args, **kwargs)
+        told(graph, sum("_grad/tuple/" in each.name for each in graph.get_operations()[before:]))
+        return gradients
 
     gradients_util._GradientsHelper = gated
 
@@ -1268,3 +1278,110 @@ def sum_of_replicas(tensor: Any, replicas: int) -> Any:
         tf.cast(tensor, taken), [list(range(replicas))], "Add", "CrossReplica"
     )
     return tf.cast(total, kind)
+
+
+def random_seed() -> Any:
+    """The module whose ``get_seed(op_seed)`` every random operation calls.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.framework.random_seed``.
+    """
+    from tensorflow.python.framework import random_seed as module
+
+    return module
+
+
+#: Where ``tf.Variable`` of a graph is made, as places of :func:`replace_functions`: up to 2.11, and from 2.12.
+DEFAULT_VARIABLE_CREATORS = (
+    "tensorflow.python.ops.variable_scope:default_variable_creator",
+    "tensorflow.python.ops.ref_variable:default_variable_creator",
+)
+
+
+def replace_functions(by_place: Mapping[str, Callable[[Callable[..., Any]], Any]]) -> None:
+    """Puts other functions in the place of TensorFlow's own, wherever a loaded module holds them.
+
+    Args:
+      by_place: For each place what makes the new function of the old one. A place is
+        ``module:name`` or ``module:Class.name``; ``keras:Layer.name`` for a layer of
+        ``tf.compat.v1.keras.layers``, ``keras/module:name`` for a module of Keras' source. One that this
+        release does not have is left out.
+    """
+    import tensorflow as tf
+
+    new: dict[Any, Any] = {}
+    for place, change in by_place.items():
+        path, _, name = place.partition(":")
+        try:
+            if path == "keras":
+                owner = tf.compat.v1.keras.layers
+            else:
+                path = path.replace("keras/", _keras_source() + ".")
+                owner = importlib.import_module(path)
+            for part in name.split(".")[:-1]:
+                owner = getattr(owner, part)
+        except (ImportError, AttributeError):
+            continue
+        attribute = name.rpartition(".")[2]
+        if inspect.isclass(owner):
+            owner = next((each for each in owner.__mro__ if attribute in vars(each)), owner)
+        old = vars(owner).get(attribute)
+        if old is None:
+            continue
+        changed = change(old)
+        setattr(owner, attribute, changed)
+        if inspect.ismodule(owner):
+            new[inspect.unwrap(old)] = changed
+    names = {function.__name__ for function in new}
+    for module in list(sys.modules.values()):
+        if not getattr(module, "__name__", "").startswith(("tensorflow", "keras", "tf_keras")):
+            continue
+        for name, value in list(vars(module).items()):
+            # Two decorated forms of one function may be about: tf.nn.swish is not tf.compat.v1.nn.swish.
+            if inspect.isfunction(value) and value.__name__ in names:
+                changed = new.get(inspect.unwrap(value))
+                if changed is not None and changed is not value:
+                    setattr(module, name, changed)
+
+
+def dataset_operations() -> Any:
+    """The module of tf.data's operations, with those that ``tf.raw_ops`` calls by keywords alone.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.ops.gen_dataset_ops``.
+    """
+    from tensorflow.python.ops import gen_dataset_ops
+
+    return gen_dataset_ops
+
+
+def einsum_of_matrices(einsum: Callable[..., Any]) -> Callable[..., Any]:
+    """``tf.einsum`` by transpose, reshape and matmul, as up to 1.15; ``einsum`` where there is none.
+
+    Seen in 2.2 to 2.21 as ``tensorflow.python.ops.special_math_ops._einsum_v1``; up to 2.1 it is ``einsum``.
+    It refuses an index that an operand has twice, which only the later ``einsum`` knows.
+    """
+    from tensorflow.python.ops import special_math_ops
+
+    first: Any = getattr(special_math_ops, "_einsum_v1", None)
+    if first is None:
+        return einsum
+
+    @functools.wraps(einsum)
+    def as_then(equation: str, *inputs: Any, **options: Any) -> Any:
+        operands = equation.replace(" ", "").partition("->")[0].split(",")
+        if any(len(set(each.replace(".", ""))) < len(each.replace(".", "")) for each in operands):
+            return einsum(equation, *inputs, **options)
+        options.pop("optimize", None)
+        return first(equation, *inputs, **options)
+
+    return as_then
+
+
+def test_util() -> Any:
+    """The module of TensorFlow's own tests: decorators for test methods, and their base class.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.framework.test_util``; the public ``tf.test`` has the base
+    class only.
+    """
+    from tensorflow.python.framework import test_util as module
+
+    return module

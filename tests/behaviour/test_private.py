@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import inspect
 import types
@@ -366,6 +367,7 @@ def _small_modules():
     assert callable(private.training_loop().repeat)
     assert hasattr(private.summary_ops_v2(), "create_file_writer")
     assert callable(private.lookup_ops().index_table_from_file)
+    assert callable(private.test_util().run_in_graph_and_eager_modes)
     assert inspect.isclass(private.cluster_resolver_class())
     assert isinstance(private.gpus(), list)
     assert issubclass(v1.Session, private.session_interface())
@@ -393,8 +395,8 @@ def _track_tf_optimizer():
         optimizer = optimizers.TFOptimizer(v1.train.AdagradOptimizer(0.1))
         private.track_tf_optimizer(optimizer)
         private.track_tf_optimizer(v1.keras.optimizers.SGD())  # left alone
-        tracked = [each for group in backend._GRAPH_TF_OPTIMIZERS.values() for each in group]
-        assert tracked == [optimizer]
+        tracked = backend._GRAPH_TF_OPTIMIZERS[v1.get_default_graph()]
+        assert list(tracked) == [optimizer]
 
 
 def _resource_variables():
@@ -408,9 +410,44 @@ def _resource_variables():
     assert not isinstance(v1.zeros([2]), v1.Variable)
 
 
+def _seeds():
+    with v1.Graph().as_default() as graph:
+        v1.set_random_seed(5)
+        assert private.random_seed().get_seed(None) == (5, 0)
+        v1.random_normal([2])
+        assert private.random_seed().get_seed(None)[0] == 5
+        product = v1.einsum("ij,jk->ik", v1.ones([2, 3]), v1.ones([3, 4]))
+        assert product.shape == (2, 4)
+        assert "Einsum" not in {each.type for each in graph.get_operations()}
+        original = private.einsum_of_matrices(lambda *args: "the other")
+        assert original("ii->i", v1.ones([2, 2])) == "the other"
+    for name in ("repeat_dataset", "shuffle_dataset", "concatenate_dataset"):
+        assert callable(getattr(private.dataset_operations(), name))
+    from tensorflow.python.ops import nn_impl
+
+    def noted(function):
+        @functools.wraps(function)
+        def call(*args, **options):
+            calls.append(1)
+            return function(*args, **options)
+
+        return call
+
+    calls = []
+    place = "tensorflow.python.ops.nn_impl"
+    before = nn_impl.l2_normalize
+    private.replace_functions({f"{place}:l2_normalize": noted, f"{place}:nothing": noted})
+    with v1.Graph().as_default():
+        v1.nn.l2_normalize([1.0], 0)
+        nn_impl.l2_normalize([1.0], 0)
+    assert len(calls) == 2
+    private.replace_functions({f"{place}:l2_normalize": lambda function: before})
+
+
 def _gated_gradients():
-    private.gate_gradients()
-    private.gate_gradients()
+    extra = []
+    private.gate_gradients(lambda graph, operations: extra.append(operations))
+    private.gate_gradients(lambda graph, operations: None)  # the first stays
     with v1.Graph().as_default() as graph:
         v1.get_variable_scope().set_use_resource(False)
         lower = v1.get_variable("lower", initializer=v1.ones([2, 2]))
@@ -419,6 +456,9 @@ def _gated_gradients():
             v1.matmul(v1.matmul([[1.0, 2.0]], lower), upper), [upper, lower], None, "steep"
         )
     assert {lower.op.type, upper.op.type} == {"VariableV2"}
+    assert (
+        extra == [] or extra[0] == 3
+    )  # a gate and two identities; [] where another test was first
     # Nobody can write `upper` before the gradient of what is below has read it.
     for gradient in (of_upper, of_lower):
         (gate,) = gradient.op.control_inputs
@@ -553,6 +593,7 @@ CHECKS = {
     _track_tf_optimizer: ["track_tf_optimizer", "_keras_source"],
     _resource_variables: ["count_resource_variables_as_variables"],
     _gated_gradients: ["gate_gradients", "_variables_of", "_is_reference"],
+    _seeds: ["random_seed", "replace_functions", "einsum_of_matrices", "dataset_operations"],
     _true_variables: ["let_graph_variables_be_true"],
     _whole_dimensions: ["accept_whole_numbers_as_dimensions"],
     _monitoring: ["monitoring"],
@@ -567,6 +608,7 @@ CHECKS = {
         "saved_model_loader",
         "session_interface",
         "summary_ops_v2",
+        "test_util",
         "tpu_feed",
         "tpu_ops",
         "training_loop",

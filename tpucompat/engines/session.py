@@ -59,6 +59,7 @@ def enter() -> Any:
         private.accept_whole_numbers_as_dimensions()
         private.complete_resource_variables()
         _show_values()
+        _follow_seeds()
         if accelerator.cores() > 1:
             from tpucompat.engines import coherence
 
@@ -71,6 +72,13 @@ def _show_values() -> None:
     from tpucompat.engines import variables
 
     variables.show_values()
+
+
+def _follow_seeds() -> None:
+    from tpucompat.engines import operation_seeds, repeated_shuffles
+
+    operation_seeds.follow()
+    repeated_shuffles.follow()
 
 
 def v1() -> Any:
@@ -97,7 +105,13 @@ def _choose_variables() -> None:
     if current_environment().tpu or observer.watched() or accelerator.cores() > 1:
         tensorflow.compat.v1.enable_resource_variables()
     else:
-        private.gate_gradients()
+        private.gate_gradients(_not_made_then)
+
+
+def _not_made_then(graph: Any, operations: int) -> None:
+    from tpucompat.engines import operation_seeds
+
+    operation_seeds.add(graph, -operations)
 
 
 def _quieten() -> None:

@@ -1,0 +1,66 @@
+"""Graphs have as many operations as in TensorFlow 1.15, as far as seeds are concerned, and its seeds."""
+
+import json
+import os
+import sys
+
+import numpy as np
+import pytest
+import tensorflow
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [os.path.join(ROOT, "tools"), os.path.dirname(HERE)]
+
+import record_operation_counts  # noqa: E402
+import seed_cases  # noqa: E402
+
+with open(os.path.join(ROOT, "tests", "data", "operation_counts.json"), encoding="utf-8") as _file:
+    RECORDED = json.load(_file)
+
+#: What is not as in 1.15, and why.
+OTHERWISE = {
+    "contrib crf": "tpucompat's own, by other operations; nothing random usually follows a loss",
+    "keras GaussianNoise": "1.15 takes the seed of this layer from NumPy, another one each time",
+}
+OF_RESOURCES = {
+    "batch norm, rank 2, fed": "a conditional looks at what it returns, not at what it reads: no Switch",
+}
+
+pytestmark = pytest.mark.skipif(
+    tensorflow.__version__.startswith("1."), reason="1.15 chooses its seeds itself"
+)
+
+
+@pytest.fixture(scope="module", params=["references", "resources"])
+def v1(request):
+    """The old namespace, with the variables of one replica and with those of several."""
+    import tpucompat.v1 as tf
+
+    tf.logging.set_verbosity(tf.logging.ERROR)
+    if request.param == "references":
+        tensorflow.compat.v1.disable_resource_variables()
+    yield tf
+    tensorflow.compat.v1.enable_resource_variables()
+
+
+def test_graphs_count_their_operations_and_choose_their_seeds_as_in_115(v1, request):
+    from tpucompat.engines import operation_seeds
+
+    found = record_operation_counts.table(v1, operation_seeds.count)
+
+    assert set(found) == set(RECORDED["cases"])
+    different = {
+        name: (RECORDED["cases"][name], counted)
+        for name, counted in found.items()
+        if counted != RECORDED["cases"][name]
+    }
+    resources = tensorflow.compat.v1.resource_variables_enabled()
+    assert set(different) == {*OTHERWISE, *(OF_RESOURCES if resources else ())}, different
+
+
+@pytest.mark.parametrize("name", sorted(seed_cases.PROGRAMS))
+def test_a_seeded_program_gives_the_numbers_of_115(v1, name, tmp_path):
+    found = record_operation_counts.program(v1, name, str(tmp_path))
+
+    np.testing.assert_allclose(found, RECORDED["programs"][name], rtol=2e-6)

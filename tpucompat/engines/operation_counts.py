@@ -1,0 +1,285 @@
+"""How many operations more, or fewer, TensorFlow 1.15 makes for a call than TensorFlow 2.
+
+The numbers come from the Python of both (1.15.5; 2.15 and 2.21, which agree), each with its reason, and from
+``tests/data/operation_counts.json``, which ``tools/record_operation_counts.py`` writes under 1.15.
+What a function calls is counted by its own row: a row is about its function's own lines.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any, Callable, Mapping, NamedTuple
+
+import numpy as np
+import tensorflow
+
+from tpucompat.engines import references
+
+_v1 = tensorflow.compat.v1
+
+
+class More(NamedTuple):
+    """Operations that 1.15 makes besides; negative: operations that it does not make.
+
+    Attributes:
+      before: Those that count for the seeds that are taken within the call.
+      after: Those that count from the end of the call on.
+    """
+
+    before: int = 0
+    after: int = 0
+
+
+Arguments = Mapping[str, Any]
+Difference = Callable[[Arguments], More]
+
+
+def _always(before: int = 0, after: int = 0) -> Difference:
+    more = More(before, after)
+    return lambda arguments: more
+
+
+def _random_uniform(arguments: Arguments) -> More:
+    """1.15 computes ``u * (maxval - minval) + minval`` whatever the two are."""
+    lowest, highest = arguments["minval"], arguments["maxval"]
+    if tensorflow.as_dtype(arguments["dtype"]).is_integer or not _is_number(lowest, 0):
+        return More()
+    if highest is None or _is_number(highest, 1):
+        return More(before=2, after=3)
+    return More(after=2)
+
+
+def _is_number(value: Any, number: int) -> bool:
+    return isinstance(value, int) and value == number
+
+
+def _dropout(arguments: Arguments) -> More:
+    """1.15 makes a tensor of the rate, and multiplies by the scale and by the mask."""
+    rate = arguments["rate"]
+    if not isinstance(rate, numbers.Real):
+        return More(before=-3, after=5)
+    return More(before=-1, after=4) if rate else More()
+
+
+def _filled(arguments: Arguments) -> More:
+    """1.15 multiplies the sizes, of which some are tensors, to see whether a constant would be small."""
+    shape = arguments["shape"]
+    if not isinstance(shape, (list, tuple)) or not any(map(tensorflow.is_tensor, shape)):
+        return More()
+    operations, product_known = 2, True  # ``product < 1000``
+    for position, size in enumerate(shape):
+        known = not tensorflow.is_tensor(size)
+        if position and not (known and product_known):
+            operations += 1 + (known or product_known)  # a number becomes a constant
+        product_known = product_known and known
+    return More(before=operations)
+
+
+def _one_hot(arguments: Arguments) -> More:
+    """1.15 makes a tensor of each given value to know its type, and another one to use."""
+    values = (arguments["on_value"], arguments["off_value"])
+    return More(before=sum(each is not None and not tensorflow.is_tensor(each) for each in values))
+
+
+def _checked_image(arguments: Arguments) -> More:
+    """1.15 checks the whole shape, 2.x the last three sizes only."""
+    shape = tensorflow.TensorShape(getattr(arguments["image"], "shape", None))
+    if shape.rank is None or shape.rank < 3 or shape.is_fully_defined():
+        return More()
+    return More(before=22 if shape[-3:].is_fully_defined() else -4)
+
+
+def _decoded_image(arguments: Arguments) -> More:
+    """1.15 chooses among the decoders of each format in the graph; 2.x has an operation for it."""
+    whole = tensorflow.as_dtype(arguments["dtype"]) == tensorflow.uint8
+    return More(after=75 if whole else 83)
+
+
+def _convolution(arguments: Arguments) -> More:
+    """1.15 has the dilation as a tensor also where there is none."""
+    return More(after=int(set(arguments["self"].dilation_rate) == {1}))
+
+
+def _enlarged_images(arguments: Arguments) -> More:
+    """1.15 asks for the height and the width when it runs also where they are known."""
+    shape, first = arguments["x"].shape, 1 + (arguments["data_format"] == "channels_first")
+    known = shape.rank is not None and shape[first : first + 2].is_fully_defined()
+    return More(after=4 if known else 0)
+
+
+def _weighted_loss(arguments: Arguments) -> More:
+    """1.15 broadcasts the weight 1 to the losses."""
+    return More(after=9 if arguments["sample_weight"] is None else 0)
+
+
+def _regularization(arguments: Arguments) -> More:
+    """1.15 adds up from 0, and sums squares."""
+    layer = arguments["self"]
+    more = {"L1": 2, "L2": 4}.get(type(layer).__name__, 0)
+    return More(after=more or 2 * bool(getattr(layer, "l2", 0)))
+
+
+def _split(arguments: Arguments) -> More:
+    """1.15 makes a tensor of the number of parts before it looks whether it is a number."""
+    parts = arguments["num_or_size_splits"]
+    return More(before=int(isinstance(parts, (numbers.Integral, _v1.Dimension))))
+
+
+def _tensordot(arguments: Arguments) -> More:
+    """1.15 transposes and reshapes an operand of known shape also where nothing comes out of it."""
+    left, right = arguments["a"], arguments["b"]
+    axes = arguments["axes"]
+    if isinstance(axes, int):
+        rank = _rank(left)
+        if rank is None:
+            return More()
+        summed = [list(range(rank - axes, rank)), list(range(axes))]
+    elif isinstance(axes, (list, tuple)) and len(axes) == 2:
+        summed = [[each] if isinstance(each, int) else each for each in axes]
+    else:
+        return More()
+    more = 0
+    for operand, over, flipped in ((left, summed[0], False), (right, summed[1], True)):
+        shape = _known_shape(operand)
+        if shape is None or not isinstance(over, (list, tuple)):
+            continue
+        over = [axis % len(shape) for axis in over]
+        free = [axis for axis in range(len(shape)) if axis not in over]
+        order = over + free if flipped else free + over
+        matrix = [_product(shape, over), _product(shape, free)]
+        moved = [shape[axis] for axis in order]
+        more += 2 * (order == sorted(order))
+        more += 2 * (moved == (matrix if flipped else matrix[::-1]))
+    return More(after=more)
+
+
+def _product(shape: list[int], axes: list[int]) -> int:
+    product = 1
+    for axis in axes:
+        product *= shape[axis]
+    return product
+
+
+def _known_shape(value: Any) -> list[int] | None:
+    shape = value.shape if tensorflow.is_tensor(value) else tensorflow.TensorShape(np.shape(value))
+    if not shape.is_fully_defined():
+        return None
+    known: list[int] = shape.as_list()
+    return known
+
+
+def _rank(value: Any) -> int | None:
+    rank: int | None = tensorflow.TensorShape(getattr(value, "shape", None)).rank
+    return rank
+
+
+def _reduction(arguments: Arguments) -> More:
+    """2.x asks a scalar for its rank when it runs; 1.15 has an empty constant."""
+    known = arguments["axis"] is None and _rank(arguments["x"]) == 0
+    return More(after=-3) if known else More()
+
+
+def _array_size(arguments: Arguments) -> More:
+    """1.15 always asks the TensorArray."""
+    array = arguments["self"]
+    size = None if array._dynamic_size else array._size
+    return More(after=int(tensorflow.is_tensor(size)))
+
+
+def _crop(arguments: Arguments) -> More:
+    """2.x takes the batch and the channels from the image's shape; 1.15 says -1."""
+    sizes = (arguments["target_height"], arguments["target_width"])
+    return More(after=-8 if any(map(tensorflow.is_tensor, sizes)) else -12)
+
+
+def _flatten(arguments: Arguments) -> More:
+    """2.x makes a constant shape wherever it can."""
+    layer, inputs = arguments["self"], arguments["inputs"]
+    shape = inputs.shape
+    rank = shape.rank
+    if layer._channels_first or rank is None:
+        return More()
+    batch, rest = _v1.dimension_value(shape[0]) if rank else None, shape[1:]
+    then = 2 if batch else 8  # (batch, -1): one constant, or a slice of the shape, packed with -1
+    if rank == 1:
+        return More(after=then - 2)
+    now = 2 if rest.is_fully_defined() or batch is not None else 8
+    return More(after=then - now)
+
+
+def _transposed_convolution(arguments: Arguments) -> More:
+    """1.15 computes the height and the width of what comes out in the graph also where they are known."""
+    layer, shape = arguments["self"], arguments["inputs"].shape
+    if shape.rank is None:
+        return More()
+    first = 2 if layer.data_format == "channels_first" else 1
+    known = sum(_v1.dimension_value(shape[axis]) is not None for axis in (first, first + 1))
+    if layer.output_padding is not None:
+        length = 10 if layer.padding == "same" else 8
+    else:
+        length = 4 if layer.padding == "valid" else 2
+    return More(after=known * (4 + length - 1))
+
+
+def _batch_normalization(arguments: Arguments) -> More:
+    """1.15 gives a training step two empty constants for the moving averages, and each call its momentum."""
+    layer, training = arguments["self"], arguments["training"]
+    if tensorflow.is_tensor(training):
+        training = tensorflow.get_static_value(training)
+    if training is None:
+        # In the conditional each moving average is switched, and a resource is read.
+        return More(after=0 if references.includes(layer.moving_mean) else -2)
+    return More(after=2 if training else 1)
+
+
+#: By ``module:name`` of the function; ``keras:Layer.method`` is a layer's method of the Keras with graphs.
+DIFFERENCES: Mapping[str, Difference] = {
+    "tensorflow.python.ops.random_ops:random_uniform": _random_uniform,
+    "tensorflow.python.ops.nn_ops:dropout_v2": _dropout,
+    "keras:Conv2D.build": _convolution,
+    "keras:Conv2DTranspose.call": _transposed_convolution,
+    "keras:Flatten.call": _flatten,
+    "keras:BatchNormalization._fused_batch_norm": _batch_normalization,
+    "keras:TimeDistributed.call": _always(after=-2),  # a reshape to the shape that is there
+    "keras:LayerNormalization.call": _always(after=-19),  # by way of a fused batch normalization
+    "keras/backend:resize_images": _enlarged_images,
+    "keras/utils.losses_utils:compute_weighted_loss": _weighted_loss,
+    "keras/regularizers:L1.__call__": _regularization,
+    "keras/regularizers:L2.__call__": _regularization,
+    "keras/regularizers:L1L2.__call__": _regularization,
+    "tensorflow.python.ops.array_ops:zeros": _filled,
+    "tensorflow.python.ops.array_ops:ones": _filled,
+    "tensorflow.python.ops.array_ops:one_hot": _one_hot,
+    "tensorflow.python.ops.array_ops:matrix_diag": _always(after=-4),  # MatrixDiagV3's options
+    "tensorflow.python.ops.array_ops:split": _split,
+    "tensorflow.python.ops.math_ops:tensordot": _tensordot,
+    "tensorflow.python.ops.math_ops:_ReductionDims": _reduction,
+    "tensorflow.python.ops.tensor_array_ops:_GraphTensorArray.size": _array_size,
+    "tensorflow.python.ops.nn_impl:swish": _always(after=-2),  # beta
+    # What alpha and beta are broadcast by comes before the seed
+    "tensorflow.python.ops.random_ops:random_gamma": _always(before=-2),
+    "tensorflow.python.ops.clip_ops:clip_by_global_norm": _always(after=1),  # tf.where(is_finite)
+    # An identity of what was gathered
+    "tensorflow.python.ops.resource_variable_ops:BaseResourceVariable.sparse_read": _always(
+        after=1
+    ),
+    "tensorflow.python.ops.image_ops_impl:_CheckAtLeast3DImage": _checked_image,
+    "tensorflow.python.ops.image_ops_impl:decode_image": _decoded_image,
+    # One operation for those that compute it in 2.x
+    "tensorflow.python.ops.math_ops:linspace_nd": _always(after=-70),
+    # A dense sum with zeros, for an operation that scatters
+    "tensorflow.python.ops.confusion_matrix:confusion_matrix": _always(after=2),
+    "tensorflow.python.ops.image_ops_impl:crop_to_bounding_box": _crop,
+    # ``tf.identity`` of an image that was checked
+    "tensorflow.python.ops.image_ops_impl:per_image_standardization": _always(after=1),
+    # Their blocks' sizes, which 1.15 leaves open
+    "tensorflow.python.data.ops.interleave_op:_ParallelInterleaveDataset.__init__": _always(
+        before=-2
+    ),
+    # sloppy, which has become an attribute
+    "tensorflow.python.data.ops.readers:ParallelInterleaveDataset.__init__": _always(before=1),
+    # OptimizeDataset with its constant, and ModelDataset
+    "tensorflow.python.data.ops.dataset_ops:DatasetV1._make_initializable_iterator": _always(
+        before=3
+    ),
+}

@@ -1,0 +1,140 @@
+"""The seeds of operations that were given none, as TensorFlow 1.15 chooses them.
+
+Where a graph has a seed (``tf.set_random_seed``, an Estimator's ``tf_random_seed``), 1.15 seeds an operation by
+the number of operations that its graph has so far (``python/framework/random_seed.py``, ``Graph._last_id``).
+TensorFlow 2 counts the seeds that the graph has given out instead, so that a program starts from other
+weights and drops other values. Here the seed is 1.15's again: the number of operations, and with
+it what :mod:`tpucompat.engines.operation_counts` knows of functions that make more or fewer than they did.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import weakref
+from typing import Any, Callable
+
+import tensorflow
+
+from tpucompat import private
+from tpucompat.engines import operation_counts, references
+
+_v1 = tensorflow.compat.v1
+_followed = False
+#: How many operations more a graph would have in 1.15, but for its variables.
+_missing: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+
+
+def follow() -> None:
+    """Lets graphs choose their operations' seeds so; idempotent."""
+    global _followed
+    if _followed:
+        return
+    _followed = True
+    module = private.random_seed()
+    module.get_seed = _as_then(module.get_seed)
+    places: dict[str, Callable[[Callable[..., Any]], Any]] = {
+        place: functools.partial(_counted, difference=difference)
+        for place, difference in operation_counts.DIFFERENCES.items()
+    }
+    places["tensorflow.python.ops.special_math_ops:einsum"] = private.einsum_of_matrices
+    places["tensorflow.python.ops.variable_scope:_VariableStore._get_single_variable"] = _got
+    for place in private.DEFAULT_VARIABLE_CREATORS:
+        places[place] = _created
+    private.replace_functions(places)
+
+
+def count(graph: Any) -> int:
+    """The number of operations that a graph would have in 1.15."""
+    number: int = graph.version + _missing.get(graph, 0) + references.more_operations(graph)
+    return number
+
+
+def add(graph: Any, operations: int) -> None:
+    """Counts operations that 1.15 would have made in a graph by now, besides those that are there.
+
+    Args:
+      graph: The ``tf.Graph``.
+      operations: How many; negative where 1.15 would have made fewer.
+    """
+    _missing[graph] = _missing.get(graph, 0) + operations
+
+
+def _as_then(original: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def get_seed(op_seed: Any) -> Any:
+        if op_seed is None and not tensorflow.executing_eagerly():
+            graph = _v1.get_default_graph()
+            if graph.seed is not None:
+                op_seed = count(graph)
+        return original(op_seed)
+
+    return get_seed
+
+
+def _counted(
+    function: Callable[..., Any], difference: operation_counts.Difference
+) -> Callable[..., Any]:
+    """A function of TensorFlow whose calls are followed by what 1.15 would have counted."""
+    signature = inspect.signature(function)
+
+    @functools.wraps(function)
+    def as_counted(*args: Any, **options: Any) -> Any:
+        if tensorflow.executing_eagerly():
+            return function(*args, **options)
+        try:
+            call = signature.bind(*args, **options)
+        except TypeError:
+            return function(*args, **options)  # which says what is wrong
+        call.apply_defaults()
+        more = difference(call.arguments)
+        graph = _v1.get_default_graph()
+        add(graph, more.before)
+        result = function(*args, **options)
+        add(graph, more.after)
+        return result
+
+    return as_counted
+
+
+def _got(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``get_variable``: TensorFlow 2 calls a regularizer once more, to see whether it gives anything."""
+
+    @functools.wraps(original)
+    def get_single_variable(
+        *args: Any, regularizer: Any = None, use_resource: Any = None, **options: Any
+    ) -> Any:
+        calls: list[int] = []
+        uncounted = "ReadVariableOp" if use_resource is None else ""
+
+        def counted(variable: Any) -> Any:
+            graph = _v1.get_default_graph()
+            before = len(graph.get_operations())
+            loss = regularizer(variable)
+            if not calls and not tensorflow.executing_eagerly():
+                made = graph.get_operations()[before:]
+                add(graph, -sum(each.type != uncounted for each in made))
+            calls.append(1)
+            return loss
+
+        variable = original(
+            *args, regularizer=regularizer and counted, use_resource=use_resource, **options
+        )
+        if use_resource is None:
+            references.note(variable)
+        return variable
+
+    return get_single_variable
+
+
+def _created(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``tf.Variable``."""
+
+    @functools.wraps(original)
+    def default_variable_creator(*args: Any, **options: Any) -> Any:
+        variable = original(*args, **options)
+        if options.get("use_resource") is None and _v1.get_variable_scope().use_resource is None:
+            references.note(variable)
+        return variable
+
+    return default_variable_creator

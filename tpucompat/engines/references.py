@@ -1,0 +1,83 @@
+"""Which resource variables would be reference variables in TensorFlow 1.15, and their operations there.
+
+Several cores, as those of a TPU, take resource variables only. 1.15 without a TPU gives a script that asks for
+nothing a reference variable: its operation is the value, an Identity of which is read by all, where each
+reader of a resource makes an operation of its own. A graph's operations are counted as if it had those
+(:mod:`tpucompat.engines.operation_seeds`): a program starts from the same weights on any number of cores.
+"""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import tensorflow
+
+from tpucompat import private
+
+_CACHED = "/Read/Identity"
+
+
+class _Variables:
+    """The resource variables of one graph that would be references.
+
+    Attributes:
+      names: Of their operations.
+    """
+
+    def __init__(self) -> None:
+        self.names: set[str] = set()
+        self._seen = 0
+        self._more = 0
+
+    def more_operations(self, graph: Any) -> int:
+        if not self.names:
+            return 0
+        operations = graph.get_operations()
+        for operation in operations[self._seen :]:
+            if operation.type == "VarHandleOp":
+                self._more += operation.name in self.names  # its value's Identity
+            elif operation.type in ("ReadVariableOp", "VarIsInitializedOp"):
+                self._more -= _handle_of(operation).name in self.names
+            elif operation.type == "Identity" and operation.name.endswith(_CACHED):
+                # Of a variable with a caching device; a reference's Identity is on that device itself.
+                self._more -= operation.name[: -len(_CACHED)] in self.names
+        self._seen = len(operations)
+        return self._more
+
+
+_graphs: weakref.WeakKeyDictionary[Any, _Variables] = weakref.WeakKeyDictionary()
+
+
+def note(variable: Any) -> None:
+    """Notes a variable for whose kind nobody asked; a reference variable need not be noted.
+
+    To be called before :func:`more_operations` sees the variable's operations.
+    """
+    if not tensorflow.executing_eagerly() and isinstance(
+        variable, private.resource_variable_class()
+    ):
+        _graphs.setdefault(variable.graph, _Variables()).names.add(variable.op.name)
+
+
+def includes(variable: Any) -> bool:
+    """Whether a variable of a graph is a reference variable, or would be one in 1.15."""
+    if not isinstance(variable, private.resource_variable_class()):
+        return True
+    noted = _graphs.get(variable.graph)
+    return noted is not None and variable.op.name in noted.names
+
+
+def more_operations(graph: Any) -> int:
+    """How many operations more a graph would have by now if its noted variables were references."""
+    noted = _graphs.get(graph)
+    return 0 if noted is None else noted.more_operations(graph)
+
+
+def _handle_of(operation: Any) -> Any:
+    """The operation of the handle that an operation reads, seen from within loops and conditionals."""
+    while operation.inputs:
+        operation = operation.inputs[0].op
+        if operation.type not in ("Enter", "Identity", "Switch"):
+            break
+    return operation
