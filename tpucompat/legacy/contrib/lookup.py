@@ -16,6 +16,37 @@ _OPS = private.lookup_ops()
 _FAST = _OPS.FastHashSpec
 
 
+class HashTable(_OPS.HashTable):
+    """A table that does not change once it is initialized.
+
+    Args:
+      initializer: Fills it.
+      default_value: The value of other keys.
+      shared_name: Tables with this name are one, also across the sessions of a server. Without it,
+        TensorFlow 2 makes one from the initializer.
+      name: Of the operation.
+    """
+
+    def __init__(
+        self,
+        initializer: Any,
+        default_value: Any,
+        shared_name: str | None = None,
+        name: str | None = None,
+    ) -> None:
+        self._given_name = shared_name
+        super().__init__(initializer, default_value, name=name)
+
+    # The base class derives the name, and makes the table by it, in its constructor.
+    @property
+    def _shared_name(self) -> str:
+        return self._given_name or self._derived_name
+
+    @_shared_name.setter
+    def _shared_name(self, value: str) -> None:
+        self._derived_name = value
+
+
 def _given(mapping: Any) -> Any:
     if mapping is None:
         raise BadValueError("TPU103", "mapping must be specified.")

@@ -49,6 +49,8 @@ def alpha_dropout(
             if keep_prob == 1:
                 return x
         keep = tf.convert_to_tensor(keep_prob, dtype=x.dtype, name="keep_prob")
+        if tf.get_static_value(keep) == 1:
+            return x
         shape = tf.shape(x) if noise_shape is None else noise_shape
         kept = tf.cast(tf.random_uniform(shape, seed=seed, dtype=x.dtype) >= 1 - keep, x.dtype)
         scale = (keep + keep * (1 - keep) * _SELU_LIMIT**2) ** -0.5

@@ -211,7 +211,7 @@ ROWS: dict[str, Row] = {
     "contrib.layers.python.layers.rev_block_lib": Package(_LAYERS + ".rev_block_lib"),
     "contrib.layers.python.layers.encoders": Package(_OURS),
     "contrib.layers.python.layers.embedding_ops": Package((_OURS, "{tf}:nn")),
-    "contrib.layers.python.ops.sparse_ops": Package(_LAYERS + ".sparse_ops"),
+    "contrib.layers.python.ops.sparse_ops": Package("tf_slim.layers.sparse_ops"),
     "contrib.layers.python.ops.bucketization_op": Package(_LAYERS + ".bucketization_op"),
     "contrib.framework.python.ops.variables": Package(
         (_MODULE + ":variables", "tpucompat.legacy.contrib.framework")

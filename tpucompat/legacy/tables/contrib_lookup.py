@@ -15,6 +15,7 @@ ROWS: dict[str, Row] = {
     **{
         "contrib.lookup." + name: StandIn(_OURS + ":" + name)
         for name in (
+            "HashTable",
             "index_table_from_tensor",
             "index_to_string",
             "index_to_string_table_from_tensor",
@@ -27,7 +28,6 @@ ROWS: dict[str, Row] = {
         "contrib.lookup." + name: Moved(_OPS + ":" + name)
         for name in (
             "FastHashSpec",
-            "HashTable",
             "HasherSpec",
             "IdTableWithHashBuckets",
             "KeyValueTensorInitializer",

@@ -48,8 +48,8 @@ _EAGER: dict[str, Row] = {
     ),
     "contrib.eager.py_func": Moved("{tf}:py_function"),
     "contrib.eager.connect_to_remote_host": Moved("{tf}:config.experimental_connect_to_host"),
-    "contrib.eager.run_test_in_graph_and_eager_modes": Moved(
-        _PYTHON + "framework.test_util:run_in_graph_and_eager_modes"
+    "contrib.eager.run_test_in_graph_and_eager_modes": StandIn(
+        "tpucompat.legacy.test_util:run_in_graph_and_eager_modes"
     ),
     "contrib.eager.run_all_tests_in_graph_and_eager_modes": Moved(
         _PYTHON + "framework.test_util:run_all_in_graph_and_eager_modes"

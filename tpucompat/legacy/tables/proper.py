@@ -99,6 +99,9 @@ ROWS: dict[str, Row] = {
         "python.framework.tensor_shape." + name: StandIn("tpucompat.legacy.shapes:" + name)
         for name in ("matrix", "scalar", "vector")
     },
+    "python.framework.test_util.run_in_graph_and_eager_modes": StandIn(
+        "tpucompat.legacy.test_util:run_in_graph_and_eager_modes"
+    ),
     # The profiler for eager code, which graph scripts imported too; public since 2.2, gone from here in 2.17.
     "python.eager.profiler.start_profiler_server": Moved(
         "tensorflow:profiler.experimental.server.start", since="2.17"

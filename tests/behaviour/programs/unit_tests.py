@@ -1,0 +1,59 @@
+"""Unit tests in the manner of TensorFlow 1.15's own: its private modules, decorators, flags and runner."""
+
+import numpy as np
+import tensorflow as tf
+from absl import flags
+from absl.testing import parameterized
+from tensorflow.contrib.layers.python.ops import sparse_ops
+from tensorflow.python.framework import constant_op, test_util
+from tensorflow.python.ops import math_ops
+from tensorflow.python.platform import test
+
+FLAGS = flags.FLAGS
+flags.DEFINE_integer("factor", 2, "What values are multiplied by.")
+
+
+class GraphAndEagerTest(test.TestCase, parameterized.TestCase):
+    @test_util.run_in_graph_and_eager_modes(reset_test=False)
+    def test_both(self):
+        factor = FLAGS["factor"].value  # pytest parses no flags
+        product = math_ops.multiply(constant_op.constant([1.0, 2.0]), factor)
+        self.assertAllClose([1.0 * factor, 2.0 * factor], self.evaluate(product))
+
+    @tf.contrib.eager.run_test_in_graph_and_eager_modes()
+    def test_both_by_contrib(self):
+        self.assertAllEqual(6, self.evaluate(tf.constant(4) + 2))
+
+    @parameterized.named_parameters(("one", 1.0), ("many", [1.0, 2.0]))
+    @test_util.run_deprecated_v1
+    def test_session(self, value):
+        placeholder = tf.placeholder(tf.float32)
+        with self.test_session() as session:
+            self.assertAllClose(np.square(value), session.run(placeholder**2, {placeholder: value}))
+
+
+class SparseTest(test.TestCase):
+    def test_dense_to_sparse(self):
+        sparse = sparse_ops.dense_to_sparse_tensor([[0, 3], [5, 0]])
+        with self.cached_session() as session:
+            values = session.run(sparse)
+        self.assertAllEqual([[0, 1], [1, 0]], values.indices)
+        self.assertAllEqual([3, 5], values.values)
+        self.assertAllEqual([2, 2], values.dense_shape)
+
+    def test_shared_table(self):
+        lookup = tf.contrib.lookup
+        tables = [
+            lookup.HashTable(
+                lookup.KeyValueTensorInitializer([name], [value]), -1, shared_name="one"
+            )
+            for name, value in (("a", 1), ("b", 2))
+        ]
+        with self.cached_session() as session:
+            session.run(tables[0].init)
+            found = session.run([table.lookup(tf.constant(["a", "b"])) for table in tables])
+        self.assertAllEqual([[1, -1]] * 2, found)
+
+
+if __name__ == "__main__":
+    tf.test.main()
