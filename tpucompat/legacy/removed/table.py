@@ -16,6 +16,11 @@ _PYTHON = "tpucompat.legacy.removed.python_names:"
 _SMALL = "tpucompat.legacy.removed.library_names:"
 
 ROWS: Mapping[str, Mapping[str, Row]] = {
+    # NumPy 2.0 (migration guide) took its functions out of numpy.lib, where they were as well.
+    "numpy.lib": {
+        name: Moved("numpy:" + name)
+        for name in "average flip interp median meshgrid pad percentile tile unique".split()
+    },
     "numpy": {
         "array": Changed(_NUMPY + "array", "numpy 1.24"),
         "asarray": Changed(_NUMPY + "asarray", "numpy 1.24"),
