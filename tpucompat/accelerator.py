@@ -19,7 +19,11 @@ from tpucompat.environment import NO_HOST, Environment, current_environment
 from tpucompat.errors import SetupError
 
 #: What the unset variables of a TPU node are set to; see :func:`offer_address`.
-OFFERED = {"COLAB_TPU_ADDR": NO_HOST + ":8470", "TPU_NAME": "grpc://" + NO_HOST + ":8470"}
+OFFERED = {
+    "COLAB_TPU_ADDR": NO_HOST + ":8470",
+    "TPU_NAME": "grpc://" + NO_HOST + ":8470",
+    "COLAB_GPU": "0",  # what Colab sets where it gives no GPU
+}
 
 _lock = threading.RLock()
 _strategy: Any = None
@@ -199,8 +203,9 @@ def offer_address(source: str = "") -> None:
       source: The text of the script.
     """
     os.environ.setdefault("COLAB_TPU_ADDR", OFFERED["COLAB_TPU_ADDR"])
-    if re.search(r"""environ\s*\[\s*['"]TPU_NAME['"]\s*\]""", source):
-        os.environ.setdefault("TPU_NAME", OFFERED["TPU_NAME"])
+    for name, value in OFFERED.items():
+        if re.search(rf"""environ\s*\[\s*['"]{name}['"]\s*\]""", source):
+            os.environ.setdefault(name, value)
 
 
 def normalise_target(target: Any) -> Any:

@@ -16,7 +16,9 @@ import tensorflow as tf
 import keras
 import keras.backend.tensorflow_backend as KTF
 from keras import backend as K
+from keras.engine import topology
 from keras.engine.topology import Layer, InputSpec
+from keras.layers import Deconvolution2D, merge
 from keras.layers.advanced_activations import LeakyReLU
 from keras.layers.convolutional import Conv2D
 from keras.layers.core import Dense, Lambda
@@ -26,7 +28,8 @@ from keras.layers.recurrent import LSTM
 from keras.models import Sequential
 from keras.objectives import mean_squared_error
 from keras.optimizers import Adam
-from keras.utils import multi_gpu_model, np_utils
+from keras.layers.pooling import _GlobalPooling1D
+from keras.utils import multi_gpu_model, np_utils, print_summary
 from keras.utils.np_utils import to_categorical
 from keras.utils.training_utils import multi_gpu_model as same
 from tensorflow.python.keras.layers import Dense as PrivateDense
@@ -39,6 +42,14 @@ checks["one keras"] = Dense is PrivateDense is contrib_layers.Dense is tf.keras.
 checks["one layer"] = Layer is PrivateLayer is tf.keras.layers.Layer
 checks["one multi_gpu_model"] = multi_gpu_model is same
 checks["one session"] = KTF.get_session is K.get_session
+checks["modules as attributes"] = (
+    topology.Layer is Layer
+    and merge.concatenate is concatenate
+    and keras.layers.advanced_activations.LeakyReLU is LeakyReLU
+)
+checks["a private base"] = issubclass(keras.layers.GlobalMaxPooling1D, _GlobalPooling1D)
+checks["an alias"] = Deconvolution2D is keras.layers.Conv2DTranspose
+checks["devices"] = K.tensorflow_backend._get_available_gpus() == []
 checks["ordering"] = K.image_dim_ordering() == "tf"
 checks["one tensorflow"] = K.tf is tf
 checks["lstm of the graph world"] = LSTM is tf.keras.layers.LSTM
@@ -46,6 +57,9 @@ checks["lstm of the graph world"] = LSTM is tf.keras.layers.LSTM
 KTF.set_session(tf.Session(config=tf.ConfigProto(allow_soft_placement=True)))
 inputs = tf.keras.layers.Input((3,))  # tf.keras and keras mixed in one model
 model = Sequential([keras.layers.InputLayer((3,)), tf.keras.layers.Dense(2, activation="softmax")])
+lines = []
+print_summary(model, print_fn=lines.append)
+checks["a summary"] = any("Total params" in line for line in lines)
 model.compile(Adam(lr=0.01, decay=0.1), loss=mean_squared_error, metrics=["accuracy"])
 x, y = np.ones((8, 3)), to_categorical(np.arange(8) % 2, 2)
 history = model.fit(x, y, epochs=1, verbose=0, validation_split=0.5)
@@ -159,5 +173,5 @@ def test_old_keras(tmp_path):
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("CHECKS ")]
     checks = json.loads(lines[0][len("CHECKS ") :])
-    assert len(checks) == 25
+    assert len(checks) == 30
     assert [name for name, passed in checks.items() if not passed] == []

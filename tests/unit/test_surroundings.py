@@ -8,7 +8,7 @@ import types
 import pytest
 
 from tpucompat.legacy import surroundings
-from tpucompat.legacy.removed import array_numbers, python_names, table
+from tpucompat.legacy.removed import array_numbers, python_names, renamed, table
 from tpucompat.legacy.rows import Changed, Constant, Gone, Moved
 
 
@@ -150,15 +150,29 @@ ALL_ROWS = [
     *table.SETTINGS.values(),
 ]
 STAND_INS = sorted(
-    {row.target for row in ALL_ROWS if getattr(row, "target", "").startswith("tpucompat.")}
+    {
+        row.target
+        for row in ALL_ROWS
+        if getattr(row, "target", "").startswith("tpucompat.")
+        and renamed.__name__ not in row.target
+    }
 )
 
 
 @pytest.mark.parametrize("target", STAND_INS)
 def test_every_stand_in_is_there(target):
     module, _, name = target.partition(":")
-    pytest.importorskip("pandas" if module.endswith("pandas_names") else "numpy")
+    pytest.importorskip("pandas" if "pandas_" in module else "numpy")
     assert getattr(importlib.import_module(module), name).__doc__
+
+
+@pytest.mark.parametrize("module", sorted(renamed.CALLS))
+def test_every_name_with_other_arguments_is_there(module):
+    real = pytest.importorskip(module)
+    for name, row in renamed.rows(module).items():
+        if surroundings.in_force(row):
+            assert callable(getattr(real, name))
+            assert table.ROWS[module][name] == row
 
 
 def test_numbers_print_as_they_did():
@@ -287,12 +301,91 @@ FRAME = "frame = pd.DataFrame({'a': [1.0, 2.0], 'b': [3.0, 5.0], 'text': ['x', '
         ("pd.get_dummies(frame.text).values.tolist()", [[1, 0], [0, 1]]),
         ("frame.text.dtype == object", True),
         ("pd.np.sqrt(4.0)", 2.0),
+        ("frame.text.str.replace('[xz]', 'w').tolist()", ["w", "y"]),
+        ("pd.Series(['a.b']).str.replace('.', '-').tolist()", ["a-b"]),
+        ("pd.Series(['a b c']).str.split(' ', 1).tolist()", [["a", "b c"]]),
+        ("frame.groupby('text')['a', 'b'].sum().values.tolist()", [[1.0, 3.0], [2.0, 5.0]]),
+        ("pd.Series(pd.to_datetime(['2019-12-31'])).dt.week.tolist()", [1]),
+        ("pd.to_datetime(['2019-01-07'], infer_datetime_format=True).weekofyear.tolist()", [2]),
+        ("pd.DataFrame.from_items([('n', [1])]).columns.tolist()", ["n"]),
+        ("frame[['a', 'b']].mad().tolist()", [0.5, 1.0]),
+        ("frame.lookup([0, 1], ['b', 'a']).tolist()", [3.0, 2.0]),
+        ("pd.value_counts([1, 2, 2]).to_dict()", {2: 2, 1: 1}),
+        ("pd.io.json.json_normalize([{'a': {'b': 1}}]).columns.tolist()", ["a.b"]),
     ],
 )
 def test_pandas(script, code, expected):
     found = script(FRAME + "result = " + code)
     assert found == expected
     assert type(found) is not bool or found is expected
+
+
+@pytest.mark.parametrize(
+    "code, expected",
+    [
+        ("frame['a'].replace(1.0, 7.0, inplace=True)", [7.0, 2.0]),
+        ("frame.a.fillna(0, inplace=True); frame.a.clip(0, 1, inplace=True)", [1.0, 1.0]),
+        ("frame['a'][frame['b'] > 3] = 0", [1.0, 0.0]),
+        ("frame.a[1] = 'two'", [1.0, "two"]),
+        ("frame['a'].iloc[-1] = 4.0; frame.loc[:, 'a'].loc[0] = 3.0", [3.0, 4.0]),
+        ("frame.loc[1, 'a'] = 'two'", [1.0, "two"]),
+        ("column = frame['a']; column[0] = 6.0", [6.0, 2.0]),
+        ("frame['a'].values[0] = 6.0", [6.0, 2.0]),
+        ("other = frame.copy(); other['a'].values[0] = 6.0", [1.0, 2.0]),
+        ("other = frame.drop('b', 1); values = other.a.values; values += 1", [1.0, 2.0]),
+        ("frame[['a']].fillna(0, inplace=True); frame.a.copy()[0] = 9.0", [1.0, 2.0]),
+    ],
+)
+def test_columns_belong_to_their_frame(script, code, expected):
+    found = script(FRAME + code + "; result = frame")
+    assert found["a"].tolist() == expected
+    assert found["b"].tolist() == [3.0, 5.0]
+
+
+def test_a_frame_s_values_can_be_written_to(script):
+    values = script("frame = pd.DataFrame(np.zeros((2, 2))); v = frame.values; v += 1; result = v")
+    assert values.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+
+
+class _Called:
+    """A class of today's release."""
+
+    def __init__(self, estimator=None, **rest):
+        self.estimator, self.rest = estimator, rest
+
+
+def _function(*, x=None, data=None, **rest):
+    """A function of today's release."""
+    return x, data, rest
+
+
+def test_arguments_of_then():
+    then = renamed.Then("", "x data", {"base": "estimator"}, {"iid": None, "minimum": (None,)})
+    function = renamed.adapted(_function, then)
+    assert function(1, 2, c=3) == (1, 2, {"c": 3})
+    assert function(iid=1, minimum=None) == (None, None, {})
+    assert function(minimum=0.5) == (None, None, {"minimum": 0.5})
+    kind = renamed.adapted(_Called, then)
+    made = kind(base=5, iid=True)
+    assert type(made) is _Called and isinstance(made, kind) and made.estimator == 5
+
+    class Own(kind):
+        pass
+
+    assert Own(base=6).estimator == 6 and not isinstance(made, Own)
+
+
+def test_scikit_learn(script):
+    pytest.importorskip("sklearn")
+    tools = script.seen.module("sklearn.utils").class_weight
+    weights = tools.compute_class_weight("balanced", [0, 1], [0, 1, 1, 1])
+    assert weights.tolist() == pytest.approx([2.0, 2 / 3])
+    metrics = script.seen.module("sklearn.metrics.classification")
+    assert metrics.accuracy_score([1], [1]) == 1.0
+    assert script.seen.module("sklearn.externals.joblib").Parallel
+    trees = script.seen.module("sklearn.ensemble")
+    made = trees.AdaBoostClassifier(base_estimator=None, n_estimators=3)
+    assert isinstance(made, trees.AdaBoostClassifier) and made.get_params()["n_estimators"] == 3
 
 
 def test_pandas_reads_with_the_arguments_of_then(script, tmp_path):

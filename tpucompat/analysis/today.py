@@ -569,6 +569,9 @@ def _of_library(name: str) -> Fate | None:
             if row is not None and not isinstance(row, Changed):
                 return _of_row(f"{module}.{attribute}", behind, row)
         if module in removed.MODULES and module not in ("google", "google.colab", "scipy.misc"):
+            target = removed.MODULES[module]
+            if target and not target.startswith("tpucompat."):
+                return Fate("TPU220", module, target, "", True, SAFE, rest)
             note = "Later releases have no such module."
             return Fate("TPU220", module, "", note, True, NONE, rest)
     return None

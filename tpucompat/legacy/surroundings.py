@@ -175,7 +175,7 @@ class Surroundings:
 
     def _part(self, name: str) -> Any | None:
         """A submodule that the table names: ``scipy.misc``, ``sklearn.externals``."""
-        if name in table.ROWS and (name in sys.modules or name in table.MODULES):
+        if name in table.MODULES or (name in table.ROWS and name in sys.modules):
             try:
                 return self.module(name)
             except ImportError:
@@ -185,7 +185,9 @@ class Surroundings:
     def _restore(self, name: str, module: Any) -> None:
         """Gives classes and settings of a module back to the script as they were."""
         for class_name, rows in table.ATTRIBUTES.get(name, {}).items():
-            owner = getattr(module, class_name, None)
+            owner: Any = module
+            for part in class_name.split("."):
+                owner = getattr(owner, part, None)
             if not isinstance(owner, type):
                 continue
             for attribute, row in rows.items():

@@ -1,4 +1,4 @@
-"""What smaller libraries have removed or changed: Pillow, h5py, PyYAML, scikit-learn, matplotlib."""
+"""What smaller libraries have removed or changed: Pillow, h5py, PyYAML, scikit-learn, SciPy, plots."""
 
 from __future__ import annotations
 
@@ -35,15 +35,6 @@ def yaml_load(stream: Any, Loader: Any = None) -> Any:
     return yaml.load(stream, Loader or yaml.FullLoader)
 
 
-def OneHotEncoder(*args: Any, **options: Any) -> Any:
-    """``OneHotEncoder`` with ``sparse``, which is ``sparse_output`` since scikit-learn 1.2."""
-    from sklearn import preprocessing
-
-    if "sparse" in options:
-        options["sparse_output"] = options.pop("sparse")
-    return preprocessing.OneHotEncoder(*args, **options)
-
-
 def mean_squared_error(*args: Any, **options: Any) -> Any:
     """``mean_squared_error`` with ``squared`` (scikit-learn up to 1.5)."""
     from sklearn import metrics
@@ -51,6 +42,60 @@ def mean_squared_error(*args: Any, **options: Any) -> Any:
     squared = options.pop("squared", True)
     error = metrics.mean_squared_error(*args, **options)
     return error if squared else error**0.5
+
+
+def compute_class_weight(class_weight: Any, classes: Any, y: Any) -> Any:
+    """``compute_class_weight`` by position, with a list of classes (scikit-learn up to 0.24)."""
+    import numpy as np
+    from sklearn.utils import class_weight as module
+
+    return module.compute_class_weight(class_weight, classes=np.asarray(classes), y=y)
+
+
+def jaccard_similarity_score(*args: Any, **options: Any) -> Any:
+    """``jaccard_similarity_score`` (scikit-learn up to 0.22), which was the accuracy for single labels."""
+    import numpy as np
+    from sklearn import metrics
+
+    if np.ndim(args[0] if args else options["y_true"]) > 1:
+        raise NotImplementedError(
+            "tpucompat: jaccard_similarity_score of several labels an example."
+        )
+    return metrics.accuracy_score(*args, **options)
+
+
+def plot_confusion_matrix(estimator: Any, X: Any, y_true: Any, **options: Any) -> Any:
+    """``sklearn.metrics.plot_confusion_matrix`` (0.22 to 1.1)."""
+    from sklearn import metrics
+
+    return metrics.ConfusionMatrixDisplay.from_estimator(estimator, X, y_true, **options)
+
+
+def itemfreq(a: Any) -> Any:
+    """``scipy.stats.itemfreq`` (up to 1.8): the values, and how often they are there."""
+    import numpy as np
+
+    return np.array(np.unique(a, return_counts=True)).T
+
+
+def median_absolute_deviation(x: Any, axis: Any = 0, center: Any = None, **options: Any) -> Any:
+    """``scipy.stats.median_absolute_deviation`` (1.3 to 1.10), by default that of a normal distribution."""
+    import numpy as np
+    from scipy import stats
+
+    scale = options.pop(
+        "scale", 1.482602218505602
+    )  # one over its own scale: the other way round than now
+    return stats.median_abs_deviation(x, axis=axis, center=center or np.median, **options) * scale
+
+
+def factorplot(*args: Any, **options: Any) -> Any:
+    """``seaborn.factorplot``, catplot of points by default (up to 0.10)."""
+    from tpucompat.legacy.removed import renamed
+
+    options.setdefault("kind", "point")
+    catplot: Any = getattr(renamed.__getattr__("seaborn"), "catplot")  # noqa: B009
+    return catplot(*args, **options)
 
 
 def Imputer(

@@ -57,6 +57,17 @@ to_csv = _in_order(
 )
 
 
+def _text_in_order(name: str, order: str) -> Callable[..., Any]:
+    """A method of ``Series.str`` that takes by position what pandas 2.0 takes by keyword only."""
+
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return getattr(self, name)(**dict(zip(order.split(), args)), **options)
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"``Series.str.{name}`` with its arguments by position (pandas up to 1.5)."
+    return method
+
+
 def fillna(
     self: Any,
     value: Any = None,
@@ -132,6 +143,78 @@ def series_append(
     return pd.concat([self, *others], ignore_index=ignore_index, verify_integrity=verify_integrity)
 
 
+def from_csv(cls: Any, path: Any, header: Any = 0, sep: str = ",", **options: Any) -> Any:
+    """``from_csv``: the first column is an index of dates (pandas up to 0.25)."""
+    options = {"index_col": 0, "parse_dates": True, **options}
+    data = pd.read_csv(path, header=header, sep=sep, **options)
+    return data.squeeze("columns") if issubclass(cls, pd.Series) else data
+
+
+def from_items(cls: Any, items: Any) -> Any:
+    """``DataFrame.from_items``: columns by pairs of name and values (pandas up to 0.25)."""
+    return cls(dict(items))
+
+
+frame_from_csv = series_from_csv = classmethod(from_csv)
+frame_from_items = classmethod(from_items)
+
+
+def get_values(self: Any) -> Any:
+    """``get_values``: the values (pandas up to 0.25)."""
+    return self.values
+
+
+def mad(self: Any, axis: Any = 0, skipna: bool = True) -> Any:
+    """``mad``: the mean absolute deviation from the mean (pandas up to 1.5)."""
+    if isinstance(self, pd.Series):
+        return (self - self.mean(skipna=skipna)).abs().mean(skipna=skipna)
+    numbers = self.select_dtypes("number")
+    centre = numbers.mean(axis=axis, skipna=skipna)
+    return numbers.sub(centre, axis=1 - axis).abs().mean(axis=axis, skipna=skipna)
+
+
+def lookup(self: Any, row_labels: Any, col_labels: Any) -> Any:
+    """``DataFrame.lookup``: one value for each pair of labels (pandas up to 1.5)."""
+    rows = self.index.get_indexer(row_labels)
+    columns = self.columns.get_indexer(col_labels)
+    if (rows == -1).any() or (columns == -1).any():
+        raise KeyError("One or more labels was not found")
+    return self.to_numpy()[rows, columns]
+
+
+def text_replace(
+    self: Any,
+    pat: Any,
+    repl: Any,
+    n: int = -1,
+    case: Any = None,
+    flags: int = 0,
+    regex: bool | None = None,
+) -> Any:
+    """``Series.str.replace``, which took all but a single character for a pattern (pandas up to 1.5)."""
+    if regex is None:
+        regex = not isinstance(pat, str) or len(pat) > 1 or bool(flags) or callable(repl)
+        regex = regex or case is False
+    return self.replace(pat, repl, n=n, case=case, flags=flags, regex=regex)
+
+
+text_split = _text_in_order("split", "pat n expand")
+text_rsplit = _text_in_order("rsplit", "pat n expand")
+
+
+def _week(self: Any) -> Any:
+    weeks = self.isocalendar().week
+    return weeks.astype("int64") if isinstance(self, pd.Index) or not weeks.isna().any() else weeks
+
+
+week = property(_week, doc="``week``: the number of the week in its year (pandas up to 1.5).")
+
+
+def grouped_columns(self: Any, key: Any) -> Any:
+    """``groupby(...)["a", "b"]``: two columns, without a list (pandas up to 1.5)."""
+    return self[list(key) if isinstance(key, tuple) and len(key) > 1 else key]
+
+
 def as_matrix(self: Any, columns: Any = None) -> Any:
     """``as_matrix``: the values, of some columns if they are given (pandas up to 0.25)."""
     return (self if columns is None else self[columns]).values
@@ -204,6 +287,12 @@ def _position(axis: Any, key: Any) -> Any:
 ix = property(
     _Mixed, doc="Labels, or positions where the labels are no integers (pandas up to 0.25)."
 )
+
+
+def value_counts(values: Any, *args: Any, **options: Any) -> Any:
+    """``pd.value_counts`` of whatever a Series can be made of (pandas up to 2.3)."""
+    order = ("sort", "ascending", "normalize", "bins", "dropna")
+    return pd.Series(values).value_counts(**dict(zip(order, args)), **options)
 
 
 def concat(objs: Any, *args: Any, **options: Any) -> Any:

@@ -8,12 +8,28 @@ from __future__ import annotations
 
 from typing import Mapping
 
+from tpucompat.legacy.removed import renamed
 from tpucompat.legacy.rows import Changed, Constant, Moved, Row, StandIn
 
 _NUMPY = "tpucompat.legacy.removed.numpy_names:"
 _PANDAS = "tpucompat.legacy.removed.pandas_names:"
+_VIEWS = "tpucompat.legacy.removed.pandas_views:"
 _PYTHON = "tpucompat.legacy.removed.python_names:"
 _SMALL = "tpucompat.legacy.removed.library_names:"
+
+# scikit-learn 0.22 gave its private modules names with an underscore, and 0.24 removed the others.
+_PRIVATE_OF_SKLEARN = {
+    "cluster": ("k_means_", "hierarchical"),
+    "decomposition": ("pca", "truncated_svd"),
+    "ensemble": ("bagging", "forest", "gradient_boosting", "weight_boosting"),
+    "linear_model": ("base", "coordinate_descent", "logistic", "ridge", "stochastic_gradient"),
+    "manifold": ("t_sne",),
+    "metrics": ("classification", "ranking", "regression", "scorer"),
+    "neighbors": ("classification", "regression", "unsupervised"),
+    "preprocessing": ("data", "imputation", "label"),
+    "svm": ("classes",),
+    "tree": ("tree",),
+}
 
 ROWS: Mapping[str, Mapping[str, Row]] = {
     # NumPy 2.0 (migration guide) took its functions out of numpy.lib, where they were as well.
@@ -73,6 +89,10 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
         "obj2sctype": StandIn(_NUMPY + "obj2sctype"),
         "find_common_type": StandIn(_NUMPY + "find_common_type"),
         "mat": Moved("numpy:asmatrix"),
+        "NAN": Constant(float("nan")),
+        "math": Moved("math"),  # 1.25: what NumPy had merely imported
+        "warnings": Moved("warnings"),
+        **renamed.rows("numpy"),
     },
     # Python 3.10 removed the aliases of collections.abc (What's New, "Removed").
     "collections": {
@@ -129,7 +149,13 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
         "get_dummies": Changed(_PANDAS + "get_dummies", "pandas 2.0"),
         "read_csv": Changed(_PANDAS + "read_csv", "pandas 2.0"),
         "read_table": Changed(_PANDAS + "read_table", "pandas 2.0"),
+        "value_counts": StandIn(_PANDAS + "value_counts"),  # pandas 3.0
+        **renamed.rows("pandas"),
     },
+    "pandas.io": {},
+    "pandas.io.json": {"json_normalize": Moved("pandas:json_normalize")},  # pandas 2.0
+    "pandas.tools": {},  # pandas 0.20 deprecated it, 1.0 removed it
+    "pandas.tools.plotting": {},
     "PIL": {},
     # Pillow 10.0 (release notes, "Constants") removed the other names of its filters.
     "PIL.Image": {
@@ -139,8 +165,36 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
     },
     "matplotlib": {},
     "matplotlib.cm": {"get_cmap": StandIn(_SMALL + "get_cmap")},  # matplotlib 3.9
+    "seaborn": {
+        "factorplot": StandIn(_SMALL + "factorplot"),  # 0.11
+        "plt": Moved("matplotlib.pyplot"),  # 0.8
+        **renamed.rows("seaborn"),
+    },
     "yaml": {"load": Changed(_SMALL + "yaml_load", "yaml 6.0")},
     "scipy": {},
+    "scipy.ndimage": {  # SciPy 1.2
+        "imread": StandIn("tpucompat.legacy.removed.scipy_images:imread"),
+    },
+    "scipy.signal": {  # SciPy 1.13 left them in scipy.signal.windows alone
+        name: Moved("scipy.signal.windows:" + name)
+        for name in (
+            *("barthann", "bartlett", "blackman", "blackmanharris", "bohman", "boxcar", "chebwin"),
+            *(
+                "cosine",
+                "exponential",
+                "flattop",
+                "gaussian",
+                "general_gaussian",
+                "hamming",
+                "hann",
+            ),
+            *("hanning", "kaiser", "nuttall", "parzen", "triang", "tukey"),
+        )
+    },
+    "scipy.stats": {  # SciPy 1.9 and 1.11
+        "itemfreq": StandIn(_SMALL + "itemfreq"),
+        "median_absolute_deviation": StandIn(_SMALL + "median_absolute_deviation"),
+    },
     "scipy.misc": {
         # SciPy 1.0 deprecated its image functions in favour of Pillow and imageio, 1.2 and 1.3 removed them;
         # 1.10 moved comb, factorial and logsumexp for good.
@@ -158,12 +212,25 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
         "ascent": Moved("scipy.datasets:ascent"),
     },
     "sklearn": {},
+    "sklearn.cluster": renamed.rows("sklearn.cluster"),
+    "sklearn.ensemble": renamed.rows("sklearn.ensemble"),
+    "sklearn.linear_model": renamed.rows("sklearn.linear_model"),
+    "sklearn.manifold": renamed.rows("sklearn.manifold"),
+    "sklearn.metrics": {
+        "jaccard_similarity_score": StandIn(_SMALL + "jaccard_similarity_score"),  # 0.23
+        "mean_squared_error": Changed(_SMALL + "mean_squared_error", "sklearn 1.6"),
+        "plot_confusion_matrix": StandIn(_SMALL + "plot_confusion_matrix"),  # 1.2
+        **renamed.rows("sklearn.metrics"),
+    },
+    "sklearn.model_selection": renamed.rows("sklearn.model_selection"),
     "sklearn.preprocessing": {
         "Imputer": StandIn(_SMALL + "Imputer"),  # scikit-learn 0.22
-        "OneHotEncoder": Changed(_SMALL + "OneHotEncoder", "sklearn 1.2"),
+        **renamed.rows("sklearn.preprocessing"),
     },
-    "sklearn.metrics": {
-        "mean_squared_error": Changed(_SMALL + "mean_squared_error", "sklearn 1.6")
+    "sklearn.tree": renamed.rows("sklearn.tree"),
+    "sklearn.utils": {},
+    "sklearn.utils.class_weight": {
+        "compute_class_weight": Changed(_SMALL + "compute_class_weight", "sklearn 1.0")
     },
     # scikit-learn 0.23 removed its copies of other packages; 0.20 the modules before model_selection.
     "sklearn.externals": {"joblib": Moved("joblib"), "six": Moved("six")},
@@ -200,6 +267,15 @@ MODULES: Mapping[str, str | None] = {
     "sklearn.externals": None,
     "sklearn.cross_validation": None,
     "sklearn.grid_search": None,
+    "sklearn.externals.joblib": "joblib",
+    "sklearn.externals.six": "six",
+    **{
+        f"sklearn.{package}.{name}": "sklearn." + package
+        for package, names in _PRIVATE_OF_SKLEARN.items()
+        for name in names
+    },
+    "pandas.tools": None,
+    "pandas.tools.plotting": "pandas.plotting",
     "distutils": None,  # Python 3.12, from which on setuptools may bring it
     "distutils.version": "tpucompat.legacy.removed.distutils_names",
     "distutils.util": "tpucompat.legacy.removed.distutils_names",
@@ -212,7 +288,14 @@ MODULES: Mapping[str, str | None] = {
 #: Modules that exist in one place only, so that an import may be the question whether the script is there.
 PLACES = ("google.colab", "kaggle_datasets", "kaggle_secrets")
 
-#: Module -> class -> attributes that are gone or changed; see :mod:`tpucompat.legacy.removed.attributes`.
+# pandas 3.0: arrays of frames can be written to no longer, nor what they are made of change its type.
+_VIEWED = {
+    name: Changed(_VIEWS + name, "pandas 3.0")
+    for name in ("at", "iat", "iloc", "loc", "to_numpy", "values")
+}
+
+#: Module -> class, or what leads to it -> attributes that are gone or changed; see
+#: :mod:`tpucompat.legacy.removed.attributes`.
 ATTRIBUTES: Mapping[str, Mapping[str, Mapping[str, Row]]] = {
     "numpy": {
         "ndarray": {
@@ -228,12 +311,17 @@ ATTRIBUTES: Mapping[str, Mapping[str, Mapping[str, Row]]] = {
         "DataFrame": {
             # pandas 1.0
             "as_matrix": StandIn(_PANDAS + "as_matrix"),
+            "from_csv": StandIn(_PANDAS + "frame_from_csv"),
+            "from_items": StandIn(_PANDAS + "frame_from_items"),
+            "get_values": StandIn(_PANDAS + "get_values"),
             "get_value": StandIn(_PANDAS + "get_value"),
             "ix": StandIn(_PANDAS + "ix"),
             "set_value": StandIn(_PANDAS + "set_value"),
             # pandas 2.0
             "append": StandIn(_PANDAS + "frame_append"),
             "iteritems": StandIn(_PANDAS + "iteritems"),
+            "lookup": StandIn(_PANDAS + "lookup"),
+            "mad": StandIn(_PANDAS + "mad"),
             **{
                 name: Changed(_PANDAS + "frame_" + name, "pandas 2.0")
                 for name in (
@@ -245,18 +333,48 @@ ATTRIBUTES: Mapping[str, Mapping[str, Mapping[str, Row]]] = {
             "applymap": StandIn(_PANDAS + "applymap"),
             "fillna": Changed(_PANDAS + "fillna", "pandas 2.0"),
             "to_csv": Changed(_PANDAS + "to_csv", "pandas 3.0"),
+            "__getattr__": Changed(_VIEWS + "frame_getattr", "pandas 3.0"),
+            "__getitem__": Changed(_VIEWS + "frame_getitem", "pandas 3.0"),
+            **_VIEWED,
         },
         "Series": {
             "append": StandIn(_PANDAS + "series_append"),
             "as_matrix": StandIn(_PANDAS + "as_matrix"),
             "drop": Changed(_PANDAS + "series_drop", "pandas 2.0"),
-            "fillna": Changed(_PANDAS + "fillna", "pandas 2.0"),
+            "from_csv": StandIn(_PANDAS + "series_from_csv"),
             "get_value": StandIn(_PANDAS + "get_value"),
+            "get_values": StandIn(_PANDAS + "get_values"),
             "iteritems": StandIn(_PANDAS + "iteritems"),
+            "mad": StandIn(_PANDAS + "mad"),
             "ix": StandIn(_PANDAS + "ix"),
             "reset_index": Changed(_PANDAS + "series_reset_index", "pandas 2.0"),
             "set_value": StandIn(_PANDAS + "set_value"),
             "sort_values": Changed(_PANDAS + "series_sort_values", "pandas 2.0"),
+            "fillna": Changed(_VIEWS + "series_fillna", "pandas 2.0"),
+            # pandas 3.0: what changes a column in place changes its frame no longer
+            **{
+                name: Changed(_VIEWS + "series_" + name, "pandas 3.0")
+                for name in (
+                    *("replace", "clip", "interpolate", "ffill", "bfill", "mask", "where"),
+                    "update",
+                )
+            },
+            "__setitem__": Changed(_VIEWS + "series_setitem", "pandas 3.0"),
+            **_VIEWED,
+        },
+        "Series.str": {  # pandas 2.0
+            "replace": Changed(_PANDAS + "text_replace", "pandas 2.0"),
+            "split": Changed(_PANDAS + "text_split", "pandas 2.0"),
+            "rsplit": Changed(_PANDAS + "text_rsplit", "pandas 2.0"),
+        },
+        **{
+            owner: {
+                name: StandIn(_PANDAS + "week") for name in ("week", "weekofyear")
+            }  # pandas 2.0
+            for owner in ("DatetimeIndex", "core.indexes.accessors.DatetimeProperties")
+        },
+        "core.groupby.DataFrameGroupBy": {
+            "__getitem__": Changed(_PANDAS + "grouped_columns", "pandas 2.0")
         },
     },
     "h5py": {"Dataset": {"value": StandIn(_SMALL + "value")}},  # h5py 3.0

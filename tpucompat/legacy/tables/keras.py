@@ -14,6 +14,21 @@ _ALL = ("{tf}:keras", "{keras}")
 _SAME = "{own}.keras"  # with the rows that are below it
 # What a module of standalone Keras had imported from its own package was reached through it.
 _IMPORTED_BY_LAYERS = ("activations", "constraints", "initializers", "regularizers")
+# Modules of keras.layers that tf.keras has merged or renamed since; scripts took them as attributes as well.
+_MODULES_OF_LAYERS = (
+    *("advanced_activations", "convolutional_recurrent", "cudnn_recurrent", "embeddings", "local"),
+    *("merge", "noise", "recurrent", "wrappers"),
+)
+# Standalone Keras' private base classes -> a class that has it as its base in every release.
+_BASES = {
+    "convolutional._Conv": "Conv1D",
+    "merge._Merge": "Add",
+    **{
+        f"pooling._{kind}Pooling{n}D": f"{kind}AveragePooling{n}D"
+        for kind in ("", "Global")
+        for n in (1, 2, 3)
+    },
+}
 # Spellings of standalone Keras (up to 2.2) that tf.keras takes only as words.
 _OTHER_NAMES = {
     "optimizers": {
@@ -26,7 +41,18 @@ _OTHER_NAMES = {
         "nadam": "Nadam",
     },
     "constraints": {"maxnorm": "MaxNorm", "nonneg": "NonNeg", "unitnorm": "UnitNorm"},
+    "layers": {
+        "Deconv2D": "Conv2DTranspose",
+        "Deconv3D": "Conv3DTranspose",
+        "Deconvolution2D": "Conv2DTranspose",
+        "Deconvolution3D": "Conv3DTranspose",
+    },
 }
+
+_ENGINE = (
+    *("{tf}:keras.layers", "{tf}:keras.models", "{tf}:keras.utils", "{keras}.engine"),
+    "{tf}:keras",
+)
 
 _NO_MORE = Gone(
     "TPU101",
@@ -38,20 +64,22 @@ _NO_MORE = Gone(
 COMMON: dict[str, Row] = {
     "keras": Package(_ALL),
     # Keras up to 2.3 and TensorFlow up to 1.8 had these packages; their classes are public elsewhere now.
-    "keras.engine": Package(
-        (
-            "{tf}:keras.layers",
-            "{tf}:keras.models",
-            "{tf}:keras.utils",
-            "{keras}.engine",
-            "{tf}:keras",
-        )
-    ),
+    "keras.engine": Package(_ENGINE),
     # Its name in Keras 1, kept as an alias in Keras 2.
     "keras.objectives": Package("{tf}:keras.losses"),
     "keras.applications.mobilenetv2": Package("{tf}:keras.applications.mobilenet_v2"),
+    "keras.engine.topology": Package(_ENGINE),
     "keras.backend.common": Package("{tf}:keras.backend"),
-    "keras.backend.tensorflow_backend": Package("{tf}:keras.backend"),
+    "keras.backend.tensorflow_backend": Package(("{tf}:keras.backend", "{keras}.backend")),
+    "keras.utils.print_summary": Moved("{keras}.utils.layer_utils:print_summary"),
+    **{
+        "keras.layers." + name: Package(("{tf}:keras.layers", "{keras}.layers." + name))
+        for name in _MODULES_OF_LAYERS
+    },
+    **{
+        "keras.layers." + name: StandIn("tpucompat.legacy.removed.keras_bases:" + of)
+        for name, of in _BASES.items()
+    },
     **{"keras.layers." + name: Package("{tf}:keras." + name) for name in _IMPORTED_BY_LAYERS},
     **{
         f"keras.{module}.{name}": Moved(f"{{tf}}:keras.{module}.{now}")
