@@ -60,6 +60,7 @@ def test_checkpoints_go_from_each_generation_to_each_other(converted):
         "archive to tf1",
         "tf2 to tf1",
         "tf1 to h5 to tf2",
+        "25 directions",
     ]
 
 

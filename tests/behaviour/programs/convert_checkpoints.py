@@ -143,6 +143,28 @@ def main():
     assert all(np.array_equal(free[name], value) for name, value in OLD.items())
     print("tf1 to h5 to tf2")
 
+    # Every direction, each by the layout of a file of the target's program.
+    own = {name: name for name in OLD}
+    files = {
+        "tf1": (old, "m.ckpt", own),
+        "h5": (place("free", "old.h5"), "m.h5", own),
+        "tf2": (target, "m.ckpt", mapping),
+        "keras": (place("new", "h.weights.h5"), "m.weights.h5", mapping_of(like["keras"])),
+        "archive": (place("new", "a.keras"), "m.keras", mapping_of(like["archive"])),
+    }
+    count = 0
+    for one, (source, _, theirs) in files.items():
+        known = {name: there for there, name in theirs.items()}
+        for other, (layout, ending, ours) in files.items():
+            to = place("all", f"{one}-{other}", ending)
+            conversion.convert(
+                source, to, like=layout, mapping={name: known[ours[name]] for name in ours}
+            )
+            found = formats.read(to)
+            assert all(np.array_equal(found[name], OLD[ours[name]]) for name in ours), (one, other)
+            count += 1
+    print(count, "directions")
+
 
 if __name__ == "__main__":
     main()
