@@ -756,3 +756,10 @@ def test_a_statement_behind_a_backslash_is_replaced_and_not_taken_out():
 def test_a_name_that_stands_for_another_module_further_on_is_not_written():
     before = "import tensorflow as tf\ntf.layers.dense(x, 1)\nimport tensorflow.compat.v1 as tf\n"
     assert "\ntensorflow.compat.v1.layers.dense(x, 1)\n" in migrated(before)
+
+
+def test_an_optimizer_beside_layers_of_a_graph_stays_one_of_the_graph():
+    before = "import tensorflow as tf\nopt = tf.train.AdamOptimizer(1)\ntf.layers.dense(x, 1)\nm.compile(opt)\n"
+    assert "opt = tf.compat.v1.train.AdamOptimizer(1)\n" in migrated(
+        before
+    )  # in the second pass too

@@ -112,6 +112,18 @@ def needs_graph(context: Context) -> str:
     return ""
 
 
+def _builds_graph(context: Context) -> bool:
+    """Whether a file has names of ``tf.compat.v1`` that work in a graph only: it may be the second pass."""
+    for use in context.names.uses:
+        head, _, below = use.name.partition("tensorflow.compat.v1.")
+        if not below or head or _WITHOUT_GRAPH.match("tf." + below):
+            continue
+        found = today.fate("tensorflow." + below)
+        if found is not None and found.code in ("TPU203", "TPU207"):
+            return True
+    return False
+
+
 def migrate(module: Module, unsafe: bool = False, together: bool = False) -> Result:
     """Rewrites one file.
 
@@ -173,9 +185,8 @@ def _rewrite(context: Context, together: bool) -> str:
         computations.rewrite(context, on_cores)
     startup.rewrite_listings(context, startup.listings(context))
     compiles = any(call.name == ".compile" for call in context.names.calls)
-    keras.rewrite(
-        context, conversions, optimizers_too=bool(conversions) or (compiles and not graph)
-    )
+    eager = not graph and not _builds_graph(context)
+    keras.rewrite(context, conversions, optimizers_too=bool(conversions) or (compiles and eager))
     start_ups.rewrite(context, start_ups.find(context))
     startup.rewrite(context)
     methods.rewrite(context)
