@@ -41,17 +41,22 @@ ROOTS = {"tf1": namespaces.V1, "tf2": namespaces.V2}
 
 
 # Libraries that the script sees through here, and that must not see themselves so.
-_LIBRARIES = frozenset(
-    [*surroundings.table.ROOTS, *(name for view in VIEWS.values() for name in view)]
+_SHOWN = [*surroundings.table.ROOTS, *(name for view in VIEWS.values() for name in view)]
+
+# Libraries whose releases go with the installed TensorFlow: they ask for its version and its own API.
+_OF_TODAY = (
+    "tensorboard tensorflow_addons tensorflow_datasets tensorflow_estimator tensorflow_hub "
+    "tensorflow_probability tensorflow_text tf_keras tf_slim"
 )
+_LIBRARIES = frozenset([*_SHOWN, *_OF_TODAY.split()])
 
 
 class Scope:
     """Which modules are the script's own.
 
     A module is its own if its file lies outside the standard library and outside every directory that
-    packages are installed into, and it is none of a library that is shown with its old names; or if it
-    belongs to a package named as an old one.
+    packages are installed into, and it is none of a library that is shown with its old names or that goes
+    with the installed TensorFlow; or if it belongs to a package named as an old one.
 
     Args:
       legacy_packages: Names of installed packages that were written for TensorFlow 1.x too.
