@@ -32,7 +32,10 @@ def globals_of(name, file=None):
         (globals_of("pytest", pytest.__file__), False),
         (globals_of("tpucompat.errors", tpucompat.__file__), False),
         (globals_of("numpy.core", "/home/me/packages/numpy/core/__init__.py"), False),  # --target
-        (globals_of("tensorflow_probability", "/home/me/packages/tensorflow_probability.py"), False),
+        (
+            globals_of("tensorflow_probability", "/home/me/packages/tensorflow_probability.py"),
+            False,
+        ),
     ],
 )
 def test_scope(importer, owned):
