@@ -141,6 +141,17 @@ checks["a data set seeds NumPy"] = (
 
 from keras_preprocessing.image import ImageDataGenerator
 
+import os
+import pandas
+from PIL import Image
+os.mkdir("pictures")
+for name in "ab":
+    Image.new("RGB", (4, 4)).save("pictures/" + name + ".png")
+table = pandas.DataFrame({"id": ["b", "a"], "label": ["x", "y"]})
+flow = ImageDataGenerator().flow_from_dataframe(
+    dataframe=table, directory="pictures", x_col="id", y_col="label", has_ext=False, target_size=(4, 4)
+)
+checks["names without extension"] = flow.filenames == ["b.png", "a.png"]
 checks["keras_preprocessing"] = ImageDataGenerator is keras.preprocessing.image.ImageDataGenerator
 
 tpu = tf.contrib.tpu
@@ -173,5 +184,5 @@ def test_old_keras(tmp_path):
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("CHECKS ")]
     checks = json.loads(lines[0][len("CHECKS ") :])
-    assert len(checks) == 30
+    assert len(checks) == 31
     assert [name for name, passed in checks.items() if not passed] == []

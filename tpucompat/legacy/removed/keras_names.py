@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from typing import Any
 
 import numpy as np
@@ -49,6 +51,34 @@ def restore_methods(keras: Any) -> None:
     for name, method in (("predict_classes", _predict_classes), ("predict_proba", _predict_proba)):
         if not hasattr(keras.Sequential, name):  # removed in 2.6 (release notes)
             setattr(keras.Sequential, name, method)
+    generator = keras.preprocessing.image.ImageDataGenerator
+    flow = generator.flow_from_dataframe
+    if not hasattr(flow, "__wrapped__"):
+        generator.flow_from_dataframe = _flow_with_extensions(flow)
+
+
+def _flow_with_extensions(flow: Any) -> Any:
+    """``flow_from_dataframe`` with ``has_ext=False``, which looked for the files of names without extension.
+
+    keras_preprocessing took it up to 1.0.5 (TensorFlow 1.12); later ones ignore it, and find no file.
+    """
+
+    @functools.wraps(flow)
+    def flow_from_dataframe(
+        self: Any,
+        dataframe: Any,
+        directory: Any = None,
+        x_col: str = "filename",
+        *args: Any,
+        **options: Any,
+    ) -> Any:
+        if options.get("has_ext") is False and directory is not None:
+            names = dict(sorted((os.path.splitext(n)[0], n) for n in os.listdir(directory)))
+            found = [names.get(str(name), name) for name in dataframe[x_col]]
+            dataframe = dataframe.assign(**{x_col: found})
+        return flow(self, dataframe, directory, x_col, *args, **options)
+
+    return flow_from_dataframe
 
 
 def _predict_proba(self: Any, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:

@@ -35,7 +35,10 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
     # NumPy 2.0 (migration guide) took its functions out of numpy.lib, where they were as well.
     "numpy.lib": {
         name: Moved("numpy:" + name)
-        for name in "average flip interp median meshgrid pad percentile tile unique".split()
+        for name in (
+            *("average", "flip", "interp", "median", "meshgrid", "pad", "percentile", "tile"),
+            "unique",
+        )
     },
     "numpy": {
         "array": Changed(_NUMPY + "array", "numpy 1.24"),
