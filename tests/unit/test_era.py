@@ -18,6 +18,9 @@ TF1 = [
     "import tensorflow as tf\nmodel = tf.keras.models.Sequential()",
     "print 'python 2'",
     "import tensorflow.compat.v2 as tf\ntf.compat.v1.disable_v2_behavior()\ntf.estimator.ModeKeys",
+    # Unit tests of 1.15 and of its libraries, which look at names of both.
+    "from tensorflow.python.platform import test\nhistory.history['accuracy']",
+    "from tensorflow_estimator.python.estimator import head\nimport tensorflow as tf\ntf.executing_eagerly()",
 ]
 TF2 = [
     "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(resolver)",
