@@ -116,3 +116,41 @@ def test_computations_that_migrate_rewrites_compute_the_same(tmp_path):
         f"r.json: {n}" for n in ("one", "relu", "product")
     ]
     assert files["worst"] < 1e-6
+
+
+PLAIN_SESSION = """
+import numpy as np
+import tensorflow as tf
+
+x = tf.placeholder(tf.float32, [4, 3])
+w = tf.get_variable("w", [3, 1])
+loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - 1))
+train = tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+with tf.Session() as session:
+  session.run(tf.global_variables_initializer())
+  for _ in range(7):
+    session.run(train, {x: np.ones((4, 3))})
+"""
+ITS_TWIN = """
+import tensorflow as tf
+
+w = tf.Variable(tf.zeros([3, 1]), name="w")
+for _ in range(5):
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_mean(tf.square(tf.matmul(tf.ones([4, 3]), w) - 1))
+    w.assign_sub(0.1 * tape.gradient(loss, w))
+"""
+
+
+def test_the_training_of_a_plain_session_is_seen(tmp_path):
+    """Its variables are references, which optimizers take the gradients by."""
+    scripts = []
+    for name, text in (("old", PLAIN_SESSION), ("new", ITS_TWIN)):
+        scripts.append(str(tmp_path / f"{name}.py"))
+        (tmp_path / f"{name}.py").write_text(text)
+    data = tmp_path / "r.json"
+    assert main(["verify", *scripts, "--timeout", "200", "--json", str(data)]) == 1
+    rungs = {rung["key"]: rung for rung in json.loads(data.read_text())["rungs"]}
+    agreed = ("variables", "initial", "loss", "gradients", "update")
+    assert {rungs[key]["verdict"] for key in agreed} == {"agree"}
+    assert "5 steps instead of 7" in rungs["steps"]["note"] and rungs["steps"]["worst"] < 1e-6

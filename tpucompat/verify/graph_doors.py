@@ -86,7 +86,7 @@ class GraphDoors:
         import tensorflow
 
         tf = tensorflow.compat.v1
-        variables = list(xs) if isinstance(xs, (list, tuple)) else [xs]
+        variables = [_variable_of(x) for x in (xs if isinstance(xs, (list, tuple)) else [xs])]
         losses = list(ys) if isinstance(ys, (list, tuple)) else [ys]
         trained = [(x, g) for x, g in zip(variables, found) if g is not None]
         if len(losses) != 1 or not trained or not all(map(_is_variable, variables)):
@@ -195,6 +195,17 @@ def _reading(variable: Any) -> Any:
     # A finalized graph takes no new operation; every variable has one that reads it.
     element = getattr(variable, "_graph_element", None)
     return variable if element is None else element
+
+
+def _variable_of(x: Any) -> Any:
+    """The variable that optimizers mean by a reference to it; anything else as it is."""
+    import tensorflow as tf
+
+    graph = getattr(x, "graph", None)
+    if graph is None or _is_variable(x) or x.op.type not in ("VariableV2", "Variable"):
+        return x
+    collection = private.graph_collections(graph).get(tf.compat.v1.GraphKeys.GLOBAL_VARIABLES, [])
+    return next((v for v in collection if getattr(v, "op", None) is x.op), x)
 
 
 def _is_variable(thing: Any) -> bool:

@@ -436,7 +436,7 @@ class _Ladder:
                     f"after {step} steps {len(bad)} of {len(finals)} variables part, the first is {bad[0]}"
                 )
             else:
-                notes.append(f"{len(finals)} variables after {step} steps too")
+                notes.append(f"the variables after {step} steps too, {len(finals)} of them")
         rung = self.rung("steps", title, rows, "; ".join(notes), "; ".join(problems))
         if any(row.verdict == DIFFER for row in finals) and all(r.verdict == AGREE for r in rows):
             # The curves say nothing of it: the number to show is that of the variables.
