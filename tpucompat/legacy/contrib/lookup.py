@@ -12,7 +12,7 @@ import tensorflow.compat.v1 as tf
 from tpucompat import private
 from tpucompat.errors import BadValueError
 
-_OPS = private.lookup_ops()
+_OPS: Any = private.lookup_ops()
 _FAST = _OPS.FastHashSpec
 
 
