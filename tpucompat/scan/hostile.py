@@ -57,6 +57,8 @@ def hazards(module: Module) -> Iterator[Hazard]:
     if not module.names.calls:
         return
     program = _Program(module)
+    if not program.uses_tpu:
+        return
     for call in module.names.calls:
         yield from _outside(call, program)
         if program.on_tpu(call.function):
@@ -77,7 +79,7 @@ class _Program:
         )
         self.is_estimator = False
         self._on_tpu = self._find() if self.uses_tpu else frozenset()
-        self.has_unknown_batch = self._unknown_batch()
+        self.has_unknown_batch = self.uses_tpu and self._unknown_batch()
 
     def on_tpu(self, function: Function | None) -> bool:
         """Whether a function, or one around it, runs on the TPU."""
