@@ -53,6 +53,27 @@ def keras_fit():
     return [float(loss) for loss in history.history["loss"]]
 
 
+def partial_batches():
+    """What a last batch of a third gives: losses of the batches, and predictions without a strategy."""
+    strategy = make_strategy()
+    size, count = 24, 56
+    with strategy.scope():
+        model = make_model()
+        model.compile(loss="mse", optimizer=tf.train.GradientDescentOptimizer(0.1))
+    targets = np.ones((64, 3), "float32")
+    validation = (X[:count], targets[:count])
+    history = model.fit(X[:48], targets[:48], size, 1, 0, validation_data=validation, shuffle=False)
+    plain = make_model()
+    plain.set_weights(model.get_weights())
+    plain.compile(loss="mse", optimizer="sgd")
+    parts = [slice(start, min(start + size, count)) for start in range(0, count, size)]
+    losses = [plain.evaluate(X[part], targets[part], verbose=0) for part in parts]
+    np.testing.assert_allclose(history.history["val_loss"], np.mean(losses), rtol=1e-6)
+    predicted = model.predict(X[:count], batch_size=size)
+    np.testing.assert_allclose(predicted, plain.predict(X[:count]), rtol=1e-5)
+    return [float(history.history["val_loss"][-1])]
+
+
 def plain_fit():
     """The same without a strategy."""
     model = make_model()
@@ -118,7 +139,7 @@ def other_strategies():
 
 def run():
     results = {}
-    for function in (keras_fit, plain_fit, custom_loop, other_strategies):
+    for function in (keras_fit, partial_batches, plain_fit, custom_loop, other_strategies):
         tf.keras.backend.clear_session()
         tf.reset_default_graph()
         results[function.__name__] = function()

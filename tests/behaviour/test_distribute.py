@@ -57,3 +57,4 @@ def test_equals_tensorflow_1(cores):
     ours, theirs = results(sys.executable, cores), results(REFERENCE, cores)
     np.testing.assert_allclose(ours["keras_fit"], theirs["keras_fit"], rtol=1e-6)
     np.testing.assert_allclose(ours["custom_loop"], theirs["custom_loop"], rtol=1e-6)
+    np.testing.assert_allclose(ours["partial_batches"], theirs["partial_batches"], rtol=1e-6)

@@ -7,6 +7,7 @@ replica per emulated core or GPU, or with a single one.
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable
 
 from tpucompat import accelerator, private, topology
@@ -48,6 +49,36 @@ class _Mirrored(_MirroredStrategy):  # type: ignore[misc, valid-type]
         return tf.nest.map_structure(lambda value: private.one_replica(self, value), result)
 
 
+@functools.lru_cache(maxsize=None)
+def _take_partial_batches() -> None:
+    """Lets Keras evaluate and predict numbers of examples that the batch does not divide, as on a TPU.
+
+    In a graph, Keras allows it to TPUStrategy alone (keras/distribute/distributed_training_utils.py).
+    """
+
+    def changed(get_input_params: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(get_input_params)
+        def params(
+            distribution_strategy: Any,
+            num_samples: Any,
+            steps: Any,
+            batch_size: Any,
+            mode: Any = None,
+        ) -> Any:
+            if mode in ("test", "predict") and isinstance(distribution_strategy, _Mirrored):
+                mode = "train"  # of which the last batch may be smaller everywhere
+            return get_input_params(distribution_strategy, num_samples, steps, batch_size, mode)
+
+        return params
+
+    private.replace_functions(
+        {
+            f"keras/distribute.distributed_training_utils{suffix}:get_input_params": changed
+            for suffix in ("", "_v1")
+        }
+    )
+
+
 class _TPUStrategyType(type):
     """Makes the strategy for the mode and the devices, and recognises those that it made."""
 
@@ -73,6 +104,7 @@ class _TPUStrategyType(type):
             return tf.distribute.experimental.TPUStrategy(
                 private.cluster_resolver_class()("local"), device_assignment=device_assignment
             )
+        _take_partial_batches()
         strategy = _Mirrored(devices=_replica_devices())
         strategy.steps_per_run = 1 if steps_per_run is None else steps_per_run
         strategy.extended.steps_per_run = strategy.steps_per_run
