@@ -477,7 +477,17 @@ def reads_the_step_that_it_writes():
     make_estimator(model_fn, use_tpu=False).train(input_fn, steps=1, hooks=[Hook()])
     plain_estimator = tf.estimator.Estimator(plain_model_fn, params={"batch_size": BATCH})
     plain_estimator.train(input_fn, steps=1, hooks=[Hook()])
-    return {"rates": rates, "waiting": waiting}
+
+    def reading_after(features, labels, mode, params):
+        step = tf.train.get_global_step()
+        with tf.control_dependencies([tf.assign_add(step, 1)]):
+            later = tf.get_variable("later", [], tf.int64).assign(step + 2)
+        return tf.estimator.EstimatorSpec(mode, loss=tf.reduce_sum(labels), train_op=later)
+
+    reader = tf.estimator.Estimator(reading_after, params={"batch_size": BATCH})
+    reader.train(input_fn, steps=2)
+    later = int(reader.get_variable_value("later"))
+    return {"rates": rates, "waiting": waiting, "later": later}
 
 
 def exported(export_to_tpu=False):

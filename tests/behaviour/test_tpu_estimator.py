@@ -100,6 +100,8 @@ def test_a_step_reads_the_global_step_before_it_writes_it(on, cores):
     )
     # The graph's own order, not luck; several cores have the order of the replay. Without a TPU: always.
     assert ours["waiting"] == [cores == 1, True, True]
+    # A read that the model puts behind the write stays there.
+    assert ours["later"] == 4
 
 
 def test_one_replica_takes_inputs_as_tensorflow_1_did(on):

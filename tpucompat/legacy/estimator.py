@@ -77,6 +77,7 @@ def load(name: str) -> Any:
     try:
         module = importlib.import_module(name)
         write_global_step_last(importlib.import_module(_SOURCE + ".estimator").Estimator)
+        export_only_what_is_better(importlib.import_module(_SOURCE + ".exporter").BestExporter)
         return module
     except ModuleNotFoundError as error:
         if error.name != "tensorflow_estimator":
@@ -135,6 +136,28 @@ def write_global_step_last(estimator: Any) -> None:
     estimator._call_model_fn = _call_model_fn
 
 
+def export_only_what_is_better(exporter: Any) -> None:
+    """Lets a BestExporter that starts anew compare with the event files, as up to 1.15.
+
+    tensorflow-estimator 2.15's (``exporter.py``) exports once in each process, however good the result.
+
+    Args:
+      exporter: The class ``tf.estimator.BestExporter``; changed once.
+    """
+    original = exporter.__init__
+    if hasattr(original, "_tpucompat"):
+        return
+
+    @functools.wraps(original)
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
+        original(self, *args, **kwargs)
+        if hasattr(self, "_has_exported"):
+            self._has_exported = True
+
+    __init__._tpucompat = True  # type: ignore[attr-defined]
+    exporter.__init__ = __init__
+
+
 def _order(step: Any, training: set[Any]) -> None:
     """Lets the writes of a variable wait for its reads, where they belong to the training.
 
@@ -153,7 +176,11 @@ def _order(step: Any, training: set[Any]) -> None:
         for user in read.outputs[0].consumers()
         if not user.control_inputs
         and user._get_control_flow_context() is None
-        and all(tensor.op in own or tensor.op.type == "Const" for tensor in user.inputs)
+        # A constant holds what its user waits for: control dependencies go to the innermost operations.
+        and all(
+            tensor.op in own or (tensor.op.type == "Const" and not tensor.op.control_inputs)
+            for tensor in user.inputs
+        )
     }
     for write in users:
         if write.type in _WRITES and write in training:

@@ -1,13 +1,17 @@
 """Unit tests in the manner of TensorFlow 1.15's own: its private modules, decorators, flags and runner."""
 
+import os
+
 import numpy as np
 import tensorflow as tf
 from absl import flags
 from absl.testing import parameterized
 from tensorflow.contrib.layers.python.ops import sparse_ops
+from tensorflow.python.feature_column import dense_features, feature_column_lib
 from tensorflow.python.framework import constant_op, test_util
 from tensorflow.python.ops import math_ops
 from tensorflow.python.platform import test
+from tensorflow_estimator.python.estimator import estimator as estimator_lib
 
 FLAGS = flags.FLAGS
 flags.DEFINE_integer("factor", 2, "What values are multiplied by.")
@@ -53,6 +57,26 @@ class SparseTest(test.TestCase):
             session.run(tables[0].init)
             found = session.run([table.lookup(tf.constant(["a", "b"])) for table in tables])
         self.assertAllEqual([[1, -1]] * 2, found)
+
+
+class EstimatorTest(test.TestCase):
+    def test_best_exporter_of_a_new_process(self):
+        folder = self.get_temp_dir()
+        estimator_lib._write_dict_to_summary(os.path.join(folder, "eval"), {"loss": 50.0}, 1)
+        exporter = tf.estimator.BestExporter(
+            serving_input_receiver_fn=lambda: None, event_file_pattern="eval/*.tfevents.*"
+        )
+        estimator = test.mock.Mock(spec=estimator_lib.Estimator, model_dir=folder)
+        estimator.export_saved_model.return_value = "path"
+        for loss, exported in ((60.0, None), (40.0, "path"), (45.0, None)):
+            result = exporter.export(estimator, folder, "checkpoint", {"loss": loss}, False)
+            self.assertEqual(exported, result)
+
+    def test_dense_features(self):
+        layer = dense_features.DenseFeatures([tf.feature_column.numeric_column("a")])
+        self.assertIs(feature_column_lib.DenseFeatures, dense_features.DenseFeatures)
+        with self.cached_session() as session:
+            self.assertAllEqual([[1.0]], session.run(layer({"a": tf.constant([[1.0]])})))
 
 
 if __name__ == "__main__":

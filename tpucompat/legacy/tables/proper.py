@@ -118,6 +118,19 @@ ROWS: dict[str, Row] = {
         )
         for name in ("maybe_create_event_file", "save", "start", "stop")
     },
+    # Keras took its layers of feature columns along in 2.6.
+    **{
+        "python.feature_column." + module: Package(
+            ("tensorflow.python.feature_column." + module, "{keras}.feature_column." + module)
+        )
+        for module in ("dense_features", "dense_features_v2")
+    },
+    "python.feature_column.feature_column_lib.DenseFeatures": Moved(
+        "{tf}:keras.layers.DenseFeatures", since="2.6"
+    ),
+    "python.feature_column.feature_column_lib.SequenceFeatures": Moved(
+        "{tf}:keras.experimental.SequenceFeatures", since="2.6"
+    ),
     # 1.15 gave the module its other name.
     "python.util.deprecation_wrapper": Moved("tensorflow.python.util.module_wrapper"),
     # tf.distribute put its own function there, which the list of private moves cannot see.
