@@ -10,7 +10,7 @@ import sys
 import pytest
 
 _FOLDER = pathlib.Path(__file__).parent / "programs"
-_TESTS = 8  # of unit_tests.py, without TestCase.test_session, which skips itself
+_TESTS = 9  # of unit_tests.py, without TestCase.test_session, which skips itself
 
 
 @pytest.mark.parametrize(

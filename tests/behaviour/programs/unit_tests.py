@@ -9,6 +9,8 @@ from absl.testing import parameterized
 from tensorflow.contrib.layers.python.ops import sparse_ops
 from tensorflow.python.feature_column import dense_features, feature_column_lib
 from tensorflow.python.framework import constant_op, test_util
+from tensorflow.python.keras.layers import recurrent_v2
+from tensorflow.python.keras.premade import linear
 from tensorflow.python.ops import math_ops
 from tensorflow.python.platform import test
 from tensorflow_estimator.python.estimator import estimator as estimator_lib
@@ -71,6 +73,13 @@ class EstimatorTest(test.TestCase):
         for loss, exported in ((60.0, None), (40.0, "path"), (45.0, None)):
             result = exporter.export(estimator, folder, "checkpoint", {"loss": loss}, False)
             self.assertEqual(exported, result)
+
+    def test_private_layers(self):
+        self.assertEqual(["LSTM", "GRU"], [recurrent_v2.LSTM.__name__, recurrent_v2.GRU.__name__])
+        with self.cached_session() as session:
+            outputs = linear.LinearModel(units=2)(tf.ones([3, 4]))
+            session.run(tf.global_variables_initializer())
+            self.assertEqual((3, 2), session.run(outputs).shape)
 
     def test_dense_features(self):
         layer = dense_features.DenseFeatures([tf.feature_column.numeric_column("a")])

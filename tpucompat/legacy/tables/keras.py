@@ -102,6 +102,11 @@ COMMON: dict[str, Row] = {
             "{keras}.optimizers.legacy",
         )
     ),
+    # 1.15's private modules; Keras 2.8 split the first, and 2.6 called the second otherwise.
+    "keras.layers.recurrent_v2": Package(
+        ("{keras}.layers.recurrent_v2", "{keras}.layers.rnn.lstm", "{keras}.layers.rnn.gru")
+    ),
+    "keras.premade": Package(("{keras}.premade", "{keras}.premade_models")),
     "keras.legacy": Package(("{tf}:keras.layers", "{keras}")),
     # Keras 2.12 removed them.
     "keras.wrappers.scikit_learn": Package(
