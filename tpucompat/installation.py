@@ -107,6 +107,7 @@ def install_for(
     # tf.keras, and old scripts read the TPU's address as soon as they start.
     keras_generation.choose()
     accelerator.offer_address(source)
+    accelerator.round_as_then()
     gcs.offer_settings()
     if os.environ.get(mapping.VARIABLE):
         from tpucompat.paths import doors

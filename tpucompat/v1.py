@@ -10,4 +10,5 @@ from tpucompat import accelerator as _accelerator
 from tpucompat.legacy import namespace as _namespace
 
 _accelerator.offer_address()  # old scripts read it as soon as they start
+_accelerator.round_as_then()
 _namespace.root(_namespace.V1)

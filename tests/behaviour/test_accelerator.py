@@ -297,6 +297,15 @@ def no_addresses(monkeypatch):
         monkeypatch.delenv(name)
 
 
+@pytest.mark.parametrize("said, taken", [(None, "0"), ("1", "1")])
+def test_onednn_is_left_out_unless_the_user_asks_for_it(said, taken, monkeypatch):
+    monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", said or "")
+    if said is None:
+        monkeypatch.delenv("TF_ENABLE_ONEDNN_OPTS")
+    accelerator.round_as_then()
+    assert os.environ["TF_ENABLE_ONEDNN_OPTS"] == taken
+
+
 def test_colab_s_address_is_always_offered(no_addresses):
     accelerator.offer_address()
     assert os.environ["COLAB_TPU_ADDR"] == "tpucompat.invalid:8470"

@@ -105,7 +105,8 @@ def _got(original: Callable[..., Any]) -> Callable[..., Any]:
         *args: Any, regularizer: Any = None, use_resource: Any = None, **options: Any
     ) -> Any:
         calls: list[int] = []
-        uncounted = "ReadVariableOp" if use_resource is None else ""
+        wanted = references.wanted(use_resource)
+        uncounted = "ReadVariableOp" if wanted else ""
 
         def counted(variable: Any) -> Any:
             graph = _v1.get_default_graph()
@@ -120,7 +121,7 @@ def _got(original: Callable[..., Any]) -> Callable[..., Any]:
         variable = original(
             *args, regularizer=regularizer and counted, use_resource=use_resource, **options
         )
-        if use_resource is None:
+        if wanted:
             references.note(variable)
         return variable
 
@@ -132,8 +133,10 @@ def _created(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def default_variable_creator(*args: Any, **options: Any) -> Any:
+        explicit = options.get("use_resource")
+        wanted = explicit is None and references.wanted(explicit)
         variable = original(*args, **options)
-        if options.get("use_resource") is None and _v1.get_variable_scope().use_resource is None:
+        if wanted:
             references.note(variable)
         return variable
 

@@ -8,14 +8,17 @@ reader of a resource makes an operation of its own. A graph's operations are cou
 
 from __future__ import annotations
 
+import contextlib
 import weakref
-from typing import Any
+from typing import Any, Iterator
 
 import tensorflow
 
 from tpucompat import private
 
 _CACHED = "/Read/Identity"
+_INITIALIZED = "/IsInitialized/VarIsInitializedOp"  # that every resource variable brings
+_v1 = tensorflow.compat.v1
 
 
 class _Variables:
@@ -37,7 +40,7 @@ class _Variables:
         for operation in operations[self._seen :]:
             if operation.type == "VarHandleOp":
                 self._more += operation.name in self.names  # its value's Identity
-            elif operation.type in ("ReadVariableOp", "VarIsInitializedOp"):
+            elif operation.type == "ReadVariableOp" or operation.name.endswith(_INITIALIZED):
                 self._more -= _handle_of(operation).name in self.names
             elif operation.type == "Identity" and operation.name.endswith(_CACHED):
                 # Of a variable with a caching device; a reference's Identity is on that device itself.
@@ -46,11 +49,35 @@ class _Variables:
         return self._more
 
 
+#: The graphs in which the scope asks for resources because of a TPU, not because of the script.
+_for_a_tpu: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 _graphs: weakref.WeakKeyDictionary[Any, _Variables] = weakref.WeakKeyDictionary()
 
 
+@contextlib.contextmanager
+def asked_by_a_tpu() -> Iterator[None]:
+    """Within: that the variable scope asks for resource variables is not what a script wants."""
+    graph = _v1.get_default_graph()
+    _for_a_tpu[graph] = _for_a_tpu.get(graph, 0) + 1
+    try:
+        yield
+    finally:
+        _for_a_tpu[graph] -= 1
+
+
+def wanted(use_resource: Any) -> bool:
+    """Whether a variable that is made now would be a reference variable in 1.15.
+
+    Args:
+      use_resource: What the call says, or the scope for it.
+    """
+    if use_resource is None:
+        use_resource = _v1.get_variable_scope().use_resource
+    return use_resource is None or _for_a_tpu.get(_v1.get_default_graph(), 0) > 0
+
+
 def note(variable: Any) -> None:
-    """Notes a variable for whose kind nobody asked; a reference variable need not be noted.
+    """Notes a variable that was :func:`wanted`; a reference variable need not be noted.
 
     To be called before :func:`more_operations` sees the variable's operations.
     """

@@ -15,7 +15,7 @@ import sys
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 from tpucompat import journal
-from tpucompat.engines import in_graph, observer, session
+from tpucompat.engines import in_graph, observer, references, session
 from tpucompat.errors import BadTypeError, BadValueError
 from tpucompat.idioms import cross_shard, tpu_system
 
@@ -553,7 +553,8 @@ def variable_rules() -> Iterator[None]:
     scope.set_use_resource(True)
     scope.set_custom_getter(whole)
     try:
-        yield
+        with references.asked_by_a_tpu():
+            yield
     finally:
         scope.set_use_resource(use_resource)
         scope.set_custom_getter(custom_getter)
