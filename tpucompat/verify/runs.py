@@ -174,7 +174,9 @@ def environment(shown: str) -> dict[str, str]:
     result["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     result["PYTHONHASHSEED"] = "0"
     result.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    result.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # as for the old half: accelerator.round_as_then
+    result.setdefault(
+        "TF_ENABLE_ONEDNN_OPTS", "0"
+    )  # as for the old half: accelerator.round_as_then
     # What TensorFlow 2 leaves to its children, and the old half's emulated cores.
     for name in ("TF2_BEHAVIOR", "TF_USE_LEGACY_KERAS", "TPUCOMPAT_CORES"):
         result.pop(name, None)
