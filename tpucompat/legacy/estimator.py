@@ -54,6 +54,7 @@ def __getattr__(name: str) -> Any:
         if environment().has("estimator"):
             api = getattr(importlib.import_module("tensorflow").compat, version).estimator
             write_global_step_last(api.Estimator)
+            export_only_what_is_better(api.BestExporter)
             return api
         return load(package)
     if name == "package":

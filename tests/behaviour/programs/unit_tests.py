@@ -14,6 +14,7 @@ from tensorflow.python.keras.premade import linear
 from tensorflow.python.ops import math_ops
 from tensorflow.python.platform import test
 from tensorflow_estimator.python.estimator import estimator as estimator_lib
+from tensorflow_estimator.python.estimator import keras as keras_lib
 
 FLAGS = flags.FLAGS
 flags.DEFINE_integer("factor", 2, "What values are multiplied by.")
@@ -75,6 +76,7 @@ class EstimatorTest(test.TestCase):
             self.assertEqual(exported, result)
 
     def test_private_layers(self):
+        self.assertEqual("model_to_estimator", keras_lib.model_to_estimator.__name__)
         self.assertEqual(["LSTM", "GRU"], [recurrent_v2.LSTM.__name__, recurrent_v2.GRU.__name__])
         with self.cached_session() as session:
             outputs = linear.LinearModel(units=2)(tf.ones([3, 4]))

@@ -56,6 +56,10 @@ def _rows() -> dict[str, Row]:
     # What a script imports as tensorflow_estimator.
     rows["_tensorflow_estimator"] = Package("tpucompat.legacy.estimator:package")
     rows["_tensorflow_estimator.python.estimator"] = Package("tpucompat.legacy.estimator:source")
+    # Its name up to 1.15 (tensorflow-estimator 2.1 gave it the other).
+    rows["_tensorflow_estimator.python.estimator.keras"] = Package(
+        "tpucompat.legacy.estimator:keras_lib"
+    )
     for parent in _PARENTS:
         for module, targets in _MODULES.items():
             rows[parent + module] = Package(targets)
