@@ -25,6 +25,10 @@ def _parsed(tf, record):
     return tf.parse_single_example(record, {"a": tf.FixedLenFeature([3], tf.int64)})
 
 
+def _features(tf, *features):
+    return {str(number): feature for number, feature in enumerate(features)}
+
+
 def _augmented(tf, image, label):
     image = tf.image.resize_image_with_crop_or_pad(image, 12, 12)
     image = tf.random_crop(image, [8, 8, 1])
@@ -618,6 +622,53 @@ CASES = {
     ),
     "dataset, filter": lambda tf: _next(
         tf.data.Dataset.range(3).filter(lambda n: n > 1).skip(1).take(1).cache()
+    ),
+    "parse_single_example": lambda tf: tf.parse_single_example(
+        _input(tf, dtype="string"), _features(tf, tf.FixedLenFeature([3], tf.int64))
+    ),
+    "parse_single_example, two and sparse": lambda tf: tf.parse_single_example(
+        _input(tf, dtype="string"),
+        _features(
+            tf,
+            tf.FixedLenFeature([3], tf.int64),
+            tf.FixedLenFeature([], tf.string, ""),
+            tf.VarLenFeature(tf.int64),
+        ),
+    ),
+    "parse_example": lambda tf: tf.parse_example(
+        _input(tf, None, dtype="string"), _features(tf, tf.FixedLenFeature([3], tf.int64))
+    ),
+    "parse_example, two and two sparse": lambda tf: tf.parse_example(
+        _input(tf, None, dtype="string"),
+        _features(
+            tf,
+            tf.FixedLenFeature([3], tf.int64),
+            tf.FixedLenFeature([], tf.string, ""),
+            tf.VarLenFeature(tf.int64),
+            tf.VarLenFeature(tf.string),
+        ),
+    ),
+    "parse_example, sparse feature": lambda tf: tf.parse_example(
+        _input(tf, None, dtype="string"),
+        _features(tf, tf.SparseFeature("i", "v", tf.float32, 9)),
+    ),
+    "parse_single_sequence_example": lambda tf: tf.parse_single_sequence_example(
+        _input(tf, dtype="string"),
+        _features(tf, tf.FixedLenFeature([], tf.int64), tf.VarLenFeature(tf.int64)),
+        {"s": tf.FixedLenSequenceFeature([], tf.int64)},
+    ),
+    "dataset, parsed and cropped": lambda tf: _next(
+        tf.data.TFRecordDataset(["a"]).map(
+            lambda r: tf.random_crop(
+                tf.image.decode_jpeg(
+                    tf.parse_single_example(
+                        r, _features(tf, tf.FixedLenFeature([], tf.string, ""))
+                    )["0"],
+                    channels=3,
+                ),
+                [8, 8, 3],
+            )
+        )
     ),
     # Keras
     "keras Input": lambda tf: tf.keras.Input((3,)),

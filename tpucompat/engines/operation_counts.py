@@ -119,6 +119,29 @@ def _regularization(arguments: Arguments) -> More:
     return More(after=more or 2 * bool(getattr(layer, "l2", 0)))
 
 
+def _keys(features: Any) -> int:
+    """How many keys of a tf.Example some features read."""
+    keys: set[str] = set()
+    for name, feature in (features or {}).items():
+        if hasattr(feature, "value_key"):
+            index = feature.index_key
+            keys.update([feature.value_key, *([index] if isinstance(index, str) else index)])
+        else:
+            keys.add(name)
+    return len(keys)
+
+
+def _parsed(arguments: Arguments) -> More:
+    """1.15 has a tensor for each key, 2.x one for each kind of features, ragged ones too."""
+    return More(after=1 + _keys(arguments["features"]) - 4)
+
+
+def _parsed_sequence(arguments: Arguments) -> More:
+    """As for one example, of the context and of the sequences."""
+    context, sequence = arguments["context_features"], arguments["sequence_features"]
+    return More(after=_keys(context) + _keys(sequence) - 6)
+
+
 def _split(arguments: Arguments) -> More:
     """1.15 makes a tensor of the number of parts before it looks whether it is a number."""
     parts = arguments["num_or_size_splits"]
@@ -272,6 +295,10 @@ DIFFERENCES: Mapping[str, Difference] = {
     "tensorflow.python.ops.image_ops_impl:crop_to_bounding_box": _crop,
     # ``tf.identity`` of an image that was checked
     "tensorflow.python.ops.image_ops_impl:per_image_standardization": _always(after=1),
+    "tensorflow.python.ops.parsing_ops:parse_example": _parsed,
+    "tensorflow.python.ops.parsing_ops:parse_single_sequence_example": _parsed_sequence,
+    # An operation of its own, with its keys as attributes
+    "tensorflow.python.ops.parsing_ops:parse_single_example": _always(after=-4),
     # Their blocks' sizes, which 1.15 leaves open
     "tensorflow.python.data.ops.interleave_op:_ParallelInterleaveDataset.__init__": _always(
         before=-2
