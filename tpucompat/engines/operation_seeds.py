@@ -94,6 +94,7 @@ def _counted(
         add(graph, more.after)
         return result
 
+    as_counted.__signature__ = signature  # type: ignore[attr-defined]  # Keras looks for `training`
     return as_counted
 
 

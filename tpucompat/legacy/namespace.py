@@ -71,6 +71,10 @@ class Vanished:
         return f"<tf.{self._symbol}: gone, {self._row.code}>"
 
 
+#: Names like Python's own that are TensorFlow's.
+_OF_TENSORFLOW = ("__git_version__", "__compiler_version__", "__cxx11_abi_flag__", "__internal__")
+
+
 class LegacyModule(types.ModuleType):
     """One module of the old namespace; its names are looked up on first use."""
 
@@ -87,7 +91,7 @@ class LegacyModule(types.ModuleType):
         if name == "__all__":
             return sorted(self._namespace.names(self._path, star=True))
         if name.startswith("__") and name.endswith("__") and name not in ("__version__",):
-            if name in ("__git_version__", "__compiler_version__", "__cxx11_abi_flag__"):
+            if name in _OF_TENSORFLOW:
                 return self._namespace.lookup(self._path, name)
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
         return self._namespace.lookup(self._path, name)
