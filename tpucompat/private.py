@@ -1108,11 +1108,14 @@ def write_all_h5_files_alike() -> None:
 
     Since Keras 2.12 that suffix means another format (``saving_api.py``), which takes values eagerly:
     saving fails in a graph, and loading makes assignments that nobody runs. Seen in Keras 2.12 to 2.15 and
-    tf-keras 2.16 to 2.21 as ``saving.legacy.save``; earlier ones know one format.
+    tf-keras 2.16 to 2.21 as ``saving.legacy.save``; earlier ones know one format, 2.11 with a module of that
+    name which has other functions.
     """
     try:
         legacy = importlib.import_module(_keras_source() + ".saving.legacy.save")
     except ImportError:
+        return
+    if not hasattr(legacy, "save_weights"):
         return
     for model in keras_models(graph=True):
         for name in ("save_weights", "load_weights"):

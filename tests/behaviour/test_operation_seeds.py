@@ -28,7 +28,8 @@ OF_RESOURCES = {
 }
 
 pytestmark = pytest.mark.skipif(
-    tensorflow.__version__.startswith("1."), reason="1.15 chooses its seeds itself"
+    tuple(map(int, tensorflow.__version__.split(".")[:2])) < (2, 15),
+    reason="1.15 chooses its seeds itself; the table is that of 2.15 and later (2.12 differs in five calls)",
 )
 
 

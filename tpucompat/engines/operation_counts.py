@@ -1,7 +1,8 @@
 """How many operations more, or fewer, TensorFlow 1.15 makes for a call than TensorFlow 2.
 
 The numbers come from the Python of both (1.15.5; 2.15 and 2.21, which agree), each with its reason, and from
-``tests/data/operation_counts.json``, which ``tools/record_operation_counts.py`` writes under 1.15.
+``tests/data/operation_counts.json``, which ``tools/record_operation_counts.py`` writes under 1.15. Earlier
+releases of TensorFlow 2 make other numbers here and there (2.4 of a dataset iterator's operations).
 What a function calls is counted by its own row: a row is about its function's own lines.
 """
 
