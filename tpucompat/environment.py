@@ -83,6 +83,12 @@ CAPABILITIES: tuple[Capability, ...] = (
         "RELEASE.md 2.3.0: tf.distribute.TPUStrategy; before, in tf.distribute.experimental",
     ),
     Capability(
+        "operation_counts",
+        (2, 6),
+        None,
+        "tpucompat/engines/operation_counts.py: Keras and tf.data of 2.5 make other operations",
+    ),
+    Capability(
         "tpu_local",
         (2, 4),
         None,

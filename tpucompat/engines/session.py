@@ -75,6 +75,9 @@ def _show_values() -> None:
 
 
 def _follow_seeds() -> None:
+    """Up to 2.5 a seeded program draws what that release draws."""
+    if not current_environment().has("operation_counts"):
+        return
     from tpucompat.engines import operation_seeds, repeated_shuffles
 
     operation_seeds.follow()
