@@ -32,7 +32,7 @@ _TPUEstimator: Any = _source.TPUEstimator
 _TPUEstimatorSpec: Any = _source.TPUEstimatorSpec
 _ModeKeys = _source.model_fn_lib.ModeKeys
 
-ExportSavedModelApiVersion = _source.ExportSavedModelApiVersion
+ExportSavedModelApiVersion = getattr(_source, "ExportSavedModelApiVersion", None)  # from 1.14 on
 InputPipelineConfig = _tpu_config.InputPipelineConfig
 TPUConfig = _tpu_config.TPUConfig
 export_estimator_savedmodel = _source.export_estimator_savedmodel

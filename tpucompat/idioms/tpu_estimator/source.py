@@ -72,7 +72,7 @@ def _copy(module: Any) -> Any:
     assert spec is not None and spec.loader is not None
     copy = importlib.util.module_from_spec(spec)
     sys.modules[_NAME] = copy
-    with _one_gauge(module):
+    with _one_gauge(module), _one_registration(module):
         spec.loader.exec_module(copy)
     return copy
 
@@ -92,6 +92,26 @@ def _one_gauge(module: Any) -> Iterator[None]:
         yield
     finally:
         monitoring.BoolGauge = original
+
+
+@contextlib.contextmanager
+def _one_registration(module: Any) -> Iterator[None]:
+    """Within: what that module has registered for its collection stays, as 1.13 refuses a second time."""
+    ops = getattr(module, "ops", None)
+    original = getattr(ops, "register_proto_function", None)
+    if original is None:
+        yield
+        return
+
+    def register_once(*args: Any, **options: Any) -> None:
+        with contextlib.suppress(KeyError):
+            original(*args, **options)
+
+    ops.register_proto_function = register_once
+    try:
+        yield
+    finally:
+        ops.register_proto_function = original
 
 
 def _replace_primitives(module: Any) -> None:
