@@ -23,6 +23,7 @@ _v1 = tensorflow.compat.v1
 _followed = False
 #: How many operations more a graph would have in 1.15, but for its variables.
 _missing: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+_marks: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
 
 def follow() -> None:
@@ -58,6 +59,22 @@ def add(graph: Any, operations: int) -> None:
       operations: How many; negative where 1.15 would have made fewer.
     """
     _missing[graph] = _missing.get(graph, 0) + operations
+
+
+def mark(graph: Any, more: int = 0) -> None:
+    """Notes how many operations a graph has in 1.15 by now, for :func:`resume`; the first mark stays.
+
+    Args:
+      graph: The ``tf.Graph``.
+      more: Operations that 1.15 makes next.
+    """
+    _marks.setdefault(graph, count(graph) + more)
+
+
+def resume(graph: Any) -> None:
+    """Counts on from a graph's mark, if it has one: what was made since, 1.15 makes for a TPU only."""
+    if graph in _marks:
+        add(graph, _marks[graph] - count(graph))
 
 
 def _as_then(original: Callable[..., Any]) -> Callable[..., Any]:

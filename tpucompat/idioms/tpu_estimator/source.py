@@ -21,7 +21,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from tpucompat import journal, private
-from tpucompat.engines import observer
+from tpucompat.engines import observer, operation_seeds
 from tpucompat.errors import BadValueError
 from tpucompat.idioms import batch_parallel, cross_shard, feeds
 from tpucompat.idioms.tpu_estimator import device as device_lib
@@ -162,11 +162,15 @@ def _replace_primitives(module: Any) -> None:
 
 
 def _check_more(wrapper: Any, model_fn_lib: Any) -> None:
-    """Lets the wrapper of a model function refuse what TensorFlow 1.15 stumbled over."""
+    """Lets the wrapper of a model function refuse what TensorFlow 1.15 stumbled over.
+
+    The model begins with the number of operations that it has on one replica, however many cores are fed.
+    """
     call, verify = wrapper._call_model_fn, wrapper._verify_tpu_spec_predictions
     kinds = (model_fn_lib.EstimatorSpec, model_fn_lib._TPUEstimatorSpec)
 
     def _call_model_fn(self: Any, *args: Any, **kwargs: Any) -> Any:
+        operation_seeds.resume(tf.get_default_graph())
         spec = call(self, *args, **kwargs)
         if not isinstance(spec, kinds):
             raise BadValueError("TPU330", f"model_fn should return an EstimatorSpec, not {spec!r}.")

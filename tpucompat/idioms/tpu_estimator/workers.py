@@ -16,9 +16,11 @@ import zlib
 from typing import Any, Callable, Iterator, Sequence
 
 import numpy as np
+import tensorflow
 import tensorflow.compat.v1 as tf
 
 from tpucompat import cluster, journal
+from tpucompat.engines import operation_seeds
 from tpucompat.engines import workers as workers_lib
 from tpucompat.engines.workers import Place, Workers
 from tpucompat.errors import BadValueError, LostWorkerError, SetupError
@@ -230,6 +232,18 @@ class _Asked(BaseException):
     """The input function asks which machine this is: it shards its input by itself."""
 
 
+#: What 1.15 makes of a Dataset: its two optimizations with a constant, the iterator with its initializer and
+#: its handle, and the elements (``python/data/ops/dataset_ops.py``).
+_ITERATOR = 7
+
+
+def _marked(inputs: Any) -> Any:
+    """Notes where a model's operations begin on one replica, which takes a Dataset by an iterator."""
+    is_dataset = isinstance(inputs, (tf.data.Dataset, tensorflow.data.Dataset))
+    operation_seeds.mark(tf.get_default_graph(), _ITERATOR if is_dataset else 0)
+    return inputs
+
+
 def share_input(module: Any) -> None:
     """Lets the input pipelines of a copy of TPUEstimator's source feed the cores of this worker.
 
@@ -271,6 +285,7 @@ def share_input(module: Any) -> None:
         workers = ctx.workers
         if workers is None or ctx.mode != module.model_fn_lib.ModeKeys.TRAIN:
             device.placement = ctx.placement()
+            self._input_fn = lambda context: _marked(given(context))
             return original(self)
         pod = ctx.of_workers()
         per_core = ctx.is_input_sharded_per_core()
@@ -278,11 +293,11 @@ def share_input(module: Any) -> None:
 
         def whole(context: Any) -> Any:
             if ctx.is_input_broadcast_with_iterators():
-                return given.whole(of(context, pod, 0, 0))
+                return _marked(given.whole(of(context, pod, 0, 0)))
             if per_core:
                 core = context._invocation_index
-                return given.whole(of(context, pod, core // len(workers.cores), core))
-            return given.whole(of(context, pod, workers.index, workers.index, raises=True))
+                return _marked(given.whole(of(context, pod, core // len(workers.cores), core)))
+            return _marked(given.whole(of(context, pod, workers.index, workers.index, raises=True)))
 
         with _common_seed(workers):
             try:
@@ -298,8 +313,8 @@ def share_input(module: Any) -> None:
                 ctx.input_partition_dims
             )
             self._ctx = ctx.seen(hosts=1, per_host=len(workers.cores))
-            self._input_fn = lambda context: given.part(
-                of(context, pod, workers.index, workers.index)
+            self._input_fn = lambda context: _marked(
+                given.part(of(context, pod, workers.index, workers.index))
             )
             try:
                 return original(self)
