@@ -97,7 +97,7 @@ def _one_gauge(module: Any) -> Iterator[None]:
 @contextlib.contextmanager
 def _one_registration(module: Any) -> Iterator[None]:
     """Within: what that module has registered for its collection stays, as 1.13 refuses a second time."""
-    ops = getattr(module, "ops", None)
+    ops: Any = getattr(module, "ops", None)
     original = getattr(ops, "register_proto_function", None)
     if original is None:
         yield
