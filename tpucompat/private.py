@@ -1360,7 +1360,8 @@ def einsum_of_matrices(einsum: Callable[..., Any]) -> Callable[..., Any]:
     """``tf.einsum`` by transpose, reshape and matmul, as up to 1.15; ``einsum`` where there is none.
 
     Seen in 2.2 to 2.21 as ``tensorflow.python.ops.special_math_ops._einsum_v1``; up to 2.1 it is ``einsum``.
-    It refuses an index that an operand has twice, which only the later ``einsum`` knows.
+    What only the later one takes (an index that an operand has twice, an unknown rank behind an ellipsis)
+    is left to it: libraries of today, which ask for that, see the same function.
     """
     from tensorflow.python.ops import special_math_ops
 
@@ -1370,11 +1371,11 @@ def einsum_of_matrices(einsum: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(einsum)
     def as_then(equation: str, *inputs: Any, **options: Any) -> Any:
-        operands = equation.replace(" ", "").partition("->")[0].split(",")
-        if any(len(set(each.replace(".", ""))) < len(each.replace(".", "")) for each in operands):
+        own = {name: value for name, value in options.items() if name != "optimize"}
+        try:
+            return first(equation, *inputs, **own)
+        except ValueError:
             return einsum(equation, *inputs, **options)
-        options.pop("optimize", None)
-        return first(equation, *inputs, **options)
 
     return as_then
 
