@@ -64,4 +64,6 @@ def test_graphs_count_their_operations_and_choose_their_seeds_as_in_115(v1, requ
 def test_a_seeded_program_gives_the_numbers_of_115(v1, name, tmp_path):
     found = record_operation_counts.program(v1, name, str(tmp_path))
 
-    np.testing.assert_allclose(found, RECORDED["programs"][name], rtol=2e-6)
+    # Single precision: Keras' losses are sums in another order. The other two were equal to the bit on the
+    # processor that recorded them; another one may add up in another order.
+    np.testing.assert_allclose(found, RECORDED["programs"][name], rtol=1e-6)
