@@ -1266,21 +1266,41 @@ def converted_by_autograph(function: Any) -> Any:
     return api.tf_convert(function, ag_ctx.control_status_ctx(), convert_by_default=False)
 
 
-def sum_of_replicas(tensor: Any, replicas: int) -> Any:
-    """The sum over all replicas as an operation that XLA lowers on every device.
+def custom_call(value: Any, target: str, config: str) -> Any:
+    """A call, in XLA's program, of a function that takes a tensor and gives one like it.
 
-    Seen in 2.8 to 2.21 as ``xla_all_reduce`` of ``tensorflow/compiler/tf2xla/ops/gen_xla_ops.py``. It takes
-    floats and 32-bit integers.
+    Seen in 2.8 to 2.21 as ``xla_custom_call`` of ``tensorflow/compiler/tf2xla/ops/gen_xla_ops.py``.
     """
-    import tensorflow as tf
     from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 
-    kind = tensor.dtype
-    taken = kind if kind.is_floating or kind in (tf.int32, tf.uint32) else tf.int32
-    total = gen_xla_ops.xla_all_reduce(
-        tf.cast(tensor, taken), [list(range(replicas))], "Add", "CrossReplica"
+    return gen_xla_ops.xla_custom_call(
+        args=[value],
+        target_name=target,
+        backend_config=config,
+        dtype=value.dtype,
+        shape=value.shape,
     )
-    return tf.cast(total, kind)
+
+
+def all_reduce(value: Any, groups: Any) -> Any:
+    """The sum over cores as an operation that has no static shape to know.
+
+    Seen in 2.8 to 2.21 as ``xla_all_reduce`` of ``tensorflow/compiler/tf2xla/ops/gen_xla_ops.py``; XLA's compiler for
+    a CPU has it from 2.16 on.
+    """
+    from tensorflow.compiler.tf2xla.ops import gen_xla_ops
+
+    return gen_xla_ops.xla_all_reduce(value, groups, "Add", "CrossReplica")
+
+
+def hlo_module(program: bytes) -> Any:
+    """A serialized ``HloModuleProto`` as a message.
+
+    Seen in 2.12 to 2.21 in ``tensorflow/compiler/xla/service/hlo_pb2.py``.
+    """
+    from tensorflow.compiler.xla.service import hlo_pb2
+
+    return hlo_pb2.HloModuleProto.FromString(program)
 
 
 def random_seed() -> Any:

@@ -235,16 +235,25 @@ def _converted_by_autograph():
     assert private.converted_by_autograph(lambda x: x + 1)(1) == 2
 
 
-def _sum_of_replicas():
+def _xla_operations():
     pytest.importorskip("tensorflow.compiler.tf2xla.ops.gen_xla_ops")
     from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 
     if not hasattr(gen_xla_ops, "xla_all_reduce"):
         pytest.skip("came with 2.8")
     with v1.Graph().as_default() as graph:
-        total = private.sum_of_replicas(v1.constant([1, 2], tf.int64), 2)
-    assert total.dtype == tf.int64
-    assert "XlaAllReduce" in {each.type for each in graph.get_operations()}
+        value = v1.constant([1, 2], tf.int32)
+        called = private.custom_call(value, "a function", "its settings")
+        summed = private.all_reduce(value, [[0, 1]])
+    assert called.shape == summed.shape == [2] and called.dtype == summed.dtype == tf.int32
+    assert {"XlaCustomCall", "XlaAllReduce"} <= {each.type for each in graph.get_operations()}
+
+
+def _hlo_module():
+    pytest.importorskip("tensorflow.compiler.xla.service.hlo_pb2")
+    # HloModuleProto{name: "step" entry_computation_id: 3}
+    module = private.hlo_module(bytes.fromhex("0a04737465703003"))
+    assert (module.name, module.entry_computation_id) == ("step", 3)
 
 
 def _limit_start_of_peers(monkeypatch):
@@ -578,7 +587,8 @@ CHECKS = {
     _add_control_inputs: ["add_control_inputs"],
     _function_graph: ["function_graph"],
     _converted_by_autograph: ["converted_by_autograph"],
-    _sum_of_replicas: ["sum_of_replicas"],
+    _xla_operations: ["custom_call", "all_reduce"],
+    _hlo_module: ["hlo_module"],
     _limit_start_of_peers: ["limit_start_of_peers"],
     _write_all_h5_files_alike: ["write_all_h5_files_alike", "_by_suffix"],
     _name_recurrent_weights_by_layer: ["name_recurrent_weights_by_layer"],

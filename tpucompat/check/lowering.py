@@ -2,8 +2,8 @@
 
 The computation's nodes are taken out of the graph that it was traced into, and imported into a
 ``tf.function(jit_compile=True)``: variables are arguments of the program, inputs have their real
-shapes, and the native ``CrossReplicaSum`` becomes ``XlaAllReduce``, which is the same operation by a
-name that XLA's compiler for a CPU has too. Nothing is compiled for the CPU and nothing is run.
+shapes, and the native ``CrossReplicaSum``, which XLA's compiler for a CPU has not, becomes XLA's all-reduce
+(:mod:`tpucompat.check.sums`). Nothing is compiled for the CPU and nothing is run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import re
 from typing import Any, NamedTuple, Sequence
 
 from tpucompat import private
-from tpucompat.check import operations
+from tpucompat.check import operations, sums
 from tpucompat.check.operations import Finding
 from tpucompat.check.sources import Sources
 from tpucompat.engines import graphdef
@@ -76,28 +76,28 @@ def lower(computation: Computation, sources: Sources) -> Lowered:
     findings += _open_shapes(part)
     located = [_locate(finding, computation.graph, sources) for finding in _distinct(findings)]
     nodes = sum(1 for _ in operations.nodes_of(part.needed))
-    sums = sum(node.op == "XlaAllReduce" for _, node in operations.nodes_of(part.graph_def))
+    summed = sum(sums.is_sum(node) for _, node in operations.nodes_of(part.graph_def))
     size = _bytes(part)
     if located:
-        return Lowered(located, b"", sums, nodes, size, notes=notes)
+        return Lowered(located, b"", summed, nodes, size, notes=notes)
     strange = sorted(
         {n.op for _, n in operations.nodes_of(part.graph_def)} & operations.on_tpu_only()
     )
     if strange:
         text = f"XLA's compiler for a CPU has no {', '.join(strange)}, a TPU has"
-        return Lowered([], b"", sums, nodes, size, text, notes)
+        return Lowered([], b"", summed, nodes, size, text, notes)
     try:
         function, specs = _trace(part)
     except Exception as error:
         text = str(error).strip().split("\n")[0][:300]
-        return Lowered([], b"", sums, nodes, size, f"it could not be imported: {text}", notes)
+        return Lowered([], b"", summed, nodes, size, f"it could not be imported: {text}", notes)
     try:
         with private.eager_mode():
-            hlo = bytes(function.experimental_get_compiler_ir(*specs)(stage="hlo_serialized"))
+            hlo = _program(function, specs)
     except Exception as error:
         finding = _explain(str(error), part.graph_def, computation.graph, sources)
-        return Lowered([finding], b"", sums, nodes, size, notes=notes)
-    return Lowered([], hlo, sums, nodes, size, notes=notes)
+        return Lowered([finding], b"", summed, nodes, size, notes=notes)
+    return Lowered([], hlo, summed, nodes, size, notes=notes)
 
 
 def lower_function(function: Any, concrete: Any, specs: Sequence[Any], sources: Sources) -> Lowered:
@@ -122,17 +122,17 @@ def lower_function(function: Any, concrete: Any, specs: Sequence[Any], sources: 
         if not spec.shape.is_fully_defined()
     ]
     nodes = sum(1 for _ in operations.nodes_of(graph_def))
-    sums = sum(node.op == "XlaAllReduce" for _, node in operations.nodes_of(graph_def))
+    summed = sum(sums.is_sum(node) for _, node in operations.nodes_of(graph_def))
     values = [*specs, *concrete.variables]
     size = sum((v.shape.num_elements() or 0) * v.dtype.size for v in values)
     hlo = b""
     located = [_locate(finding, graph, sources) for finding in _distinct(findings)]
     if not located:
         try:
-            hlo = bytes(function.experimental_get_compiler_ir(*specs)(stage="hlo_serialized"))
+            hlo = _program(function, specs)
         except Exception as error:
             located = [_explain(str(error), graph_def, graph, sources)]
-    return Lowered(located, hlo, sums, nodes, size)
+    return Lowered(located, hlo, summed, nodes, size)
 
 
 # Taking the computation out of its graph ----------------------------------------------------------
@@ -185,7 +185,7 @@ def _take(computation: Computation) -> _Part:
     needed.CopyFrom(kept)
     for node in kept.node:
         _shape_infeed(node, inputs)
-    _rewrite(kept, computation.replicas, host)
+    _rewrite(kept, computation, host)
     return _Part(kept, needed, inputs, variables, constants, fetches, updates)
 
 
@@ -199,6 +199,38 @@ def _shape_infeed(node: Any, inputs: list[tuple[str, Any, Any]]) -> None:
     shapes = node.attr["shapes"].list.shape or [node.attr["shape"].shape]
     for index, (kind, shape) in enumerate(zip(kinds, shapes)):
         inputs.append((f"{node.name}:{index}", tf.as_dtype(kind), tf.TensorShape(shape)))
+
+
+def _sum_by_calls(graph_def: Any, computation: Computation) -> None:
+    """Makes calls of the sums whose shape and whose groups of cores are known."""
+    import tensorflow.compat.v1 as tf
+
+    constants = {node.name: node for node in graph_def.node if node.op == "Const"}
+    for function, node in operations.nodes_of(graph_def):
+        if node.op != "CrossReplicaSum":
+            continue
+        groups: Any = [range(computation.replicas)]
+        named = graphdef.data_inputs(node)[1:]
+        if named:
+            given = constants.get(node_name(named[0]))
+            if function or given is None:
+                continue
+            groups = tf.make_ndarray(given.attr["value"].tensor).tolist()
+        graph = computation.graph
+        if function:
+            graph = private.function_graph(graph, function)
+        shape = _shape_of(graph, node.name)
+        if shape is not None:
+            sums.to_call(node, shape, groups)
+
+
+def _shape_of(graph: Any, name: str) -> Any:
+    """The shape of an operation's first output; None where that is not known."""
+    try:
+        shape = graph.get_tensor_by_name(name + ":0").shape
+    except (AttributeError, KeyError, ValueError):
+        return None
+    return shape if shape.is_fully_defined() else None
 
 
 _GROUPS = "tpucompat_all_cores"
@@ -215,10 +247,12 @@ def _all_cores(replicas: int) -> Any:
     return node
 
 
-def _rewrite(graph_def: Any, replicas: int, host: set[str]) -> None:
+def _rewrite(graph_def: Any, computation: Computation, host: set[str]) -> None:
     """Frees all nodes of what only the whole graph, or a TPU's own rewriting, understands."""
     import tensorflow.compat.v1 as tf
 
+    _sum_by_calls(graph_def, computation)
+    replicas = computation.replicas
     infeeds = {n.name for n in graph_def.node if n.op in ("InfeedDequeue", "InfeedDequeueTuple")}
     dropped = host | infeeds | {n.name for n in graph_def.node if n.op == "TPUReplicateMetadata"}
     kept = [node for node in graph_def.node if node.name not in dropped]
@@ -315,6 +349,12 @@ def _trace(part: _Part) -> tuple[Any, list[Any]]:
         specs = [tf.TensorSpec(shape, dtype) for _, dtype, shape in part.inputs]
         function.get_concrete_function(*specs)
     return function, specs
+
+
+def _program(function: Any, specs: Sequence[Any]) -> bytes:
+    """XLA's program of a function."""
+    made = function.experimental_get_compiler_ir(*specs)(stage="hlo_serialized")
+    return sums.in_program(bytes(made))
 
 
 def _used(part: _Part, given: dict[str, Any]) -> set[str]:

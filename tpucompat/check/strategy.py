@@ -12,6 +12,7 @@ from typing import Any, Callable
 
 from tpucompat import private
 from tpucompat.check import lowering
+from tpucompat.check import sums as summing
 from tpucompat.engines import observer
 
 
@@ -144,7 +145,7 @@ def _pretend(extended: Any, replicas: int, lowers: Callable[[], bool]) -> None:
         if not lowers() or not isinstance(value, (tf.Tensor, tf.IndexedSlices, tf.Variable)):
             return value
         name = str(getattr(reduce_op, "value", reduce_op)).upper()
-        total = private.sum_of_replicas(tf.convert_to_tensor(value), replicas)
+        total = summing.over_cores(tf.convert_to_tensor(value), replicas)
         return total / replicas if name == "MEAN" else total
 
     kind = type(extended)
