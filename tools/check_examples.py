@@ -2,6 +2,7 @@
 
     python tools/check_examples.py                     # checks all pairs of examples.toml
     python tools/check_examples.py --bert CHECKOUT     # google-research/bert; other batches by --batches
+    python tools/check_examples.py --bert CHECKOUT --search    # the batch at which it stops fitting
     python tools/check_examples.py --write             # only writes the page from the kept results
 
 It needs Python 3.11, TensorFlow and libtpu (whose licence is the Google Cloud terms of service). Results
@@ -70,7 +71,7 @@ def examples(results: dict, names: list[str]) -> None:
                     _join(found, check(there, ["--tpu", names_, *options], folder))
                 results[key] = _without(found, folder)
             print(key, results[key].get("verdict"), results[key]["seconds"], flush=True)
-            _keep(results)
+            _keep(results, key)
 
 
 def _join(found: dict, more: dict) -> None:
@@ -92,8 +93,8 @@ def _without(found: dict, folder: str) -> dict:
     return json.loads(text)
 
 
-def bert(results: dict, checkout: str, batches: list[int], length: int) -> None:
-    """Checks run_classifier.py with BERT-base's sizes, at several batch sizes per core."""
+def bert(results: dict, checkout: str, batch: int, length: int, tpus: list[str]) -> None:
+    """Checks run_classifier.py with BERT-base's sizes, at one batch size per core."""
     config = {
         "attention_probs_dropout_prob": 0.1,
         "hidden_act": "gelu",
@@ -109,39 +110,107 @@ def bert(results: dict, checkout: str, batches: list[int], length: int) -> None:
     }
     words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     words += [f"w{number}" for number in range(config["vocab_size"] - len(words))]
-    for batch in batches:
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            (folder / "vocab.txt").write_text("\n".join(words) + "\n")
-            (folder / "config.json").write_text(json.dumps(config))
-            (folder / "train.tsv").write_text(
-                "".join(f"x\t{row % 2}\t\tw1 w{row % 9} w3\n" for row in range(8 * batch))
-            )
-            flags = {
-                "task_name": "cola",
-                "do_train": "true",
-                "data_dir": name,
-                "vocab_file": folder / "vocab.txt",
-                "bert_config_file": folder / "config.json",
-                "max_seq_length": length,
-                "train_batch_size": 8 * batch,
-                "num_train_epochs": 20,
-                "use_tpu": "true",
-                "tpu_name": "demo",
-                "output_dir": folder / "out",
-            }
-            given = [os.path.join(checkout, "run_classifier.py")]
-            given += [f"--{key}={value}" for key, value in flags.items()]
-            found = check(given, ["--tpu", BERT_TPUS, "--patience", "300"], name)
-        results.setdefault("bert", {})[f"{length}/{batch}"] = {
-            key: found.get(key)
-            for key in ("verdict", "computations", "compiler", "seconds", "error")
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "vocab.txt").write_text("\n".join(words) + "\n")
+        (folder / "config.json").write_text(json.dumps(config))
+        (folder / "train.tsv").write_text(
+            "".join(f"x\t{row % 2}\t\tw1 w{row % 9} w3\n" for row in range(8 * batch))
+        )
+        flags = {
+            "task_name": "cola",
+            "do_train": "true",
+            "data_dir": name,
+            "vocab_file": folder / "vocab.txt",
+            "bert_config_file": folder / "config.json",
+            "max_seq_length": length,
+            "train_batch_size": 8 * batch,
+            "num_train_epochs": 20,
+            "use_tpu": "true",
+            "tpu_name": "demo",
+            "output_dir": folder / "out",
         }
-        print("bert", length, batch, found.get("verdict"), found["seconds"], flush=True)
-        _keep(results)
+        given = [os.path.join(checkout, "run_classifier.py")]
+        given += [f"--{key}={value}" for key, value in flags.items()]
+        options = ["--tpu", ",".join(tpus), "--patience", "600", "--compile-limit", "1200"]
+        found = check(given, options, name)
+    key = f"{length}/{batch}"
+    known = results.setdefault("bert", {}).get(key)
+    if known and known.get("computations") and found.get("computations"):
+        rows = known["computations"][0]["targets"]
+        rows = [row for row in rows if row["tpu"] not in tpus]
+        found["computations"][0]["targets"] += rows
+    results["bert"][key] = {
+        key: found.get(key) for key in ("verdict", "computations", "compiler", "seconds", "error")
+    }
+    verdicts = {tpu: _fits(results, length, batch, tpu) for tpu in tpus}
+    print("bert", length, batch, verdicts, found["seconds"], flush=True)
+    _keep(results, "bert")
 
 
-def _keep(results: dict) -> None:
+def _fits(results: dict, length: int, batch: int, tpu: str) -> bool | None:
+    """Whether a batch fits; None where that is not known."""
+    found = results.get("bert", {}).get(f"{length}/{batch}") or {}
+    for computation in found.get("computations") or ():
+        for row in computation["targets"]:
+            if row["tpu"] == tpu and row["verdict"] != "unknown":
+                return row["verdict"] == "compiles"
+    return None
+
+
+_STEP = 8  # a batch per core that is not a multiple of it is padded on a TPU
+
+
+def search(results: dict, checkout: str, length: int) -> None:
+    """Looks for the largest batch per core, of multiples of 8, that fits each TPU."""
+    tpus = BERT_TPUS.split(",")
+    while True:
+        wanted = {tpu: _next(results, length, tpu) for tpu in tpus}
+        wanted = {tpu: batch for tpu, batch in wanted.items() if batch is not None}
+        if not wanted:
+            return
+        batch = min(wanted.values())
+        bert(results, checkout, batch, length, [t for t in tpus if wanted.get(t) == batch])
+
+
+def _next(results: dict, length: int, tpu: str) -> int | None:
+    """The batch to be tried next; None where the limit is known, or a trial came to nothing."""
+    tried = sorted(int(key.split("/")[1]) for key in results.get("bert", {}) if _of(key, length))
+    said = {batch: _fits(results, length, batch, tpu) for batch in tried}
+    fit = [batch for batch, fits in said.items() if fits]
+    not_fit = [
+        batch for batch, fits in said.items() if fits is False and batch > max(fit, default=0)
+    ]
+    low, high = max(fit, default=0), min(not_fit, default=0)
+    if high and high - low <= _STEP:
+        return None
+    if high:
+        batch = max((low + high) // 2 // _STEP * _STEP, low + _STEP)
+    elif len(fit) < 2:
+        batch = low * 2 or _STEP
+    else:  # by the memory of the two largest that fit, the last that does
+        first, second = fit[-2:]
+        used = [_used(results, length, each, tpu) for each in (first, second)]
+        room = targets.TARGETS[tpu].memory - used[1]
+        more = room * (second - first) // (used[1] - used[0])
+        batch = max(second + more // _STEP * _STEP, low + _STEP)
+    return None if batch in said and said[batch] is None else batch
+
+
+def _of(key: str, length: int) -> bool:
+    return key.startswith(f"{length}/")
+
+
+def _used(results: dict, length: int, batch: int, tpu: str) -> int:
+    rows = results["bert"][f"{length}/{batch}"]["computations"][0]["targets"]
+    return next(row["total"] for row in rows if row["tpu"] == tpu)
+
+
+def _keep(results: dict, key: str) -> None:
+    """Writes one result down; the others may have come from another run meanwhile."""
+    now = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    now[key] = results[key]
+    results.update(now)
     RESULTS.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
@@ -194,35 +263,45 @@ def _cell(target: dict) -> str:
 
 
 def _agreement(results: dict) -> list[str]:
-    """How often libtpu takes what tier (a) has lowered."""
+    """How often libtpu takes what tier (a) has lowered, and how long both took."""
+    computations = [
+        computation
+        for key, found in results.items()
+        if key != "bert"
+        for computation in found.get("computations", ())
+    ]
     outcomes = [
-        target["verdict"]
-        for key, found in results.items()
-        if key != "bert"
-        for computation in found.get("computations", ())
+        row["verdict"]
+        for computation in computations
         if not computation["findings"]
-        for target in computation["targets"]
+        for row in computation["targets"]
     ]
-    taken = outcomes.count("compiles")
-    times = [
-        target["seconds"]
+    refused = sum(bool(computation["findings"]) for computation in computations)
+    lowering, compiling = _seconds(computations), _seconds(_rows_of(computations))
+    whole = {
+        key: sum(each.get("cpu", 0.0) for each in found.get("computations", ()))
         for key, found in results.items()
         if key != "bert"
-        for computation in found.get("computations", ())
-        for target in computation["targets"]
-        if "seconds" in target
-    ]
-    lowering = [
-        computation["seconds"]
-        for key, found in results.items()
-        if key != "bert"
-        for computation in found.get("computations", ())
-    ]
+    }
     return [
-        f"Of {len(outcomes)} programs that tier (a) lowered, libtpu compiled {taken}. Lowering took at most "
-        f"{max(lowering, default=0):.1f} s for a computation, compiling at most "
-        f"{max(times, default=0):.1f} s for one on one TPU."
+        f"Of {len(outcomes)} programs that tier (a) lowered, libtpu compiled {outcomes.count('compiles')}; "
+        f"{refused} computations tier (a) refused. Lowering took {lowering} of processor time for a "
+        f"computation, and for all computations of a script on all TPUs together at most "
+        f"{max(whole.values(), default=0.0):.1f} s; compiling at low effort took {compiling} for one "
+        "computation on one TPU.",
     ]
+
+
+def _rows_of(computations: list[dict]) -> list[dict]:
+    return [row for computation in computations for row in computation["targets"]]
+
+
+def _seconds(measured: list[dict]) -> str:
+    """The middle and the longest of what was measured."""
+    times = sorted(each["cpu"] for each in measured if each.get("cpu"))
+    if not times:
+        return "0 s"
+    return f"{times[len(times) // 2]:.1f} s in the middle and at most {times[-1]:.1f} s"
 
 
 def _bert(found: dict) -> list[str]:
@@ -269,12 +348,16 @@ def main() -> None:
     )
     parser.add_argument("--bert", metavar="CHECKOUT")
     parser.add_argument("--batches", default="32", help="per core, with commas; default: 32")
+    parser.add_argument("--search", action="store_true", help="the largest batch that fits")
     parser.add_argument("--length", type=int, default=128, help="words of a sequence")
     parser.add_argument("--write", action="store_true", help="check nothing")
     args = parser.parse_args()
     results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    if args.bert:
-        bert(results, args.bert, [int(batch) for batch in args.batches.split(",")], args.length)
+    if args.bert and args.search:
+        search(results, args.bert, args.length)
+    elif args.bert:
+        for batch in map(int, args.batches.split(",")):
+            bert(results, args.bert, batch, args.length, BERT_TPUS.split(","))
     elif not args.write:
         examples(results, args.names)
     PAGE.write_text(page(results), encoding="utf-8")

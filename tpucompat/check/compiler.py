@@ -48,6 +48,7 @@ class Outcome(NamedTuple):
       memory: Bytes per core: arguments, outputs, temporaries, code ...; empty where unknown.
       flops: Floating-point operations of one core's step; None where unknown.
       seconds: How long it took.
+      cpu: How many seconds of the processor.
     """
 
     verdict: str
@@ -55,6 +56,7 @@ class Outcome(NamedTuple):
     memory: dict[str, int] = {}  # noqa: RUF012 - never changed
     flops: float | None = None
     seconds: float = 0.0
+    cpu: float = 0.0
 
     @property
     def total(self) -> int:
@@ -193,14 +195,14 @@ _FAULTS = re.compile(r"INTERNAL|Internal|UNAVAILABLE|ABORTED|topology|Topology|d
 
 
 def _outcome(answer: dict[str, Any], target: Target) -> Outcome:
-    seconds = float(answer.get("seconds", 0.0))
+    times: dict[str, Any] = {name: float(answer.get(name, 0.0)) for name in ("seconds", "cpu")}
     error = answer.get("error", "")
     if error:
         text = error.split("\n")[0][:300]
         if _OUT_OF_MEMORY.search(error):
-            return Outcome("too big", text, seconds=seconds)
-        return Outcome("unknown" if _FAULTS.search(error) else "refused", text, seconds=seconds)
-    made = Outcome("compiles", "", answer["memory"], answer["flops"], seconds)
+            return Outcome("too big", text, **times)
+        return Outcome("unknown" if _FAULTS.search(error) else "refused", text, **times)
+    made = Outcome("compiles", "", answer["memory"], answer["flops"], **times)
     if made.total > target.memory:
         return made._replace(verdict="too big", text="its parts together need more than there is")
     return made

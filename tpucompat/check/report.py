@@ -165,5 +165,6 @@ def _row(row: Row) -> dict[str, Any]:
     result["available"] = row.target.memory
     if row.outcome is not None:
         result.update(memory=row.outcome.memory, flops=row.outcome.flops)
-        result.update(total=row.outcome.total, seconds=row.outcome.seconds)
+        outcome = row.outcome
+        result.update(total=outcome.total, seconds=outcome.seconds, cpu=outcome.cpu)
     return result

@@ -7,12 +7,12 @@ returns are zeros of the right shapes, so that the script's loops go on without 
 
 from __future__ import annotations
 
-import time
 from typing import Any, Callable
 
 from tpucompat import private
 from tpucompat.check import lowering
 from tpucompat.check import sums as summing
+from tpucompat.check.watcher import Clock
 from tpucompat.engines import observer
 
 
@@ -74,14 +74,14 @@ def one_of(replicas: int, watcher: Any) -> Any:
                     self.lowers = False
 
             function = tf.function(step, jit_compile=True, autograph=False)
-            start = time.time()
+            clock = Clock()
             line = watcher.here()
             # Not tf.init_scope: no gradient is recorded within it.
             with private.eager_mode(), observer.tracing(kind):
                 concrete = function.get_concrete_function(*specs)
             with private.eager_mode():
                 facts = lowering.lower_function(function, concrete, specs, watcher.sources)
-            watcher.lowered(kind, line, time.time() - start, facts)
+            watcher.lowered(kind, line, clock, facts)
             return concrete.structured_outputs
 
         def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:

@@ -22,6 +22,19 @@ from tpucompat.errors import SetupError, TPUCompatError
 RECORDS = "computations.jsonl"
 
 
+class Clock:
+    """Seconds since it was made: by the clock, and of the processor, which other programs leave alone."""
+
+    def __init__(self) -> None:
+        self._start = time.time(), time.process_time()
+
+    def read(self) -> dict[str, float]:
+        """Both, for a record."""
+        now = time.time(), time.process_time()
+        seconds, cpu = (round(end - start, 3) for start, end in zip(self._start, now))
+        return {"seconds": seconds, "cpu": cpu}
+
+
 class Watcher(observer.Observer):
     """Writes down the computations of one run of the script.
 
@@ -79,14 +92,14 @@ class Watcher(observer.Observer):
         with contextlib.suppress(AttributeError):  # an error of a class without attributes
             error._tpucompat_written = True  # type: ignore[attr-defined]
         line = self.sources.of_error(error)
-        self._write(kind, self.sources.here().place, [_for_error(error, line)], 0.0)
+        self._write(kind, self.sources.here().place, [_for_error(error, line)], Clock())
 
     def end(self, error: BaseException | None) -> None:
         """Lowers what was never run, and writes down how the script ended."""
         for computation, line in list(self._open.values()):
             self._lower(computation, line)
         self._open.clear()
-        told: dict[str, Any] = {"end": True}
+        told: dict[str, Any] = {"end": True, "cpu": round(time.process_time(), 3)}
         written = getattr(error, "_tpucompat_written", False)
         refused = isinstance(error, TPUCompatError) and not isinstance(error, SetupError)
         if error is not None and refused and not written and str(error).startswith("TPU3"):
@@ -104,7 +117,7 @@ class Watcher(observer.Observer):
         self._append({"note": text})
 
     def _lower(self, computation: observer.Computation, line: str) -> None:
-        start = time.time()
+        clock = Clock()
         try:
             lowered = lowering.lower(computation, self.sources)
         except Exception as error:  # a fault of ours must not look like one of the script's
@@ -112,16 +125,16 @@ class Watcher(observer.Observer):
                 computation.kind,
                 line,
                 [],
-                time.time() - start,
+                clock,
                 unsure=f"{type(error).__name__}: {error}",
             )
             return
-        self.lowered(computation.kind, line, time.time() - start, lowered)
+        self.lowered(computation.kind, line, clock, lowered)
 
-    def lowered(self, kind: str, line: str, seconds: float, lowered: lowering.Lowered) -> None:
-        """Writes down a computation that was lowered."""
+    def lowered(self, kind: str, line: str, clock: Clock, lowered: lowering.Lowered) -> None:
+        """Writes down a computation that was lowered, and the time since the clock was started."""
         facts = lowered._asdict()
-        self._write(kind, line, facts.pop("findings"), seconds, **facts)
+        self._write(kind, line, facts.pop("findings"), clock, **facts)
 
     def here(self) -> str:
         """The line of the script that is being executed."""
@@ -132,7 +145,7 @@ class Watcher(observer.Observer):
         kind: str,
         line: str,
         findings: list[Finding],
-        seconds: float,
+        clock: Clock,
         hlo: bytes = b"",
         **facts: Any,
     ) -> None:
@@ -143,7 +156,7 @@ class Watcher(observer.Observer):
             "line": line,
             "replicas": self._replicas,
             "findings": [finding._asdict() for finding in findings],
-            "seconds": round(seconds, 3),
+            **clock.read(),
             **facts,
         }
         if hlo:
