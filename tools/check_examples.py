@@ -3,6 +3,7 @@
     python tools/check_examples.py                     # checks all pairs of examples.toml
     python tools/check_examples.py --bert CHECKOUT     # google-research/bert; other batches by --batches
     python tools/check_examples.py --bert CHECKOUT --search    # the batch at which it stops fitting
+    python tools/compare_flops.py PYTHON-1.15          # adds the comparison of FLOPs
     python tools/check_examples.py --write             # only writes the page from the kept results
 
 It needs Python 3.11, TensorFlow and libtpu (whose licence is the Google Cloud terms of service). Results
@@ -71,7 +72,7 @@ def examples(results: dict, names: list[str]) -> None:
                     _join(found, check(there, ["--tpu", names_, *options], folder))
                 results[key] = _without(found, folder)
             print(key, results[key].get("verdict"), results[key]["seconds"], flush=True)
-            _keep(results, key)
+            keep(results, key)
 
 
 def _join(found: dict, more: dict) -> None:
@@ -145,7 +146,7 @@ def bert(results: dict, checkout: str, batch: int, length: int, tpus: list[str])
     }
     verdicts = {tpu: _fits(results, length, batch, tpu) for tpu in tpus}
     print("bert", length, batch, verdicts, found["seconds"], flush=True)
-    _keep(results, "bert")
+    keep(results, "bert")
 
 
 def _fits(results: dict, length: int, batch: int, tpu: str) -> bool | None:
@@ -206,7 +207,7 @@ def _used(results: dict, length: int, batch: int, tpu: str) -> int:
     return next(row["total"] for row in rows if row["tpu"] == tpu)
 
 
-def _keep(results: dict, key: str) -> None:
+def keep(results: dict, key: str) -> None:
     """Writes one result down; the others may have come from another run meanwhile."""
     now = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     now[key] = results[key]
@@ -217,10 +218,15 @@ def _keep(results: dict, key: str) -> None:
 # The page -----------------------------------------------------------------------------------------
 
 
+#: Results that are not of an example.
+_OTHERS = ("bert", "flops")
+
+
 def page(results: dict) -> str:
     """The text of docs/check.md."""
     lines = [HEAD.read_text(encoding="utf-8"), "## The examples", ""]
-    compilers = {r["compiler"] for k, r in results.items() if k != "bert" and "compiler" in r}
+    scripts = {key: found for key, found in results.items() if key not in _OTHERS}
+    compilers = {found["compiler"] for found in scripts.values() if "compiler" in found}
     lines += [
         f"Checked by `tools/check_examples.py` with {', '.join(sorted(compilers))}: for each computation "
         "the memory of one core, in MiB (arguments, outputs and temporaries, without what outputs share "
@@ -229,9 +235,11 @@ def page(results: dict) -> str:
         "| script | computation | sums | " + " | ".join(TPUS.split(",")) + " |",
         "|---|---|---|" + "---|" * len(TPUS.split(",")),
     ]
-    for key in sorted(key for key in results if key != "bert"):
-        lines += _rows(key, results[key])
-    lines += ["", *_agreement(results), ""]
+    for key in sorted(scripts):
+        lines += _rows(key, scripts[key])
+    lines += ["", *_agreement(scripts), ""]
+    if "flops" in results:
+        lines += _flops(results["flops"])
     if "bert" in results:
         lines += _bert(results["bert"])
     return "\n".join(lines)
@@ -262,13 +270,10 @@ def _cell(target: dict) -> str:
     return target["verdict"]
 
 
-def _agreement(results: dict) -> list[str]:
+def _agreement(scripts: dict) -> list[str]:
     """How often libtpu takes what tier (a) has lowered, and how long both took."""
     computations = [
-        computation
-        for key, found in results.items()
-        if key != "bert"
-        for computation in found.get("computations", ())
+        computation for found in scripts.values() for computation in found.get("computations", ())
     ]
     outcomes = [
         row["verdict"]
@@ -280,8 +285,7 @@ def _agreement(results: dict) -> list[str]:
     lowering, compiling = _seconds(computations), _seconds(_rows_of(computations))
     whole = {
         key: sum(each.get("cpu", 0.0) for each in found.get("computations", ()))
-        for key, found in results.items()
-        if key != "bert"
+        for key, found in scripts.items()
     }
     return [
         f"Of {len(outcomes)} programs that tier (a) lowered, libtpu compiled {outcomes.count('compiles')}; "
@@ -302,6 +306,32 @@ def _seconds(measured: list[dict]) -> str:
     if not times:
         return "0 s"
     return f"{times[len(times) // 2]:.1f} s in the middle and at most {times[-1]:.1f} s"
+
+
+def apart(counts: dict) -> float:
+    """The relative difference of the two numbers of operations."""
+    first, second = counts.values()
+    return abs(first - second) / first
+
+
+def _flops(found: dict) -> list[str]:
+    lines = [
+        "## The same step from TensorFlow 1.15",
+        "",
+        "A step of TensorFlow 1 (two convolutions with batch norm, clipping, Adam) as TensorFlow 1.15's own "
+        "XLA lowers it (`tf.contrib.compiler.xla`, the program before any optimization), and as "
+        "`tpucompat check` lowers it on TensorFlow 2: both compiled at full effort by "
+        f"{found['compiler']} for one core, which counts the floating-point operations of what it has made "
+        "(`tools/compare_flops.py`). Of TensorFlow 1.15's program one thing is changed, for today's compilers "
+        "refuse it: `get-dimension-size` gives a signed integer now.",
+        "",
+        "| TPU | TensorFlow 1.15 | tpucompat | relative difference |",
+        "|---|---|---|---|",
+    ]
+    for tpu, counts in found["flops"].items():
+        told = " | ".join(f"{counts[name]:,.0f}" for name in ("TensorFlow 1.15", "tpucompat"))
+        lines.append(f"| {tpu} | {told} | {apart(counts):.1e} |")
+    return [*lines, ""]
 
 
 def _bert(found: dict) -> list[str]:
