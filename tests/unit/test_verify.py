@@ -5,6 +5,7 @@ from __future__ import annotations
 import html.parser
 import json
 import os
+import subprocess
 import sys
 import textwrap
 
@@ -12,12 +13,14 @@ import numpy as np
 import pytest
 
 from tpucompat.__main__ import main
+from tpucompat.cli import verify
 from tpucompat.verify import (
     comparison,
     differences,
     files,
     ladder,
     pairs,
+    proofs,
     runs,
     seeds,
     shuffles,
@@ -445,6 +448,82 @@ def test_the_page_needs_nothing_from_elsewhere(result):
     assert "they differ on" in text
 
 
+def proof(verdict="compiles", text="compiles; 3 of 16 GiB <per core>", findings=()):
+    """What ``tpucompat check --json`` says of one step: each number of cores is told apart."""
+    told = [("v5e-8", verdict, text), ("v4-8", "compiles", "compiles; 1 of 32 GiB")]
+    return {
+        "verdict": verdict,
+        "compiler": "libtpu 0.0.52",
+        "computations": [
+            {
+                "name": "training step",
+                "findings": list(findings),
+                "targets": [{"tpu": tpu, "verdict": said, "text": words}],
+            }
+            for tpu, said, words in told
+        ],
+    }
+
+
+def test_the_proof_for_tpus_is_in_every_report(result):
+    finding = {"code": "TPU371", "text": "PyFunc", "line": "old.py:2", "instead": "feed it"}
+    found = {"old": proof("does not compile", "PyFunc", [finding]), "new": proof()}
+    whole = result._replace(proofs=found)
+    text = page.page(whole)
+    links = Links()
+    links.feed(text)
+    assert links.open == [] and "Compiled for TPUs" in text
+    assert text.count("<td>training step") == 2  # one line for both numbers of cores
+    assert "3 of 16 GiB &lt;per core&gt;" in text
+    assert "TPU371 PyFunc at old.py:2; instead: feed it" in text
+    table = terminal.table(whole)
+    assert "new on TPUs: compiles: v5e-8, v4-8 (1 computation; libtpu 0.0.52)" in table
+    assert "old on TPUs: does not compile: v5e-8; compiles: v4-8" in table
+    assert as_json.document(whole)["tpus"]["new"]["verdict"] == "compiles"
+    assert "Compiled for TPUs" not in page.page(result)
+    nothing = result._replace(proofs={"new": {"error": "no TPU computation was seen"}})
+    assert "new on TPUs: no TPU computation was seen" in terminal.table(nothing)
+    assert "no TPU computation was seen" in page.page(nothing)
+
+
+@pytest.mark.parametrize(
+    "verdict, code", [("compiles", 0), ("lowers", 0), ("unknown", 0), ("does not compile", 1)]
+)
+def test_what_no_tpu_takes_is_a_failure(result, old, verdict, code):
+    agreeing = result._replace(comparison=ladder.compare(old, old), proofs={"new": proof(verdict)})
+    assert agreeing.exit_code == 0
+    assert max(verify._exit_codes([agreeing])) == code
+
+
+def test_both_halves_are_checked(tmp_path, monkeypatch):
+    """With their arguments and options, each in a folder of its own, by the new one's interpreter."""
+    checked = []
+
+    def run(command, cwd, **rest):
+        checked.append((command, cwd))
+        return subprocess.CompletedProcess(command, 0, b'{"verdict": "lowers"}', b"")
+
+    monkeypatch.setattr(proofs.subprocess, "run", run)
+    halves = (
+        runs.Half("old.py", ["--to", "{out}/x"], "/py37", True, 8, ["--map=gs://a={out}"]),
+        runs.Half("new.py", ["--to", "{out}/x"], "/py311", False, 8),
+    )
+    task = comparison.Task("a pair", *halves, tpus="v5e-8")
+    told = []
+    found = comparison._proofs(task, str(tmp_path), told.append)
+    assert {which: proofs.verdict(each) for which, each in found.items()} == {
+        "old": "lowers",
+        "new": "lowers",
+    }
+    (old_command, old_folder), (new_command, new_folder) = checked
+    head = ["/py311", "-m", "tpucompat", "check", "--json", "--tpu", "v5e-8"]
+    script = os.path.abspath("old.py")
+    assert old_command == [*head, f"--map=gs://a={old_folder}", script, "--to", old_folder + "/x"]
+    assert new_command[-2:] == ["--to", new_folder + "/x"] and new_folder != old_folder
+    assert comparison._proofs(task._replace(tpus=""), str(tmp_path), told.append) == {}
+    assert len(told) == 2
+
+
 def test_curves_with_odd_numbers_are_drawn():
     nan = float("nan")
     assert "no finite number" in plots.curves("loss", [nan], [nan])
@@ -493,6 +572,7 @@ def test_a_wrong_table_is_said(tmp_path):
         ([__file__, __file__, "--cores", "0"], "--cores takes a number from 1 on"),
         ([__file__, __file__, "--tolerance", "steps"], "expected RUNG=LIMIT"),
         ([__file__, __file__, "--map", "no.json"], "no.json"),
+        ([__file__, __file__, "--check-tpu", "v9-8"], "There is no TPU 'v9-8'"),
     ],
 )
 def test_what_cannot_begin_is_said(arguments, said, capsys):

@@ -11,9 +11,10 @@ import sys
 import tempfile
 from typing import Any, Sequence
 
+from tpucompat.check import targets
 from tpucompat.cli.failing import fail
-from tpucompat.errors import ScriptError
-from tpucompat.verify import comparison, pairs
+from tpucompat.errors import ScriptError, TPUCompatError
+from tpucompat.verify import comparison, pairs, proofs
 from tpucompat.verify.comparison import Result, Task
 from tpucompat.verify.report import as_json, page, terminal
 from tpucompat.verify.runs import Half
@@ -85,6 +86,12 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--keep", metavar="DIR", help="keep recordings and the scripts' files there"
     )
+    result.add_argument(
+        "--check-tpu",
+        metavar="NAMES",
+        default="",
+        help="say in the report whether both compile for these TPUs too: v5e-8,v3-8",
+    )
     result.add_argument("--all", action="store_true", help="compare all pairs of examples.toml")
     result.add_argument("--examples", metavar="FILE", help="another table of pairs")
     result.add_argument("--pair", action="append", metavar="NAME", help="with --all: only this one")
@@ -95,11 +102,16 @@ def main(argv: Sequence[str]) -> int:
     """Runs the command; returns the exit code."""
     options = parser().parse_args(argv)
     try:
-        tasks = _tasks(options)
+        if options.check_tpu:
+            targets.parse(options.check_tpu)
+        tasks = [task._replace(tpus=options.check_tpu) for task in _tasks(options)]
+    except TPUCompatError as error:
+        return fail(error)
     except ValueError as error:
         return fail(ScriptError("TPU470", str(error)))
     folder = os.path.abspath(options.keep or tempfile.mkdtemp(prefix="tpucompat-verify-"))
-    progress = terminal.Progress(_STAGES * len(tasks))
+    stages = _STAGES + 2 * bool(options.check_tpu)
+    progress = terminal.Progress(stages * len(tasks))
     results = []
     try:
         for index, task in enumerate(tasks):
@@ -122,7 +134,9 @@ def main(argv: Sequence[str]) -> int:
 
 def _exit_codes(results: Sequence[Result]) -> list[int]:
     # What differs is worse news than what could not be compared, but less than all is known then.
-    return [result.exit_code for result in results] or [2]
+    codes = [result.exit_code for result in results]
+    refused = [proofs.verdict(proof) for result in results for proof in result.proofs.values()]
+    return [*codes, *(1 for verdict in refused if verdict == "does not compile")] or [2]
 
 
 def _tasks(options: argparse.Namespace) -> list[Task]:

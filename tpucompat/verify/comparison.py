@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
-from tpucompat.verify import exports, ladder, runs, seeds
+from tpucompat.verify import exports, ladder, proofs, runs, seeds
 from tpucompat.verify.runs import Half, Run
 
 
@@ -25,6 +25,7 @@ class Result(NamedTuple):
       new: The new script's run.
       comparison: The ladder.
       problems: Why the two could not be compared as a whole; empty if they could.
+      proofs: "old" and "new" -> what ``tpucompat check`` says of it; empty where no TPU was named.
     """
 
     name: str
@@ -32,6 +33,7 @@ class Result(NamedTuple):
     new: Run
     comparison: ladder.Comparison
     problems: list[str]
+    proofs: Mapping[str, proofs.Proof] = {}
 
     @property
     def exit_code(self) -> int:
@@ -56,6 +58,7 @@ class Task(NamedTuple):
       prepare: A Python script and its arguments that make the data before both runs; ``{data}`` is the folder
         for them, in the scripts' arguments too.
       seeds: How often to run each script, with another seed each time, where random numbers decide.
+      tpus: The TPUs for which both are checked, with commas; "" for none.
     """
 
     name: str
@@ -68,6 +71,7 @@ class Task(NamedTuple):
     timeout: float | None = None
     prepare: Sequence[str] = ()
     seeds: int = 1
+    tpus: str = ""
 
 
 def verify(task: Task, folder: str, tell: Callable[[str], None] = lambda text: None) -> Result:
@@ -108,7 +112,16 @@ def verify(task: Task, folder: str, tell: Callable[[str], None] = lambda text: N
     ]
     if not problems and comparison.verdict == ladder.SKIPPED:
         problems.append("the runs leave nothing that can be compared")
-    return Result(task.name, old, new, comparison, problems)
+    return Result(task.name, old, new, comparison, problems, _proofs(task, folder, tell))
+
+
+def _proofs(task: Task, folder: str, tell: Callable[[str], None]) -> dict[str, proofs.Proof]:
+    found: dict[str, proofs.Proof] = {}
+    for which, half in (("old", task.old), ("new", task.new)) if task.tpus else ():
+        tell(f"{which}, for {task.tpus}")
+        where = os.path.join(folder, "check", which)
+        found[which] = proofs.of(half, task.tpus, where, task.new.python)
+    return found
 
 
 def _over_seeds(

@@ -42,6 +42,7 @@ def document(result: Result) -> dict[str, Any]:
             }
             for rung in comparison.rungs
         ],
+        "tpus": dict(result.proofs),
         "curves": {
             name: {"old": old, "new": new} for name, (old, new) in comparison.curves.items()
         },

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 import html
-from typing import Sequence
+from typing import Mapping, Sequence
 
+from tpucompat.verify import proofs
 from tpucompat.verify.comparison import Result
 from tpucompat.verify.ladder import AGREE, DIFFER, SKIPPED, Row, Rung
 from tpucompat.verify.report import plots
@@ -70,6 +71,8 @@ def page(result: Result) -> str:
         _heading("The ladder", _ladder(result.comparison.rungs)),
         _heading("The two runs", _environments(result)),
     ]
+    if result.proofs:
+        body.append(_heading("Compiled for TPUs", _proofs(result.proofs)))
     curves = result.comparison.curves
     if curves:
         drawn = "".join(
@@ -144,6 +147,34 @@ def _environments(result: Result) -> str:
         for name, values in lines
     )
     return f"<table><tr><th></th><th>old</th><th>new</th></tr>{cells}</table>"
+
+
+_PROVEN = {"compiles": "agree", "lowers": "skipped", "unknown": "skipped"}
+
+
+def _proofs(found: Mapping[str, proofs.Proof]) -> str:
+    """A table for each half: its computations, and what became of each on each TPU."""
+    parts = []
+    for which, proof in found.items():
+        parts.append(f"<p>{which}: {html.escape(proofs.line(proof))}</p>")
+        rows = list(proofs.rows(proof))
+        tpus = list(dict.fromkeys(tpu for row in rows for tpu in row.cells))
+        if not tpus:
+            continue
+        header = "".join(f"<th>{tpu}</th>" for tpu in tpus)
+        lines = "".join(_proof_row(row, tpus) for row in rows)
+        parts.append(f"<table><tr><th>computation</th>{header}</tr>{lines}</table>")
+    return "".join(parts)
+
+
+def _proof_row(row: proofs.Row, tpus: Sequence[str]) -> str:
+    cells = ""
+    for tpu in tpus:
+        verdict, text = row.cells.get(tpu, ("unknown", "it was not seen"))
+        kind = _PROVEN.get(verdict, "differ")
+        cells += f'<td class="{kind}">{html.escape(text)}</td>'
+    notes = "".join(f'<div class="note">{html.escape(text)}</div>' for text in row.findings)
+    return f"<tr><td>{html.escape(row.name)}{notes}</td>{cells}</tr>"
 
 
 def _tensors(rung: Rung) -> str:

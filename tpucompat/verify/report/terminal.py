@@ -7,6 +7,7 @@ import sys
 import textwrap
 from typing import Sequence, TextIO
 
+from tpucompat.verify import proofs
 from tpucompat.verify.comparison import Result
 from tpucompat.verify.ladder import AGREE, DIFFER, SKIPPED, Rung
 
@@ -51,6 +52,7 @@ def table(result: Result, colours: bool = False, width: int = 110) -> str:
     lines.append("")
     lines += [_coloured(f"  ! {problem}", DIFFER, colours) for problem in result.problems]
     lines.append(_coloured(f"  {conclusion(result)}", _verdict(result), colours))
+    lines += [f"  {which} on TPUs: {proofs.line(proof)}" for which, proof in result.proofs.items()]
     return "\n".join(lines)
 
 
