@@ -68,6 +68,7 @@ def examples(results: dict, names: list[str]) -> None:
                 found: dict = {}
                 for number, names_ in enumerate((TPUS.replace("v4-8,", ""), "v4-8")):
                     # A script goes on where it was before: each run gets a folder of its own.
+                    os.mkdir(f"{places['{out}']}/{number}")
                     there = [word.replace("/out", f"/out/{number}") for word in given]
                     _join(found, check(there, ["--tpu", names_, *options], folder))
                 results[key] = _without(found, folder)
@@ -79,6 +80,12 @@ def _join(found: dict, more: dict) -> None:
     """Adds what was found for other TPUs."""
     found["seconds"] = round(found.get("seconds", 0.0) + more.pop("seconds"), 1)
     found.setdefault("computations", []).extend(more.pop("computations", []))
+    worst = ("compiles", "lowers", "unknown", "does not compile")
+    found["verdict"] = max(
+        (each["verdict"] for each in (found, more) if each.get("verdict")),
+        key=worst.index,
+        default=None,
+    )
     found.update({key: value for key, value in more.items() if key not in found})
 
 

@@ -182,6 +182,12 @@ CODES: dict[str, Code] = {
         "Write it with other operations, compute it in the input function, or hand it to the host by "
         "tf.contrib.tpu.outside_compilation.",
     ),
+    "TPU382": Code(
+        "More shards than the TPU has cores",
+        "shard, batch_parallel or replicate is asked for more copies than there are cores; the two cores of "
+        "a v4 or v5p chip count as one.",
+        "Give num_shards the number of cores, or name a larger TPU.",
+    ),
     "TPU383": Code(
         "Text or files inside a TPU computation",
         "A TPU computes with numbers.",

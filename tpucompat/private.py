@@ -1266,6 +1266,17 @@ def converted_by_autograph(function: Any) -> Any:
     return api.tf_convert(function, ag_ctx.control_status_ctx(), convert_by_default=False)
 
 
+def left_alone_by_autograph(function: Any) -> Any:
+    """A function that AutoGraph calls as it is, and with its own state unchanged.
+
+    ``tf.autograph.experimental.do_not_convert`` tells what the function calls that AutoGraph is off. Seen in
+    2.2 to 2.21 as ``autograph_artifact`` of ``tensorflow/python/autograph/impl/api.py``.
+    """
+    from tensorflow.python.autograph.impl import api
+
+    return api.autograph_artifact(function)
+
+
 def custom_call(value: Any, target: str, config: str) -> Any:
     """A call, in XLA's program, of a function that takes a tensor and gives one like it.
 
@@ -1285,8 +1296,8 @@ def custom_call(value: Any, target: str, config: str) -> Any:
 def all_reduce(value: Any, groups: Any) -> Any:
     """The sum over cores as an operation that has no static shape to know.
 
-    Seen in 2.8 to 2.21 as ``xla_all_reduce`` of ``tensorflow/compiler/tf2xla/ops/gen_xla_ops.py``; XLA's compiler for
-    a CPU has it from 2.16 on.
+    Seen in 2.8 to 2.21 as ``xla_all_reduce`` of ``tensorflow/compiler/tf2xla/ops/gen_xla_ops.py``; XLA's
+    compiler for a CPU has it from 2.16 on.
     """
     from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 

@@ -9,6 +9,7 @@ import tensorflow as tf2
 
 from tpucompat import private
 from tpucompat.check import lowering
+from tpucompat.check.sources import Sources
 from tpucompat.engines import observer
 from tpucompat.idioms import batch_parallel
 
@@ -90,6 +91,21 @@ def test_what_a_tpu_takes(watched, step):
         assert len(stream.read()) > 100
     trains = "trained(" in inspect.getsource(step) or step is check_cases.clipped
     assert (record["reductions"] > 0) == trains
+
+
+def test_a_computation_on_one_core_only(watched):
+    batch_parallel.rewrite(lambda x: x * 2, [tf.zeros([4])])
+    batch_parallel.batch_parallel(lambda x: x * 2, [tf.zeros([4])], num_shards=2)
+    assert [record["replicas"] for record in watched.records()] == [1, 2]
+
+
+def test_a_line_of_a_compiled_module_is_none_of_the_script():
+    """Its traceback tells a path of the machine that it was built on."""
+    code = compile("raise OSError('unable to open')", "somewhere/h5f.pyx", "exec")
+    try:
+        exec(code)
+    except OSError as error:
+        assert Sources().of_error(error).place.split(":")[0].endswith("test_checked_steps.py")
 
 
 def test_the_sums_in_the_program(watched):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import sys
 import types
 
 import numpy as np
@@ -233,6 +234,22 @@ def _converted_by_autograph():
     if not hasattr(tf.distribute.Strategy, "run"):
         pytest.skip("came with 2.2")
     assert private.converted_by_autograph(lambda x: x + 1)(1) == 2
+
+
+def _left_alone_by_autograph():
+    if not hasattr(tf.distribute.Strategy, "run"):
+        pytest.skip("came with 2.2")
+    from tensorflow.python.autograph.core import ag_ctx
+
+    told = []
+
+    @private.left_alone_by_autograph
+    def told_of():
+        told.append((ag_ctx.control_status_ctx().status, sys._getframe().f_code.co_filename))
+
+    tf.function(lambda: told_of())()
+    # AutoGraph is on for what it calls, and yet this file's own code runs.
+    assert told == [(ag_ctx.Status.ENABLED, __file__)]
 
 
 def _xla_operations():
@@ -587,6 +604,7 @@ CHECKS = {
     _add_control_inputs: ["add_control_inputs"],
     _function_graph: ["function_graph"],
     _converted_by_autograph: ["converted_by_autograph"],
+    _left_alone_by_autograph: ["left_alone_by_autograph"],
     _xla_operations: ["custom_call", "all_reduce"],
     _hlo_module: ["hlo_module"],
     _limit_start_of_peers: ["limit_start_of_peers"],

@@ -130,6 +130,20 @@ def test_verdicts(changes, outcome, verdict, text):
     assert report.overall(checked) == verdict
 
 
+def test_more_shards_than_cores():
+    """Eight shards run on the eight cores of a v5e-8, not on the four double ones of a v4-8."""
+    rows = {
+        (name, shards): report.judge(
+            record(replicas=shards), targets.TARGETS[name], None, "libtpu 0.0.51"
+        )
+        for name in ("v4-8", "v5e-8")
+        for shards in (1, 4, 8)
+    }
+    refused = [key for key, row in rows.items() if row.verdict == "does not compile"]
+    assert refused == [("v4-8", 8)]
+    assert "num_shards=4 [TPU382]" in rows["v4-8", 8].text
+
+
 def test_the_worst_verdict_counts():
     rows = [report.Row(V5E, verdict, "", None) for verdict in ("lowers", "unknown", "compiles")]
     checked = [report.Checked(record(), rows)]

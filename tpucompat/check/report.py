@@ -50,6 +50,10 @@ def judge(record: dict[str, Any], target: Target, outcome: Outcome | None, compi
     """
     for finding in record["findings"]:
         return Row(target, "does not compile", finding["text"], None)
+    if record["replicas"] > target.replicas:
+        text = f"it asks for {record['replicas']} shards, and a {target.name} has {target.replicas}"
+        text += f" cores as TensorFlow counts them; give num_shards={target.replicas} [TPU382]"
+        return Row(target, "does not compile", text, None)
     if not record.get("program"):
         return Row(target, "unknown", record.get("unsure") or "it was not lowered", None)
     if outcome is None:

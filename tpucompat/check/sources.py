@@ -84,6 +84,7 @@ class Sources:
                 not file.startswith("<")
                 and not os.path.abspath(file).startswith(_OURS)
                 and "__autograph_generated_file" not in file
+                and os.path.exists(file)  # compiled modules tell of sources that are not here
                 and self._scope.owns({"__name__": file, "__file__": file})
             )
         return self._own[file]

@@ -39,6 +39,8 @@ def one_of(replicas: int, watcher: Any) -> Any:
             """As many as the TPU has."""
             return replicas
 
+        # What lowers is called while the script's function is being converted: it need not be.
+        @private.left_alone_by_autograph
         def run(
             self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None
         ) -> Any:

@@ -56,6 +56,7 @@ class Watcher(observer.Observer):
         self._graphs: list[Any] = []  # kept, so that no other graph gets the identity of one
         self._numbers: dict[str, int] = {}
         self._count = 0
+        self._notes: set[str] = set()
 
     def told(self, computation: observer.Computation) -> bool:
         """Lowers a computation that it has not seen; none is run."""
@@ -113,8 +114,10 @@ class Watcher(observer.Observer):
         self._append(told)
 
     def note(self, text: str) -> None:
-        """Writes down something about the script."""
-        self._append({"note": text})
+        """Writes down something about the script, once."""
+        if text not in self._notes:
+            self._notes.add(text)
+            self._append({"note": text})
 
     def _lower(self, computation: observer.Computation, line: str) -> None:
         clock = Clock()
@@ -127,14 +130,25 @@ class Watcher(observer.Observer):
                 [],
                 clock,
                 unsure=f"{type(error).__name__}: {error}",
+                replicas=computation.replicas,
             )
             return
-        self.lowered(computation.kind, line, clock, lowered)
+        self.lowered(computation.kind, line, clock, lowered, computation.replicas)
 
-    def lowered(self, kind: str, line: str, clock: Clock, lowered: lowering.Lowered) -> None:
-        """Writes down a computation that was lowered, and the time since the clock was started."""
+    def lowered(
+        self, kind: str, line: str, clock: Clock, lowered: lowering.Lowered, replicas: int = 0
+    ) -> None:
+        """Writes down a computation that was lowered, and the time since the clock was started.
+
+        Args:
+          kind: What it is, for people.
+          line: Where the script asks for it.
+          clock: Was made before the work began.
+          lowered: What became of it.
+          replicas: On how many cores it runs; 0 for all that the script is run for.
+        """
         facts = lowered._asdict()
-        self._write(kind, line, facts.pop("findings"), clock, **facts)
+        self._write(kind, line, facts.pop("findings"), clock, replicas=replicas, **facts)
 
     def here(self) -> str:
         """The line of the script that is being executed."""
@@ -147,6 +161,7 @@ class Watcher(observer.Observer):
         findings: list[Finding],
         clock: Clock,
         hlo: bytes = b"",
+        replicas: int = 0,
         **facts: Any,
     ) -> None:
         self._count += 1
@@ -154,7 +169,7 @@ class Watcher(observer.Observer):
         record = {
             "name": kind if number == 1 else f"{kind} ({number})",
             "line": line,
-            "replicas": self._replicas,
+            "replicas": replicas or self._replicas,
             "findings": [finding._asdict() for finding in findings],
             **clock.read(),
             **facts,
