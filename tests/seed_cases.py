@@ -415,6 +415,23 @@ CASES = {
     "embedding_lookup, resource": lambda tf: tf.nn.embedding_lookup(
         tf.get_variable("e", [9, 3], use_resource=True), _input(tf, None, dtype="int32")
     ),
+    "embedding_lookup_sparse": lambda tf: tf.nn.embedding_lookup_sparse(
+        tf.get_variable("e", [9, 3]), tf.sparse_placeholder(tf.int64), None
+    ),
+    "embedding_lookup_sparse, of a norm": lambda tf: tf.nn.embedding_lookup_sparse(
+        tf.get_variable("e", [9, 3]), tf.sparse_placeholder(tf.int64), None, max_norm=1.0
+    ),
+    "embedding_lookup_sparse, of two": lambda tf: tf.nn.embedding_lookup_sparse(
+        [tf.get_variable("e", [5, 3]), tf.get_variable("f", [4, 3])],
+        tf.sparse_placeholder(tf.int64),
+        None,
+        combiner="sum",
+    ),
+    "embedding_lookup_sparse, weighted": lambda tf: tf.nn.embedding_lookup_sparse(
+        tf.get_variable("e", [9, 3]),
+        tf.sparse_placeholder(tf.int64),
+        tf.sparse_placeholder(tf.float32),
+    ),
     "sequence_mask": lambda tf: tf.sequence_mask(_input(tf, None, dtype="int32"), 5, tf.float32),
     "reverse_sequence": lambda tf: tf.reverse_sequence(
         _input(tf, 2, 5, 3), _input(tf, 2, dtype="int32"), seq_axis=1, batch_axis=0

@@ -1176,6 +1176,16 @@ def lookup_ops() -> Any:
     return lookup_ops
 
 
+def feature_columns_of_graphs() -> Any:
+    """The module with the columns that ``tf.feature_column`` had before those of V2, and their base classes.
+
+    Seen in 1.13 to 2.21; ``tf.compat.v1.feature_column`` shows what reads such columns, but no base class.
+    """
+    from tensorflow.python.feature_column import feature_column
+
+    return feature_column
+
+
 class XlaContext:
     """What is built inside is meant for XLA: loops get a maximal number of steps.
 

@@ -393,6 +393,7 @@ def _small_modules():
     assert callable(private.training_loop().repeat)
     assert hasattr(private.summary_ops_v2(), "create_file_writer")
     assert callable(private.lookup_ops().index_table_from_file)
+    assert inspect.isclass(private.feature_columns_of_graphs()._CategoricalColumn)
     assert callable(private.test_util().run_in_graph_and_eager_modes)
     assert inspect.isclass(private.cluster_resolver_class())
     assert isinstance(private.gpus(), list)
@@ -625,6 +626,7 @@ CHECKS = {
     _small_modules: [
         "cluster_resolver_class",
         "default_session_config",
+        "feature_columns_of_graphs",
         "gpus",
         "load_and_remap_matrix_initializer",
         "lookup_ops",

@@ -256,6 +256,15 @@ def _batch_normalization(arguments: Arguments) -> More:
     return More(after=2 if training else 1)
 
 
+def _sparse_lookup(arguments: Arguments) -> More:
+    """1.15 casts the rows' numbers, and makes ids distinct also where one table needs no weights."""
+    params = arguments["params"]
+    if arguments["sp_weights"] is not None:
+        return More()
+    one = len(params) == 1 if isinstance(params, (list, tuple)) else hasattr(params, "dtype")
+    return More(after=5 if one and arguments["max_norm"] is None else 1)
+
+
 #: By ``module:name`` of the function; ``keras:Layer.method`` is a layer's method of the Keras with graphs.
 DIFFERENCES: Mapping[str, Difference] = {
     "tensorflow.python.ops.random_ops:random_uniform": _random_uniform,
@@ -276,6 +285,7 @@ DIFFERENCES: Mapping[str, Difference] = {
     "tensorflow.python.ops.array_ops:one_hot": _one_hot,
     "tensorflow.python.ops.array_ops:matrix_diag": _always(after=-4),  # MatrixDiagV3's options
     "tensorflow.python.ops.array_ops:split": _split,
+    "tensorflow.python.ops.embedding_ops:embedding_lookup_sparse": _sparse_lookup,
     "tensorflow.python.ops.math_ops:tensordot": _tensordot,
     "tensorflow.python.ops.math_ops:_ReductionDims": _reduction,
     "tensorflow.python.ops.tensor_array_ops:_GraphTensorArray.size": _array_size,

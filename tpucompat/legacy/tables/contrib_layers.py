@@ -1,10 +1,13 @@
-"""``tf.contrib.layers`` and ``slim``: the package tf-slim, with a few functions of ours."""
+"""``tf.contrib.layers`` and ``slim``: the package tf-slim, with columns and a few functions of ours."""
 
 from __future__ import annotations
 
-from tpucompat.legacy.rows import Gone, Moved, Package, Row, StandIn
+from tpucompat.legacy.rows import Moved, Package, Row, StandIn
 
 _OURS = "tpucompat.legacy.contrib.layers"
+_COLUMNS = "tpucompat.legacy.contrib.columns"
+_TARGETS = _COLUMNS + ".targets"
+_CROSS = "tpucompat.legacy.contrib.feature_cross"
 # Through our module, which puts tf-slim right for the TensorFlow that is installed.
 _MODULE = "tpucompat.legacy.contrib.slim"
 _SLIM = _MODULE + ":tf_slim"
@@ -88,15 +91,7 @@ _OURS_NAMES = (
     "safe_embedding_lookup_sparse",
 )
 
-_COLUMNS = Gone(
-    "TPU101",
-    "The feature columns of tf.contrib.layers were deprecated in TensorFlow 1.1 and fit nothing "
-    "that is left.",
-    "Use tf.feature_column: numeric_column, categorical_column_with_..., embedding_column, "
-    "crossed_column, bucketized_column and input_layer.",
-)
 _COLUMN_NAMES = (
-    "SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY",
     "bucketized_column",
     "check_feature_columns",
     "create_feature_spec_for_parsing",
@@ -121,52 +116,27 @@ _COLUMN_NAMES = (
     "weighted_sparse_column",
     "weighted_sum_from_feature_columns",
 )
-_TARGETS = Gone(
-    "TPU101",
-    "Target columns belonged to tf.contrib.learn, which is gone.",
-    "Use a head of tf.estimator, or a loss of tf.losses in a model_fn.",
-)
 _TARGET_NAMES = (
     "multi_class_target",
     "regression_target",
 )
-_HASHED = Gone(
-    "TPU101",
-    "It hashed by a compiled operation of tf.contrib, which TensorFlow 2 does not load.",
-    "Hash by tf.strings.to_hash_bucket_fast and look up by tf.nn.embedding_lookup.",
-)
 # contrib.slim had all names of contrib.layers' private modules; contrib.layers had its documented ones.
 _ONLY_IN_SLIM: dict[str, Row] = {
-    "DataFrameColumn": _COLUMNS,
-    "InputLayer": _COLUMNS,
-    "experimental": _COLUMNS,
-    "ProblemType": _TARGETS,
-    "binary_svm_target": _TARGETS,
-    "get_default_binary_metrics_for_eval": _TARGETS,
-    "embedding_lookup_sparse_with_distributed_aggregation": _HASHED,
-    "scattered_embedding_lookup": _HASHED,
-    "scattered_embedding_lookup_sparse": _HASHED,
-    "sparse_feature_cross": _HASHED,
+    **{name: StandIn(_COLUMNS + ":" + name) for name in ("DataFrameColumn", "InputLayer")},
+    **{
+        name: StandIn(_TARGETS + ":" + name)
+        for name in ("ProblemType", "binary_svm_target", "get_default_binary_metrics_for_eval")
+    },
+    **{
+        name: StandIn(_OURS + ":" + name)
+        for name in (
+            "embedding_lookup_sparse_with_distributed_aggregation",
+            "scattered_embedding_lookup",
+            "scattered_embedding_lookup_sparse",
+        )
+    },
+    "sparse_feature_cross": StandIn(_CROSS + ":sparse_feature_cross"),
 }
-_COLUMN_MODULE_NAMES = (
-    "DataFrameColumn",
-    "InputLayer",
-    "bucketized_column",
-    "create_feature_spec_for_parsing",
-    "crossed_column",
-    "embedding_column",
-    "experimental",
-    "make_place_holder_tensors_for_base_features",
-    "one_hot_column",
-    "real_valued_column",
-    "scattered_embedding_column",
-    "shared_embedding_columns",
-    "sparse_column_with_hash_bucket",
-    "sparse_column_with_integerized_feature",
-    "sparse_column_with_keys",
-    "sparse_column_with_vocabulary_file",
-    "weighted_sparse_column",
-)
 
 
 def _names_of(package: str) -> dict[str, Row]:
@@ -174,15 +144,17 @@ def _names_of(package: str) -> dict[str, Row]:
     rows: dict[str, Row] = {}
     rows.update((name, Moved(_LAYERS + "." + name)) for name in _FROM_SLIM)
     rows.update((name, StandIn(_OURS + ":" + name)) for name in _OURS_NAMES)
-    rows.update((name, _COLUMNS) for name in _COLUMN_NAMES)
-    rows.update((name, _TARGETS) for name in _TARGET_NAMES)
+    rows.update((name, StandIn(_COLUMNS + ":" + name)) for name in _COLUMN_NAMES)
+    rows.update((name, StandIn(_TARGETS + ":" + name)) for name in _TARGET_NAMES)
+    cross = "SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY"
+    rows[cross] = StandIn(_CROSS + ":" + cross)
     return {package + "." + name: row for name, row in rows.items()}
 
 
 ROWS: dict[str, Row] = {
     "contrib.layers": Package((_OURS, _LAYERS)),
     **_names_of("contrib.layers"),
-    **{"contrib.layers.feature_column." + name: _COLUMNS for name in _COLUMN_MODULE_NAMES},
+    "contrib.layers.feature_column": Package(_COLUMNS),
     "contrib.layers.summaries": Package(_LAYERS + ".summaries"),
     "contrib.slim": Package((_SLIM, _OURS)),
     **_names_of("contrib.slim"),
@@ -211,6 +183,10 @@ ROWS: dict[str, Row] = {
     "contrib.layers.python.layers.rev_block_lib": Package(_LAYERS + ".rev_block_lib"),
     "contrib.layers.python.layers.encoders": Package(_OURS),
     "contrib.layers.python.layers.embedding_ops": Package((_OURS, "{tf}:nn")),
+    "contrib.layers.python.layers.feature_column": Package(_COLUMNS),
+    "contrib.layers.python.layers.feature_column_ops": Package(_COLUMNS),
+    "contrib.layers.python.layers.target_column": Package(_TARGETS),
+    "contrib.layers.python.ops.sparse_feature_cross_op": Package(_CROSS),
     "contrib.layers.python.ops.sparse_ops": Package("tf_slim.layers.sparse_ops"),
     "contrib.layers.python.ops.bucketization_op": Package(_LAYERS + ".bucketization_op"),
     "contrib.framework.python.ops.variables": Package(
