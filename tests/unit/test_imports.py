@@ -119,6 +119,24 @@ def test_a_module_is_given_the_names_of_python_2_that_it_uses(hook):
     assert not hasattr(builtins, "long")
 
 
+def test_dictionaries_have_the_methods_of_python_2_for_a_module_that_uses_them(hook):
+    scope = run(
+        "import collections\n"
+        "import oldpkg\n"
+        "def of(d):\n"
+        "    return [next(d.iteritems()), list(d.iterkeys()), sum(d.itervalues()), d.has_key(1),\n"
+        "            len(d.viewitems()), d.viewkeys() & {1}, list(d.viewvalues())]\n"
+        "result = [of({1: 2}), of(collections.OrderedDict([(1, 2)]))]\n"
+    )
+    assert scope["result"] == [[(1, 2), [1], 2, True, 1, {1}, [2]]] * 2
+    library = {"__name__": "lib", "__file__": os.__file__}
+    exec("found = hasattr({}, 'iteritems')", library)
+    assert not library["found"]
+    hook.uninstall()
+    assert "iteritems" not in vars(dict)
+    hook.install()
+
+
 def test_a_module_that_asks_for_python_2_gets_the_true_answer(hook):
     scope = run(
         "import oldpkg\ntry:\n    unicode\n    result = 2\nexcept NameError:\n    result = 3\n"

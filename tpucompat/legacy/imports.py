@@ -143,7 +143,8 @@ class ImportHook:
                 frame = _caller(2)
                 importer = globals if globals is not None or frame is None else frame.f_globals
                 if frame is not None and hook._scope.owns(importer or {}):
-                    python2_names.give(frame)
+                    if python2_names.give(frame):
+                        hook._surroundings.module("builtins")
                     if hook._answers(name, fromlist or (), frame):
                         return hook._legacy_import(name, fromlist or ())
             return hook._import(name, globals, locals, fromlist, level)

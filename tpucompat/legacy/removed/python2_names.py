@@ -1,7 +1,8 @@
 """Built-in names of Python 2, for modules of a script that use them where Python 3 does not get to.
 
 Programs of 2018 were mostly run on both; a ``long`` in a type check was left in some that ran on Python 2 only.
-Such a module is given the names that it uses and does not have. Syntax of Python 2 stays an error.
+Such a module is given the names that it uses and does not have, and where it calls a dictionary's methods of
+that time, dictionaries have them for the script. Syntax of Python 2 stays an error.
 """
 
 from __future__ import annotations
@@ -33,28 +34,46 @@ NAMES: dict[str, Any] = {
     "xrange": range,
 }
 
+#: The methods of dictionaries that Python 3 dropped; :mod:`tpucompat.legacy.removed.table` has their rows.
+METHODS = frozenset(
+    ["has_key", "iteritems", "iterkeys", "itervalues", "viewitems", "viewkeys", "viewvalues"]
+)
+
 _SEEN = "_tpucompat_python2_names"
 
 
-def give(frame: Any) -> None:
+def give(frame: Any) -> bool:
     """Gives a module that is being executed the names that it uses; once.
 
     One that handles NameError asks whether it runs on Python 2, and gets the true answer.
 
     Args:
       frame: Where an import stands; nothing is done inside functions.
+
+    Returns:
+      Whether it uses dictionaries' methods of Python 2 besides.
     """
     namespace = frame.f_globals
     if frame.f_locals is not namespace or _SEEN in namespace:
-        return
+        return False
     namespace[_SEEN] = True
+    methods = not METHODS.isdisjoint(_mentioned(frame.f_code))
     used = set(_used(frame.f_code))
     if "NameError" in used:
-        return
+        return methods
     for name in sorted(NAMES.keys() & used):
         if name not in namespace:
             namespace[name] = NAMES[name]
             journal.used(f"{name} of Python 2")
+    return methods
+
+
+def _mentioned(code: types.CodeType) -> Iterator[str]:
+    """The names, attributes among them, of a piece of code and its functions."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _mentioned(constant)
 
 
 def _used(code: types.CodeType) -> Iterator[str]:

@@ -7,7 +7,7 @@ import inspect
 import json
 import random
 import time
-from typing import Any
+from typing import Any, Callable, Iterator
 
 ArgSpec = collections.namedtuple("ArgSpec", "args varargs keywords defaults")
 
@@ -62,6 +62,31 @@ def getchildren(self: Any) -> list[Any]:
 def getiterator(self: Any, tag: str | None = None) -> list[Any]:
     """``Element.getiterator`` and ``ElementTree.getiterator`` (Python up to 3.8)."""
     return list(self.iter(tag))
+
+
+def has_key(self: Any, key: Any) -> bool:
+    """``dict.has_key`` (Python 2)."""
+    return key in self
+
+
+def _view(name: str) -> Callable[[Any], Any]:
+    def view(self: Any) -> Any:
+        return getattr(self, name)()
+
+    view.__doc__ = f"``dict.view{name}`` (Python 2)."
+    return view
+
+
+def _iterator(name: str) -> Callable[[Any], Iterator[Any]]:
+    def iterator(self: Any) -> Iterator[Any]:
+        return iter(getattr(self, name)())
+
+    iterator.__doc__ = f"``dict.iter{name}`` (Python 2)."
+    return iterator
+
+
+iteritems, iterkeys, itervalues = map(_iterator, ("items", "keys", "values"))
+viewitems, viewkeys, viewvalues = map(_view, ("items", "keys", "values"))
 
 
 def tostring(self: Any) -> bytes:

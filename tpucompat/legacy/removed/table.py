@@ -386,6 +386,15 @@ ATTRIBUTES: Mapping[str, Mapping[str, Mapping[str, Row]]] = {
         "FreeTypeFont": {"getsize": StandIn(_SMALL + "getsize")},
         "ImageFont": {"getsize": StandIn(_SMALL + "getsize")},
     },
+    "builtins": {  # Python 3.0
+        "dict": {
+            name: StandIn(_PYTHON + name)
+            for name in (
+                *("has_key", "iteritems", "iterkeys", "itervalues"),
+                *("viewitems", "viewkeys", "viewvalues"),
+            )
+        }
+    },
     "array": {  # Python 3.9
         "array": {
             "fromstring": StandIn(_PYTHON + "fromstring"),
