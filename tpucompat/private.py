@@ -549,6 +549,22 @@ def keras_models(graph: bool) -> tuple[type, ...]:
     return (graph_engine.Model,)
 
 
+def keras_model_engines() -> tuple[type, ...]:
+    """The classes beside ``Model`` that a model is an instance of: of graph mode, and of connected layers.
+
+    Seen as ``engine.training_v1.Model`` and ``engine.functional.Functional`` in 2.2 (``functional`` in 2.3) to
+    2.15 and in tf-keras 2.16 to 2.21; before that ``Model`` is all of them.
+    """
+    import tensorflow as tf
+
+    root = tf.compat.v1.keras.Model.__module__.rpartition(".")[0]
+    found = []
+    for module, name in (("training_v1", "Model"), ("functional", "Functional")):
+        with contextlib.suppress(ImportError):
+            found.append(getattr(importlib.import_module(f"{root}.{module}"), name))
+    return tuple(found)
+
+
 def silence_deprecations() -> None:
     """Stops TensorFlow's deprecation warnings, for good: its public switch is a context only.
 

@@ -166,6 +166,56 @@ try:
     TPUFunction(wrapped)
 except NotImplementedError as error:
     checks["internals are named"] = "TPU101" in str(error)
+
+from keras.layers import (
+    LSTM, BatchNormalization, Convolution2D, Dropout, Embedding, Flatten, Input, MaxPooling2D, SeparableConv2D
+)
+picture = Input((8, 8, 3))
+out = Convolution2D(
+    4, nb_row=3, nb_col=2, border_mode="same", subsample=(2, 2), init="ones", dim_ordering="tf"
+)(picture)
+out = SeparableConv2D(4, 3, init="ones", border_mode="same")(out)
+out = MaxPooling2D((2, 2), border_mode="same")(BatchNormalization(mode=0, gamma_init="ones")(out))
+out = Dense(output_dim=2, init="ones", bias=False, W_regularizer="l2")(Dropout(p=0.25)(Flatten()(out)))
+first = Model(input=picture, output=out)
+first.compile("sgd", "mse")
+trained = first.fit(np.ones((8, 8, 8, 3)), np.ones((8, 2)), nb_epoch=2, verbose=0)
+of_layer = {layer.name.split("_")[0]: layer.get_config() for layer in first.layers}
+checks["arguments of Keras 1"] = (
+    [weights.shape for weights in first.get_weights()[:4]] == [(3, 2, 3, 4), (4,), (3, 3, 4, 1), (1, 1, 4, 4)]
+    and of_layer["conv2d"]["kernel_size"] == (3, 2)
+    and of_layer["conv2d"]["strides"] == (2, 2)
+    and of_layer["dropout"]["rate"] == 0.25
+    and of_layer["dense"]["use_bias"] is False
+    and len(Model.from_config(first.get_config()).layers) == len(first.layers)
+    and len(trained.history["loss"]) == 2
+)
+def pairs():
+    while True:
+        yield np.ones((4, 5), int), np.ones((4, 3))
+sequence = Sequential([
+    Embedding(10, 4, init="uniform", dropout=0.2),
+    LSTM(output_dim=3, inner_activation="sigmoid", consume_less="mem", forget_bias_init="zero"),
+])
+sequence.compile("sgd", "mse")
+steps = []
+count = keras.callbacks.LambdaCallback(on_batch_end=lambda batch, logs: steps.append(batch))
+sequence.fit_generator(pairs(), samples_per_epoch=3, nb_epoch=2, max_q_size=1, verbose=0, callbacks=[count])
+of_lstm = sequence.layers[1].get_config()
+checks["steps of Keras 1"] = steps == [0, 1, 2] * 2
+checks["values of Keras 1"] = (
+    of_lstm["implementation"] == 1
+    and of_lstm["recurrent_activation"] == "sigmoid"
+    and of_lstm["unit_forget_bias"] is True
+)
+try:
+    Dense(2, output_dim=3, units=2)
+except TypeError:
+    checks["an argument twice"] = True
+try:
+    BatchNormalization(mode=2)
+except TypeError as error:
+    checks["what Keras 2 refused"] = "mode" in str(error)
 print("CHECKS " + json.dumps({name: bool(value) for name, value in checks.items()}))
 """
 
@@ -184,5 +234,5 @@ def test_old_keras(tmp_path):
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("CHECKS ")]
     checks = json.loads(lines[0][len("CHECKS ") :])
-    assert len(checks) == 31
+    assert len(checks) == 36
     assert [name for name, passed in checks.items() if not passed] == []

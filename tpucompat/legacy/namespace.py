@@ -587,11 +587,12 @@ def find_row(name: str) -> Row | None:
 def _enter_v1() -> str:
     from tpucompat.engines import session
     from tpucompat.environment import environment
-    from tpucompat.legacy.removed import keras_names, numpy_names
+    from tpucompat.legacy.removed import keras1_arguments, keras_names, numpy_names
 
     session.enter()
     numpy_names.print_numbers_as_then()
     keras_names.restore_methods(session.keras())
+    keras1_arguments.accept(session.keras())
     return "tensorflow" if environment().has("contrib") else "tensorflow.compat.v1"
 
 
@@ -609,9 +610,10 @@ def _restore_early_tf2() -> None:
     import tensorflow
 
     from tpucompat.legacy import early_keras, early_tf2
-    from tpucompat.legacy.removed import keras_names
+    from tpucompat.legacy.removed import keras1_arguments, keras_names
 
     keras_names.restore_methods(tensorflow.keras)
+    keras1_arguments.accept(tensorflow.keras)
     early_keras.compile_as_then()
     early_tf2.restore_methods()
 
