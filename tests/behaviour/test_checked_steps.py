@@ -139,6 +139,33 @@ def test_the_sums_in_the_program(watched):
     assert record["reductions"] == 3
 
 
+def test_an_infeed_and_a_sum_in_a_loop(watched):
+    """What trains many steps by itself: each step takes its batch, and sums over the cores."""
+
+    def steps():
+        def step(number, total):
+            x, y = tf.raw_ops.InfeedDequeueTuple(dtypes=["float", "int32"], shapes=[[4, 2], [4]])
+            value = tf.reduce_sum(x) + tf.cast(tf.reduce_sum(y), tf.float32)
+            return number + 1, total + tf.tpu.cross_replica_sum(value)
+
+        return tf.while_loop(lambda number, _: number < 5, step, [0, 0.0])[1]
+
+    batch_parallel.shard(steps, num_shards=CORES)
+    (record,) = watched.records()
+    assert record["findings"] == [] and record["reductions"] == 1, record
+    with open(record["program"], "rb") as stream:
+        module = private.hlo_module(stream.read())
+    made = [each for body in module.computations for each in body.instructions]
+    kinds = [each.opcode for each in made]
+    assert "while" in kinds and "custom-call" not in kinds
+    assert len({each.id for each in made}) == len(made)
+    assert kinds.count("infeed") == kinds.count("after-all") == 2 and "all-reduce" in kinds
+    brought = [
+        list(each.shape.tuple_shapes[0].dimensions) for each in made if each.opcode == "infeed"
+    ]
+    assert sorted(brought) == [[4], [4, 2]]
+
+
 def test_a_batch_known_only_when_it_is_fed(watched):
     batch = tf.placeholder(tf.float32, [None, 16])
     (result,) = batch_parallel.rewrite(lambda x: tf.reduce_sum(x), [batch])

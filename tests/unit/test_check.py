@@ -307,6 +307,8 @@ def test_records_of_a_script_that_was_cut_off(tmp_path):
     "ended, step",
     [
         ({"error": "FileNotFoundError: no data", "missing_file": True}, "--map"),
+        ({"error": "ModuleNotFoundError: No module named 'yaml'"}, "PYTHONPATH"),
+        ({"error": "ValueError: --data_dir is needed"}, "--verbose"),
         ({"end": True}, "--use_tpu=True"),
     ],
 )

@@ -13,7 +13,7 @@ import re
 from typing import Any, NamedTuple, Sequence
 
 from tpucompat import private
-from tpucompat.check import operations, sums
+from tpucompat.check import infeeds, operations, sums
 from tpucompat.check.operations import Finding
 from tpucompat.check.sources import Sources
 from tpucompat.engines import graphdef
@@ -95,7 +95,7 @@ def lower(computation: Computation, sources: Sources) -> Lowered:
         with private.eager_mode():
             hlo = _program(function, specs)
     except Exception as error:
-        finding = _explain(str(error), part.graph_def, computation.graph, sources)
+        finding = _explain(str(error), part.needed, computation.graph, sources)
         return Lowered([finding], b"", summed, nodes, size, notes=notes)
     return Lowered([], hlo, summed, nodes, size, notes=notes)
 
@@ -186,6 +186,7 @@ def _take(computation: Computation) -> _Part:
     for node in kept.node:
         _shape_infeed(node, inputs)
     _rewrite(kept, computation, host)
+    _rename_functions(kept)
     return _Part(kept, needed, inputs, variables, constants, fetches, updates)
 
 
@@ -193,11 +194,9 @@ def _shape_infeed(node: Any, inputs: list[tuple[str, Any, Any]]) -> None:
     """Takes what an infeed brings as inputs of the program."""
     import tensorflow.compat.v1 as tf
 
-    if node.op not in ("InfeedDequeue", "InfeedDequeueTuple"):
+    if node.op not in infeeds.OPERATIONS:
         return
-    kinds = node.attr["dtypes"].list.type or [node.attr["dtype"].type]
-    shapes = node.attr["shapes"].list.shape or [node.attr["shape"].shape]
-    for index, (kind, shape) in enumerate(zip(kinds, shapes)):
+    for index, (kind, shape) in enumerate(infeeds.brings(node)):
         inputs.append((f"{node.name}:{index}", tf.as_dtype(kind), tf.TensorShape(shape)))
 
 
@@ -205,15 +204,19 @@ def _sum_by_calls(graph_def: Any, computation: Computation) -> None:
     """Makes calls of the sums whose shape and whose groups of cores are known."""
     import tensorflow.compat.v1 as tf
 
-    constants = {node.name: node for node in graph_def.node if node.op == "Const"}
+    constants = {
+        (function, node.name): node
+        for function, node in operations.nodes_of(graph_def)
+        if node.op == "Const"
+    }
     for function, node in operations.nodes_of(graph_def):
         if node.op != "CrossReplicaSum":
             continue
         groups: Any = [range(computation.replicas)]
         named = graphdef.data_inputs(node)[1:]
         if named:
-            given = constants.get(node_name(named[0]))
-            if function or given is None:
+            given = constants.get((function, node_name(named[0])))
+            if given is None:
                 continue
             groups = tf.make_ndarray(given.attr["value"].tensor).tolist()
         graph = computation.graph
@@ -231,6 +234,14 @@ def _shape_of(graph: Any, name: str) -> Any:
     except (AttributeError, KeyError, ValueError):
         return None
     return shape if shape.is_fully_defined() else None
+
+
+def _rename_functions(graph_def: Any) -> None:
+    """Gives the functions other names: the runtime knows those of their own names, as they were."""
+    number = graphdef.fresh_number()
+    names = [function.signature.name for function in graph_def.library.function]
+    renamed = {name: f"{name}_tpucompat_{number}" for name in names}
+    graphdef.rename(graph_def.node, graph_def.library, renamed)
 
 
 _GROUPS = "tpucompat_all_cores"
@@ -252,9 +263,10 @@ def _rewrite(graph_def: Any, computation: Computation, host: set[str]) -> None:
     import tensorflow.compat.v1 as tf
 
     _sum_by_calls(graph_def, computation)
+    infeeds.to_calls(graph_def.library)
     replicas = computation.replicas
-    infeeds = {n.name for n in graph_def.node if n.op in ("InfeedDequeue", "InfeedDequeueTuple")}
-    dropped = host | infeeds | {n.name for n in graph_def.node if n.op == "TPUReplicateMetadata"}
+    fed = {node.name for node in graph_def.node if node.op in infeeds.OPERATIONS}
+    dropped = host | fed | {n.name for n in graph_def.node if n.op == "TPUReplicateMetadata"}
     kept = [node for node in graph_def.node if node.name not in dropped]
     bodies = [(kept, _GROUPS)]
     for function in graph_def.library.function:
@@ -354,7 +366,7 @@ def _trace(part: _Part) -> tuple[Any, list[Any]]:
 def _program(function: Any, specs: Sequence[Any]) -> bytes:
     """XLA's program of a function."""
     made = function.experimental_get_compiler_ir(*specs)(stage="hlo_serialized")
-    return sums.in_program(bytes(made))
+    return infeeds.in_program(sums.in_program(bytes(made)))
 
 
 def _used(part: _Part, given: dict[str, Any]) -> set[str]:

@@ -253,9 +253,16 @@ def _nothing(ended: dict[str, Any], notes: list[str]) -> TPUCompatError:
     else:
         cause += ": the script came to its end without one"
     step = ""
-    if ended.get("missing_file"):
+    error = ended.get("error", "")
+    if error.startswith("ModuleNotFoundError"):
+        step = "Install the package that the script imports, or put its folder on PYTHONPATH."
+    elif ended.get("missing_file"):
         step = (
             "Put the file there that the script reads; a local folder stands for a bucket by --map."
+        )
+    elif error:
+        step = (
+            "Read what the script says itself (--verbose), and let it get as far as its training."
         )
     return ScriptError("TPU378", cause + ".", step)
 
