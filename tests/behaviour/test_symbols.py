@@ -162,3 +162,45 @@ def test_names_that_1_15_had_lost_itself():
         ]
         with pytest.raises(tf.errors.OutOfRangeError):
             session.run(first)
+
+
+def test_names_of_modules_that_were_taken_apart_are_found():
+    """What scripts took from private modules that are gone, and what is in them now."""
+    for module, names in {
+        "distribute.distribution_strategy_context": "get_strategy get_replica_context has_strategy",
+        "training.distribute": "get_strategy",
+        "distribute.values": "PerReplica regroup select_replica",
+        "distribute.strategy_combinations": "one_device_strategy adagrad_optimizer_v1_fn",
+        "training.training_ops": "apply_adam resource_apply_adam",
+        "training.gen_training_ops": "sparse_apply_adagrad",
+        "training.experimental.mixed_precision": "enable_mixed_precision_graph_rewrite",
+        "training.tracking.tracking": "AutoTrackable TrackableResource",
+        "training.tracking.util": "Checkpoint list_objects",
+        "eager.function": "defun",
+        "tpu.tpu_strategy_util": "initialize_tpu_system shutdown_tpu_system",
+    }.items():
+        for name in names.split():
+            value = namespace.V1.find("python." + module, name)
+            assert value is not namespace._MISSING, (module, name)
+            assert not isinstance(value, namespace.Vanished), (module, name)
+    base = importlib.import_module("tpucompat.v1.python.training.tracking.base")
+    assert base.VARIABLE_VALUE_KEY == "VARIABLE_VALUE"
+    native = importlib.import_module("tpucompat.v1.python.pywrap_tensorflow")
+    assert native.TF_bfloat16_type() is tf.bfloat16.as_numpy_dtype
+    options = namespace.V1.find("core.protobuf.config_pb2", "RPCOptions")(
+        use_rpc_for_inprocess_master=True
+    )
+    assert tf.compat.v1.ConfigProto(rpc_options=options).rpc_options == options
+
+
+def test_a_dataset_takes_a_pool_of_threads():
+    threadpool = importlib.import_module("tpucompat.v1.contrib.data.python.ops.threadpool")
+    pool = threadpool.PrivateThreadPool(3, display_name="decoding")
+    made = threadpool.override_threadpool(tf.data.Dataset.range(4).map(lambda n: n * n), pool)
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        made = threadpool.override_threadpool(tf.data.Dataset.range(3), pool)
+        following = tf.compat.v1.data.make_one_shot_iterator(made).get_next()
+        assert [session.run(following) for _ in range(3)] == [0, 1, 2]
+    options = made.options()
+    threading = getattr(options, "threading", None) or options.experimental_threading
+    assert threading.private_threadpool_size == 3 and threading.max_intra_op_parallelism == 1

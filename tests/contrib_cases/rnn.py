@@ -1,5 +1,7 @@
 """tf.contrib.rnn."""
 
+import importlib
+
 from contrib_cases import numbers, session
 
 
@@ -229,4 +231,25 @@ def case_stacks(tf):
         results["batch"] = str(rnn.best_effort_input_batch_size([loose]))
         with tf.Session() as sess:
             results["turned"] = sess.run(made)
+    return results
+
+
+def case_all_that_a_block_computes(tf):
+    lstm_ops = importlib.import_module(tf.__name__ + ".contrib.rnn.python.ops.lstm_ops")
+    results = {}
+    for name, options in (
+        ("plain", {}),
+        ("peepholes", {"wci": [0.3, -0.2], "wcf": [0.1, 0.4], "wco": [-0.5, 0.2]}),
+    ):
+        with tf.Graph().as_default(), tf.Session() as sess:
+            made = lstm_ops._block_lstm(
+                tf.constant(3, tf.int64),
+                tf.unstack(tf.constant(numbers(3, 2, 4))),
+                tf.constant(numbers(6, 8)),
+                tf.constant(numbers(8)),
+                use_peephole=bool(options),
+                cell_clip=0.5 if options else None,
+                **options,
+            )
+            results[name] = [sess.run(tf.stack(each)) for each in made]
     return results

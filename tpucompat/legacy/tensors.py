@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import tensorflow
+
 
 def register_dense_tensor_like_type(tensor_type: type) -> None:
     """Lets a type with ``name`` and ``dtype`` pass for a tensor.
@@ -19,3 +23,8 @@ def register_dense_tensor_like_type(tensor_type: type) -> None:
     for name in ("name", "dtype"):
         if not isinstance(getattr(tensor_type, name, None), property):
             raise TypeError(f"Type {tensor_type.__name__} does not define a `{name}` property")
+
+
+def bfloat16_type() -> Any:
+    """NumPy's scalar type of a bfloat16, which ``pywrap_tensorflow.TF_bfloat16_type`` gave."""
+    return tensorflow.bfloat16.as_numpy_dtype

@@ -429,6 +429,71 @@ class LSTMBlockFusedCell(LSTMBlockWrapper):
         return result.cs, result.h
 
 
+def block_lstm(
+    seq_len_max: Any,
+    x: Sequence[Any],
+    w: Any,
+    b: Any,
+    cs_prev: Any = None,
+    h_prev: Any = None,
+    wci: Any = None,
+    wcf: Any = None,
+    wco: Any = None,
+    forget_bias: float | None = None,
+    cell_clip: float | None = None,
+    use_peephole: bool | None = None,
+    name: str | None = None,
+) -> tuple[list[Any], ...]:
+    """``lstm_ops._block_lstm``: an LSTM's steps in one operation, with all that it computes.
+
+    Args:
+      seq_len_max: An int64, the number of steps that are computed.
+      x: The steps, each ``[batch, inputs]``.
+      w: ``[inputs + units, 4 * units]``.
+      b: ``[4 * units]``.
+      cs_prev: The initial cell state, ``[batch, units]``; zeros without it.
+      h_prev: The initial output, ``[batch, units]``; zeros without it.
+      wci: ``[units]``, the input gate's weights of the cell state; zeros without it, as for the next two.
+      wcf: The forget gate's.
+      wco: The output gate's.
+      forget_bias: Added to the forget gate's input; 1 without it.
+      cell_clip: Cell states are clipped to it; not at all without it.
+      use_peephole: Whether gates see the cell state.
+      name: Of the operation.
+
+    Returns:
+      Input gates, cell states, forget gates, output gates, cell inputs, cells and outputs, each a list of the
+      steps' ``[batch, units]``.
+
+    Raises:
+      ValueError: If the size of ``b`` is not known.
+    """
+    size = tf.TensorShape(b.shape).as_list()[0]
+    if size is None:
+        raise BadValueError("TPU103", "`b` shape must not be None.")
+    dtype, batch = x[0].dtype, tf.TensorShape(x[0].shape).as_list()[0]
+
+    def otherwise_zeros(value: Any, *shape: Any) -> Any:
+        return tf.zeros(shape, dtype) if value is None else value
+
+    result = tf.raw_ops.BlockLSTM(
+        seq_len_max=seq_len_max,
+        x=tf.stack(x),
+        cs_prev=otherwise_zeros(cs_prev, batch, size // 4),
+        h_prev=otherwise_zeros(h_prev, batch, size // 4),
+        w=w,
+        wci=otherwise_zeros(wci, size // 4),
+        wcf=otherwise_zeros(wcf, size // 4),
+        wco=otherwise_zeros(wco, size // 4),
+        b=b,
+        forget_bias=1 if forget_bias is None else forget_bias,
+        cell_clip=-1 if cell_clip is None else cell_clip,
+        use_peephole=bool(use_peephole),
+        name=name,
+    )
+    return tuple(tf.unstack(each) for each in result)
+
+
 # Wrappers (core_rnn_cell.py, rnn_cell.py)
 # -------------------------------------------------------------
 

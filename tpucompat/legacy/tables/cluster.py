@@ -28,6 +28,9 @@ ROWS: dict[str, Row] = {
     "train.Supervisor": StandIn(_SESSIONS + "Supervisor"),
     "config.experimental_connect_to_host": StandIn(_START_UP + "connect_to_host"),
     "config.experimental_connect_to_cluster": StandIn(_START_UP + "connect_to_cluster"),
-    "tpu.experimental.initialize_tpu_system": StandIn(_START_UP + "initialize_tpu_system"),
-    "tpu.experimental.shutdown_tpu_system": StandIn(_START_UP + "shutdown_tpu_system"),
+    **{
+        module + name: StandIn(_START_UP + name)
+        for module in ("tpu.experimental.", "python.tpu.tpu_strategy_util.")
+        for name in ("initialize_tpu_system", "shutdown_tpu_system")
+    },
 }

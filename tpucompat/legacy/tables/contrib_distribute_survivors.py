@@ -44,6 +44,14 @@ ROWS: dict[str, Row] = {
         "TensorFlow 2.1 removed it.",
         "Leave cross_device_ops out: MultiWorkerMirroredStrategy chooses one itself.",
     ),
+    # 2.3 took the optimizers of the strategies' own tests out; Keras has them.
+    "python.distribute.strategy_combinations": Package(
+        (
+            _PRIVATE + "strategy_combinations",
+            _PRIVATE + "optimizer_combinations",
+            "{keras}.distribute.optimizer_combinations",
+        )
+    ),
 }
 ROWS.update(("contrib.distribute." + name, Moved(target)) for name, target in _MOVED.items())
 for _name, _module in _STRATEGIES.items():

@@ -1,0 +1,75 @@
+"""Modules below ``tensorflow.python`` whose names lie in several others, or in one of another name, today.
+
+``private_moves.py`` has single names, listed from the packages that scripts reached into most. These are the
+rest, and modules that are gone as a whole: the old place, where it is still there, then the new ones.
+"""
+
+from __future__ import annotations
+
+from tpucompat.legacy.rows import Moved, Package, Row, StandIn
+
+_PYTHON = "tensorflow.python."
+_DATA = "tpucompat.legacy.contrib.data:"
+
+#: Module below ``tensorflow.python`` -> where its names are looked up, in turn.
+_PLACES = {
+    # 2.13 and 2.14 put the functions into distribute_lib; python.training had them up to 1.13.
+    "distribute.distribution_strategy_context": (
+        "distribute.distribution_strategy_context distribute.distribute_lib"
+    ),
+    "training.distribute": "distribute.distribute_lib distribute.distribution_strategy_context",
+    # 2.3 divided it.
+    "distribute.values": "distribute.values distribute.distribute_utils",
+    # 2.14 generates it beside the other operations; 1.15's training_ops was all of it.
+    "training.training_ops": (
+        "training.training_ops ops.gen_training_ops training.gen_training_ops"
+    ),
+    "training.gen_training_ops": "training.gen_training_ops ops.gen_training_ops",
+    # 2.11 (checkpoint) and 2.14 (trackable) took the package apart.
+    "training.tracking.base": (
+        "training.tracking.base trackable.base trackable.python_state checkpoint.restore"
+    ),
+    "training.tracking.data_structures": (
+        "training.tracking.data_structures trackable.data_structures"
+    ),
+    "training.tracking.tracking": (
+        "training.tracking.tracking training.tracking.autotrackable trackable.autotrackable "
+        "trackable.resource trackable.asset"
+    ),
+    "training.tracking.util": (
+        "training.tracking.util checkpoint.checkpoint training.tracking.graph_view"
+    ),
+}
+
+ROWS: dict[str, Row] = {
+    **{
+        "python." + module: Package(tuple(_PYTHON + place for place in places.split()))
+        for module, places in _PLACES.items()
+    },
+    "core.protobuf.config_pb2.RPCOptions": Moved(
+        "tensorflow.core.protobuf.rpc_options_pb2:RPCOptions", since="2.14"
+    ),
+    "python.eager.function.defun": StandIn("tpucompat.legacy.contrib.eager:defun"),
+    **{
+        "python.training.experimental.mixed_precision." + name: Moved(
+            "{tf}:mixed_precision." + name
+        )
+        for name in (
+            "disable_mixed_precision_graph_rewrite",
+            "enable_mixed_precision_graph_rewrite",
+        )
+    },
+    # A pool of threads for a Dataset, before its options had one.
+    **{
+        module + ".ops.threadpool." + name: StandIn(_DATA + name)
+        for module in ("contrib.data.python", "python.data.experimental")
+        for name in ("PrivateThreadPool", "override_threadpool")
+    },
+    **{
+        module + ".TF_bfloat16_type": StandIn("tpucompat.legacy.tensors:bfloat16_type")
+        for module in ("pywrap_tensorflow", "python.pywrap_tensorflow")
+    },
+    "contrib.rnn.python.ops.lstm_ops._block_lstm": StandIn(
+        "tpucompat.legacy.contrib.rnn:block_lstm"
+    ),
+}
