@@ -45,6 +45,10 @@ class BadValueError(TPUCompatError, ValueError):
     """An argument that TensorFlow 1.x refused with a ValueError too."""
 
 
+class AssertedError(TPUCompatError, AssertionError):
+    """Something that TensorFlow 1.x asserted, and that does not hold."""
+
+
 class UnevenBatchError(TPUCompatError, AssertionError):
     """A batch that the cores cannot share; TensorFlow 1.13 asserted that they can."""
 

@@ -304,3 +304,51 @@ def case_files(tf):
         except ValueError:
             results.append(-1)
     return {"results": np.array(results, np.int64), "left": glob.glob("*") == before}
+
+
+def case_saved_model(tf):
+    """A Keras model written, loaded again, and served by a Session."""
+    layers = tf.keras.layers
+    start = tf.keras.initializers.Constant(0.25)
+    x = numbers(3, 4)
+    found = {}
+    folder = tempfile.mkdtemp()
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.keras.backend.set_session(sess)
+        model = tf.keras.Sequential(
+            [
+                layers.Dense(3, "tanh", kernel_initializer=start, input_shape=(4,)),
+                layers.Dense(2, kernel_initializer=start),
+            ]
+        )
+        model.compile("sgd", "mse")
+        model.fit(x, np.ones((3, 2)), epochs=2, verbose=0)
+        found["before"] = model.predict(x)
+        for name, save in (
+            ("contrib", tf.contrib.saved_model.save_keras_model),
+            ("text", lambda *names: _save_as_text(tf, *names)),
+        ):
+            save(model, os.path.join(folder, name))
+        names = [model.input_names, model.output_names]
+        found["signature"] = json.dumps(names)
+    found["files"] = " ".join(sorted(os.path.basename(f) for f in glob.glob(folder + "/*/saved*")))
+    with tf.Graph().as_default(), tf.Session() as sess:
+        tf.keras.backend.set_session(sess)
+        loaded = tf.contrib.saved_model.load_keras_model(os.path.join(folder, "contrib"))
+        found["loaded"] = loaded.predict(x)
+    with tf.Graph().as_default(), tf.Session() as sess:
+        graph = tf.saved_model.loader.load(sess, ["serve"], os.path.join(folder, "contrib"))
+        served = graph.signature_def["serving_default"]
+        inputs, outputs = (next(iter(part.values())) for part in (served.inputs, served.outputs))
+        found["served"] = sess.run(outputs.name, {inputs.name: x})
+        found["keys"] = " ".join(list(served.inputs) + list(served.outputs))
+    tf.keras.backend.clear_session()
+    try:
+        tf.keras.experimental.export_saved_model(loaded, os.path.join(folder, "contrib"))
+    except AssertionError:
+        found["again"] = np.array(True)
+    return found
+
+
+def _save_as_text(tf, model, path):
+    tf.keras.experimental.export_saved_model(model, path, as_text=True)

@@ -29,6 +29,7 @@ _TREES = _gone(
     "Use the package tensorflow-decision-forests, or xgboost.",
 )
 
+_PRUNING = _OURS + "model_pruning"
 _MNIST = Package(_OURS + "learn_datasets")
 
 ROWS: dict[str, Row] = {
@@ -112,9 +113,16 @@ ROWS: dict[str, Row] = {
         "Use tf.train.experimental.enable_mixed_precision_graph_rewrite, or tf.tpu.bfloat16_scope on a TPU, "
         "which needs no loss scaling.",
     ),
-    "contrib.model_pruning": _gone(
-        "It moved into a package of its own.", "Use the package tensorflow-model-optimization."
+    "contrib.model_pruning": Package(_PRUNING),
+    "contrib.model_pruning.python.learning": Package(_PRUNING + ".training"),
+    "contrib.model_pruning.python.pruning": Package(_PRUNING + ".pruning"),
+    "contrib.model_pruning.python.pruning_utils": Package(_PRUNING + ".masks"),
+    "contrib.model_pruning.python.strip_pruning_vars_lib": Package(_PRUNING + ".stripping"),
+    "contrib.model_pruning.python.layers.core_layers": Package(
+        (_PRUNING + ".layers", _PRUNING + ".masks")
     ),
+    "contrib.model_pruning.python.layers.layers": Package(_PRUNING + ".layers"),
+    "contrib.model_pruning.python.layers.rnn_cells": Package(_PRUNING + ".cells"),
     "contrib.nearest_neighbor": _gone(_COMPILED, "Use the package scann."),
     "contrib.periodic_resample": _gone(_COMPILED, "Use tf.nn.depth_to_space."),
     "contrib.quantize": _gone(
@@ -129,10 +137,8 @@ ROWS: dict[str, Row] = {
     "contrib.reduce_slice_ops": _gone(_COMPILED, "Use tf.math.segment_sum and its relatives."),
     "contrib.remote_fused_graph": _gone(_COMPILED, "Use the Hexagon delegate of TensorFlow Lite."),
     "contrib.rpc": _gone(_COMPILED, "Use a gRPC client in a tf.py_func."),
-    "contrib.saved_model": _gone(
-        "Keras saves SavedModels itself.",
-        "Use tf.keras.models.save_model and load_model.",
-    ),
+    "contrib.saved_model": Package(_OURS + "saved_model"),
+    "contrib.saved_model.python.saved_model.keras_saved_model": Package(_OURS + "saved_model"),
     "contrib.session_bundle": _gone(
         "Session bundles were replaced by SavedModels in TensorFlow 1.0.",
         "Use tf.saved_model.builder.SavedModelBuilder and tf.saved_model.loader.",

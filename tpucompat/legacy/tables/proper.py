@@ -164,11 +164,10 @@ ROWS: dict[str, Row] = {
         "Keras does not have it any more.",
         "Use tf.nn.rnn_cell.LSTMCell(use_peepholes=True), which a tf.keras.layers.RNN takes as well.",
     ),
-    **_gone(
-        "keras.experimental:export_saved_model load_from_saved_model",
-        "Keras saves SavedModels itself now.",
-        "Use tf.keras.models.save_model(model, path, save_format='tf') and load_model.",
-    ),
+    **{
+        "keras.experimental." + name: StandIn("tpucompat.legacy.contrib.saved_model:" + name)
+        for name in ("export_saved_model", "load_from_saved_model")
+    },
     **_gone(
         _POOLS,
         "Keras keeps no list of its processes any more.",
