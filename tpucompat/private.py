@@ -1207,13 +1207,18 @@ class XlaContext:
 
     Keras' recurrent layers and the gradients of loops look for it (``GraphOrParentsInXlaContext``). It can
     be entered several times, since a gradient needs the context of its loop. Seen in 1.13 to 2.21 as
-    ``control_flow_ops.XLAControlFlowContext``.
+    ``control_flow_ops.XLAControlFlowContext``; the TPU's own, a subclass, has ``get_replicated_var_handle``.
+
+    Args:
+      replicated_handle: Stands for that method; None for a context without it.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, replicated_handle: Callable[..., Any] | None = None) -> None:
         from tensorflow.python.ops import control_flow_ops
 
         self._context = control_flow_ops.XLAControlFlowContext()
+        if replicated_handle is not None:
+            self._context.get_replicated_var_handle = replicated_handle
 
     def __enter__(self) -> None:
         self._context.Enter()

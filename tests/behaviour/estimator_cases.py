@@ -270,7 +270,7 @@ def tpu_that_was_asked_for():
         return make_model_fn()(features, labels, mode, params)
 
     told = {}
-    for cores in (None, 2):
+    for cores in (None, 1, 2):
         config = tpu.RunConfig(
             master=address,
             model_dir=tempfile.mkdtemp(),
@@ -284,6 +284,70 @@ def tpu_that_was_asked_for():
     told["addresses"] = [config.master, config.evaluation_master, estimator.config.master]
     told["assignments"] = assignments
     return told
+
+
+def one_variable_for_each_core():
+    """Kernels cut into a slice for each core, as Mesh TensorFlow lays them out; a core has the whole batch."""
+    recorder, names, ops = Recorder(), ["one", "two"], tpu.python.ops.tpu_ops
+
+    def model_fn(features, labels, mode, params):
+        assert params["context"].device_assignment.num_replicas == CORES
+        graph, x = tf.get_default_graph(), features["x"]
+        sliced, handles, values = {}, [], []
+        for name, kernel, axis in zip(
+            names, (weights(6, 2 * CORES), weights(2 * CORES, 1)), (1, 0)
+        ):
+            with tf.control_dependencies(None):
+                sliced[name] = [
+                    tf.get_variable(f"{name}_{core}", initializer=part)
+                    for core, part in enumerate(np.split(kernel, CORES, axis))
+                ]
+            context = graph._get_control_flow_context()
+            handles.append(context.get_replicated_var_handle(name, sliced[name]))
+            values.append(tf.raw_ops.ReadVariableOp(resource=handles[-1], dtype=tf.float32))
+            values[-1].set_shape(sliced[name][0].shape)
+        with tf.control_dependencies(None):
+            scale = ops.tpu_replicated_input([1 + core / CORES for core in range(CORES)])
+        hidden = tf.matmul(x, values[0])
+        output = ops.cross_replica_sum(scale * tf.matmul(hidden, values[1]))
+        loss = tf.losses.mean_squared_error(labels, output)
+        upstream = 0.005 * scale * (output - labels)
+        gradients = [
+            tf.matmul(x, tf.matmul(upstream, values[1], transpose_b=True), transpose_a=True),
+            tf.matmul(hidden, upstream, transpose_a=True),
+        ]
+        with tf.control_dependencies(gradients):
+            updates = [
+                tf.raw_ops.AssignSubVariableOp(resource=handle, value=gradient)
+                for handle, gradient in zip(handles, gradients)
+            ]
+        return tpu.TPUEstimatorSpec(
+            mode,
+            loss=loss,
+            train_op=tf.group(*updates, tf.assign_add(tf.train.get_global_step(), 1)),
+            host_call=recorder.host_call(loss) if mode == ModeKeys.TRAIN else None,
+        )
+
+    config = tpu.RunConfig(
+        model_dir=tempfile.mkdtemp(),
+        tpu_config=tpu.TPUConfig(
+            iterations_per_loop=2,
+            num_cores_per_replica=1,
+            per_host_input_for_training=tpu.InputPipelineConfig.BROADCAST,
+        ),
+    )
+    estimator = tpu.TPUEstimator(
+        model_fn, config=config, train_batch_size=BATCH, eval_batch_size=BATCH
+    )
+    estimator.train(input_fn, steps=3)
+    estimator.train(input_fn, steps=2)  # what each core had is read from the checkpoint
+    return {
+        "losses": recorder.losses,
+        "slices": {
+            name: [estimator.get_variable_value(f"{name}_{core}").tolist() for core in range(CORES)]
+            for name in names
+        },
+    }
 
 
 def inputs_of_all_kinds():
@@ -722,6 +786,7 @@ CASES = [
     train_evaluate_predict,
     what_functions_are_told,
     tpu_that_was_asked_for,
+    *([one_variable_for_each_core] if CORES > 1 else []),
     inputs_of_all_kinds,
     another_batch_axis,
     hooks_and_checkpoints,

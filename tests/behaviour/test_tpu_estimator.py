@@ -224,7 +224,28 @@ def test_a_script_is_told_of_the_tpu_that_it_asked_for(on, cores):
     address = "grpc://10.2.3.4:8470"
     assert told["addresses"] == [address, address, ""]  # Sessions are opened here
     assert told["job"] == "tpu_worker" and told["host"] == "/replica:0/task:0/device:CPU:0"
-    assert told["assignments"] == [None, [max(1, cores // 2), 2]]
+    assert told["assignments"] == [None, [cores, 1], [max(1, cores // 2), 2]]
+
+
+def test_each_core_has_a_variable_of_its_own(on):
+    ours = on("one_variable_for_each_core", 8)
+    rng = np.random.RandomState(7)
+    x = rng.rand(64, 6).astype("float32")
+    y = np.sin(x.sum(1, keepdims=True) * 2) + x[:, :1]
+    one, two = (np.random.RandomState(0).rand(*shape) - 0.5 for shape in ((6, 16), (16, 1)))
+    scale = np.repeat(1 + np.arange(8) / 8, 2)
+    losses = []
+    for batch in (0, 1, 2, 0, 1):
+        some, wanted = x[16 * batch :][:16], y[16 * batch :][:16]
+        hidden = some @ one
+        output = hidden * scale @ two
+        # Core 0 speaks for all, since they have the same batch.
+        losses.append([((output - wanted) ** 2).mean()])
+        upstream = 0.005 * (output - wanted)
+        gradients = some.T @ (upstream @ two.T * scale), (hidden * scale).T @ upstream
+        one, two = one - gradients[0], two - gradients[1]
+    same(ours["losses"], losses, 1e-6)
+    same(ours["slices"], {"one": np.split(one, 8, 1), "two": np.split(two, 8)}, 1e-6)
 
 
 def test_checkpoints_of_eight_cores(on):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from typing import Any, Callable, Iterable, NamedTuple
+from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from tpucompat import private
 from tpucompat.engines import strategy as engine
@@ -77,10 +77,15 @@ class Mirror:
     Args:
       session: The Session.
       strategy: The strategy whose replicas hold the copies.
+      apart: Variables that are not copies of one: name of replica 0's -> the handles of all replicas'. A
+        step knows them by replica 0's, and so does what is kept here.
     """
 
-    def __init__(self, session: Any, strategy: Any) -> None:
+    def __init__(
+        self, session: Any, strategy: Any, apart: Mapping[str, Sequence[Any]] | None = None
+    ) -> None:
         self._session = weakref.ref(session)
+        self._apart = apart if apart is not None else {}
         self.strategy = strategy
         self.variables = engine.ReplicatedVariables(strategy)
         self._handles: dict[str, Any] = {}  # variables that some step has used
@@ -146,25 +151,41 @@ class Mirror:
         if key not in self._uses:
             session = self._session()
             assert session is not None
-            self._uses[key] = uses_of(session.graph, key)
+            uses = uses_of(session.graph, key)
+            self._uses[key] = Uses(*(frozenset(self._known(names)) for names in uses))
         return self._uses[key]
+
+    def _known(self, names: Iterable[str]) -> Iterator[str]:
+        """The variables by the names that steps know them by."""
+        first = {name_of(one): name for name, handles in self._apart.items() for one in handles}
+        return (first.get(name, name) for name in names)
+
+    def _handles_of(self, name: str) -> Sequence[Any]:
+        """The session's variables of this name: one, or one for each replica."""
+        return self._apart.get(name) or [self._handles[name]]
 
     def _copy_to_replicas(self, names: Iterable[str]) -> None:
         wanted = sorted(self._newer_on_host.intersection(names))
         if not wanted:
             return
-        reads = [self._transfer(name)[0] for name in wanted]
-        self.variables.load(dict(zip(wanted, self._run(reads))))
+        reads = [[self._transfer(one)[0] for one in self._handles_of(name)] for name in wanted]
+        for name, values in zip(wanted, self._run(reads)):
+            self.variables.load({name: values[0]})
+            if len(values) > 1:
+                self.variables.load_apart(name, values)
         self._newer_on_host.difference_update(wanted)
 
     def _copy_to_session(self, names: Iterable[str]) -> None:
         wanted = sorted(names)
         if not wanted:
             return
-        values = self.variables.read(wanted)
-        transfers = [self._transfer(name) for name in wanted]
-        feeds = {slot: values[name] for name, (_, slot, _) in zip(wanted, transfers)}
-        self._run([assign for _, _, assign in transfers], feeds)
+        assigns, feeds = [], {}
+        for name in wanted:
+            for replica, handle in enumerate(self._handles_of(name)):
+                _, slot, assign = self._transfer(handle)
+                feeds[slot] = self.variables.read([name], replica)[name]
+                assigns.append(assign)
+        self._run(assigns, feeds)
         self._newer_on_replicas.difference_update(wanted)
 
     def _run(self, fetches: list[Any], feeds: dict[Any, Any] | None = None) -> list[Any]:
@@ -176,12 +197,12 @@ class Mirror:
         finally:
             self._copying = False
 
-    def _transfer(self, name: str) -> tuple[Any, Any, Any]:
+    def _transfer(self, handle: Any) -> tuple[Any, Any, Any]:
         """The variable's value in the session's graph, a slot to feed a new one, its assignment."""
+        name = handle.op.name
         if name not in self._transfers:
             import tensorflow.compat.v1 as tf
 
-            handle = self._handles[name]
             dtype = tf.as_dtype(handle.op.get_attr("dtype"))
             shape = tf.TensorShape(handle.op.get_attr("shape"))
             # The graph may be finalized: the variable's own initializer and read serve too.
@@ -232,10 +253,19 @@ def uses_of(graph: Any, names: Iterable[str]) -> Uses:
     return Uses(frozenset(read), frozenset(written))
 
 
+def name_of(handle: Any) -> str:
+    """The shared name of a variable.
+
+    Args:
+      handle: Its handle, a tensor of a ``VarHandleOp``.
+    """
+    return handle.op.get_attr("shared_name").decode() or str(handle.op.name)
+
+
 def _variables_behind(handle: Any) -> set[str]:
     """The variables that a handle may belong to; a switch or an identity may lie between."""
     if handle.op.type == "VarHandleOp":
-        return {handle.op.get_attr("shared_name").decode() or handle.op.name}
+        return {name_of(handle)}
     names: set[str] = set()
     for tensor in handle.op.inputs:
         if tensor.dtype.name == "resource":

@@ -121,6 +121,19 @@ class ReplicatedVariables:
                 for copy in self.strategy.experimental_local_results(self._variables[name]):
                     copy.assign(value)
 
+    def load_apart(self, name: str, values: Sequence[Any]) -> None:
+        """Gives each replica a value of its own.
+
+        Args:
+          name: A variable that has a value.
+          values: An array for each replica.
+        """
+        self.create([name])
+        with private.eager_mode():
+            copies = self.strategy.experimental_local_results(self._variables[name])
+            for copy, value in zip(copies, values):
+                copy.assign(value)
+
     def read(self, names: Iterable[str] | None = None, replica: int = 0) -> dict[str, Any]:
         """Copies values from a replica to the host.
 

@@ -138,11 +138,16 @@ class LocalContext(_Context):
         """How many cores of a TPU the script wants for a replica, which has one device here."""
         return self._asked.tpu_config.num_cores_per_replica or 1
 
+    @property
+    def tells_cores(self) -> bool:
+        """Whether the script is told which cores compute a replica: if it says how many do."""
+        return bool(self._asked.tpu_config.num_cores_per_replica)
+
     def assignment(self) -> Any:
-        """Which cores of a TPU compute which replica, if the script wants several for each; else None."""
-        cores = self.cores_per_replica
-        if cores == 1:
+        """Which cores of a TPU compute which replica, if the script says how many each has; else None."""
+        if not self.tells_cores:
             return None
+        cores = self.cores_per_replica
         return private.device_assignment().device_assignment(
             private.topology_class()(topology.serialized(self.replicas * cores)),
             computation_shape=_source.tpu_context._NUM_CORES_TO_COMPUTATION_SHAPE[cores],

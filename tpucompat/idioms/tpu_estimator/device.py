@@ -106,6 +106,7 @@ class Device:
       outfeed_every: A step gives something out every so many steps.
       replicas: How many cores run the program.
       replica: The core's number, as the step sees it.
+      apart: Variable that is another one on each core, by the name of core 0's -> the handles of all.
       tables: Embedding table -> its variable in the program, and those of its slots.
       caught_gradients: Embedding feature -> gradient of its activations.
     """
@@ -119,6 +120,7 @@ class Device:
         self.outfeed_every = 1
         self.replicas = 1
         self.replica: Any = None
+        self.apart: dict[str, list[Any]] = {}
         self.tables: dict[str, list[Any]] = {}
         self.caught_gradients: dict[str, Any] = {}
         self.program: Program | None = None
@@ -175,6 +177,30 @@ class Device:
     def lane(self, lane: str) -> list[Any]:
         """What the step takes from that lane; nothing if it has not asked."""
         return list(self._lanes.get(lane, ()))
+
+    def one_of(self, name: str, values: Sequence[Any]) -> Any:
+        """What a core sees of several values, of which each core has its own.
+
+        Args:
+          name: What they are called.
+          values: A tensor, or the handle of a variable, for each core.
+
+        Returns:
+          A tensor of the step. Of handles it is core 0's, with which a replica finds its own variable.
+
+        Raises:
+          UnsupportedGraphError: If there are more or fewer of them than cores (TPU361).
+        """
+        if len(values) != self.replicas:
+            raise UnsupportedGraphError(
+                "TPU361",
+                f"{name!r} is {len(values)} values, one for each core, and the computation runs on "
+                f"{self.replicas} cores",
+            )
+        if values[0].dtype != tf.resource:
+            return tf.gather(tf.stack(list(values)), self.replica)
+        self.apart[coherence.name_of(values[0])] = list(values)
+        return values[0]
 
     def give_outfeed(self, tensors: Sequence[Any]) -> Any:
         """An operation after which the step gives these tensors to the host."""
@@ -331,7 +357,7 @@ class Running(coherence.Mirror):
     """
 
     def __init__(self, device: Device, session: Any, strategy: Any) -> None:
-        super().__init__(session, strategy)
+        super().__init__(session, strategy, device.apart)
         self._device = device
         self._steps: list[Any] | None = None
         self._wanted: dict[frozenset[str], bool] = {}
@@ -446,6 +472,12 @@ class Running(coherence.Mirror):
         """The step on the cores that are here; joint where they meet and cannot take turns."""
         step = engine.ReplicatedStep(traced, self.strategy, self.variables)
         cores = len(self._device.placement.cores)
+        if step.replicas < self._device.replicas and self._device.apart:
+            raise UnsupportedGraphError(
+                "TPU361",
+                f"the variable {next(iter(self._device.apart))!r} is another one on each core, and this "
+                f"machine has {step.replicas} replica(s) for {self._device.replicas} cores",
+            )
         if step.replicas < cores and traced.meets:
             return engine.JointStep(traced, cores, self.variables)
         return step

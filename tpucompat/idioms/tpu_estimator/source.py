@@ -25,7 +25,7 @@ from tpucompat.engines import observer, operation_seeds
 from tpucompat.errors import BadValueError
 from tpucompat.idioms import batch_parallel, cross_shard, feeds
 from tpucompat.idioms.tpu_estimator import device as device_lib
-from tpucompat.idioms.tpu_estimator import stopping, watched, workers
+from tpucompat.idioms.tpu_estimator import per_core, stopping, watched, workers
 from tpucompat.legacy import estimator as estimator_lib
 
 _NAME = "tpucompat.idioms._tpu_estimator"
@@ -193,7 +193,7 @@ def _context_of_script(original: Any) -> Any:
     """The class of ``params['context']``."""
 
     class TPUContext(original):
-        """TensorFlow's own; a model function is told the cores of a replica that it wants several of."""
+        """TensorFlow's own; a model function is told the cores of replicas whose number of cores it sets."""
 
         @property
         def device_assignment(self) -> Any:
@@ -346,6 +346,8 @@ def _core(module: Any, ctx: Any, replica: Any) -> Iterator[None]:
         stack.enter_context(module.tpu_context._TPUEstimatorReplicaContext(replica))
         stack.enter_context(tf.device(None))
         stack.enter_context(observer.tracing(watched.kind(ctx.mode)))
+        if ctx.tells_cores:
+            stack.enter_context(per_core.variables())
         yield
 
 

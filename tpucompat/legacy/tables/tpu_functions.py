@@ -37,6 +37,7 @@ _MODULES: Mapping[str, Mapping[str, str]] = {
     "ops.tpu_ops": {
         **_named(_CROSS_SHARD, "all_to_all", "collective_permute", "cross_replica_sum"),
         **_named(_FEEDS, *_FEED_NAMES),
+        "tpu_replicated_input": "tpucompat.idioms.tpu_estimator.per_core:tpu_replicated_input",
     },
     "tpu.tpu_feed": _named(_FEEDS, "InfeedQueue"),
     "tpu.training_loop": _named(_TRAINING_LOOP, "repeat", "while_loop"),
