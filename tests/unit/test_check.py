@@ -237,11 +237,22 @@ def test_a_compiler_that_dies_or_hangs_knows_nothing(compile_):
         ("E1000: CompileTimeHbmOom: Ran out of memory on HBM", "too big"),
         ("RESOURCE_EXHAUSTED: too much", "too big"),
         ("INTERNAL: RET_CHECK failure", "unknown"),
+        ("this libtpu is too old: it has no PJRT_Compile", "unknown"),
         ("INVALID_ARGUMENT: no such convolution", "refused"),
     ],
 )
 def test_what_the_compiler_says(compile_, said, verdict):
     assert compile_(said).verdict == verdict
+
+
+def test_a_file_that_is_no_compiler(tmp_path):
+    """Of another kind, or for another machine: nothing is known then, and the reason is said."""
+    file = tmp_path / "libtpu.so"
+    file.write_text("no library")
+    compiler = compilers.Compiler(compilers.Libtpu(str(file), ""), seconds=20.0)
+    outcome = compiler.compile("program", V5E, 8, "quick")
+    compiler.close()
+    assert outcome.verdict == "unknown" and "no libtpu that can be asked" in outcome.text
 
 
 # Bad input ----------------------------------------------------------------------------------------

@@ -164,7 +164,9 @@ class Compiler:
 
             limit = (self._memory, self._memory)
             resource.prlimit(self._process.pid, resource.RLIMIT_DATA, limit)
-        self._answer()  # the version of its interface
+        fault = self._answer().get("fault")  # else the version of its interface
+        if fault:
+            raise _NoAnswer(fault)
 
     def _answer(self) -> dict[str, Any]:
         while b"\n" not in self._buffer:
@@ -191,7 +193,9 @@ class _NoAnswer(Exception):
 
 _OUT_OF_MEMORY = re.compile(r"RESOURCE_EXHAUSTED|Ran out of memory|CompileTime\w*Oom")
 # What the compiler says of itself, and not of the program.
-_FAULTS = re.compile(r"INTERNAL|Internal|UNAVAILABLE|ABORTED|topology|Topology|does not exist")
+_FAULTS = re.compile(
+    r"INTERNAL|Internal|UNAVAILABLE|ABORTED|topology|Topology|does not exist|too old"
+)
 
 
 def _outcome(answer: dict[str, Any], target: Target) -> Outcome:

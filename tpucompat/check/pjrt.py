@@ -29,6 +29,9 @@ _FUNCTIONS = {
 # What comes before them: the size, the extensions, and the version with both of its own.
 _HEADER = 8 + 8 + (8 + 8 + 4 + 4)
 
+#: Of the C API; another one means other structures.
+_MAJOR = 0
+
 _MEMORY = [
     "code",
     "arguments",
@@ -74,6 +77,8 @@ class Libtpu:
         self._size = _SIZE.from_address(self._api).value
         self.version = tuple((ctypes.c_int * 2).from_address(self._api + 32))
         self._topologies: dict[str, Any] = {}
+        if self.version[0] != _MAJOR:
+            raise CompilerError(f"its interface is {self.version[0]}.x, and {_MAJOR}.x is known")
         self._call("PJRT_Plugin_Initialize", _structure())
 
     def compile(self, program: bytes, topology: str, replicas: int, effort: str) -> dict[str, Any]:
@@ -254,7 +259,11 @@ def serve(path: str, requests: Iterable[str], answer: Any) -> None:
       requests: Lines of JSON: ``program`` (a file), ``topology``, ``replicas``, ``effort``.
       answer: Is called with what to answer.
     """
-    compiler = Libtpu(path)
+    try:
+        compiler = Libtpu(path)
+    except (CompilerError, OSError, AttributeError) as error:
+        answer({"fault": f"this is no libtpu that can be asked: {error}"})
+        return
     answer({"api": compiler.version})
     for line in requests:
         wanted = json.loads(line)
