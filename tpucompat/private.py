@@ -1202,6 +1202,55 @@ def feature_columns_of_graphs() -> Any:
     return feature_column
 
 
+def queue_inputs() -> Any:
+    """The module of ``tf.train.batch``, with what takes examples apart for queues and puts batches together.
+
+    Seen in 1.13 to 2.21; the public API has the functions that fill one queue.
+    """
+    from tensorflow.python.training import input as module
+
+    return module
+
+
+def assign_moving_average(variable: Any, value: Any, decay: float) -> Any:
+    """Moves a variable towards a value; its first values count as if they had been there before.
+
+    Seen in 1.13 to 2.21; the public ``tf.train.ExponentialMovingAverage`` makes its variables itself.
+    """
+    from tensorflow.python.training import moving_averages
+
+    return moving_averages.assign_moving_average(variable, value, decay)
+
+
+def data_flow_ops() -> Any:
+    """The module of the queues, with the barrier and with queues without a bound.
+
+    Seen in 1.13 to 2.21; ``tf.queue`` shows the queues only, and no barrier.
+    """
+    from tensorflow.python.ops import data_flow_ops as module
+
+    return module
+
+
+class SparseMaps(NamedTuple):
+    """Puts the rows of a SparseTensor into a table, and takes them out."""
+
+    add_many: Callable[..., Any]
+    take_many: Callable[..., Any]
+
+
+def sparse_maps() -> SparseMaps:
+    """What ``tf.train.batch`` carries SparseTensors through queues by.
+
+    Seen in 1.13 to 2.21 in ``tensorflow.python.ops.sparse_ops``; the operations alone are in ``tf.raw_ops``.
+    """
+    from tensorflow.python.ops import sparse_ops
+
+    return SparseMaps(
+        sparse_ops._add_many_sparse_to_tensors_map, sparse_ops._take_many_sparse_from_tensors_map
+    )
+
+
 class XlaContext:
     """What is built inside is meant for XLA: loops get a maximal number of steps.
 

@@ -394,6 +394,9 @@ def _small_modules():
     assert hasattr(private.summary_ops_v2(), "create_file_writer")
     assert callable(private.lookup_ops().index_table_from_file)
     assert inspect.isclass(private.feature_columns_of_graphs()._CategoricalColumn)
+    assert callable(private.queue_inputs()._as_tensor_list)
+    assert inspect.isclass(private.data_flow_ops().Barrier)
+    assert all(map(callable, private.sparse_maps()))
     assert callable(private.test_util().run_in_graph_and_eager_modes)
     assert inspect.isclass(private.cluster_resolver_class())
     assert isinstance(private.gpus(), list)
@@ -624,7 +627,10 @@ CHECKS = {
     _whole_dimensions: ["accept_whole_numbers_as_dimensions"],
     _monitoring: ["monitoring"],
     _small_modules: [
+        "SparseMaps",
+        "assign_moving_average",
         "cluster_resolver_class",
+        "data_flow_ops",
         "default_session_config",
         "feature_columns_of_graphs",
         "gpus",
@@ -632,8 +638,10 @@ CHECKS = {
         "lookup_ops",
         "nest",
         "op_def",
+        "queue_inputs",
         "saved_model_loader",
         "session_interface",
+        "sparse_maps",
         "summary_ops_v2",
         "test_util",
         "tpu_feed",

@@ -213,3 +213,58 @@ def case_multitask(tf):
                 sess.run(train)
                 results.append(sess.run([x, y]))
     return results
+
+
+def case_second_order(tf):
+    opt = tf.contrib.opt
+
+    module = ".contrib.opt.python.training.weight_decay_optimizers"
+    decayed = importlib.import_module(tf.__name__ + module).ShampooWOptimizer
+
+    def shampoo(**options):
+        return lambda step: opt.ShampooOptimizer(step, learning_rate=0.1, **options)
+
+    def only_dense(make):
+        with tf.Graph().as_default():
+            weights = [tf.get_variable(name, initializer=numbers(2, 3)) for name in "ab"]
+            loss = tf.reduce_sum(tf.square(weights[0])) + tf.reduce_sum(weights[1] ** 4)
+            train = make().minimize(loss)
+            with session(tf) as sess:
+                for _ in range(3):
+                    sess.run(train)
+                return sess.run(weights)
+
+    return {
+        "shampoo": _trained(tf, shampoo()),
+        "iterative": _trained(tf, shampoo(use_iterative_root=True)),
+        "diagonal": _trained(tf, shampoo(max_matrix_size=3)),
+        "averaged": _trained(
+            tf, shampoo(gbar_decay=0.5, gbar_weight=0.5, mat_gbar_decay=0.9, svd_interval=2)
+        ),
+        "seldom": _trained(tf, shampoo(precond_update_interval=2)),
+        "decayed": _trained(tf, lambda step: decayed(0.01, step, learning_rate=0.1)),
+        # Where singular values are small, a float32 has few digits of their inverses.
+        "ggt": only_dense(lambda: opt.GGTOptimizer(0.1, window=3, svd_eps=0.1)),
+    }
+
+
+def case_scipy(tf):
+    def minimized(method=None, **constraints):
+        with tf.Graph().as_default():
+            x = tf.get_variable("x", initializer=[7.0, 7.0])
+            y = tf.get_variable("y", initializer=3.0)
+            loss = tf.reduce_sum(tf.square(x)) + tf.square(y - 1.0)
+            made = {name: make(x, y) for name, make in constraints.items()}
+            more = {} if method is None else {"method": method}
+            optimizer = tf.contrib.opt.ScipyOptimizerInterface(loss, **made, **more)
+            with session(tf) as sess:
+                seen = []
+                optimizer.minimize(sess, fetches=[loss], loss_callback=seen.append)
+                return {"x": sess.run(x), "y": sess.run(y), "first": seen[0]}
+
+    return {
+        "free": minimized(),
+        "equal": minimized("SLSQP", equalities=lambda x, y: [tf.reduce_sum(x) - 3.0]),
+        "above": minimized("SLSQP", inequalities=lambda x, y: [x[1] - 1.0, y - 2.0]),
+        "bounded": minimized(var_to_bounds=lambda x, y: {x: (1.0, [2.0, 9.0]), y: (-5, 0.5)}),
+    }

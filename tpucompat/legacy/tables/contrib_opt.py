@@ -11,17 +11,6 @@ _ASYNCHRONOUS = Gone(
     "It averaged models between asynchronous workers and parameter servers.",
     "Train synchronously: TPUEstimator, CrossShardOptimizer or tf.distribute.",
 )
-_SECOND_ORDER = Gone(
-    "TPU101",
-    "Its matrix roots were computed by code that TensorFlow 2 does not have.",
-    "Use AdamW or LAMB, or the package distributed-shampoo with JAX.",
-)
-_OUTSIDE = Gone(
-    "TPU101",
-    "It ran an optimizer of SciPy around the session.",
-    "Call scipy.optimize.minimize with a function that runs the loss and its gradients in the "
-    "session.",
-)
 
 ROWS: dict[str, Row] = {
     "contrib.opt": Package(_OURS),
@@ -33,6 +22,8 @@ ROWS: dict[str, Row] = {
             "AdamWOptimizer",
             "AddSignOptimizer",
             "DecoupledWeightDecayExtension",
+            "ExternalOptimizerInterface",
+            "GGTOptimizer",
             "LARSOptimizer",
             "LazyAdamGSOptimizer",
             "LazyAdamOptimizer",
@@ -42,6 +33,8 @@ ROWS: dict[str, Row] = {
             "NadamOptimizer",
             "PowerSignOptimizer",
             "RegAdagradOptimizer",
+            "ScipyOptimizerInterface",
+            "ShampooOptimizer",
             "VariableClippingOptimizer",
             "clip_gradients_by_global_norm",
             "extend_with_decoupled_weight_decay",
@@ -62,12 +55,8 @@ ROWS: dict[str, Row] = {
                     "ModelAverageOptimizer",
                 ),
             ),
-            (_SECOND_ORDER, ("GGTOptimizer", "ShampooOptimizer")),
-            (_OUTSIDE, ("ExternalOptimizerInterface", "ScipyOptimizerInterface")),
         )
         for name in names
     },
-    # The name that TensorFlow 1.13 had for a class in a module that most scripts of its time took
-    # it from.
-    "contrib.opt.python.training.weight_decay_optimizers.ShampooWOptimizer": _SECOND_ORDER,
+    "contrib.opt.python.training.matrix_functions": Package(_OURS + ".matrix_functions"),
 }

@@ -1,4 +1,4 @@
-"""``tf.contrib.training``: hyperparameters of ours, training loops from tf-slim, no queues."""
+"""``tf.contrib.training``: hyperparameters of ours, training loops from tf-slim, queues of ours."""
 
 from __future__ import annotations
 
@@ -8,11 +8,9 @@ _OURS = "tpucompat.legacy.contrib.training"
 _LOOP = "tpucompat.legacy.contrib.slim:training.training"
 _EVALUATION = "tpucompat.legacy.contrib.slim:training.evaluation"
 
-_QUEUES = Gone(
-    "TPU101",
-    "It built an input pipeline of queues and threads, with helpers that TensorFlow 2 removed.",
-    "Build the input by tf.data: bucket_by_sequence_length, rejection_resample, batch.",
-)
+_QUEUES = "tpucompat.legacy.contrib.training_queues"
+
+_SEQUENCES = "tpucompat.legacy.contrib.training_sequences"
 
 _NAMES: dict[str, Row] = {
     **{
@@ -50,20 +48,29 @@ _NAMES: dict[str, Row] = {
     "wait_for_new_checkpoint": Moved(
         "tensorflow.python.training.checkpoint_utils:wait_for_new_checkpoint"
     ),
-    **dict.fromkeys(
-        (
-            "FeedingQueueRunner",
-            "NextQueuedSequenceBatch",
-            "SequenceQueueingStateSaver",
-            "batch_sequences_with_states",
+    **{
+        name: StandIn(_QUEUES + ":" + name)
+        for name in (
             "bucket",
             "bucket_by_sequence_length",
             "rejection_sample",
             "resample_at_rate",
             "stratified_sample",
             "weighted_resample",
-        ),
-        _QUEUES,
+        )
+    },
+    **{
+        name: StandIn(_SEQUENCES + ":" + name)
+        for name in (
+            "NextQueuedSequenceBatch",
+            "SequenceQueueingStateSaver",
+            "batch_sequences_with_states",
+        )
+    },
+    "FeedingQueueRunner": Gone(
+        "TPU101",
+        "It was a private class of tf.estimator's inputs.",
+        "Use tf.estimator.inputs.numpy_input_fn or pandas_input_fn.",
     ),
     "Tuner": Gone(
         "TPU101",
@@ -79,6 +86,11 @@ ROWS: dict[str, Row] = {
     **{
         "contrib.training.python.training." + module: Package((_OURS, _LOOP, _EVALUATION))
         for module in ("hparam", "training", "evaluation", "device_setter")
+    },
+    "contrib.training.python.training.sequence_queueing_state_saver": Package(_SEQUENCES),
+    **{
+        "contrib.training.python.training." + module: Package(_QUEUES)
+        for module in ("bucket_ops", "resample", "sampling_ops")
     },
     **{
         f"contrib.training.python.training.{module}.{name}": _NAMES[name]

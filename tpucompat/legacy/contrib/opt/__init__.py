@@ -11,11 +11,21 @@ from tpucompat.legacy.contrib.opt.adam import (
     LazyAdamOptimizer,
     NadamOptimizer,
 )
+from tpucompat.legacy.contrib.opt.external import (
+    ExternalOptimizerInterface,
+    ScipyOptimizerInterface,
+)
+from tpucompat.legacy.contrib.opt.ggt import (
+    GGTOptimizer,
+)
 from tpucompat.legacy.contrib.opt.lars import (
     LARSOptimizer,
 )
 from tpucompat.legacy.contrib.opt.reg_adagrad import (
     RegAdagradOptimizer,
+)
+from tpucompat.legacy.contrib.opt.shampoo import (
+    ShampooOptimizer,
 )
 from tpucompat.legacy.contrib.opt.signs import (
     AddSignOptimizer,
@@ -28,6 +38,7 @@ from tpucompat.legacy.contrib.opt.weight_decay import (
     AdamWOptimizer,
     DecoupledWeightDecayExtension,
     MomentumWOptimizer,
+    ShampooWOptimizer,
     extend_with_decoupled_weight_decay,
 )
 from tpucompat.legacy.contrib.opt.wrappers import (
@@ -43,6 +54,8 @@ __all__ = [
     "AdamWOptimizer",
     "AddSignOptimizer",
     "DecoupledWeightDecayExtension",
+    "ExternalOptimizerInterface",
+    "GGTOptimizer",
     "LARSOptimizer",
     "LazyAdamGSOptimizer",
     "LazyAdamOptimizer",
@@ -52,6 +65,9 @@ __all__ = [
     "NadamOptimizer",
     "PowerSignOptimizer",
     "RegAdagradOptimizer",
+    "ScipyOptimizerInterface",
+    "ShampooOptimizer",
+    "ShampooWOptimizer",
     "VariableClippingOptimizer",
     "clip_gradients_by_global_norm",
     "extend_with_decoupled_weight_decay",
