@@ -12,6 +12,7 @@ import inspect
 from typing import Any, Callable, Dict, Mapping
 
 from tpucompat import journal, private
+from tpucompat.legacy.removed import keras1_arguments
 
 STEPS = 3
 EPOCHS = 1
@@ -56,7 +57,7 @@ def _wrap(owner: type, name: str, cap: Cap) -> None:
 
     @functools.wraps(method)
     def capped(self: Any, *args: Any, **kwargs: Any) -> Any:
-        bound = signature.bind(self, *args, **kwargs)
+        bound = signature.bind(self, *args, **keras1_arguments.as_today(method, args, kwargs))
         bound.apply_defaults()
         cap(bound.arguments)
         return method(*bound.args, **bound.kwargs)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from tpucompat import smoke
+from tpucompat.legacy.removed import keras1_arguments
 
 
 def capped(**arguments):
@@ -38,3 +39,14 @@ def test_validation_data_stand_before_a_split():
     x = np.zeros((200, 3))
     got = capped(x=x, y=x, batch_size=8, validation_split=0.5, validation_data=(x, x))
     assert len(got["x"]) == 24 and [len(part) for part in got["validation_data"]] == [24, 24]
+
+
+def test_epochs_by_their_name_in_keras_1():
+    class Model:
+        def fit(self, x, epochs=1):
+            return x, epochs
+
+    keras1_arguments._wrap(Model, "fit", keras1_arguments.METHODS["fit"])
+    smoke._wrap(Model, "fit", lambda arguments: arguments.update(epochs=arguments["epochs"] // 10))
+    assert Model().fit("x", nb_epoch=20) == ("x", 2)
+    assert Model().fit("x", epochs=10) == ("x", 1)

@@ -140,18 +140,33 @@ def _wrap(owner: type, method: str, names: Names, only: type | None = None) -> N
         return
     signature = inspect.signature(function)
 
+    def as_today(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        old = {name: names[name] for name in kwargs if name in names}
+        for name in signature.parameters:
+            old.pop(name, None)
+        return _translated(owner.__name__, args, kwargs, old) if old else kwargs
+
     @functools.wraps(function)
     def translated(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if (only is None or self is only) and not names.keys().isdisjoint(kwargs):
-            old = {name: names[name] for name in kwargs if name in names}
-            for name in signature.parameters:
-                old.pop(name, None)
-            kwargs = _translated(owner.__name__, args, kwargs, old)
+        if only is None or self is only:
+            kwargs = as_today(args, kwargs)
         return function(self, *args, **kwargs)
 
     translated.__signature__ = signature  # type: ignore[attr-defined]  # Keras looks at it
-    translated._keras1 = True  # type: ignore[attr-defined]
+    translated._keras1 = as_today  # type: ignore[attr-defined]
     setattr(owner, method, staticmethod(translated) if method == "__new__" else translated)
+
+
+def as_today(method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The words of a call as a method takes them today, for who looks at a call before the method does.
+
+    Args:
+      method: A method, which may be one that takes the old words as well.
+      args: The positional arguments, without ``self``.
+      kwargs: The others.
+    """
+    translate = getattr(method, "_keras1", None)
+    return translate(args, kwargs) if translate else kwargs
 
 
 def _translated(
