@@ -156,6 +156,12 @@ CASES = {
     ),
     "contrib dropout": lambda tf: tf.contrib.layers.dropout(_input(tf, None, 8), 0.5),
     "alpha dropout": lambda tf: tf.contrib.nn.alpha_dropout(_input(tf, None, 8), 0.5),
+    **{
+        f"{kind} attention": lambda tf, kind=kind: getattr(tf.contrib.seq2seq, kind + "Attention")(
+            6, _input(tf, 5, 7, 10), memory_sequence_length=[3, 2, 3, 1, 1]
+        )
+        for kind in ("Bahdanau", "Luong")
+    },
     # Layers
     "dense": lambda tf: tf.layers.dense(_input(tf, None, 4), 3),
     "dense, rank 3": lambda tf: tf.layers.dense(_input(tf, None, 5, 4), 3),

@@ -175,9 +175,9 @@ def _masked_memory(memory: Any, lengths: Any, check_inner_dims: bool) -> Any:
     if lengths is None:
         return memory
     mask = tf.sequence_mask(lengths, maxlen=tf.shape(memory)[1], dtype=memory.dtype)
-    for _ in range(memory.shape.rank - 2):
-        mask = mask[..., None]
-    return memory * mask
+    # By 1.15's operations: the memory layer's seed, which follows from their number, is then 1.15's.
+    inner = tf.ones(memory.shape.rank - 2, dtype=tf.int32)
+    return memory * tf.reshape(mask, tf.concat((tf.shape(mask), inner), 0))
 
 
 def _dense(num_units: int, name: str, dtype: Any) -> Any:
