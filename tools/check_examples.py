@@ -3,6 +3,7 @@
     python tools/check_examples.py                     # checks all pairs of examples.toml
     python tools/check_examples.py --bert CHECKOUT     # google-research/bert; other batches by --batches
     python tools/check_examples.py --bert CHECKOUT --search    # the batch at which it stops fitting
+    python tools/check_examples.py --steps             # the steps of tests/behaviour/check_cases.py
     python tools/compare_flops.py PYTHON-1.15          # adds the comparison of FLOPs
     python tools/check_examples.py --write             # only writes the page from the kept results
 
@@ -214,6 +215,34 @@ def _used(results: dict, length: int, batch: int, tpu: str) -> int:
     return next(row["total"] for row in rows if row["tpu"] == tpu)
 
 
+STEPS = """
+import sys
+sys.path.insert(0, {cases!r})
+import tensorflow as tf
+import check_cases
+for step in check_cases.SOUND:
+    with tf.Graph().as_default():
+        tf.contrib.tpu.batch_parallel(step, [tf.zeros([64, 16])], num_shards=8)
+"""
+
+
+def steps(results: dict) -> None:
+    """Compiles the sound steps of the tests; what a TPU refuses has no lowered form to compile."""
+    with tempfile.TemporaryDirectory() as folder:
+        script = pathlib.Path(folder, "steps.py")
+        script.write_text(STEPS.format(cases=str(ROOT / "tests" / "behaviour")))
+        found = check([str(script)], ["--tpu", TPUS.replace("v4-8,", "")], folder)
+    rows = _rows_of([each for each in found["computations"] if not each["findings"]])
+    results["steps"] = {
+        "lowered": sum(not each["findings"] for each in found["computations"]),
+        "programs": len(rows),
+        "compiled": sum(row["verdict"] == "compiles" for row in rows),
+        "compiler": found["compiler"],
+    }
+    print("steps", results["steps"], flush=True)
+    keep(results, "steps")
+
+
 def keep(results: dict, key: str) -> None:
     """Writes one result down; the others may have come from another run meanwhile."""
     now = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
@@ -226,7 +255,7 @@ def keep(results: dict, key: str) -> None:
 
 
 #: Results that are not of an example.
-_OTHERS = ("bert", "flops")
+_OTHERS = ("bert", "flops", "steps")
 
 
 def page(results: dict) -> str:
@@ -244,7 +273,9 @@ def page(results: dict) -> str:
     ]
     for key in sorted(scripts):
         lines += _rows(key, scripts[key])
-    lines += ["", *_agreement(scripts), ""]
+    lines += ["", *_reasons(scripts), "", *_agreement(scripts), ""]
+    if "steps" in results:
+        lines += _steps(results["steps"])
     if "flops" in results:
         lines += _flops(results["flops"])
     if "bert" in results:
@@ -277,30 +308,55 @@ def _cell(target: dict) -> str:
     return target["verdict"]
 
 
+def _reasons(scripts: dict) -> list[str]:
+    """Why something in the table does not compile, or is not known."""
+    reasons = []
+    for key in sorted(scripts):
+        for computation in scripts[key].get("computations", ()):
+            for row in computation["targets"]:
+                if row["verdict"] != "compiles":
+                    reasons.append(f"- {key}, {computation['name']}, {row['tpu']}: {row['text']}")
+    return reasons
+
+
+def _steps(found: dict) -> list[str]:
+    return [
+        f"Of the steps that the tests give to the command (`tests/behaviour/check_cases.py`) tier (a) refuses "
+        f"the broken ones, one for each hazard, and lowers the {found['lowered']} sound ones; "
+        f"{found['compiler']} compiles {found['compiled']} of their {found['programs']} programs for "
+        f"{TPUS.replace('v4-8,', '').replace(',', ', ')}. What tier (a) refuses has no program for "
+        "libtpu to compile.",
+        "",
+    ]
+
+
 def _agreement(scripts: dict) -> list[str]:
     """How often libtpu takes what tier (a) has lowered, and how long both took."""
     computations = [
         computation for found in scripts.values() for computation in found.get("computations", ())
     ]
-    outcomes = [
-        row["verdict"]
-        for computation in computations
-        if not computation["findings"]
-        for row in computation["targets"]
-    ]
+    rows = _rows_of([each for each in computations if not each["findings"]])
+    asked = [row for row in rows if "TPU382" in row["text"]]
+    outcomes = [row["verdict"] for row in rows if row not in asked]
     refused = sum(bool(computation["findings"]) for computation in computations)
     lowering, compiling = _seconds(computations), _seconds(_rows_of(computations))
-    whole = {
-        key: sum(each.get("cpu", 0.0) for each in found.get("computations", ()))
-        for key, found in scripts.items()
-    }
+    whole = [
+        sum(each.get("cpu", 0.0) for each in found.get("computations", ()) if _on_v4(each) == on_v4)
+        for found in scripts.values()
+        for on_v4 in (True, False)  # a script is run once for each number of cores
+    ]
     return [
         f"Of {len(outcomes)} programs that tier (a) lowered, libtpu compiled {outcomes.count('compiles')}; "
-        f"{refused} computations tier (a) refused. Lowering took {lowering} of processor time for a "
-        f"computation, and for all computations of a script on all TPUs together at most "
-        f"{max(whole.values(), default=0.0):.1f} s; compiling at low effort took {compiling} for one "
+        f"{refused} computations tier (a) refused; {len(asked)} ask for more cores than the TPU has. "
+        f"Lowering took {lowering} of processor time for a "
+        f"computation, and for all computations of one run of a script together at most "
+        f"{max(whole, default=0.0):.1f} s; compiling at low effort took {compiling} for one "
         "computation on one TPU.",
     ]
+
+
+def _on_v4(computation: dict) -> bool:
+    return any(row["tpu"] == "v4-8" for row in computation["targets"])
 
 
 def _rows_of(computations: list[dict]) -> list[dict]:
@@ -366,7 +422,21 @@ def _bert(found: dict) -> list[str]:
             lines.append(
                 f"| {length} | {batch} | " + " | ".join(cells.get(n, "–") for n in names) + " |"
             )
-    return [*lines, ""]
+    limits = [f"{name}: {_limit(found, name)}" for name in names]
+    told = (
+        "Where memory runs short, XLA computes values anew instead of keeping them, so that larger batches fit "
+        "than the first rows let expect. The batch per core, 128 words: " + "; ".join(limits) + "."
+    )
+    return [*lines, "", told, ""]
+
+
+def _limit(found: dict, tpu: str) -> str:
+    """The largest batch that fits and the smallest that does not, of those that were tried."""
+    tried = sorted(int(key.split("/")[1]) for key in found if _of(key, 128))
+    said = {batch: _fits({"bert": found}, 128, batch, tpu) for batch in tried}
+    fit = max((batch for batch, fits in said.items() if fits), default=0)
+    not_fit = min((batch for batch, fits in said.items() if fits is False), default=0)
+    return f"{fit} fits" + (f", {not_fit} does not" if not_fit else "")
 
 
 def _short(text: str) -> str:
@@ -385,12 +455,15 @@ def main() -> None:
     )
     parser.add_argument("--bert", metavar="CHECKOUT")
     parser.add_argument("--batches", default="32", help="per core, with commas; default: 32")
+    parser.add_argument("--steps", action="store_true", help="the steps of the tests")
     parser.add_argument("--search", action="store_true", help="the largest batch that fits")
     parser.add_argument("--length", type=int, default=128, help="words of a sequence")
     parser.add_argument("--write", action="store_true", help="check nothing")
     args = parser.parse_args()
     results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
-    if args.bert and args.search:
+    if args.steps:
+        steps(results)
+    elif args.bert and args.search:
         search(results, args.bert, args.length)
     elif args.bert:
         for batch in map(int, args.batches.split(",")):
