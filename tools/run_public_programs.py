@@ -157,6 +157,7 @@ def run(
         "CUDA_VISIBLE_DEVICES": "-1",
         "TF_CPP_MIN_LOG_LEVEL": "2",
         "MPLBACKEND": "Agg",
+        "KERAS_HISTORY": str(work / "history"),
     }
     begun = time.monotonic()
     for key in ("environment", f"environment_{column.release}"):
@@ -203,7 +204,7 @@ def _last_error(log: pathlib.Path) -> str:
 def read_figure(
     where: dict[str, str], work: pathlib.Path, places: dict[str, str], args: argparse.Namespace
 ) -> list[float]:
-    """The numbers of one figure: of the log, of a file of numbers, or of a checkpoint."""
+    """The numbers of one figure: of the log, of a file of numbers, of Keras' epochs, or of a checkpoint."""
     if "log" in where:
         text = (work / "log").read_text(encoding="utf-8", errors="replace")
         found = re.findall(where["log"], text)
@@ -214,6 +215,11 @@ def read_figure(
         path = pathlib.Path(_expand([where["numbers"]], places)[0])
         text = path.read_text(encoding="utf-8")
         return [float(number) for number in re.findall(r"-?\d+\.\d+(?:[eE][-+]?\d+)?", text)]
+    if "history" in where:  # see tools/seeded_start
+        if not (work / "history").exists():
+            return []
+        epochs = map(json.loads, (work / "history").read_text(encoding="utf-8").splitlines())
+        return [v for logs in epochs for k, v in logs.items() if re.fullmatch(where["history"], k)]
     if "notebook" in where:
         path = pathlib.Path(_expand([where["notebook"]], places)[0])
         return [float(n) for m in re.findall(where["regex"], _outputs(path)) for n in _each(m)]

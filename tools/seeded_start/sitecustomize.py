@@ -9,12 +9,15 @@ TensorFlow 1.15 keeps variables as resources, as it does on a TPU, and writes th
 reads of it. The optimizer of google-research/bert, which many programs copied, leaves open whether the
 learning rate is taken before or after that write, and 1.15 by itself comes out either way.
 Keras checks the data sets it downloads by their hashes; made-up ones in their place pass.
+Keras prints four digits of a loss: where KERAS_HISTORY names a file, each epoch's numbers go there in full.
 """
 
 from __future__ import annotations
 
 import importlib.abc
 import importlib.util
+import json
+import os
 import random
 import sys
 import weakref
@@ -72,9 +75,26 @@ def _any_file_is_valid(module):
     module.validate_file = lambda *args, **kwargs: True
 
 
+def _keep_history(module):
+    """What Keras' own History is told at the end of an epoch, as a line of JSON."""
+    path = os.environ.get("KERAS_HISTORY")
+    if not path:
+        return
+    original = module.History.on_epoch_end
+
+    def on_epoch_end(self, epoch, logs=None):
+        numbers = {name: float(value) for name, value in (logs or {}).items()}
+        with open(path, "a", encoding="utf-8") as stream:
+            stream.write(json.dumps(numbers) + "\n")
+        return original(self, epoch, logs)
+
+    module.History.on_epoch_end = on_epoch_end
+
+
 _AFTER_IMPORT = {
     "tensorflow.python.framework.random_seed": _seed_by_scope,
     "tensorflow.python.keras.utils.data_utils": _any_file_is_valid,
+    "tensorflow.python.keras.callbacks": _keep_history,
     "tensorflow.python.ops.resource_variable_ops": _global_step_after_its_reads,
     "tensorflow.python.ops.variable_scope": _resource_variables,
 }
@@ -84,6 +104,8 @@ _AFTER_IMPORT.update(
 )
 _AFTER_IMPORT["keras.src.utils.data_utils"] = _any_file_is_valid
 _AFTER_IMPORT["tf_keras.src.utils.data_utils"] = _any_file_is_valid
+_AFTER_IMPORT["keras.src.callbacks"] = _keep_history
+_AFTER_IMPORT["tf_keras.src.callbacks"] = _keep_history
 _AFTER_IMPORT["keras.src.utils.file_utils"] = _any_file_is_valid  # Keras 3
 
 
