@@ -9,6 +9,7 @@ _LOG = """\
 [       OK ] ATest.test_one
 [  FAILED  ] ATest.test_two
 [  SKIPPED ] ATest.test_session
+[ RUN      ] ATest.test_parts
 ======================================================================
 ERROR: test_two (__main__.ATest.test_two)
 ATest.test_two
@@ -16,15 +17,24 @@ ATest.test_two
 Traceback (most recent call last):
   File "a_test.py", line 3, in test_two
 tpucompat.errors.GoneError: TPU101 tf.contrib.a: It went.
+======================================================================
+ERROR: test_parts (__main__.ATest.test_parts) [graph_mode]
+ATest.test_parts
 ----------------------------------------------------------------------
-Ran 3 tests in 0.1s
+AttributeError: no part
+----------------------------------------------------------------------
+Ran 4 tests in 0.1s
 """
 
 
 def test_each_test_has_its_error():
     error = "tpucompat.errors.GoneError: TPU101 tf.contrib.a: It went."
-    assert tool.outcomes(_LOG, 1) == {"ATest.test_one": "", "ATest.test_two": error}
-    assert tool.outcomes(_LOG, 124)["*"] == "rc 124: Ran 3 tests in 0.1s"
+    assert tool.outcomes(_LOG, 1) == {
+        "ATest.test_one": "",
+        "ATest.test_two": error,
+        "ATest.test_parts": "AttributeError: no part",
+    }
+    assert tool.outcomes(_LOG, 124)["*"] == "rc 124: Ran 4 tests in 0.1s"
     assert tool.outcomes("ImportError: no", 1) == {"*": "rc 1: ImportError: no"}
 
 
