@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpucompat.legacy.rows import Moved, Package, Row, StandIn
+from tpucompat.legacy.rows import Gone, Moved, Package, Row, StandIn
 
 _OURS = "tpucompat.legacy.contrib.layers"
 _COLUMNS = "tpucompat.legacy.contrib.columns"
@@ -120,8 +120,14 @@ _TARGET_NAMES = (
     "multi_class_target",
     "regression_target",
 )
+_MARK = Gone(
+    "TPU101",
+    "It only marked functions of tf.contrib as experimental.",
+    "Leave the decorator out.",
+)
 # contrib.slim had all names of contrib.layers' private modules; contrib.layers had its documented ones.
 _ONLY_IN_SLIM: dict[str, Row] = {
+    "experimental": _MARK,
     **{name: StandIn(_COLUMNS + ":" + name) for name in ("DataFrameColumn", "InputLayer")},
     **{
         name: StandIn(_TARGETS + ":" + name)
@@ -155,6 +161,7 @@ ROWS: dict[str, Row] = {
     "contrib.layers": Package((_OURS, _LAYERS)),
     **_names_of("contrib.layers"),
     "contrib.layers.feature_column": Package(_COLUMNS),
+    "contrib.layers.feature_column.experimental": _MARK,
     "contrib.layers.summaries": Package(_LAYERS + ".summaries"),
     "contrib.slim": Package((_SLIM, _OURS)),
     **_names_of("contrib.slim"),
