@@ -294,13 +294,16 @@ def one_variable_for_each_core():
         assert params["context"].device_assignment.num_replicas == CORES
         graph, x = tf.get_default_graph(), features["x"]
         sliced, handles, values = {}, [], []
-        for name, kernel, axis in zip(
-            names, (weights(6, 2 * CORES), weights(2 * CORES, 1)), (1, 0)
-        ):
+        with tf.control_dependencies(None):
+            parts = [
+                np.split(weights(6, 2 * CORES), CORES, 1),
+                [tf.constant(weights(2, 1))] * CORES,  # one tensor, as Mesh TensorFlow's zeros
+            ]
+        for name, starts in zip(names, parts):
             with tf.control_dependencies(None):
                 sliced[name] = [
-                    tf.get_variable(f"{name}_{core}", initializer=part)
-                    for core, part in enumerate(np.split(kernel, CORES, axis))
+                    tf.get_variable(f"{name}_{core}", initializer=start)
+                    for core, start in enumerate(starts)
                 ]
             context = graph._get_control_flow_context()
             handles.append(context.get_replicated_var_handle(name, sliced[name]))

@@ -232,7 +232,8 @@ def test_each_core_has_a_variable_of_its_own(on):
     rng = np.random.RandomState(7)
     x = rng.rand(64, 6).astype("float32")
     y = np.sin(x.sum(1, keepdims=True) * 2) + x[:, :1]
-    one, two = (np.random.RandomState(0).rand(*shape) - 0.5 for shape in ((6, 16), (16, 1)))
+    one, two = (np.random.RandomState(0).rand(*shape) - 0.5 for shape in ((6, 16), (2, 1)))
+    two = np.tile(two, (8, 1))
     scale = np.repeat(1 + np.arange(8) / 8, 2)
     losses = []
     for batch in (0, 1, 2, 0, 1):

@@ -179,13 +179,20 @@ class Mirror:
         wanted = sorted(names)
         if not wanted:
             return
-        assigns, feeds = [], {}
-        for name in wanted:
-            for replica, handle in enumerate(self._handles_of(name)):
-                _, slot, assign = self._transfer(handle)
-                feeds[slot] = self.variables.read([name], replica)[name]
-                assigns.append(assign)
-        self._run(assigns, feeds)
+        pending = [
+            (self._transfer(handle), self.variables.read([name], replica)[name])
+            for name in wanted
+            for replica, handle in enumerate(self._handles_of(name))
+        ]
+        while pending:
+            # Variables that started from one tensor have one slot: each of them has a run of its own.
+            now = {slot.name: (slot, value, assign) for (_, slot, assign), value in pending}
+            self._run(
+                [assign for _, _, assign in now.values()],
+                {slot: value for slot, value, _ in now.values()},
+            )
+            done = {assign.name for _, _, assign in now.values()}
+            pending = [one for one in pending if one[0][2].name not in done]
         self._newer_on_replicas.difference_update(wanted)
 
     def _run(self, fetches: list[Any], feeds: dict[Any, Any] | None = None) -> list[Any]:
