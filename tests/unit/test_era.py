@@ -13,6 +13,7 @@ TF1 = [
     "import tensorflow\ntensorflow.app.run()",
     "import tensorflow as tf\ntf.compat.v1.disable_v2_behavior()\n@tf.function\ndef f(): pass",
     "import keras\nprint(history.history['val_acc'])",
+    "import keras\nhistory = model.fit(x, y, nb_epoch=3).history['val_accuracy']",
     "%tensorflow_version 1.x\nimport tensorflow as tf",
     "",
     "import tensorflow as tf\nmodel = tf.keras.models.Sequential()",

@@ -104,6 +104,8 @@ _WORDS: tuple[tuple[str, str, int], ...] = (
     (TF1, r"%tensorflow_version\s+1", 20),
     (TF2, r"%tensorflow_version\s+2", 20),
     (TF1, r"COLAB_TPU_ADDR", 1),
+    # Arguments of Keras 1, which standalone Keras took until 2.3.
+    (TF1, r"\b(?:nb_epoch|nb_filter|border_mode|samples_per_epoch)\s*=[^=]", 5),
     (TF1, r"\b(?:from|import) tensorflow_estimator\b", 5),
     (TF2, r"\bexperimental_run_v2\b|\bstrategy\.run\(", 10),
     (TF1, r"\bkeras_to_tpu_model\b|\bTPUEstimator\b", 10),
