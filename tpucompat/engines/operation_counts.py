@@ -261,7 +261,9 @@ def _sparse_lookup(arguments: Arguments) -> More:
     params = arguments["params"]
     if arguments["sp_weights"] is not None:
         return More()
-    one = len(params) == 1 if isinstance(params, (list, tuple)) else hasattr(params, "dtype")
+    tables = params if isinstance(params, (list, tuple)) else [params]
+    # A resource is looked up as it was.
+    one = len(tables) == 1 and hasattr(tables[0], "dtype") and not hasattr(tables[0], "handle")
     return More(after=5 if one and arguments["max_norm"] is None else 1)
 
 
