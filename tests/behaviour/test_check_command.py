@@ -100,6 +100,27 @@ def test_a_function_under_tpu_strategy(tmp_path):
     assert step["name"] == "train_step under TPUStrategy" and step["reductions"] == 2
 
 
+METRIC = """
+import tensorflow as tf
+
+strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver(''))
+with strategy.scope():
+    metric = tf.keras.metrics.Mean()
+
+@tf.function
+def update(x):
+    strategy.run(lambda x: metric.update_state(x), args=(x,))
+
+update(tf.ones([8]))
+"""
+
+
+def test_a_function_that_returns_an_operation(tmp_path):
+    (tmp_path / "metric.py").write_text(METRIC)
+    told, code = check(tmp_path, "--tpu", "v3-8", "--era", "tf2", "metric.py")
+    assert code == 0 and told["computations"][0]["findings"] == [], told
+
+
 def test_a_script_without_a_tpu_computation(tmp_path):
     (tmp_path / "script.py").write_text("import tensorflow as tf\nprint(tf.Session)\n")
     told, code = check(tmp_path, "--tpu", "v3-8", "script.py")

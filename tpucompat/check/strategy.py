@@ -71,7 +71,7 @@ def one_of(replicas: int, watcher: Any) -> Any:
                 own, named = tf.nest.pack_sequence_as(given, filled)
                 self.lowers = True
                 try:
-                    return self.run(fn, own, named)
+                    return tf.nest.map_structure(_value, self.run(fn, own, named))
                 finally:
                     self.lowers = False
 
@@ -191,6 +191,13 @@ def _is_value(leaf: Any) -> bool:
     import tensorflow as tf
 
     return isinstance(leaf, (tf.Tensor, np.ndarray, np.generic))
+
+
+def _value(leaf: Any) -> Any:
+    """A result without operations: what has an effect runs anyway (a metric's ``update_state``)."""
+    import tensorflow as tf
+
+    return None if isinstance(leaf, tf.Operation) else leaf
 
 
 def _spec(leaf: Any) -> Any:
