@@ -54,6 +54,12 @@ def case_weight_decay(tf):
             tf, lambda step: extended(weight_decay=0.05, learning_rate=0.1, momentum=0.5)
         ),
     }
+    # Whose updates of the two kinds of variables may be one: each variable decays once all the same.
+    for base in (opt.AdaMaxOptimizer, opt.AddSignOptimizer, opt.LARSOptimizer, opt.NadamOptimizer):
+        decaying = opt.extend_with_decoupled_weight_decay(base)
+        results[base.__name__] = _trained(
+            tf, lambda step, decaying=decaying: decaying(0.05, learning_rate=0.1)
+        )
     with tf.Graph().as_default():
         x = tf.get_variable("x", initializer=numbers(3))
         y = tf.get_variable("y", initializer=numbers(3))

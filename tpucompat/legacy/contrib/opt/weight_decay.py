@@ -29,6 +29,7 @@ class DecoupledWeightDecayExtension:
     """
 
     _use_locking: bool
+    _decaying = False
 
     def __init__(self, weight_decay: Number, **kwargs: Any) -> None:
         self._decay_var_list: Sequence[Any] = ()
@@ -82,8 +83,12 @@ class DecoupledWeightDecayExtension:
 
     @contextlib.contextmanager
     def _decayed(self, var: Any, indices: Any = None) -> Iterator[None]:
-        """A scope in which operations run after the variable, or some of its rows, have decayed."""
-        if not self._decays(var):
+        """A scope in which operations run after the variable, or some of its rows, have decayed.
+
+        Within such a scope nothing decays again: an optimizer's update of a reference variable may be made of
+        its update of a resource variable, which is extended as well.
+        """
+        if self._decaying or not self._decays(var):
             yield
             return
         decay = value_of(self._weight_decay)
@@ -92,8 +97,12 @@ class DecoupledWeightDecayExtension:
         else:
             rows = tf.IndexedSlices(decay * tf.gather(var, indices), indices)
             decayed = var.scatter_sub(rows)
-        with tf.control_dependencies([decayed]):
-            yield
+        self._decaying = True
+        try:
+            with tf.control_dependencies([decayed]):
+                yield
+        finally:
+            self._decaying = False
 
     def _apply_dense(self, grad: Any, var: Any) -> Any:
         with self._decayed(var):
