@@ -180,9 +180,8 @@ def _translated(
             words = name
         if isinstance(value, str):
             value = _VALUES.get(name, {}).get(value, value)
-        if (
-            name == "samples_per_epoch"
-        ):  # counted examples, where the generator says how many it yields
+        if name == "samples_per_epoch":
+            # It counted examples; the generator says how many it yields.
             generator = args[0] if args else kwargs.get("generator")
             value //= getattr(generator, "batch_size", 1)
         for new in words.split():
