@@ -8,19 +8,44 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import shutil
 import sys
 
+import numpy as np
 import pytest
 
 from tpucompat.__main__ import main
-from tpucompat.verify import ladder, runs
+from tpucompat.verify import ladder, runs, shuffles
+from tpucompat.verify.recorder import Recorder
 
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 OLD = os.path.join(PROGRAMS, "verify_old.py")
 NEW = os.path.join(PROGRAMS, "verify_new.py")
 
 pytestmark = pytest.mark.skipif("sys.version_info < (3, 8)", reason="TensorFlow 2 needs Python 3.8")
+
+
+@pytest.mark.parametrize("keras", ["keras.src.trainers.data_adapters", "keras.src.engine"])
+def test_both_generations_of_keras_draw_the_order_of_the_old_run(keras, tmp_path, monkeypatch):
+    """Keras 3 shuffles by ``tf.random``, Keras 2 by ``tf.compat.v2.random``, another module."""
+    import tensorflow as tf
+
+    from tpucompat import private
+
+    of_keras_3 = "trainers" in keras
+    namespace = {"__name__": keras + ".made_up", "tf": tf if of_keras_3 else tf.compat.v2}
+    exec("def shuffled(n):\n  return tf.random.shuffle(tf.range(n))", namespace)
+    for module, name in [
+        *((module, "shuffle") for module in (random, np.random, tf.random, tf.compat.v2.random)),
+        *((d, "shuffle") for d in (tf.data.Dataset, tf.compat.v1.data.Dataset)),
+        (np.random, "permutation"),
+    ]:
+        monkeypatch.setattr(module, name, getattr(module, name))
+    order = np.arange(40)[::-1]
+    shuffles.Shuffles(Recorder(str(tmp_path)), [order]).open()
+    with private.eager_mode():
+        np.testing.assert_array_equal(namespace["shuffled"](40), order)
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,9 @@ class Shuffles:
             module.shuffle = self._in_place(module.shuffle)  # type: ignore[attr-defined]
         np.random.permutation = self._permutation(np.random.permutation)
         if not tf.__version__.startswith("1."):
-            tf.random.shuffle = self._of_tensor(tf.random.shuffle)
+            # Keras 3 takes it from the first, Keras 2 from the second.
+            for module in {tf.random, tf.compat.v2.random}:
+                module.shuffle = self._of_tensor(module.shuffle)
         datasets = {tf.data.Dataset, tf.compat.v1.data.Dataset}
         for dataset in datasets:
             dataset.shuffle = self._seeded(dataset.shuffle)
