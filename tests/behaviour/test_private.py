@@ -381,6 +381,14 @@ def _keras_models():
     assert private.keras_models(graph=False) == (tf.keras.Model,)
 
 
+def _keras_model_engines():
+    engines = private.keras_model_engines()
+    release = tuple(map(int, tf.__version__.split(".")[:2]))
+    assert len(engines) == (0 if release < (2, 2) else 1 if release < (2, 3) else 2)
+    model = v1.keras.Sequential([v1.keras.layers.Dense(1, input_shape=(2,))])
+    assert all(isinstance(model, engine) for engine in engines)
+
+
 def _monitoring():
     assert hasattr(private.monitoring(), "BoolGauge")
 
@@ -619,6 +627,7 @@ CHECKS = {
     _xla_context: ["XlaContext"],
     _open_batches: ["open_batches"],
     _keras_models: ["keras_models"],
+    _keras_model_engines: ["keras_model_engines"],
     _track_tf_optimizer: ["track_tf_optimizer", "_keras_source"],
     _resource_variables: ["count_resource_variables_as_variables"],
     _gated_gradients: ["gate_gradients", "_variables_of", "_is_reference"],
