@@ -96,9 +96,9 @@ def _placed(word: str, places: dict[str, str]) -> str:
     return word
 
 
-def _without(found: dict, folder: str) -> dict:
-    """The result without the paths of this machine."""
-    text = json.dumps(found).replace(folder, "…").replace(str(ROOT) + "/", "")
+def _without(found: dict, folder: str, own: str = str(ROOT)) -> dict:
+    """The result without the paths of this machine: those of the programs begin where ``own`` ends."""
+    text = json.dumps(found).replace(folder, "…").replace(own.rstrip("/") + "/", "")
     return json.loads(text)
 
 
@@ -142,7 +142,7 @@ def bert(results: dict, checkout: str, batch: int, length: int, tpus: list[str])
         given = [os.path.join(checkout, "run_classifier.py")]
         given += [f"--{key}={value}" for key, value in flags.items()]
         options = ["--tpu", ",".join(tpus), "--patience", "600", "--compile-limit", "1200"]
-        found = check(given, options, name)
+        found = _without(check(given, options, name), name, os.path.abspath(checkout))
     key = f"{length}/{batch}"
     known = results.setdefault("bert", {}).get(key)
     if known and known.get("computations") and found.get("computations"):
