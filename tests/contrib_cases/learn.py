@@ -1,7 +1,8 @@
-"""tf.contrib.learn.datasets, tensorflow.examples.tutorials.mnist and tf.contrib.legacy_seq2seq."""
+"""tf.contrib.learn, tensorflow.examples.tutorials.mnist and tf.contrib.legacy_seq2seq."""
 
 import gzip
 import importlib
+import json
 import os
 import struct
 import tempfile
@@ -121,3 +122,158 @@ def case_legacy_seq2seq(tf):
         ),
         "losses": run(losses),
     }
+
+
+def case_preprocessing(tf):
+    preprocessing = tf.contrib.learn.preprocessing
+    texts = ["the TPU the iPad", "don't the well-known TPU", "", "Ärger ABCd the the the x"]
+    results = {}
+    for name, options in (
+        ("all", {}),
+        ("frequent", {"min_frequency": 1}),
+        ("split", {"tokenizer_fn": lambda texts: (text.split(" ") for text in texts)}),
+    ):
+        words = preprocessing.VocabularyProcessor(4, **options)
+        results[name] = list(words.fit_transform(texts))
+        results[name + "_later"] = list(words.transform(["a TPU the", "the x the x the"]))
+        results[name + "_reversed"] = "|".join(words.reverse(results[name]))
+        results[name + "_size"] = len(words.vocabulary_)
+    path = os.path.join(tempfile.mkdtemp(), "words")
+    words = preprocessing.VocabularyProcessor(3)
+    words.fit(texts)
+    words.save(path)
+    again = preprocessing.VocabularyProcessor.restore(path)
+    results["restored"] = list(again.transform(texts))
+    data = preprocessing.ByteProcessor(5)
+    results["bytes"] = list(data.fit_transform(["TPU", "Ärgerlich", b"raw"]))
+    results["bytes_reversed"] = "|".join(data.reverse(results["bytes"]))
+    rows = [["a", "x"], ["b", "x"], ["a", float("nan")], ["c", "y"], ["a", "b"]]
+    for name, options in (
+        ("own", {}),
+        ("shared", {"share": True}),
+        ("often", {"min_frequency": 1}),
+    ):
+        columns = preprocessing.CategoricalProcessor(**options)
+        results["categories_" + name] = list(columns.fit_transform(rows))
+    vocabulary = preprocessing.CategoricalVocabulary(support_reverse=False)
+    for word, count in (("a", 3), ("b", 9), ("c", 1), ("d", 3)):
+        vocabulary.add(word, count)
+    vocabulary.trim(1, max_frequency=9)
+    results["trimmed"] = [vocabulary.get(word) for word in "abcd"]
+    try:
+        vocabulary.reverse(1)
+    except ValueError:
+        results["refused"] = "ValueError"
+    return results
+
+
+def case_run_config(tf):
+    results = {}
+    cluster = {"master": ["a:1"], "worker": ["b:1", "b:2"], "ps": ["c:1"]}
+    for name, environment in (
+        ("alone", {}),
+        ("worker", {"cluster": cluster, "task": {"type": "worker", "index": 1}}),
+        ("first", {"cluster": cluster, "task": {"type": "worker", "index": 0}}),
+        (
+            "master",
+            {"cluster": cluster, "task": {"type": "master", "index": 0}, "environment": "cloud"},
+        ),
+    ):
+        os.environ["TF_CONFIG"] = json.dumps(environment)
+        try:
+            config = tf.contrib.learn.RunConfig(model_dir="there", save_checkpoints_steps=7)
+            told = (config.master, config.task_type, config.task_id, config.is_chief)
+            told += (config.num_ps_replicas, config.num_worker_replicas, config.environment)
+            told += (config.save_checkpoints_secs, config.save_checkpoints_steps)
+            results[name] = " ".join(map(str, told))
+            same = tf.contrib.learn.RunConfig(model_dir="there", keep_checkpoint_max=2)
+            other = tf.contrib.learn.RunConfig(model_dir="here")
+            uids = [each.uid() for each in (config, same, other)]
+            results[name + "_same"] = [uids[0] == uids[1], uids[0] == uids[2]]
+        finally:
+            del os.environ["TF_CONFIG"]
+    return results
+
+
+def case_experiment(tf):
+    learn = tf.contrib.learn
+
+    def model_fn(features, labels, mode, params, config):
+        weights = tf.get_variable("weights", [3, 1], initializer=tf.ones_initializer())
+        outputs = tf.matmul(features["x"], weights)
+        predictions = {"outputs": outputs}
+        if mode == learn.ModeKeys.INFER or labels is None:
+            exports = {"serving_default": tf.estimator.export.PredictOutput(predictions)}
+            return tf.estimator.EstimatorSpec("infer", predictions, export_outputs=exports)
+        loss = tf.reduce_mean(tf.square(outputs - labels))
+        optimizer = tf.train.GradientDescentOptimizer(params.rate)
+        train_op = optimizer.minimize(loss, tf.train.get_global_step())
+        metrics = {"error": tf.metrics.mean_absolute_error(labels, outputs)}
+        return tf.estimator.EstimatorSpec(mode, predictions, loss, train_op, metrics)
+
+    def input_fn(seed):
+        return lambda: ({"x": tf.constant(numbers(5, 3, seed=seed))}, tf.ones([5, 1]))
+
+    def serving():
+        fed = {"x": tf.placeholder(tf.float32, [None, 3])}
+        return tf.estimator.export.ServingInputReceiver(fed, fed)
+
+    def experiment_of(estimator, **options):
+        strategy = learn.make_export_strategy(serving, exports_to_keep=1)
+        return learn.Experiment(
+            estimator,
+            input_fn(1),
+            input_fn(2),
+            train_steps=12,
+            eval_steps=2,
+            eval_delay_secs=0,
+            export_strategies=[strategy],
+            **options,
+        )
+
+    def experiment_fn(run_config, hparams):
+        estimator = tf.estimator.Estimator(model_fn, config=run_config, params=hparams)
+        return experiment_of(estimator)
+
+    def told(metrics):
+        return [float(metrics[name]) for name in sorted(metrics)]
+
+    folder = tempfile.mkdtemp()
+    config = learn.RunConfig(model_dir=folder, tf_random_seed=3, save_checkpoints_steps=4)
+    hparams = tf.contrib.training.HParams(rate=0.1)
+    run = learn.learn_runner.run
+    metrics, exports = run(experiment_fn, run_config=config, hparams=hparams)
+    results = {"metrics": told(metrics), "exports": len(exports)}
+    results["folder"] = "export" in os.listdir(folder)
+    results["again"] = told(
+        run(experiment_fn, run_config=config, schedule="evaluate", hparams=hparams)
+    )
+    for name, options, schedule in (
+        ("by_turns", {"train_steps_per_iteration": 5}, "continuous_train_and_eval"),
+        ("each", {"checkpoint_and_export": True}, "train_and_evaluate"),
+        ("tested", {}, "test"),
+    ):
+        config = learn.RunConfig(model_dir=tempfile.mkdtemp(), save_checkpoints_steps=4)
+        estimator = tf.estimator.Estimator(model_fn, config=config, params=hparams)
+        done = getattr(experiment_of(estimator, **options), schedule)()
+        results[name] = told(done[0] if isinstance(done, tuple) else done)
+    refused = []
+    for arguments in (
+        {"output_dir": folder, "run_config": config},
+        {},
+        {"output_dir": folder, "hparams": hparams},
+        {"run_config": tf.estimator.RunConfig(model_dir=folder)},
+        {"run_config": learn.RunConfig()},
+        {"run_config": config, "hparams": hparams, "schedule": "nothing"},
+        {"run_config": config, "hparams": hparams, "schedule": "train_steps"},
+    ):
+        try:
+            run(experiment_fn, **arguments)
+        except (ValueError, TypeError, RuntimeError) as error:
+            refused += [
+                kind.__name__
+                for kind in (ValueError, TypeError, RuntimeError)
+                if isinstance(error, kind)
+            ]
+    results["refused"] = " ".join(refused)
+    return results

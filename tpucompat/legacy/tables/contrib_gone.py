@@ -5,7 +5,7 @@ A row on a package holds for every name in it that has no row of its own.
 
 from __future__ import annotations
 
-from tpucompat.legacy.rows import Gone, Moved, Package, Row, StandIn
+from tpucompat.legacy.rows import Gone, Package, Row, StandIn
 
 _OURS = "tpucompat.legacy.contrib."
 
@@ -19,18 +19,12 @@ _IO = _gone(
     "Use the package tensorflow-io, or convert the data to TFRecord files.",
 )
 _COMPILED = "It was a compiled operation of tf.contrib, which TensorFlow 2 does not have."
-_LEARN = _gone(
-    "tf.contrib.learn was the forerunner of tf.estimator, and was removed with the feature columns and "
-    "monitors that belonged to it.",
-    "Use tf.estimator: Estimator, RunConfig, train_and_evaluate, TrainSpec, EvalSpec and ModeKeys.",
-)
 _TREES = _gone(
     "TensorFlow 2 has no operations for trees of this kind.",
     "Use the package tensorflow-decision-forests, or xgboost.",
 )
 
 _PRUNING = _OURS + "model_pruning"
-_MNIST = Package(_OURS + "learn_datasets")
 
 ROWS: dict[str, Row] = {
     "contrib.bayesflow": _gone(
@@ -85,18 +79,6 @@ ROWS: dict[str, Row] = {
         "Nothing in TensorFlow followed it.",
         "Use plain tensors, or the package xarray on the host.",
     ),
-    "contrib.learn": _LEARN,
-    "contrib.learn.datasets": Package(_OURS + "learn_datasets"),
-    "contrib.learn.datasets.mnist": _MNIST,
-    "contrib.learn.datasets.base": _MNIST,
-    "contrib.learn.python.learn.datasets": _MNIST,
-    "contrib.learn.python.learn.datasets.mnist": _MNIST,
-    "contrib.learn.python.learn.datasets.base": _MNIST,
-    "contrib.learn.ModeKeys": Moved("tpucompat.legacy.estimator:api.ModeKeys"),
-    "contrib.learn.head": _LEARN,
-    # Not of tf.contrib, but the same code under the name that most scripts knew.
-    "examples.tutorials.mnist": _MNIST,
-    "examples.tutorials.mnist.input_data": _MNIST,
     "contrib.linear_optimizer": _gone(
         "It was built on the feature columns of tf.contrib.layers.",
         "Use tf.estimator.LinearClassifier, or scikit-learn.",
