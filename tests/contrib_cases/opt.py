@@ -274,3 +274,38 @@ def case_scipy(tf):
         "above": minimized("SLSQP", inequalities=lambda x, y: [x[1] - 1.0, y - 2.0]),
         "bounded": minimized(var_to_bounds=lambda x, y: {x: (1.0, [2.0, 9.0]), y: (-5, 0.5)}),
     }
+
+
+def case_mixed_precision(tf):
+    package = tf.contrib.mixed_precision
+
+    def trained(manager_of, spoilt=()):
+        """Values of the factor and of a variable after each step; some losses are infinite."""
+        with tf.Graph().as_default():
+            x = tf.get_variable("x", initializer=numbers(3))
+            factor = tf.placeholder(tf.float32, [])
+            step = tf.train.create_global_step()
+            manager = manager_of()
+            optimizer = package.LossScaleOptimizer(tf.train.MomentumOptimizer(0.1, 0.9), manager)
+            train = optimizer.minimize(tf.reduce_sum(x * x) * factor, step, [x])
+            found = []
+            with session(tf) as sess:
+                for number in range(9):
+                    sess.run(train, {factor: float("inf") if number in spoilt else 1.0})
+                    found.append(sess.run([x, manager.get_loss_scale(), step]))
+            names = " ".join(sorted(v.op.name for v in tf.global_variables()))
+        return {"steps": found, "names": names}
+
+    try:
+        package.FixedLossScaleManager(0.5)
+        refused = ""
+    except ValueError:
+        refused = "ValueError"
+    exponential = package.ExponentialUpdateLossScaleManager
+    return {
+        "fixed": trained(lambda: package.FixedLossScaleManager(128.0), spoilt=(2,)),
+        "grows": trained(lambda: exponential(4.0, 2, incr_ratio=3)),
+        "shrinks": trained(lambda: exponential(2.0, 4, 2), spoilt=(0, 2, 3, 4, 7, 8)),
+        "limits": trained(lambda: exponential(3e38, 1, 1), spoilt=(3,)),
+        "refused": refused,
+    }

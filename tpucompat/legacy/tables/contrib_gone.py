@@ -90,11 +90,7 @@ ROWS: dict[str, Row] = {
         "The graph transforms that it called were removed in TensorFlow 2.",
         "Use tf.lite.TFLiteConverter, or save the model anew with the signature that is needed.",
     ),
-    "contrib.mixed_precision": _gone(
-        "Loss scaling is for float16 on GPUs, and has another interface today.",
-        "Use tf.train.experimental.enable_mixed_precision_graph_rewrite, or tf.tpu.bfloat16_scope on a TPU, "
-        "which needs no loss scaling.",
-    ),
+    "contrib.mixed_precision": Package(_OURS + "mixed_precision"),
     "contrib.model_pruning": Package(_PRUNING),
     "contrib.model_pruning.python.learning": Package(_PRUNING + ".training"),
     "contrib.model_pruning.python.pruning": Package(_PRUNING + ".pruning"),
