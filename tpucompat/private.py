@@ -1500,3 +1500,121 @@ def test_util() -> Any:
     from tensorflow.python.framework import test_util as module
 
     return module
+
+
+def keras_test_modules() -> tuple[Any, Any]:
+    """The modules of Keras' own tests: their helpers, and the decorators that run a test in several ways.
+
+    Seen in tf-keras 2.16 to 2.21 and Keras 2.13 to 2.15 below ``src.testing_infra``, in 2.9 to 2.12 as
+    ``keras.testing_infra``; up to 2.8 the modules are ``keras.testing_utils`` and ``keras_parameterized``.
+    """
+    root = _keras_source()
+    try:
+        return (
+            importlib.import_module(root + ".testing_infra.test_utils"),
+            importlib.import_module(root + ".testing_infra.test_combinations"),
+        )
+    except ModuleNotFoundError:
+        return (
+            importlib.import_module(root + ".testing_utils"),
+            importlib.import_module(root + ".keras_parameterized"),
+        )
+
+
+def smart_cond(predicate: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
+    """``tf.cond`` that makes one branch only where the predicate is known; the public one has no name.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.framework.smart_cond.smart_cond``.
+    """
+    from tensorflow.python.framework import smart_cond as module
+
+    return module.smart_cond(predicate, true_fn, false_fn)
+
+
+def trackable_module() -> Any:
+    """The module with ``Trackable``, of which whatever object-based checkpoints save is a subclass.
+
+    Seen in 2.9 to 2.21 as ``tensorflow.python.trackable.base``, in 1.14 to 2.8 as
+    ``tensorflow.python.training.tracking.base``.
+    """
+    try:
+        from tensorflow.python.trackable import base
+    except ImportError:
+        from tensorflow.python.training.tracking import base
+    return base
+
+
+def trackable_class() -> Any:
+    """``Trackable`` of :func:`trackable_module`; it looks up and restores the attributes of objects."""
+    return trackable_module().Trackable
+
+
+def plain_variable_class() -> Any:
+    """The class of resource variables that a program makes, whose ``_init_from_args`` gives them a value.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.ops.resource_variable_ops.ResourceVariable``; the public
+    ``tf.Variable`` is one of its bases.
+    """
+    from tensorflow.python.ops import resource_variable_ops
+
+    return resource_variable_ops.ResourceVariable
+
+
+def data_structures() -> Any:
+    """The module of lists and mappings that object-based checkpoints follow.
+
+    Seen in 2.9 to 2.21 as ``tensorflow.python.trackable.data_structures``, in 1.14 to 2.8 as
+    ``tensorflow.python.training.tracking.data_structures``.
+    """
+    try:
+        from tensorflow.python.trackable import data_structures as module
+    except ImportError:
+        from tensorflow.python.training.tracking import data_structures as module
+    return module
+
+
+def object_checkpoints() -> Any:
+    """The module of object-based checkpoints, with what looks into one.
+
+    Seen in 2.9 to 2.21 as ``tensorflow.python.checkpoint.checkpoint``, in 1.14 to 2.8 as
+    ``tensorflow.python.training.tracking.util``.
+    """
+    try:
+        from tensorflow.python.checkpoint import checkpoint
+    except ImportError:
+        from tensorflow.python.training.tracking import util as checkpoint
+    return checkpoint
+
+
+def saver_builder() -> Any:
+    """The class whose attributes ``SaveableObject`` and ``SaveSpec`` say what a ``tf.train.Saver`` writes.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.training.saver.BaseSaverBuilder``.
+    """
+    from tensorflow.python.training import saver
+
+    return saver.BaseSaverBuilder
+
+
+def let_eager_tensors_be_keys() -> None:
+    """Lets eager tensors be keys and members of sets by their identity, as graph tensors are.
+
+    So they are up to 1.15, where ``==`` compares identities too; eager tensors refuse ``hash`` by themselves
+    from about 2.12 on, also after ``disable_tensor_equality``. Seen in 2.15 to 2.21 as
+    ``tensorflow.python.framework.ops._EagerTensorBase``.
+    """
+    from tensorflow.python.framework import ops
+
+    base = getattr(ops, "_EagerTensorBase", None)
+    if base is not None and "__hash__" in vars(base):
+        base.__hash__ = base.__mro__[1].__hash__
+
+
+def summary_writer_modules() -> tuple[Any, Any]:
+    """The two modules whose ``FileWriter`` writes what hooks and Estimators summarize.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.summary.writer.writer`` and ``writer_cache``.
+    """
+    from tensorflow.python.summary.writer import writer, writer_cache
+
+    return writer, writer_cache

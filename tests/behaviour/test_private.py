@@ -413,6 +413,31 @@ def _small_modules():
     assert private.op_def("NoSuchOperation") is None
     assert callable(private.saved_model_loader().get_meta_graph_def_from_tags)
     assert type(private.default_session_config()).__name__ == "ConfigProto"
+    assert all(inspect.isclass(module.FileWriter) for module in private.summary_writer_modules())
+    assert inspect.isclass(private.saver_builder().SaveableObject)
+    assert callable(private.plain_variable_class()._init_from_args)
+    assert private.smart_cond(True, lambda: 1, lambda: 2) == 1
+
+
+def _trackables():
+    assert private.trackable_module().VARIABLE_VALUE_KEY == "VARIABLE_VALUE"
+    assert issubclass(private.data_structures().List, private.trackable_class())
+    assert callable(private.object_checkpoints().object_metadata)
+
+
+def _keras_test_modules():
+    utilities, decorators = private.keras_test_modules()
+    with utilities.run_eagerly_scope(True):
+        assert utilities.should_run_eagerly() is tf.executing_eagerly()
+    assert callable(decorators._test_or_class_decorator)
+
+
+def _eager_keys():
+    private.let_eager_tensors_be_keys()
+    private.let_eager_tensors_be_keys()
+    with private.eager_mode():
+        one, other = tf.constant(1), tf.constant(1)
+        assert {one: "a", other: "b"}[one] == "a"
 
 
 def _static_value():
@@ -633,6 +658,14 @@ CHECKS = {
     _gated_gradients: ["gate_gradients", "_variables_of", "_is_reference"],
     _seeds: ["random_seed", "replace_functions", "einsum_of_matrices", "dataset_operations"],
     _true_variables: ["let_graph_variables_be_true"],
+    _eager_keys: ["let_eager_tensors_be_keys"],
+    _trackables: [
+        "data_structures",
+        "object_checkpoints",
+        "trackable_class",
+        "trackable_module",
+    ],
+    _keras_test_modules: ["keras_test_modules"],
     _whole_dimensions: ["accept_whole_numbers_as_dimensions"],
     _monitoring: ["monitoring"],
     _small_modules: [
@@ -647,11 +680,15 @@ CHECKS = {
         "lookup_ops",
         "nest",
         "op_def",
+        "plain_variable_class",
         "queue_inputs",
         "saved_model_loader",
+        "saver_builder",
         "session_interface",
+        "smart_cond",
         "sparse_maps",
         "summary_ops_v2",
+        "summary_writer_modules",
         "test_util",
         "tpu_feed",
         "tpu_ops",

@@ -56,6 +56,7 @@ def enter() -> Any:
         private.name_recurrent_weights_by_layer()
         private.count_resource_variables_as_variables()
         private.let_graph_variables_be_true()
+        private.let_eager_tensors_be_keys()
         private.accept_whole_numbers_as_dimensions()
         private.complete_resource_variables()
         _show_values()

@@ -133,9 +133,9 @@ ROWS: dict[str, Row] = {
         "It converted frozen graphs for one kind of GPU.",
         "Use tf.experimental.tensorrt.Converter on a SavedModel.",
     ),
-    "contrib.testing": _gone(
-        "It was for TensorFlow's own tests.", "Use tf.test and TensorBoard's reader."
-    ),
+    "contrib.testing": Package(_OURS + "testing"),
+    "contrib.testing.python.framework.fake_summary_writer": Package(_OURS + "testing"),
+    "contrib.testing.python.framework.util_test": Package(_OURS + "testing"),
     "contrib.text": _gone(_COMPILED, "Use tf.keras.preprocessing.sequence.skipgrams."),
     "contrib.timeseries": _gone(
         "It was built on the Estimators of tf.contrib.", "Use tfp.sts of tensorflow-probability."

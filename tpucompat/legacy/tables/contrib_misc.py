@@ -82,33 +82,33 @@ _EAGER: dict[str, Row] = {
     **_stand_ins(
         "eager", "eager", "Checkpointable", "Iterator", "defun", "list_devices", "num_gpus", "run"
     ),
+    "contrib.eager.metrics": Package(_OURS + "eager_metrics"),
+    "contrib.eager.python.metrics": Package(_OURS + "eager_metrics"),
+    "contrib.eager.python.metrics_impl": Package(_OURS + "eager_metrics"),
+    **_stand_ins(
+        "eager",
+        "eager_saver",
+        "Saver",
+        "get_optimizer_variables",
+        "restore_variables_on_create",
+    ),
     **_gone(
         "eager",
         _EAGER_OLD,
         "ExecutionCallback",
         "Network",
-        "Saver",
         "Sequential",
         "add_execution_callback",
         "clear_execution_callbacks",
         "errstate",
-        "get_optimizer_variables",
         "inf_callback",
         "inf_nan_callback",
-        "metrics",
         "nan_callback",
         "restore_network_checkpoint",
-        "restore_variables_on_create",
         "save_network_checkpoint",
         "seterr",
     ),
 }
-
-_CHECKPOINT_PRIVATE = Gone(
-    "TPU101",
-    "TensorFlow 2 made the parts of object-based checkpoints private.",
-    "Use tf.train.Checkpoint, tf.Module and tf.train.list_variables.",
-)
 
 _PROFILE_CONTEXT = Gone(
     "TPU101",
@@ -288,11 +288,13 @@ ROWS: dict[str, Row] = {
     # Models and checkpoints
     "contrib.checkpoint.CheckpointManager": Moved("{tf}:train.CheckpointManager"),
     "contrib.checkpoint.Checkpointable": StandIn(_OURS + "eager:Checkpointable"),
-    **_gone(
+    "contrib.checkpoint.CheckpointableObjectGraph": Moved(
+        "tensorflow.core.protobuf.trackable_object_graph_pb2:TrackableObjectGraph"
+    ),
+    **_stand_ins(
         "checkpoint",
-        _CHECKPOINT_PRIVATE,
+        "checkpoint",
         "CheckpointableBase",
-        "CheckpointableObjectGraph",
         "List",
         "Mapping",
         "NoDependency",
