@@ -5,6 +5,7 @@ The module needs no pytest: ``python -m tests.behaviour.distribute_cases`` print
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 
@@ -123,7 +124,9 @@ def custom_loop():
 def other_strategies():
     """The names of the strategies whose scope makes a variable."""
     made = []
+    below = importlib.import_module("tpucompat.v1.contrib.distribute.python.mirrored_strategy")
     for name, strategy in (
+        ("core mirrored", below.CoreMirroredStrategy(["/cpu:0"])),
         ("mirrored", tf.contrib.distribute.MirroredStrategy(num_gpus=0)),
         ("one device", tf.contrib.distribute.OneDeviceStrategy("/cpu:0")),
         ("parameter server", tf.contrib.distribute.ParameterServerStrategy()),

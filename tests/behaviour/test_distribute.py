@@ -44,6 +44,7 @@ def test_a_tpu_strategy_trains_as_without_one(cores):
 
 def test_the_other_strategies_open_their_scope():
     assert results(sys.executable, 1)["other_strategies"] == [
+        "core mirrored",
         "mirrored",
         "one device",
         "parameter server",

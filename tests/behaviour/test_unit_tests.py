@@ -10,14 +10,14 @@ import sys
 import pytest
 
 _FOLDER = pathlib.Path(__file__).parent / "programs"
-_TESTS = 9  # of unit_tests.py, without TestCase.test_session, which skips itself
+_TESTS = 18  # of unit_tests.py, without TestCase.test_session, which skips itself
 
 
 @pytest.mark.parametrize(
     "command, ran",
     [
-        (["unit_tests.py", "--factor=3"], f"Ran {_TESTS + 3} tests"),
-        (["-m", "unittest", "unit_tests"], f"Ran {_TESTS + 3} tests"),
+        (["unit_tests.py", "--factor=3"], f"Ran {_TESTS + 4} tests"),
+        (["-m", "unittest", "unit_tests"], f"Ran {_TESTS + 4} tests"),
         (["-m", "pytest", "-q", "-p", "no:cacheprovider", "unit_tests.py"], f"{_TESTS} passed"),
     ],
     ids=["script", "unittest", "pytest"],

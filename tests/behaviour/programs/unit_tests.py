@@ -9,10 +9,12 @@ from absl.testing import parameterized
 from tensorflow.contrib.layers.python.ops import sparse_ops
 from tensorflow.python.feature_column import dense_features, feature_column_lib
 from tensorflow.python.framework import constant_op, test_util
+from tensorflow.python.keras import keras_parameterized, testing_utils
 from tensorflow.python.keras.layers import recurrent_v2
 from tensorflow.python.keras.premade import linear
 from tensorflow.python.ops import math_ops
 from tensorflow.python.platform import test
+from tensorflow.python.util import nest
 from tensorflow_estimator.python.estimator import estimator as estimator_lib
 from tensorflow_estimator.python.estimator import keras as keras_lib
 
@@ -60,6 +62,25 @@ class SparseTest(test.TestCase):
             session.run(tables[0].init)
             found = session.run([table.lookup(tf.constant(["a", "b"])) for table in tables])
         self.assertAllEqual([[1, -1]] * 2, found)
+
+
+class KerasTest(keras_parameterized.TestCase):
+    @keras_parameterized.run_all_keras_modes
+    @keras_parameterized.run_with_all_model_types(exclude_models="subclass")
+    def test_fit(self):
+        model = testing_utils.get_small_mlp(1, 2, input_dim=3)
+        options = {
+            "run_eagerly": testing_utils.should_run_eagerly(),
+            "experimental_run_tf_function": testing_utils.should_run_tf_function(),
+        }
+        model.compile(tf.train.GradientDescentOptimizer(0.1), "mse", **options)
+        history = model.fit(np.ones((4, 3)), np.zeros((4, 2)), epochs=2, verbose=0).history
+        self.assertLen(history["loss"], 2)
+        self.assertEqual("v2_eager" in self.id(), options["run_eagerly"])
+
+    def test_structures(self):
+        self.assertTrue(nest.is_sequence([1]))
+        self.assertFalse(nest.is_sequence(1))
 
 
 class EstimatorTest(test.TestCase):

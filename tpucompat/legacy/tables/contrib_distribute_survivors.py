@@ -54,6 +54,16 @@ ROWS: dict[str, Row] = {
     ),
 }
 ROWS.update(("contrib.distribute." + name, Moved(target)) for name, target in _MOVED.items())
+# What the strategies of tf.contrib were written over, which their modules showed under these names.
+ROWS.update(
+    (f"contrib.distribute.python.{module}.Core{name}", Moved(f"{_PRIVATE}{module}:{now}"))
+    for module, name, now in (
+        ("mirrored_strategy", "MirroredStrategy", "MirroredStrategy"),
+        ("mirrored_strategy", "MirroredExtended", "MirroredExtended"),
+        ("parameter_server_strategy", "ParameterServerStrategy", "ParameterServerStrategyV1"),
+        ("parameter_server_strategy", "ParameterServerExtended", "ParameterServerStrategyExtended"),
+    )
+)
 for _name, _module in _STRATEGIES.items():
     ROWS["contrib.distribute." + _name] = StandIn(_OURS + _name)
     ROWS[f"contrib.distribute.python.{_module}.{_name}"] = StandIn(_OURS + _name)

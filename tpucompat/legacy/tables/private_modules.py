@@ -10,9 +10,11 @@ from tpucompat.legacy.rows import Moved, Package, Row, StandIn
 
 _PYTHON = "tensorflow.python."
 _DATA = "tpucompat.legacy.contrib.data:"
+_KERAS_TESTS = "tpucompat.legacy.keras_test_util"
 
 #: Module below ``tensorflow.python`` -> where its names are looked up, in turn.
 _PLACES = {
+    "distribute.all_reduce": "distribute.all_reduce distribute.v1.all_reduce",
     # 2.13 and 2.14 put the functions into distribute_lib; python.training had them up to 1.13.
     "distribute.distribution_strategy_context": (
         "distribute.distribution_strategy_context distribute.distribute_lib"
@@ -46,8 +48,48 @@ ROWS: dict[str, Row] = {
         "python." + module: Package(tuple(_PYTHON + place for place in places.split()))
         for module, places in _PLACES.items()
     },
+    # The helpers of Keras' own tests; 2.9 gave them a folder.
+    "python.keras.keras_parameterized": Package(
+        (_KERAS_TESTS, "{keras}.testing_infra.test_combinations", "{keras}.keras_parameterized")
+    ),
+    "python.keras.keras_parameterized.run_all_keras_modes": StandIn(
+        _KERAS_TESTS + ":run_all_keras_modes"
+    ),
+    "python.keras.testing_utils": Package(
+        (_KERAS_TESTS, "{keras}.testing_infra.test_utils", "{keras}.testing_utils")
+    ),
+    "python.keras.model_subclassing_test_util": Package(
+        ("{keras}.tests.model_subclassing_test_util", "{keras}.model_subclassing_test_util")
+    ),
+    "python.keras.mixed_precision.experimental.test_util": Package(
+        ("{keras}.mixed_precision.test_util", "{keras}.mixed_precision.experimental.test_util")
+    ),
+    # Those of Keras under a strategy, and the models that both test.
+    **{
+        "python.distribute." + name: Package("{keras}.distribute." + now)
+        for name, now in {
+            "model_combinations": "model_combinations",
+            "saved_model_test_base": "saved_model_test_base",
+            "model_collection.model_collection_base": "model_collection_base",
+            "model_collection.simple_models": "simple_models",
+        }.items()
+    },
     "core.protobuf.config_pb2.RPCOptions": Moved(
         "tensorflow.core.protobuf.rpc_options_pb2:RPCOptions", since="2.14"
+    ),
+    # 2.4 called it is_nested.
+    **{
+        module + ".is_sequence": Moved("tensorflow." + module + ":is_nested", since="2.4")
+        for module in ("python.util.nest", "python.data.util.nest")
+    },
+    "python.framework.ops.IndexedSlicesValue": Moved(
+        _PYTHON + "framework.indexed_slices:IndexedSlicesValue", since="2.4"
+    ),
+    "python.feature_column.sequence_feature_column.SequenceFeatures": Moved(
+        "{tf}:keras.experimental.SequenceFeatures", since="2.2"
+    ),
+    "python.ops.losses.loss_reduction.ReductionV2": Moved(
+        "{keras}.utils.losses_utils:ReductionV2", since="2.2"
     ),
     "python.eager.function.defun": StandIn("tpucompat.legacy.contrib.eager:defun"),
     **{
