@@ -66,6 +66,7 @@ history = model.fit(x, y, epochs=1, verbose=0, validation_split=0.5)
 checks["history"] = sorted(history.history) == ["acc", "loss", "val_acc", "val_loss"]
 checks["predict_classes"] = model.predict_classes(x).shape == (8,)
 checks["predict_proba"] = model.predict_proba(x).shape == (8, 2)
+checks["list of layers"] = [type(each).__name__ for each in model._layers] == ["InputLayer", "Dense"]
 checks["multi_gpu_model"] = multi_gpu_model(model, gpus=4).predict(x).shape == (8, 2)
 checks["old aliases"] = np.zeros(2, dtype=np.bool).dtype == bool and np.int is int
 
@@ -234,5 +235,5 @@ def test_old_keras(tmp_path):
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("CHECKS ")]
     checks = json.loads(lines[0][len("CHECKS ") :])
-    assert len(checks) == 36
+    assert len(checks) == 37
     assert [name for name, passed in checks.items() if not passed] == []

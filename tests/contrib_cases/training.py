@@ -183,3 +183,17 @@ def case_placement(tf):
         greedy = training.GreedyLoadBalancingStrategy(2, training.byte_size_load_fn)
         random = training.RandomStrategy(3, seed=1)
         return {"greedy": [int(greedy(op)) for op in ops], "random": [random(op) for op in ops]}
+
+
+def case_local_server(tf):
+    server = tf.train.Server.create_local_server()
+    with tf.Graph().as_default():
+        with tf.device("/job:local/task:0"):
+            counter = tf.get_variable(
+                "counter_of_a_local_server", [], initializer=tf.zeros_initializer()
+            )
+        with tf.Session(server.target) as sess:
+            sess.run(counter.initializer)
+            sess.run(counter.assign_add(2.0))
+        with tf.Session(server.target) as sess:  # the server keeps its variables
+            return {"value": sess.run(counter), "is server": isinstance(server, tf.train.Server)}

@@ -114,3 +114,19 @@ SessionManager = _stand_in(
     _v1.train.SessionManager, "prepare_session", "recover_session", "wait_for_session"
 )
 Supervisor = _stand_in(_v1.train.Supervisor, "prepare_or_wait_for_session", "managed_session")
+
+
+def _create_local_server(config: Any = None, start: bool = True) -> Any:
+    """``tf.train.Server.create_local_server``: its job is called "local", as devices of scripts say.
+
+    TensorFlow 2 calls it "localhost" (tensorflow/python/training/server_lib.py).
+
+    Args:
+      config: A ConfigProto, or None.
+      start: Whether it starts at once.
+    """
+    return _v1.train.Server({"local": ["localhost:0"]}, protocol="grpc", config=config, start=start)
+
+
+Server = _stand_in(_v1.train.Server)
+Server.create_local_server = staticmethod(_create_local_server)

@@ -40,6 +40,16 @@ def set_image_dim_ordering(dim_ordering: str) -> None:
     _backend().set_image_data_format("channels_first" if dim_ordering == "th" else "channels_last")
 
 
+class _Tracked:
+    """``Layer._layers``: the layers of a model as a list that it uses itself, as scripts change it.
+
+    A layer that sets an attribute of the name keeps its own: this has no ``__set__``.
+    """
+
+    def __get__(self, layer: Any, owner: Any) -> Any:
+        return self if layer is None else layer._self_tracked_trackables
+
+
 def restore_methods(keras: Any) -> None:
     """Gives Keras' classes back the methods that they have lost.
 
@@ -51,6 +61,9 @@ def restore_methods(keras: Any) -> None:
     for name, method in (("predict_classes", _predict_classes), ("predict_proba", _predict_proba)):
         if not hasattr(keras.Sequential, name):  # removed in 2.6 (release notes)
             setattr(keras.Sequential, name, method)
+    # 2.5 calls the list _self_tracked_trackables (tensorflow/python/keras/engine/base_layer.py).
+    if not hasattr(keras.layers.Layer, "_layers"):
+        keras.layers.Layer._layers = _Tracked()
     generator = keras.preprocessing.image.ImageDataGenerator
     flow = generator.flow_from_dataframe
     if not hasattr(flow, "__wrapped__"):

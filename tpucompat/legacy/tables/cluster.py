@@ -26,6 +26,8 @@ ROWS: dict[str, Row] = {
     "train.MonitoredTrainingSession": StandIn(_SESSIONS + "MonitoredTrainingSession"),
     "train.SessionManager": StandIn(_SESSIONS + "SessionManager"),
     "train.Supervisor": StandIn(_SESSIONS + "Supervisor"),
+    "train.Server": StandIn(_SESSIONS + "Server"),
+    "python.training.server_lib.Server": StandIn(_SESSIONS + "Server"),
     "config.experimental_connect_to_host": StandIn(_START_UP + "connect_to_host"),
     "config.experimental_connect_to_cluster": StandIn(_START_UP + "connect_to_cluster"),
     **{
