@@ -277,3 +277,59 @@ def case_experiment(tf):
             ]
     results["refused"] = " ".join(refused)
     return results
+
+
+def case_monitors(tf):
+    monitors = tf.contrib.learn.monitors
+
+    class Steps(monitors.EveryN):
+        """Writes down what it is told."""
+
+        def __init__(self, **options):
+            monitors.EveryN.__init__(self, **options)
+            self.told = []
+
+        def every_n_step_begin(self, step):
+            return ["doubled"]
+
+        def every_n_step_end(self, step, outputs):
+            self.told.append([float(step), float(outputs["doubled"])])
+            return False
+
+        def every_n_post_step(self, step, session):
+            self.told.append([float(step), -1.0])
+
+    def model_fn(features, labels, mode):
+        weight = tf.get_variable("weight", initializer=1.0)
+        doubled = tf.multiply(weight, 2.0, name="doubled")
+        loss = tf.square(weight - 0.3)
+        step = tf.train.get_global_step()
+        with tf.control_dependencies([doubled]):
+            train_op = tf.train.GradientDescentOptimizer(0.7).minimize(loss, step)
+        return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=train_op)
+
+    def input_fn():
+        return {"x": tf.zeros([2])}, tf.zeros([2])
+
+    def trained(wanted, steps=9):
+        config = tf.estimator.RunConfig(save_checkpoints_steps=2)
+        estimator = tf.estimator.Estimator(model_fn, tempfile.mkdtemp(), config)
+        hooks = monitors.replace_monitors_with_hooks(wanted, estimator)
+        estimator.train(input_fn, hooks=hooks, steps=steps)
+        return [len(hooks), estimator.get_variable_value("global_step")]
+
+    steps = Steps(every_n_steps=4, first_n_steps=2)
+    results = {"steps": trained([steps, tf.train.StepCounterHook()]), "told": steps.told}
+    results["stopped"] = trained([monitors.StopAtStep(num_steps=3)])
+    results["stopped_last"] = trained([monitors.StopAtStep(last_step=5)])
+    early = monitors.ValidationMonitor(
+        input_fn=input_fn,
+        eval_steps=1,
+        every_n_steps=1,
+        early_stopping_rounds=3,
+        early_stopping_metric_minimize=False,
+        check_interval_secs=None,
+    )
+    results["early"] = trained([early], steps=20)
+    results["best"] = [early.best_step, early.best_value, early.early_stopped]
+    return results

@@ -8,10 +8,10 @@ _OURS = "tpucompat.legacy.contrib.learn."
 _MNIST = Package("tpucompat.legacy.contrib.learn_datasets")
 _LEARN = Gone(
     "TPU101",
-    "tf.contrib.learn was the forerunner of tf.estimator, and was removed with the Estimators, feature columns "
-    "and monitors that belonged to it.",
+    "tf.contrib.learn was the forerunner of tf.estimator, and was removed with the Estimators and heads "
+    "that belonged to it.",
     "Use tf.estimator: Estimator, train_and_evaluate, TrainSpec and EvalSpec. Experiment, learn_runner, "
-    "RunConfig and preprocessing of tf.contrib.learn are here.",
+    "RunConfig, monitors and preprocessing of tf.contrib.learn are here.",
 )
 
 # The modules of ours that have the names of each old one.
@@ -19,6 +19,7 @@ _MODULES = {
     "experiment": "experiment",
     "export_strategy": "exports",
     "learn_runner": "runner",
+    "monitors": "monitors",
     "estimators.run_config": "config",
     "preprocessing": "preprocessing",
     "preprocessing.categorical": "preprocessing",
@@ -39,6 +40,7 @@ _NAMES = {
         "build_parsing_serving_input_fn",
         "make_export_strategy",
     ),
+    "monitors": ("NanLossDuringTrainingError",),
 }
 
 ROWS: dict[str, Row] = {

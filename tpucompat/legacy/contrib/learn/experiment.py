@@ -1,9 +1,7 @@
 """``tf.contrib.learn.Experiment``: an Estimator with what it is trained and evaluated on.
 
 Follows tensorflow/contrib/learn/python/learn/experiment.py of TensorFlow 1.15, for the Estimators of
-tf.estimator and TPUEstimator. Its evaluations while training are those of ValidationMonitor
-(tensorflow/contrib/learn/python/learn/monitors.py): of each new checkpoint, looked for at steps, and not
-more often than every few seconds.
+tf.estimator and TPUEstimator.
 """
 
 from __future__ import annotations
@@ -19,6 +17,7 @@ import tensorflow.compat.v1 as tf
 from tpucompat.errors import BadValueError
 from tpucompat.legacy import estimator as _estimator
 from tpucompat.legacy.contrib.learn import config as _config
+from tpucompat.legacy.contrib.learn import monitors as _monitors
 from tpucompat.legacy.contrib.learn.exports import ExportStrategy
 
 _STEP = tf.GraphKeys.GLOBAL_STEP
@@ -34,7 +33,7 @@ class Experiment:
       eval_metrics: Of tf.contrib.learn's own Estimators only.
       train_steps: The step to train up to; None for as long as there is data.
       eval_steps: Batches of an evaluation; None for all.
-      train_monitors: Hooks of the training.
+      train_monitors: Hooks and monitors of the training.
       eval_hooks: Hooks of the evaluations.
       local_eval_frequency: Steps between evaluations of :meth:`local_run`.
       eval_delay_secs: Seconds to wait before the first evaluation.
@@ -180,9 +179,13 @@ class Experiment:
         return self._estimator.train(
             input_fn=self._train_input_fn,
             max_steps=self._train_steps,
-            hooks=self._train_hooks + hooks + extra,
+            hooks=self._hooks(hooks + extra),
             saving_listeners=self._saving_listeners,
         )
+
+    def _hooks(self, more: Sequence[Any] = ()) -> list[Any]:
+        """Those of the training, monitors among them, and more."""
+        return _monitors.replace_monitors_with_hooks([*self._train_hooks, *more], self._estimator)
 
     def evaluate(self, delay_secs: float | None = None, name: str | None = None) -> Any:
         """Evaluates the newest checkpoint once.
@@ -316,7 +319,14 @@ class Experiment:
             )
             self._train(0, [saver])
             return listener.metrics, listener.exports
-        self._train(0, [_Validates(self)] if self._min_eval_frequency else [])
+        validation = _monitors.ValidationMonitor(
+            input_fn=self._eval_input_fn,
+            eval_steps=self._eval_steps,
+            every_n_steps=self._min_eval_frequency,
+            check_interval_secs=self._check_interval_secs,
+            hooks=self._eval_hooks,
+        )
+        self._train(0, [validation] if self._min_eval_frequency else [])
         metrics = self._evaluate()
         return metrics, self._export(metrics)
 
@@ -344,7 +354,7 @@ class Experiment:
             self._estimator.train(
                 input_fn=self._train_input_fn,
                 steps=steps,
-                hooks=self._train_hooks,
+                hooks=self._hooks(),
                 saving_listeners=self._saving_listeners,
             )
             newest = tf.train.latest_checkpoint(self._estimator.model_dir)
@@ -369,7 +379,7 @@ class Experiment:
         self._estimator.train(
             input_fn=self._train_input_fn,
             steps=1,
-            hooks=self._train_hooks,
+            hooks=self._hooks(),
             saving_listeners=self._saving_listeners,
         )
         metrics = self._estimator.evaluate(input_fn=self._eval_input_fn, steps=1, name="one_pass")
@@ -429,45 +439,6 @@ def _wait(seconds: float | None, what: str) -> None:
     if seconds and seconds > 0:
         tf.logging.info("Waiting %d secs before starting %s.", seconds, what)
         time.sleep(seconds)
-
-
-class _Validates(tf.train.SessionRunHook):
-    """Evaluates each new checkpoint while the experiment trains."""
-
-    def __init__(self, experiment: Experiment) -> None:
-        self._experiment = experiment
-        self._step: Any = None
-        self._looked_at_step = 0
-        self._looked_at: float | None = None
-        self._evaluated: str | None = None
-
-    def begin(self) -> None:
-        """Finds the step that it counts by."""
-        self._step = tf.train.get_global_step()
-
-    def before_run(self, run_context: Any) -> Any:
-        """Asks for the step."""
-        return tf.train.SessionRunArgs(self._step)
-
-    def after_run(self, run_context: Any, run_values: Any) -> None:
-        """Looks for a checkpoint where enough steps and time have passed."""
-        experiment = self._experiment
-        step = run_values.results
-        if step < self._looked_at_step + experiment._min_eval_frequency:
-            return
-        self._looked_at_step = step
-        now = time.time()
-        interval = experiment._check_interval_secs
-        if None not in (interval, self._looked_at) and now - self._looked_at <= interval:  # type: ignore
-            return
-        self._looked_at = now
-        newest = tf.train.latest_checkpoint(experiment.estimator.model_dir)
-        if newest is None or newest == self._evaluated:
-            return
-        self._evaluated = newest
-        metrics = experiment._evaluate()
-        told = ", ".join(f"{name} = {value}" for name, value in metrics.items())
-        tf.logging.info("Validation (step %d): %s", step, told)
 
 
 class _EvaluatesAndExports(tf.train.CheckpointSaverListener):
