@@ -1618,3 +1618,30 @@ def summary_writer_modules() -> tuple[Any, Any]:
     from tensorflow.python.summary.writer import writer, writer_cache
 
     return writer, writer_cache
+
+
+def take_inputs_of_updates() -> None:
+    """Lets a layer's ``add_update`` and ``add_loss`` be given the layer's inputs in the second place.
+
+    1.15 ignores them there (``add_update`` of tensorflow/python/keras/engine/base_layer.py), and custom layers
+    of the time pass them. ``add_update`` has lost the argument in 2.15 to 2.21, ``add_loss`` of eager layers
+    takes it by name only since 2.3; seen as ``engine.base_layer.Layer`` and ``engine.base_layer_v1.Layer``.
+    """
+    for module in ("base_layer", "base_layer_v1"):
+        try:
+            layer = importlib.import_module(f"{_keras_source()}.engine.{module}").Layer
+        except ModuleNotFoundError:  # base_layer_v1 came in 2.2
+            continue
+        for name in ("add_update", "add_loss"):
+            method = vars(layer)[name]
+            if "inputs" not in method.__code__.co_varnames:
+                setattr(layer, name, left_alone_by_autograph(_without_inputs(method)))
+
+
+def _without_inputs(method: Any) -> Any:
+    @functools.wraps(method)
+    def add(self: Any, entries: Any, inputs: Any = None, **options: Any) -> Any:
+        del inputs
+        return method(self, entries, **options)
+
+    return add

@@ -432,6 +432,26 @@ def _keras_test_modules():
     assert callable(decorators._test_or_class_decorator)
 
 
+def _inputs_of_updates():
+    private.take_inputs_of_updates()
+    private.take_inputs_of_updates()
+
+    class Counting(v1.keras.layers.Layer):
+        def build(self, input_shape):
+            self.seen = self.add_weight("seen", (), initializer="zeros", trainable=False)
+            super().build(input_shape)
+
+        def call(self, inputs):
+            self.add_update([v1.assign_add(self.seen, 1.0)], inputs)
+            self.add_loss(v1.reduce_sum(inputs), inputs)
+            return inputs
+
+    with v1.Graph().as_default():
+        layer = Counting()
+        layer(v1.keras.layers.Input((2,)))
+        assert [len(layer.updates), len(layer.losses)] == [1, 1]
+
+
 def _eager_keys():
     private.let_eager_tensors_be_keys()
     private.let_eager_tensors_be_keys()
@@ -659,6 +679,7 @@ CHECKS = {
     _seeds: ["random_seed", "replace_functions", "einsum_of_matrices", "dataset_operations"],
     _true_variables: ["let_graph_variables_be_true"],
     _eager_keys: ["let_eager_tensors_be_keys"],
+    _inputs_of_updates: ["take_inputs_of_updates", "_without_inputs"],
     _trackables: [
         "data_structures",
         "object_checkpoints",

@@ -352,3 +352,40 @@ def case_saved_model(tf):
 
 def _save_as_text(tf, model, path):
     tf.keras.experimental.export_saved_model(model, path, as_text=True)
+
+
+def case_updates_of_custom_layers(tf):
+    keras = tf.keras
+    K = keras.backend
+
+    class Centered(keras.layers.Layer):
+        """Takes its moving mean away, and is drawn to it, as custom layers of the time say it."""
+
+        def build(self, input_shape):
+            self.mean = self.add_weight(
+                name="mean", shape=(int(input_shape[-1]),), initializer="zeros", trainable=False
+            )
+            super().build(input_shape)
+
+        def call(self, inputs):
+            batch = K.mean(inputs, axis=0)
+            self.add_update([K.update(self.mean, self.mean * 0.9 + batch * 0.1)], inputs)
+            self.add_loss(0.1 * K.sum(K.square(inputs - self.mean)), inputs)
+            return inputs - self.mean
+
+    with tf.Graph().as_default(), tf.Session():
+        model = keras.Sequential(
+            [
+                keras.layers.Dense(3, kernel_initializer="ones", input_shape=(4,)),
+                Centered(),
+                keras.layers.Dense(1, kernel_initializer="ones"),
+            ]
+        )
+        model.compile(keras.optimizers.SGD(0.01), "mse")
+        losses = model.fit(numbers(8, 4), numbers(8, 1, seed=2), 4, 3, verbose=0, shuffle=False)
+        return {
+            "losses": losses.history["loss"],
+            "weights": model.get_weights(),
+            "updates": len(model.updates),
+            "layers": [type(layer).__name__ for layer in model._layers],
+        }

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from tpucompat import journal
+from tpucompat import journal, private
 
 
 def multi_gpu_model(
@@ -61,6 +61,7 @@ def restore_methods(keras: Any) -> None:
     for name, method in (("predict_classes", _predict_classes), ("predict_proba", _predict_proba)):
         if not hasattr(keras.Sequential, name):  # removed in 2.6 (release notes)
             setattr(keras.Sequential, name, method)
+    private.take_inputs_of_updates()
     # 2.5 calls the list _self_tracked_trackables (tensorflow/python/keras/engine/base_layer.py).
     if not hasattr(keras.layers.Layer, "_layers"):
         keras.layers.Layer._layers = _Tracked()
