@@ -389,3 +389,50 @@ def case_updates_of_custom_layers(tf):
             "updates": len(model.updates),
             "layers": [type(layer).__name__ for layer in model._layers],
         }
+
+
+def case_hdf5_matrix(tf):
+    import h5py
+
+    keras = tf.keras
+    with tempfile.TemporaryDirectory() as folder, tf.Graph().as_default(), tf.Session():
+        path = os.path.join(folder, "data.h5")
+        with h5py.File(path, "w") as file:
+            file["x"], file["y"] = numbers(20, 6, 6, 2), numbers(20, 1, seed=2)
+        inputs = keras.utils.HDF5Matrix(path, "x", 2, 18, lambda part: part * 0.5)
+        labels = keras.utils.HDF5Matrix(path, "y", 2, 18)
+        model = keras.Sequential(
+            [
+                keras.layers.Conv2D(2, 3, input_shape=(6, 6, 2)),
+                keras.layers.Flatten(),
+                keras.layers.Dense(1, kernel_initializer="ones"),
+            ]
+        )
+        model.layers[0].set_weights([numbers(3, 3, 2, 2) * 0.1, numbers(2)])
+        model.compile(keras.optimizers.SGD(0.001), "mse")
+        found = {
+            "losses": model.fit(inputs, labels, 4, 2, verbose=0, shuffle=False).history["loss"]
+        }
+        found["losses"] += [model.evaluate(inputs, labels, 8, verbose=0)]
+        found["predicted"] = model.predict(inputs[3:6])
+        found["shape"] = [len(inputs), *inputs.shape, inputs.ndim, int(inputs.size)]
+        found["picked"] = [inputs[1], labels[[1, 3]], labels[np.array([0, 2])]]
+        try:
+            labels[16]
+        except IndexError:
+            found["behind"] = True
+        keras.utils.convert_all_kernels_in_model(model)
+        found["turned"] = model.get_weights()
+        for part in (inputs, labels):
+            part.data.file.close() if part.data.id.valid else None
+        return found
+
+
+def case_ctc_decode(tf):
+    K = tf.keras.backend
+    with tf.Graph().as_default(), tf.Session() as sess:
+        outputs = tf.nn.softmax(tf.constant(numbers(3, 9, 5, seed=4) * 2))
+        lengths = tf.constant([9, 4, 6])
+        found = {"greedy": K.ctc_decode(outputs, lengths)}
+        found["beams"] = K.ctc_decode(outputs, lengths, False, 4, 2)
+        return {name: [sess.run(value) for value in pair] for name, pair in found.items()}

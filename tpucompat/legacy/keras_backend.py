@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tpucompat.engines import session
+import tensorflow.compat.v1 as tf
+
+# Not :func:`tpucompat.engines.session.enter`: scripts of early TensorFlow 2 come by here too.
 
 
 def batch_dot(x: Any, y: Any, axes: Any = None) -> Any:
@@ -24,8 +26,7 @@ def batch_dot(x: Any, y: Any, axes: Any = None) -> Any:
     Returns:
       The product; of rank 2 at least.
     """
-    tf = session.enter()
-    backend = session.keras().backend
+    backend = tf.keras.backend
     ranks = backend.ndim(x), backend.ndim(y)
     if axes is None:
         axes = ranks[0] - 1, ranks[1] - 2
@@ -49,5 +50,38 @@ def batch_dot(x: Any, y: Any, axes: Any = None) -> Any:
 
 
 def _with_ones(tensor: Any, count: int) -> Any:
-    tf = session.enter()
     return tf.reshape(tensor, tf.concat([tf.shape(tensor), [1] * count], 0))
+
+
+def ctc_decode(
+    y_pred: Any,
+    input_length: Any,
+    greedy: bool = True,
+    beam_width: int = 100,
+    top_paths: int = 1,
+) -> tuple[list[Any], Any]:
+    """The labels that the outputs of a network stand for, by connectionist temporal classification.
+
+    As ``tensorflow/python/keras/backend.py`` of 1.15: each result is as wide as its longest sequence. Later
+    ones are padded with -1 to the number of time steps, which scripts would take for labels.
+
+    Args:
+      y_pred: Probabilities [samples, time steps, categories].
+      input_length: The number of time steps of each sample, [samples].
+      greedy: Whether the best category of each step is taken; else a beam search is made.
+      beam_width: The width of the beam.
+      top_paths: How many sequences of each sample a beam search gives.
+
+    Returns:
+      A list of tensors [samples, longest sequence] with -1 behind the shorter ones, and the tensor of the
+      logarithms of their probabilities.
+    """
+    decoded, scores = tf.keras.backend.ctc_decode(
+        y_pred, input_length, greedy=greedy, beam_width=beam_width, top_paths=top_paths
+    )
+    return [_cut(labels) for labels in decoded], scores
+
+
+def _cut(labels: Any) -> Any:
+    lengths = tf.reduce_sum(tf.cast(tf.not_equal(labels, -1), tf.int32), axis=1)
+    return labels[:, : tf.maximum(tf.reduce_max(lengths), 0)]

@@ -87,13 +87,24 @@ COMMON: dict[str, Row] = {
         for name, now in names.items()
     },
     "keras.utils.multi_gpu_model": StandIn("tpucompat.legacy.removed.keras_names:multi_gpu_model"),
+    # 2.4 and 2.5 removed them.
+    **{
+        "keras.utils." + name: StandIn("tpucompat.legacy.removed.keras_files:" + name)
+        for name in ("HDF5Matrix", "convert_all_kernels_in_model")
+    },
+    "keras.utils.conv_utils.convert_kernel": StandIn(
+        "tpucompat.legacy.removed.keras_files:convert_kernel"
+    ),
     "keras.backend.image_dim_ordering": StandIn(
         "tpucompat.legacy.removed.keras_names:image_dim_ordering"
     ),
     "keras.backend.set_image_dim_ordering": StandIn(
         "tpucompat.legacy.removed.keras_names:set_image_dim_ordering"
     ),
-    "keras.backend.batch_dot": StandIn("tpucompat.legacy.keras_backend:batch_dot"),
+    **{
+        "keras.backend." + name: StandIn("tpucompat.legacy.keras_backend:" + name)
+        for name in ("batch_dot", "ctc_decode")
+    },
     # The optimizers from 1.14 to 2.10; 2.9 and 2.11 moved them.
     "keras.optimizer_v2": Package(
         (

@@ -181,16 +181,6 @@ ROWS: dict[str, Row] = {
         for name in ("Policy", "global_policy", "set_policy")
     },
     **_gone(
-        "keras.utils:HDF5Matrix",
-        "Keras does not have it any more.",
-        "Use h5py.File(path)[name], sliced, or a keras.utils.Sequence around it.",
-    ),
-    **_gone(
-        "keras.utils:convert_all_kernels_in_model",
-        "It turned weights of Theano for TensorFlow, and Keras does not have it any more.",
-        "Flip the kernels with numpy: kernel[::-1, ::-1].",
-    ),
-    **_gone(
         "lite.experimental.nn:TFLiteLSTMCell TfLiteRNNCell dynamic_rnn",
         "TensorFlow Lite converts the recurrent layers of Keras now.",
         "Use tf.keras.layers.LSTM and tf.lite.TFLiteConverter.",
