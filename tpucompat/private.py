@@ -1634,7 +1634,8 @@ def take_inputs_of_updates() -> None:
             continue
         for name in ("add_update", "add_loss"):
             method = vars(layer)[name]
-            if "inputs" not in method.__code__.co_varnames:
+            # The signature, not the code: 1.15 decorates both.
+            if "inputs" not in inspect.signature(method).parameters:
                 setattr(layer, name, left_alone_by_autograph(_without_inputs(method)))
 
 
