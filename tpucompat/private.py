@@ -1646,3 +1646,24 @@ def _without_inputs(method: Any) -> Any:
         return method(self, entries, **options)
 
     return add
+
+
+def name_losses_as_then() -> None:
+    """Calls Keras' loss functions what they were called in 1.15, from which the names of metrics follow.
+
+    ``compile(metrics=["logcosh"])`` names the metric by the function (``engine/training_utils_v1.py``), which
+    2.2 to 2.4 renamed and kept under the old name too. Seen in 2.15 to 2.21 as ``losses`` and ``metrics`` of
+    Keras' source.
+    """
+    renamed = {
+        "cosine_similarity": "cosine_proximity",
+        "huber": "huber_loss",
+        "kl_divergence": "kullback_leibler_divergence",
+        "log_cosh": "logcosh",
+    }
+    for module in ("losses", "metrics"):
+        functions = importlib.import_module(f"{_keras_source()}.{module}")
+        for now, then in renamed.items():
+            function = getattr(functions, now, None)
+            if inspect.isfunction(function):
+                function.__name__ = then

@@ -452,6 +452,12 @@ def _inputs_of_updates():
         assert [len(layer.updates), len(layer.losses)] == [1, 1]
 
 
+def _names_of_losses():
+    private.name_losses_as_then()
+    for name in ("kullback_leibler_divergence", "logcosh", "cosine_proximity"):
+        assert v1.keras.metrics.get(name).__name__ == name
+
+
 def _eager_keys():
     private.let_eager_tensors_be_keys()
     private.let_eager_tensors_be_keys()
@@ -679,6 +685,7 @@ CHECKS = {
     _seeds: ["random_seed", "replace_functions", "einsum_of_matrices", "dataset_operations"],
     _true_variables: ["let_graph_variables_be_true"],
     _eager_keys: ["let_eager_tensors_be_keys"],
+    _names_of_losses: ["name_losses_as_then"],
     _inputs_of_updates: ["take_inputs_of_updates", "_without_inputs"],
     _trackables: [
         "data_structures",

@@ -436,3 +436,15 @@ def case_ctc_decode(tf):
         found = {"greedy": K.ctc_decode(outputs, lengths)}
         found["beams"] = K.ctc_decode(outputs, lengths, False, 4, 2)
         return {name: [sess.run(value) for value in pair] for name, pair in found.items()}
+
+
+def case_names_of_metrics(tf):
+    keras = tf.keras
+    names = "kullback_leibler_divergence logcosh cosine_proximity mse MAE mape msle hinge poisson"
+    names += " squared_hinge categorical_hinge binary_accuracy top_k_categorical_accuracy acc"
+    with tf.Graph().as_default(), tf.Session():
+        model = keras.Sequential([keras.layers.Dense(6, "softmax", input_shape=(4,))])
+        model.layers[0].set_weights([numbers(4, 6), numbers(6)])
+        model.compile("sgd", "categorical_crossentropy", metrics=names.split())
+        values = model.evaluate(numbers(8, 4, seed=3), np.eye(8)[:, :6], verbose=0)
+        return {"names": model.metrics_names, "values": values}

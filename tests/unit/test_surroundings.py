@@ -230,10 +230,27 @@ def test_arrays_of_one_element_are_numbers(script):
             float(np.ones(1))
 
 
+def test_empty_arrays_are_false(script):
+    import numpy as np
+
+    found = script(
+        """
+        low, high = np.arange(4) < 0, np.arange(4) > 2
+        result = [not np.arange(4)[low], bool(np.zeros((0, 3))), 1 if np.arange(4)[high] else 2]
+        """
+    )
+    assert found == [True, False, 1]
+    with pytest.raises(ValueError):
+        script("result = bool(np.ones(2))")
+    if array_numbers.refused("__bool__"):
+        with pytest.raises(ValueError):
+            bool(np.ones(0))
+
+
 def test_leaving_gives_the_classes_back(script):
     import numpy as np
 
-    before = {name: np.ndarray.__dict__.get(name) for name in ("__float__", "tostring")}
+    before = {name: np.ndarray.__dict__.get(name) for name in ("__bool__", "__float__", "tostring")}
     other = Script()
     other("result = 0")
     other.seen.leave()

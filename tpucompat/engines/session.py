@@ -54,6 +54,7 @@ def enter() -> Any:
         private.feed_missing_axes()
         private.write_all_h5_files_alike()
         private.name_recurrent_weights_by_layer()
+        private.name_losses_as_then()
         private.count_resource_variables_as_variables()
         private.let_graph_variables_be_true()
         private.let_eager_tensors_be_keys()
