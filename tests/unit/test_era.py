@@ -22,6 +22,10 @@ TF1 = [
     # Unit tests of 1.15 and of its libraries, which look at names of both.
     "from tensorflow.python.platform import test\nhistory.history['accuracy']",
     "from tensorflow_estimator.python.estimator import head\nimport tensorflow as tf\ntf.executing_eagerly()",
+    # TensorFlow 1.14: the TPU start-up of 2.0, and names that 2.0 had lost.
+    "import tensorflow as tf\ntf.tpu.experimental.initialize_tpu_system(tpu)\n"
+    "strategy = tf.distribute.experimental.TPUStrategy(tpu, steps_per_run=128)\ntf.distribute.get_strategy()\n"
+    "label = tf.decode_raw(x, tf.uint8)",
 ]
 TF2 = [
     "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(resolver)",
@@ -31,6 +35,12 @@ TF2 = [
     "from tensorflow import config\nconfig.experimental_connect_to_host('grpc://x')",
     "import tensorflow as tf\nprint(history.history['val_accuracy'])",
     "import tensorflow.compat.v1 as tf\ntf.enable_v2_behavior()\ntf.config.list_logical_devices('TPU')",
+    # A script for both, and one that kept a function from before.
+    "import tensorflow as tf\nif not tf.executing_eagerly(): tf.Session()\n"
+    "tf.distribute.experimental.TPUStrategy(tpu)\ntf.tpu.experimental.initialize_tpu_system(tpu)",
+    "import tensorflow as tf\ntf.random.set_seed(24)\ntf.distribute.experimental.TPUStrategy(tpu)\n"
+    "tf.tpu.experimental.initialize_tpu_system(tpu)\n"
+    "def unused(): tf.contrib.tpu.keras_to_tpu_model(model)",
 ]
 
 

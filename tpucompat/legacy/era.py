@@ -8,6 +8,7 @@ imports are read too, since the main file of a program often holds nothing but f
 from __future__ import annotations
 
 import ast
+import functools
 import os
 import re
 from typing import Iterator, Mapping, NamedTuple
@@ -112,6 +113,36 @@ _WORDS: tuple[tuple[str, str, int], ...] = (
 )
 
 
+# Marks of TensorFlow 2 that 1.14 and 1.15 have too, as the API that was to come: they say nothing of a
+# script that takes names which TensorFlow 2 has lost, unless something else speaks for it.
+_IN_BOTH = frozenset(
+    (
+        "config.experimental",
+        "config.experimental_connect_to_cluster",
+        "config.experimental_connect_to_host",
+        "distribute.MirroredStrategy",
+        "distribute.experimental",
+        "distribute.get_strategy",
+        "keras.mixed_precision",
+        "keras.optimizers.schedules",
+        "tpu.experimental",
+    )
+)
+# Packages whose names left TensorFlow 2 one by one, some long after 2.0 (tf.estimator in 2.16).
+_LOST_LATER = (
+    "compat",
+    "config",
+    "data",
+    "distribute",
+    "estimator",
+    "keras",
+    "lite",
+    "summary",
+    "test",
+    "tpu",
+)
+
+
 class Verdict(NamedTuple):
     """The era found, with the evidence for both: (mark, weight) pairs."""
 
@@ -132,9 +163,22 @@ def detect(source: str, directory: str = "", most_files: int = 100) -> Verdict:
       tpucompat is for, and a TensorFlow 2 script without a trace of the TPU start-up gains nothing here.
     """
     evidence: dict[str, dict[str, int]] = {TF1: {}, TF2: {}}
+    lost: set[str] = set()
+    serves_both = False
     for text in _sources(source, directory, most_files):
-        for era, mark, weight in _marks(text):
+        names = _tensorflow_names(text)
+        serves_both |= bool({"executing_eagerly", "compat.v1", "compat.v2"} & names)
+        lost.update(name for name in names if _lost(name))
+        for era, mark, weight in _marks(text, names):
             evidence[era][mark] = weight
+    in_both = {"tf." + mark for mark in _IN_BOTH}
+    only_there = [
+        mark for mark, weight in evidence[TF2].items() if weight >= 5 and mark not in in_both
+    ]
+    if lost and not serves_both and not only_there:
+        evidence[TF1].setdefault("tf." + min(lost), 5)
+        for mark in in_both:
+            evidence[TF2].pop(mark, None)
     weights = {era: sum(found.values()) for era, found in evidence.items()}
     era = TF2 if weights[TF2] > weights[TF1] else TF1
     return Verdict(era, {e: sorted(found.items()) for e, found in evidence.items()})
@@ -173,12 +217,31 @@ def _imported(text: str) -> set[str]:
     return found
 
 
-def _marks(text: str) -> Iterator[tuple[str, str, int]]:
+@functools.lru_cache(maxsize=None)
+def _names_lost() -> frozenset[str]:
+    """Names of 1.15 that TensorFlow 2 has below ``tf.compat.v1`` at most."""
+    from tpucompat.analysis import today
+
+    return frozenset(
+        name
+        for name, home in today.homes().items()
+        if home.kind in ("v1", "gone", "renamed") and name.partition(".")[0] not in _LOST_LATER
+    )
+
+
+def _lost(name: str) -> bool:
+    """Whether a name below ``tensorflow``, or what it hangs below, is TensorFlow 1's alone."""
+    parts = name.split(".")
+    heads = {".".join(parts[:count]) for count in range(1, len(parts) + 1)}
+    return parts[0] == "contrib" or not heads.isdisjoint(_names_lost())
+
+
+def _marks(text: str, names: set[str]) -> Iterator[tuple[str, str, int]]:
     for era, pattern, weight in _WORDS:
         found = re.search(pattern, text)
         if found:
             yield era, found.group(), weight
-    for name in _tensorflow_names(text):
+    for name in names:
         for era, marks in MARKS.items():
             for mark, weight in marks.items():
                 if name == mark or name.startswith(mark + "."):
