@@ -83,6 +83,13 @@ CAPABILITIES: tuple[Capability, ...] = (
         "RELEASE.md 2.3.0: tf.distribute.TPUStrategy; before, in tf.distribute.experimental",
     ),
     Capability(
+        "columns_of_vectors",
+        None,
+        (2, 7),
+        "RELEASE.md 2.7.0: Model.fit(), predict() and evaluate() no longer uprank input data of shape "
+        "(batch_size,) to become (batch_size, 1)",
+    ),
+    Capability(
         "operation_counts",
         (2, 6),
         None,

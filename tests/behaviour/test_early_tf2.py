@@ -347,6 +347,47 @@ def adagrad_losses(epsilon, rate):
 LOSSES = {"rmsprop": rmsprop_losses, "adagrad": adagrad_losses}
 
 
+VECTORS = """
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.dense = tf.keras.layers.Dense(1, kernel_initializer='ones')
+        self.seen = []
+
+    def call(self, inputs):
+        pictures, switch = inputs
+        self.seen.append((pictures.shape.rank, switch.shape.rank))
+        return self.dense(pictures) + tf.cast(switch, tf.float32)
+
+class Own(Net):
+    def train_step(self, data):
+        self.seen.append(data[1].shape.rank)
+        return super().train_step(data)
+
+x = [np.arange(8, dtype='f').reshape(4, 2), np.array([0, 1, 0, 1])]
+for kind in Net, Own:
+    with strategy.scope():
+        model = kind()
+        model.compile(tf.keras.optimizers.SGD(0.0), lambda y, p: tf.reduce_mean(tf.square(y - p), axis=-1))
+    before = model.predict(x, batch_size=4)
+    history = model.fit(x, np.arange(4.0), batch_size=4, verbose=0)
+    tell(before.tolist(), history.history['loss'], model.evaluate(x, np.arange(4.0), verbose=0),
+         sorted(set(map(str, model.seen))))
+"""
+
+
+def test_vectors_are_columns_for_a_model_of_the_script_s_own(tmp_path):
+    # 0 + 1, 2 + 3 + 1, ... against 0, 1, 2, 3: what 2.0 to 2.6 answered; later ones add a row to a column.
+    predicted = [[1.0], [6.0], [9.0], [14.0]]
+    loss = (1 + 25 + 49 + 121) / 4
+    start = START_UPS["Colab, with an address"]
+    told, _ = run(tmp_path, textwrap.dedent(start) + VECTORS)
+    assert told == [
+        [predicted, [loss], loss, ["(2, 2)"]],
+        [predicted, [loss], loss, ["(2, 2)", "1"]],
+    ]
+
+
 def test_a_required_tpu_is_an_error_that_no_fallback_swallows(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(PREAMBLE + textwrap.dedent(START_UPS["Kaggle, with a way without TPU"]))

@@ -1,4 +1,4 @@
-"""What TensorFlow 2.0 to 2.3 called ``tf.keras.optimizers`` and ``tf.keras.mixed_precision``.
+"""What TensorFlow 2.0 to 2.3 called ``keras.optimizers`` and ``keras.mixed_precision``, and how models stepped.
 
 A name of this module is the object that a script of that time got by it, on the TensorFlow that is
 installed: up to 2.10 the one of the same name, from 2.11 on its counterpart in ``optimizers.legacy``.
@@ -10,6 +10,8 @@ import functools
 from typing import Any
 
 import tensorflow
+
+from tpucompat.environment import environment
 
 _keras: Any = tensorflow.keras
 _optimizers: Any = getattr(_keras.optimizers, "legacy", _keras.optimizers)
@@ -90,3 +92,34 @@ def compile_as_then() -> None:
 
     compiled._tpucompat = True  # type: ignore[attr-defined]
     _keras.Model.compile = compiled
+
+
+def step_as_then() -> None:
+    """Lets ``fit``, ``evaluate`` and ``predict`` make columns of vectors, as up to 2.6.
+
+    A model whose inputs are not declared (a subclass) was called with (batch, 1) where the data had the shape
+    (batch,): up to 2.1 by the checks of the arrays, from 2.2 on by ``expand_1d`` in the steps of ``Model``
+    (2.6 ``keras/engine/training.py``), which 2.7 took out. A step that a script has written itself gets what
+    it got from 2.2 on, the data as they are.
+    """
+    if environment().has("columns_of_vectors"):
+        return
+    for name in ("train_step", "test_step", "predict_step"):
+        step = getattr(_keras.Model, name)
+        if not hasattr(step, "_tpucompat"):
+            setattr(_keras.Model, name, _with_columns(step))
+
+
+def _with_columns(step: Any) -> Any:
+    @functools.wraps(step)
+    def stepped(self: Any, data: Any) -> Any:
+        return step(self, tensorflow.nest.map_structure(_as_column, data))
+
+    stepped._tpucompat = True  # type: ignore[attr-defined]
+    return stepped
+
+
+def _as_column(part: Any) -> Any:
+    if isinstance(part, tensorflow.Tensor) and part.shape.rank == 1:
+        return tensorflow.expand_dims(part, -1)
+    return part

@@ -615,6 +615,7 @@ def _restore_early_tf2() -> None:
     keras_names.restore_methods(tensorflow.keras)
     keras1_arguments.accept(tensorflow.keras)
     early_keras.compile_as_then()
+    early_keras.step_as_then()
     early_tf2.restore_methods()
 
 
