@@ -99,3 +99,35 @@ def test_the_recorded_numbers_are_those_of_tensorflow_1(tmp_path, reference):
     assert sorted(fresh) == sorted(reference)
     for case in _cases():
         _assert_same(case, _of(case, reference), _of(case, fresh))
+
+
+PACKAGES = """
+import tensorflow as tf
+from tensorflow.contrib.eager.python import tfe
+from tensorflow.contrib.learn.python.learn import learn_runner
+import tensorflow.contrib.eager
+assert tfe.Variable is tf.contrib.eager.Variable is tensorflow.contrib.eager.Variable
+assert learn_runner.run.__name__ == tf.contrib.learn.learn_runner.run.__name__ == "run"
+print("found")
+"""
+
+
+@pytest.mark.parametrize("release", ["this", "1.15"])
+def test_packages_whose_names_pass_for_another_module(tmp_path, release):
+    """``tf.contrib.eager`` of 1.15 is one of the modules below the package of this name."""
+    python = sys.executable if release == "this" else os.environ.get("TPUCOMPAT_TF115_PYTHON")
+    if not python:
+        pytest.skip("TPUCOMPAT_TF115_PYTHON names no Python with TensorFlow 1.15")
+    script = tmp_path / "packages.py"
+    script.write_text(PACKAGES)
+    environment = dict(os.environ, PYTHONPATH=str(ROOT), TF_CPP_MIN_LOG_LEVEL="3")
+    environment.pop("TF2_BEHAVIOR", None)
+    done = subprocess.run(
+        [python, "-m", "tpucompat", "run", "--quiet", str(script)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr.decode()[-3000:]
+    assert done.stdout.decode().split() == ["found"]

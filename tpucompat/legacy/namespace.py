@@ -395,7 +395,22 @@ class Namespace:
         if path in self._packages or self._is_private_module(path):
             return LegacyModule(self, path)
         value = self.real(path)
-        return value if isinstance(value, types.ModuleType) else None
+        if not isinstance(value, types.ModuleType):
+            return None
+        return LegacyModule(self, path) if self._hides_a_package(value, path) else value
+
+    def _hides_a_package(self, value: types.ModuleType, path: str) -> bool:
+        """Whether a module passes for a package that has modules below it.
+
+        ``tf.contrib.eager`` of 1.15 is ``contrib.eager.python.tfe`` (tensorflow/contrib/__init__.py).
+        """
+        if (
+            hasattr(value, "__path__")
+            or value.__name__.rpartition(".")[2] == path.rpartition(".")[2]
+        ):
+            return False
+        spec = importlib.util.find_spec(f"{self._package}.{path}")
+        return spec is not None and spec.submodule_search_locations is not None
 
     def _is_private_module(self, path: str) -> bool:
         """Whether ``path`` is a module of old that only re-exported, or split up, what tables now hold."""

@@ -6,6 +6,9 @@ from typing import Any
 
 from tpucompat.errors import SetupError
 
+# What pip calls modules that tensorflow-gan imports and has not asked pip for.
+_PACKAGES = {"pkg_resources": "'setuptools<81'", "tensorflow_gan": "tensorflow-gan"}
+
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
@@ -17,6 +20,6 @@ def __getattr__(name: str) -> Any:
             "TPU110",
             f"tf.contrib.gan.{name} comes from the package tensorflow-gan, which cannot be imported: "
             f"{error}.",
-            "pip install tensorflow-gan",
+            f"pip install {_PACKAGES.get(error.name or '', error.name or 'tensorflow-gan')}",
         ) from error
     return getattr(tensorflow_gan, name)
