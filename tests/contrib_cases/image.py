@@ -1,5 +1,6 @@
 """tf.contrib.image."""
 
+import importlib
 import math
 
 import numpy as np
@@ -92,3 +93,19 @@ def case_refused(tf):
         error(image.flat_transforms_to_matrices, numbers(1, 1, 8)),
         error(image.matrices_to_flat_transforms, numbers(9)),
     ]
+
+
+def case_colors(tf):
+    image = tf.contrib.image
+    adjust = getattr(image, "adjust_hsv_in_yiq", None)
+    if adjust is None:  # 1.15 has it in its private module only
+        adjust = importlib.import_module(
+            tf.__name__ + ".contrib.image.python.ops.distort_image_ops"
+        ).adjust_hsv_in_yiq
+    with tf.Graph().as_default(), tf.Session() as sess:
+        colors = np.abs(numbers(2, 4, 5, 3)) / 2
+        return {
+            "float": sess.run(adjust(tf.constant(colors), 0.7, 1.3, 0.8)),
+            "back": sess.run(adjust(tf.constant(colors), -2.0, 0.5)),
+            "hue": sess.run(adjust(tf.constant(colors[0]), tf.constant(3.0))),
+        }

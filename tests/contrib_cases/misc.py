@@ -448,3 +448,18 @@ def case_names_of_metrics(tf):
         model.compile("sgd", "categorical_crossentropy", metrics=names.split())
         values = model.evaluate(numbers(8, 4, seed=3), np.eye(8)[:, :6], verbose=0)
         return {"names": model.metrics_names, "values": values}
+
+
+def case_private_optimizers(tf):
+    optimizers = importlib.import_module(tf.__name__ + ".python.keras.optimizers")
+    found = {}
+    for name in ("Adadelta", "Adagrad", "Adam", "Adamax", "Nadam", "RMSprop", "SGD"):
+        for options in ({}, {"lr": 0.02}):
+            with tf.Graph().as_default(), tf.Session():
+                model = tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(3,))])
+                model.set_weights([numbers(3, 2), numbers(2)])
+                model.compile(getattr(optimizers, name)(**options), "mse")
+                arrays = numbers(8, 3, seed=3), numbers(8, 2, seed=4)
+                history = model.fit(*arrays, batch_size=4, epochs=2, verbose=0, shuffle=False)
+                found[name + str(len(options))] = [history.history["loss"], model.get_weights()]
+    return found

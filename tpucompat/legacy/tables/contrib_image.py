@@ -36,6 +36,8 @@ ROWS: dict[str, Row] = {
     "contrib.image.bipartite_match": _compiled("Use scipy.optimize.linear_sum_assignment."),
     "contrib.image.connected_components": _compiled("Use scipy.ndimage.label in a tf.py_func."),
     "contrib.image.single_image_random_dot_stereograms": _compiled("Make the picture by NumPy."),
-    "contrib.image.adjust_hsv_in_yiq": _compiled("Use tf.image.adjust_hue and adjust_saturation."),
-    "contrib.image.random_hsv_in_yiq": _compiled("Use tf.image.random_hue and random_saturation."),
+    **{
+        "contrib.image." + name: StandIn(_OURS + "_colors:" + name)
+        for name in ("adjust_hsv_in_yiq", "random_hsv_in_yiq")
+    },
 }
