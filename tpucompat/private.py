@@ -483,6 +483,18 @@ def track_tf_optimizer(optimizer: Any) -> None:
         importlib.import_module(_keras_source() + ".backend").track_tf_optimizer(optimizer)
 
 
+def hdf5_format() -> Any:
+    """The module that writes and reads weights in the groups of an HDF5 file.
+
+    Seen as ``saving.hdf5_format`` in 1.15 and to 2.11, as ``saving.legacy.hdf5_format`` in 2.15 (bundled Keras)
+    and in tf-keras 2.16 to 2.21.
+    """
+    try:
+        return importlib.import_module(_keras_source() + ".saving.legacy.hdf5_format")
+    except ImportError:
+        return importlib.import_module(_keras_source() + ".saving.hdf5_format")
+
+
 def _keras_source() -> str:
     """The package with the source of Keras 2: ``tf_keras.src``, ``keras.src``, ``tensorflow.python.keras``."""
     import tensorflow as tf

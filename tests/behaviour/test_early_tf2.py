@@ -347,6 +347,25 @@ def adagrad_losses(epsilon, rate):
 LOSSES = {"rmsprop": rmsprop_losses, "adagrad": adagrad_losses}
 
 
+METHODS = """
+with strategy.scope():
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,), name='only')])
+    model.compile('sgd', 'mse')
+model._make_predict_function()
+model._make_test_function()
+model._make_train_function()
+tell([layer.name for layer in model._layers][-1], model.predict(np.ones((4, 2)), verbose=0).shape)
+tell(model._get_distribution_strategy() is (strategy if strategy.num_replicas_in_sync > 1 else None))
+"""
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_methods_of_models(tmp_path, cores):
+    start = START_UPS["Colab, with an address"]
+    told, _ = run(tmp_path, textwrap.dedent(start) + METHODS, "--cores", str(cores))
+    assert told == [["only", [4, 1]], [True]]
+
+
 VECTORS = """
 class Net(tf.keras.Model):
     def __init__(self):

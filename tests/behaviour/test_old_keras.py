@@ -64,6 +64,94 @@ model.compile(Adam(lr=0.01, decay=0.1), loss=mean_squared_error, metrics=["accur
 x, y = np.ones((8, 3)), to_categorical(np.arange(8) % 2, 2)
 history = model.fit(x, y, epochs=1, verbose=0, validation_split=0.5)
 checks["history"] = sorted(history.history) == ["acc", "loss", "val_acc", "val_loss"]
+# 1.15's sign: (3, 4) and (4, 3) have a cosine of 24/25.
+targets = np.array([[4.0, 3.0]])
+losses = [
+    *("cosine_proximity", "cosine_similarity", keras.losses.cosine_proximity),
+    *(tf.keras.losses.cosine_similarity, tf.keras.losses.CosineSimilarity()),
+]
+def cosine(loss):
+    net = Sequential([keras.layers.Flatten(input_shape=(2,))])
+    net.compile("sgd", loss=loss, metrics=["cosine_proximity"])
+    return net.evaluate(np.array([[3.0, 4.0]]), targets, verbose=0)
+checks["cosines"] = np.allclose([cosine(loss) for loss in losses], 24 / 25)
+
+# A Softmax gives losses its logits; that of sequences and pictures was none, and is clipped.
+def surprise(shape, loss, label):
+    net = Sequential([keras.layers.Activation("softmax", input_shape=shape)])
+    net.compile("sgd", loss=loss)
+    scores = np.broadcast_to([0.0, 100.0], (1, *shape))
+    return net.evaluate(scores, np.broadcast_to(label, (1, *shape[:-1], len(label))), verbose=0)
+entropies = [("categorical_crossentropy", [1.0, 0.0]), ("sparse_categorical_crossentropy", [0.0])]
+checks["softmax of vectors and of sequences"] = np.allclose(
+    [[surprise(shape, *loss) for loss in entropies] for shape in ((2,), (3, 2), (2, 2, 2))],
+    [[100, 100], [-np.log(1e-7)] * 2, [-np.log(1e-7)] * 2],
+    rtol=1e-6,
+)
+
+checks["a number of NumPy's"] = (
+    Sequential([keras.layers.RepeatVector(np.arange(4).max(), input_shape=(2,))]).output_shape == (None, 3, 2)
+)
+
+# A weight that leaps over its goal: 5, -15, 65 after the epochs, and the loss grows.
+def leaping(epochs=3, **stop):
+    net = Sequential([Dense(1, use_bias=False, kernel_initializer="zeros", input_shape=(1,))])
+    net.compile(keras.optimizers.SGD(2.5), loss="mse")
+    stop = keras.callbacks.EarlyStopping(monitor="loss", **stop)
+    history = net.fit(np.ones((4, 1)), np.ones((4, 1)), epochs=epochs, verbose=0, callbacks=[stop])
+    return len(history.epoch), net.get_weights()[0].item()
+checks["the end of a training"] = (
+    leaping(patience=9, restore_best_weights=True) == (3, 65)
+    and leaping(patience=1, restore_best_weights=True) == (2, 5)
+    and leaping(patience=0, baseline=0.5) == (1, 5)
+    and keras.callbacks.EarlyStopping("val_acc_2").monitor_op is np.greater
+    and keras.callbacks.EarlyStopping("val_auc").monitor_op is np.less
+    and tf.keras.callbacks.EarlyStopping is keras.callbacks.EarlyStopping
+)
+def named(*names):
+    layers = [Dense(2, name=name, use_bias=False, kernel_initializer="ones") for name in names]
+    return Sequential([keras.layers.InputLayer((2,)), *layers])
+every_8 = keras.callbacks.ModelCheckpoint("saved-{batch}.h5", save_weights_only=True, save_freq=8)
+saving_model = named("h")
+saving_model.compile("sgd", loss="mse")
+saving_model.fit(np.ones((20, 2)), np.ones((20, 2)), batch_size=4, verbose=0, callbacks=[every_8])
+import glob
+checks["examples between checkpoints"] = sorted(glob.glob("saved-*.h5")) == ["saved-1.h5", "saved-3.h5"]
+
+class Counting(Layer):
+    def build(self, input_shape):
+        self.count = self.add_weight(name="count", shape=(), initializer="zeros", trainable=False)
+        super(Counting, self).build(input_shape)
+
+    def call(self, inputs):
+        self.add_update([K.update_add(self.count, 2.0)], inputs)
+        self.add_loss(K.sum(inputs) * 0.5, inputs)
+        return inputs
+
+counting = Counting(input_shape=(3,))
+counted = Sequential([counting])
+counted.compile("sgd", loss="mse")
+checks["inputs of updates"] = (
+    counted.fit(x[:4], x[:4], epochs=3, batch_size=4, verbose=0).history["loss"] == [6.0] * 3
+    and K.get_value(counting.count) == 6.0
+)
+
+import h5py
+from keras.engine import saving
+from tensorflow.python.keras.saving import hdf5_format
+source, target, third = named("a", "b"), named("b", "c"), named("d")
+source.layers[1].set_weights([np.full((2, 2), 7.0)])
+with h5py.File("groups.h5", "w") as file:
+    saving.save_weights_to_hdf5_group(file, source.layers[1:])
+with h5py.File("groups.h5", "r") as file:
+    topology.load_weights_from_hdf5_group_by_name(file, target.layers)
+    hdf5_format.load_weights_from_hdf5_group(file, third.layers)
+checks["weights of some layers"] = (
+    [layer.get_weights()[0].max() for layer in target.layers] == [7, 1]
+    and third.get_weights()[0].max() == 7
+    and callable(saving.preprocess_weights_for_loading)
+    and saving.load_model is keras.models.load_model
+)
 checks["predict_classes"] = model.predict_classes(x).shape == (8,)
 checks["predict_proba"] = model.predict_proba(x).shape == (8, 2)
 checks["list of layers"] = [type(each).__name__ for each in model._layers] == ["InputLayer", "Dense"]
@@ -235,5 +323,5 @@ def test_old_keras(tmp_path):
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("CHECKS ")]
     checks = json.loads(lines[0][len("CHECKS ") :])
-    assert len(checks) == 37
+    assert len(checks) == 44
     assert [name for name, passed in checks.items() if not passed] == []

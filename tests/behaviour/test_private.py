@@ -381,6 +381,10 @@ def _keras_models():
     assert private.keras_models(graph=False) == (tf.keras.Model,)
 
 
+def _hdf5_format():
+    assert callable(private.hdf5_format().preprocess_weights_for_loading)
+
+
 def _keras_model_engines():
     engines = private.keras_model_engines()
     release = tuple(map(int, tf.__version__.split(".")[:2]))
@@ -679,6 +683,7 @@ CHECKS = {
     _open_batches: ["open_batches"],
     _keras_models: ["keras_models"],
     _keras_model_engines: ["keras_model_engines"],
+    _hdf5_format: ["hdf5_format"],
     _track_tf_optimizer: ["track_tf_optimizer", "_keras_source"],
     _resource_variables: ["count_resource_variables_as_variables"],
     _gated_gradients: ["gate_gradients", "_variables_of", "_is_reference"],

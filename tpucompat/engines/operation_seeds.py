@@ -39,10 +39,28 @@ def follow() -> None:
         for place, difference in operation_counts.DIFFERENCES.items()
     }
     places["tensorflow.python.ops.special_math_ops:einsum"] = private.einsum_of_matrices
+    places["keras/activations:softmax"] = _softmax_by_parts
     places["tensorflow.python.ops.variable_scope:_VariableStore._get_single_variable"] = _got
     for place in private.DEFAULT_VARIABLE_CREATORS:
         places[place] = _created
     private.replace_functions(places)
+
+
+def _softmax_by_parts(softmax: Callable[..., Any]) -> Callable[..., Any]:
+    """Keras' activation "softmax" as 1.15 computed it for more than two dimensions.
+
+    What comes out is no operation Softmax then (1.15 ``python/keras/activations.py``), of which Keras' losses
+    would take the logits: they clip the probabilities at 1e-7 and 1 - 1e-7.
+    """
+
+    @functools.wraps(softmax)
+    def as_then(x: Any, axis: int = -1) -> Any:
+        if tensorflow.executing_eagerly() or (x.shape.rank or 0) <= 2:
+            return softmax(x, axis)
+        powers = tensorflow.exp(x - tensorflow.reduce_max(x, axis=axis, keepdims=True))
+        return powers / tensorflow.reduce_sum(powers, axis=axis, keepdims=True)
+
+    return as_then
 
 
 def count(graph: Any) -> int:

@@ -123,3 +123,28 @@ def _as_column(part: Any) -> Any:
     if isinstance(part, tensorflow.Tensor) and part.shape.rank == 1:
         return tensorflow.expand_dims(part, -1)
     return part
+
+
+def restore_methods() -> None:
+    """Gives models the methods of 2.0 and 2.1 that scripts called, private as they are.
+
+    Adding a method that is not there disturbs nobody else who uses the class.
+    """
+    for name, method in _OLD_METHODS.items():
+        if not hasattr(_keras.Model, name):
+            setattr(_keras.Model, name, method)
+
+
+def _get_distribution_strategy(self: Any) -> Any:
+    """The strategy that a model was made under; None for the default one (2.1 ``engine/training.py``)."""
+    strategy = self.distribute_strategy
+    return None if strategy is tensorflow.distribute.get_strategy() else strategy
+
+
+#: ``_make_predict_function`` and its like are public since 2.2; scripts called them before starting threads.
+_OLD_METHODS = {
+    "_get_distribution_strategy": _get_distribution_strategy,
+    "_make_predict_function": lambda self: self.make_predict_function(),
+    "_make_test_function": lambda self: self.make_test_function(),
+    "_make_train_function": lambda self: self.make_train_function(),
+}

@@ -608,7 +608,12 @@ def _enter_v1() -> str:
     numpy_names.print_numbers_as_then()
     keras_names.restore_methods(session.keras())
     keras1_arguments.accept(session.keras())
-    return "tensorflow" if environment().has("contrib") else "tensorflow.compat.v1"
+    if environment().has("contrib"):
+        return "tensorflow"
+    from tpucompat.legacy import keras_losses
+
+    keras_losses.register(session.keras())
+    return "tensorflow.compat.v1"
 
 
 def _enter_v2() -> str:
@@ -631,6 +636,7 @@ def _restore_early_tf2() -> None:
     keras1_arguments.accept(tensorflow.keras)
     early_keras.compile_as_then()
     early_keras.step_as_then()
+    early_keras.restore_methods()
     early_tf2.restore_methods()
 
 

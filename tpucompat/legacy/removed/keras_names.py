@@ -65,10 +65,24 @@ def restore_methods(keras: Any) -> None:
     # 2.5 calls the list _self_tracked_trackables (tensorflow/python/keras/engine/base_layer.py).
     if not hasattr(keras.layers.Layer, "_layers"):
         keras.layers.Layer._layers = _Tracked()
+    _take_numpy_number(keras.layers.RepeatVector)
     generator = keras.preprocessing.image.ImageDataGenerator
     flow = generator.flow_from_dataframe
     if not hasattr(flow, "__wrapped__"):
         generator.flow_from_dataframe = _flow_with_extensions(flow)
+
+
+def _take_numpy_number(vector: Any) -> None:
+    """Lets ``RepeatVector`` take a whole number of NumPy's, such as ``max`` gives, as up to 2.4."""
+    own = vector.__init__
+    if hasattr(own, "__wrapped__"):
+        return
+
+    @functools.wraps(own)
+    def init(self: Any, n: Any, **options: Any) -> None:
+        own(self, int(n) if isinstance(n, np.integer) else n, **options)
+
+    vector.__init__ = init
 
 
 def _flow_with_extensions(flow: Any) -> Any:

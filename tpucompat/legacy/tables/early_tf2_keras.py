@@ -37,6 +37,8 @@ ROWS: dict[str, Row] = {
         for name in _OPTIMIZERS
         if name not in ("Optimizer", "get")
     },
+    # 2.4 changed what the baseline means, tf-keras 2.16 brings the best weights back at every end.
+    "keras.callbacks.EarlyStopping": StandIn("tpucompat.legacy.keras_callbacks:EarlyStopping"),
     # 2.4 made mixed precision stable under shorter paths, 2.11 removed these.
     "keras.mixed_precision.experimental": Package("{tf}:keras.mixed_precision"),
     **{

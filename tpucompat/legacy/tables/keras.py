@@ -54,6 +54,8 @@ _ENGINE = (
     "{tf}:keras",
 )
 
+_SAVING = "tpucompat.legacy.removed.keras_saving"
+
 _NO_MORE = Gone(
     "TPU101",
     "Keras does not have it any more.",
@@ -69,6 +71,18 @@ COMMON: dict[str, Row] = {
     "keras.objectives": Package("{tf}:keras.losses"),
     "keras.applications.mobilenetv2": Package("{tf}:keras.applications.mobilenet_v2"),
     "keras.engine.topology": Package(_ENGINE),
+    # Weights in HDF5 groups: 2.2 moved them out of topology, tf.keras had them elsewhere.
+    "keras.engine.saving": Package((_SAVING, "{tf}:keras.models")),
+    "keras.saving.hdf5_format": Package(_SAVING),
+    **{
+        "keras.engine.topology." + name: StandIn(f"{_SAVING}:{name}")
+        for name in (
+            "load_weights_from_hdf5_group",
+            "load_weights_from_hdf5_group_by_name",
+            "preprocess_weights_for_loading",
+            "save_weights_to_hdf5_group",
+        )
+    },
     "keras.backend.common": Package("{tf}:keras.backend"),
     "keras.backend.tensorflow_backend": Package(("{tf}:keras.backend", "{keras}.backend")),
     "keras.utils.print_summary": Moved("{keras}.utils.layer_utils:print_summary"),

@@ -173,6 +173,17 @@ ROWS: dict[str, Row] = {
         "Keras keeps no list of its processes any more.",
         "Leave it out: they end by themselves.",
     ),
+    **{
+        "keras.callbacks." + name: StandIn("tpucompat.legacy.keras_callbacks:" + name)
+        for name in ("EarlyStopping", "ModelCheckpoint")
+    },
+    # 2.0 turned the sign of the loss, not of the metric.
+    **{
+        f"keras.{module}.{name}": StandIn("tpucompat.legacy.keras_losses:cosine_proximity")
+        for module in ("losses", "metrics")
+        for name in ("cosine", "cosine_proximity", "cosine_similarity")
+    },
+    "keras.losses.CosineSimilarity": StandIn("tpucompat.legacy.keras_losses:CosineSimilarity"),
     # 2.4 made mixed precision stable under shorter paths; compat.v1 lost the long ones between 2.5 and 2.8.
     **{
         "keras.mixed_precision.experimental." + name: StandIn(

@@ -1,0 +1,107 @@
+"""Callbacks of ``tf.keras`` that decide otherwise today than in TensorFlow 1.15."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import tensorflow
+
+_callbacks: Any = tensorflow.keras.callbacks
+
+
+class EarlyStopping(_callbacks.EarlyStopping):
+    """``tf.keras.callbacks.EarlyStopping`` as 1.15 to 2.3 had it (1.15 ``python/keras/callbacks.py``).
+
+    The best weights come back where training was stopped, and not where it came to its own end; tf-keras 2.16
+    and later bring them back then, too. The baseline is what the first epoch has to beat, and the first
+    epoch can be the last. Of a monitor's name the letters "acc" anywhere mean that more is better.
+
+    Args:
+      monitor: What is watched, as a name of the logs.
+      min_delta: How much is an improvement.
+      patience: How many epochs without one are waited for.
+      verbose: 1 prints a line.
+      mode: "min", "max" or "auto".
+      baseline: What has to be beaten from the start; None for nothing.
+      restore_best_weights: Whether a training that was stopped ends with its best weights.
+    """
+
+    best: Any
+    best_weights: Any
+    model: Any
+    stopped_epoch: int
+    wait: int
+
+    def __init__(
+        self,
+        monitor: str = "val_loss",
+        min_delta: float = 0,
+        patience: int = 0,
+        verbose: int = 0,
+        mode: str = "auto",
+        baseline: Any = None,
+        restore_best_weights: bool = False,
+        **later: Any,
+    ) -> None:
+        if mode == "auto":
+            mode = "max" if "acc" in monitor else "min"
+        given = (monitor, min_delta, patience, verbose, mode, baseline, restore_best_weights)
+        super().__init__(*given, **later)
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Forgets an earlier training."""
+        del logs
+        self.wait = self.stopped_epoch = 0
+        worst = np.inf if self.monitor_op == np.less else -np.inf
+        self.best = worst if self.baseline is None else self.baseline
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Decides whether the next epoch is trained."""
+        current = self.get_monitor_value(logs)
+        if current is None or epoch < getattr(self, "start_from_epoch", 0):
+            return
+        if self.monitor_op(current - self.min_delta, self.best):
+            self.best = current
+            self.wait = 0
+            if self.restore_best_weights:
+                self.best_weights = self.model.get_weights()
+            return
+        self.wait += 1
+        if self.wait >= self.patience:
+            self.stopped_epoch = epoch
+            self.model.stop_training = True
+            if self.restore_best_weights and self.best_weights is not None:
+                if self.verbose > 0:
+                    print("Restoring model weights from the end of the best epoch.")
+                self.model.set_weights(self.best_weights)
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Says that training was stopped."""
+        del logs
+        if self.stopped_epoch > 0 and self.verbose > 0:
+            print(f"Epoch {self.stopped_epoch + 1:05d}: early stopping")
+
+
+class ModelCheckpoint(_callbacks.ModelCheckpoint):
+    """``tf.keras.callbacks.ModelCheckpoint`` whose ``save_freq`` counts examples, as up to 2.1.
+
+    Later ones count batches. What a batch's logs call ``size`` is added up: the number of its examples, or 1
+    where a Dataset does not tell.
+    """
+
+    save_freq: Any
+    _seen = 0
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Saves the model if enough examples were seen since the last time."""
+        if not isinstance(self.save_freq, int):
+            return
+        self._seen += (logs or {}).get("size", 1)
+        if self._seen >= self.save_freq:
+            self._seen = 0
+            examples, self.save_freq = self.save_freq, 1
+            try:
+                super().on_train_batch_end(batch, logs)
+            finally:
+                self.save_freq = examples
