@@ -523,3 +523,11 @@ def test_the_text_of_a_notebook_keeps_its_lines():
     assert made.splitlines()[6:9] == ["'''", "%a", "'''"]
     assert ast.parse(made.replace("%b", "b"))
     assert findings.ignored("x  # tpucompat: ignore[TPU1, tpu2]") == {1: {"TPU1", "TPU2"}}
+
+
+def test_magics_without_a_percent_sign_are_no_python():
+    """IPython takes them where the line is none: ``ls -l`` is a subtraction to both."""
+    text = "pip install tensorflow==1.13.1\nls -l\nmv -T a \\\n  b\ncat = 1\ncd = cat\n"
+    made = sources.without_magics(text)
+    assert made.splitlines() == ["pass", "ls -l", "pass", "", "cat = 1", "cd = cat"]
+    assert sources.without_magics("x = 1\n") == "x = 1\n"

@@ -179,6 +179,8 @@ _COMMAND = re.compile(r"(?P<indent>\s*)(?:[!%]|\?{1,2}[\w.]+\s*$)")
 _HELP = re.compile(r"(?P<indent>\s*)[\w.%]+\?{1,2}\s*$")
 _ASSIGNED = re.compile(r"(?P<before>\s*[\w\s,.]+=\s*)(?:!|%\w)")
 _PYTHON_BODY = re.compile(r"%%(time|timeit|capture|prun|python3?)\b")
+# Magics that IPython takes without their %, where the line is no Python.
+_AUTOMAGIC = re.compile(r"(?P<indent>)(?:pip|conda|cat|cd|cp|ls|mkdir|mv|pwd|rm|rmdir)\s+\S")
 
 
 def without_magics(text: str) -> str | None:
@@ -189,7 +191,7 @@ def without_magics(text: str) -> str | None:
         if not _PYTHON_BODY.match(lines[first]):
             return None
         lines[first] = "pass"
-    if "!" not in text and "%" not in text and "?" not in text:
+    if not any(mark in text for mark in "!%?") and not any(map(_automagic, lines)):
         return text
     continued = False  # a command goes on in this line
     joined = False  # Python does
@@ -198,7 +200,7 @@ def without_magics(text: str) -> str | None:
         if index in inside or joined:
             joined = line.rstrip().endswith("\\")
             continue
-        command = _COMMAND.match(line) or _HELP.match(line)
+        command = _COMMAND.match(line) or _HELP.match(line) or _automagic(line)
         assigned = _ASSIGNED.match(line)
         more = line.rstrip().endswith("\\")
         if continued:
@@ -210,6 +212,18 @@ def without_magics(text: str) -> str | None:
         else:
             joined = more
     return "\n".join(lines)
+
+
+def _automagic(line: str) -> re.Match[str] | None:
+    """The start of a line such as ``pip install tensorflow==1.13.1``; ``ls -l`` alone is a subtraction."""
+    found = _AUTOMAGIC.match(line)
+    if found is None:
+        return None
+    try:
+        ast.parse(line.rstrip().rstrip("\\"))
+    except (SyntaxError, ValueError):
+        return found
+    return None
 
 
 _DELIMITER = re.compile(
