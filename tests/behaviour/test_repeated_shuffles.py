@@ -44,6 +44,14 @@ def test_a_shuffle_without_any_seed_is_tensorflows_own(v1):
         assert "RandomDataset" not in {node.type for node in graph.get_operations()}
 
 
+@pytest.mark.parametrize("size, follows", [(50_000, True), (50_001, False)])
+def test_a_large_buffer_is_left_to_tensorflow(v1, size, follows):
+    with v1.Graph().as_default() as graph:
+        v1.data.Dataset.range(9).shuffle(size, seed=1).repeat(3)
+
+        assert ("RandomDataset" in {node.type for node in graph.get_operations()}) is follows
+
+
 # A Dataset crosses from the script's graph to the replicas by its serialized graph.
 _ON_CORES = textwrap.dedent(
     """
