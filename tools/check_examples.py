@@ -348,8 +348,7 @@ def _agreement(scripts: dict) -> list[str]:
     return [
         f"Of {len(outcomes)} programs that tier (a) lowered, libtpu compiled {outcomes.count('compiles')}; "
         f"{refused} computations tier (a) refused; {len(asked)} ask for more cores than the TPU has. "
-        "Lowering (for TensorFlow 2 code the tracing of the script's own function too, which it does without a "
-        f"check as well) took {lowering} of processor time for a computation, "
+        f"Lowering took {lowering} of processor time for a computation, "
         f"and for all computations of one run of a script together at most "
         f"{max(whole, default=0.0):.1f} s; compiling at low effort took {compiling} for one "
         "computation on one TPU.",

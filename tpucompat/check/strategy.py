@@ -76,11 +76,11 @@ def one_of(replicas: int, watcher: Any) -> Any:
                     self.lowers = False
 
             function = tf.function(step, jit_compile=True, autograph=False)
-            clock = Clock()
             line = watcher.here()
             # Not tf.init_scope: no gradient is recorded within it.
             with private.eager_mode(), observer.tracing(kind):
                 concrete = function.get_concrete_function(*specs)
+            clock = Clock()  # the script itself traces its function, checked or not
             with private.eager_mode():
                 facts = lowering.lower_function(function, concrete, specs, watcher.sources)
             watcher.lowered(kind, line, clock, facts)
