@@ -369,9 +369,12 @@ def case_updates_of_custom_layers(tf):
 
         def call(self, inputs):
             batch = K.mean(inputs, axis=0)
-            self.add_update([K.update(self.mean, self.mean * 0.9 + batch * 0.1)], inputs)
-            self.add_loss(0.1 * K.sum(K.square(inputs - self.mean)), inputs)
-            return inputs - self.mean
+            # Every read stands before the update: TensorFlow orders only what depends on another.
+            mean = tf.identity(self.mean)
+            with tf.control_dependencies([mean]):
+                self.add_update([K.update(self.mean, mean * 0.9 + batch * 0.1)], inputs)
+            self.add_loss(0.1 * K.sum(K.square(inputs - mean)), inputs)
+            return inputs - mean
 
     with tf.Graph().as_default(), tf.Session():
         model = keras.Sequential(
