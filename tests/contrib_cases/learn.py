@@ -124,6 +124,157 @@ def case_legacy_seq2seq(tf):
     }
 
 
+def case_unrolled_models(tf):
+    """Models of symbols in tf.contrib.legacy_seq2seq: outputs, state, gradients and names."""
+    package = tf.contrib.legacy_seq2seq
+    symbols = [tf.int32, [2]]
+
+    def filled(shape, dtype=None, partition_info=None):
+        return tf.constant(numbers(*[int(d) for d in shape], seed=sum(map(int, shape))) * 0.4)
+
+    def run(build):
+        with tf.Graph().as_default():
+            given = [tf.constant([step % 4, (2 * step + 1) % 4], *symbols) for step in range(4)]
+            fed = tf.placeholder(tf.bool, [])
+            with tf.variable_scope("net", initializer=filled):
+                made = build(given[:2], given[1:], fed)
+            flat = tf.contrib.framework.nest.flatten(made)
+            flat = [each for each in flat if each is not None]
+            loss = tf.add_n([tf.reduce_sum((t + t * t) / (n + 9.0)) for n, t in enumerate(flat)])
+            variables = tf.trainable_variables()
+            gradients = tf.gradients(loss, variables)
+            # Biases of zero hide mistakes.
+            move = [v.assign_add(numbers(*v.shape.as_list()) * 0.2) for v in variables]
+            with session(tf) as sess:
+                sess.run(move)
+                results = {
+                    str(number): sess.run(
+                        [flat, [tf.convert_to_tensor(g) for g in gradients if g is not None]],
+                        {fed: feed},
+                    )
+                    for number, feed in enumerate((True, False))
+                }
+            results["names"] = " ".join(v.op.name + str(v.shape.as_list()) for v in variables)
+            results["unused"] = [int(g is None) for g in gradients]
+            return results
+
+    def lstm():
+        return tf.nn.rnn_cell.LSTMCell(3)
+
+    def projection():
+        return (tf.get_variable("w", [3, 5]), tf.get_variable("b", [5]))
+
+    def states():
+        return tf.constant(numbers(2, 4, 6))
+
+    def attention(**options):
+        def build(encoder, decoder, fed):
+            inputs = [tf.constant(numbers(2, 3, seed=seed)) for seed in range(3)]
+            cell = lstm()
+            return package.attention_decoder(
+                inputs, cell.zero_state(2, tf.float32), states(), cell, **options
+            )
+
+        return run(build)
+
+    def buckets(encoder, decoder, fed):
+        def model(x, y):
+            return package.embedding_attention_seq2seq(x, y, tf.nn.rnn_cell.GRUCell(3), 4, 5, 2)
+
+        weights = [tf.constant([1.0, 0.5])] * 3
+        return package.model_with_buckets(
+            encoder, decoder, decoder, weights, [(1, 2), (2, 3)], model
+        )
+
+    def each_bucket(encoder, decoder, fed):
+        def model(x, y):
+            return package.basic_rnn_seq2seq(
+                [tf.one_hot(each, 4) for each in x],
+                [tf.one_hot(each, 4) for each in y],
+                tf.nn.rnn_cell.GRUCell(4),
+            )
+
+        weights = [tf.constant([1.0, 0.5])] * 3
+        return package.model_with_buckets(
+            encoder, decoder, decoder, weights, [(1, 2), (2, 3)], model, per_example_loss=True
+        )
+
+    def several(encoder, decoder, fed):
+        return package.one2many_rnn_seq2seq(
+            encoder,
+            {"one": decoder, "two": decoder[:2]},
+            lstm(),
+            {"one": lstm(), "two": lstm()},
+            4,
+            {"one": 5, "two": 4},
+            2,
+            feed_previous=fed,
+        )
+
+    def plain(function, *sizes, **options):
+        """With symbols fed back or not, by a bool or a tensor, with a projection or not."""
+
+        def build(number):
+            def build(encoder, decoder, fed):
+                more = dict(options)
+                if number == 2:
+                    more["output_projection"] = projection()
+                return function(
+                    encoder,
+                    decoder,
+                    lstm(),
+                    *sizes,
+                    feed_previous=(False, fed, True)[number],
+                    **more,
+                )
+
+            return build
+
+        return {str(number): run(build(number)) for number in range(3)}
+
+    def decoder_alone(encoder, decoder, fed):
+        cell = lstm()
+        return package.embedding_rnn_decoder(
+            decoder,
+            cell.zero_state(2, tf.float32),
+            cell,
+            5,
+            2,
+            output_projection=projection(),
+            feed_previous=True,
+            update_embedding_for_previous=False,
+        )
+
+    def attended_alone(encoder, decoder, fed):
+        cell = lstm()
+        return package.embedding_attention_decoder(
+            decoder,
+            cell.zero_state(2, tf.float32),
+            states(),
+            cell,
+            5,
+            2,
+            num_heads=2,
+            output_projection=projection(),
+            feed_previous=True,
+            initial_state_attention=True,
+        )
+
+    return {
+        "attention": attention(),
+        "heads": attention(num_heads=2, output_size=4, initial_state_attention=True),
+        "looped": attention(loop_function=lambda previous, number: previous * number),
+        "embedded": plain(package.embedding_rnn_seq2seq, 4, 5, 2),
+        "tied": plain(package.embedding_tied_rnn_seq2seq, 5, 3),
+        "attended": plain(package.embedding_attention_seq2seq, 4, 5, 2, num_heads=2),
+        "decoder": run(decoder_alone),
+        "attention_decoder": run(attended_alone),
+        "buckets": run(buckets),
+        "each_bucket": run(each_bucket),
+        "several": run(several),
+    }
+
+
 def case_preprocessing(tf):
     preprocessing = tf.contrib.learn.preprocessing
     texts = ["the TPU the iPad", "don't the well-known TPU", "", "Ärger ABCd the the the x"]

@@ -253,3 +253,27 @@ def case_all_that_a_block_computes(tf):
             )
             results[name] = [sess.run(tf.stack(each)) for each in made]
     return results
+
+
+def case_linear(tf):
+    """What programs made cells of their own with, behind tf.contrib.rnn."""
+    core = importlib.import_module(tf.__name__ + ".contrib.rnn.python.ops.core_rnn_cell")
+
+    def run(make, *sizes):
+        with tf.Graph().as_default():
+            inputs = tf.constant(numbers(2, 3))
+            parts = [inputs, *(tf.constant(numbers(2, size)) for size in sizes)]
+            with _filled(tf):
+                made = make(parts)
+            return _results(tf, made, inputs)
+
+    def class_of(parts):
+        linear = core._Linear(parts, 4, True, kernel_initializer=tf.ones_initializer())
+        return [linear(parts), linear([part + 1.0 for part in parts])]
+
+    return {
+        "one": run(lambda parts: core._linear(parts[0], 4, True)),
+        "two": run(lambda parts: core._linear(parts, 4, True, tf.constant_initializer(0.5)), 2),
+        "without": run(lambda parts: core._linear(parts, 4, False), 2),
+        "class": run(class_of, 2, 1),
+    }

@@ -14,7 +14,7 @@ import tensorflow.compat.v1 as tf
 
 from tpucompat.errors import BadValueError
 from tpucompat.legacy.contrib import nest
-from tpucompat.legacy.contrib.rnn_cells import LSTMStateTuple, linear
+from tpucompat.legacy.contrib.rnn_cells import LSTMStateTuple, projected
 
 _RNNCell: Any = tf.nn.rnn_cell.RNNCell
 
@@ -590,8 +590,8 @@ class InputProjectionWrapper(_Wrapper):
 
     def call(self, inputs: Any, state: Any) -> Any:
         """One step of the cell."""
-        projected = linear([inputs], self._num_proj)
-        return self._cell(self._activation(projected) if self._activation else projected, state)
+        narrow = projected(inputs, self._num_proj)
+        return self._cell(self._activation(narrow) if self._activation else narrow, state)
 
 
 class OutputProjectionWrapper(_Wrapper):
@@ -624,8 +624,8 @@ class OutputProjectionWrapper(_Wrapper):
     def call(self, inputs: Any, state: Any) -> Any:
         """One step of the cell."""
         output, state = self._cell(inputs, state)
-        projected = linear([output], self._projected_size)
-        return (self._activation(projected) if self._activation else projected), state
+        result = projected(output, self._projected_size)
+        return (self._activation(result) if self._activation else result), state
 
 
 class HighwayWrapper(_Wrapper):
@@ -738,11 +738,11 @@ class AttentionCellWrapper(_Wrapper):
         state, attention, outputs = state
         outputs = tf.reshape(outputs, [-1, self._attn_length, self._attn_size])
         size = self._input_size or inputs.shape.as_list()[1]
-        output, state = self._cell(linear([inputs, attention], size), state)
+        output, state = self._cell(projected([inputs, attention], size), state)
         query = tf.concat(nest.flatten(state), 1) if self._state_is_tuple else state
         attention = self._attend(query, outputs)
         with tf.variable_scope("attn_output_projection"):
-            output = linear([output, attention], self._attn_size)
+            output = projected([output, attention], self._attn_size)
         outputs = tf.concat([outputs[:, 1:], output[:, None]], 1)
         parts = state, attention, tf.reshape(outputs, [-1, self._attn_length * self._attn_size])
         return output, (parts if self._state_is_tuple else tf.concat(parts, 1))
@@ -754,7 +754,7 @@ class AttentionCellWrapper(_Wrapper):
             hidden = outputs[:, :, None, :]
             features = tf.nn.conv2d(hidden, kernel, [1, 1, 1, 1], "SAME")
             wanted = tf.reshape(
-                linear([query], self._attn_vec_size), [-1, 1, 1, self._attn_vec_size]
+                projected(query, self._attn_vec_size), [-1, 1, 1, self._attn_vec_size]
             )
             scores = tf.reduce_sum(vector * tf.tanh(features + wanted), [2, 3])
             weights = tf.nn.softmax(scores)[:, :, None, None]

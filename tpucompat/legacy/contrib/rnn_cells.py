@@ -19,24 +19,108 @@ LSTMStateTuple: Any = tf.nn.rnn_cell.LSTMStateTuple
 LayerRNNCell: Any = tf.nn.rnn_cell.BasicRNNCell.__mro__[1]
 
 
-def linear(args: Sequence[Any], size: int, bias: bool = True) -> Any:
+class Linear:
     """``concat(args) @ kernel + bias``, with variables "kernel" and "bias" of the present scope.
 
+    ``core_rnn_cell._Linear``, which cells of the time were made of: it makes its variables at once and is
+    called with the tensors at each step.
+
     Args:
-      args: Tensors ``[batch, n]``.
-      size: Numbers in a result.
+      args: A tensor ``[batch, n]``, or a list of them, as in the calls.
+      output_size: Numbers in a result.
+      build_bias: Whether there is a bias.
+      bias_initializer: Of the bias; zeros by default.
+      kernel_initializer: Of the kernel; the scope's by default.
+
+    Raises:
+      ValueError: If there are no tensors, or one has another rank or an unknown size.
+    """
+
+    def __init__(
+        self,
+        args: Any,
+        output_size: int,
+        build_bias: bool,
+        bias_initializer: Any = None,
+        kernel_initializer: Any = None,
+    ) -> None:
+        inputs = _listed(args)
+        dtype = inputs[0].dtype
+        size = sum(_columns(inputs))
+        self._weights = tf.get_variable(
+            "kernel", [size, output_size], dtype, initializer=kernel_initializer
+        )
+        self._biases = _bias(output_size, dtype, bias_initializer) if build_bias else None
+
+    def __call__(self, args: Any) -> Any:
+        """``[batch, output_size]``."""
+        result = tf.matmul(_joined(_listed(args)), self._weights)
+        return result if self._biases is None else tf.nn.bias_add(result, self._biases)
+
+
+def _listed(args: Any) -> list[Any]:
+    listed = tf.nest.flatten(args) if isinstance(args, (list, tuple)) else [args]
+    if args is None or not listed:
+        raise BadValueError("TPU103", "`args` must be specified")
+    return listed
+
+
+def _columns(inputs: Sequence[Any]) -> list[int]:
+    shapes = [each.shape for each in inputs]
+    if any(shape.rank != 2 for shape in shapes):
+        raise BadValueError("TPU103", f"linear is expecting 2D arguments: {shapes}")
+    sizes = [shape.as_list()[1] for shape in shapes]
+    if None in sizes:
+        raise BadValueError("TPU103", f"linear expects shape[1] to be provided, but saw {shapes}")
+    return sizes
+
+
+def _joined(inputs: Sequence[Any]) -> Any:
+    return inputs[0] if len(inputs) == 1 else tf.concat(inputs, 1)
+
+
+def _bias(size: int, dtype: Any, initializer: Any) -> Any:
+    with tf.variable_scope(tf.get_variable_scope()) as scope:
+        scope.set_partitioner(None)
+        if initializer is None:
+            initializer = tf.constant_initializer(0.0, dtype=dtype)
+        return tf.get_variable("bias", [size], dtype, initializer)
+
+
+def linear(
+    args: Any,
+    output_size: int,
+    bias: bool = True,
+    bias_initializer: Any = None,
+    kernel_initializer: Any = None,
+) -> Any:
+    """What :class:`Linear` computes, at once; ``core_rnn_cell._linear``.
+
+    Args:
+      args: A tensor ``[batch, n]``, or a list of them.
+      output_size: Numbers in a result.
       bias: Whether there is one.
+      bias_initializer: Of the bias; zeros by default.
+      kernel_initializer: Of the kernel; the scope's by default.
 
     Returns:
-      ``[batch, size]``.
+      ``[batch, output_size]``.
+
+    Raises:
+      ValueError: If there are no tensors, or one has another rank or an unknown size.
     """
-    inputs = args[0] if len(args) == 1 else tf.concat(args, 1)
-    kernel = tf.get_variable("kernel", [inputs.shape.as_list()[1], size], inputs.dtype)
-    result = tf.matmul(inputs, kernel)
-    if not bias:
-        return result
-    start = tf.zeros_initializer(dtype=inputs.dtype)
-    return tf.nn.bias_add(result, tf.get_variable("bias", [size], inputs.dtype, start))
+    inputs = _listed(args)
+    dtype = inputs[0].dtype
+    kernel = tf.get_variable(
+        "kernel", [sum(_columns(inputs)), output_size], dtype, initializer=kernel_initializer
+    )
+    result = tf.matmul(_joined(inputs), kernel)
+    return tf.nn.bias_add(result, _bias(output_size, dtype, bias_initializer)) if bias else result
+
+
+def projected(args: Any, output_size: int, bias: bool = True) -> Any:
+    """:class:`Linear` of the tensors, with its order of operations: 1.15's cells use that class."""
+    return Linear(args, output_size, bias)(args)
 
 
 def _last(shape: Any) -> int:
@@ -571,7 +655,7 @@ class UGRNNCell(_Sized, RNNCell):
     def call(self, inputs: Any, state: Any) -> Any:
         """One step."""
         with tf.variable_scope(tf.get_variable_scope(), initializer=self._initializer):
-            gate, candidate = tf.split(linear([inputs, state], 2 * self._num_units), 2, axis=1)
+            gate, candidate = tf.split(projected([inputs, state], 2 * self._num_units), 2, axis=1)
         gate = tf.sigmoid(gate + self._forget_bias)
         state = gate * state + (1.0 - gate) * self._activation(candidate)
         return state, state
@@ -620,8 +704,8 @@ class IntersectionRNNCell(_Sized, RNNCell):
                         "To fix, num_in_proj should be set to num_units at cell init.",
                     )
                 with tf.variable_scope("in_projection"):
-                    inputs = linear([inputs], self._num_units)
-            parts = linear([inputs, state], 4 * self._num_units)
+                    inputs = projected([inputs], self._num_units)
+            parts = projected([inputs, state], 4 * self._num_units)
         state_gate, new_state, output_gate, new_output = tf.split(parts, 4, axis=1)
         state_gate = tf.sigmoid(state_gate + self._forget_bias)
         output_gate = tf.sigmoid(output_gate + self._forget_bias)

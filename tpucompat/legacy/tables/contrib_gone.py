@@ -144,24 +144,13 @@ ROWS: dict[str, Row] = {
     "contrib.gan": Package(_OURS + "gan"),
     "contrib.distributions": Package(("{tf}:distributions", _OURS + "distributions")),
     # Unrolled sequence models
+    "contrib.legacy_seq2seq.python.ops.seq2seq.Linear": StandIn(_OURS + "rnn_cells:Linear"),
     "contrib.legacy_seq2seq": Package(_OURS + "legacy_seq2seq"),
     **{
         "contrib.legacy_seq2seq." + name: StandIn(_OURS + "legacy_seq2seq:" + name)
         for name in (
-            "basic_rnn_seq2seq",
-            "rnn_decoder",
-            "sequence_loss",
-            "sequence_loss_by_example",
-            "tied_rnn_seq2seq",
-        )
-    },
-    **{
-        "contrib.legacy_seq2seq." + name: _gone(
-            "Unrolled models with attention were replaced by tf.contrib.seq2seq.",
-            "Use tf.contrib.seq2seq: AttentionWrapper, BasicDecoder and dynamic_decode.",
-        )
-        for name in (
             "attention_decoder",
+            "basic_rnn_seq2seq",
             "embedding_attention_decoder",
             "embedding_attention_seq2seq",
             "embedding_rnn_decoder",
@@ -169,6 +158,10 @@ ROWS: dict[str, Row] = {
             "embedding_tied_rnn_seq2seq",
             "model_with_buckets",
             "one2many_rnn_seq2seq",
+            "rnn_decoder",
+            "sequence_loss",
+            "sequence_loss_by_example",
+            "tied_rnn_seq2seq",
         )
     },
 }

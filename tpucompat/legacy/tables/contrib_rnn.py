@@ -87,6 +87,15 @@ ROWS: dict[str, Row] = {
             "TimeFreqLSTMCell",
         )
     },
+    # What programs made cells of their own with.
+    **{
+        f"contrib.rnn.python.ops.{place}.{name}": StandIn(f"{_CELLS}:{ours}")
+        for place, name, ours in (
+            ("core_rnn_cell", "_Linear", "Linear"),
+            ("core_rnn_cell", "_linear", "linear"),
+            ("rnn_cell", "_Linear", "Linear"),
+        )
+    },
     # The private modules of TensorFlow proper that scripts took the cells from: since 2.6 they
     # hold a second set of classes, of which isinstance() knows nothing.
     "python.ops.rnn_cell": Package((_TF, "tensorflow.python.ops.rnn_cell_impl")),
