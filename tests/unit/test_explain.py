@@ -161,3 +161,22 @@ def test_no_tensorflow_is_imported():
         "assert 'tensorflow' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    "private, public",
+    [
+        ("contrib.tpu.python.tpu.tpu_config.RunConfig", "contrib.tpu.RunConfig"),
+        ("python.tpu.tpu_config.RunConfig", "contrib.tpu.RunConfig"),
+        ("python.keras.optimizers.SGD", "keras.optimizers.SGD"),
+    ],
+)
+def test_private_paths_lead_to_public_names(private, public):
+    first, second = explain.symbol_text(private).split("\n")[:2]
+    assert first == f"tf.{private}, a private path to"
+    assert second.startswith(f"tf.{public} (class")
+
+
+def test_mistyped_private_names_are_no_names(capsys):
+    assert explain.main(["tf.contrib.tpu.python.tpu.tpu_config.RunConfg"]) == 2
+    assert "TPU416" in capsys.readouterr().err

@@ -73,7 +73,8 @@ def symbol_text(name: str) -> str:
         return "\n".join([title, "", *_row_lines(row)])
     inside = _names_with_rows(name)
     if not kind and not inside:
-        return ""
+        public = _public_of_private(name)
+        return f"tf.{name}, a private path to\n{symbol_text(public)}" if public else ""
     above, row = _row_above(name)
     if row is not None:
         return "\n".join([title, "", f"A name of tf.{above}.", *_row_lines(row)])
@@ -138,6 +139,20 @@ def _row_above(name: str) -> tuple[str, Package | Gone | None]:
         if isinstance(row, (Package, Gone)):
             return above, row
     return "", None
+
+
+def _public_of_private(name: str) -> str:
+    """The public name of what a private module defines, or "".
+
+    ``contrib.tpu.RunConfig`` of ``contrib.tpu.python.tpu.tpu_config.RunConfig`` and of
+    ``python.tpu.tpu_config.RunConfig``, ``keras.models.Model`` of ``python.keras.models.Model``.
+    """
+    parts = name.split(".")
+    if "python" not in parts[:-2]:
+        return ""
+    places = [f"contrib.{parts[1]}", parts[1], ".".join(parts[1:-1])]
+    names = (f"{place}.{parts[-1]}" for place in places)
+    return next((full for full in names if symbols.kind(full) or namespace.find_row(full)), "")
 
 
 def _names_with_rows(module: str) -> list[str]:
