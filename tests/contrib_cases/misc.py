@@ -269,6 +269,90 @@ def case_sequence_columns(tf):
     return run(tf, build)
 
 
+def case_sequence_layers(tf):
+    """All columns of sequences: inputs, lengths, names of variables, and features of three dimensions."""
+    columns = tf.contrib.feature_column
+    private = importlib.import_module(
+        tf.__name__ + ".contrib.feature_column.python.feature_column.sequence_feature_column"
+    )
+    path = os.path.join(tempfile.mkdtemp(), "words")
+    with open(path, "w") as file:
+        file.write("x\ny\nz\n")
+    indices = [[0, 0], [0, 1], [0, 3], [2, 0]]
+    deep = [[0, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 0]]
+    results = {}
+
+    def build():
+        words = tf.SparseTensor(indices, ["x", "u", "z", "y"], [4, 4])
+        numbers_of = tf.SparseTensor(indices, [1.0, 2.0, 3.0, 4.0], [4, 4])
+        features = dict.fromkeys(["by_list", "by_file", "by_hash"], words)
+        features["by_id"] = tf.SparseTensor(indices, [2, 0, 1, 1], [4, 4])
+        features["one"] = features["scaled"] = numbers_of
+        embedded = [
+            columns.sequence_categorical_column_with_vocabulary_list(
+                "by_list", ["x", "y", "z"], num_oov_buckets=2
+            ),
+            columns.sequence_categorical_column_with_vocabulary_file(
+                "by_file", path, default_value=2
+            ),
+            columns.sequence_categorical_column_with_hash_bucket("by_hash", 5),
+        ]
+        made = columns.sequence_input_layer(
+            features,
+            [
+                columns.sequence_numeric_column("one"),
+                columns.sequence_numeric_column("scaled", normalizer_fn=lambda x: x * 0.5),
+                tf.feature_column.indicator_column(
+                    columns.sequence_categorical_column_with_identity("by_id", 3)
+                ),
+                *(
+                    tf.feature_column.embedding_column(
+                        column, 2, initializer=tf.constant_initializer(numbers(5, 2)[:size])
+                    )
+                    for column, size in zip(embedded, (5, 3, 5))
+                ),
+            ],
+        )
+        deeper = columns.sequence_input_layer(
+            {
+                "pair": tf.SparseTensor(
+                    [*indices[:2], [0, 2], [0, 3]], [1.0, 2.0, 3.0, 4.0], [2, 4]
+                ),
+            },
+            [columns.sequence_numeric_column("pair", shape=(2,), default_value=-1.0)],
+            trainable=False,
+        )
+        deepest = columns.sequence_input_layer(
+            {
+                "pair": tf.SparseTensor(deep, [1.0, 2.0, 3.0, 4.0], [2, 2, 2]),
+                "ids": tf.SparseTensor(deep, [2, 0, 1, 1], [2, 2, 2]),
+            },
+            [
+                columns.sequence_numeric_column("pair", shape=(2,), default_value=-1.0),
+                tf.feature_column.embedding_column(
+                    columns.sequence_categorical_column_with_identity("ids", 3),
+                    2,
+                    initializer=tf.constant_initializer(numbers(3, 2)),
+                ),
+            ],
+        )
+        context = private.concatenate_context_input(tf.constant(numbers(4, 2)), made[0])
+        results["names"] = " ".join(sorted(v.op.name for v in tf.trainable_variables()))
+        results["gradients"] = len(tf.gradients(context, tf.trainable_variables()))
+        return made, deeper, deepest, context
+
+    results["values"] = run(tf, build)
+    for name, make in (
+        ("bare", lambda: columns.sequence_categorical_column_with_identity("x", 3)),
+        ("plain", lambda: tf.feature_column.numeric_column("x")),
+    ):
+        try:
+            columns.sequence_input_layer({"x": tf.constant([[1]])}, [make()])
+        except ValueError as error:
+            results[name] = str(error).partition("All feature_columns")[2][:30]
+    return results
+
+
 def case_profile(tf):
     analyzer = tf.contrib.tfprof.model_analyzer
     with tf.Graph().as_default() as graph:

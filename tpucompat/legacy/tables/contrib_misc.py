@@ -319,17 +319,16 @@ ROWS: dict[str, Row] = {
     ),
     **_stand_ins("optimizer_v2", "optimizer_v2", "RMSPropOptimizer"),
     "contrib.optimizer_v2.OptimizerV2": Moved("{tf}:train.Optimizer"),
-    **_moved(
+    "contrib.feature_column": Package((_OURS + "feature_column", "{tf}:feature_column")),
+    **_stand_ins(
         "feature_column",
-        "{tf}:feature_column",
+        "feature_column",
         "sequence_categorical_column_with_hash_bucket",
         "sequence_categorical_column_with_identity",
         "sequence_categorical_column_with_vocabulary_file",
         "sequence_categorical_column_with_vocabulary_list",
+        "sequence_input_layer",
         "sequence_numeric_column",
-    ),
-    "contrib.feature_column.sequence_input_layer": StandIn(
-        _OURS + "feature_column:sequence_input_layer"
     ),
     "contrib.lite": Package("{tf}:lite"),
 }
