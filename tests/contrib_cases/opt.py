@@ -309,3 +309,25 @@ def case_mixed_precision(tf):
         "limits": trained(lambda: exponential(3e38, 1, 1), spoilt=(3,)),
         "refused": refused,
     }
+
+
+def case_eagerly(tf):
+    """The optimizers that keep variables of their own besides the slots."""
+    opt = tf.contrib.opt
+    eager = importlib.import_module(tf.__name__ + ".python.eager.context").eager_mode
+    results = {}
+    for name, make in (
+        ("adamax", lambda: opt.AdaMaxOptimizer(0.1)),
+        ("ggt", lambda: opt.GGTOptimizer(0.1, window=2)),
+        ("nadam", lambda: opt.NadamOptimizer(0.1)),
+        ("lazy", lambda: opt.LazyAdamOptimizer(0.1)),
+    ):
+        with eager():
+            one = tf.contrib.eager.Variable(numbers(3), name="one")
+            two = tf.contrib.eager.Variable(numbers(2, 2, seed=2), name="two")
+            optimizer = make()
+            for step in range(4):
+                gradients = [one * 0.5 + step, two * two]
+                optimizer.apply_gradients(zip(gradients, [one, two]))
+            results[name] = [one.numpy(), two.numpy(), len(optimizer.variables())]
+    return results

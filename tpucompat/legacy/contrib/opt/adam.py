@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat.legacy.contrib.opt.kernels import Number, cast_to, run_kernel
+from tpucompat.legacy.contrib.opt.kernels import Number, cast_to, graph_of_state, run_kernel
 
 
 class _AdamStep(tf.train.AdamOptimizer):
@@ -107,7 +107,7 @@ class AdaMaxOptimizer(tf.train.AdamOptimizer):
         super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
 
     def _get_beta_accumulators(self) -> Any:
-        return self._get_non_slot_variable("beta1_power", graph=tf.get_default_graph())
+        return self._get_non_slot_variable("beta1_power", graph=graph_of_state())
 
     def _create_slots(self, var_list: Any) -> None:
         first = min(var_list, key=lambda var: var.name)

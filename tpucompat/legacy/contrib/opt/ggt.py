@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from tpucompat.legacy.contrib.opt.kernels import Number, cast_to, value_of
+from tpucompat.legacy.contrib.opt.kernels import Number, cast_to, graph_of_state, value_of
 
 
 class GGTOptimizer(tf.train.Optimizer):
@@ -64,7 +64,7 @@ class GGTOptimizer(tf.train.Optimizer):
             self._create_non_slot_variable(tf.zeros(shape, dtype), name, first)
 
     def _non_slot(self, name: str) -> Any:
-        return self._get_non_slot_variable(name, graph=tf.get_default_graph())
+        return self._get_non_slot_variable(name, graph=graph_of_state())
 
     def _get_moment1(self) -> Any:
         return self._non_slot("moment1")
