@@ -537,6 +537,18 @@ def test_an_imported_module_in_a_notebook_stands_in_its_cell():
     ]
 
 
+def test_a_cell_that_is_indented_as_a_whole_stays_so():
+    cells = [" import tensorflow as tf\n s = tf.Session()", "  s.run(tf.log(2.0))"]
+    book = {"cells": [{"cell_type": "code", "source": cell} for cell in cells]}
+    after = json.loads(result_of(json.dumps(book), "b.ipynb").after)
+    assert [cell["source"] for cell in after["cells"]] == [
+        " import tensorflow as tf\n"
+        " tf.compat.v1.disable_v2_behavior()\n"
+        " s = tf.compat.v1.Session()",
+        "  s.run(tf.math.log(2.0))",
+    ]
+
+
 # The files of this repository ----------------------------------------------------------------------
 
 

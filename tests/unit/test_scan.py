@@ -329,6 +329,22 @@ def test_notebooks_are_read_cell_by_cell(scan):
     assert [(one.cell, one.code) for one in found if one.code == "TPU434"] == [(6, "TPU434")]
 
 
+def test_a_cell_may_be_indented_as_a_whole(scan):
+    data = notebook(
+        [" import tensorflow as tf\n", " tf.log(1.0)\n"],
+        "\n  # first\n  if x:\n    tf.Session()\ny = 1\n",
+        " x = 1\n   tf.log(2.0)",
+    )
+    found = scan(data, "book.ipynb")
+    assert [(one.cell, one.line, one.column, one.was) for one in found] == [
+        (1, 2, 2, "tf.log"),
+        (2, 4, 5, "tf.Session"),
+        (3, 1, 1, "unexpected indent"),
+    ]
+    broken = scan(b" import tensorflow as tf\n", "script.py")
+    assert [one.code for one in broken] == ["TPU424"]
+
+
 def test_a_notebook_of_version_3(scan):
     cells = [{"cell_type": "code", "input": ["import tensorflow as tf\n", "tf.log(1)"]}]
     data = json.dumps({"worksheets": [{"cells": cells}], "nbformat": 3}).encode()

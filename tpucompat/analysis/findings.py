@@ -121,7 +121,7 @@ def understand(source: Source) -> Module:
         tree = None
         if unit.text is not None:
             try:
-                tree = sources.parse(unit.text)
+                tree = sources.parse(unit.text, is_cell=unit.cell > 0)
                 if speaks:
                     names.add(tree)
             except SourceError as error:

@@ -107,8 +107,12 @@ def _text(data: bytes) -> tuple[str, str]:
         raise SourceError("TPU420", str(error)) from error
 
 
-def parse(text: str) -> ast.Module:
+def parse(text: str, is_cell: bool = False) -> ast.Module:
     """The tree of a unit.
+
+    Args:
+      text: The Python.
+      is_cell: Whether it is a notebook's cell, whose lines may all begin with the same spaces.
 
     Raises:
       SourceError: If this Python cannot read it.
@@ -116,7 +120,13 @@ def parse(text: str) -> ast.Module:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of invalid escapes in old strings
-            return ast.parse(text)
+            try:
+                return ast.parse(text)
+            except IndentationError:
+                indented = _parse_indented(text) if is_cell and text[:1].isspace() else None
+                if indented is None:
+                    raise
+                return indented
     except SyntaxError as error:
         from tpucompat.cli.run import is_python_2
 
@@ -127,6 +137,23 @@ def parse(text: str) -> ast.Module:
 
 
 # Notebooks -------------------------------------------------------------------------------------------
+
+
+def _parse_indented(text: str) -> ast.Module | None:
+    """The tree of a cell whose first line is indented, with the columns of the text as it stands.
+
+    IPython takes the indentation of the first line from all lines that have it
+    (IPython/core/inputtransformer2.py, leading_indent); here they are the body of an ``if``.
+    """
+    try:
+        tree = ast.parse("if 1:\n" + text)
+    except SyntaxError:
+        return None
+    first = tree.body[0]
+    assert isinstance(first, ast.If)
+    tree.body[:1] = first.body
+    ast.increment_lineno(tree, -1)
+    return tree
 
 
 def _cells(data: bytes) -> Iterator[Unit]:

@@ -353,7 +353,11 @@ class Context:
                 last = max(last, statement.end_lineno or statement.lineno)
             elif statement.lineno > first:
                 break
-        return cell, last + 1, ""
+        return (
+            cell,
+            last + 1,
+            self.texts[cell].indent(first),
+        )  # of a cell that is indented as a whole
 
 
 def _is_plain(test: ast.expr) -> bool:
