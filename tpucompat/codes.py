@@ -534,10 +534,10 @@ CODES: dict[str, Code] = {
     ),
     "TPU355": Code(
         "An infeed that is filled in another Session",
-        "A TPU's infeed belongs to the device, so that programs could fill it from a graph and Session of its "
-        "own. Here it is a queue, which lives in one Session; the computation would wait for ever.",
-        "Build the enqueue operations in the computation's graph, and run them in the same Session from a "
-        "thread.",
+        "A TPU's infeed belongs to the device, so that programs fill it from a graph and Session of its own. "
+        "Here it is a queue, which lives in one Session; a thread carries the tuples from one to the other.",
+        "Nothing, if it is fast enough. Otherwise build the enqueue operations in the computation's graph, "
+        "and run them in the same Session from a thread.",
     ),
     "TPU356": Code(
         "A model that was exported for a TPU",

@@ -14,7 +14,7 @@ from typing import Any, Callable, Sequence
 from tpucompat import private
 from tpucompat.engines import in_graph, session, shards
 from tpucompat.errors import BadTypeError, BadValueError
-from tpucompat.idioms import tpu_system
+from tpucompat.idioms import far_feeds, tpu_system
 
 tf = session.v1()
 
@@ -211,7 +211,8 @@ class InfeedQueue(private.tpu_feed().InfeedQueue):  # type: ignore[misc]
     """
 
     _generated_dequeue_op: bool
-    _enqueued_in: Any = None
+    _enqueued: list[tuple[Any, int]] | None = None  # graphs and cores of the ends on the host
+    _dequeued_in: Any = None
 
     def generate_dequeue_op(self, tpu_device: int | None = 0) -> list[Any]:
         """Builds the end inside the computation.
@@ -224,23 +225,39 @@ class InfeedQueue(private.tpu_feed().InfeedQueue):  # type: ignore[misc]
 
         Raises:
           ValueError: If types or shapes are not known yet, the shards cannot share a shape, or the
-            end was built already (TPU352); the other end is in another graph (TPU355).
+            end was built already (TPU352).
         """
         del tpu_device
         self.freeze()
-        if self._enqueued_in not in (None, _outermost(tf.get_default_graph())):
-            raise BadValueError(
-                "TPU355",
-                "the infeed is filled in one graph and emptied in another, whose Sessions share no queue",
-            )
         if self._generated_dequeue_op:
             raise BadValueError("TPU352", "Can't generate two dequeue Ops from the same queue")
         self._generated_dequeue_op = True
-        shapes = [
+        self._dequeued_in = _outermost(tf.get_default_graph())
+        for graph, core in self._enqueued or ():
+            self._carry(graph, core)
+        return infeed_dequeue_tuple(
+            self._tuple_types, self._shapes_of_a_shard(), name=self._name + "/dequeue"
+        )
+
+    def _shapes_of_a_shard(self) -> list[Any]:
+        return [
             policy.get_sharded_shape(shape)
             for shape, policy in zip(self._tuple_shapes, self._sharding_policies)
         ]
-        return infeed_dequeue_tuple(self._tuple_types, shapes, name=self._name + "/dequeue")
+
+    def _carry(self, graph: Any, core: int) -> None:
+        """Connects the two ends where they are in different graphs, whose Sessions share no queue."""
+        if self._dequeued_in in (None, graph):
+            return
+        types, shapes = self._tuple_types, self._shapes_of_a_shard()
+        far_feeds.carry(
+            graph,
+            self._dequeued_in,
+            core,
+            list(zip(types, shapes)),
+            lambda: _dequeue("infeed", core, types, shapes, None),
+            lambda values: _enqueue("infeed", core, values, None),
+        )
 
     def _generate_enqueue_op(
         self,
@@ -257,8 +274,10 @@ class InfeedQueue(private.tpu_feed().InfeedQueue):  # type: ignore[misc]
                 "TPU352",
                 f"input devices for shard {index} are {devices}, but should all be the same",
             )
-        self._enqueued_in = _outermost(inputs[0].graph)
         with tf.device(inputs[0].device if device is None else device):
+            end = (_outermost(inputs[0].graph), _core(tpu_ordinal))
+            self._enqueued = [*(self._enqueued or ()), end]
+            self._carry(*end)
             return infeed_enqueue_tuple(
                 inputs,
                 [tensor.shape for tensor in inputs],
