@@ -1369,6 +1369,21 @@ def left_alone_by_autograph(function: Any) -> Any:
     return api.autograph_artifact(function)
 
 
+def leave_package_to_itself(name: str) -> None:
+    """Lets AutoGraph call the functions of a package as they are, as it does with TensorFlow's own; idempotent.
+
+    It would rewrite what layers compute, where it takes them for the script's own, and an error of theirs
+    would lose its type. Seen in 1.15 to 2.21 as ``CONVERSION_RULES`` of ``autograph/core/config.py``.
+    """
+    try:
+        from tensorflow.python.autograph.core import config
+    except ImportError:
+        return
+    rules = getattr(config, "CONVERSION_RULES", None)
+    if rules is not None and not any(getattr(rule, "_prefix", None) == name for rule in rules):
+        config.CONVERSION_RULES = (config.DoNotConvert(name), *rules)
+
+
 def custom_call(value: Any, target: str, config: str) -> Any:
     """A call, in XLA's program, of a function that takes a tensor and gives one like it.
 

@@ -252,6 +252,30 @@ def _left_alone_by_autograph():
     assert told == [(ag_ctx.Status.ENABLED, __file__)]
 
 
+def _package_left_to_itself():
+    if not hasattr(tf.distribute.Strategy, "run"):
+        pytest.skip("came with 2.2")
+    from tensorflow.python.autograph.core import ag_ctx, config
+    from tensorflow.python.autograph.impl import api
+
+    rules = config.CONVERSION_RULES
+    module = types.ModuleType("a_package_of_ours.module")
+    exec(
+        "def refuse():\n    raise ours('as it was')", vars(module)
+    )  # such an error becomes another one
+    module.ours = type("Ours", (ValueError,), {"__init__": lambda self, text: None})
+    sys.modules[module.__name__] = module
+    try:
+        private.leave_package_to_itself("a_package_of_ours")
+        private.leave_package_to_itself("a_package_of_ours")
+        assert len(config.CONVERSION_RULES) == len(rules) + 1
+        with pytest.raises(module.ours):
+            api.tf_convert(module.refuse, ag_ctx.ControlStatusCtx(ag_ctx.Status.ENABLED))()
+    finally:
+        config.CONVERSION_RULES = rules
+        del sys.modules[module.__name__]
+
+
 def _xla_operations():
     pytest.importorskip("tensorflow.compiler.tf2xla.ops.gen_xla_ops")
     from tensorflow.compiler.tf2xla.ops import gen_xla_ops
@@ -672,6 +696,7 @@ CHECKS = {
     _function_graph: ["function_graph"],
     _converted_by_autograph: ["converted_by_autograph"],
     _left_alone_by_autograph: ["left_alone_by_autograph"],
+    _package_left_to_itself: ["leave_package_to_itself"],
     _xla_operations: ["custom_call", "all_reduce"],
     _hlo_module: ["hlo_module"],
     _limit_start_of_peers: ["limit_start_of_peers"],

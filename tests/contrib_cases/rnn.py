@@ -2,6 +2,8 @@
 
 import importlib
 
+import numpy as np
+
 from contrib_cases import numbers, session
 
 
@@ -26,8 +28,9 @@ def _results(tf, made, inputs):
         # Biases that start at zero hide mistakes: move all variables a little.
         for variable in variables:
             size = variable.shape.as_list()
-            # Recurrent kernels of independent cells start from unseeded random numbers.
-            start = 0.5 if "kernel_u" in variable.op.name else sess.run(variable)
+            # These start from random numbers, whatever the scope's initializer.
+            drawn = [what for what in ("kernel_u", "period", "phase") if what in variable.op.name]
+            start = {"period": 2.5}.get(drawn[0], 0.5) if drawn else sess.run(variable)
             variable.load(start + numbers(*size, seed=len(size)) * 0.2, sess)
         return {
             "values": sess.run(flat),
@@ -277,3 +280,69 @@ def case_linear(tf):
         "without": run(lambda parts: core._linear(parts, 4, False), 2),
         "class": run(class_of, 2, 1),
     }
+
+
+def case_research_cells(tf):
+    rnn = tf.contrib.rnn
+    behind = importlib.import_module(tf.__name__ + ".contrib.rnn.python.ops.rnn_cell")
+
+    def phased(**options):
+        """In a loop; times have another type."""
+        with tf.Graph().as_default():
+            features = tf.constant(numbers(2, 3, 3))
+            times = tf.constant(np.cumsum(np.arange(6.0).reshape(2, 3, 1), 1) * 0.7 + 0.1)
+            with _filled(tf):
+                made = tf.nn.dynamic_rnn(
+                    rnn.PhasedLSTMCell(4, **options), (times, features), dtype=tf.float32
+                )
+            with session(tf) as sess:
+                named = {v.op.name.rpartition("/")[2]: v for v in tf.global_variables()}
+                period, phase = sess.run([named["period"], named["phase"]])
+            least = options.get("period_init_min", 1.0)
+            drawn = (period >= least).all() and (phase >= 0).all() and (phase < period).all()
+            return dict(_results(tf, made, features), drawn=bool(drawn))
+
+    results = {
+        "phased": phased(),
+        "phased_peephole": phased(use_peepholes=True, ratio_on=0.4, leak=0.1),
+        "phased_fixed": phased(trainable_ratio_on=False, period_init_min=2.0, period_init_max=3.0),
+    }
+    for name, make, size in (
+        ("groups", lambda: rnn.GLSTMCell(4, number_of_groups=2), 6),
+        ("groups_one", lambda: rnn.GLSTMCell(4, forget_bias=0.5, activation=tf.nn.relu), 3),
+        ("groups_projected", lambda: rnn.GLSTMCell(6, num_proj=3, number_of_groups=3), 3),
+        ("compiled_all", lambda: rnn.CompiledWrapper(rnn.GRUCell(4), compile_stateful=True), 3),
+        ("compiled", lambda: rnn.CompiledWrapper(rnn.LSTMCell(4)), 3),
+        ("layer", lambda: behind.LayerNormLSTMCell(4), 3),
+        ("layer_norm", lambda: behind.LayerNormLSTMCell(4, layer_norm=True, norm_gain=0.5), 3),
+        (
+            "layer_options",
+            lambda: behind.LayerNormLSTMCell(
+                4,
+                use_peepholes=True,
+                cell_clip=0.3,
+                num_proj=2,
+                proj_clip=0.2,
+                layer_norm=True,
+                norm_shift=0.1,
+            ),
+            3,
+        ),
+        ("weight", lambda: behind.WeightNormLSTMCell(4), 3),
+        ("weight_off", lambda: behind.WeightNormLSTMCell(4, norm=False, use_peepholes=True), 3),
+        (
+            "weight_options",
+            lambda: behind.WeightNormLSTMCell(
+                4, use_peepholes=True, cell_clip=0.3, num_proj=2, proj_clip=0.2, forget_bias=0.5
+            ),
+            3,
+        ),
+        ("minimal", lambda: behind.MinimalRNNCell(4, kernel_initializer="ones"), 3),
+        ("chaos_free", lambda: behind.CFNCell(4, kernel_initializer="ones"), 3),
+    ):
+        results[name] = _cell(tf, make, size)
+    try:
+        _cell(tf, lambda: rnn.GLSTMCell(4, number_of_groups=2), 5)
+    except ValueError:  # an error of a layer keeps its type
+        results["refused"] = "ValueError"
+    return results

@@ -600,11 +600,13 @@ def find_row(name: str) -> Row | None:
 
 
 def _enter_v1() -> str:
+    from tpucompat import private
     from tpucompat.engines import session
     from tpucompat.environment import environment
     from tpucompat.legacy.removed import keras1_arguments, keras_names, numpy_names
 
     session.enter()
+    private.leave_package_to_itself("tpucompat")
     numpy_names.print_numbers_as_then()
     keras_names.restore_methods(session.keras())
     keras1_arguments.accept(session.keras())
@@ -617,10 +619,11 @@ def _enter_v1() -> str:
 
 
 def _enter_v2() -> str:
-    from tpucompat import accelerator
+    from tpucompat import accelerator, private
     from tpucompat.legacy.removed import numpy_names
 
     accelerator.prepare()  # the script's first eager operation starts TensorFlow's runtime
+    private.leave_package_to_itself("tpucompat")
     numpy_names.print_numbers_as_then()
     _restore_early_tf2()
     return "tensorflow"

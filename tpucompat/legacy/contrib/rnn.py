@@ -12,6 +12,7 @@ from typing import Any, Sequence
 
 import tensorflow.compat.v1 as tf
 
+from tpucompat import private
 from tpucompat.errors import BadValueError
 from tpucompat.legacy.contrib import nest
 from tpucompat.legacy.contrib.rnn_cells import LSTMStateTuple, projected
@@ -759,3 +760,25 @@ class AttentionCellWrapper(_Wrapper):
             scores = tf.reduce_sum(vector * tf.tanh(features + wanted), [2, 3])
             weights = tf.nn.softmax(scores)[:, :, None, None]
             return tf.reduce_sum(weights * hidden, [1, 2])
+
+
+class CompiledWrapper(_Wrapper):
+    """Compiles the steps of a cell by XLA.
+
+    Args:
+      cell: The cell.
+      compile_stateful: Whether random operations and variables are compiled too.
+    """
+
+    def __init__(self, cell: Any, compile_stateful: bool = False) -> None:
+        super().__init__(cell)
+        self._compile_stateful = compile_stateful
+
+    def __call__(self, inputs: Any, state: Any, scope: Any = None) -> Any:
+        """One step of the cell."""
+
+        def compiles(node: Any) -> bool:
+            return self._compile_stateful or not private.op_def(node.op).is_stateful
+
+        with tf.xla.experimental.jit_scope(compile_ops=compiles):
+            return self._cell(inputs, state, scope=scope)

@@ -123,7 +123,8 @@ def projected(args: Any, output_size: int, bias: bool = True) -> Any:
     return Linear(args, output_size, bias)(args)
 
 
-def _last(shape: Any) -> int:
+def last_size(shape: Any) -> int:
+    """The last of a shape's sizes; a ValueError where it is unknown."""
     size = tf.TensorShape(shape).as_list()[-1]
     if size is None:
         raise BadValueError("TPU103", f"Expected inputs.shape[-1] to be known, saw shape: {shape}")
@@ -195,7 +196,7 @@ class LSTMBlockCell(_LSTMSized, LayerRNNCell):
     def build(self, inputs_shape: Any) -> None:
         """Makes the variables: kernel, bias and, with peepholes, three diagonals."""
         units = self._num_units
-        shape = [_last(inputs_shape) + units, 4 * units]
+        shape = [last_size(inputs_shape) + units, 4 * units]
         self._kernel = self.add_weight("kernel", shape, initializer=self.kernel_initializer)
         self._bias = self.add_weight("bias", shape[1:], initializer=self.bias_initializer)
         self._diagonals = [
@@ -253,7 +254,7 @@ class GRUBlockCell(_Sized, LayerRNNCell):
     def build(self, input_shape: Any) -> None:
         """Makes the four variables."""
         units = self._num_units
-        rows = _last(input_shape) + units
+        rows = last_size(input_shape) + units
         ones, zeros = tf.ones_initializer(), tf.zeros_initializer()
         self._gate_kernel = self.add_weight(self._NAMES[0], [rows, 2 * units])
         self._gate_bias = self.add_weight(self._NAMES[1], [2 * units], initializer=ones)
@@ -281,7 +282,7 @@ class GRUBlockCellV2(GRUBlockCell):
 # -------------------------------------------------------------------------
 
 
-def _normalized(inputs: Any, scope: str, gain: float, shift: float) -> Any:
+def normalized(inputs: Any, scope: str, gain: float, shift: float) -> Any:
     """Layer normalization over the last dimension, with variables scope/gamma and scope/beta."""
     shape = inputs.shape[-1:]
     with tf.variable_scope(scope):
@@ -332,7 +333,7 @@ class LayerNormBasicLSTMCell(_LSTMSized, RNNCell):
         self._shift = norm_shift
 
     def _norm(self, inputs: Any, scope: str) -> Any:
-        return _normalized(inputs, scope, self._gain, self._shift) if self._layer_norm else inputs
+        return normalized(inputs, scope, self._gain, self._shift) if self._layer_norm else inputs
 
     def call(self, inputs: Any, state: Any) -> Any:
         """One step."""
@@ -418,7 +419,7 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
         return self._num_units + self.output_size
 
     def _norm(self, inputs: Any, scope: str) -> Any:
-        return _normalized(inputs, scope, self._gain, self._shift) if self._layer_norm else inputs
+        return normalized(inputs, scope, self._gain, self._shift) if self._layer_norm else inputs
 
     def _sharded(self, name: str, shape: list[int], dtype: Any, shards: int) -> Any:
         """A matrix in ``shards`` variables name_0, name_1, …, divided by rows."""
@@ -437,7 +438,7 @@ class CoupledInputForgetGateLSTMCell(RNNCell):
             state = tf.split(state, [self._num_units, self.output_size], axis=1)
         cell, output = state
         units, dtype = self._num_units, inputs.dtype
-        rows = _last(inputs.shape) + self.output_size
+        rows = last_size(inputs.shape) + self.output_size
         kernel = self._sharded("W", [rows, 3 * units], dtype, self._shards[0])
         bias = tf.get_variable("B", [3 * units], dtype, tf.zeros_initializer())
         gates = tf.matmul(tf.concat([inputs, output], 1), kernel)
@@ -596,7 +597,7 @@ class NASCell(LayerRNNCell):
         """Makes the kernels, the bias and the projection."""
         width = 8 * self._num_units
         self.recurrent_kernel = self.add_weight("recurrent_kernel", [self.output_size, width])
-        self.kernel = self.add_weight("kernel", [_last(inputs_shape), width])
+        self.kernel = self.add_weight("kernel", [last_size(inputs_shape), width])
         if self._use_bias:
             self.bias = self.add_weight("bias", [width], initializer=tf.zeros_initializer())
         if self._num_proj is not None:
@@ -696,7 +697,7 @@ class IntersectionRNNCell(_Sized, RNNCell):
           ValueError: If inputs have another size and are not to be projected.
         """
         with tf.variable_scope(tf.get_variable_scope(), initializer=self._initializer):
-            if _last(inputs.shape) != self._num_units:
+            if last_size(inputs.shape) != self._num_units:
                 if not self._num_in_proj:
                     raise BadValueError(
                         "TPU103",
@@ -740,7 +741,7 @@ class SRUCell(_Sized, LayerRNNCell):
     def build(self, inputs_shape: Any) -> None:
         """Makes kernel and bias."""
         units = self._num_units
-        self._kernel = self.add_weight("kernel", [_last(inputs_shape), 4 * units])
+        self._kernel = self.add_weight("kernel", [last_size(inputs_shape), 4 * units])
         self._bias = self.add_weight("bias", [2 * units], initializer=tf.zeros_initializer())
         self.built = True
 
@@ -800,7 +801,7 @@ class IndRNNCell(_Sized, _IndependentCell):
         """Makes the variables."""
         names = "kernel_w", "kernel_u"
         zeros = tf.zeros_initializer()
-        self._cell = self._weights("", names, _last(inputs_shape), self._num_units, zeros)
+        self._cell = self._weights("", names, last_size(inputs_shape), self._num_units, zeros)
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:
@@ -840,7 +841,7 @@ class IndyGRUCell(_Sized, _IndependentCell):
 
     def build(self, inputs_shape: Any) -> None:
         """Makes the variables."""
-        rows, units = _last(inputs_shape), self._num_units
+        rows, units = last_size(inputs_shape), self._num_units
         ones = self._bias_init or tf.ones_initializer()
         zeros = self._bias_init or tf.zeros_initializer()
         self._gates = self._weights("gates/", ("kernel_w", "kernel_u"), rows, 2 * units, ones)
@@ -892,7 +893,7 @@ class IndyLSTMCell(_LSTMSized, _IndependentCell):
         """Makes the variables."""
         names = "kernel_w", "kernel_u"
         bias = self._bias_init or tf.zeros_initializer()
-        self._cell = self._weights("", names, _last(inputs_shape), 4 * self._num_units, bias)
+        self._cell = self._weights("", names, last_size(inputs_shape), 4 * self._num_units, bias)
         self.built = True
 
     def call(self, inputs: Any, state: Any) -> Any:

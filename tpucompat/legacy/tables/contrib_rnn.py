@@ -6,6 +6,7 @@ from tpucompat.legacy.rows import Gone, Moved, Package, Row, StandIn
 
 _OURS = "tpucompat.legacy.contrib.rnn"
 _CELLS = "tpucompat.legacy.contrib.rnn_cells"
+_RESEARCH = "tpucompat.legacy.contrib.rnn_research_cells"
 _TF = "{tf}:nn.rnn_cell"
 
 _RARE = Gone(
@@ -15,7 +16,7 @@ _RARE = Gone(
 )
 
 ROWS: dict[str, Row] = {
-    "contrib.rnn": Package((_OURS, _CELLS, _TF, "{tf}:nn")),
+    "contrib.rnn": Package((_OURS, _CELLS, _RESEARCH, _TF, "{tf}:nn")),
     **{
         "contrib.rnn." + name: Moved(_TF + "." + name)
         for name in (
@@ -39,6 +40,7 @@ ROWS: dict[str, Row] = {
         "contrib.rnn." + name: StandIn(_OURS + ":" + name)
         for name in (
             "AttentionCellWrapper",
+            "CompiledWrapper",
             "EmbeddingWrapper",
             "FusedRNNCell",
             "FusedRNNCellAdaptor",
@@ -77,13 +79,14 @@ ROWS: dict[str, Row] = {
         )
     },
     **{
+        "contrib.rnn." + name: StandIn(_RESEARCH + ":" + name)
+        for name in ("GLSTMCell", "PhasedLSTMCell")
+    },
+    **{
         "contrib.rnn." + name: _RARE
         for name in (
             "BidirectionalGridLSTMCell",
-            "CompiledWrapper",
-            "GLSTMCell",
             "GridLSTMCell",
-            "PhasedLSTMCell",
             "TimeFreqLSTMCell",
         )
     },
