@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from contrib_cases import numbers, run
+from contrib_cases import numbers, run, session
 
 # Far enough from each other that the splines' linear systems are well conditioned.
 PLACES = np.array([[[0, 0], [0, 2], [2, 0], [2, 2], [1, 1], [3, 1]]], np.float32)
@@ -109,3 +109,39 @@ def case_colors(tf):
             "back": sess.run(adjust(tf.constant(colors), -2.0, 0.5)),
             "hue": sess.run(adjust(tf.constant(colors[0]), tf.constant(3.0))),
         }
+
+
+def case_between_pixels(tf):
+    """The function behind dense_image_warp, and what it refuses; likewise of the colors in YIQ."""
+    behind = importlib.import_module(
+        tf.__name__ + ".contrib.image.python.ops.dense_image_warp"
+    )._interpolate_bilinear
+    change = importlib.import_module(
+        tf.__name__ + ".contrib.image.python.ops.distort_image_ops"
+    ).adjust_hsv_in_yiq
+    grid, points = numbers(2, 4, 3, 2), numbers(2, 5, 2) * 3.0
+
+    def build():
+        return [behind(grid, points), behind(grid, points, indexing="xy")]
+
+    def refused(function, *arguments, **options):
+        with tf.Graph().as_default():
+            try:
+                with session(tf) as sess:
+                    sess.run(function(*map(tf.constant, arguments), **options))
+            except tf.errors.InvalidArgumentError:
+                return "InvalidArgumentError"
+            except ValueError:
+                return "ValueError"
+        return "accepted"
+
+    return {
+        "values": run(tf, build),
+        "refused": [
+            refused(behind, grid, points, indexing="ji"),
+            refused(behind, grid[0], points),
+            refused(change, numbers(2, 3), 0.1),
+            refused(change, numbers(4, 2, 4), 0.1),
+            refused(change, numbers(2, 2, 3), 0.1),
+        ],
+    }

@@ -261,13 +261,55 @@ def dense_image_warp(image: Any, flow: Any, name: str = "dense_image_warp") -> A
         shape = tf.shape(image)
         rows, columns = tf.meshgrid(tf.range(shape[1]), tf.range(shape[2]), indexing="ij")
         points = tf.cast(tf.stack([rows, columns], axis=2), flow.dtype)[None] - flow
-        warped = _interpolated(image, tf.reshape(points, [shape[0], -1, 2]))
+        warped = interpolate_bilinear(image, tf.reshape(points, [shape[0], -1, 2]))
         return tf.reshape(warped, shape)
 
 
-def _interpolated(grid: Any, points: Any) -> Any:
-    """Bilinear values of a grid ``[batch, height, width, channels]`` at ``[batch, n, 2]`` points."""
-    size = tf.shape(grid)[1:3]
+def interpolate_bilinear(
+    grid: Any, query_points: Any, name: str = "interpolate_bilinear", indexing: str = "ij"
+) -> Any:
+    """Bilinear values of a grid at points between its own; ``dense_image_warp._interpolate_bilinear``.
+
+    Args:
+      grid: ``[batch, height, width, channels]``, of two rows and columns at least.
+      query_points: ``[batch, n, 2]`` rows and columns.
+      name: Of the operation.
+      indexing: "ij", or "xy" where the points are columns and rows.
+
+    Returns:
+      ``[batch, n, channels]``; points beyond an edge take the edge's value.
+
+    Raises:
+      ValueError: If a shape or ``indexing`` is another.
+    """
+    if indexing not in ("ij", "xy"):
+        raise BadValueError("TPU103", "Indexing mode must be 'ij' or 'xy'")
+    with tf.name_scope(name):
+        grid, points = tf.convert_to_tensor(grid), tf.convert_to_tensor(query_points)
+        if grid.shape.rank != 4:
+            raise BadValueError(
+                "TPU103", f"Grid must be 4 dimensional. Received size: {grid.shape}"
+            )
+        if points.shape.rank != 3:
+            raise BadValueError("TPU103", "Query points must be 3 dimensional.")
+        height, width = tf.shape(grid)[1], tf.shape(grid)[2]
+        checks = [
+            tf.assert_equal(
+                tf.shape(points)[2], 2, message="Query points must be size 2 in dim 2."
+            ),
+            tf.assert_greater_equal(height, 2, message="Grid height must be at least 2."),
+            tf.assert_greater_equal(width, 2, message="Grid width must be at least 2."),
+        ]
+        with tf.control_dependencies([check for check in checks if check is not None]):
+            points = tf.identity(points)
+        size = tf.stack([height, width])
+        if indexing == "xy":
+            # 1.15 turns the sizes around together with the points, so that rows end where columns do.
+            size, points = size[::-1], points[..., ::-1]
+        return _interpolated(grid, points, size)
+
+
+def _interpolated(grid: Any, points: Any, size: Any) -> Any:
     last = tf.cast(size - 2, points.dtype)
     floor = tf.minimum(tf.maximum(tf.zeros([], points.dtype), tf.floor(points)), last)
     part = tf.cast(points - floor, grid.dtype)

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from tpucompat.errors import BadValueError
+
 _TO_YIQ = np.array([[0.299, 0.587, 0.114], [0.596, -0.274, -0.322], [0.211, -0.523, 0.312]])
 _FROM_YIQ = np.array(
     [[1, 0.95617069, 0.62143257], [1, -0.2726886, -0.64681324], [1, -1.103744, 1.70062309]]
@@ -35,9 +37,20 @@ def adjust_hsv_in_yiq(
 
     Returns:
       Images of the same shape and type.
+
+    Raises:
+      ValueError: An image has fewer than three dimensions.
+      tf.errors.InvalidArgumentError: An image has not three channels.
     """
     with tf.name_scope(name, "adjust_hsv_in_yiq", [image]):
         image = tf.convert_to_tensor(image, name="image")
+        if image.shape.rank is not None and image.shape.rank < 3:
+            rank = image.shape.rank
+            raise BadValueError("TPU103", f"Shape must be at least rank 3 but is rank {rank}")
+        known = None if image.shape.rank is None else image.shape.as_list()[-1]
+        if known not in (None, 3):  # where 1.15's kernel ran
+            told = f"input must have 3 channels but instead has {known} channels"
+            raise tf.errors.InvalidArgumentError(None, None, told)
         colors = tf.image.convert_image_dtype(image, tf.float32)
         hue, saturation, value = (
             tf.cast(number, tf.float32) for number in (delta_hue, scale_saturation, scale_value)

@@ -33,6 +33,9 @@ ROWS: dict[str, Row] = {
             "translations_to_projective_transforms",
         )
     },
+    "contrib.image.python.ops.dense_image_warp._interpolate_bilinear": StandIn(
+        _OURS + ":interpolate_bilinear"
+    ),
     "contrib.image.bipartite_match": _compiled("Use scipy.optimize.linear_sum_assignment."),
     "contrib.image.connected_components": _compiled("Use scipy.ndimage.label in a tf.py_func."),
     "contrib.image.single_image_random_dot_stereograms": _compiled("Make the picture by NumPy."),
