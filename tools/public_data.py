@@ -507,6 +507,43 @@ def three_batches_of_reviews(data: pathlib.Path, home: pathlib.Path) -> None:
     reviews(data, home, 10000 + 3 * 512)
 
 
+def albert(data: pathlib.Path, home: pathlib.Path) -> None:
+    """BERT's vocabulary, a small ALBERT, and records for its pre-training."""
+    bert(data, home)
+    config = json.loads((data / "bert_config.json").read_text(encoding="utf-8"))
+    config.update(embedding_size=16, num_hidden_groups=1, inner_group_num=1, net_structure_type=0)
+    config.update(gap_size=0, num_memory_blocks=0, down_scale_factor=1)
+    (data / "albert_config.json").write_text(json.dumps(config), encoding="utf-8")
+    chooser = random.Random(8)
+    rows = []
+    for _ in range(64):
+        ids = [chooser.randrange(10, config["vocab_size"]) for _ in range(24)]
+        rest = [0] * 8
+        rows.append(
+            example(
+                input_ids=[7, *ids[1:-1], 8, *rest],
+                input_mask=[1] * 24 + rest,
+                segment_ids=[0] * 12 + [1] * 12 + rest,
+                token_boundary=[1] * 24 + rest,
+                masked_lm_positions=[3, 5, 8, 14, 20],
+                masked_lm_ids=ids[3:8],
+                masked_lm_weights=[1.0] * 5,
+                next_sentence_labels=[ids[0] % 2],
+            )
+        )
+    write_records(data / "albert.tfrecord", rows)
+
+
+def coloured(data: pathlib.Path, home: pathlib.Path) -> None:
+    """Records of 64 pictures of CIFAR's size, colour by colour."""
+    state = np.random.RandomState(5)
+    rows = [
+        example(image=state.randint(0, 256, 3072).astype(np.uint8).tobytes(), label=[number % 10])
+        for number in range(64)
+    ]
+    write_records(data / "train.tfrecord", rows)
+
+
 def flowers(data: pathlib.Path, home: pathlib.Path) -> None:
     """The two files of Iris, where Keras keeps what it has downloaded."""
     state = np.random.RandomState(0)
@@ -543,5 +580,7 @@ MAKERS: dict[str, Maker] = {
         reviews,
         three_batches_of_reviews,
         flowers,
+        albert,
+        coloured,
     )
 }
