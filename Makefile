@@ -14,6 +14,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_FLAGS ?=
+# Processes of the tests; a module's tests stay in one, where they share what they have trained.
+TEST_JOBS ?= 2
 DEMO_FLAGS ?=
 BENCH_FLAGS ?=
 
@@ -29,6 +31,8 @@ ERA_TESTS ?= tests/behaviour/test_private.py tests/behaviour/test_symbols.py tes
   tests/behaviour/test_estimator_pairs.py
 # Kept between clones where this is set: environments whose pins have not changed are used again.
 TOX_WORK ?= .tox
+
+IN_PARALLEL := --numprocesses $(TEST_JOBS) --dist loadfile
 
 REFERENCE := .venv-tf115
 REFERENCE_PYTHON := $(REFERENCE)/bin/python
@@ -48,10 +52,11 @@ demo: $(INSTALLED)
 	$(BIN)/python tools/demo.py $(DEMO_FLAGS)
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest $(IN_PARALLEL) $(PYTEST_FLAGS)
 
 eras: $(TOX)
-	PATH="$$PATH:$$(tools/interpreters.sh)" $(BIN)/tox run --workdir $(TOX_WORK) -e $(ERAS) -- $(ERA_TESTS)
+	PATH="$$PATH:$$(tools/interpreters.sh)" $(BIN)/tox run --workdir $(TOX_WORK) -e $(ERAS) -- \
+	  $(IN_PARALLEL) $(ERA_TESTS)
 
 lint: $(LINTERS)
 	$(BIN)/ruff check .
