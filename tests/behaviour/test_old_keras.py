@@ -297,6 +297,14 @@ checks["values of Keras 1"] = (
     and of_lstm["recurrent_activation"] == "sigmoid"
     and of_lstm["unit_forget_bias"] is True
 )
+from tensorflow.python.keras import optimizers as private_optimizers
+def weights_of(optimizer):
+    falling = Sequential([Dense(1, use_bias=False, kernel_initializer="zeros", input_shape=(1,))])
+    falling.compile(optimizer, lambda truth, found: found)  # whose gradient is 1
+    return [(falling.train_on_batch([[1.0]], [[0.0]]), falling.get_weights()[0].item())[1] for _ in range(2)]
+checks["decay of the private path"] = np.allclose(
+    weights_of(private_optimizers.SGD(1.0, decay=1.0)), [-1 / 2, -1 / 2 - 1 / 3]
+) and np.allclose(weights_of(keras.optimizers.SGD(1.0, decay=1.0)), [-1.0, -1 - 1 / 2])
 try:
     Dense(2, output_dim=3, units=2)
 except TypeError:
@@ -323,5 +331,5 @@ def test_old_keras(tmp_path):
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("CHECKS ")]
     checks = json.loads(lines[0][len("CHECKS ") :])
-    assert len(checks) == 44
+    assert len(checks) == 45
     assert [name for name, passed in checks.items() if not passed] == []

@@ -550,3 +550,28 @@ def case_private_optimizers(tf):
                 history = model.fit(*arrays, batch_size=4, epochs=2, verbose=0, shuffle=False)
                 found[name + str(len(options))] = [history.history["loss"], model.get_weights()]
     return found
+
+
+def case_private_optimizers_in_order(tf):
+    """The order of their arguments; without decay, which 1.15 computes before or after it counts the step."""
+    optimizers = importlib.import_module(tf.__name__ + ".python.keras.optimizers")
+    found = {}
+    for name, arguments in (
+        ("Adadelta", (0.5, 0.9, 1e-4, 0.0)),
+        ("Adagrad", (0.05, 1e-4, 0.0)),
+        ("Adam", (0.01, 0.8, 0.99, 1e-4, 0.0)),
+        ("Adam", (0.01, 0.8, 0.99, 1e-4, 0.0, True)),
+        ("Adamax", (0.01, 0.8, 0.99, 1e-4, 0.0)),
+        ("RMSprop", (0.01, 0.8, 1e-4, 0.0)),
+        ("SGD", (0.05, 0.5, 0.0)),
+        ("SGD", (0.05, 0.5, 0.0, True)),
+    ):
+        with tf.Graph().as_default(), tf.Session():
+            model = tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(3,))])
+            model.set_weights([numbers(3, 2), numbers(2)])
+            model.compile(getattr(optimizers, name)(*arguments), "mse")
+            arrays = numbers(8, 3, seed=3), numbers(8, 2, seed=4)
+            history = model.fit(*arrays, batch_size=4, epochs=2, verbose=0, shuffle=False)
+            key = f"{name}{len(arguments)}"
+            found[key] = [history.history["loss"], model.get_weights()]
+    return found

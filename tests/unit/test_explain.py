@@ -168,7 +168,7 @@ def test_no_tensorflow_is_imported():
     [
         ("contrib.tpu.python.tpu.tpu_config.RunConfig", "contrib.tpu.RunConfig"),
         ("python.tpu.tpu_config.RunConfig", "contrib.tpu.RunConfig"),
-        ("python.keras.optimizers.SGD", "keras.optimizers.SGD"),
+        ("python.keras.callbacks.EarlyStopping", "keras.callbacks.EarlyStopping"),
     ],
 )
 def test_private_paths_lead_to_public_names(private, public):

@@ -64,12 +64,12 @@ ROWS: dict[str, Row] = {
     "python.keras.mixed_precision.experimental.test_util": Package(
         ("{keras}.mixed_precision.test_util", "{keras}.mixed_precision.experimental.test_util")
     ),
-    # The private path had Keras 2.2's optimizers, whose defaults differ for these.
+    # The private path had Keras 2.2's optimizers, with arguments, defaults and a decay of their own.
     **{
         "python.keras.optimizers." + name: StandIn(
             "tpucompat.legacy.removed.keras_optimizers:" + name
         )
-        for name in ("Adadelta", "Adagrad", "Adamax", "Nadam")
+        for name in ("Adadelta", "Adagrad", "Adam", "Adamax", "Nadam", "RMSprop", "SGD")
     },
     # Those of Keras under a strategy, and the models that both test.
     **{
