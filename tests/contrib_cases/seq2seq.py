@@ -1,6 +1,10 @@
 """tf.contrib.seq2seq."""
 
-from contrib_cases import numbers, session
+import importlib
+
+import numpy as np
+
+from contrib_cases import numbers, run, session
 
 
 def _initializer(tf):
@@ -341,3 +345,27 @@ def case_beam(tf):
             loss=False,
         ),
     }
+
+
+def case_behind(tf):
+    """What programs took from the modules behind tf.contrib.seq2seq."""
+    ops = tf.__name__ + ".contrib.seq2seq.python.ops."
+    helper = importlib.import_module(ops + "helper")
+    beam = importlib.import_module(ops + "beam_search_decoder")
+    sure = np.array([[0.0, 90.0, 0.0], [90.0, 0.0, 0.0]], np.float32)
+
+    def build():
+        held = tf.constant(numbers(3, 2, 3, 2))
+        parents = tf.constant(np.random.RandomState(1).randint(0, 3, [3, 2, 3]), tf.int32)
+        lengths = tf.constant([[3, 2, 1], [2, 3, 3]])
+        return {
+            "classes": helper.categorical_sample(tf.constant(sure)),
+            "more": helper.categorical_sample(tf.constant(sure), tf.int64, [2, 2]),
+            "deep": helper.categorical_sample(tf.constant(sure[:, None]), sample_shape=2),
+            "coins": helper.bernoulli_sample(tf.constant([0.0, 1.0]), sample_shape=3),
+            "by_logits": helper.bernoulli_sample(logits=tf.constant(90 - 2 * sure), dtype=tf.bool),
+            "apart": beam.gather_tree_from_array(held, parents, lengths),
+            "together": beam.gather_tree_from_array(tf.reshape(held, [3, 6, 2]), parents, lengths),
+        }
+
+    return run(tf, build)

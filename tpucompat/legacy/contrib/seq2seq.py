@@ -452,6 +452,68 @@ class TrainingHelper(Helper):
         return finished, self._read(finished, following), state
 
 
+def bernoulli_sample(
+    probs: Any = None,
+    logits: Any = None,
+    dtype: Any = tf.int32,
+    sample_shape: Any = (),
+    seed: int | None = None,
+) -> Any:
+    """Draws 0 or 1; ``helper.bernoulli_sample``.
+
+    Args:
+      probs: Probabilities of 1.
+      logits: Their logits, instead.
+      dtype: Of the draws.
+      sample_shape: How many are drawn for each.
+      seed: Of the draws.
+
+    Returns:
+      ``[*sample_shape, *shape of the probabilities]``.
+    """
+    if probs is None:
+        probs = tf.sigmoid(logits, name="probs")
+    probs = tf.convert_to_tensor(probs, name="probs")
+
+    def draw(number: Any) -> Any:
+        shape = tf.concat([[number], tf.shape(probs)], 0)
+        return tf.cast(tf.random_uniform(shape, seed=seed, dtype=probs.dtype) < probs, dtype)
+
+    return _sampled(draw, sample_shape)
+
+
+def categorical_sample(
+    logits: Any, dtype: Any = tf.int32, sample_shape: Any = (), seed: int | None = None
+) -> Any:
+    """Draws classes; ``helper.categorical_sample``.
+
+    Args:
+      logits: ``[..., classes]``.
+      dtype: Of the draws.
+      sample_shape: How many are drawn for each.
+      seed: Of the draws.
+
+    Returns:
+      ``[*sample_shape, ...]``.
+    """
+    logits = tf.convert_to_tensor(logits, name="logits")
+    outer = tf.shape(logits)[:-1]
+    rows = logits if logits.shape.rank == 2 else tf.reshape(logits, [-1, tf.shape(logits)[-1]])
+    drawn = tf.int64 if logits.dtype.size > 4 else tf.int32
+
+    def draw(number: Any) -> Any:
+        draws = tf.multinomial(rows, number, seed=seed, output_dtype=drawn)
+        return tf.cast(tf.reshape(tf.transpose(draws), tf.concat([[number], outer], 0)), dtype)
+
+    return _sampled(draw, sample_shape)
+
+
+def _sampled(draw: Callable[[Any], Any], sample_shape: Any) -> Any:
+    shape = tf.reshape(tf.convert_to_tensor(sample_shape, tf.int32, name="sample_shape"), [-1])
+    samples = draw(tf.reduce_prod(shape))
+    return tf.reshape(samples, tf.concat([shape, tf.shape(samples)[1:]], 0))
+
+
 def _probability(value: Any) -> Any:
     probability = tf.convert_to_tensor(value, name="sampling_probability")
     if probability.shape.rank not in (0, 1):

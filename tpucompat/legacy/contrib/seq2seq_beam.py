@@ -17,6 +17,27 @@ from tpucompat.legacy.contrib.seq2seq import Decoder, check_layer, sized_by, sta
 from tpucompat.legacy.contrib.seq2seq_attention import AttentionWrapperState
 
 
+def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any:
+    """What a stacked TensorArray holds for the final sequences, whose beams changed from step to step.
+
+    Args:
+      t: ``[time, batch, W, ...]`` or ``[time, batch * W, ...]``.
+      parent_ids: ``[time, batch, W]``.
+      sequence_length: ``[batch, W]``; later steps stay as they are.
+
+    Returns:
+      A tensor like ``t``.
+    """
+    time, batch, width = (tf.shape(parent_ids)[axis] for axis in range(3))
+    beams = tf.zeros_like(parent_ids) + tf.range(width)
+    longest = tf.cast(tf.reduce_max(sequence_length, axis=1), tf.int32)
+    order = gather_tree(beams, parent_ids, longest, width + 1)
+    inside = tf.transpose(tf.sequence_mask(sequence_length, maxlen=time), [2, 0, 1])
+    order = tf.where(inside, order, beams)
+    split = tf.reshape(t, tf.concat([[time, batch, width], [-1]], 0))
+    return tf.reshape(tf.gather(split, order, axis=2, batch_dims=2), tf.shape(t))
+
+
 class BeamSearchDecoderState(NamedTuple):
     """The state of a :class:`BeamSearchDecoder`."""
 
@@ -385,15 +406,7 @@ class BeamSearchDecoder(Decoder):
         """A TensorArray of the state as a tensor whose beams are those of the final sequences."""
         if not isinstance(part, tf.TensorArray) or not self._can_reorder(part.element_shape):
             return part
-        steps = part.stack()
-        time, batch, width = (tf.shape(parents)[axis] for axis in range(3))
-        beams = tf.zeros_like(parents) + tf.range(width)
-        longest = tf.cast(tf.reduce_max(lengths, axis=1), tf.int32)
-        order = gather_tree(beams, parents, longest, width + 1)
-        inside = tf.transpose(tf.sequence_mask(lengths, maxlen=time), [2, 0, 1])
-        order = tf.where(inside, order, beams)
-        split = tf.reshape(steps, tf.concat([[time, batch, width], [-1]], 0))
-        return tf.reshape(tf.gather(split, order, axis=2, batch_dims=2), tf.shape(steps))
+        return gather_tree_from_array(part.stack(), parents, lengths)
 
 
 def _rank(part: Any) -> int:
