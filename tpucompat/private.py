@@ -1484,6 +1484,16 @@ def replace_functions(by_place: Mapping[str, Callable[[Callable[..., Any]], Any]
                     setattr(module, name, changed)
 
 
+def tf_inspect() -> Any:
+    """The module that looks at functions through TensorFlow's decorators.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.util.tf_inspect``.
+    """
+    from tensorflow.python.util import tf_inspect as module
+
+    return module
+
+
 def dataset_operations() -> Any:
     """The module of tf.data's operations, with those that ``tf.raw_ops`` calls by keywords alone.
 

@@ -445,6 +445,7 @@ def _small_modules():
     assert inspect.isclass(private.saver_builder().SaveableObject)
     assert callable(private.plain_variable_class()._init_from_args)
     assert private.smart_cond(True, lambda: 1, lambda: 2) == 1
+    assert private.tf_inspect().getfullargspec(lambda a, b=1: a).args == ["a", "b"]
 
 
 def _trackables():
@@ -748,6 +749,7 @@ CHECKS = {
         "summary_ops_v2",
         "summary_writer_modules",
         "test_util",
+        "tf_inspect",
         "tpu_feed",
         "tpu_ops",
         "training_loop",

@@ -6,6 +6,7 @@ import types
 
 import pytest
 
+import tpucompat
 from tpucompat import journal
 from tpucompat.errors import GoneError, UnknownNameError
 from tpucompat.legacy import namespace
@@ -37,6 +38,7 @@ def make_module(name, **names):
 @pytest.fixture
 def tree(monkeypatch):
     before = dict(sys.modules)
+    v1 = vars(tpucompat).get("v1")
     make_module("base", placeholder="placeholder", keras="keras", __version__="2.21.0")
     make_module("base.train", Adam="Adam")
     make_module("base.layers", dense="dense", conv="base conv")
@@ -60,6 +62,9 @@ def tree(monkeypatch):
     yield made
     for name in set(sys.modules) - set(before):
         del sys.modules[name]
+    sys.modules.update(before)  # tpucompat.v1 too, which later tests may have
+    if v1 is not None:
+        tpucompat.v1 = v1
     journal.reset()
 
 

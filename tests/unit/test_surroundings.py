@@ -108,6 +108,16 @@ def test_python_s_own_modules():
         python_names.getargspec(lambda *, a: 0)
 
 
+def test_annotations_of_tensorflow_s_functions_are_not_told():
+    def operation(x: int, name=None):
+        return x
+
+    with pytest.raises(ValueError, match="annotations"):
+        python_names.getargspec(operation)
+    operation.__module__ = "tensorflow.python.ops.gen_math_ops"
+    assert python_names.getargspec(operation) == (["x", "name"], None, None, (None,))
+
+
 def test_imp(tmp_path):
     (tmp_path / "plugin.py").write_text("VALUE = 3\n")
     from tpucompat.legacy.removed import imp_module as imp

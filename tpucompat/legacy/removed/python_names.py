@@ -9,6 +9,8 @@ import random
 import time
 from typing import Any, Callable, Iterator
 
+from tpucompat.legacy.signatures import without_new_annotations
+
 ArgSpec = collections.namedtuple("ArgSpec", "args varargs keywords defaults")
 
 
@@ -21,9 +23,10 @@ def getargspec(func: Any) -> ArgSpec:
     """The names and defaults of a function's arguments (Python up to 3.10).
 
     Raises:
-      ValueError: If the function has keyword-only arguments or annotations, as ever.
+      ValueError: If the function has keyword-only arguments or annotations, as ever; those that TensorFlow's
+        own functions were given since do not count.
     """
-    spec = inspect.getfullargspec(func)
+    spec = without_new_annotations(func, inspect.getfullargspec(func))
     if spec.kwonlyargs or spec.annotations:
         raise ValueError(
             "Function has keyword-only parameters or annotations, use inspect.signature() API "

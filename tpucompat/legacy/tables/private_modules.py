@@ -89,6 +89,7 @@ ROWS: dict[str, Row] = {
         module + ".is_sequence": Moved("tensorflow." + module + ":is_nested", since="2.4")
         for module in ("python.util.nest", "python.data.util.nest")
     },
+    "python.util.tf_inspect.getfullargspec": StandIn("tpucompat.legacy.signatures:getfullargspec"),
     "python.framework.ops.IndexedSlicesValue": Moved(
         _PYTHON + "framework.indexed_slices:IndexedSlicesValue", since="2.4"
     ),
