@@ -549,6 +549,16 @@ def test_a_cell_that_is_indented_as_a_whole_stays_so():
     ]
 
 
+def test_the_first_lines_of_a_cell_may_be_indented_alone():
+    cell = "\timport tensorflow as tf\nfrom tensorflow.contrib import slim\nx = slim.flatten\n"
+    book = {"cells": [{"cell_type": "code", "source": cell}]}
+    result = result_of(json.dumps(book), "b.ipynb")
+    assert [problem.code for problem in result.problems] == []
+    assert json.loads(result.after)["cells"][0]["source"].startswith(
+        "\timport tensorflow as tf\nimport"
+    )
+
+
 # The files of this repository ----------------------------------------------------------------------
 
 

@@ -347,17 +347,15 @@ class Context:
             nested = self.imports[0]  # below an `if`, or in a function
             indent = self.texts[nested.cell].indent(nested.node.lineno)
             return nested.cell, nested.node.end_lineno + 1, indent
-        last = first - 1
+        # The lines of a notebook's cell may be indented, all or the first of them: the nearest one's holds.
+        last, nearest = first - 1, first
         for statement in body:
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
                 last = max(last, statement.end_lineno or statement.lineno)
+                nearest = statement.lineno
             elif statement.lineno > first:
                 break
-        return (
-            cell,
-            last + 1,
-            self.texts[cell].indent(first),
-        )  # of a cell that is indented as a whole
+        return cell, last + 1, self.texts[cell].indent(nearest)
 
 
 def _is_plain(test: ast.expr) -> bool:
