@@ -45,7 +45,8 @@ def main() -> None:
             "print(','.join(p.code for p in e.problems() if p.severity == 'error'))"
         )
         told = run("-c", program, folder=folder).splitlines()
-        if "tensorflow-tpu" in run("-m", "pip", "list", "--format=freeze", folder=folder):
+        installed = run("-m", "pip", "list", "--format=freeze", folder=folder).replace("_", "-")
+        if "tensorflow-tpu==" in installed:  # some releases of pip say tensorflow_tpu
             print("tensorflow-tpu: imported only")
             return
         if told[-1]:
