@@ -296,6 +296,21 @@ cell("print('left', tpucompat.installed(), len(shell.ast_transformers))".replace
 """
 
 
+def test_numbers_have_the_types_of_numpy_1(tmp_path):
+    book = write(
+        tmp_path,
+        "import numpy as np\nimport tensorflow as tf",
+        "pixel = np.uint8(200)\npixel += 100\nscaled = np.ones(2, np.float32) * np.sqrt(2)",
+        "print(pixel, scaled.dtype)\nnp.uint8(255) + 1",
+    )
+    result = run(tmp_path, book, "--out", "out.ipynb")
+    assert result.returncode == 0, result.stderr
+    assert outputs(tmp_path, "out.ipynb")[-1] == [
+        ("stdout", "300 float32\n"),
+        ("execute_result", {"text/plain": "256"}),
+    ]
+
+
 def test_in_a_live_notebook(tmp_path):
     (tmp_path / "live.py").write_text(LIVE)
     result = subprocess.run(

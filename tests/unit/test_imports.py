@@ -165,13 +165,14 @@ def test_uninstall_leaves_a_later_wrapper_alone(monkeypatch):
     monkeypatch.setattr(imports.namespaces, "root", lambda namespace: None)
     hook = imports.ImportHook("tf1", imports.Scope())
     original = builtins.__import__
+    # Before the hook: what monkeypatch puts back at the end is what it found here.
+    monkeypatch.setattr(builtins, "__import__", original)
+    monkeypatch.setattr(importlib, "import_module", importlib.import_module)
     hook.install()
     wrapper = lambda *args, **kwargs: original(*args, **kwargs)
-    monkeypatch.setattr(builtins, "__import__", wrapper)
+    builtins.__import__ = wrapper
     hook.uninstall()
     assert builtins.__import__ is wrapper
-    monkeypatch.setattr(builtins, "__import__", original)
-    importlib.import_module = hook._import_module
 
 
 def test_native_code_imports_in_a_thread_without_frames(hook, monkeypatch):

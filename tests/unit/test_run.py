@@ -76,6 +76,33 @@ def test_a_module_sees_what_python_m_gives_it(folder, target):
     assert ours.stdout == plain.stdout
 
 
+@pytest.mark.parametrize("inner", ["package", "spread"])
+def test_the_packages_of_a_module_are_imported_as_python_m_does_and_see_the_old_names(
+    folder, inner
+):
+    """``python -m`` imports them before the module: a package's __init__.py often imports all of it."""
+    write(folder, "import sys\nprint(__name__, sys.argv[1:], sys.path[0])", "package/__init__.py")
+    (folder / "package" / inner).mkdir()
+    if inner == "package":
+        write(folder, "import package\nprint(__name__)", f"package/{inner}/__init__.py")
+    write(folder, SHOW, f"package/{inner}/module.py")
+    plain, ours = both(folder, "-m", f"package.{inner}.module", "--flag", "7")
+    assert plain.returncode == ours.returncode == 0, ours.stderr
+    assert ours.stdout == plain.stdout
+    write(folder, "import time\nprint(time.clock() >= 0)", "package/__init__.py")  # gone since 3.8
+    ours = tpucompat_run(folder, "--quiet", "-m", f"package.{inner}.module")
+    assert ours.returncode == 0, ours.stderr
+    assert ours.stdout.startswith("True\n")
+
+
+def test_an_error_in_a_module_s_package_is_the_program_s_own(folder):
+    write(folder, "import helper\nhelper.fail()", "package/__init__.py")
+    write(folder, SHOW, "package/module.py")
+    ours = tpucompat_run(folder, "--quiet", "-m", "package.module")
+    assert ours.returncode == 1
+    assert "ZeroDivisionError" in ours.stderr and "tpucompat/cli" not in ours.stderr
+
+
 @pytest.mark.parametrize(
     "ending",
     [
@@ -198,3 +225,32 @@ def test_importing_the_package_starts_no_tensorflow(folder):
         "import sys, tpucompat; print([m for m in ('tensorflow', 'numpy', 'keras') if m in sys.modules])",
     )
     assert done.stdout == "[]\n"
+
+
+def test_numbers_have_the_types_of_numpy_1(folder):
+    write(folder, "import numpy as np\nscaled = np.ones(2, np.float32) * np.sqrt(2)", "beside.py")
+    text = """
+    import numpy as np
+    import beside
+    print(np.uint8(200) + 100, beside.scaled.dtype, "%d %d" % (np.array(4), 2 + np.int64(3)))
+    """
+    for arguments in ((write(folder, text),), ("-m", "script")):
+        ours = tpucompat_run(folder, "--quiet", *arguments)
+        assert (ours.stdout, ours.stderr) == ("300 float32 4 5\n", "")
+    plain, ours = both(folder, write(folder, "import numpy as np\nnp.ones(2) + np.ones(3)\n"))
+    assert "could not be broadcast" in plain.stderr
+    assert ours.stderr.count("File ") == plain.stderr.count("File ") == 1
+
+
+def test_methods_behind_operators_are_the_script_s_own(folder):
+    text = """
+    import numpy as np
+    class Size:
+        def __add__(self, other):
+            return float(other)  # which NumPy refuses today, and the script is given back
+        def __radd__(self, other):
+            return int(other)
+    print(Size() + np.array([2.0]), 1 + Size())
+    """
+    ours = tpucompat_run(folder, "--quiet", write(folder, text))
+    assert (ours.stdout, ours.stderr) == ("2.0 1\n", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import atexit
+import importlib
 import importlib.machinery
 import importlib.util
 import os
@@ -18,6 +19,7 @@ from tpucompat import journal, tracebacks
 from tpucompat.cli.failing import fail
 from tpucompat.environment import Environment, environment
 from tpucompat.errors import ScriptError, TPUCompatError
+from tpucompat.legacy import script_code
 
 USAGE = "tpucompat run [OPTIONS] (SCRIPT | -m MODULE | NOTEBOOK.ipynb) [ARGUMENTS OF THE SCRIPT …]"
 
@@ -160,7 +162,7 @@ def _check_first(options: argparse.Namespace) -> None:
 
 def _program(options: argparse.Namespace) -> Program:
     if options.module:
-        return _module(options.module[0], options.module[1:])
+        return _module(options.module[0], options.module[1:], options.legacy_package)
     if options.script:
         return _script(options.script[0], options.script[1:])
     raise ScriptError("TPU420", "No script was given.", USAGE)
@@ -174,18 +176,18 @@ def _script(path: str, arguments: list[str]) -> Program:
         raise ScriptError("TPU420", f"{path}: {_reason(error)}") from error
     # Since Python 3.9 a script's __file__ and the file in its tracebacks are absolute.
     file = os.path.abspath(path) if sys.version_info >= (3, 9) else path
-    code = compile(source, file, "exec", dont_inherit=True)
+    code = script_code.compiled(source, file)
     folder = os.path.dirname(os.path.realpath(path))
     return Program(code, source, file, [path, *arguments], folder, None)
 
 
-def _module(name: str, arguments: list[str]) -> Program:
+def _module(name: str, arguments: list[str], packages: Sequence[str]) -> Program:
     sys.path.insert(0, os.getcwd())
     try:
-        spec = importlib.util.find_spec(name)
+        spec = _find_module(name)
         if spec is not None and spec.submodule_search_locations is not None:
             name += ".__main__"
-            spec = importlib.util.find_spec(name)
+            spec = _find_module(name)
     except ImportError as error:
         raise ScriptError("TPU420", f"No module named {name}: {error}") from error
     finally:
@@ -193,7 +195,7 @@ def _module(name: str, arguments: list[str]) -> Program:
     loader: Any = spec.loader if spec is not None else None
     if spec is None or spec.origin is None or not hasattr(loader, "get_code"):
         raise ScriptError("TPU420", f"No module named {name}.")
-    code = loader.get_code(name)
+    code = script_code.code_of(spec, name, packages)
     return Program(
         code,
         loader.get_source(name) or "",
@@ -202,6 +204,40 @@ def _module(name: str, arguments: list[str]) -> Program:
         os.getcwd(),
         spec,
     )
+
+
+def _find_module(name: str) -> importlib.machinery.ModuleSpec | None:
+    """``importlib.util.find_spec``, which imports the packages that the module is in; this does not.
+
+    They are the program's own, and import TensorFlow as it was: :func:`execute` imports them when the old
+    namespace stands. Only a package whose own code says where its modules lie is imported here already.
+    """
+    path: list[str] | None = None  # sys.path
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        spec = _find_in(".".join(parts[:count]), path)
+        if count == len(parts) and spec is not None:
+            return spec
+        if spec is not None and spec.origin is not None:
+            path = list(spec.submodule_search_locations or ())
+        else:  # a folder without __init__.py: executes nothing
+            places = [os.path.join(place, parts[count - 1]) for place in path or sys.path]
+            path = [place for place in places if os.path.isdir(place)]
+        if not path:
+            break
+    return importlib.util.find_spec(name)
+
+
+def _find_in(name: str, path: list[str] | None) -> importlib.machinery.ModuleSpec | None:
+    """What the import system finds for a full name in the folders of its package."""
+    for finder in sys.meta_path:
+        try:
+            spec = finder.find_spec(name, path, None)
+        except KeyError:  # a folder without __init__.py, in a package that is not imported yet
+            return None
+        if spec is not None:
+            return spec
+    return None
 
 
 def _reason(error: BaseException) -> str:
@@ -252,9 +288,12 @@ def _apply(options: argparse.Namespace) -> None:
 
 def execute(program: Program) -> None:
     """What ``python script.py`` or ``python -m module`` does, in this process."""
-    sys.argv[:] = program.arguments
     # sys.path[0] is the folder of the tpucompat command, or the current one for python -m tpucompat.
     sys.path[0] = program.path0
+    if program.spec and program.spec.parent:
+        sys.argv[:] = ["-m", *program.arguments[1:]]  # what runpy leaves there for the packages
+        importlib.import_module(program.spec.parent)
+    sys.argv[:] = program.arguments
     main_module = types.ModuleType("__main__")
     loader = (
         program.spec.loader

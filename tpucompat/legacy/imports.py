@@ -19,7 +19,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from tpucompat.errors import UnknownModuleError
 from tpucompat.legacy import namespace as namespaces
-from tpucompat.legacy import surroundings
+from tpucompat.legacy import script_code, surroundings
 from tpucompat.legacy.removed import python2_names
 
 # What a script of an era imports -> where the old namespace has it.
@@ -49,6 +49,10 @@ _OF_TODAY = (
     "tensorflow_probability tensorflow_text tf_keras tf_slim"
 )
 _LIBRARIES = frozenset([*_SHOWN, *_OF_TODAY.split()])
+
+
+# In whose functions the operators of the script's modules run.
+_OPERATORS = "tpucompat.legacy.removed.operators"
 
 
 class Scope:
@@ -81,7 +85,7 @@ class Scope:
     def _decide(self, name: str | None, file: str | None) -> bool:
         package = (name or "").partition(".")[0]
         if package == "tpucompat":
-            return False
+            return name == _OPERATORS
         if package in self._packages:
             return True
         if package in _LIBRARIES:  # wherever it lies: `pip install --target` and PYTHONPATH
@@ -123,6 +127,7 @@ class ImportHook:
         self._import: Callable[..., Any] = builtins.__import__
         self._import_module: Callable[..., Any] = importlib.import_module
         self._surroundings = surroundings.Surroundings(self._import_module, scope.owns)
+        self._finder = script_code.Finder(scope.owns)
         # One look-up in one dictionary decides for most imports that nothing has to be done.
         self._roots = {**dict.fromkeys(self._view, True), **surroundings.table.ROOTS}
 
@@ -164,10 +169,12 @@ class ImportHook:
         self._installed = (__import__, import_module)
         builtins.__import__ = __import__
         importlib.import_module = import_module
+        self._finder.install()
 
     def uninstall(self) -> None:
         """Takes the hook out again, unless somebody has wrapped it meanwhile."""
         self._surroundings.leave()
+        self._finder.uninstall()
         if builtins.__import__ is self._installed[0]:
             builtins.__import__ = self._import
         if importlib.import_module is self._installed[1]:
@@ -242,4 +249,5 @@ def _missing_module(name: str) -> ImportError:
 
 def is_hook_frame(filename: str) -> bool:
     """Whether a traceback line belongs to the hook; such lines are left out of a script's tracebacks."""
-    return filename in (__file__, surroundings.__file__)
+    operators = sys.modules.get(_OPERATORS)
+    return filename in (__file__, surroundings.__file__, getattr(operators, "__file__", None))

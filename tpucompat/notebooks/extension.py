@@ -10,6 +10,7 @@ import sys
 from typing import Any, Callable, NamedTuple
 
 from tpucompat import installation, journal, tracebacks
+from tpucompat.legacy import script_code
 from tpucompat.notebooks import shell_lines
 
 #: The JSON file by which ``tpucompat run`` hands its options to the kernel.
@@ -50,6 +51,8 @@ def load(shell: Any) -> None:
     _hide_our_frames(shell)
     shell.tpucompat_after_line = lambda line: _after_line(shell, line)
     shell.ast_transformers.append(ShellLines())
+    if script_code.numpy_promotes_by_type():
+        shell.ast_transformers.append(Arithmetic())
 
 
 def _options() -> dict[str, Any]:
@@ -64,8 +67,19 @@ def _options() -> dict[str, Any]:
 def unload(shell: Any) -> None:
     """Takes away what :func:`load` put into the shell, but not the old namespace."""
     shell.ast_transformers[:] = [
-        each for each in shell.ast_transformers if not isinstance(each, ShellLines)
+        each for each in shell.ast_transformers if not isinstance(each, (ShellLines, Arithmetic))
     ]
+
+
+class Arithmetic:
+    """Lets a cell's operators choose NumPy 1's types."""
+
+    def visit(self, tree: ast.Module) -> ast.Module:
+        """The cell, changed where it has operators."""
+        from tpucompat.legacy.removed import arithmetic
+
+        arithmetic.rewritten(tree)
+        return tree
 
 
 class ShellLines(ast.NodeTransformer):

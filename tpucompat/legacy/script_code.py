@@ -1,0 +1,125 @@
+"""Compiles the script's own modules: what NumPy 2 computes otherwise, they compute as with NumPy 1.
+
+Only code that stands in a file is reached, and cells of a notebook. No compiled file is read or written for a
+module whose operators were replaced: it is compiled anew in every run.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import importlib.machinery
+import re
+import sys
+import types
+from typing import Any, Callable, Mapping, Sequence
+
+# Modules that mention none of them have nothing of NumPy's, or next to nothing.
+_SUBJECTS = re.compile(r"\b(numpy|tensorflow|keras|pandas|scipy|sklearn|cv2|PIL|np|tf)\b")
+
+
+@functools.lru_cache(maxsize=None)  # every import of the process asks
+def numpy_promotes_by_type() -> bool:
+    """Whether the installed NumPy is 2 or later; it is not imported for that."""
+    if sys.version_info < (3, 9):  # for which there is none
+        return False
+    from importlib import metadata
+
+    try:
+        return int(metadata.version("numpy").partition(".")[0]) >= 2
+    except (metadata.PackageNotFoundError, ValueError):
+        return False
+
+
+def compiled(source: str | bytes, file: str) -> types.CodeType:
+    """The code of a module of the script.
+
+    Args:
+      source: Its text.
+      file: What tracebacks call it.
+
+    Raises:
+      SyntaxError: Python's own.
+    """
+    code = compile(source, file, "exec", dont_inherit=True)
+    text = source if isinstance(source, str) else source.decode("utf-8", "replace")
+    if not _SUBJECTS.search(text) or not numpy_promotes_by_type():
+        return code
+    from tpucompat.legacy.removed import arithmetic
+
+    tree = ast.parse(source, file)
+    if not arithmetic.rewritten(tree):
+        return code
+    try:
+        return compile(tree, file, "exec", dont_inherit=True)
+    except RecursionError:  # a tree may be less deep than a text
+        return code
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    """Compiles a module of the script."""
+
+    def get_code(self, fullname: str) -> types.CodeType | None:
+        path = self.get_filename(fullname)
+        data = self.get_data(path)
+        if _SUBJECTS.search(data.decode("utf-8", "replace")):
+            return compiled(data, path)
+        return super().get_code(fullname)
+
+
+def _its_own_loader(
+    spec: importlib.machinery.ModuleSpec, owns: Callable[[Mapping[str, Any]], bool]
+) -> Any:
+    """The loader of a module's file: ours, if the module is the script's own."""
+    loader: Any = spec.loader
+    changes = (
+        type(loader) is importlib.machinery.SourceFileLoader
+        and numpy_promotes_by_type()
+        and owns({"__name__": spec.name, "__file__": spec.origin})
+    )
+    return _Loader(loader.name, loader.path) if changes else loader
+
+
+def code_of(spec: importlib.machinery.ModuleSpec, name: str, packages: Sequence[str]) -> Any:
+    """The code of a module that is to run as the program.
+
+    Args:
+      spec: Where it was found.
+      name: Its full name.
+      packages: Installed packages that were written for TensorFlow 1.x.
+    """
+    from tpucompat.legacy.imports import Scope
+
+    return _its_own_loader(spec, Scope(packages).owns).get_code(name)
+
+
+class Finder:
+    """Finds the script's own modules for :class:`_Loader`, as a finder of ``sys.meta_path``.
+
+    Args:
+      owns: Tells whether the module with these globals is the script's own.
+    """
+
+    def __init__(self, owns: Callable[[Mapping[str, Any]], bool]) -> None:
+        self._owns = owns
+
+    def install(self) -> None:
+        """Goes before Python's own finder of files, where NumPy computes otherwise than it did."""
+        if numpy_promotes_by_type():
+            finders: list[Any] = sys.meta_path
+            files = importlib.machinery.PathFinder
+            finders.insert(finders.index(files) if files in finders else len(finders), self)
+
+    def uninstall(self) -> None:
+        """Goes away again."""
+        if self in sys.meta_path:
+            sys.meta_path.remove(self)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: Any = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """What Python's finder finds, with another loader where the module is the script's."""
+        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
+        if spec is not None:
+            spec.loader = _its_own_loader(spec, self._owns)
+        return spec
