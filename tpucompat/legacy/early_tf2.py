@@ -144,6 +144,6 @@ def connect_to_cluster(cluster_spec_or_resolver: Any, *args: Any, **kwargs: Any)
     if isinstance(cluster_spec_or_resolver, LocalClusterSpec):
         return
     is_resolver = isinstance(cluster_spec_or_resolver, TPUClusterResolver)
-    if is_resolver and not cluster_spec_or_resolver.master():
+    if is_resolver and cluster_spec_or_resolver.is_here:
         return
     tensorflow.config.experimental_connect_to_cluster(cluster_spec_or_resolver, *args, **kwargs)

@@ -10,6 +10,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from tpucompat.legacy import eager_start
+
 
 def _first(*targets: str) -> Any:
     """The first of several ``module:attribute`` that exists."""
@@ -89,5 +91,5 @@ def run(main: Any = None, argv: Any = None) -> Any:
     Returns:
       Does not return: the process ends with the result of ``main``.
     """
-    tf.enable_eager_execution()
+    eager_start.enable_eager_execution()
     return tf.app.run(main, argv)
