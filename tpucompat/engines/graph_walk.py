@@ -20,3 +20,24 @@ def needed(operation: Any) -> set[Any]:
                 found.add(source)
                 waiting.append(source)
     return found
+
+
+def needing(operations: set[Any], among: set[Any]) -> set[Any]:
+    """The operations that need one of those given, by data or by control, and those themselves.
+
+    Args:
+      operations: ``tf.Operation``s.
+      among: The operations that are looked at.
+    """
+    users: dict[Any, list[Any]] = {}
+    for user in among:
+        for source in [*(tensor.op for tensor in user.inputs), *user.control_inputs]:
+            users.setdefault(source, []).append(user)
+    found = set(operations)
+    waiting = list(found)
+    while waiting:
+        for user in users.get(waiting.pop(), ()):
+            if user not in found:
+                found.add(user)
+                waiting.append(user)
+    return found

@@ -43,6 +43,9 @@ _MODULES = {
 # Of resource variables, and of reference variables.
 _READS = ("ReadVariableOp", "Identity")
 _WRITES = tuple(f"Assign{kind}{of}" for kind in ("", "Add", "Sub") for of in ("VariableOp", ""))
+_REFERENCES = ("Variable", "VariableV2")
+# Operations whose output is the memory of their input (kernels/identity_op.h, reshape_op.h).
+_SAME_MEMORY = ("Identity", "Reshape", "ExpandDims", "Squeeze", "StopGradient", "PreventGradient")
 _lock = threading.RLock()
 _prepared = False
 
@@ -53,7 +56,7 @@ def __getattr__(name: str) -> Any:
         version, package = _API[name]
         if environment().has("estimator"):
             api = getattr(importlib.import_module("tensorflow").compat, version).estimator
-            write_global_step_last(api.Estimator)
+            write_variables_last(api.Estimator)
             export_only_what_is_better(api.BestExporter)
             return api
         return load(package)
@@ -77,7 +80,7 @@ def load(name: str) -> Any:
     prepare()
     try:
         module = importlib.import_module(name)
-        write_global_step_last(importlib.import_module(_SOURCE + ".estimator").Estimator)
+        write_variables_last(importlib.import_module(_SOURCE + ".estimator").Estimator)
         export_only_what_is_better(importlib.import_module(_SOURCE + ".exporter").BestExporter)
         return module
     except ModuleNotFoundError as error:
@@ -103,13 +106,15 @@ def prepare() -> None:
         _prepared = True
 
 
-def write_global_step_last(estimator: Any) -> None:
-    """Lets the steps of a training read the global step before they write it.
+def write_variables_last(estimator: Any) -> None:
+    """Lets the steps of a training read their variables before they write them.
 
     A program for a TPU takes its variables at its beginning. In a Session the optimizer of
     google-research/bert (and of all who copied it) leaves open whether its learning rate is that of
     this step or of the next one, since nothing orders ``global_step.assign(global_step + 1)`` behind
-    the schedule's own reads. Reads that wait for something else are left as they are, and so are the
+    the schedule's own reads; and where two optimizers train a model (``tf.group(train_generator,
+    train_discriminator)``), the updates of one race with the gradients of the other, which read the same
+    reference variables. Reads that wait for something else are left as they are, and so are the
     steps of several replicas, which the strategy engine orders.
 
     Args:
@@ -127,10 +132,11 @@ def write_global_step_last(estimator: Any) -> None:
         replicas = getattr(getattr(self, "_ctx", None), "replicas", 1)
         if mode == "train" and replicas == 1 and not self._train_distribution:
             train_op = getattr(spec.train_op, "op", spec.train_op)
+            training = graph_walk.needed(train_op)
             _order(
-                importlib.import_module("tensorflow").compat.v1.train.get_global_step(),
-                graph_walk.needed(train_op),
+                importlib.import_module("tensorflow").compat.v1.train.get_global_step(), training
             )
+            _order_updates(training | graph_walk.needed(spec.loss.op))
         return spec
 
     _call_model_fn._tpucompat = True  # type: ignore[attr-defined]
@@ -186,6 +192,40 @@ def _order(step: Any, training: set[Any]) -> None:
     for write in users:
         if write.type in _WRITES and write in training:
             private.add_control_inputs(write, reads)
+
+
+def _order_updates(step: set[Any]) -> None:
+    """Lets the optimizers' updates of reference variables wait for the step's other reads of them.
+
+    Args:
+      step: The operations that run in every step. A read that needs an update itself stays behind it.
+    """
+    updates = {
+        op
+        for op in step
+        if op.type.startswith(("Apply", "SparseApply")) and op.inputs[0].op.type in _REFERENCES
+    }
+    late = graph_walk.needing(updates, step)
+    for update in updates:
+        if private.control_flow_context(update) is None:
+            readers = _users_of_memory(update.inputs[0], step) - late
+            new = readers - set(update.control_inputs)
+            private.add_control_inputs(update, sorted(new, key=lambda op: op.name))
+
+
+def _users_of_memory(variable: Any, step: set[Any]) -> set[Any]:
+    """The operations that compute with a reference variable: its reads hand on its own memory."""
+    users: set[Any] = set()
+    waiting = [variable]
+    while waiting:
+        for user in waiting.pop().consumers():
+            if user not in step or private.control_flow_context(user) is not None:
+                continue
+            if user.type in _SAME_MEMORY:
+                waiting.append(user.outputs[0])
+            else:
+                users.add(user)
+    return users
 
 
 def model_to_estimator(
