@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 import socket
+import types
 
 import pytest
 import tensorflow
@@ -62,8 +63,12 @@ def test_every_path_leads_to_the_same_resolver():
 @pytest.mark.parametrize("tpu", [None, "", "local", *ADDRESSES, ["my-tpu"], ("my-tpu",)])
 def test_names_and_addresses_mean_this_machine(tpu):
     resolver = tf.contrib.cluster_resolver.TPUClusterResolver(tpu)
-    assert resolver.master() == resolver.get_master() == ""
-    assert resolver.master(task_type="worker", task_id=0, rpc_layer="grpc") == ""
+    text = tpu[0] if isinstance(tpu, (list, tuple)) else tpu
+    text = text.decode() if isinstance(text, bytes) else text or ""
+    address = text if "://" in text else ""  # of a name nothing is known
+    assert resolver.master() == resolver.get_master() == address
+    assert resolver.master(task_type="worker", task_id=0, rpc_layer="grpc") == address
+    assert resolver.is_here
     assert resolver.num_accelerators() == {"TPU": 1}
     assert resolver.task_type == "worker"
     assert resolver.task_id == resolver.task_index == 0
@@ -78,7 +83,7 @@ def test_names_and_addresses_mean_this_machine(tpu):
         ("", None, "google"),
         ("local", None, "google"),
         ("my-tpu", {"worker": ["localhost"]}, ""),
-        ("grpc://10.240.1.2:8470", {"worker": ["localhost"]}, ""),
+        ("grpc://10.240.1.2:8470", {"worker": ["10.240.1.2:8470"]}, ""),
         ("grpc://localhost:2222", {"worker": ["localhost:2222"]}, ""),
     ],
 )
@@ -114,6 +119,130 @@ def test_a_server_of_the_script_keeps_its_address():
     resolver = tf.contrib.cluster_resolver.TPUClusterResolver("grpc://localhost:2222")
     assert resolver.master() == "grpc://localhost:2222"
     assert resolver.get_job_name() == "worker"
+    assert not resolver.is_here
+
+
+# What 1.15 answers of these (tensorflow/python/distribute/cluster_resolver/tpu_cluster_resolver_test.py).
+PODS = "grpc://10.120.27.5:8470,grpc://10.120.27.6:8470"
+
+
+@pytest.mark.parametrize(
+    "variable, value, master, cluster",
+    [
+        (
+            "KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS",
+            PODS,
+            "grpc://10.120.27.5:8470",
+            {"worker": ["10.120.27.5:8470", "10.120.27.6:8470"]},
+        ),
+        ("TPU_NAME", "grpc://10.1.2.3:8470", "grpc://10.1.2.3:8470", {"worker": ["10.1.2.3:8470"]}),
+        ("TPU_NAME", "my-tpu", "", {"worker": ["localhost"]}),
+    ],
+)
+def test_addresses_from_the_environment(monkeypatch, variable, value, master, cluster):
+    for name in ("KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS", "TPU_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv(variable, value)
+    resolver = tf.contrib.cluster_resolver.TPUClusterResolver()
+    assert resolver.master() == master
+    assert resolver.cluster_spec().as_dict() == cluster
+    with tf.Session(resolver.master()) as session:
+        assert session.run(tf.constant(3)) == 3
+
+
+@pytest.mark.parametrize("address", ["/bns/foo/bar", "localhost:12345", "uptc://a"])
+def test_addresses_of_google_itself(address):
+    resolver = tf.contrib.cluster_resolver.TPUClusterResolver(address)
+    assert resolver.master() == address
+    assert resolver.environment == "google" and resolver.rpc_layer is None
+    assert resolver.cluster_spec() is None
+
+
+class Service:
+    """The cloud's API, as a script may bring it along."""
+
+    def __init__(self, nodes):
+        self._nodes = nodes
+
+    def projects(self):
+        return self
+
+    locations = nodes = projects
+
+    def get(self, name):
+        self._asked = name
+        return self
+
+    def execute(self):
+        return self._nodes[self._asked]
+
+
+NODE = "projects/p/locations/us-central1-c/nodes/my-tpu"
+POD = {"networkEndpoints": [{"ipAddress": f"10.2.3.{i}", "port": 8470} for i in (4, 5)]}
+
+
+def resolved(nodes, **arguments):
+    return tf.contrib.cluster_resolver.TPUClusterResolver(
+        "my-tpu", zone="us-central1-c", project="p", service=Service(nodes), **arguments
+    )
+
+
+def test_the_script_s_own_service_is_asked():
+    resolver = resolved({NODE: {"state": "READY", **POD}})
+    assert resolver.cluster_spec().as_dict() == {"worker": ["10.2.3.4:8470", "10.2.3.5:8470"]}
+    assert resolver.master() == "grpc://10.2.3.4:8470"
+    resolver.task_id = 1
+    assert resolver.master() == "grpc://10.2.3.5:8470"
+    assert resolver.master("worker", 0, rpc_layer="test") == "test://10.2.3.4:8470"
+    assert resolver.is_here
+    old = resolved({NODE: {"ipAddress": "10.1.2.3", "port": "8470"}}, job_name="tpu_worker")
+    assert old.cluster_spec().as_dict() == {"tpu_worker": ["10.1.2.3:8470"]}
+
+
+def test_a_node_that_is_not_ready():
+    resolver = resolved({NODE: {"state": "CREATING", **POD}})
+    with pytest.raises(RuntimeError, match='TPU "my-tpu" is not yet ready; state: "CREATING"'):
+        resolver.cluster_spec()
+
+
+def test_a_node_that_the_service_does_not_know():
+    resolver = resolved({})
+    assert resolver.master() == ""
+    assert resolver.cluster_spec().as_dict() == {"worker": ["localhost"]}
+
+
+def test_a_coordinator_without_an_address(monkeypatch):
+    resolver = resolved({NODE: POD}, coordinator_name="coordinator")
+    jobs = resolver.cluster_spec().as_dict()
+    assert jobs["worker"] == ["10.2.3.4:8470", "10.2.3.5:8470"]
+    assert jobs["coordinator"] == [f"127.0.0.1:{resolver._coordinator_port}"]
+    assert int(resolver._coordinator_port) > 0
+
+
+def test_cores_of_hosts():
+    resolver = tf.contrib.cluster_resolver.TPUClusterResolver
+    names = [f"/job:w/task:{task}/device:TPU:{core}" for task in (0, 1) for core in (0, 4)]
+    devices = [types.SimpleNamespace(name=name) for name in [*names, "/job:w/task:0/device:CPU:0"]]
+    hosts, cores = resolver._get_device_dict_and_cores(devices)
+    assert hosts == {"0": ["0", "4"], "1": ["0", "4"]} and cores == 4
+    assert resolver._verify_and_return_same_core_count(hosts) == 2
+    with pytest.raises(RuntimeError, match="TPU cores on each device is not the same"):
+        resolver._verify_and_return_same_core_count({"0": ["0"], "1": []})
+
+
+@pytest.mark.parametrize("answer", [{"Metadata-Flavor": "Google"}, {}, OSError("no such host")])
+def test_whether_this_is_google_s_cloud(monkeypatch, answer):
+    from six.moves import urllib
+
+    def urlopen(request, timeout):
+        assert request.full_url == "http://metadata.google.internal/computeMetadata/v1"
+        if isinstance(answer, OSError):
+            raise answer
+        return types.SimpleNamespace(info=lambda: answer)
+
+    monkeypatch.setattr(urllib.request, "urlopen", urlopen)
+    module = tf.python.distribute.cluster_resolver.tpu_cluster_resolver
+    assert module.is_running_in_gce() == (answer == {"Metadata-Flavor": "Google"})
 
 
 @pytest.mark.parametrize(
@@ -271,6 +400,36 @@ def test_interactive_session():
         session.close()
 
 
+@pytest.mark.skipif(TF1, reason="1.15 has its own loops, which are left as they are")
+def test_the_loops_of_slim_and_contrib_training(tmp_path):
+    slim, folder = tf.contrib.slim, str(tmp_path)
+    target = tf.contrib.cluster_resolver.TPUClusterResolver("grpc://10.240.1.2:8470").master()
+
+    def step_and_train():
+        step = tf.train.get_or_create_global_step()
+        with tf.control_dependencies([tf.assign_add(step, 1)]):
+            return step, tf.constant(7.0) * 2
+
+    with tf.Graph().as_default():
+        hooks = [tf.train.StopAtStepHook(last_step=3)]
+        loop = tf.contrib.training.train
+        assert loop(step_and_train()[1], folder, master=target, hooks=hooks) == 14.0
+    with tf.Graph().as_default():
+        step, train = step_and_train()
+        options = {"number_of_steps": 5, "global_step": step, "save_interval_secs": 0}
+        assert slim.learning.train(train, folder, master=target, **options) == 14.0
+    newest = tf.train.latest_checkpoint(folder)
+    with tf.Graph().as_default():
+        step = tf.train.get_or_create_global_step()
+        evaluate = slim.evaluation.evaluate_once
+        assert evaluate(target, newest, str(tmp_path / "eval"), final_op=step) == 5
+    with tf.Graph().as_default():
+        step = tf.train.get_or_create_global_step()
+        evaluate = tf.contrib.training.evaluate_repeatedly
+        values = evaluate(folder, target, final_ops={"step": step}, max_number_of_evaluations=1)
+        assert values == {"step": 5}
+
+
 def test_reset_of_a_tpu():
     session = tf.Session()
     tf.Session.reset("grpc://10.240.1.2:8470")
@@ -290,6 +449,14 @@ def test_monitored_training_session(target, tmp_path):
             last = session.run(train)
     assert last == 3
     assert tf.train.latest_checkpoint(str(tmp_path)).endswith("-3")
+
+
+@pytest.mark.parametrize("target", ["", "grpc://10.240.1.2:8470"])
+def test_singular_monitored_session(target):
+    train = tf.assign_add(tf.train.get_or_create_global_step(), 1)
+    with tf.train.SingularMonitoredSession(master=target) as session:
+        assert session.run(train) == 1
+    assert isinstance(session, tensorflow.compat.v1.train.SingularMonitoredSession)
 
 
 @pytest.mark.parametrize("creator", ["ChiefSessionCreator", "WorkerSessionCreator"])

@@ -21,8 +21,12 @@ session.enter()  # the first thing that a script touches may be its Session
 _v1 = tensorflow.compat.v1
 
 
-def _local(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of TensorFlow that is given a local target and config."""
+def local(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of TensorFlow that is given a local target and config.
+
+    Args:
+      function: One with the arguments ``target`` or ``master``, and ``config``.
+    """
     signature = inspect.signature(function)
     target_name = "target" if "target" in signature.parameters else "master"
 
@@ -85,7 +89,7 @@ def _stand_in(original: Any, *methods: str) -> Any:
             return super().__subclasscheck__(subclass)
 
     body = {"__module__": original.__module__, "__doc__": original.__doc__}
-    body.update((name, _local(getattr(original, name))) for name in methods)
+    body.update((name, local(getattr(original, name))) for name in methods)
     made: Any = Local(original.__name__, (original,), body)
     return made
 
@@ -109,7 +113,8 @@ Session._session = InteractiveSession._session = None
 
 ChiefSessionCreator = _stand_in(_v1.train.ChiefSessionCreator, "__init__")
 WorkerSessionCreator = _stand_in(_v1.train.WorkerSessionCreator, "__init__")
-MonitoredTrainingSession = _local(_v1.train.MonitoredTrainingSession)
+SingularMonitoredSession = _stand_in(_v1.train.SingularMonitoredSession, "__init__")
+MonitoredTrainingSession = local(_v1.train.MonitoredTrainingSession)
 SessionManager = _stand_in(
     _v1.train.SessionManager, "prepare_session", "recover_session", "wait_for_session"
 )

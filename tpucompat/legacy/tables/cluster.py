@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from tpucompat.legacy.rows import Row, StandIn
+from tpucompat.legacy.rows import Package, Row, StandIn
 
 # Beside a real TensorFlow 1.x too: its own would dial the TPU node.
 ON_TENSORFLOW_1 = True
 
 _RESOLVER = StandIn("tpucompat.legacy.contrib.cluster_resolver:TPUClusterResolver")
+_MODULE = Package("tpucompat.legacy.contrib.cluster_resolver")
 _SESSIONS = "tpucompat.legacy.sessions:"
 _START_UP = "tpucompat.legacy.early_tf2:"
 
 ROWS: dict[str, Row] = {
     "contrib.cluster_resolver.TPUClusterResolver": _RESOLVER,
     "contrib.cluster_resolver.python.training.TPUClusterResolver": _RESOLVER,
-    "contrib.cluster_resolver.python.training.tpu_cluster_resolver.TPUClusterResolver": _RESOLVER,
+    "contrib.cluster_resolver.python.training.tpu_cluster_resolver": _MODULE,
     "distribute.cluster_resolver.TPUClusterResolver": _RESOLVER,
-    "python.distribute.cluster_resolver.tpu_cluster_resolver.TPUClusterResolver": _RESOLVER,
+    "python.distribute.cluster_resolver.tpu_cluster_resolver": _MODULE,
     "Session": StandIn(_SESSIONS + "Session"),
     "InteractiveSession": StandIn(_SESSIONS + "InteractiveSession"),
     "python.client.session.Session": StandIn(_SESSIONS + "Session"),
     "python.client.session.InteractiveSession": StandIn(_SESSIONS + "InteractiveSession"),
     "train.ChiefSessionCreator": StandIn(_SESSIONS + "ChiefSessionCreator"),
     "train.WorkerSessionCreator": StandIn(_SESSIONS + "WorkerSessionCreator"),
+    "train.SingularMonitoredSession": StandIn(_SESSIONS + "SingularMonitoredSession"),
     "train.MonitoredTrainingSession": StandIn(_SESSIONS + "MonitoredTrainingSession"),
     "train.SessionManager": StandIn(_SESSIONS + "SessionManager"),
     "train.Supervisor": StandIn(_SESSIONS + "Supervisor"),
