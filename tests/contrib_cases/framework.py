@@ -1,5 +1,6 @@
 """tf.contrib.framework."""
 
+import importlib
 import os
 import tempfile
 
@@ -208,3 +209,56 @@ def case_helpers(tf):
             results["scope"] = framework.get_name_scope()
         results["placeholders"] = " ".join(t.name for t in framework.get_placeholders(graph))
     return results
+
+
+def case_printed(tf):
+    """print_op gives back what it prints, of every kind."""
+    private = importlib.import_module(tf.__name__ + ".contrib.framework.python.ops.prettyprint_ops")
+    with tf.Graph().as_default():
+        array = tf.TensorArray(tf.float32, 2, clear_after_read=False)
+        array = array.write(0, [1.0, 2.0]).write(1, [3.0, 4.0])
+        sparse = tf.SparseTensor([[0, 1], [2, 0]], [5, 6], [3, 2])
+        made = [
+            private.print_op(tf.constant([False, True]), data=[sparse], message="said"),
+            private.print_op(tf.Variable([1.5, 2.5]), first_n=1),
+            tf.sparse_tensor_to_dense(private.print_op(sparse)),
+            private.print_op(array).stack(),
+        ]
+        prints = [op for op in tf.get_default_graph().get_operations() if op.type == "Print"]
+        with session(tf) as sess:
+            values = sess.run(made)
+            said = sess.run([list(op.inputs)[1:] for op in prints])
+        try:
+            private.print_op(3)
+            refused = False
+        except ValueError:
+            refused = True
+        return {
+            "values": values,
+            "said": " ".join(
+                str(np.asarray(one).tolist())
+                for each in said
+                for one in each
+                if "Shape" not in str(one)
+            ),
+            "refused": refused,
+        }
+
+
+def case_private_paths(tf):
+    """assign_from_checkpoint by its private path takes parts of a variable, and zero_initializer is there."""
+    private = importlib.import_module(tf.__name__ + ".contrib.framework.python.ops.variables")
+    folder = tempfile.mkdtemp()
+    with tf.Graph().as_default():
+        tf.get_variable("x", initializer=numbers(4, 3))
+        with session(tf) as sess:
+            path = tf.train.Saver().save(sess, os.path.join(folder, "model.ckpt"))
+    with tf.Graph().as_default():
+        parts = tf.fixed_size_partitioner(2)
+        split = private.variable("split", [4, 3], partitioner=parts)
+        assign, feed = private.assign_from_checkpoint(path, {"x": list(split)})
+        zero = private.zero_initializer(next(iter(split)))
+        with tf.Session() as sess:
+            zeros = sess.run(zero)
+            sess.run(assign, feed)
+            return {"zeros": zeros, "parts": sess.run(list(split))}

@@ -1,6 +1,8 @@
 """tf.contrib.rnn."""
 
 import importlib
+import os
+import tempfile
 
 import numpy as np
 
@@ -345,4 +347,101 @@ def case_research_cells(tf):
         _cell(tf, lambda: rnn.GLSTMCell(4, number_of_groups=2), 5)
     except ValueError:  # an error of a layer keeps its type
         results["refused"] = "ValueError"
+    return results
+
+
+def case_checkpoint_names(tf):
+    """The names of 1.0's checkpoints become those of 1.2."""
+    private = importlib.import_module(tf.__name__ + ".contrib.rnn.python.tools.checkpoint_convert")
+    folder = tempfile.mkdtemp()
+    path, new = os.path.join(folder, "old.ckpt"), os.path.join(folder, "new.ckpt")
+    table = private.RNN_NAME_REPLACEMENTS
+    with tf.Graph().as_default():
+        # Those with "Linear" become names that others become too.
+        old = [name for name in sorted(table) if "Linear" not in name]
+        for number, name in enumerate(["a", "rnn/LSTMCell/W_0", *old]):
+            tf.Variable(float(number), name="net/" + name)
+        with session(tf) as sess:
+            tf.train.Saver().save(sess, path)
+    variables, changed = private.convert_names(path, new, write_v1_checkpoint=True)
+    reader = tf.train.NewCheckpointReader(new)
+    names = sorted(reader.get_variable_to_shape_map())
+    return {
+        "changed": str(sorted(changed.items())),
+        "values": [reader.get_tensor(name) for name in names],
+        "names": str(names),
+        "variables": str(sorted(variables)),
+        "parts": str(list(private._RNN_SHARDED_NAME_REPLACEMENTS.items())),
+        "table": str(sorted(table.items())),
+    }
+
+
+def case_grid_cells(tf):
+    rnn = tf.contrib.rnn
+
+    def stepped(cell, features, state, steps=2):
+        """Two steps by hand: these cells' states are as wide as the input says."""
+        with tf.Graph().as_default():
+            inputs = tf.constant(numbers(2, features))
+            with _filled(tf) as scope:
+                made = cell()
+                now = state(tf, made)
+                outputs = []
+                for step in range(steps):
+                    output, now = made(inputs * (step + 1.0), now)
+                    outputs.append(output)
+                    scope.reuse_variables()
+            sizes = str([made.output_size, made.state_size])
+            return dict(_results(tf, [outputs, now], inputs), sizes=sizes)
+
+    def wide(width):
+        return lambda tf, cell: tf.constant(numbers(2, width, seed=3))
+
+    def parts(tf, cell):
+        kind = cell.state_tuple_type
+        seeds = range(len(kind._fields))
+        return kind(
+            *[tf.constant(numbers(2, size, seed=n + 3)) for n, size in zip(seeds, cell.state_size)]
+        )
+
+    def joined(tf, cell):
+        return tf.constant(numbers(2, cell.state_size, seed=3))
+
+    window = {"feature_size": 3, "frequency_skip": 2}
+    blocks = dict(
+        window, num_frequency_blocks=[2, 1], start_freqindex_list=[0, 3], end_freqindex_list=[5, 6]
+    )
+    everything = {"use_peepholes": True, "cell_clip": 0.4, "num_unit_shards": 2, "forget_bias": 0.5}
+    coupled = {"couple_input_forget_gates": True, "use_peepholes": True}
+    one = dict(window, num_frequency_blocks=[2])
+    shared = {"share_time_frequency_weights": True, "use_peepholes": True}
+    grid, both = rnn.GridLSTMCell, rnn.BidirectionalGridLSTMCell
+    results = {}
+    for name, make, features, state in (
+        ("time_frequency", lambda: rnn.TimeFreqLSTMCell(2, **window), 6, wide(8)),
+        ("time_frequency_all", lambda: rnn.TimeFreqLSTMCell(2, **everything, **window), 5, wide(8)),
+        ("grid", lambda: grid(2, **one), 5, parts),
+        ("grid_all", lambda: grid(2, **everything, **blocks), 6, parts),
+        ("grid_shared", lambda: grid(2, **shared, **one), 5, parts),
+        ("grid_coupled", lambda: grid(2, **coupled, **one), 5, parts),
+        ("grid_joined", lambda: grid(2, state_is_tuple=False, **blocks), 6, joined),
+        ("both", lambda: both(2, **blocks), 6, parts),
+        ("both_later", lambda: both(2, backward_slice_offset=1, **everything, **one), 5, parts),
+        ("both_earlier", lambda: both(2, backward_slice_offset=-1, **one), 5, parts),
+    ):
+        results[name] = stepped(make, features, state)
+    for name, options in (
+        ("without", {}),
+        ("wrong", dict(window, num_frequency_blocks=[3])),
+        ("lists", dict(window, num_frequency_blocks=[2, 1])),
+        ("shards", dict(one, num_unit_shards=99)),
+    ):
+        try:
+            stepped(lambda options=options: grid(2, **options), 5, parts)
+        except ValueError:
+            results["refused_" + name] = "ValueError"
+    try:
+        rnn.AttentionCellWrapper(None, 4)
+    except TypeError as error:
+        results["no_cell"] = str("is not an RNNCell" in str(error))
     return results

@@ -369,3 +369,56 @@ def case_behind(tf):
         }
 
     return run(tf, build)
+
+
+def case_beam_functions(tf):
+    """The private functions of a beam search's step, of which programs made searches of their own."""
+    beams = importlib.import_module(tf.__name__ + ".contrib.seq2seq.python.ops.beam_search_decoder")
+
+    def build():
+        finished = tf.constant([[False, True, False], [False, False, True]])
+        logits = tf.constant(numbers(2, 3, 5) * 2)
+        cell_state = (tf.constant(numbers(2, 3, 4)), tf.constant(1.0))
+        attention = tf.constant(np.abs(numbers(2, 3, 4, seed=5)))
+        state = beams.BeamSearchDecoderState(
+            cell_state=cell_state,
+            log_probs=tf.nn.log_softmax(tf.constant(numbers(2, 3, seed=2))),
+            finished=finished,
+            lengths=tf.constant([[2, 1, 2], [2, 2, 1]], tf.int64),
+            accumulated_attention_probs=(),
+        )
+        parents = tf.constant([[2, 0, 0], [1, 1, 2]])
+        inputs = (logits, cell_state, state, tf.constant(2), 3, 0)
+        score = (logits, state.lengths[:, :, None])
+        return {
+            "step": beams._beam_search_step(2, *inputs, 0.6, 0.0),
+            "step_plain": beams._beam_search_step(2, *inputs, 0.0, 0.0),
+            "masked": beams._mask_probs(logits, 1, finished),
+            "penalty": beams._length_penalty(state.lengths, 0.7),
+            "scores": beams._get_scores(*score, 0.6, 0.0, finished, None),
+            "scores_covered": beams._get_scores(*score, 0.0, 0.4, finished, attention),
+            "gathered": beams._tensor_gather_helper(parents, finished, 2, 3, [-1]),
+            "parts": beams._maybe_tensor_gather_helper(parents, cell_state[0], 2, 3, [6, -1]),
+            "scalar": beams._maybe_tensor_gather_helper(parents, cell_state[1], 2, 3, [6, -1]),
+        }
+
+    def fits(size):
+        with tf.Graph().as_default():
+            t = tf.placeholder_with_default(numbers(*size), [None] * len(size))
+            check = beams._check_batch_beam(t, tf.constant(4), 5)
+            with tf.Session() as sess:
+                try:
+                    sess.run(check)
+                except tf.errors.InvalidArgumentError:
+                    return 0
+                return 1
+
+    results = run(tf, build)
+    results["fits"] = [
+        fits(size) for size in ((8, 4, 5, 2), (8, 20, 2), (8, 21, 2), (8, 4), (8, 20))
+    ]
+    try:
+        beams.get_attention_probs((), 0.5)
+    except ValueError:
+        results["refused"] = "ValueError"
+    return results

@@ -11,6 +11,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from tpucompat.errors import BadTypeError, BadValueError
+from tpucompat.legacy import python_functions
 from tpucompat.legacy.contrib import nest
 
 
@@ -181,6 +182,82 @@ def assert_scalar_int(tensor: Any, name: str | None = None) -> Any:
     return tf.debugging.assert_scalar(tensor, name=name)
 
 
+def print_op(
+    input_: Any,
+    data: Sequence[Any] | None = None,
+    message: str | None = None,
+    first_n: int | None = None,
+    summarize: int = 20,
+    print_tensor_name: bool = True,
+    print_tensor_type: bool = True,
+    print_shape: bool = True,
+    summarize_indicator_vector: bool = True,
+    name: str | None = None,
+) -> Any:
+    """``contrib.framework.python.ops.prettyprint_ops.print_op``: prints what it gives back, with its kind.
+
+    Args:
+      input_: A tensor, variable, SparseTensor or TensorArray.
+      data: More of them, printed too.
+      message: Printed before all.
+      first_n: How often it prints; always if None.
+      summarize: How many elements of each.
+      print_tensor_name: Whether names are printed.
+      print_tensor_type: Whether kinds and dtypes are.
+      print_shape: Whether shapes are; of a TensorArray, its size.
+      summarize_indicator_vector: Whether the place of the first True of a bool tensor is.
+      name: Of the operation.
+
+    Returns:
+      The input.
+
+    Raises:
+      ValueError: The input, or one of ``data``, is none of these.
+    """
+    kinds = {
+        "Tensor": tf.Tensor,
+        "SparseTensor": tf.SparseTensor,
+        "TensorArray": tf.TensorArray,
+        "Variable": tf.Variable,
+    }
+    if not all(isinstance(each, tuple(kinds.values())) for each in [input_, *(data or ())]):
+        raise BadValueError("TPU103", "input_ must be of type Tensor, SparseTensor or TensorArray")
+    said: list[Any] = []
+    for each in [input_, *(data or ())]:
+        sparse, array = isinstance(each, tf.SparseTensor), isinstance(each, tf.TensorArray)
+        dense = isinstance(each, tf.Tensor)
+        if print_tensor_name and dense:
+            said.append("Name: " + each.name)
+        if print_tensor_type:
+            kind = next(name for name, kind in kinds.items() if isinstance(each, kind))
+            said.append(f"Type: {kind} ({each.dtype.name})")
+        if print_shape and sparse:
+            said += ["Shape:", each.dense_shape]
+        elif print_shape and dense:
+            said.append(f"Shape: {each.shape.as_list() if each.shape.rank is not None else None}")
+        elif print_shape and array:
+            said += ["Size:", each.size()]
+        if summarize_indicator_vector and each.dtype == tf.bool:
+            said += ["First True in Boolean tensor at:", tf.argmax(tf.cast(each, tf.uint8), 0)]
+        if sparse:
+            said += ["Sparse indices:", each.indices, "Sparse values:", each.values]
+        elif dense or array:
+            said += ["Value:", each if dense else each.stack()]
+    printed = [tf.convert_to_tensor(each) for each in said]
+    whole = isinstance(input_, (tf.Tensor, tf.Variable))
+    shown = tf.Print(
+        input_ if whole else tf.constant([]), printed, message or "", first_n, summarize, name
+    )
+    if whole:
+        return shown
+    with tf.control_dependencies([shown]):
+        if isinstance(input_, tf.SparseTensor):
+            parts = (input_.indices, input_.values, input_.dense_shape)
+            return tf.SparseTensor(*(tf.identity(part) for part in parts))
+        flow = tf.identity(input_.flow)
+        return tf.TensorArray(dtype=input_.dtype, handle=input_.handle, flow=flow)
+
+
 def get_placeholders(graph: Any) -> list[Any]:
     """The outputs of all placeholders of a graph.
 
@@ -322,7 +399,7 @@ def py_func(
         nest.assert_shallow_structure(types, result)
         return nest.flatten(result)
 
-    results = tf.py_func(
+    results = python_functions.py_func(
         flat_func, nest.flatten(given), nest.flatten(types), stateful=stateful, name=name
     )
     if shapes is not None:

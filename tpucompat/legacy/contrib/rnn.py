@@ -13,7 +13,7 @@ from typing import Any, Sequence
 import tensorflow.compat.v1 as tf
 
 from tpucompat import private
-from tpucompat.errors import BadValueError
+from tpucompat.errors import BadTypeError, BadValueError
 from tpucompat.legacy.contrib import nest
 from tpucompat.legacy.contrib.rnn_cells import LSTMStateTuple, projected
 
@@ -698,6 +698,8 @@ class AttentionCellWrapper(_Wrapper):
         reuse: bool | None = None,
     ) -> None:
         super().__init__(cell, reuse)
+        if not hasattr(cell, "state_size"):
+            raise BadTypeError("TPU103", f"The argument 'cell' ({cell!r}) is not an RNNCell.")
         if nest.is_sequence(cell.state_size) and not state_is_tuple:
             raise BadValueError(
                 "TPU103",

@@ -6,7 +6,7 @@ In shapes, W is the beam width.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Sequence
 
 import numpy as np
 import tensorflow.compat.v1 as tf
@@ -263,7 +263,7 @@ class BeamSearchDecoder(Decoder):
         )
         zeros = tf.zeros(tf.shape(first), dtype)
         zeros.set_shape(first.shape)
-        coverage = self._attention(self._initial_cell_state)
+        coverage = get_attention_probs(self._initial_cell_state, self._coverage_penalty_weight)
         state = BeamSearchDecoderState(
             cell_state=self._initial_cell_state,
             log_probs=tf.where(first, zeros, zeros - np.inf),
@@ -284,93 +284,23 @@ class BeamSearchDecoder(Decoder):
             outputs = nest.map_structure(self._split, outputs)
             if self._output_layer is not None:
                 outputs = self._output_layer(outputs)
-            output, following = self._search(outputs, self._per_beam(cell_state), state)
+            output, following = _beam_search_step(
+                time,
+                outputs,
+                self._per_beam(cell_state),
+                state,
+                self._batch_size,
+                self._beam_width,
+                self._end_token,
+                self._length_penalty_weight,
+                self._coverage_penalty_weight,
+            )
             inputs = tf.cond(
                 tf.reduce_all(following.finished),
                 lambda: self._start_inputs,
                 lambda: self._embedding_fn(output.predicted_ids),
             )
         return output, following, inputs, following.finished
-
-    def _search(
-        self, logits: Any, cell_state: Any, state: BeamSearchDecoderState
-    ) -> tuple[BeamSearchDecoderOutput, BeamSearchDecoderState]:
-        """Chooses the W best continuations of all beams."""
-        width = self._beam_width
-        classes = logits.shape.as_list()[-1] or tf.shape(logits)[-1]
-        going_on = tf.logical_not(state.finished)
-        totals = state.log_probs[:, :, None] + self._next_log_probs(logits, state.finished)
-        is_end = tf.equal(tf.range(classes), self._end_token)
-        longer = tf.logical_and(going_on[:, :, None], tf.logical_not(is_end)[None, None, :])
-        lengths = state.lengths[:, :, None] + tf.cast(longer, tf.int64)
-        coverage = self._attention(cell_state)
-        if coverage is not None:
-            coverage *= tf.cast(going_on, tf.float32)[:, :, None]
-            coverage += state.accumulated_attention_probs
-        scores = totals / self._length_penalty(lengths, totals.dtype)
-        if coverage is not None:
-            scores += self._coverage_penalty(coverage, state.finished)
-        best, places = tf.nn.top_k(tf.reshape(scores, [self._batch_size, -1]), k=width)
-        best.set_shape([static(self._batch_size), width])
-        places.set_shape(best.shape)
-        words, parents = places % classes, places // classes
-
-        def follow(part: Any) -> Any:
-            if _rank(part) < 2:
-                return part
-            followed = tf.gather(part, parents, batch_dims=1)
-            followed.set_shape(part.shape)
-            return followed
-
-        was_finished = follow(state.finished)
-        following = BeamSearchDecoderState(
-            cell_state=nest.map_structure(follow, cell_state),
-            log_probs=tf.gather(tf.reshape(totals, [self._batch_size, -1]), places, batch_dims=1),
-            finished=tf.logical_or(was_finished, tf.equal(words, self._end_token)),
-            lengths=follow(state.lengths) + tf.cast(tf.logical_not(was_finished), tf.int64),
-            accumulated_attention_probs=() if coverage is None else follow(coverage),
-        )
-        following.log_probs.set_shape(best.shape)
-        return BeamSearchDecoderOutput(best, words, parents), following
-
-    def _next_log_probs(self, logits: Any, finished: Any) -> Any:
-        """Of all classes; a finished beam can only end again, at no cost."""
-        log_probs = tf.nn.log_softmax(logits)
-        ended = tf.one_hot(
-            self._end_token,
-            tf.shape(logits)[2],
-            on_value=tf.zeros([], logits.dtype),
-            off_value=tf.constant(logits.dtype.min, logits.dtype),
-            dtype=logits.dtype,
-        )
-        ended = ended[None, None, :] + tf.zeros_like(log_probs)
-        mask = tf.logical_and(finished[:, :, None], tf.ones_like(log_probs, tf.bool))
-        return tf.where(mask, ended, log_probs)
-
-    def _length_penalty(self, lengths: Any, dtype: Any) -> Any:
-        weight = self._length_penalty_weight
-        if not tf.is_tensor(weight) and weight == 0:
-            return tf.ones([], dtype)
-        lengths = tf.cast(lengths, tf.float32)
-        return tf.cast((5.0 + lengths) ** weight / (5.0 + 1.0) ** weight, dtype)
-
-    def _coverage_penalty(self, coverage: Any, finished: Any) -> Any:
-        # What was never attended to does not count: log(1).
-        seen = tf.where(tf.equal(coverage, 0.0), tf.ones_like(coverage), coverage)
-        penalty = tf.reduce_sum(tf.log(tf.minimum(seen, 1.0)), 2) * tf.cast(finished, tf.float32)
-        return (penalty * self._coverage_penalty_weight)[:, :, None]
-
-    def _attention(self, cell_state: Any) -> Any:
-        """The mean alignments ``[batch, W, time]`` of the cell's attentions; None where not asked for."""
-        if self._coverage_penalty_weight == 0.0:
-            return None
-        states = [cell_state] if isinstance(cell_state, AttentionWrapperState) else cell_state
-        found = [_mean(s.alignments) for s in states or () if isinstance(s, AttentionWrapperState)]
-        if not found:
-            raise BadValueError(
-                "TPU103", "coverage_penalty_weight must be 0.0 if no cell is attentional."
-            )
-        return _mean(tuple(found))
 
     def finalize(
         self, outputs: Any, final_state: Any, sequence_lengths: Any
@@ -425,3 +355,195 @@ def _mean(tensors: Any) -> Any:
     if not isinstance(tensors, tuple):
         return tensors
     return tensors[0] if len(tensors) == 1 else tf.reduce_mean(tf.stack(tensors, -1), -1)
+
+
+# What a step does, under the names of 1.15: programs made searches of their own with them ----------
+
+
+def _beam_search_step(
+    time: Any,
+    logits: Any,
+    next_cell_state: Any,
+    beam_state: BeamSearchDecoderState,
+    batch_size: Any,
+    beam_width: int,
+    end_token: Any,
+    length_penalty_weight: Any,
+    coverage_penalty_weight: Any,
+) -> tuple[BeamSearchDecoderOutput, BeamSearchDecoderState]:
+    """Chooses the W best continuations of all beams.
+
+    Args:
+      time: Without effect, as in 1.15.
+      logits: ``[batch, W, classes]``.
+      next_cell_state: What the cell gave, split into beams.
+      beam_state: The state before.
+      batch_size: How many searches there are.
+      beam_width: W.
+      end_token: The class that ends a sequence.
+      length_penalty_weight: As for :class:`BeamSearchDecoder`.
+      coverage_penalty_weight: As for :class:`BeamSearchDecoder`.
+    """
+    classes = logits.shape.as_list()[-1] or tf.shape(logits)[-1]
+    going_on = tf.logical_not(beam_state.finished)
+    log_probs = _mask_probs(tf.nn.log_softmax(logits), end_token, beam_state.finished)
+    totals = beam_state.log_probs[:, :, None] + log_probs
+    is_end = tf.equal(tf.range(classes), end_token)
+    longer = tf.logical_and(going_on[:, :, None], tf.logical_not(is_end)[None, None, :])
+    lengths = beam_state.lengths[:, :, None] + tf.cast(longer, tf.int64)
+    coverage = get_attention_probs(next_cell_state, coverage_penalty_weight)
+    if coverage is not None:
+        coverage *= tf.cast(going_on, tf.float32)[:, :, None]
+        coverage += beam_state.accumulated_attention_probs
+    scores = _get_scores(
+        totals,
+        lengths,
+        length_penalty_weight,
+        coverage_penalty_weight,
+        beam_state.finished,
+        coverage,
+    )
+    best, places = tf.nn.top_k(tf.reshape(scores, [batch_size, -1]), k=beam_width)
+    best.set_shape([static(batch_size), beam_width])
+    places.set_shape(best.shape)
+    words, parents = places % classes, places // classes
+
+    def follow(part: Any) -> Any:
+        if _rank(part) < 2:
+            return part
+        followed = tf.gather(part, parents, batch_dims=1)
+        followed.set_shape(part.shape)
+        return followed
+
+    was_finished = follow(beam_state.finished)
+    following = BeamSearchDecoderState(
+        cell_state=nest.map_structure(follow, next_cell_state),
+        log_probs=tf.gather(tf.reshape(totals, [batch_size, -1]), places, batch_dims=1),
+        finished=tf.logical_or(was_finished, tf.equal(words, end_token)),
+        lengths=follow(beam_state.lengths) + tf.cast(tf.logical_not(was_finished), tf.int64),
+        accumulated_attention_probs=() if coverage is None else follow(coverage),
+    )
+    following.log_probs.set_shape(best.shape)
+    return BeamSearchDecoderOutput(best, words, parents), following
+
+
+def _mask_probs(probs: Any, eos_token: Any, finished: Any) -> Any:
+    """Log-probabilities of all classes; a finished beam can only end again, at no cost."""
+    ended = tf.one_hot(
+        eos_token,
+        tf.shape(probs)[2],
+        on_value=tf.zeros([], probs.dtype),
+        off_value=tf.constant(probs.dtype.min, probs.dtype),
+        dtype=probs.dtype,
+    )
+    ended = ended[None, None, :] + tf.zeros_like(probs)
+    finished = tf.convert_to_tensor(finished)
+    mask = tf.logical_and(finished[:, :, None], tf.ones_like(probs, tf.bool))
+    return tf.where(mask, ended, probs)
+
+
+def _get_scores(
+    log_probs: Any,
+    sequence_lengths: Any,
+    length_penalty_weight: Any,
+    coverage_penalty_weight: Any,
+    finished: Any,
+    accumulated_attention_probs: Any,
+) -> Any:
+    """Sums of log-probabilities, with both penalties.
+
+    Raises:
+      ValueError: The coverage is None, and its penalty is asked for.
+    """
+    penalty = _length_penalty(sequence_lengths, length_penalty_weight)
+    scores = log_probs / tf.cast(penalty, log_probs.dtype)
+    if not tf.is_tensor(coverage_penalty_weight) and coverage_penalty_weight == 0.0:
+        return scores
+    coverage = accumulated_attention_probs
+    if coverage is None:
+        raise BadValueError(
+            "TPU103",
+            "accumulated_attention_probs can be None only if coverage penalty is disabled.",
+        )
+    # What was never attended to does not count: log(1).
+    seen = tf.where(tf.equal(coverage, 0.0), tf.ones_like(coverage), coverage)
+    penalty = tf.reduce_sum(tf.log(tf.minimum(seen, 1.0)), 2) * tf.cast(finished, tf.float32)
+    return scores + (penalty * coverage_penalty_weight)[:, :, None]
+
+
+def _length_penalty(sequence_lengths: Any, penalty_factor: Any) -> Any:
+    """What the scores are divided by (Wu et al., 2016): 1.0 where the factor is 0, else float32."""
+    if not tf.is_tensor(penalty_factor) and penalty_factor == 0:
+        return 1.0
+    lengths = tf.cast(sequence_lengths, tf.float32)
+    return (5.0 + lengths) ** penalty_factor / (5.0 + 1.0) ** penalty_factor
+
+
+def get_attention_probs(next_cell_state: Any, coverage_penalty_weight: Any) -> Any:
+    """The mean alignments ``[batch, W, time]`` of the cell's attentions; None where not asked for.
+
+    Raises:
+      ValueError: The cell has none.
+    """
+    if not tf.is_tensor(coverage_penalty_weight) and coverage_penalty_weight == 0.0:
+        return None
+    alone = isinstance(next_cell_state, AttentionWrapperState)
+    states = [next_cell_state] if alone else next_cell_state
+    found = [
+        attention_probs_from_attn_state(state)
+        for state in states or ()
+        if isinstance(state, AttentionWrapperState)
+    ]
+    if not found:
+        raise BadValueError(
+            "TPU103", "coverage_penalty_weight must be 0.0 if no cell is attentional."
+        )
+    return _mean(tuple(found))
+
+
+def attention_probs_from_attn_state(attention_state: AttentionWrapperState) -> Any:
+    """The mean alignments of one cell."""
+    return _mean(attention_state.alignments)
+
+
+def _tensor_gather_helper(
+    gather_indices: Any,
+    gather_from: Any,
+    batch_size: Any,
+    range_size: Any,
+    gather_shape: Sequence[Any],
+    name: str | None = None,
+) -> Any:
+    """The entries of each search that the indices ``[batch, W]`` name, where there are ``range_size``."""
+    with tf.name_scope(name, "tensor_gather_helper"):
+        first = tf.range(batch_size)[:, None] * range_size
+        places = tf.reshape(gather_indices + first, [-1])
+        found = tf.gather(tf.reshape(gather_from, gather_shape), places)
+        kept = 1 + len(gather_shape)
+        found = tf.reshape(found, tf.shape(gather_from)[:kept])
+        found.set_shape(tf.TensorShape([static(batch_size)]).concatenate(gather_from.shape[1:kept]))
+        return found
+
+
+def _maybe_tensor_gather_helper(
+    gather_indices: Any, gather_from: Any, batch_size: Any, range_size: Any, gather_shape: Any
+) -> Any:
+    """The same for a part of a state; what has too few dimensions, or is a TensorArray, stays."""
+    if _rank(gather_from) < len(gather_shape):
+        return gather_from
+    return _tensor_gather_helper(gather_indices, gather_from, batch_size, range_size, gather_shape)
+
+
+def _check_batch_beam(t: Any, batch_size: Any, beam_width: Any) -> Any:
+    """An operation that refuses a stacked TensorArray whose elements are not those of all beams."""
+    sizes = tf.shape(t)
+    fits = tf.equal(sizes[1], batch_size * beam_width)
+    if t.shape.rank != 2:
+        apart = tf.logical_and(tf.equal(sizes[1], batch_size), tf.equal(sizes[2], beam_width))
+        fits = tf.logical_or(fits, apart)
+    said = (
+        "TensorArray reordering expects elements to be reshapable to [batch_size, beam_size, -1] which is "
+        f"incompatible with the dynamic shape of {getattr(t, 'name', t)} elements. Consider setting "
+        "reorder_tensor_arrays to False to disable TensorArray reordering during the beam search."
+    )
+    return tf.Assert(fits, [said])

@@ -18,6 +18,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from tpucompat.errors import SetupError
+from tpucompat.legacy import sessions
 
 # How tf-slim's modules call a module of TensorFlow -> name in it -> where that is public.
 _PUBLIC: dict[str, dict[str, str]] = {
@@ -57,6 +58,12 @@ _PUBLIC: dict[str, dict[str, str]] = {
     },
 }
 
+# What of it takes the address of a TPU, which is not dialled.
+_LOCAL: dict[str, tuple[str, ...]] = {
+    "monitored_session": ("ChiefSessionCreator", "MonitoredTrainingSession"),
+    "supervisor": ("Supervisor",),
+}
+
 
 class _Mended(types.ModuleType):
     """A module of TensorFlow with some names added."""
@@ -92,6 +99,12 @@ def _mend() -> None:
             if isinstance(used, types.ModuleType) and used.__name__.startswith("tensorflow."):
                 found = {name: _public(target) for name, target in names.items()}
                 module.__dict__[alias] = _Mended(used, found)
+        for alias, local in _LOCAL.items():
+            used = module.__dict__.get(alias)
+            if isinstance(used, types.ModuleType) and used.__name__.startswith("tensorflow."):
+                module.__dict__[alias] = _Mended(
+                    used, {name: getattr(sessions, name) for name in local}
+                )
 
 
 def _public(target: str) -> Any:
@@ -113,3 +126,4 @@ sparse_ops = importlib.import_module("tf_slim.layers.sparse_ops")
 variables = importlib.import_module("tf_slim.ops.variables")
 graphs = importlib.import_module("tf_slim.ops.framework_ops")
 _mend()
+training.evaluation.evaluate_once = sessions.local(training.evaluation.evaluate_once)

@@ -19,6 +19,7 @@ ROWS: dict[str, Row] = {
         "It rewrote graphs for the TensorFlow Lite of its time.",
         "Convert the model by tf.lite.TFLiteConverter.",
     ),
+    "contrib.framework.python.ops.prettyprint_ops": Package(_OURS),
     "contrib.framework.python.ops.audio_ops": Package(("{tf}:audio", "{tf}:raw_ops")),
     **{
         "contrib.framework." + name: Moved(target)

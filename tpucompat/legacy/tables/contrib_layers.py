@@ -197,7 +197,7 @@ ROWS: dict[str, Row] = {
     "contrib.layers.python.ops.sparse_ops": Package("tf_slim.layers.sparse_ops"),
     "contrib.layers.python.ops.bucketization_op": Package(_LAYERS + ".bucketization_op"),
     "contrib.framework.python.ops.variables": Package(
-        (_MODULE + ":variables", "tpucompat.legacy.contrib.framework")
+        ("tpucompat.legacy.contrib.framework", _MODULE + ":variables")
     ),
     # ops.arg_scope needs no row: the package's function of that name hid the module in 1.15 too.
 }

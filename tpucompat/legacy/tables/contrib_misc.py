@@ -36,7 +36,10 @@ _EAGER: dict[str, Row] = {
     "contrib.eager.Checkpoint": Moved("{tf}:train.Checkpoint"),
     "contrib.eager.Variable": Moved(_PYTHON + "ops.resource_variable_ops:ResourceVariable"),
     "contrib.eager.EagerVariableStore": Moved(_PYTHON + "ops.variable_scope:EagerVariableStore"),
-    "contrib.eager.enable_remote_eager_execution": Moved("{tf}:enable_eager_execution"),
+    **{
+        "contrib.eager." + name: StandIn("tpucompat.legacy.eager_start:enable_eager_execution")
+        for name in ("enable_eager_execution", "enable_remote_eager_execution")
+    },
     "contrib.eager.in_eager_mode": Moved("{tf}:executing_eagerly"),
     "contrib.eager.implicit_gradients": Moved(_PYTHON + "eager.backprop:implicit_grad"),
     "contrib.eager.implicit_value_and_gradients": Moved(
@@ -60,7 +63,6 @@ _EAGER: dict[str, Row] = {
         "GradientTape",
         "TensorSpec",
         "custom_gradient",
-        "enable_eager_execution",
         "executing_eagerly",
         "function",
         "make_template",

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from tpucompat.legacy.rows import Gone, Moved, Package, Row, StandIn
+from tpucompat.legacy.rows import Constant, Moved, Package, Row, StandIn
 
 _OURS = "tpucompat.legacy.contrib.rnn"
 _CELLS = "tpucompat.legacy.contrib.rnn_cells"
 _RESEARCH = "tpucompat.legacy.contrib.rnn_research_cells"
+_GRID = "tpucompat.legacy.contrib.rnn_grid_cells"
 _TF = "{tf}:nn.rnn_cell"
 
-_RARE = Gone(
-    "TPU101",
-    "A research cell that no known program for TPUs uses.",
-    "Use LSTMCell or LSTMBlockCell, or open an issue with the script's line.",
-)
-
 ROWS: dict[str, Row] = {
-    "contrib.rnn": Package((_OURS, _CELLS, _RESEARCH, _TF, "{tf}:nn")),
+    "contrib.rnn": Package((_OURS, _CELLS, _RESEARCH, _GRID, _TF, "{tf}:nn")),
     **{
         "contrib.rnn." + name: Moved(_TF + "." + name)
         for name in (
@@ -83,7 +78,7 @@ ROWS: dict[str, Row] = {
         for name in ("GLSTMCell", "PhasedLSTMCell")
     },
     **{
-        "contrib.rnn." + name: _RARE
+        "contrib.rnn." + name: StandIn(_GRID + ":" + name)
         for name in (
             "BidirectionalGridLSTMCell",
             "GridLSTMCell",
@@ -99,6 +94,10 @@ ROWS: dict[str, Row] = {
             ("rnn_cell", "_Linear", "Linear"),
         )
     },
+    "contrib.rnn.python.tools.checkpoint_convert": Package(
+        "tpucompat.legacy.contrib.rnn_checkpoints"
+    ),
+    "python.ops.rnn_cell_impl.ASSERT_LIKE_RNNCELL_ERROR_REGEXP": Constant("is not an RNNCell"),
     # The private modules of TensorFlow proper that scripts took the cells from: since 2.6 they
     # hold a second set of classes, of which isinstance() knows nothing.
     "python.ops.rnn_cell": Package((_TF, "tensorflow.python.ops.rnn_cell_impl")),

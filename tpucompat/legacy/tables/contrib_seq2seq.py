@@ -10,6 +10,7 @@ _BEAM = "tpucompat.legacy.contrib.seq2seq_beam"
 
 ROWS: dict[str, Row] = {
     "contrib.seq2seq": Package((_OURS, _ATTENTION, _BEAM)),
+    "contrib.seq2seq.python.ops.beam_search_decoder": Package(_BEAM),
     **{
         "contrib.seq2seq." + name: StandIn(_OURS + ":" + name)
         for name in (

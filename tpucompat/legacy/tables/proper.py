@@ -86,6 +86,11 @@ def _layers() -> dict[str, Row]:
 ROWS: dict[str, Row] = {
     **_layers(),
     "config.experimental_list_devices": StandIn("tpucompat.legacy.contrib.eager:list_devices"),
+    "enable_eager_execution": StandIn("tpucompat.legacy.eager_start:enable_eager_execution"),
+    **{
+        name: StandIn("tpucompat.legacy.python_functions:py_func")
+        for name in ("py_func", "python.ops.script_ops.py_func")
+    },
     "train.Int64List": StandIn("tpucompat.legacy.messages:Int64List"),
     # Scripts read checkpoints by the native module.
     **{
