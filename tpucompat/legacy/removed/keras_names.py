@@ -62,6 +62,8 @@ def restore_methods(keras: Any) -> None:
         if not hasattr(keras.Sequential, name):  # removed in 2.6 (release notes)
             setattr(keras.Sequential, name, method)
     private.take_inputs_of_updates()
+    for engine in private.keras_model_engines():  # a name that scripts and files of models compare
+        engine.__name__ = engine.__qualname__ = "Model"
     # 2.5 calls the list _self_tracked_trackables (tensorflow/python/keras/engine/base_layer.py).
     if not hasattr(keras.layers.Layer, "_layers"):
         keras.layers.Layer._layers = _Tracked()
@@ -70,6 +72,26 @@ def restore_methods(keras: Any) -> None:
     flow = generator.flow_from_dataframe
     if not hasattr(flow, "__wrapped__"):
         generator.flow_from_dataframe = _flow_with_extensions(flow)
+
+
+def start_adagrad_as_then(keras: Any) -> None:
+    """Lets ``compile("adagrad")`` start with sums of 0, as 1.15 did where a configuration names none.
+
+    Later releases start with 0.1 (``from_config`` in 1.15's tensorflow/python/keras/optimizer_v2/adagrad.py).
+
+    Args:
+      keras: The Keras of the graph world.
+    """
+    optimizers = getattr(keras.optimizers, "legacy", keras.optimizers)
+    own = optimizers.Adagrad.from_config.__func__
+    if hasattr(own, "__wrapped__"):
+        return
+
+    @functools.wraps(own)
+    def from_config(cls: Any, config: dict[str, Any], *args: Any, **options: Any) -> Any:
+        return own(cls, {"initial_accumulator_value": 0.0, **config}, *args, **options)
+
+    optimizers.Adagrad.from_config = classmethod(from_config)
 
 
 def _take_numpy_number(vector: Any) -> None:
