@@ -12,7 +12,7 @@ import pathlib
 import random
 import struct
 import zlib
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import numpy as np
 
@@ -461,22 +461,22 @@ def digits(data: pathlib.Path, home: pathlib.Path) -> None:
     (keras / "fashion-mnist").mkdir(parents=True)
     arrays = {"x_train": pictures, "y_train": labels, "x_test": more, "y_test": more_labels}
     np.savez(str(keras / "mnist.npz"), **arrays)
-    for name, array in (
-        ("train-images-idx3", pictures),
-        ("train-labels-idx1", labels),
-        ("t10k-images-idx3", more),
-        ("t10k-labels-idx1", more_labels),
-    ):
-        head = struct.pack(">I", 0x800 + array.ndim) + struct.pack(
-            ">" + "I" * array.ndim, *array.shape
-        )
-        (data / f"{name}-ubyte").write_bytes(head + array.tobytes())
-        with gzip.open(keras / "fashion-mnist" / f"{name}-ubyte.gz", "wb") as stream:
-            stream.write(head + array.tobytes())
+    for name, content in _mnist_files(pictures, labels, more, more_labels):
+        (data / name).write_bytes(content)
+        with gzip.open(keras / "fashion-mnist" / f"{name}.gz", "wb") as stream:
+            stream.write(content)
+
+
+def _mnist_files(*arrays: np.ndarray) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of MNIST's four files: pictures and labels of training, and of the test."""
+    names = "train-images-idx3", "train-labels-idx1", "t10k-images-idx3", "t10k-labels-idx1"
+    for name, array in zip(names, arrays):
+        sizes = struct.pack(f">{array.ndim}I", *array.shape)
+        yield f"{name}-ubyte", struct.pack(">I", 0x800 + array.ndim) + sizes + array.tobytes()
 
 
 def all_digits(data: pathlib.Path, home: pathlib.Path) -> None:
-    """Keras' archive of MNIST with as many pictures as it has, for programs that count on them."""
+    """Keras' archive of MNIST with as many pictures as it has, and its files, for who counts on them."""
     state = np.random.RandomState(0)
     keras = home / ".keras" / "datasets"
     keras.mkdir(parents=True)
@@ -485,6 +485,8 @@ def all_digits(data: pathlib.Path, home: pathlib.Path) -> None:
     np.savez(
         str(keras / "mnist.npz"), x_train=pictures, y_train=labels, x_test=more, y_test=more_labels
     )
+    for name, content in _mnist_files(pictures, labels, more, more_labels):
+        (data / name).write_bytes(content)
 
 
 def reviews(data: pathlib.Path, home: pathlib.Path, rows: int = 11024) -> None:
@@ -544,6 +546,18 @@ def coloured(data: pathlib.Path, home: pathlib.Path) -> None:
     write_records(data / "train.tfrecord", rows)
 
 
+def photographs(data: pathlib.Path, home: pathlib.Path) -> None:
+    """Records as those of ImageNet: 32 pictures of four classes for training, 16 for validation."""
+    state = np.random.RandomState(6)
+    for name, count in (("train-00000-of-00001", 32), ("validation-00000-of-00001", 16)):
+        rows = []
+        for number in range(count):
+            picture = state.randint(0, 64, (72, 80, 3)) + 48 * (number % 4)
+            content = {"image/encoded": png(picture), "image/class/label": [1 + number % 4]}
+            rows.append(example(**content))
+        write_records(data / name, rows)
+
+
 def flowers(data: pathlib.Path, home: pathlib.Path) -> None:
     """The two files of Iris, where Keras keeps what it has downloaded."""
     state = np.random.RandomState(0)
@@ -582,5 +596,6 @@ MAKERS: dict[str, Maker] = {
         flowers,
         albert,
         coloured,
+        photographs,
     )
 }

@@ -1,7 +1,7 @@
 """Runs public programs, unmodified, on several TensorFlow releases, and writes docs/public_programs.md.
 
     TPUCOMPAT_PROGRAMS=~/checkouts python tools/run_public_programs.py --python-115 PYTHON \\
-        --python-215 PYTHON --python-221 PYTHON [--only NAME] [--columns 1.15,2.21]
+        --python-215 PYTHON --python-221 PYTHON [--only NAME] [--columns "1.15;2.21"] [--jobs 2]
 
 The programs are not part of this repository. TPUCOMPAT_PROGRAMS names a folder of Git clones called
 OWNER+REPO; each program's files are taken from them as they were at the revision that
@@ -15,6 +15,7 @@ if a run fails or differs by more than its tolerance.
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -23,6 +24,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from typing import Any, NamedTuple
 
@@ -379,12 +381,14 @@ def _arguments() -> argparse.Namespace:
         )
     parser.add_argument("--only", action="append", help="the programs to run; default: all")
     parser.add_argument("--columns", help="the columns to run, with semicolons; default: all")
+    parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
     parser.add_argument("--seconds", type=int, default=300, help="time limit of each command")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "public_programs")
     parser.add_argument("--page-only", action="store_true", help="write the page, run nothing")
     args = parser.parse_args()
     args.programs = pathlib.Path(os.environ.get("TPUCOMPAT_PROGRAMS", "checkouts")).expanduser()
     args.work = args.work.absolute()
+    args.columns = [name.strip() for name in args.columns.split(";")] if args.columns else []
     args.python = {"1.15": args.python_115, "2.15": args.python_215, "2.21": args.python_221}
     args.extra = {"1.15": args.extra_115, "2.15": args.extra_215, "2.21": args.extra_221}
     return args
@@ -395,48 +399,63 @@ def _stored() -> dict[str, Any]:
     return json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
 
 
+def measure(program: dict[str, Any], mine: dict[str, Any], args: argparse.Namespace) -> int:
+    """Runs one program in the columns asked for, into its results; how many of them are wrong."""
+    wrong = 0
+    for column in COLUMNS:
+        python = args.python[column.release]
+        if not python or (args.columns and column.name not in args.columns):
+            continue
+        if column.name in program.get("left_out", {}):
+            mine[column.name] = {"error": program["left_out"][column.name]}
+            continue
+        try:
+            mine[column.name] = run(program, python, column, args)
+        except NotRun as reason:
+            print(f"{program['name']}: {reason}  WRONG", flush=True)
+            return wrong + 1
+        off = compared(program, mine, column)
+        error = mine[column.name].get("error")
+        bad = error is not None or (off is not None and off > tolerance(program, column))
+        wrong += bad
+        lines = [
+            f"{program['name']:<28} {column.name:<14} {mine[column.name].get('seconds', '')} s  "
+            f"{error or ('' if off is None else format(off, '.1e'))}{'  WRONG' if bad else ''}"
+        ]
+        if off is not None and bad:
+            for name in compared_names(program, column):
+                a = mine[column.name]["figures"][name]
+                b = mine["1.15"]["figures"][name]
+                lines.append(f"    {name}: {difference(a, b):.1e}  {a[:6]} for {b[:6]}")
+        print("\n".join(lines), flush=True)
+    return wrong
+
+
 def main() -> int:
     """Runs, compares, writes the page; returns the exit code."""
     args = _arguments()
     with open(TABLE, encoding="utf-8") as stream:
         programs = json.load(stream)
-    results = _stored()
+    asked = [p for p in programs if not args.only or p["name"] in args.only]
+    keeping = threading.Lock()
+
+    def keep(program: dict[str, Any]) -> int:
+        mine = _stored().get(program["name"], {})
+        wrong = measure(program, mine, args)
+        with keeping:
+            results = {
+                **_stored(),
+                program["name"]: mine,
+            }  # another call may have written meanwhile
+            lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in results.items()]
+            RESULTS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        return wrong
+
     wrong = 0
-    asked = [name.strip() for name in args.columns.split(";")] if args.columns else None
-    for program in programs if not args.page_only else []:
-        if args.only and program["name"] not in args.only:
-            continue
-        mine = results.setdefault(program["name"], {})
-        for column in COLUMNS:
-            python = args.python[column.release]
-            if not python or (asked and column.name not in asked):
-                continue
-            if column.name in program.get("left_out", {}):
-                mine[column.name] = {"error": program["left_out"][column.name]}
-                continue
-            try:
-                mine[column.name] = run(program, python, column, args)
-            except NotRun as reason:
-                print(f"{program['name']}: {reason}")
-                break
-            off = compared(program, mine, column)
-            error = mine[column.name].get("error")
-            bad = error is not None or (off is not None and off > tolerance(program, column))
-            wrong += bad
-            print(
-                f"{program['name']:<28} {column.name:<14} {mine[column.name].get('seconds', '')} s  "
-                f"{error or ('' if off is None else format(off, '.1e'))}{'  WRONG' if bad else ''}",
-                flush=True,
-            )
-            if off is not None and bad:
-                for name in compared_names(program, column):
-                    a = mine[column.name]["figures"][name]
-                    b = mine["1.15"]["figures"][name]
-                    print(f"    {name}: {difference(a, b):.1e}  {a[:6]} for {b[:6]}")
-        results = {**_stored(), program["name"]: mine}  # another call may have written meanwhile
-        lines = [f"{json.dumps(name)}: {json.dumps(value)}" for name, value in results.items()]
-        RESULTS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    PAGE.write_text(write_page(programs, results), encoding="utf-8")
+    if not args.page_only:
+        with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+            wrong = sum(pool.map(keep, asked))
+    PAGE.write_text(write_page(programs, _stored()), encoding="utf-8")
     return 1 if wrong else 0
 
 
