@@ -14,9 +14,8 @@
 PYTHON ?= python3
 VENV ?= .venv
 PYTEST_FLAGS ?=
-# Processes of the tests: 2 take half of the time, a module's tests staying in one. By default they run in this
-# one, in one order: what test_imports leaves behind fails test_strategy_random, if it comes before it.
-TEST_JOBS ?= 0
+# Processes of the tests; a module's tests stay in one, where they share what they have trained.
+TEST_JOBS ?= 2
 DEMO_FLAGS ?=
 BENCH_FLAGS ?=
 

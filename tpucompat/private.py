@@ -839,14 +839,32 @@ def forget_eager_start() -> None:
 
     Where TensorFlow's runtime was touched before eager execution was turned off (to make logical
     devices), its context remembers that it started eagerly, and a variable that is made inside a
-    function of a graph would be an eager one. Seen in 2.0 to 2.21 as ``Context._context_switches``.
+    function of a graph would be an eager one. Where a script turns eager execution on again, it counts as
+    the start after all: Keras asks for that in its own graph. Seen in 2.0 to 2.21 as
+    ``Context._context_switches``.
     """
     from tensorflow.python.eager import context
 
-    switches = context._ContextSwitchStack(False)
+    eagerly = context.ContextSwitch(False, context.eager_mode, None)
+
+    def is_start(switch: Any) -> bool:
+        return switch.enter_context_fn is context.eager_mode
+
+    class Switches(context._ContextSwitchStack):  # one for each thread
+        @property
+        def stack(self) -> list[Any]:
+            started = bool(self._stack) and is_start(self._stack[0])
+            if context.default_execution_mode == context.EAGER_MODE and not started:
+                self._stack.insert(0, eagerly)
+            return self._stack
+
+        @stack.setter
+        def stack(self, switches: list[Any]) -> None:
+            self._stack = switches
+
+    switches = Switches(False)
     before = context.context()._context_switches.stack
-    started = before and before[0].enter_context_fn is context.eager_mode
-    switches.stack.extend(before[1:] if started else before)
+    switches.stack.extend(before[1:] if before and is_start(before[0]) else before)
     context.context()._context_switches = switches
 
 

@@ -191,13 +191,20 @@ def _silence_deprecations(monkeypatch):
     assert deprecation._PRINT_DEPRECATION_WARNINGS is False
 
 
-def _forget_eager_start():
+def _forget_eager_start(monkeypatch):
     if TF1:
         pytest.skip("TensorFlow 1.x starts in graph mode")
     private.forget_eager_start()
     with tf.Graph().as_default() as graph, tf.init_scope():
         assert v1.get_default_graph() is graph
         assert not tf.executing_eagerly()
+    from tensorflow.python.eager import context
+
+    monkeypatch.setattr(context, "default_execution_mode", context.EAGER_MODE)
+    with private.func_graph()("f").as_default(), tf.init_scope():
+        assert tf.executing_eagerly()
+    monkeypatch.undo()
+    private.forget_eager_start()
 
 
 def _path_functions():

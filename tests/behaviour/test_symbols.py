@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import importlib
+import time
 import types
 
 import numpy as np
@@ -138,7 +139,8 @@ def test_estimators_are_found_by_compat_v2():
     assert v2.distribute.cluster_resolver.TPUClusterResolver is (
         root.distribute.cluster_resolver.TPUClusterResolver
     )
-    assert v2.io is tf.compat.v2.io and v2.constant is tf.constant
+    assert v2.io.FixedLenFeature is tf.compat.v2.io.FixedLenFeature
+    assert v2.constant is tf.constant
     assert importlib.import_module("tpucompat.v1.compat.v2.keras.layers").Dense is (
         root.compat.v2.keras.layers.Dense
     )
@@ -204,3 +206,25 @@ def test_a_dataset_takes_a_pool_of_threads():
     options = made.options()
     threading = getattr(options, "threading", None) or options.experimental_threading
     assert threading.private_threadpool_size == 3 and threading.max_intra_op_parallelism == 1
+
+
+def test_a_dataset_calls_python_for_one_element_at_a_time():
+    py_func = importlib.import_module("tpucompat.v1").py_func
+    order, busy = [], []
+
+    def call(number):
+        busy.append(number)
+        time.sleep(0.002)
+        alone = busy == [number]
+        busy.remove(number)
+        order.append((int(number), alone))
+        return number
+
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        numbers = tf.data.Dataset.range(100)
+        called = numbers.map(lambda number: py_func(call, [number], tf.int64, stateful=False))
+        following = tf.compat.v1.data.make_one_shot_iterator(called).get_next()
+        assert [session.run(following) for _ in range(100)] == list(range(100))
+        # Outside of functions the script's word holds: TensorFlow may leave out what nobody asks for.
+        assert py_func(call, [1], tf.int64, stateful=False).op.type == "PyFuncStateless"
+    assert order[:100] == [(number, True) for number in range(100)]

@@ -615,6 +615,7 @@ def _enter_v1() -> str:
     from tpucompat.legacy import keras_losses
 
     keras_losses.register(session.keras())
+    keras_names.start_adagrad_as_then(session.keras())
     return "tensorflow.compat.v1"
 
 
