@@ -96,6 +96,13 @@ CAPABILITIES: tuple[Capability, ...] = (
         "tpucompat/engines/operation_counts.py: Keras and tf.data of 2.5 make other operations",
     ),
     Capability(
+        "lookup_without_unique",
+        (2, 15),
+        None,
+        "2.15 tensorflow/python/ops/embedding_ops.py embedding_lookup_sparse_impl: ids of one table without "
+        "weights are not made distinct; 2.11 makes them so",
+    ),
+    Capability(
         "tpu_local",
         (2, 4),
         None,

@@ -217,7 +217,7 @@ def _write_tensorflow_like(target: str, like: str, values: Mapping[str, np.ndarr
 
 
 def _write_hdf5_like(target: str, like: str, values: Mapping[str, np.ndarray]) -> None:
-    if not target.endswith(".keras"):
+    if not zipfile.is_zipfile(like):
         shutil.copyfile(like, target)
         _replace(target, values)
         return

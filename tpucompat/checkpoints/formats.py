@@ -36,11 +36,10 @@ def kind(path: str) -> str:
     Raises:
       UnreadableError: If there is none.
     """
-    if path.endswith(".keras"):
+    if path.endswith((".h5", ".hdf5", ".keras")):
         _must_exist(path)
-        return "keras"
-    if path.endswith((".h5", ".hdf5")):
-        _must_exist(path)
+        if zipfile.is_zipfile(path):
+            return "keras"
         import h5py
 
         with h5py.File(path, "r") as file:
@@ -210,8 +209,11 @@ def _read_keras(path: str) -> dict[str, np.ndarray]:
 
 
 def weights_file(path: str) -> Any:
-    """What h5py opens for a file of Keras 3: the file, or the weights inside of its archive."""
-    if not path.endswith(".keras"):
+    """What h5py opens for a file of Keras 3: the file, or the weights inside of its archive.
+
+    Keras 2 up to TensorFlow 2.11 writes HDF5 under the ending .keras, too.
+    """
+    if not zipfile.is_zipfile(path):
         return path
     with zipfile.ZipFile(path) as archive:
         return io.BytesIO(archive.read(WEIGHTS_IN_ARCHIVE))

@@ -15,6 +15,7 @@ import numpy as np
 import tensorflow
 
 from tpucompat.engines import references
+from tpucompat.environment import current_environment
 
 _v1 = tensorflow.compat.v1
 
@@ -261,6 +262,8 @@ def _sparse_lookup(arguments: Arguments) -> More:
     params = arguments["params"]
     if arguments["sp_weights"] is not None:
         return More()
+    if not current_environment().has("lookup_without_unique"):
+        return More(after=1)
     tables = params if isinstance(params, (list, tuple)) else [params]
     # A resource is looked up as it was.
     one = len(tables) == 1 and hasattr(tables[0], "dtype") and not hasattr(tables[0], "handle")

@@ -38,8 +38,7 @@ def follow() -> None:
         place: functools.partial(_counted, difference=difference)
         for place, difference in operation_counts.DIFFERENCES.items()
     }
-    places["tensorflow.python.ops.special_math_ops:einsum"] = private.einsum_of_matrices
-    places["keras/activations:softmax"] = _softmax_by_parts
+    places.update(_OTHERWISE)
     places["tensorflow.python.ops.variable_scope:_VariableStore._get_single_variable"] = _got
     for place in private.DEFAULT_VARIABLE_CREATORS:
         places[place] = _created
@@ -61,6 +60,18 @@ def _softmax_by_parts(softmax: Callable[..., Any]) -> Callable[..., Any]:
         return powers / tensorflow.reduce_sum(powers, axis=axis, keepdims=True)
 
     return as_then
+
+
+#: Functions that TensorFlow 2 computes with other operations.
+_OTHERWISE: dict[str, Callable[[Callable[..., Any]], Any]] = {
+    "tensorflow.python.ops.special_math_ops:einsum": private.einsum_of_matrices,
+    "keras/activations:softmax": _softmax_by_parts,
+}
+
+
+def compute_as_then() -> None:
+    """Only what is computed with other operations is as in 1.15, not the seeds."""
+    private.replace_functions(_OTHERWISE)
 
 
 def count(graph: Any) -> int:

@@ -78,10 +78,11 @@ def _show_values() -> None:
 
 def _follow_seeds() -> None:
     """Up to 2.5 a seeded program draws what that release draws."""
-    if not current_environment().has("operation_counts"):
-        return
     from tpucompat.engines import operation_seeds, repeated_shuffles
 
+    if not current_environment().has("operation_counts"):
+        operation_seeds.compute_as_then()
+        return
     operation_seeds.follow()
     repeated_shuffles.follow()
 

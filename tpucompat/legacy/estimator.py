@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import importlib.util
 import sys
 import threading
 import types
@@ -36,7 +37,6 @@ _SOURCE = "tensorflow_estimator.python.estimator"
 
 _MODULES = {
     "source": _SOURCE,
-    "keras_lib": _SOURCE + ".keras_lib",
     "tpu_embedding": "tensorflow.python.tpu.tpu_embedding",
 }
 
@@ -63,9 +63,22 @@ def __getattr__(name: str) -> Any:
     if name == "package":
         load(_SOURCE)
         return sys.modules["tensorflow_estimator"]
+    if name == "keras_lib":
+        return _load_keras_lib()
     if name in _MODULES:
         return load(_MODULES[name])
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _load_keras_lib() -> Any:
+    """The module that makes an Estimator of a Keras model; ``keras`` is its name up to 2.4."""
+    load(_SOURCE)
+    name = next(
+        name
+        for name in ("keras_lib", "keras")
+        if importlib.util.find_spec(f"{_SOURCE}.{name}") is not None
+    )
+    return load(f"{_SOURCE}.{name}")
 
 
 def load(name: str) -> Any:
@@ -254,7 +267,7 @@ def model_to_estimator(
     Returns:
       A ``tf.estimator.Estimator``.
     """
-    return load(_SOURCE + ".keras_lib").model_to_estimator(
+    return _load_keras_lib().model_to_estimator(
         keras_model=keras_model,
         keras_model_path=keras_model_path,
         custom_objects=custom_objects,

@@ -66,14 +66,25 @@ def getfullargspec(obj: Any) -> inspect.FullArgSpec:
     Raises:
       TypeError: If the arguments cannot be told.
     """
-    return as_in_115(obj, private.tf_inspect().getfullargspec(obj))
+    spec = private.tf_inspect().getfullargspec(obj)
+    return _as_in_115(obj, spec) if _is_tensorflows(obj) else spec
 
 
-def as_in_115(obj: Any, spec: inspect.FullArgSpec) -> inspect.FullArgSpec:
-    """The specification as 1.15 would have had it, where ``obj`` is TensorFlow's own."""
-    module = getattr(obj, "__module__", None) or ""
-    if not module.startswith("tensorflow."):
-        return spec
+def specification(obj: Any) -> inspect.FullArgSpec:
+    """``inspect.getfullargspec``, with TensorFlow's own functions as :func:`getfullargspec` tells them.
+
+    Raises:
+      TypeError: If the arguments cannot be told.
+    """
+    return getfullargspec(obj) if _is_tensorflows(obj) else inspect.getfullargspec(obj)
+
+
+def _is_tensorflows(obj: Any) -> bool:
+    # tensorflow_core is 1.15's and 2.0's name for it.
+    return (getattr(obj, "__module__", None) or "").startswith(("tensorflow.", "tensorflow_core."))
+
+
+def _as_in_115(obj: Any, spec: inspect.FullArgSpec) -> inspect.FullArgSpec:
     import tensorflow as tf
 
     # The functions of TensorFlow 2 are called so where both generations have one.

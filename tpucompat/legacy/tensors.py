@@ -1,4 +1,4 @@
-"""Types of a script's own that act as tensors (``tensorflow/python/framework/ops.py`` of 1.15)."""
+"""What 1.15 has for tensors, and another release lacks."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import tensorflow
 def register_dense_tensor_like_type(tensor_type: type) -> None:
     """Lets a type with ``name`` and ``dtype`` pass for a tensor.
 
-    TensorFlow 2 needs no registration (2.15 and 2.21 have none): whatever a function of the script's
+    ``tensorflow/python/framework/ops.py`` of 1.15; TensorFlow 2 needs no registration (2.15 and 2.21 have none): whatever a function of the script's
     own makes a tensor of (``register_tensor_conversion_function``) passes, so that only the check is
     left.
 
@@ -28,3 +28,19 @@ def register_dense_tensor_like_type(tensor_type: type) -> None:
 def bfloat16_type() -> Any:
     """NumPy's scalar type of a bfloat16, which ``pywrap_tensorflow.TF_bfloat16_type`` gave."""
     return tensorflow.bfloat16.as_numpy_dtype
+
+
+def repeat(tensor: Any, repeats: Any, axis: int) -> Any:
+    """``tf.repeat``, which 1.15 has, and TensorFlow 2 from 2.1 on.
+
+    Args:
+      tensor: ``[..., n, ...]``.
+      repeats: How often each of the n parts along the axis stands in what is given back: a number, or ``[n]``.
+      axis: The axis.
+    """
+    v1 = tensorflow.compat.v1
+    if hasattr(v1, "repeat"):
+        return v1.repeat(tensor, repeats, axis=axis)
+    parts = v1.shape(tensor)[axis]
+    counts = v1.cast(repeats, v1.int32) + v1.zeros([parts], v1.int32)
+    return v1.gather(tensor, v1.where(v1.sequence_mask(counts))[:, 0], axis=axis)

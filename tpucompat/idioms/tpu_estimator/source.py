@@ -20,7 +20,7 @@ from typing import Any, Iterator
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from tpucompat import journal, private
+from tpucompat import accelerator, journal, private
 from tpucompat.engines import observer, operation_seeds
 from tpucompat.errors import BadValueError
 from tpucompat.idioms import batch_parallel, cross_shard, feeds
@@ -405,13 +405,17 @@ def _sync_variables_ops(ctx: Any) -> list[Any]:
     return [tf.no_op()]
 
 
-def _validate_training_graph(ctx: Any) -> None:
+def _validate_training_graph(ctx: Any = None) -> None:
     """Refuses a step without sums over the cores, with and without control flow of version 2.
+
+    Args:
+      ctx: The context, which 2.0 does not hand over.
 
     Raises:
       ValueError: As TensorFlow 1.15 (TPU325).
     """
-    if ctx.num_replicas > 1 and not holds(tf.get_default_graph(), "CrossReplicaSum"):
+    replicas = accelerator.cores() if ctx is None else ctx.num_replicas
+    if replicas > 1 and not holds(tf.get_default_graph(), "CrossReplicaSum"):
         raise BadValueError(
             "TPU325", "CrossShardOptimizer must be used for model training on TPUs."
         )

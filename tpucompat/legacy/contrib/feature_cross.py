@@ -14,6 +14,7 @@ import tensorflow.compat.v1 as tf
 
 from tpucompat.engines import operation_seeds
 from tpucompat.errors import BadTypeError
+from tpucompat.legacy import tensors
 
 #: The hash key that 1.15 meant to make the default.
 SPARSE_FEATURE_CROSS_DEFAULT_HASH_KEY = 956888297470
@@ -92,7 +93,7 @@ def _chained(sparse: list[Any], values: list[Any], dense: list[Any], num_buckets
     crosses = counts[0]
     for more in counts[1:]:
         crosses = crosses * more
-    row = tf.repeat(tf.range(batch), crosses)
+    row = tensors.repeat(tf.range(batch), crosses, 0)
     place = tf.range(tf.reduce_sum(crosses)) - tf.gather(tf.cumsum(crosses, exclusive=True), row)
     hashed: Any = tf.constant(_FIRST, tf.int64)
     stride = crosses

@@ -14,6 +14,7 @@ import tensorflow.compat.v1 as tf
 
 from tpucompat import private
 from tpucompat.errors import BadTypeError, BadValueError
+from tpucompat.legacy import tensors
 
 #: What a queue's runner takes for the end of its input.
 ENDS = (tf.errors.OutOfRangeError, tf.errors.CancelledError)
@@ -495,7 +496,7 @@ def _repeat_range(counts: Any, name: str | None = None) -> Any:
     """``[0, 0, 2]`` for ``[2, 0, 1]``."""
     with tf.name_scope(name, "repeat_range", [counts]) as scope:
         counts = tf.convert_to_tensor(counts, name="counts")
-        return tf.identity(tf.repeat(tf.range(tf.size(counts)), counts), name=scope)
+        return tf.identity(tensors.repeat(tf.range(tf.size(counts)), counts, 0), name=scope)
 
 
 def weighted_resample(

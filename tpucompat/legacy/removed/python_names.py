@@ -9,7 +9,7 @@ import random
 import time
 from typing import Any, Callable, Iterator
 
-from tpucompat.legacy.signatures import as_in_115
+from tpucompat.legacy.signatures import specification
 
 ArgSpec = collections.namedtuple("ArgSpec", "args varargs keywords defaults")
 
@@ -26,7 +26,7 @@ def getargspec(func: Any) -> ArgSpec:
       ValueError: If the function has keyword-only arguments or annotations, as ever; those that TensorFlow's
         own functions were given since do not count.
     """
-    spec = as_in_115(func, inspect.getfullargspec(func))
+    spec = specification(func)
     if spec.kwonlyargs or spec.annotations:
         raise ValueError(
             "Function has keyword-only parameters or annotations, use inspect.signature() API "

@@ -12,6 +12,7 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from tpucompat.errors import BadValueError
+from tpucompat.legacy import tensors
 
 MASK_COLLECTION = "masks"
 THRESHOLD_COLLECTION = "thresholds"
@@ -134,7 +135,7 @@ def expand_tensor(tensor: Any, block_dims: Sequence[int]) -> Any:
         raise BadValueError("TPU103", "block_dims must have 2 elements")
     for axis, times in enumerate(block_dims):
         if times > 1:
-            tensor = tf.repeat(tensor, times, axis=axis)
+            tensor = tensors.repeat(tensor, times, axis)
     return tensor
 
 

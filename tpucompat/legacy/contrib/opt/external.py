@@ -13,7 +13,7 @@ import tensorflow.compat.v1 as tf
 from tpucompat.errors import BadValueError
 
 #: Gives the values of tensors for a vector of all variables' values.
-Evaluation = Callable[[Any], list[Any]]
+Evaluation = Callable[[Any], Sequence[Any]]
 
 
 class ExternalOptimizerInterface:
