@@ -343,7 +343,9 @@ def _core(module: Any, ctx: Any, replica: Any) -> Iterator[None]:
     with contextlib.ExitStack() as stack:
         stack.enter_context(cross_shard.tpu_shard_context(ctx.num_replicas))
         stack.enter_context(batch_parallel.variable_rules())
-        stack.enter_context(module.tpu_context._TPUEstimatorReplicaContext(replica))
+        told = getattr(module.tpu_context, "_TPUEstimatorReplicaContext", None)
+        if told is not None:  # 1.14 does not tell a model function its replica
+            stack.enter_context(told(replica))
         stack.enter_context(tf.device(None))
         stack.enter_context(observer.tracing(watched.kind(ctx.mode)))
         if ctx.tells_cores:

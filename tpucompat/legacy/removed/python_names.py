@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections.abc
-import inspect
 import json
 import random
 import time
