@@ -339,16 +339,16 @@ def complete_resource_variables() -> None:
 
     base.initialized_value, base.load = initialized_value, load
     made = resource_variable_ops.ResourceVariable
-    original = made._init_from_args
+    original: Any = made.__init__
 
     @functools.wraps(original)
-    def _init_from_args(self: Any, *args: Any, **kwargs: Any) -> None:
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
         if kwargs.get("validate_shape") is False and kwargs.get("shape") is None:
             kwargs["shape"] = tf.TensorShape(None)
         original(self, *args, **kwargs)
 
     if not hasattr(original, "__wrapped__"):
-        made._init_from_args = _init_from_args
+        setattr(made, "__init__", __init__)
 
 
 def convert_in_sessions(

@@ -225,10 +225,15 @@ def replay(
 
 def holds_state(graph_def: Any) -> bool:
     """Whether a graph uses what lives in a Session: variables, tables, queues, iterators."""
+    import tensorflow as tf
+
+    def holds(node: Any) -> bool:
+        if node.op == "Const":  # what a pipeline has captured, as 2.4 writes it down
+            return bool(node.attr["dtype"].type == tf.resource.as_datatype_enum)
+        return node.op == "VarHandleOp" or node.op in FOREIGN
+
     containers = [graph_def.node, *(f.node_def for f in graph_def.library.function)]
-    return any(
-        node.op == "VarHandleOp" or node.op in FOREIGN for nodes in containers for node in nodes
-    )
+    return any(holds(node) for nodes in containers for node in nodes)
 
 
 # Replaying -------------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import tensorflow
 def register_dense_tensor_like_type(tensor_type: type) -> None:
     """Lets a type with ``name`` and ``dtype`` pass for a tensor.
 
-    ``tensorflow/python/framework/ops.py`` of 1.15. TensorFlow 2 needs no registration (2.15 and 2.21 have none):
+    ``tensorflow/python/framework/ops.py`` of 1.15. TensorFlow 2 needs no registration (2.15 and 2.21):
     whatever a function of the script's own makes a tensor of (``register_tensor_conversion_function``) passes,
     so that only the check is left.
 
