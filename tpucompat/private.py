@@ -348,7 +348,7 @@ def complete_resource_variables() -> None:
         original(self, *args, **kwargs)
 
     if not hasattr(original, "__wrapped__"):
-        setattr(made, "__init__", __init__)
+        made.__init__ = __init__
 
 
 def convert_in_sessions(

@@ -20,10 +20,10 @@ tf.compat.v1.enable_resource_variables()  # as with the cores that the tests giv
 TF1 = tf.__version__.startswith("1.")
 CORES = 8
 
-if not TF1:
+if hasattr(tf, "config"):  # from 1.14 on
     if hasattr(tf.config, "set_logical_device_configuration"):
         config, split, device = tf.config, "set_logical_device_configuration", "LogicalDevice"
-    else:  # 2.0 has them under these names only
+    else:  # up to 2.0 they have these names only
         config, split, device = (
             tf.config.experimental,
             "set_virtual_device_configuration",

@@ -80,7 +80,12 @@ def train(use_tpu):
     estimator = tf.contrib.tpu.TPUEstimator(
         model_fn,
         tempfile.mkdtemp(),
-        tf.contrib.tpu.RunConfig(tpu_config=tf.contrib.tpu.TPUConfig(iterations_per_loop=1)),
+        tf.contrib.tpu.RunConfig(
+            tpu_config=tf.contrib.tpu.TPUConfig(
+                iterations_per_loop=1,
+                per_host_input_for_training=tf.contrib.tpu.InputPipelineConfig.PER_HOST_V2,
+            )
+        ),
         use_tpu=use_tpu,
         train_batch_size=BATCH,
         eval_batch_size=BATCH,

@@ -10,14 +10,17 @@ import subprocess
 import sys
 
 import pytest
-from conftest import TF1
+
+from tpucompat.environment import environment as installed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 PROGRAM = os.path.join(HERE, "programs", "many_workers.py")
 WORKERS = 2
 
-pytestmark = pytest.mark.skipif(TF1, reason="MultiWorkerMirroredStrategy is TensorFlow 2's")
+pytestmark = pytest.mark.skipif(
+    not installed().has("multi_worker"), reason="MultiWorkerMirroredStrategy came with 2.4"
+)
 
 
 def free_ports():

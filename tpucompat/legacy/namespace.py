@@ -567,7 +567,7 @@ def table_rows(era: str, on_tensorflow_1: bool = False) -> Mapping[str, Row]:
 
     A table says with ``ERA`` whether it serves "tf1" (the default) or "tf2" scripts, and with
     ``ON_TENSORFLOW_1 = True`` that its rows hold beside a real TensorFlow 1.x too, where everything else is
-    the real one's own.
+    the real one's own, and so are its rows ``REAL_ON_TENSORFLOW_1``.
 
     Raises:
       ValueError: If two tables have the same row.
@@ -581,7 +581,8 @@ def table_rows(era: str, on_tensorflow_1: bool = False) -> Mapping[str, Row]:
         twice = rows.keys() & table.ROWS.keys()
         if twice:
             raise ValueError("rows stand twice: {}".format(", ".join(sorted(twice))))
-        rows.update(table.ROWS)
+        real = getattr(table, "REAL_ON_TENSORFLOW_1", ()) if on_tensorflow_1 else ()
+        rows.update((name, row) for name, row in table.ROWS.items() if name not in real)
     return rows
 
 

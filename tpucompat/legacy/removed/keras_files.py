@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 import numpy as np
+import tensorflow
 
 _CONVOLUTIONS = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose")
 _FILES: dict[str, Any] = {}
@@ -82,6 +83,11 @@ class HDF5Matrix:
     def size(self) -> int:
         """The number of elements."""
         return int(np.prod(self.shape))
+
+
+_own = getattr(tensorflow.keras.utils, "HDF5Matrix", None)
+if _own is not None:  # up to 2.3, whose models read batch by batch from no other class
+    HDF5Matrix = _own  # type: ignore[misc]
 
 
 def convert_all_kernels_in_model(model: Any) -> None:

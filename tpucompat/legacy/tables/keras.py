@@ -9,6 +9,8 @@ from __future__ import annotations
 from tpucompat.legacy.rows import Constant, Gone, Moved, Package, Row, StandIn
 
 ON_TENSORFLOW_1 = True
+# Its private modules have classes of their own (optimizers).
+REAL_ON_TENSORFLOW_1 = frozenset({"python.keras"})
 
 _ALL = ("{tf}:keras", "{keras}")
 _SAME = "{own}.keras"  # with the rows that are below it
