@@ -328,7 +328,11 @@ class TPUClusterResolver(private.cluster_resolver_class()):  # type: ignore[misc
         experimental = getattr(tensorflow.tpu, "experimental", None)
         kind: Any = getattr(experimental, "TPUSystemMetadata", SystemMetadata)
         cores = accelerator.cores()
-        devices = tensorflow.config.experimental.list_logical_devices()
+        devices = [
+            device
+            for device in tensorflow.config.experimental.list_logical_devices()
+            if not device.device_type.startswith("XLA")  # up to 2.3 each has a second name
+        ]
         return kind(
             num_cores=cores,
             num_hosts=1,
