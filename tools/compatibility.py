@@ -4,7 +4,8 @@
     python tools/compatibility.py record .tox/results  # adds them to docs/compatibility.json
     python tools/compatibility.py page                 # writes the page and the table from it
 
-A folder of results holds ``ENVIRONMENT.xml``, or ``ENVIRONMENT/*.xml`` where modules ran one by one.
+A folder of results holds ``ENVIRONMENT.xml``, or ``ENVIRONMENT/*.xml`` where modules ran one by one, or again:
+a test counts with its last result, in the order of the files' names.
 ``tools/check_docs.py`` says when the page is not what the records give.
 """
 
@@ -47,21 +48,45 @@ IDIOMS = (
 # A test is about several replicas where its name or its parameters say so; others are about one.
 _SEVERAL = re.compile(r"\[(?:.*-)?[2-9](?:-.*)?\]|cores|shards|replicas|test_strategy_")
 OUTCOMES = ("passed", "expected", "failed", "skipped")
+_WORDS = {"passed": "pass", "expected": "cannot", "failed": "fail", "skipped": "skipped"}
 
 
-def outcomes(path: str) -> Iterator[tuple[str, str, str, float]]:
-    """Module, name, outcome and seconds of each test of a JUnit file."""
+class Result(NamedTuple):
+    """What became of a test.
+
+    Attributes:
+      place: Its module, with dots.
+      name: Its own name, with its parameters.
+      outcome: One of ``OUTCOMES``.
+      reason: Why it was skipped; else "".
+      seconds: How long it took.
+    """
+
+    place: str
+    name: str
+    outcome: str
+    reason: str
+    seconds: float
+
+    @property
+    def module(self) -> str:
+        """The name of its module; "unit" for all that start no TensorFlow."""
+        return "unit" if self.place.startswith("tests.unit") else self.place.rpartition(".")[2]
+
+
+def results(path: str) -> Iterator[Result]:
+    """The tests of a JUnit file."""
     for case in ElementTree.parse(path).getroot().iter("testcase"):
         marks = {child.tag: child for child in case}
-        outcome = "passed"
+        outcome, reason = "passed", ""
         if "failure" in marks or "error" in marks:
             outcome = "failed"
         elif "skipped" in marks:
             expected = marks["skipped"].get("type") == "pytest.xfail"
             outcome = "expected" if expected else "skipped"
-        place = case.get("classname", "")
-        module = "unit" if place.startswith("tests.unit") else place.rpartition(".")[2]
-        yield module, case.get("name", ""), outcome, float(case.get("time") or 0)
+            reason = "" if expected else (marks["skipped"].get("message") or "")
+        place, name = case.get("classname", ""), case.get("name", "")
+        yield Result(place, name, outcome, reason, float(case.get("time") or 0))
 
 
 def cell_of(module: str, name: str) -> str:
@@ -82,15 +107,15 @@ def record(folder: str) -> None:
         relative = os.path.relpath(path, folder)
         found[re.split(r"[/\\]|\.xml$", relative)[0]].append(path)
     for name, paths in found.items():
+        last = {(each.place, each.name): each for path in paths for each in results(path)}
         cells: dict[str, collections.Counter[str]] = collections.defaultdict(collections.Counter)
-        seconds = 0.0
-        for path in paths:
-            for module, test, outcome, took in outcomes(path):
-                seconds += took
-                cells[cell_of(module, test) or "other"][outcome] += 1
+        for each in last.values():
+            cells[cell_of(each.module, each.name) or "other"][each.outcome] += 1
+        skipped = collections.Counter(each.reason for each in last.values() if each.reason)
         records[name] = {
             "cells": {cell: dict(sorted(counts.items())) for cell, counts in sorted(cells.items())},
-            "seconds": round(seconds),
+            "seconds": round(sum(each.seconds for each in last.values())),
+            "skipped": dict(sorted(skipped.items())),
         }
     with open(RECORDS, "w", encoding="utf-8") as stream:
         json.dump(records, stream, indent=1, sort_keys=True)
@@ -154,25 +179,29 @@ def page(records: dict[str, Any]) -> str:
         "# Compatibility",
         "",
         "Which tests pass under which TensorFlow, made by `tools/compatibility.py` from the results of the",
-        "environments in `tox.ini`. A number is that of the tests, all of which pass; *cannot* counts those",
-        "that a release cannot pass, listed below with their causes; · has not been run. *Several* are 4",
-        "or 8 emulated cores. Tests that a release has no use for are skipped, and not counted.",
+        "environments in `tox.ini`. *Cannot* counts those that a release cannot pass, and *skipped* those that",
+        "it has no use for; both are listed below with their causes. The minutes are those of the tests alone, in",
+        "one process.",
+        "",
+        *_totals(records),
+        "",
+        "## By idiom",
+        "",
+        "A number is that of the tests, all of which pass; · has not been run. *Several* are 4 or 8 emulated",
+        "cores.",
         "",
         "| TensorFlow | Python | "
         + " | ".join(
             name + ("" if (name, "several") not in shown else f", {engine}")
             for name, engine in shown
         )
-        + " | minutes |",
-        "|---" * (len(shown) + 3) + "|",
+        + " |",
+        "|---" * (len(shown) + 2) + "|",
     ]
     for environment in _ordered(records):
         cells = records[environment]["cells"]
         counted = [_cell(cells.get(f"{name}, {engine}", {})) for name, engine in shown]
-        minutes = f"{records[environment]['seconds'] / 60:.0f}"
-        lines.append(
-            f"| {_title(environment)} | {_python(environment)} | {' | '.join(counted)} | {minutes} |"
-        )
+        lines.append(f"| {_title(environment)} | {_python(environment)} | {' | '.join(counted)} |")
     lines += ["", "## What a release cannot pass", ""]
     lines += ["| TensorFlow | test | cause |", "|---|---|---|"]
     for row in sorted(expected_failures.rows()):
@@ -180,7 +209,41 @@ def page(records: dict[str, Any]) -> str:
         releases = first if first == last else f"{first} to {last}"
         test = row.test.rpartition("::")[2].replace("|", r"\|")
         lines.append(f"| {releases} | `{test}` | {row.cause} ([source]({row.link})) |")
+    lines += ["", "## What is skipped", "", "| tests | why | under |", "|---|---|---|"]
+    for reason, counts in sorted(_skipped(records).items()):
+        numbers = sorted(set(counts.values()))
+        under = ", ".join(_title(name) for name in counts) if len(counts) < len(records) else "all"
+        lines.append(f"| {' or '.join(map(str, numbers))} | {reason} | {under} |")
     return "\n".join(lines) + "\n"
+
+
+def _totals(records: dict[str, Any]) -> list[str]:
+    """The table of all tests, one row for each environment and one for their sum."""
+    lines = ["| TensorFlow | Python | " + " | ".join(_WORDS.values()) + " | minutes |"]
+    lines.append("|---" * (len(OUTCOMES) + 3) + "|")
+    total: collections.Counter[str] = collections.Counter()
+    seconds = 0
+    for environment in _ordered(records):
+        counts: collections.Counter[str] = collections.Counter()
+        for cell in records[environment]["cells"].values():
+            counts.update(cell)
+        total.update(counts)
+        seconds += records[environment]["seconds"]
+        shown = " | ".join(str(counts[outcome]) for outcome in OUTCOMES)
+        minutes = f"{records[environment]['seconds'] / 60:.0f}"
+        lines.append(f"| {_title(environment)} | {_python(environment)} | {shown} | {minutes} |")
+    shown = " | ".join(str(total[outcome]) for outcome in OUTCOMES)
+    lines.append(f"| {len(records)} environments | | {shown} | {seconds / 60:.0f} |")
+    return lines
+
+
+def _skipped(records: dict[str, Any]) -> dict[str, dict[str, int]]:
+    """Reason -> environment -> number of tests."""
+    found: dict[str, dict[str, int]] = collections.defaultdict(dict)
+    for environment in _ordered(records):
+        for reason, count in records[environment].get("skipped", {}).items():
+            found[" ".join(reason.split())][environment] = count
+    return found
 
 
 def table(records: dict[str, Any]) -> str:
