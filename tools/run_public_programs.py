@@ -2,6 +2,7 @@
 
     TPUCOMPAT_PROGRAMS=~/checkouts python tools/run_public_programs.py --python-115 PYTHON \\
         --python-215 PYTHON --python-221 PYTHON [--only NAME] [--columns "1.15;2.21"] [--jobs 2]
+    python tools/run_public_programs.py --python-115 PYTHON --sensitivity --only NAME
 
 The programs are not part of this repository. TPUCOMPAT_PROGRAMS names a folder of Git clones called
 OWNER+REPO; each program's files are taken from them as they were at the revision that
@@ -127,7 +128,11 @@ def command(
 
 
 def run(
-    program: dict[str, Any], python: str, column: Column, args: argparse.Namespace
+    program: dict[str, Any],
+    python: str,
+    column: Column,
+    args: argparse.Namespace,
+    **environ: str,
 ) -> dict[str, Any]:
     """Runs one program in one column; its figures, and how long it took."""
     work = args.work / program["name"] / column.name.replace(", ", "-").replace(" ", "")
@@ -165,6 +170,7 @@ def run(
     for key in ("environment", f"environment_{column.release}"):
         for name, value in program.get(key, {}).items():
             environment[name] = _expand([value], places)[0]
+    environment.update(environ)
     with open(work / "log", "w", encoding="utf-8") as log:
         for step in program["commands"]:
             line = command(program, step, python, column, places)
@@ -384,6 +390,11 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
     parser.add_argument("--seconds", type=int, default=300, help="time limit of each command")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "public_programs")
+    parser.add_argument(
+        "--sensitivity",
+        action="store_true",
+        help="how far 1.15 is from itself where its weights start a unit in their last place away",
+    )
     parser.add_argument("--page-only", action="store_true", help="write the page, run nothing")
     args = parser.parse_args()
     args.programs = pathlib.Path(os.environ.get("TPUCOMPAT_PROGRAMS", "checkouts")).expanduser()
@@ -431,6 +442,21 @@ def measure(program: dict[str, Any], mine: dict[str, Any], args: argparse.Namesp
     return wrong
 
 
+def sensitivity(program: dict[str, Any], args: argparse.Namespace) -> int:
+    """How far TensorFlow 1.15 is from itself where its weights start a unit in their last place away."""
+    runs = [
+        run(program, args.python["1.15"], COLUMNS[0], args, **environ)
+        for environ in ({}, *({"MOVED_WEIGHTS": str(seed)} for seed in (1, 2, 3)))
+    ]
+    errors = [each["error"] for each in runs if "error" in each]
+    if errors:
+        print(f"{program['name']:<28} {errors[0]}  WRONG", flush=True)
+        return 1
+    offs = [compared(program, {"1.15": runs[0], "2.15": each}, COLUMNS[1]) for each in runs[1:]]
+    print(f"{program['name']:<28} {', '.join(f'{off:.1e}' for off in offs if off is not None)}")
+    return 0
+
+
 def main() -> int:
     """Runs, compares, writes the page; returns the exit code."""
     args = _arguments()
@@ -452,6 +478,8 @@ def main() -> int:
         return wrong
 
     wrong = 0
+    if args.sensitivity:
+        return max(sensitivity(program, args) for program in asked)
     if not args.page_only:
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             wrong = sum(pool.map(keep, asked))

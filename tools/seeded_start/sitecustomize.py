@@ -10,6 +10,8 @@ reads of it. The optimizer of google-research/bert, which many programs copied, 
 learning rate is taken before or after that write, and 1.15 by itself comes out either way.
 Keras checks the data sets it downloads by their hashes; made-up ones in their place pass.
 Keras prints four digits of a loss: where KERAS_HISTORY names a file, each epoch's numbers go there in full.
+With MOVED_WEIGHTS, what TensorFlow 1.15 draws at random is moved by one unit in its last place, half of it up
+and half of it down: what comes out tells how much of a difference is the rounding of the program itself.
 """
 
 from __future__ import annotations
@@ -70,6 +72,27 @@ def _global_step_after_its_reads(module):
     module.BaseResourceVariable.assign = assign
 
 
+def _moved_weights(module):
+    if "tensorflow_core" not in module.__file__ or not os.environ.get("MOVED_WEIGHTS"):
+        return
+    math_ops = module.math_ops
+
+    def moved(original):
+        def draw(*args, **kwargs):
+            drawn = original(*args, **kwargs)
+            if drawn.dtype not in (module.dtypes.float32, module.dtypes.float64):
+                return drawn
+            # Which half is as good as random, and the same in each run: a digit of the number itself.
+            place = {"float32": 2.0**-23, "float64": 2.0**-52}[drawn.dtype.name]
+            digit = math_ops.floormod(drawn * float(997 + int(os.environ["MOVED_WEIGHTS"])), 1.0)
+            return drawn * (1 + place * math_ops.sign(digit - 0.5))
+
+        return draw
+
+    for name in ("truncated_normal", "random_normal", "random_uniform"):
+        setattr(module, name, moved(getattr(module, name)))
+
+
 def _any_file_is_valid(module):
     """A made-up data set has another hash than the one that Keras knows."""
     module.validate_file = lambda *args, **kwargs: True
@@ -97,6 +120,7 @@ _AFTER_IMPORT = {
     "tensorflow.python.keras.callbacks": _keep_history,
     "tensorflow.python.ops.resource_variable_ops": _global_step_after_its_reads,
     "tensorflow.python.ops.variable_scope": _resource_variables,
+    "tensorflow.python.ops.random_ops": _moved_weights,
 }
 # TensorFlow 1.15 has two names for its own modules.
 _AFTER_IMPORT.update(
