@@ -27,6 +27,7 @@ from tpucompat.idioms import batch_parallel, cross_shard, feeds
 from tpucompat.idioms.tpu_estimator import device as device_lib
 from tpucompat.idioms.tpu_estimator import per_core, stopping, watched, workers
 from tpucompat.legacy import estimator as estimator_lib
+from tpucompat.legacy.contrib import summary
 
 _NAME = "tpucompat.idioms._tpu_estimator"
 
@@ -147,6 +148,9 @@ def _replace_primitives(module: Any) -> None:
     module.tpu_context = _Replaced(
         module.tpu_context, TPUContext=_context_of_script(module.tpu_context.TPUContext)
     )
+    if hasattr(module, "tf"):
+        # 2.5's to 2.10's hand a resource to tf.summary.flush, which takes it by another name.
+        module.tf = _with_flush(module.tf)
     _check_more(module._ModelFnWrapper, module.model_fn_lib)
     workers.share_input(module)
     hook = module.TPUInfeedOutfeedSessionHook
@@ -159,6 +163,13 @@ def _replace_primitives(module: Any) -> None:
         connected(self, session, coord)
 
     hook.after_create_session = after_create_session
+
+
+def _with_flush(tensorflow: Any) -> Any:
+    """TensorFlow, with a ``tf.compat.v2.summary.flush`` that takes a resource too, as up to 2.4."""
+    summary_lib = _Replaced(tensorflow.compat.v2.summary, flush=summary.flush)
+    v2 = _Replaced(tensorflow.compat.v2, summary=summary_lib)
+    return _Replaced(tensorflow, compat=_Replaced(tensorflow.compat, v2=v2))
 
 
 def _check_more(wrapper: Any, model_fn_lib: Any) -> None:

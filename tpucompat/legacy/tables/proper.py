@@ -130,11 +130,10 @@ ROWS: dict[str, Row] = {
         )
         for module in ("dense_features", "dense_features_v2")
     },
-    "python.feature_column.feature_column_lib.DenseFeatures": Moved(
-        "{tf}:keras.layers.DenseFeatures", since="2.6"
-    ),
+    # 2.6 and 2.7 have others there, of the Keras that they no longer use.
+    "python.feature_column.feature_column_lib.DenseFeatures": Moved("{tf}:keras.layers.DenseFeatures"),
     "python.feature_column.feature_column_lib.SequenceFeatures": Moved(
-        "{tf}:keras.experimental.SequenceFeatures", since="2.6"
+        "{tf}:keras.experimental.SequenceFeatures"
     ),
     # 1.15 gave the module its other name.
     "python.util.deprecation_wrapper": Moved("tensorflow.python.util.module_wrapper"),
