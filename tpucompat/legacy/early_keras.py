@@ -7,6 +7,7 @@ installed: up to 2.10 the one of the same name, from 2.11 on its counterpart in 
 from __future__ import annotations
 
 import functools
+import inspect
 from typing import Any
 
 import tensorflow
@@ -15,7 +16,8 @@ from tpucompat.environment import environment
 
 _keras: Any = tensorflow.keras
 _optimizers: Any = getattr(_keras.optimizers, "legacy", _keras.optimizers)
-_has_two = _optimizers is not _keras.optimizers
+# 2.9 has the name `legacy` already, and those optimizers alone.
+_has_two = len(inspect.signature(_keras.optimizers.get).parameters) > 1
 _precision: Any = _keras.mixed_precision
 
 
