@@ -83,7 +83,9 @@ def start_adagrad_as_then(keras: Any) -> None:
       keras: The Keras of the graph world.
     """
     optimizers = getattr(keras.optimizers, "legacy", keras.optimizers)
-    own = optimizers.Adagrad.from_config.__func__
+    # 2.9's "legacy" is a subclass, and a name means its base.
+    adagrad = next(each for each in optimizers.Adagrad.__mro__ if "from_config" in vars(each))
+    own = adagrad.from_config.__func__
     if hasattr(own, "__wrapped__"):
         return
 
@@ -91,7 +93,7 @@ def start_adagrad_as_then(keras: Any) -> None:
     def from_config(cls: Any, config: dict[str, Any], *args: Any, **options: Any) -> Any:
         return own(cls, {"initial_accumulator_value": 0.0, **config}, *args, **options)
 
-    optimizers.Adagrad.from_config = classmethod(from_config)
+    adagrad.from_config = classmethod(from_config)
 
 
 def _take_numpy_number(vector: Any) -> None:
