@@ -12,6 +12,7 @@ import importlib
 import inspect
 import numbers
 import sys
+import types
 from typing import (
     Any,
     Callable,
@@ -1147,6 +1148,27 @@ def _with_dataset(changed: Callable[[Any], Any], initialize: Any) -> Any:
         initialize(self, dataset, *args, **kwargs)
 
     return initialize_changed
+
+
+def write_graphs_with_any_protobuf() -> None:
+    """Lets ``tf.train.write_graph`` work with protobuf 7, and so every saver of a MonitoredSession.
+
+    That no longer has the argument ``float_format``, which ``graph_io.py`` of tensorflow/python/framework
+    gives, seen in 1.13 to 2.20 without a format. 2.20 is the first release that takes protobuf 7, and 2.21
+    gives no argument.
+    """
+    from google.protobuf import text_format
+    from tensorflow.python.framework import graph_io
+
+    if "float_format" in inspect.signature(text_format.MessageToString).parameters:
+        return
+
+    def as_text(message: Any, float_format: str = "", **options: Any) -> str:
+        del float_format
+        text: str = text_format.MessageToString(message, **options)
+        return text
+
+    graph_io.text_format = types.SimpleNamespace(MessageToString=as_text)
 
 
 def write_all_h5_files_alike() -> None:

@@ -342,6 +342,17 @@ def _leave_replica_inputs_untuned(monkeypatch):
     assert len(given) == 2
 
 
+def _graphs_as_text(tmp_path):
+    with v1.Graph().as_default() as graph:
+        v1.constant(0.1, name="tenth")
+    path = v1.train.write_graph(graph, str(tmp_path), "graph.pbtxt")
+    text = (tmp_path / "graph.pbtxt").read_text()
+    assert path == str(tmp_path / "graph.pbtxt") and 'name: "tenth"' in text
+    from google.protobuf import text_format
+
+    assert text_format.Parse(text, v1.GraphDef()) == graph.as_graph_def()
+
+
 def _write_all_h5_files_alike(tmp_path):
     """One weights file by two suffixes; the model that reads it computes what it did before."""
     v1.keras.backend.clear_session()  # Keras of 1.13 keeps the session of an earlier graph.
@@ -708,6 +719,7 @@ CHECKS = {
     _xla_operations: ["custom_call", "all_reduce"],
     _hlo_module: ["hlo_module"],
     _limit_start_of_peers: ["limit_start_of_peers"],
+    _graphs_as_text: ["write_graphs_with_any_protobuf"],
     _write_all_h5_files_alike: ["write_all_h5_files_alike", "_by_suffix"],
     _name_recurrent_weights_by_layer: ["name_recurrent_weights_by_layer"],
     _leave_replica_inputs_untuned: ["leave_replica_inputs_untuned", "_with_dataset"],

@@ -52,6 +52,7 @@ def enter() -> Any:
         private.average_masked_losses_over_all()
         private.normalize_without_masks()
         private.feed_missing_axes()
+        private.write_graphs_with_any_protobuf()
         private.write_all_h5_files_alike()
         private.name_recurrent_weights_by_layer()
         private.name_losses_as_then()

@@ -131,7 +131,9 @@ ROWS: dict[str, Row] = {
         for module in ("dense_features", "dense_features_v2")
     },
     # 2.6 and 2.7 have others there, of the Keras that they no longer use.
-    "python.feature_column.feature_column_lib.DenseFeatures": Moved("{tf}:keras.layers.DenseFeatures"),
+    "python.feature_column.feature_column_lib.DenseFeatures": Moved(
+        "{tf}:keras.layers.DenseFeatures"
+    ),
     "python.feature_column.feature_column_lib.SequenceFeatures": Moved(
         "{tf}:keras.experimental.SequenceFeatures"
     ),
