@@ -1,7 +1,8 @@
 """Compiles the script's own modules: what NumPy 2 computes otherwise, they compute as with NumPy 1.
 
-Only code that stands in a file is reached, and cells of a notebook. No compiled file is read or written for a
-module whose operators were replaced: it is compiled anew in every run.
+Messages that an old compiler of protocol buffers has generated are made as protobuf makes them today. Only code
+that stands in a file is reached, and cells of a notebook. No compiled file is read or written for a module that
+was changed: it is compiled anew in every run.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import sys
 import types
 from typing import Any, Callable, Mapping, Sequence
 
+from tpucompat.legacy.removed import generated_messages
+
 # Modules that mention none of them have nothing of NumPy's, or next to nothing.
 _SUBJECTS = re.compile(r"\b(numpy|tensorflow|keras|pandas|scipy|sklearn|cv2|PIL|np|tf)\b")
 
@@ -21,14 +24,35 @@ _SUBJECTS = re.compile(r"\b(numpy|tensorflow|keras|pandas|scipy|sklearn|cv2|PIL|
 @functools.lru_cache(maxsize=None)  # every import of the process asks
 def numpy_promotes_by_type() -> bool:
     """Whether the installed NumPy is 2 or later; it is not imported for that."""
-    if sys.version_info < (3, 9):  # for which there is none
-        return False
+    return _installed("numpy") >= 2
+
+
+@functools.lru_cache(maxsize=None)
+def protobuf_refuses_old_modules() -> bool:
+    """Whether the installed protobuf is 4 or later, which takes no descriptors from a generated module."""
+    return _installed("protobuf") >= 4
+
+
+def _installed(distribution: str) -> int:
+    """The first number of the installed release, or 0."""
+    if sys.version_info < (3, 8):  # for which neither NumPy 2 nor protobuf 5 is made
+        return 0
     from importlib import metadata
 
     try:
-        return int(metadata.version("numpy").partition(".")[0]) >= 2
+        return int(metadata.version(distribution).partition(".")[0])
     except (metadata.PackageNotFoundError, ValueError):
-        return False
+        return 0
+
+
+def _some_code_changes() -> bool:
+    return numpy_promotes_by_type() or protobuf_refuses_old_modules()
+
+
+def _has_subject(text: str) -> bool:
+    if protobuf_refuses_old_modules() and generated_messages.mentioned(text):
+        return True
+    return numpy_promotes_by_type() and _SUBJECTS.search(text) is not None
 
 
 def compiled(source: str | bytes, file: str) -> types.CodeType:
@@ -43,17 +67,27 @@ def compiled(source: str | bytes, file: str) -> types.CodeType:
     """
     code = compile(source, file, "exec", dont_inherit=True)
     text = source if isinstance(source, str) else source.decode("utf-8", "replace")
-    if not _SUBJECTS.search(text) or not numpy_promotes_by_type():
+    if not _has_subject(text):
         return code
-    from tpucompat.legacy.removed import arithmetic
-
     tree = ast.parse(source, file)
-    if not arithmetic.rewritten(tree):
+    if not _rewritten(tree, text):
         return code
     try:
         return compile(tree, file, "exec", dont_inherit=True)
     except RecursionError:  # a tree may be less deep than a text
         return code
+
+
+def _rewritten(tree: ast.Module, text: str) -> bool:
+    """Changes what a module computes otherwise today; tells whether there was something."""
+    generated = protobuf_refuses_old_modules() and generated_messages.mentioned(text)
+    if generated and generated_messages.rewritten(tree):
+        return True
+    if not numpy_promotes_by_type():
+        return False
+    from tpucompat.legacy.removed import arithmetic
+
+    return arithmetic.rewritten(tree)
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
@@ -62,7 +96,7 @@ class _Loader(importlib.machinery.SourceFileLoader):
     def get_code(self, fullname: str) -> types.CodeType | None:
         path = self.get_filename(fullname)
         data = self.get_data(path)
-        if _SUBJECTS.search(data.decode("utf-8", "replace")):
+        if _has_subject(data.decode("utf-8", "replace")):
             return compiled(data, path)
         return super().get_code(fullname)
 
@@ -74,7 +108,7 @@ def _its_own_loader(
     loader: Any = spec.loader
     changes = (
         type(loader) is importlib.machinery.SourceFileLoader
-        and numpy_promotes_by_type()
+        and _some_code_changes()
         and owns({"__name__": spec.name, "__file__": spec.origin})
     )
     return _Loader(loader.name, loader.path) if changes else loader
@@ -104,8 +138,8 @@ class Finder:
         self._owns = owns
 
     def install(self) -> None:
-        """Goes before Python's own finder of files, where NumPy computes otherwise than it did."""
-        if numpy_promotes_by_type():
+        """Goes before Python's own finder of files, where some code means something else today."""
+        if _some_code_changes():
             finders: list[Any] = sys.meta_path
             files = importlib.machinery.PathFinder
             finders.insert(finders.index(files) if files in finders else len(finders), self)
