@@ -47,6 +47,28 @@ def _keras(tf, *layers):
     return tf.keras.Sequential(list(layers))
 
 
+def _with_resources(tf, build):
+    import tensorflow  # the installed one, in which a test may have enabled them before
+
+    before = tensorflow.compat.v1.resource_variables_enabled()
+    tf.enable_resource_variables()
+    try:
+        build(tf)
+    finally:
+        tf.disable_resource_variables()
+        if before:
+            tensorflow.compat.v1.enable_resource_variables()
+
+
+def _variables(tf):
+    matrix = tf.get_variable("w", [3, 4], initializer=tf.glorot_uniform_initializer())
+    number = tf.Variable(1.0)
+    product = tf.matmul(_input(tf, None, 3), matrix) * number
+    tf.assign_add(number, 1.0)
+    tf.assign(matrix, matrix.initialized_value() * number)
+    return tf.identity(matrix), product
+
+
 def _tower(tf):
     """A small convolutional network with all that usually goes with it, trained, and a variable after it."""
     image = _input(tf, None, 8, 8, 1)
@@ -398,6 +420,24 @@ CASES = {
     "squeeze": lambda tf: tf.squeeze(_input(tf, None, 1, 4), axis=1),
     "slice": lambda tf: _input(tf, None, 5, 4)[:, 0:1, :],
     "slice, ellipsis": lambda tf: _input(tf, None, 5, 4)[..., tf.newaxis, ::2],
+    "slice, up to a tensor": lambda tf: _input(tf, 7)[: _input(tf, dtype="int32")],
+    "slice, from a tensor": lambda tf: _input(tf, 7, 5, 4)[:, _input(tf, dtype="int32") :, 1],
+    "slice, between tensors": lambda tf: _input(tf, 7, 5)[
+        _input(tf, dtype="int32") : _input(tf, dtype="int32"), 2:
+    ],
+    "slice, up to an int64": lambda tf: _input(tf, 7, 5)[1:3, : _input(tf, dtype="int64")],
+    "slice, by a tensor": lambda tf: _input(tf, 7, 5)[..., _input(tf, dtype="int32")],
+    "slice, by an int64": lambda tf: _input(tf, 7, 5)[:, _input(tf, dtype="int64")],
+    "slice, of a variable": lambda tf: tf.get_variable("w", [7, 5])[
+        : tf.shape(_input(tf, None))[0]
+    ],
+    "slice, of a resource": lambda tf: tf.get_variable("w", [7, 5], use_resource=True)[
+        : tf.shape(_input(tf, None))[0]
+    ],
+    "enabled resources": lambda tf: _with_resources(tf, _variables),
+    "enabled resources, dense": lambda tf: _with_resources(
+        tf, lambda tf: tf.layers.dense(_input(tf, None, 3), 4)
+    ),
     "shape": lambda tf: tf.shape(_input(tf, None, 3))[0],
     "shape, static": lambda tf: tf.shape(_input(tf, 2, 3))[0],
     "zeros_like": lambda tf: tf.zeros_like(_input(tf, None, 3)),

@@ -217,6 +217,39 @@ def _crop(arguments: Arguments) -> More:
     return More(after=-8 if any(map(tensorflow.is_tensor, sizes)) else -12)
 
 
+def _slice(arguments: Arguments) -> More:
+    """2.x gives what a slice leaves out the type of the tensors that are its other bounds.
+
+    A list of numbers (begins, ends, strides) is one constant in 1.15; here those with such a default are packed
+    from one constant each. In 1.15 the constant is cast where other bounds are int64.
+    """
+    entries = arguments["slice_spec"]
+    entries = entries if isinstance(entries, (list, tuple)) else [entries]
+    with_tensors = [False] * 3
+    defaults: list[Any] = [None] * 3
+    for entry in entries:
+        if isinstance(entry, slice):
+            bounds = [entry.start, entry.stop, entry.step]
+            types = [each.dtype for each in bounds if isinstance(each, tensorflow.Tensor)]
+            kind = max(types, key=lambda each: each.size, default=None)
+        elif isinstance(entry, tensorflow.Tensor) and entry.dtype != tensorflow.bool:
+            # One element: the next is the end, and the stride has a type where it is not the usual one.
+            bounds = [entry, entry, None]
+            kind = None if entry.dtype == tensorflow.int32 else entry.dtype
+        else:
+            continue
+        for place, bound in enumerate(bounds):
+            if isinstance(bound, tensorflow.Tensor):
+                with_tensors[place] = True
+            elif bound is None and kind is not None:
+                defaults[place] = kind
+    after = 0
+    for has_tensor, kind in zip(with_tensors, defaults):
+        if kind is not None and not has_tensor:
+            after -= len(entries) - (kind == tensorflow.int64)
+    return More(after=after)
+
+
 def _flatten(arguments: Arguments) -> More:
     """2.x makes a constant shape wherever it can."""
     layer, inputs = arguments["self"], arguments["inputs"]
@@ -274,6 +307,10 @@ def _sparse_lookup(arguments: Arguments) -> More:
 DIFFERENCES: Mapping[str, Difference] = {
     "tensorflow.python.ops.random_ops:random_uniform": _random_uniform,
     "tensorflow.python.ops.nn_ops:dropout_v2": _dropout,
+    # An operator of the class, and what variables' slices call
+    "tensorflow:Tensor.__getitem__": _slice,
+    "tensorflow.python.ops.array_ops:_slice_helper": _slice,
+    "tensorflow.python.ops.tensor_getitem_override:_slice_helper": _slice,
     "keras:Conv2D.build": _convolution,
     "keras:Conv2DTranspose.call": _transposed_convolution,
     "keras:Flatten.call": _flatten,
@@ -305,7 +342,7 @@ DIFFERENCES: Mapping[str, Difference] = {
     "tensorflow.python.ops.image_ops_impl:_CheckAtLeast3DImage": _checked_image,
     "tensorflow.python.ops.image_ops_impl:decode_image": _decoded_image,
     # One operation for those that compute it in 2.x
-    "tensorflow.python.ops.math_ops:linspace_nd": _always(after=-70),
+    "tensorflow.python.ops.math_ops:linspace_nd": _always(after=-67),
     # A dense sum with zeros, for an operation that scatters
     "tensorflow.python.ops.confusion_matrix:confusion_matrix": _always(after=2),
     "tensorflow.python.ops.image_ops_impl:crop_to_bounding_box": _crop,

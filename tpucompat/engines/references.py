@@ -52,6 +52,7 @@ class _Variables:
 #: The graphs in which the scope asks for resources because of a TPU, not because of the script.
 _for_a_tpu: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 _graphs: weakref.WeakKeyDictionary[Any, _Variables] = weakref.WeakKeyDictionary()
+_asked_for = False  # all that are made now, by tf.enable_resource_variables()
 
 
 @contextlib.contextmanager
@@ -65,12 +66,20 @@ def asked_by_a_tpu() -> Iterator[None]:
         _for_a_tpu[graph] -= 1
 
 
+def ask_for_resources(asked: bool) -> None:
+    """Notes whether the script itself has enabled resource variables: then they are so in 1.15 too."""
+    global _asked_for
+    _asked_for = asked
+
+
 def wanted(use_resource: Any) -> bool:
     """Whether a variable that is made now would be a reference variable in 1.15.
 
     Args:
       use_resource: What the call says, or the scope for it.
     """
+    if _asked_for:
+        return False
     if use_resource is None:
         use_resource = _v1.get_variable_scope().use_resource
     return use_resource is None or _for_a_tpu.get(_v1.get_default_graph(), 0) > 0

@@ -88,6 +88,10 @@ ROWS: dict[str, Row] = {
     "config.experimental_list_devices": StandIn("tpucompat.legacy.contrib.eager:list_devices"),
     "enable_eager_execution": StandIn("tpucompat.legacy.eager_start:enable_eager_execution"),
     **{
+        name: StandIn("tpucompat.legacy.resource_variables:" + name)
+        for name in ("enable_resource_variables", "disable_resource_variables")
+    },
+    **{
         name: StandIn("tpucompat.legacy.python_functions:py_func")
         for name in ("py_func", "python.ops.script_ops.py_func")
     },
