@@ -41,6 +41,10 @@ class UnknownModuleError(TPUCompatError, ImportError):
     """The old namespace has no such module or member; an ImportError, so that guarded imports still work."""
 
 
+class MissingModuleError(UnknownModuleError, ModuleNotFoundError):
+    """The old namespace has no such module: what Python raises of one, for guards that name it."""
+
+
 class BadValueError(TPUCompatError, ValueError):
     """An argument that TensorFlow 1.x refused with a ValueError too."""
 

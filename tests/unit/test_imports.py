@@ -152,8 +152,15 @@ def test_installed_code_sees_python_s_own(hook):
 def test_a_missing_module_is_an_import_error_with_a_code(hook):
     with pytest.raises(UnknownModuleError, match="TPU102 No module named 'oldpkg.none'") as caught:
         run("import oldpkg.none")
-    assert isinstance(caught.value, ImportError)
+    assert isinstance(caught.value, ModuleNotFoundError)
     assert caught.value.name == "oldpkg.none"
+
+
+def test_a_guard_may_name_python_s_own_error(hook):
+    scope = run(
+        "try:\n    from oldpkg.none import core\nexcept ModuleNotFoundError:\n    result = 'guarded'\n"
+    )
+    assert scope["result"] == "guarded"
 
 
 def test_other_imports_are_untouched(hook):

@@ -17,7 +17,7 @@ import sysconfig
 import types
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
-from tpucompat.errors import UnknownModuleError
+from tpucompat.errors import MissingModuleError, UnknownModuleError
 from tpucompat.legacy import namespace as namespaces
 from tpucompat.legacy import script_code, surroundings
 from tpucompat.legacy.removed import python2_names
@@ -238,7 +238,7 @@ def _caller(depth: int) -> Any:
 
 
 def _missing_module(name: str) -> ImportError:
-    error = UnknownModuleError(
+    error = MissingModuleError(
         "TPU102",
         f"No module named {name!r}: the public API of TensorFlow 1.15 does not have it, and nothing stands in "
         "for it here.",
