@@ -96,6 +96,13 @@ CAPABILITIES: tuple[Capability, ...] = (
         "tpucompat/engines/operation_counts.py: Keras and tf.data of 2.5 make other operations",
     ),
     Capability(
+        "typed_slices",
+        (2, 9),
+        None,
+        "2.9 tensorflow/python/ops/array_ops.py _slice_helper: what a slice leaves out is a constant of the type "
+        "of its other bounds; 2.8 appends a number",
+    ),
+    Capability(
         "lookup_without_unique",
         (2, 15),
         None,

@@ -223,6 +223,8 @@ def _slice(arguments: Arguments) -> More:
     A list of numbers (begins, ends, strides) is one constant in 1.15; here those with such a default are packed
     from one constant each. In 1.15 the constant is cast where other bounds are int64.
     """
+    if not current_environment().has("typed_slices"):
+        return More()
     entries = arguments["slice_spec"]
     entries = entries if isinstance(entries, (list, tuple)) else [entries]
     with_tensors = [False] * 3
