@@ -99,8 +99,8 @@ CAPABILITIES: tuple[Capability, ...] = (
         "typed_slices",
         (2, 9),
         None,
-        "2.9 tensorflow/python/ops/array_ops.py _slice_helper: what a slice leaves out is a constant of the type "
-        "of its other bounds; 2.8 appends a number",
+        "2.9 tensorflow/python/ops/array_ops.py _slice_helper: what a slice leaves out is a constant of the "
+        "type of its other bounds; 2.8 appends a number",
     ),
     Capability(
         "lookup_without_unique",
