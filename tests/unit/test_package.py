@@ -64,3 +64,15 @@ def test_the_wheel_has_every_file_of_the_package():
     }
     assert data - packed == set()
     assert len(data) > 3
+
+
+def test_nothing_at_import_needs_a_python_after_3_7():
+    """``list[int]`` is evaluated outside of annotations, and there it came with Python 3.9."""
+    generic = {"dict", "frozenset", "list", "set", "tuple", "type"}
+    for path in Path(tpucompat.__file__).parent.rglob("*.py"):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        for statement in tree.body:
+            values = [getattr(statement, "value", None), *getattr(statement, "bases", [])]
+            for part in (part for value in values if value for part in ast.walk(value)):
+                if isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name):
+                    assert part.value.id not in generic, f"{path}:{part.lineno}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import zipfile
 
 import numpy as np
@@ -137,3 +138,25 @@ def test_what_belongs_to_an_optimizer():
         assert formats.is_optimizers(name), name
     for name in ("dense/kernel", "adam_block/kernel", "steps_embedding/kernel", "model/norm/gamma"):
         assert not formats.is_optimizers(name), name
+
+
+def test_a_file_of_keras_2_that_ends_in_keras(h5, tmp_path):
+    """Up to TensorFlow 2.11 it is HDF5, not an archive."""
+    old, target = str(tmp_path / "old.keras"), str(tmp_path / "target.keras")
+    os.rename(h5, old)
+    assert formats.kind(old) == "h5"
+    changed = str(tmp_path / "changed.h5")
+    conversion._write_h5(changed, {name: value + 1 for name, value in WEIGHTS.items()})
+    conversion.convert(changed, target, like=old)
+    found = formats.read(target)
+    assert list(found) == list(WEIGHTS)
+    for name, value in WEIGHTS.items():
+        np.testing.assert_array_equal(found[name], value + 1)
+
+
+def test_a_file_that_is_neither(tmp_path, capsys):
+    broken = tmp_path / "broken.keras"
+    broken.write_bytes(b"no weights")
+    assert main(["convert-checkpoint", str(broken), str(tmp_path / "x.h5")]) == 2
+    assert "broken.keras" in capsys.readouterr().err
+    assert not (tmp_path / "x.h5").exists()

@@ -42,6 +42,8 @@ def kind(path: str) -> str:
             return "keras"
         import h5py
 
+        if not h5py.is_hdf5(path):
+            raise UnreadableError(f"{path}: it is neither HDF5 nor an archive of Keras 3")
         with h5py.File(path, "r") as file:
             return "h5" if _layer_names(_weights_group(file)) else "keras"
     return "tf2" if any(key == _OBJECT_GRAPH for key in _shapes(prefix(path))) else "tf1"
