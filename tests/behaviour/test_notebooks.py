@@ -129,6 +129,31 @@ def test_a_notebook_of_colab(tmp_path):
     assert "old names: " in result.stderr
 
 
+def test_a_progress_bar_is_kept_as_it_is_shown(tmp_path):
+    book = write(
+        tmp_path,
+        """
+        import sys, time
+        from IPython.display import HTML, display
+        for part in range(40):
+            print("\\b" * 9 + "\\r%d of 40 ..." % (part + 1), end="", flush=True)
+            time.sleep(0.01)
+        print(" done\\r\\nnext")
+        display(HTML("<b>between</b>"))
+        print("after", flush=True)
+        print("warned", file=sys.stderr)
+        1 / 0
+        """,
+    )
+    assert run(tmp_path, book, "--out", "done.ipynb").returncode != 0
+    (told,) = outputs(tmp_path, "done.ipynb")
+    assert [told[0], told[2:]] == [
+        ("stdout", "40 of 40 ... done\r\nnext\n"),
+        [("stdout", "after\n"), ("stderr", "warned\n"), ("error", "ZeroDivisionError")],
+    ]
+    assert told[1][1]["text/html"] == "<b>between</b>"
+
+
 def test_a_cell_that_fails(tmp_path):
     book = write(tmp_path, "print('before')", "open('absent.txt')", "print('after')")
     result = run(tmp_path, "--quiet", "--out", "out.ipynb", book)

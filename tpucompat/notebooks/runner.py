@@ -26,6 +26,8 @@ from tpucompat.notebooks import cells, extension
 
 _LOG = "kernel.log"
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+# Up to a carriage return that does not end a line.
+_OVERWRITTEN = re.compile(r".*\r(?=[^\r\n])")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -289,8 +291,10 @@ def _client(notebook: Any, path: str, out: str | None) -> Any:
             try:
                 return await super().async_execute_cell(cell, cell_index, *args, **kwargs)
             finally:
-                if out and cell.cell_type == "code":
-                    write(notebook, out)
+                if cell.cell_type == "code":
+                    cell.outputs = _as_shown(cell.outputs)
+                    if out:
+                        write(notebook, out)
 
         def process_message(self, msg: Any, cell: Any, cell_index: int) -> Any:
             _show(msg["msg_type"], msg["content"], cell_index + 1)
@@ -306,6 +310,25 @@ def _client(notebook: Any, path: str, out: str | None) -> Any:
         allow_errors=False,
         resources={"metadata": {"path": os.path.dirname(os.path.abspath(path))}},
     )
+
+
+def _as_shown(outputs: Any) -> list[Any]:
+    """Outputs as Jupyter shows them: a stream's pieces in one, without what a carriage return has overwritten.
+
+    A progress bar writes thousands of them. nbclient's own ``coalesce_streams`` would put the text behind a
+    picture before it.
+    """
+    shown: list[Any] = []
+    for output in outputs:
+        kind = (output.output_type, output.get("name"))
+        if shown and kind[0] == "stream" and (shown[-1].output_type, shown[-1].get("name")) == kind:
+            shown[-1].text += output.text
+        else:
+            shown.append(output)
+    for output in shown:
+        if output.output_type == "stream":
+            output.text = _OVERWRITTEN.sub("", output.text)
+    return shown
 
 
 def _show(kind: str, content: Any, number: int) -> None:
