@@ -15,7 +15,8 @@ from tpucompat.errors import SetupError
 from tpucompat.legacy import namespace
 
 TF1 = tensorflow.__version__.startswith("1.")
-DEVICES = 1 if TF1 else 8  # the logical CPU devices that conftest.py has made
+# The logical CPU devices that conftest.py has made: there are none before 1.14.
+DEVICES = 8 if hasattr(tensorflow, "config") else 1
 tf = namespace.root(namespace.V1)
 
 ADDRESSES = ["grpc://tpucompat.invalid:8470", "grpc://10.240.1.2:8470", "my-tpu", b"my-tpu"]
