@@ -6,7 +6,7 @@ The error is always shown first, as it is; this is the one line after it.
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import Iterable, NamedTuple
 
 from tpucompat.codes import CODES
 
@@ -43,18 +43,30 @@ ROWS: tuple[tuple[str, str, str], ...] = (
     ("TPU444", r"NotFoundError|ValueError", r"[Uu]nsuccessful TensorSliceReader|matching files"),
 )
 
+# What a package for TensorFlow 1 runs into where it is shown the one of today, and the file that tells
+# which package it was.
+_OUT_OF_DATE = (
+    ("AttributeError", r"^module '[\w.]+' has no attribute"),
+    ("ImportError", r"^cannot import name .* from '(tensorflow|keras|tf_keras|numpy)\b"),
+    ("ModuleNotFoundError", r"No module named '(tensorflow|keras)\."),
+    ("TypeError", r"^Descriptors cannot be created directly"),
+)
+_INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/](\w+)")
+_RUNTIME = frozenset(["tensorflow", "keras", "tf_keras", "numpy", "google", "absl", "six"])
+
 
 def for_code(code: str) -> Advice:
     """What a code says in general."""
     return Advice(code, CODES[code].title + ".", CODES[code].what_to_do)
 
 
-def for_error(kind: str, text: str) -> Advice | None:
+def for_error(kind: str, text: str, files: Iterable[str] = ()) -> Advice | None:
     """What is known about an error.
 
     Args:
       kind: The name of the error's type.
       text: Its message.
+      files: The files of the lines that led to it, the innermost last.
 
     Returns:
       None where its own words are all there is to say.
@@ -62,4 +74,21 @@ def for_error(kind: str, text: str) -> Advice | None:
     for code, kinds, pattern in ROWS:
         if re.fullmatch(kinds, kind) and re.search(pattern, text):
             return for_code(code)
+    if any(kind == each and re.search(pattern, text) for each, pattern in _OUT_OF_DATE):
+        package = _innermost_package(files)
+        if package:
+            general = for_code("TPU428")
+            return general._replace(next_step=general.next_step.replace("NAME", package))
     return None
+
+
+def _innermost_package(files: Iterable[str]) -> str:
+    """The installed package that asked TensorFlow, or what lies below it, for the last thing; or ""."""
+    package = ""
+    for file in files:
+        found = _INSTALLED.search(file)
+        if not found:
+            package = ""
+        elif found.group(1) not in _RUNTIME:
+            package = found.group(1)
+    return package

@@ -839,6 +839,18 @@ CODES: dict[str, Code] = {
         "With --smoke every training, evaluation and prediction stops after a few steps.",
         "When the script comes through, run it without --smoke.",
     ),
+    "TPU427": Code(
+        "An installed package is written for TensorFlow 1",
+        "Its code uses tf.contrib, or its release is of that time, and it knows of no later TensorFlow.",
+        "Nothing; it is shown the old names, as the script is. Newer releases of the package may need none.",
+    ),
+    "TPU428": Code(
+        "An installed package asks for what TensorFlow no longer has",
+        "The error comes from a package that pip has installed, and those see today's TensorFlow unless "
+        "they are named as old ones.",
+        "If it was written for TensorFlow 1, run with `--legacy-package NAME`, or install the package's newest "
+        "release.",
+    ),
     # 430-449: notebooks, Colab, paths, what a script runs into
     "TPU430": Code(
         "The packages that execute notebooks are missing",

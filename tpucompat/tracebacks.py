@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 import os
+import re
 import types
-from typing import Any
+from traceback import walk_tb
+from typing import Any, Iterable
 
+# How IPython begins a frame: `File ~/x.py:12, in f(a)`, or `Cell In[3], line 1`; before IPython 8
+# `~/x.py in f(a)` and `<ipython-input-3-…> in <module>`.
+_FRAME = re.compile(
+    r"^(?:File (.+?):\d+(?:, in .*)?|(?:Cell In ?\[\d+\].*)|(\S+) in \S+\(.*\)|<ipython-input.*)$",
+    re.MULTILINE,
+)
+_COLOURS = re.compile(r"\x1b\[[\d;]*m")
 _RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cli", "run.py")
 
 
@@ -32,6 +41,17 @@ def strip(traceback: Any) -> Any:
     for entry in reversed(kept):
         result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
+
+
+def files(traceback: Any) -> list[str]:
+    """The files of a traceback's lines, the innermost last."""
+    return [frame.f_code.co_filename for frame, _ in walk_tb(traceback)]
+
+
+def files_of_lines(lines: Iterable[str]) -> list[str]:
+    """The same for a traceback as IPython writes it, a text for each frame."""
+    text = "\n".join(_COLOURS.sub("", line) for line in lines)
+    return [found.group(1) or found.group(2) or "" for found in _FRAME.finditer(text)]
 
 
 def _is_launcher(traceback: Any) -> bool:

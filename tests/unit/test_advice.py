@@ -2,7 +2,7 @@
 
 import pytest
 
-from tpucompat import advice
+from tpucompat import advice, tracebacks
 
 
 @pytest.mark.parametrize(
@@ -43,3 +43,56 @@ def test_a_cause_that_can_be_told(kind, text, code):
 )
 def test_an_error_that_speaks_for_itself(kind, text):
     assert advice.for_error(kind, text) is None
+
+
+SITE = "/usr/lib/python3/site-packages/"
+CONTRIB = ("AttributeError", "module 'tensorflow' has no attribute 'contrib'")
+
+
+@pytest.mark.parametrize(
+    "kind, text",
+    [
+        CONTRIB,
+        ("AttributeError", "module 'tensorflow_hub.tf_v1' has no attribute 'estimator'"),
+        ("ImportError", "cannot import name 'Layer' from 'keras.engine.topology' (x.py)"),
+        ("ModuleNotFoundError", "No module named 'tensorflow.contrib'"),
+        ("TypeError", "Descriptors cannot be created directly.\nIf this call came from"),
+    ],
+)
+def test_an_installed_package_that_is_out_of_date_is_named(kind, text):
+    found = advice.for_error(kind, text, ["/me/a.py", SITE + "old/x.py", SITE + "google/y.py"])
+    assert found.code == "TPU428"
+    assert "--legacy-package old`" in str(found)
+
+
+@pytest.mark.parametrize(
+    "kind, text, files",
+    [
+        (*CONTRIB, []),
+        (*CONTRIB, ["/me/a.py"]),
+        (
+            *CONTRIB,
+            [SITE + "pytest/x.py", "/me/a.py"],
+        ),  # the script, called by an installed package
+        (*CONTRIB, ["/me/a.py", SITE + "tensorflow/x.py"]),
+        ("AttributeError", "'int' object has no attribute 'x'", [SITE + "old/x.py"]),
+    ],
+)
+def test_the_script_s_own_slip_names_no_package(kind, text, files):
+    assert advice.for_error(kind, text, files) is None
+
+
+def test_files_of_ipython_s_tracebacks():
+    lines = [
+        "\x1b[0;31m-----\x1b[0m",
+        "AttributeError       Traceback (most recent call last)",
+        "Cell \x1b[0;32mIn[1], line 3\x1b[0m\n\x1b[1;32m      1\x1b[0m import bert",
+        "File \x1b[0;32m~/x/site-packages/bert/optimization.py:87\x1b[0m, in f(a)\n     85 import re",
+        "AttributeError: module 'tensorflow' has no attribute 'contrib'",
+    ]
+    assert tracebacks.files_of_lines(lines) == ["", "~/x/site-packages/bert/optimization.py"]
+    older = "~/x/bert/optimization.py in f(a)\n 85 import re\n---> 87 class A"
+    assert tracebacks.files_of_lines(["<ipython-input-1-2f> in <module>", older]) == [
+        "",
+        "~/x/bert/optimization.py",
+    ]

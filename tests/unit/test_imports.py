@@ -12,6 +12,7 @@ import types
 import pytest
 
 import tpucompat
+from tpucompat import journal
 from tpucompat.errors import UnknownModuleError
 from tpucompat.legacy import imports
 
@@ -55,6 +56,99 @@ def test_an_environment_inside_the_project_is_not_the_script(tmp_path, monkeypat
     scope = imports.Scope()
     assert not scope.owns(globals_of("lib", str(packages / "lib" / "__init__.py")))
     assert scope.owns(globals_of("model", str(tmp_path / "model.py")))
+
+
+def installed_package(folder, name, **modules):
+    """Files of a package as pip would have left them; returns the globals of each module."""
+    package = folder / name
+    package.mkdir(parents=True)
+    found = {}
+    for module, text in {"__init__": "", **modules}.items():
+        file = package / f"{module}.py"
+        file.write_text(text)
+        inner = "" if module == "__init__" else f".{module}"
+        found[module] = globals_of(name + inner, str(file))
+    return found
+
+
+@pytest.fixture
+def site_packages(tmp_path, monkeypatch):
+    folder = tmp_path / "lib" / "site-packages"
+    monkeypatch.setattr(imports.site, "getsitepackages", lambda: [str(folder)], raising=False)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "text, old",
+    [
+        ("import tensorflow as tf\nrnn = tf.contrib.rnn\n", True),
+        ("from tensorflow.contrib import layers\n", True),
+        ("from tensorflow import contrib\n", True),
+        ("import tensorflow.contrib.slim as slim\n", True),
+        ("import tensorflow as tf\n# once tf.contrib.rnn\n", False),
+        ("'Was tf.contrib.rnn.'\nfrom sentry_sdk.contrib import x\n", False),
+        ("from .contrib import layers\n", False),
+        ("import tensorflow as tf\nif hasattr(tf, 'contrib'):\n    rnn = tf.contrib.rnn\n", False),
+        ("import tensorflow.compat.v1 as tf\nrnn = tf.contrib.rnn\n", False),
+        ("print 'tf.contrib'\n", False),
+    ],
+)
+def test_an_old_package_is_told_by_its_code(site_packages, text, old):
+    modules = installed_package(site_packages, "written_then", use=text, other="import numpy\n")
+    journal.reset()
+    scope = imports.Scope()
+    assert not scope.owns(modules["other"])
+    assert scope.adopts(modules["other"]) is old
+    assert [scope.owns(modules[each]) for each in modules] == [old] * 3
+    told = [text for code, text in journal.notices() if code == "TPU427"]
+    assert told == (["written_then is written for TensorFlow 1, and is shown that"] if old else [])
+
+
+def test_tensorflow_s_own_packages_are_never_old(site_packages):
+    text = "import tensorflow as tf\ntf.contrib.rnn\n"
+    for name in ("tensorflow", "tf_slim", "keras", "numpy"):
+        modules = installed_package(site_packages, name, use=text)
+        assert not imports.Scope().adopts(modules["use"])
+
+
+@pytest.mark.skipif(
+    sys.version_info < (3, 8), reason="the TensorFlow there goes with such releases"
+)
+@pytest.mark.parametrize(
+    "name, release, old",
+    [
+        ("tensorflow_hub", "0.7.0", True),
+        ("tensorflow_hub", "0.16.1", False),
+        ("tensorflow_datasets", "1.0.1", True),
+        ("tensorflow_datasets", "4.9.3", False),
+        ("tensorflow_datasets", "odd", False),
+    ],
+)
+def test_an_old_package_is_told_by_its_release(site_packages, monkeypatch, name, release, old):
+    from importlib import metadata
+
+    monkeypatch.setattr(metadata, "version", lambda distribution: release)
+    modules = installed_package(site_packages, name, use="import tensorflow\n")
+    assert imports.Scope().adopts(modules["use"]) is old
+
+
+def test_an_old_package_gets_what_it_imported_before(hook, site_packages, monkeypatch):
+    """The made-up view stands for TensorFlow's."""
+    installed_package(
+        site_packages,
+        "written_then",
+        __init__="import numpy\nfrom written_then import use\nbefore = numpy.float\n",
+        use="import oldpkg\ndef f():\n    import tensorflow as tf\n    return tf.contrib\n",
+    )
+    monkeypatch.syspath_prepend(str(site_packages))
+    monkeypatch.setattr(hook, "era", "tf1")
+    try:
+        package = importlib.import_module("written_then")
+        assert package.use.oldpkg.name == "real"
+        assert package.before is float
+    finally:
+        for name in ("written_then", "written_then.use"):
+            sys.modules.pop(name, None)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple, Sequence
 
 from tpucompat import journal, tracebacks
 from tpucompat.cli.failing import fail
+from tpucompat.codes import CODES
 from tpucompat.environment import Environment, environment
 from tpucompat.errors import ScriptError, TPUCompatError
 from tpucompat.legacy import script_code
@@ -363,7 +364,7 @@ def _with_advice(hook: Any) -> Any:
         if not isinstance(error, TPUCompatError):
             from tpucompat import advice
 
-            found = advice.for_error(kind.__name__, str(error))
+            found = advice.for_error(kind.__name__, str(error), tracebacks.files(traceback))
             if found is not None:
                 sys.stderr.write(f"{found}\n")
 
@@ -401,7 +402,8 @@ def _next_command(argv: list[str], options: argparse.Namespace) -> str:
     words = [word for word in argv if word != "--smoke"]
     if options.smoke:
         return "tpucompat run {}   (the whole run)".format(" ".join(words))
-    codes = [code for code, _ in journal.notices()]
+    said = [code for code, _ in journal.notices()]
+    codes = [code for code in said if not CODES[code].what_to_do.startswith("Nothing")]
     if codes:
         return f"tpucompat explain {codes[0]}"
     if options.cores is None:

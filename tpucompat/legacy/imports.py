@@ -17,9 +17,10 @@ import sysconfig
 import types
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
+from tpucompat import journal
 from tpucompat.errors import MissingModuleError, UnknownModuleError
 from tpucompat.legacy import namespace as namespaces
-from tpucompat.legacy import script_code, surroundings
+from tpucompat.legacy import old_packages, script_code, surroundings
 from tpucompat.legacy.removed import python2_names
 
 # What a script of an era imports -> where the old namespace has it.
@@ -49,6 +50,8 @@ _OF_TODAY = (
     "tensorflow_probability tensorflow_text tf_keras tf_slim"
 )
 _LIBRARIES = frozenset([*_SHOWN, *_OF_TODAY.split()])
+# TensorFlow itself, what it is made of, and us.
+_NEVER_OLD = frozenset([*_SHOWN, "tensorboard", "tf_keras", "tf_slim", "tpucompat", "__main__"])
 
 
 # In whose functions the operators of the script's modules run.
@@ -82,6 +85,27 @@ class Scope:
         except TypeError:  # a __file__ of an odd, unhashable kind: nobody's module
             return False
 
+    def adopts(self, importer: Mapping[str, Any]) -> bool:
+        """Whether a module that imports TensorFlow is of an installed package that is an old one.
+
+        The package counts as the script's own from then on.
+        """
+        name, file = importer.get("__name__"), importer.get("__file__")
+        if not isinstance(name, str) or not isinstance(file, str):
+            return False
+        package, _, inner = name.partition(".")
+        if package in _NEVER_OLD:
+            return False
+        location = file
+        for _ in range(inner.count(".") + bool(inner) + _is_folder(file)):
+            location = os.path.dirname(location)
+        if not old_packages.is_old(package, location):
+            return False
+        self._packages |= {package}
+        self._own = {key: own for key, own in self._own.items() if not _is_part(key[0], package)}
+        journal.notice("TPU427", f"{package} is written for TensorFlow 1, and is shown that")
+        return True
+
     def _decide(self, name: str | None, file: str | None) -> bool:
         package = (name or "").partition(".")[0]
         if package == "tpucompat":
@@ -98,6 +122,14 @@ class Scope:
             path.startswith(directory) or os.path.realpath(path).startswith(directory)
             for directory in self._installed
         )
+
+
+def _is_folder(file: str) -> bool:
+    return os.path.basename(file).startswith("__init__.")
+
+
+def _is_part(name: Any, package: str) -> bool:
+    return isinstance(name, str) and name.partition(".")[0] == package
 
 
 def _installation_directories() -> tuple[str, ...]:
@@ -147,7 +179,7 @@ class ImportHook:
             if level == 0 and name.partition(".")[0] in hook._roots:
                 frame = _caller(2)
                 importer = globals if globals is not None or frame is None else frame.f_globals
-                if frame is not None and hook._scope.owns(importer or {}):
+                if frame is not None and hook._serves(importer or {}, name):
                     if python2_names.give(frame):
                         hook._surroundings.module("builtins")
                     if hook._answers(name, fromlist or (), frame):
@@ -159,7 +191,7 @@ class ImportHook:
                 frame = _caller(2)
                 if (
                     frame is not None
-                    and hook._scope.owns(frame.f_globals)
+                    and hook._serves(frame.f_globals, name)
                     and hook._answers(name, (), frame)
                 ):
                     return hook._module(name)
@@ -179,6 +211,26 @@ class ImportHook:
             builtins.__import__ = self._import
         if importlib.import_module is self._installed[1]:
             importlib.import_module = self._import_module
+
+    def _serves(self, importer: Mapping[str, Any], name: str) -> bool:
+        """Whether what a module imports is answered for the script's era."""
+        if self._scope.owns(importer):
+            return True
+        if self.era != "tf1" or name.partition(".")[0] not in self._view:
+            return False
+        if not self._scope.adopts(importer):
+            return False
+        self._show_again(importer["__name__"].partition(".")[0])
+        return True
+
+    def _show_again(self, package: str) -> None:
+        """Gives the modules of a package that has just been told as an old one what it has missed."""
+        for name, module in list(sys.modules.items()):
+            if not _is_part(name, package) or module is None:
+                continue
+            for key, value in list(vars(module).items()):
+                if isinstance(value, types.ModuleType) and self._roots.get(value.__name__):
+                    module.__dict__[key] = self._module(value.__name__)
 
     def _answers(self, name: str, fromlist: Sequence[str], importer: Any) -> bool:
         """Whether an import below one of the roots is answered here at all."""

@@ -19,7 +19,7 @@ import threading
 import warnings
 from typing import Any, Sequence
 
-from tpucompat import advice, journal
+from tpucompat import advice, journal, tracebacks
 from tpucompat.environment import environment
 from tpucompat.errors import ScriptError, SetupError
 from tpucompat.notebooks import cells, extension
@@ -262,7 +262,7 @@ def _client(notebook: Any, path: str, out: str | None) -> Any:
         """Shows messages as they come, and keeps the outputs so far on disk."""
 
         number = 0  # the cell that runs, from 1
-        error: tuple[str, str] | None = None
+        error: tuple[str, str, list[str]] | None = None
         stopped = 0  # the signal that came
 
         def is_dead(self, error: BaseException) -> bool:
@@ -299,7 +299,9 @@ def _client(notebook: Any, path: str, out: str | None) -> Any:
         def process_message(self, msg: Any, cell: Any, cell_index: int) -> Any:
             _show(msg["msg_type"], msg["content"], cell_index + 1)
             if msg["msg_type"] == "error":
-                self.error = (msg["content"]["ename"], msg["content"]["evalue"])
+                content = msg["content"]
+                files = tracebacks.files_of_lines(content["traceback"])
+                self.error = (content["ename"], content["evalue"], files)
             return super().process_message(msg, cell, cell_index)
 
     return Client(
