@@ -270,10 +270,17 @@ def _gpus(here: Environment) -> list[Any]:
     return list(config.get_visible_devices("GPU"))
 
 
+def require_several_cores(here: Environment) -> None:
+    """Raises SetupError (TPU357) on TensorFlow 1.13, which has no graphs and strategies for them."""
+    if not here.has("several_cores"):
+        raise SetupError("TPU357", f"TensorFlow {here.tensorflow} runs on one core alone.")
+
+
 def _make_strategy(here: Environment) -> Any:
     import tensorflow as tf
 
     prepare()
+    require_several_cores(here)
     # tf.distribute of TensorFlow 1.x has version 1 of the strategies.
     distribute = tf.compat.v2.distribute if here.has("contrib") else tf.distribute
     if here.emulated_cores > 1:

@@ -544,6 +544,12 @@ CODES: dict[str, Code] = {
         "It is a program for a core of a TPU. Here is none, and what it computes is computed in place.",
         'Nothing has to be done; the tag "serve" without "tpu" is the model for other machines.',
     ),
+    "TPU357": Code(
+        "Several cores need TensorFlow 1.14 or later",
+        "Computations of several cores are traced into graphs of their own and trained under strategies of "
+        "TensorFlow 2; TensorFlow 1.13 has neither.",
+        "Run the script on TensorFlow 1.15 or 2.x, or on one core: unset TPUCOMPAT_CORES.",
+    ),
     # 300-318: keras_to_tpu_model
     "TPU301": Code(
         "A Keras TPU model trains on this machine alone",

@@ -96,6 +96,20 @@ CAPABILITIES: tuple[Capability, ...] = (
         "tpucompat/engines/operation_counts.py: Keras and tf.data of 2.5 make other operations",
     ),
     Capability(
+        "several_cores",
+        (1, 14),
+        None,
+        "1.14 has tf.compat.v2.distribute, and tensorflow/python/framework/func_graph.py FuncGraph shares the "
+        "collections of the graph around it; 1.13 has neither",
+    ),
+    Capability(
+        "scaffolds_captured",
+        (1, 14),
+        None,
+        "1.14 tensorflow_estimator/python/estimator/tpu/tpu_estimator.py: _train_on_tpu_system returns the "
+        "captured scaffold_fn; 1.13 tf.contrib.tpu the scaffold",
+    ),
+    Capability(
         "typed_slices",
         (2, 9),
         None,

@@ -11,6 +11,7 @@ import functools
 import importlib
 import inspect
 import numbers
+import re
 import sys
 import types
 from typing import (
@@ -262,6 +263,34 @@ def nest() -> Any:
     from tensorflow.python.util import nest
 
     return nest
+
+
+def complete_api() -> None:
+    """Gives TensorFlow 1.13 ``tf.nest`` and ``tf.raw_ops``, which became public in 1.14.
+
+    Seen in 1.13: ``tensorflow.python.util.nest``, and an operation's function in the module
+    ``tensorflow.python.ops.gen_*_ops`` of its kind.
+    """
+    import tensorflow as tf
+
+    for each in (tf, tf.compat.v1):
+        if not hasattr(each, "nest"):
+            each.nest = nest()
+        if not hasattr(each, "raw_ops"):
+            each.raw_ops = RawOperations("tensorflow.raw_ops")
+
+
+class RawOperations(types.ModuleType):
+    """``tf.raw_ops`` of a TensorFlow that has none."""
+
+    def __getattr__(self, name: str) -> Any:
+        snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+        for module_name, module in list(sys.modules.items()):
+            if re.fullmatch(r"tensorflow\.python\.ops\.gen_\w+_ops", module_name):
+                function = getattr(module, snake, None) or getattr(module, "_" + snake, None)
+                if function is not None:
+                    return function
+        raise AttributeError(name)
 
 
 def count_resource_variables_as_variables() -> None:

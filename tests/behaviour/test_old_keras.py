@@ -79,8 +79,8 @@ def cosine(loss):
 checks["cosines"] = np.allclose([cosine(loss) for loss in losses], 24 / 25)
 
 # A Softmax gives losses its logits; that of sequences and pictures was none, and is clipped.
-def surprise(shape, loss, label):
-    net = Sequential([keras.layers.Activation("softmax", input_shape=shape)])
+def surprise(shape, loss, label, activation="softmax"):
+    net = Sequential([keras.layers.Activation(activation, input_shape=shape)])
     net.compile("sgd", loss=loss)
     scores = np.broadcast_to([0.0, 100.0], (1, *shape))
     return net.evaluate(scores, np.broadcast_to(label, (1, *shape[:-1], len(label))), verbose=0)
@@ -89,6 +89,8 @@ checks["softmax of vectors and of sequences"] = np.allclose(
     [[surprise(shape, *loss) for loss in entropies] for shape in ((2,), (3, 2), (2, 2, 2))],
     [[100, 100], [-np.log(1e-7)] * 2, [-np.log(1e-7)] * 2],
     rtol=1e-6,
+) and np.allclose(
+    surprise((2,), "binary_crossentropy", [1.0, 0.0], "sigmoid"), (np.log(2) + 100) / 2, rtol=1e-6
 )
 
 checks["a number of NumPy's"] = (

@@ -651,6 +651,16 @@ def _verify_doors(monkeypatch):
     del session  # while the methods that it closes itself with are still in place
 
 
+def _complete_api():
+    private.complete_api()
+    assert v1.nest.flatten([1, [2]]) == [1, 2]
+    assert v1.raw_ops.AddV2 and v1.raw_ops.ReadVariableOp
+    own = private.RawOperations("raw_ops")  # what 1.13 gets, in whose place others have their own
+    with v1.Session() as session:
+        assert session.run(own.AddV2(x=1.0, y=2.0)) == 3.0
+    assert not hasattr(own, "NoSuchOperation")
+
+
 def _complete_variables():
     private.complete_resource_variables()
     variable = v1.get_variable("whole", [], initializer=v1.ones_initializer(), use_resource=True)
@@ -687,6 +697,7 @@ def _session_conversions():
 
 # What of private.py a check covers.
 CHECKS = {
+    _complete_api: ["complete_api", "RawOperations"],
     _complete_variables: [
         "complete_resource_variables",
         "control_flow_context",

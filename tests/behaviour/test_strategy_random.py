@@ -29,8 +29,8 @@ pytestmark = pytest.mark.skipif(
 WIDTH, VARIABLES, LENGTH = 3, 3, 45
 KINDS = ("add", "mul", "tanh", "max", "turn", "sum", "sums", "if", "loop", "read", "assign")
 KINDS += ("where", "wait")
-# tensorflow/core/ops/tpu_cross_replica_ops.cc: CrossReplicaSum takes no double up to 2.4.
-SUMS_DOUBLES = release_of(tf.__version__) >= (2, 5)
+# tensorflow/core/ops/tpu_cross_replica_ops.cc: CrossReplicaSum takes no double up to 2.6.
+SUMS_DOUBLES = release_of(tf.__version__) >= (2, 7)
 KIND = np.float64 if SUMS_DOUBLES else np.float32
 CLOSE = {"rtol": 1e-9, "atol": 1e-12} if SUMS_DOUBLES else {"rtol": 1e-4, "atol": 1e-5}
 

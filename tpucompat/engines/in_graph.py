@@ -13,8 +13,9 @@ from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import numpy as np
 
-from tpucompat import journal, private
+from tpucompat import accelerator, journal, private
 from tpucompat.engines import doors, observer, session, shards
+from tpucompat.environment import current_environment
 from tpucompat.errors import BadValueError, UnsupportedGraphError
 
 tf = session.v1()
@@ -97,7 +98,11 @@ def trace(
 
     Returns:
       The traced computation.
+
+    Raises:
+      SetupError: On TensorFlow 1.13 (TPU357).
     """
+    accelerator.require_several_cores(current_environment())
     outer = tf.get_default_graph()
     graph = _ComputationGraph(name, collections=private.graph_collections(outer))
     scope = outer.get_name_scope()

@@ -62,10 +62,36 @@ def _softmax_by_parts(softmax: Callable[..., Any]) -> Callable[..., Any]:
     return as_then
 
 
+def _of_logits(activation: str) -> Callable[[Callable[..., Any]], Any]:
+    """A cross entropy of Keras' backend that takes a model's output apart, which only 2.3 refuses to do.
+
+    1.15 (``python/keras/backend.py``) looks at the operation alone; 2.3 asks that no layer has made it, and
+    from 2.4 on the activations note their logits.
+    """
+
+    def as_then(crossentropy: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(crossentropy)
+        def of_logits(
+            target: Any, output: Any, from_logits: bool = False, *args: Any, **options: Any
+        ) -> Any:
+            if not from_logits and hasattr(output, "_keras_history"):
+                made_by = output.op
+                if made_by.type == activation:
+                    return crossentropy(target, made_by.inputs[0], True, *args, **options)
+            return crossentropy(target, output, from_logits, *args, **options)
+
+        return of_logits
+
+    return as_then
+
+
 #: Functions that TensorFlow 2 computes with other operations.
 _OTHERWISE: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "tensorflow.python.ops.special_math_ops:einsum": private.einsum_of_matrices,
     "keras/activations:softmax": _softmax_by_parts,
+    "keras/backend:categorical_crossentropy": _of_logits("Softmax"),
+    "keras/backend:sparse_categorical_crossentropy": _of_logits("Softmax"),
+    "keras/backend:binary_crossentropy": _of_logits("Sigmoid"),
 }
 
 

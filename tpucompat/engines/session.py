@@ -36,6 +36,7 @@ def enter() -> Any:
         if not _entered:
             accelerator.prepare()  # before anything starts TensorFlow's runtime
             _choose_variables()
+            private.complete_api()
             private.let_graph_variables_be_true()
             private.complete_resource_variables()
             _show_values()

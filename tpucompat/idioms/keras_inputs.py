@@ -30,7 +30,8 @@ def is_dataset(value: Any) -> bool:
     import tensorflow as tf
 
     # The Dataset of one generation is no subclass of the other's in every release.
-    kinds = {tf.compat.v1.data.Dataset, tf.compat.v2.data.Dataset}
+    second = getattr(tf.compat, "v2", tf.compat.v1)  # 1.13 has none
+    kinds = {tf.compat.v1.data.Dataset, second.data.Dataset}
     return isinstance(value, tuple(kinds))
 
 

@@ -362,7 +362,6 @@ class KerasTPUModel(_Model):
         self,
         outputs: Any,
         targets: Any = None,
-        skip_target_masks: Any = None,
         sample_weights: Any = None,
         masks: Any = None,
         **kwargs: Any,
@@ -375,7 +374,6 @@ class KerasTPUModel(_Model):
         return super()._handle_metrics(
             outputs,
             targets=targets,
-            skip_target_masks=skip_target_masks,
             sample_weights=sample_weights,
             masks=masks,
             **kwargs,
@@ -464,6 +462,7 @@ def clone_metrics(metrics: Any) -> Any:
         return {name: clone_metrics(metric) for name, metric in metrics.items()}
     if isinstance(metrics, (list, tuple)):
         return [clone_metrics(metric) for metric in metrics]
-    if isinstance(metrics, _keras.metrics.Metric):
+    kind: Any = getattr(_keras.metrics, "Metric", ())  # 1.13 has functions alone
+    if isinstance(metrics, kind):
         return type(metrics).from_config(metrics.get_config())
     return metrics

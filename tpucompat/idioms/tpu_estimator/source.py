@@ -22,6 +22,7 @@ import tensorflow.compat.v1 as tf
 
 from tpucompat import accelerator, journal, private
 from tpucompat.engines import observer, operation_seeds
+from tpucompat.environment import current_environment
 from tpucompat.errors import BadValueError
 from tpucompat.idioms import batch_parallel, cross_shard, feeds
 from tpucompat.idioms.tpu_estimator import device as device_lib
@@ -167,6 +168,8 @@ def _replace_primitives(module: Any) -> None:
 
 def _with_flush(tensorflow: Any) -> Any:
     """TensorFlow, with a ``tf.compat.v2.summary.flush`` that takes a resource too, as up to 2.4."""
+    if not hasattr(tensorflow.compat, "v2"):  # 1.13
+        return tensorflow
     summary_lib = _Replaced(tensorflow.compat.v2.summary, flush=summary.flush)
     v2 = _Replaced(tensorflow.compat.v2, summary=summary_lib)
     return _Replaced(tensorflow, compat=_Replaced(tensorflow.compat, v2=v2))
@@ -392,7 +395,7 @@ def _train(module: Any, ctx: Any, wrapper: Any, dequeue_fn: Any) -> Any:
     iterations = module._create_or_get_iterations_per_loop()
     loss = _program(module, ctx, step, iterations)
     workers.silence(ctx.workers, host_call)
-    return tf.no_op(), loss, host_call, scaffold_fn, hooks.get()
+    return tf.no_op(), loss, host_call, _scaffold(module, scaffold_fn), hooks.get()
 
 
 def _evaluate(module: Any, ctx: Any, wrapper: Any, dequeue_fn: Any) -> Any:
@@ -401,14 +404,21 @@ def _evaluate(module: Any, ctx: Any, wrapper: Any, dequeue_fn: Any) -> Any:
     iterations = module._create_or_get_iterations_per_loop()
     loss = _program(module, ctx, step, iterations, start=module._ZERO_LOSS)
     workers.silence(ctx.workers, host_calls)
-    return tf.no_op(), loss, host_calls, scaffold_fn, hooks.get()
+    return tf.no_op(), loss, host_calls, _scaffold(module, scaffold_fn), hooks.get()
 
 
 def _predict(module: Any, ctx: Any, wrapper: Any, dequeue_fn: Any) -> Any:
     """Counterpart of ``_predict_on_tpu_system``."""
     step, host_calls, scaffold_fn, hooks = wrapper.convert_to_single_tpu_predict_step(dequeue_fn)
     stopped = _program(module, ctx, step, start=False)
-    return tf.no_op(), stopped, host_calls, scaffold_fn, hooks.get()
+    return tf.no_op(), stopped, host_calls, _scaffold(module, scaffold_fn), hooks.get()
+
+
+def _scaffold(module: Any, captured: Any) -> Any:
+    """What a release's own functions return for a model's ``scaffold_fn``."""
+    if current_environment().has("scaffolds_captured"):
+        return captured
+    return module._get_scaffold(captured)
 
 
 def _sync_variables_ops(ctx: Any) -> list[Any]:
