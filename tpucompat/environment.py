@@ -96,6 +96,13 @@ CAPABILITIES: tuple[Capability, ...] = (
         "tpucompat/engines/operation_counts.py: Keras and tf.data of 2.5 make other operations",
     ),
     Capability(
+        "eager_placement",
+        (2, 2),
+        None,
+        "2.2 tensorflow/python/framework/device_spec.py reads /TPU:0, and what is eager there runs on the "
+        "CPU; for 2.1 it is an unknown device",
+    ),
+    Capability(
         "several_cores",
         (1, 14),
         None,

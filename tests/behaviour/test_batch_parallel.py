@@ -12,6 +12,11 @@ import tensorflow as tf
 
 from tests.behaviour import batch_parallel_cases
 from tpucompat.engines import doors
+from tpucompat.environment import environment
+
+pytestmark = pytest.mark.skipif(
+    not environment().has("several_cores"), reason="1.13 cannot trace computations of several cores"
+)
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 REFERENCE = os.environ.get("TPUCOMPAT_TF115_PYTHON", "")

@@ -28,7 +28,7 @@ def refuse(*arguments, **_):
     raise AssertionError('the network was asked: %r' % (arguments,))
 socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse
 def tell(*values):
-    print('TOLD', json.dumps(values))
+    print('TOLD', json.dumps(values, default=float))
 import numpy as np
 import tensorflow as tf
 
@@ -183,7 +183,7 @@ tell('decay', train(tf.keras.optimizers.SGD(lr=0.002, decay=0.5, momentum=0.5))[
 for name in ('rmsprop', 'adagrad'):
     tell(name, train(name)[1], train(tf.keras.optimizers.get(name))[1])
 tell('options', Adam(lr=0.25, clipnorm=1.0).lr.numpy().item(),
-     float(tf.keras.optimizers.get('adam')._decayed_lr('float32')))
+     float(tf.identity(tf.keras.optimizers.get('adam')._decayed_lr('float32'))))
 tell('classes', model.predict_classes(X).shape)
 precision = tf.keras.mixed_precision.experimental
 precision.set_policy(precision.Policy('mixed_bfloat16', loss_scale=None))

@@ -17,6 +17,7 @@ from typing import Any
 import tensorflow
 
 from tpucompat import accelerator, private, topology
+from tpucompat.environment import current_environment
 from tpucompat.legacy.contrib.cluster_resolver import LocalClusterSpec, TPUClusterResolver
 
 
@@ -42,6 +43,20 @@ class TPUStrategy(metaclass=_TPUStrategyType):
     """
 
     given: Any = None
+
+
+def device(device_name: Any) -> Any:
+    """``tf.device``, for which ``/TPU:0`` may be a device that is not there.
+
+    Later releases place softly what runs eagerly; 2.1 knows no such device.
+
+    Args:
+      device_name: As there.
+    """
+    here = current_environment()
+    if not here.has("eager_placement") and not here.tpu and "TPU" in str(device_name).upper():
+        device_name = None
+    return tensorflow.device(device_name)
 
 
 def restore_methods() -> None:

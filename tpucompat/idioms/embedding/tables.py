@@ -352,10 +352,11 @@ class TPUEmbedding:
 
     def _rate(self, table: str, step: Any) -> Any:
         described = self._tables[table]
-        if described.learning_rate_fn is not None:
+        from_step = getattr(described, "learning_rate_fn", None)  # 2.1's estimator knows none
+        if from_step is not None:
             if step is None:
                 raise config_lib.wrong("a learning rate depends on the step, which is None.")
-            return tf.cast(described.learning_rate_fn(step), tf.float32)
+            return tf.cast(from_step(step), tf.float32)
         return described.learning_rate or self.optimizer(table).learning_rate
 
     def _update(self, table: str, gradients: Mapping[str, Any], rate: Any) -> Any:

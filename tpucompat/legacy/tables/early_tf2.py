@@ -18,6 +18,7 @@ ROWS: dict[str, Row] = {
     "distribute.cluster_resolver.TPUClusterResolver": _RESOLVER,
     "distribute.resolver.TPUClusterResolver": _RESOLVER,
     "compat.v1.distribute.cluster_resolver.TPUClusterResolver": _RESOLVER,
+    "device": StandIn(_START_UP + "device"),
     "config.experimental_connect_to_host": StandIn(_START_UP + "connect_to_host"),
     "config.experimental_connect_to_cluster": StandIn(_START_UP + "connect_to_cluster"),
     "tpu.experimental.initialize_tpu_system": StandIn(_START_UP + "initialize_tpu_system"),
