@@ -96,6 +96,7 @@ LIMITS = (
     Limit((2, 13), "ipython<8.19", "later ones need a newer typing-extensions", first=(2, 12)),
     Limit((2, 17), "numpy<2", "RELEASE.md 2.18.0: the first release that is built for NumPy 2"),
     Limit((2, 3), "h5py<3", "their Keras decodes attributes, which h5py 3 gives as str"),
+    Limit((2, 6), "matplotlib-inline<0.2", "later ones need a matplotlib that needs NumPy 1.20"),
     Limit((2, 6), "jsonschema<4.18", "later ones need a typing-extensions that 2.6 does not allow"),
     Limit((2, 10), "protobuf<3.21", "generated modules of their age are refused from 4.21 on"),
     Limit((2, 21), "setuptools<81", "TensorBoard imports pkg_resources, which later ones lack"),
