@@ -159,6 +159,12 @@ _DIFFERENTIATED = {
     "slice": lambda tf, x: x[:, 1:3],
     "slice, from a tensor": lambda tf, x: x[_input(tf, dtype="int32") :],
     "gather": lambda tf, x: tf.gather(x, [1, 2]),
+    "unsorted_segment_sum": lambda tf, x: tf.unsorted_segment_sum(
+        x, _input(tf, None, dtype="int32"), 3
+    ),
+    "unsorted_segment_sum, of numbers": lambda tf, x: tf.unsorted_segment_sum(
+        x, _input(tf, 4, 6, dtype="int32"), 3
+    ),
     "matmul, of batches": lambda tf, x: tf.matmul(tf.reshape(x, [2, 2, 6]), _input(tf, 2, 6, 3)),
     "matmul, of open batches": lambda tf, x: tf.matmul(
         tf.reshape(x, [-1, 2, 6]), _input(tf, None, 6, 3)
@@ -278,6 +284,34 @@ CASES = {
         )
         for kind in ("Bahdanau", "Luong")
     },
+    "dynamic_decode, training": lambda tf: tf.contrib.seq2seq.dynamic_decode(
+        tf.contrib.seq2seq.BasicDecoder(
+            tf.nn.rnn_cell.GRUCell(3),
+            tf.contrib.seq2seq.TrainingHelper(_input(tf, 2, 3, 4), _input(tf, 2, dtype="int32")),
+            _input(tf, 2, 3),
+        ),
+        maximum_iterations=3,
+    ),
+    "dynamic_decode, unknown": lambda tf: tf.contrib.seq2seq.dynamic_decode(
+        tf.contrib.seq2seq.BasicDecoder(
+            _cell(tf),
+            tf.contrib.seq2seq.TrainingHelper(
+                _input(tf, None, None, 4), _input(tf, None, dtype="int32")
+            ),
+            _cell(tf).zero_state(_input(tf, dtype="int32"), tf.float32),
+        )
+    ),
+    "dynamic_decode, greedy": lambda tf: tf.contrib.seq2seq.dynamic_decode(
+        tf.contrib.seq2seq.BasicDecoder(
+            tf.nn.rnn_cell.GRUCell(3),
+            tf.contrib.seq2seq.GreedyEmbeddingHelper(
+                tf.get_variable("e", [5, 4]), tf.constant([1, 1]), 2
+            ),
+            _input(tf, 2, 3),
+            tf.layers.Dense(5),
+        ),
+        maximum_iterations=3,
+    ),
     # Layers
     "dense": lambda tf: tf.layers.dense(_input(tf, None, 4), 3),
     "dense, rank 3": lambda tf: tf.layers.dense(_input(tf, None, 5, 4), 3),
@@ -442,6 +476,12 @@ CASES = {
     "reduce_mean": lambda tf: tf.reduce_mean(_input(tf, None, 3), axis=-1, keepdims=True),
     "reduce_mean, all": lambda tf: tf.reduce_mean(_input(tf, None, 3)),
     "reduce_sum, of a scalar": lambda tf: tf.reduce_sum(_input(tf)),
+    "reduce_sum, of a variable": lambda tf: tf.reduce_sum(tf.get_variable("v", [4, 6])),
+    "reduce_mean, of a resource": lambda tf: tf.reduce_mean(
+        tf.get_variable("v", [4, 6], use_resource=True)
+    ),
+    "reduce_sum, of a variable's scalar": lambda tf: tf.reduce_sum(tf.get_variable("v", [])),
+    "reduce_sum, of a variable's axis": lambda tf: tf.reduce_sum(tf.get_variable("v", [4, 6]), 1),
     "reduce_max, unknown rank": lambda tf: tf.reduce_max(tf.placeholder(tf.float32)),
     "reduce_logsumexp": lambda tf: tf.reduce_logsumexp(_input(tf, None, 3), 1),
     "reduce_std": lambda tf: tf.math.reduce_std(_input(tf, None, 3), 1),
@@ -724,6 +764,12 @@ CASES = {
     "summary.image": lambda tf: tf.summary.image("a", _input(tf, None, 8, 8, 1)),
     "metrics.accuracy": lambda tf: tf.metrics.accuracy(_input(tf, None), _input(tf, None)),
     "metrics.mean": lambda tf: tf.metrics.mean(_input(tf, None)),
+    "metrics.mean_iou": lambda tf: tf.metrics.mean_iou(
+        _input(tf, 4, dtype="int32"), _input(tf, 4, dtype="int32"), 3
+    ),
+    "confusion_matrix, of unknown classes": lambda tf: tf.confusion_matrix(
+        _input(tf, None, dtype="int32"), _input(tf, None, dtype="int32")
+    ),
     # Images
     "decode_raw": lambda tf: tf.decode_raw(_input(tf, None, dtype="string"), tf.uint8),
     "decode_jpeg": lambda tf: tf.image.decode_jpeg(_input(tf, dtype="string"), 3),
@@ -1010,8 +1056,13 @@ CASES = {
             "RMSPropOptimizer": (0.1,),
             "AdagradOptimizer": (0.1,),
             "AdadeltaOptimizer": (0.1,),
+            "FtrlOptimizer": (0.1,),
         }.items()
     },
+    "FtrlOptimizer.minimize, rate and large": lambda tf: [
+        _minimized(tf, tf.train.FtrlOptimizer(_input(tf))),
+        tf.train.FtrlOptimizer(0.1).minimize(tf.reduce_sum(tf.get_variable("large", [40, 50]))),
+    ],
     "AdamOptimizer.minimize, step": lambda tf: _minimized(
         tf, tf.train.AdamOptimizer(0.1), tf.train.get_or_create_global_step()
     ),

@@ -1552,6 +1552,19 @@ def replace_gradients(by_type: Mapping[str, Callable[[Callable[..., Any]], Any]]
             entries[operation]["type"] = change(entries[operation]["type"])
 
 
+def zero_state(size: Any, batch_size: Any, dtype: Any) -> Any:
+    """Zeros ``[batch_size, *size]``, as recurrent cells start from.
+
+    Seen as ``_zero_state_tensors`` in ``tensorflow.python.ops.rnn_cell_impl`` (1.13 to 2.1, and 2.15 to 2.21)
+    and in ``tensorflow.python.keras.layers.legacy_rnn.rnn_cell_impl`` (2.3 to 2.21).
+    """
+    module = importlib.import_module("tensorflow.python.ops.rnn_cell_impl")
+    if not hasattr(module, "_zero_state_tensors"):
+        path = "tensorflow.python.keras.layers.legacy_rnn.rnn_cell_impl"
+        module = importlib.import_module(path)
+    return module._zero_state_tensors(size, batch_size, dtype)
+
+
 def checked_image(image: Any) -> Any:
     """An image, which is checked to have three dimensions at least.
 

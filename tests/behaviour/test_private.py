@@ -568,6 +568,15 @@ def _gradients_and_loops():
     assert seen == [("Tanh", False), ("Tanh", True)]
 
 
+def _zero_state():
+    with v1.Graph().as_default(), v1.Session() as session:
+        batch = v1.placeholder("int32", [])
+        zeros = private.zero_state(v1.TensorShape([3]), batch, v1.float64)
+        assert zeros.shape.as_list() == [None, 3]
+        assert session.run(zeros, {batch: 2}).tolist() == [[0.0] * 3] * 2
+        assert private.zero_state(v1.TensorShape([]), 2, v1.int32).shape.as_list() == [2]
+
+
 def _checked_image():
     with v1.Graph().as_default() as graph:
         image = v1.placeholder("float32")
@@ -762,6 +771,7 @@ CHECKS = {
     _resource_variables: ["count_resource_variables_as_variables"],
     _gated_gradients: ["gate_gradients", "_variables_of", "_is_reference"],
     _gradients_and_loops: ["replace_gradients", "is_in_loop"],
+    _zero_state: ["zero_state"],
     _checked_image: ["checked_image"],
     _seeds: ["random_seed", "replace_functions", "einsum_of_matrices", "dataset_operations"],
     _true_variables: ["let_graph_variables_be_true"],

@@ -207,6 +207,12 @@ def _written(operation: Any, gradient: Any) -> More:
     return More(after=-2 - _STACK * private.is_in_loop(operation))
 
 
+def _segments(operation: Any, gradient: Any) -> More:
+    """1.15 expands the mask of the segments step by step, 2.x by a shape with ones."""
+    rank = gradient.shape.rank
+    return More() if rank is None else More(after=2 * (rank - 1) - 12)
+
+
 def _one(operation: Any, gradient: Any) -> More:
     return More(after=1)
 
@@ -226,6 +232,7 @@ DIFFERENCES: Mapping[str, Difference] = {
     "BatchMatMulV2": _batch_product,
     "StridedSlice": _slice,
     **dict.fromkeys(("Gather", "GatherV2"), _gathered),
+    "UnsortedSegmentSum": _segments,
     **dict.fromkeys(("TensorArrayWriteV3", "TensorArrayScatterV3", "TensorArraySplitV3"), _written),
     # PreventGradient
     "SparseSoftmaxCrossEntropyWithLogits": _one,

@@ -199,9 +199,15 @@ def _rank(value: Any) -> int | None:
 
 
 def _reduction(arguments: Arguments) -> More:
-    """2.x asks a scalar for its rank when it runs; 1.15 has an empty constant."""
-    known = arguments["axis"] is None and _rank(arguments["x"]) == 0
-    return More(after=-3) if known else More()
+    """2.x asks a scalar for its rank when it runs; 1.15 has an empty constant, and asks a variable."""
+    value = arguments["x"]
+    rank = _rank(value)
+    if arguments["axis"] is not None or rank is None:
+        return More()
+    if not isinstance(value, _v1.Variable):
+        return More(after=0 if rank else -3)
+    # A resource is read for it.
+    return More(after=3 + (not references.includes(value)) if rank else 0)
 
 
 def _array_size(arguments: Arguments) -> More:
@@ -324,6 +330,25 @@ def _polynomial_decay(arguments: Arguments) -> More:
     return More(after=5 + given if decay.cycle else 1 - given)
 
 
+def _confusion_matrix(arguments: Arguments) -> More:
+    """A dense sum with zeros, for an operation that scatters; their shape is cast where it is of int64."""
+    classes = arguments["num_classes"]
+    whole = classes is None or getattr(classes, "dtype", None) == tensorflow.int64
+    return More(after=2 + whole)
+
+
+def _ftrl_slots(arguments: Arguments) -> More:
+    """1.15 has a constant for ones times a number."""
+    shapes = (variable.shape for variable in arguments["var_list"])
+    return More(after=-sum(2 if shape.num_elements() < 1000 else 4 for shape in shapes))
+
+
+def _ftrl_strength(arguments: Arguments) -> More:
+    """2.x adds beta, divided by the learning rate, to the strength of the regularization."""
+    rate = arguments["self"]._learning_rate
+    return More(after=-9 + tensorflow.is_tensor(rate))
+
+
 def _central_crop(arguments: Arguments) -> More:
     """2.x casts the fraction for each size that is unknown."""
     shape = tensorflow.TensorShape(getattr(arguments["image"], "shape", None))
@@ -411,8 +436,9 @@ DIFFERENCES: Mapping[str, Difference] = {
     "tensorflow.python.ops.image_ops_impl:decode_image": _decoded_image,
     # One operation for those that compute it in 2.x
     "tensorflow.python.ops.math_ops:linspace_nd": _always(after=-67),
-    # A dense sum with zeros, for an operation that scatters
-    "tensorflow.python.ops.confusion_matrix:confusion_matrix": _always(after=2),
+    "tensorflow.python.ops.confusion_matrix:confusion_matrix": _confusion_matrix,
+    "tensorflow.python.training.ftrl:FtrlOptimizer._create_slots": _ftrl_slots,
+    "tensorflow.python.training.ftrl:FtrlOptimizer._prepare": _ftrl_strength,
     "tensorflow.python.ops.image_ops_impl:crop_to_bounding_box": _crop,
     "tensorflow.python.ops.image_ops_impl:central_crop": _central_crop,
     # The sizes are slices of a tensor
