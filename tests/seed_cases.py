@@ -901,6 +901,19 @@ CASES = {
         )
     ),
     "dataset, options": lambda tf: _next(tf.data.Dataset.range(5).with_options(tf.data.Options())),
+    **{
+        f"dataset, sparse {sort}": lambda tf, drop=drop: _next(
+            tf.data.Dataset.from_tensors(tf.SparseTensor([[0, 0]], [1.0], [2, 3]))
+            .repeat()
+            .batch(2, drop_remainder=drop)
+        )
+        for sort, drop in (("batches", False), ("whole batches", True))
+    },
+    "dataset, dense to sparse": lambda tf: _next(
+        tf.data.Dataset.range(5)
+        .map(lambda n: tf.range(n))
+        .apply(tf.data.experimental.dense_to_sparse_batch(2, [5]))
+    ),
     "dataset, csv": lambda tf: _next(tf.data.experimental.CsvDataset(["a"], [tf.float32])),
     "parse_single_example": lambda tf: tf.parse_single_example(
         _input(tf, dtype="string"), _features(tf, tf.FixedLenFeature([3], tf.int64))

@@ -349,6 +349,15 @@ def _ftrl_strength(arguments: Arguments) -> More:
     return More(after=-9 + tensorflow.is_tensor(rate))
 
 
+def _restored_sparse(arguments: Arguments) -> More:
+    """2.x puts the sizes that are known into the shape of a SparseTensor that comes from a dataset."""
+    shape = arguments["self"].shape
+    if shape.rank is None or shape.is_fully_defined():
+        return More(after=-int(shape.is_fully_defined()))
+    known = sum(_v1.dimension_value(each) is not None for each in shape)
+    return More(after=-(2 + known) if known else 0)
+
+
 def _central_crop(arguments: Arguments) -> More:
     """2.x casts the fraction for each size that is unknown."""
     shape = tensorflow.TensorShape(getattr(arguments["image"], "shape", None))
@@ -460,6 +469,9 @@ DIFFERENCES: Mapping[str, Difference] = {
     # RewriteDataset with its constant, of a range that enumerates and of a choice; the first in 2.15
     "tensorflow.python.data.ops.dataset_ops:_apply_rewrite": _always(after=-2),
     "tensorflow.python.data.ops.dataset_ops:apply_rewrite": _always(after=-2),
+    "tensorflow.python.framework.sparse_tensor:SparseTensorSpec._from_compatible_tensor_list": (
+        _restored_sparse
+    ),
     # 1.15 keeps them in Python.
     "tensorflow.python.data.ops.dataset_ops:_OptionsDataset.__init__": _always(after=-1),
     "tensorflow.python.data.experimental.ops.readers:CsvDatasetV2.__init__": _always(
