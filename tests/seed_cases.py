@@ -107,6 +107,106 @@ def _encoder(tf):
     return dense(x, 3, tf.tanh)
 
 
+def _gradient(tf, function, shape):
+    x = tf.placeholder("float32", shape)
+    tf.gradients(tf.reduce_sum(function(tf, x)), [x])
+
+
+def _minimized(tf, optimizer, *step):
+    product = tf.matmul(_input(tf, 2, 3), tf.get_variable("v", [3, 4])) + tf.get_variable("w", [4])
+    optimizer.minimize(tf.reduce_mean(tf.square(product)), *step)
+    return tf.get_variable("after", [2])
+
+
+#: What is differentiated, of 4 rows and 6 columns.
+_DIFFERENTIATED = {
+    "add": lambda tf, x: x + _input(tf, 6),
+    "add, alike": lambda tf, x: x + _input(tf, 4, 6),
+    "add, alike and unknown": lambda tf, x: x + _input(tf, None, 6),
+    "add, twice": lambda tf, x: x + _input(tf, 6) + _input(tf, 6),
+    "add, to a row": lambda tf, x: x + _input(tf, 1, 6),
+    "add, to a column": lambda tf, x: _input(tf, None, 1) + x,
+    "subtract": lambda tf, x: _input(tf, 6) - x,
+    "multiply": lambda tf, x: x * 2.0,
+    "multiply, alike": lambda tf, x: x * x,
+    "multiply, double": lambda tf, x: tf.cast(x, tf.float64) * tf.cast(x, tf.float64),
+    "multiply, of unknown rank": lambda tf, x: x * tf.placeholder("float32"),
+    "divide": lambda tf, x: x / _input(tf, 6),
+    "divide, alike": lambda tf, x: x / _input(tf, 4, 6),
+    "divide, by a number": lambda tf, x: x / 2.0,
+    "power": lambda tf, x: x**2.0,
+    "maximum": lambda tf, x: tf.maximum(x, 0.0),
+    "maximum, large": lambda tf, x: tf.maximum(tf.tile(x, [10, 10]), 0.0),
+    "minimum": lambda tf, x: tf.minimum(x, _input(tf, 4, 6)),
+    "squared_difference": lambda tf, x: tf.squared_difference(x, _input(tf, 6)),
+    "mod": lambda tf, x: tf.floormod(x, 2.0),
+    "clip_by_value": lambda tf, x: tf.clip_by_value(x, 0.0, 1.0),
+    "where": lambda tf, x: tf.where(x > 0, x, tf.zeros_like(x)),
+    "where_v2": lambda tf, x: tf.compat.v2.where(_input(tf, 4, 6) > 0, x, 0.0),
+    "dropout": lambda tf, x: tf.nn.dropout(x, 0.5),
+    "dropout, of rows": lambda tf, x: tf.nn.dropout(x, 0.5, noise_shape=[4, 1]),
+    "reduce_sum": lambda tf, x: tf.reduce_sum(x, 1),
+    "reduce_sum, kept": lambda tf, x: tf.reduce_sum(x, 1, keepdims=True),
+    "reduce_sum, twice": lambda tf, x: tf.reduce_sum(x, 1) + tf.reduce_sum(2.0 * x, 1),
+    "reduce_mean": lambda tf, x: tf.reduce_mean(x, 1),
+    "reduce_mean, all": lambda tf, x: tf.reduce_mean(x),
+    "reduce_mean, kept": lambda tf, x: tf.reduce_mean(x, -1, keepdims=True),
+    "reduce_max": lambda tf, x: tf.reduce_max(x, 1),
+    "reduce_min, kept": lambda tf, x: tf.reduce_min(x, 1, keepdims=True),
+    "reduce_prod": lambda tf, x: tf.reduce_prod(x, 1),
+    "reduce_prod, kept": lambda tf, x: tf.reduce_prod(x, 1, keepdims=True),
+    "reduce_logsumexp": lambda tf, x: tf.reduce_logsumexp(x, 1),
+    "slice": lambda tf, x: x[:, 1:3],
+    "slice, from a tensor": lambda tf, x: x[_input(tf, dtype="int32") :],
+    "gather": lambda tf, x: tf.gather(x, [1, 2]),
+    "unsorted_segment_sum": lambda tf, x: tf.unsorted_segment_sum(
+        x, _input(tf, None, dtype="int32"), 3
+    ),
+    "unsorted_segment_sum, of numbers": lambda tf, x: tf.unsorted_segment_sum(
+        x, _input(tf, 4, 6, dtype="int32"), 3
+    ),
+    "matmul, of batches": lambda tf, x: tf.matmul(tf.reshape(x, [2, 2, 6]), _input(tf, 2, 6, 3)),
+    "matmul, of open batches": lambda tf, x: tf.matmul(
+        tf.reshape(x, [-1, 2, 6]), _input(tf, None, 6, 3)
+    ),
+    "matmul, of equal batches": lambda tf, x: tf.matmul(
+        tf.reshape(x, [6, 2, 2]), _input(tf, 6, 2, 2)
+    ),
+    "reshape, to a scalar": lambda tf, x: tf.reshape(tf.reduce_sum(x), []),
+    "l2_loss": lambda tf, x: tf.nn.l2_loss(x),
+    "l2_normalize": lambda tf, x: tf.nn.l2_normalize(x, 1),
+    "layer_norm": lambda tf, x: tf.contrib.layers.layer_norm(tf.reshape(x, [4, 6])),
+    "batch_normalization": lambda tf, x: tf.layers.batch_normalization(
+        tf.reshape(x, [4, 6]), training=True
+    ),
+    "softmax": lambda tf, x: tf.nn.softmax(tf.reshape(x, [-1, 6])),
+    "sparse_softmax_cross_entropy": lambda tf, x: tf.losses.sparse_softmax_cross_entropy(
+        _input(tf, None, dtype="int32"), tf.reshape(x, [-1, 6])
+    ),
+    "softmax_cross_entropy": lambda tf, x: tf.losses.softmax_cross_entropy(
+        _input(tf, None, 6), tf.reshape(x, [-1, 6])
+    ),
+    "sigmoid_cross_entropy": lambda tf, x: tf.losses.sigmoid_cross_entropy(tf.zeros_like(x), x),
+    "conditional": lambda tf, x: tf.cond(
+        _input(tf, dtype="bool"), lambda: x * 2.0, lambda: tf.identity(x)
+    ),
+    "loop": lambda tf, x: tf.while_loop(lambda n, y: n < 3, lambda n, y: (n + 1, y * 2.0), [0, x])[
+        1
+    ],
+    "loop, added": lambda tf, x: tf.while_loop(
+        lambda n, y: n < 3, lambda n, y: (n + 1, y / (y + 1.0)), [0, x]
+    )[1],
+    "recurrent, dynamic": lambda tf, x: tf.nn.dynamic_rnn(
+        tf.nn.rnn_cell.BasicLSTMCell(3), tf.reshape(x, [-1, 2, 6]), dtype=tf.float32
+    )[0],
+    "recurrent, of lengths": lambda tf, x: tf.nn.dynamic_rnn(
+        tf.nn.rnn_cell.GRUCell(3), tf.reshape(x, [2, 2, 6]), [1, 2], dtype=tf.float32
+    )[0],
+    "recurrent": lambda tf, x: tf.nn.static_rnn(
+        tf.nn.rnn_cell.BasicLSTMCell(3), [tf.reshape(x, [4, 6])] * 2, dtype=tf.float32
+    )[0][-1],
+}
+
 CASES = {
     # Variables and their initializers
     "get_variable": lambda tf: tf.get_variable("w", [3, 3]),
@@ -184,6 +284,34 @@ CASES = {
         )
         for kind in ("Bahdanau", "Luong")
     },
+    "dynamic_decode, training": lambda tf: tf.contrib.seq2seq.dynamic_decode(
+        tf.contrib.seq2seq.BasicDecoder(
+            tf.nn.rnn_cell.GRUCell(3),
+            tf.contrib.seq2seq.TrainingHelper(_input(tf, 2, 3, 4), _input(tf, 2, dtype="int32")),
+            _input(tf, 2, 3),
+        ),
+        maximum_iterations=3,
+    ),
+    "dynamic_decode, unknown": lambda tf: tf.contrib.seq2seq.dynamic_decode(
+        tf.contrib.seq2seq.BasicDecoder(
+            _cell(tf),
+            tf.contrib.seq2seq.TrainingHelper(
+                _input(tf, None, None, 4), _input(tf, None, dtype="int32")
+            ),
+            _cell(tf).zero_state(_input(tf, dtype="int32"), tf.float32),
+        )
+    ),
+    "dynamic_decode, greedy": lambda tf: tf.contrib.seq2seq.dynamic_decode(
+        tf.contrib.seq2seq.BasicDecoder(
+            tf.nn.rnn_cell.GRUCell(3),
+            tf.contrib.seq2seq.GreedyEmbeddingHelper(
+                tf.get_variable("e", [5, 4]), tf.constant([1, 1]), 2
+            ),
+            _input(tf, 2, 3),
+            tf.layers.Dense(5),
+        ),
+        maximum_iterations=3,
+    ),
     # Layers
     "dense": lambda tf: tf.layers.dense(_input(tf, None, 4), 3),
     "dense, rank 3": lambda tf: tf.layers.dense(_input(tf, None, 5, 4), 3),
@@ -348,6 +476,12 @@ CASES = {
     "reduce_mean": lambda tf: tf.reduce_mean(_input(tf, None, 3), axis=-1, keepdims=True),
     "reduce_mean, all": lambda tf: tf.reduce_mean(_input(tf, None, 3)),
     "reduce_sum, of a scalar": lambda tf: tf.reduce_sum(_input(tf)),
+    "reduce_sum, of a variable": lambda tf: tf.reduce_sum(tf.get_variable("v", [4, 6])),
+    "reduce_mean, of a resource": lambda tf: tf.reduce_mean(
+        tf.get_variable("v", [4, 6], use_resource=True)
+    ),
+    "reduce_sum, of a variable's scalar": lambda tf: tf.reduce_sum(tf.get_variable("v", [])),
+    "reduce_sum, of a variable's axis": lambda tf: tf.reduce_sum(tf.get_variable("v", [4, 6]), 1),
     "reduce_max, unknown rank": lambda tf: tf.reduce_max(tf.placeholder(tf.float32)),
     "reduce_logsumexp": lambda tf: tf.reduce_logsumexp(_input(tf, None, 3), 1),
     "reduce_std": lambda tf: tf.math.reduce_std(_input(tf, None, 3), 1),
@@ -579,12 +713,63 @@ CASES = {
     "gradients": lambda tf: tf.gradients(
         tf.matmul(_input(tf, 2, 3), tf.get_variable("w", [3, 3])), tf.trainable_variables()
     ),
+    "matrix_diag_part": lambda tf: tf.matrix_diag_part(_input(tf, 2, 3, 3)),
+    "matrix_set_diag": lambda tf: tf.matrix_set_diag(_input(tf, 2, 3, 3), _input(tf, 2, 3)),
+    "trace": lambda tf: tf.trace(_input(tf, 3, 3)),
+    "logdet": lambda tf: tf.linalg.logdet(_input(tf, None, 3, 3)),
+    "weighted_moments": lambda tf: tf.nn.weighted_moments(_input(tf, None, 3), [0], [1.0]),
+    "saturate_cast": lambda tf: tf.saturate_cast(_input(tf, 3), tf.uint8),
+    "saturate_cast, of one side": lambda tf: tf.saturate_cast(
+        _input(tf, 3, dtype="int32"), tf.uint64
+    ),
+    "sparse_placeholder": lambda tf: tf.sparse_placeholder("float32", [3, 3]),
+    "sparse_placeholder, open": lambda tf: tf.sparse_placeholder("float32", [None, 3]),
+    "sparse_placeholder, unknown": lambda tf: tf.sparse_placeholder("float32"),
+    **{
+        f"stateless_{name}": lambda tf, name=name: getattr(tf.random, f"stateless_{name}")(
+            [3], [1, 2]
+        )
+        for name in ("uniform", "normal", "truncated_normal")
+    },
+    **{
+        f"polynomial_decay, {'cycle' if cycle else 'once'}": (
+            lambda tf, cycle=cycle: tf.train.polynomial_decay(
+                0.1, tf.train.get_or_create_global_step(), 10, cycle=cycle
+            )
+        )
+        for cycle in (False, True)
+    },
+    "polynomial_decay, of a tensor": lambda tf: tf.train.polynomial_decay(
+        0.1, tf.train.get_or_create_global_step(), _input(tf)
+    ),
+    "input_layer, embedding": lambda tf: tf.feature_column.input_layer(
+        {"a": _input(tf, 4, 1, dtype="int64")},
+        [
+            tf.feature_column.embedding_column(
+                tf.feature_column.categorical_column_with_identity("a", 5), 3
+            )
+        ],
+    ),
+    "input_layer, default": lambda tf: tf.feature_column.input_layer(
+        {"a": _input(tf, None, 1, dtype="int32")},
+        [
+            tf.feature_column.indicator_column(
+                tf.feature_column.categorical_column_with_identity("a", 5, 0)
+            )
+        ],
+    ),
     # Summaries and metrics
     "summary.scalar": lambda tf: tf.summary.scalar("a", _input(tf)),
     "summary.histogram": lambda tf: tf.summary.histogram("a", _input(tf, 3)),
     "summary.image": lambda tf: tf.summary.image("a", _input(tf, None, 8, 8, 1)),
     "metrics.accuracy": lambda tf: tf.metrics.accuracy(_input(tf, None), _input(tf, None)),
     "metrics.mean": lambda tf: tf.metrics.mean(_input(tf, None)),
+    "metrics.mean_iou": lambda tf: tf.metrics.mean_iou(
+        _input(tf, 4, dtype="int32"), _input(tf, 4, dtype="int32"), 3
+    ),
+    "confusion_matrix, of unknown classes": lambda tf: tf.confusion_matrix(
+        _input(tf, None, dtype="int32"), _input(tf, None, dtype="int32")
+    ),
     # Images
     "decode_raw": lambda tf: tf.decode_raw(_input(tf, None, dtype="string"), tf.uint8),
     "decode_jpeg": lambda tf: tf.image.decode_jpeg(_input(tf, dtype="string"), 3),
@@ -618,6 +803,27 @@ CASES = {
     "random_saturation": lambda tf: tf.image.random_saturation(_input(tf, 8, 8, 3), 0.2, 0.5),
     "random_hue": lambda tf: tf.image.random_hue(_input(tf, 8, 8, 3), 0.2),
     "per_image_standardization": lambda tf: tf.image.per_image_standardization(_input(tf, 8, 8, 1)),
+    "random_flip, unknown rank": lambda tf: tf.image.random_flip_left_right(
+        tf.placeholder("float32")
+    ),
+    "random_flip_up_down, unknown rank": lambda tf: tf.image.random_flip_up_down(
+        tf.image.decode_image(_input(tf, dtype="string"))
+    ),
+    "random colours, whole numbers": lambda tf: tf.image.random_saturation(
+        tf.image.random_contrast(
+            tf.image.random_brightness(_input(tf, 8, 8, 3, dtype="uint8"), 0.5), 0.1, 0.5
+        ),
+        0.2,
+        0.4,
+    ),
+    "central_crop, unknown": lambda tf: tf.image.central_crop(_input(tf, None, None, 3), 0.5),
+    "central_crop, of a height": lambda tf: tf.image.central_crop(_input(tf, 2, None, 8, 3), 0.5),
+    "resize_images, ratio": lambda tf: tf.image.resize_images(
+        _input(tf, 8, 8, 3), [4, 2], preserve_aspect_ratio=True
+    ),
+    "resize_images, ratio and unknown": lambda tf: tf.image.resize_images(
+        _input(tf, None, None, 3), [4, 2], preserve_aspect_ratio=True
+    ),
     "rot90": lambda tf: tf.image.rot90(_input(tf, 8, 8, 1)),
     "rgb_to_grayscale": lambda tf: tf.image.rgb_to_grayscale(_input(tf, 8, 8, 3)),
     "sample_distorted_bounding_box": lambda tf: tf.image.sample_distorted_bounding_box(
@@ -686,6 +892,29 @@ CASES = {
     "dataset, filter": lambda tf: _next(
         tf.data.Dataset.range(3).filter(lambda n: n > 1).skip(1).take(1).cache()
     ),
+    "dataset, enumerated": lambda tf: _next(
+        tf.data.Dataset.range(5).apply(tf.data.experimental.enumerate_dataset())
+    ),
+    "dataset, chosen from": lambda tf: _next(
+        tf.data.experimental.choose_from_datasets(
+            [tf.data.Dataset.range(5), tf.data.Dataset.range(3)], tf.data.Dataset.range(2)
+        )
+    ),
+    "dataset, options": lambda tf: _next(tf.data.Dataset.range(5).with_options(tf.data.Options())),
+    **{
+        f"dataset, sparse {sort}": lambda tf, drop=drop: _next(
+            tf.data.Dataset.from_tensors(tf.SparseTensor([[0, 0]], [1.0], [2, 3]))
+            .repeat()
+            .batch(2, drop_remainder=drop)
+        )
+        for sort, drop in (("batches", False), ("whole batches", True))
+    },
+    "dataset, dense to sparse": lambda tf: _next(
+        tf.data.Dataset.range(5)
+        .map(lambda n: tf.range(n))
+        .apply(tf.data.experimental.dense_to_sparse_batch(2, [5]))
+    ),
+    "dataset, csv": lambda tf: _next(tf.data.experimental.CsvDataset(["a"], [tf.float32])),
     "parse_single_example": lambda tf: tf.parse_single_example(
         _input(tf, dtype="string"), _features(tf, tf.FixedLenFeature([3], tf.int64))
     ),
@@ -816,6 +1045,39 @@ CASES = {
             ),
             tf.keras.layers.Dense(2, kernel_regularizer="l1"),
         ).losses
+    ),
+    # Gradients
+    **{
+        f"gradient of {name}, {sort}": lambda tf, function=function, shape=shape: _gradient(
+            tf, function, shape
+        )
+        for name, function in _DIFFERENTIATED.items()
+        for sort, shape in (
+            ("static", [4, 6]),
+            ("open", [None, 6]),
+            ("unknown", [None, None]),
+        )
+    },
+    **{
+        f"{name}.minimize": lambda tf, name=name, options=options: _minimized(
+            tf, getattr(tf.train, name)(*options)
+        )
+        for name, options in {
+            "GradientDescentOptimizer": (0.1,),
+            "AdamOptimizer": (0.1,),
+            "MomentumOptimizer": (0.1, 0.9),
+            "RMSPropOptimizer": (0.1,),
+            "AdagradOptimizer": (0.1,),
+            "AdadeltaOptimizer": (0.1,),
+            "FtrlOptimizer": (0.1,),
+        }.items()
+    },
+    "FtrlOptimizer.minimize, rate and large": lambda tf: [
+        _minimized(tf, tf.train.FtrlOptimizer(_input(tf))),
+        tf.train.FtrlOptimizer(0.1).minimize(tf.reduce_sum(tf.get_variable("large", [40, 50]))),
+    ],
+    "AdamOptimizer.minimize, step": lambda tf: _minimized(
+        tf, tf.train.AdamOptimizer(0.1), tf.train.get_or_create_global_step()
     ),
     # Together
     "a convolutional network": _tower,

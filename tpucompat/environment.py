@@ -131,6 +131,13 @@ CAPABILITIES: tuple[Capability, ...] = (
         "weights are not made distinct; 2.11 makes them so",
     ),
     Capability(
+        "gathered_shapes_uncast",
+        (2, 18),
+        None,
+        "2.21 tensorflow/python/ops/array_grad.py _GatherV2Grad: the shape is not cast; 2.17 casts it "
+        "(those between were not looked at)",
+    ),
+    Capability(
         "tpu_local",
         (2, 4),
         None,

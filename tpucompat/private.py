@@ -407,6 +407,17 @@ def control_flow_context(operation: Any) -> Any:
     return operation._get_control_flow_context()
 
 
+def is_in_loop(operation: Any) -> bool:
+    """Whether a loop of TensorFlow 1 has an operation, in a conditional of its own too.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.ops.control_flow_util.GetContainingWhileContext``.
+    """
+    from tensorflow.python.ops import control_flow_util
+
+    context = control_flow_context(operation)
+    return control_flow_util.GetContainingWhileContext(context) is not None
+
+
 def gate_gradients(told: Callable[[Any, int], None]) -> None:
     """Lets ``tf.gradients`` finish an operation's gradients together, where reference variables are.
 
@@ -1551,6 +1562,46 @@ def replace_functions(by_place: Mapping[str, Callable[[Callable[..., Any]], Any]
                 changed = new.get(inspect.unwrap(value))
                 if changed is not None and changed is not value:
                     setattr(module, name, changed)
+
+
+def replace_gradients(by_type: Mapping[str, Callable[[Callable[..., Any]], Any]]) -> None:
+    """Puts other functions in the place of those that compute operations' gradients.
+
+    Seen in 1.13 to 2.21 in ``tensorflow/python/framework/ops.py`` (``_gradient_registry``) and ``registry.py``
+    (the function is the "type" of an entry).
+
+    Args:
+      by_type: For each type of operation what makes the new function of the old one.
+    """
+    from tensorflow.python.framework import ops
+
+    entries = ops._gradient_registry._registry
+    for operation, change in by_type.items():
+        if operation in entries:
+            entries[operation]["type"] = change(entries[operation]["type"])
+
+
+def zero_state(size: Any, batch_size: Any, dtype: Any) -> Any:
+    """Zeros ``[batch_size, *size]``, as recurrent cells start from.
+
+    Seen as ``_zero_state_tensors`` in ``tensorflow.python.ops.rnn_cell_impl`` (1.13 to 2.1, and 2.15 to 2.21)
+    and in ``tensorflow.python.keras.layers.legacy_rnn.rnn_cell_impl`` (2.3 to 2.21).
+    """
+    module = importlib.import_module("tensorflow.python.ops.rnn_cell_impl")
+    if not hasattr(module, "_zero_state_tensors"):
+        path = "tensorflow.python.keras.layers.legacy_rnn.rnn_cell_impl"
+        module = importlib.import_module(path)
+    return module._zero_state_tensors(size, batch_size, dtype)
+
+
+def checked_image(image: Any) -> Any:
+    """An image, which is checked to have three dimensions at least.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.ops.image_ops_impl._AssertAtLeast3DImage``.
+    """
+    from tensorflow.python.ops import image_ops_impl
+
+    return image_ops_impl._AssertAtLeast3DImage(image)
 
 
 def tf_inspect() -> Any:

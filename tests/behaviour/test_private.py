@@ -546,6 +546,44 @@ def _resource_variables():
     assert not isinstance(v1.zeros([2]), v1.Variable)
 
 
+def _gradients_and_loops():
+    seen = []
+
+    def noted(function):
+        def gradient(operation, *gradients):
+            seen.append((operation.type, private.is_in_loop(operation)))
+            return function(operation, *gradients)
+
+        gradient.original = function
+        return gradient
+
+    private.replace_gradients({"Tanh": noted, "NoSuchOperation": noted})
+    try:
+        with v1.Graph().as_default():
+            x = v1.placeholder("float32")
+            steps = v1.while_loop(lambda n, y: n < 3, lambda n, y: (n + 1, v1.tanh(y)), [0, x])
+            v1.gradients(v1.tanh(steps[1]), [x])
+    finally:
+        private.replace_gradients({"Tanh": lambda function: function.original})
+    assert seen == [("Tanh", False), ("Tanh", True)]
+
+
+def _zero_state():
+    with v1.Graph().as_default(), v1.Session() as session:
+        batch = v1.placeholder("int32", [])
+        zeros = private.zero_state(v1.TensorShape([3]), batch, v1.float64)
+        assert zeros.shape.as_list() == [None, 3]
+        assert session.run(zeros, {batch: 2}).tolist() == [[0.0] * 3] * 2
+        assert private.zero_state(v1.TensorShape([]), 2, v1.int32).shape.as_list() == [2]
+
+
+def _checked_image():
+    with v1.Graph().as_default() as graph:
+        image = v1.placeholder("float32")
+        assert private.checked_image(image) is not image
+        assert "Assert" in {each.type for each in graph.get_operations()}
+
+
 def _seeds():
     with v1.Graph().as_default() as graph:
         v1.set_random_seed(5)
@@ -743,6 +781,9 @@ CHECKS = {
     _track_tf_optimizer: ["track_tf_optimizer", "_keras_source"],
     _resource_variables: ["count_resource_variables_as_variables"],
     _gated_gradients: ["gate_gradients", "_variables_of", "_is_reference"],
+    _gradients_and_loops: ["replace_gradients", "is_in_loop"],
+    _zero_state: ["zero_state"],
+    _checked_image: ["checked_image"],
     _seeds: ["random_seed", "replace_functions", "einsum_of_matrices", "dataset_operations"],
     _true_variables: ["let_graph_variables_be_true"],
     _eager_keys: ["let_eager_tensors_be_keys"],

@@ -86,9 +86,9 @@ def _one_hot(arguments: Arguments) -> More:
 def _checked_image(arguments: Arguments) -> More:
     """1.15 checks the whole shape, 2.x the last three sizes only."""
     shape = tensorflow.TensorShape(getattr(arguments["image"], "shape", None))
-    if shape.rank is None or shape.rank < 3 or shape.is_fully_defined():
+    if shape.is_fully_defined():
         return More()
-    return More(before=22 if shape[-3:].is_fully_defined() else -4)
+    return More(before=22 if shape.rank is not None and shape[-3:].is_fully_defined() else -4)
 
 
 def _decoded_image(arguments: Arguments) -> More:
@@ -199,9 +199,15 @@ def _rank(value: Any) -> int | None:
 
 
 def _reduction(arguments: Arguments) -> More:
-    """2.x asks a scalar for its rank when it runs; 1.15 has an empty constant."""
-    known = arguments["axis"] is None and _rank(arguments["x"]) == 0
-    return More(after=-3) if known else More()
+    """2.x asks a scalar for its rank when it runs; 1.15 has an empty constant, and asks a variable."""
+    value = arguments["x"]
+    rank = _rank(value)
+    if arguments["axis"] is not None or rank is None:
+        return More()
+    if not isinstance(value, _v1.Variable):
+        return More(after=0 if rank else -3)
+    # A resource is read for it.
+    return More(after=3 + (not references.includes(value)) if rank else 0)
 
 
 def _array_size(arguments: Arguments) -> More:
@@ -305,6 +311,78 @@ def _sparse_lookup(arguments: Arguments) -> More:
     return More(after=5 if one and arguments["max_norm"] is None else 1)
 
 
+def _reshaped(arguments: Arguments) -> More:
+    """2.x converts an empty list twice, as it is none of numbers."""
+    shape = arguments["shape"]
+    return More(after=-int(isinstance(shape, (list, tuple)) and not shape))
+
+
+def _diagonals(arguments: Arguments) -> More:
+    """2.x has tensors of the diagonals and of the padding."""
+    options = (arguments["k"], arguments["padding_value"])
+    return More(after=-sum(not tensorflow.is_tensor(each) for each in options))
+
+
+def _polynomial_decay(arguments: Arguments) -> More:
+    """1.15 makes the number of steps a constant again; in cycles it chooses by a conditional."""
+    decay = arguments["self"]
+    given = tensorflow.is_tensor(decay.decay_steps)
+    return More(after=5 + given if decay.cycle else 1 - given)
+
+
+def _confusion_matrix(arguments: Arguments) -> More:
+    """A dense sum with zeros, for an operation that scatters; their shape is cast where it is of int64."""
+    classes = arguments["num_classes"]
+    whole = classes is None or getattr(classes, "dtype", None) == tensorflow.int64
+    return More(after=2 + whole)
+
+
+def _ftrl_slots(arguments: Arguments) -> More:
+    """1.15 has a constant for ones times a number."""
+    shapes = (variable.shape for variable in arguments["var_list"])
+    return More(after=-sum(2 if shape.num_elements() < 1000 else 4 for shape in shapes))
+
+
+def _ftrl_strength(arguments: Arguments) -> More:
+    """2.x adds beta, divided by the learning rate, to the strength of the regularization."""
+    rate = arguments["self"]._learning_rate
+    return More(after=-9 + tensorflow.is_tensor(rate))
+
+
+def _restored_sparse(arguments: Arguments) -> More:
+    """2.x puts the sizes that are known into the shape of a SparseTensor that comes from a dataset."""
+    shape = arguments["self"].shape
+    if shape.rank is None or shape.is_fully_defined():
+        return More(after=-int(shape.is_fully_defined()))
+    known = sum(_v1.dimension_value(each) is not None for each in shape)
+    return More(after=-(2 + known) if known else 0)
+
+
+def _central_crop(arguments: Arguments) -> More:
+    """2.x casts the fraction for each size that is unknown."""
+    shape = tensorflow.TensorShape(getattr(arguments["image"], "shape", None))
+    if shape.rank not in (3, 4) or _is_number(arguments["central_fraction"], 1):
+        return More()
+    return More(after=-sum(_v1.dimension_value(each) is None for each in shape[-3:-1]))
+
+
+def _saturated(arguments: Arguments) -> More:
+    """1.15 has a minimum and a maximum, each where the types ask for it; 2.x clips."""
+    value, wanted = arguments["value"], tensorflow.as_dtype(arguments["dtype"]).base_dtype
+    given = tensorflow.as_dtype(getattr(value, "dtype", wanted)).base_dtype
+    if given.is_complex or wanted.is_complex:
+        return More()
+    sides = int(given.min < wanted.min) + int(given.max > wanted.max)
+    return More(after=2 * sides - 3 if sides else 0)
+
+
+def _identity_column(arguments: Arguments) -> More:
+    """1.15 asserts that numbers are in the range; 2.x casts once more where they get a default."""
+    if arguments["self"].default_value is None:
+        return More(before=38)
+    return More(before=-int(arguments["input_tensor"].dtype != tensorflow.int64))
+
+
 #: By ``module:name`` of the function; ``keras:Layer.method`` is a layer's method of the Keras with graphs.
 DIFFERENCES: Mapping[str, Difference] = {
     "tensorflow.python.ops.random_ops:random_uniform": _random_uniform,
@@ -326,13 +404,35 @@ DIFFERENCES: Mapping[str, Difference] = {
     "keras/regularizers:L1L2.__call__": _regularization,
     "tensorflow.python.ops.array_ops:zeros": _filled,
     "tensorflow.python.ops.array_ops:ones": _filled,
+    "tensorflow.python.ops.array_ops:reshape": _reshaped,
     "tensorflow.python.ops.array_ops:one_hot": _one_hot,
     "tensorflow.python.ops.array_ops:matrix_diag": _always(after=-4),  # MatrixDiagV3's options
+    "tensorflow.python.ops.array_ops:matrix_diag_part": _diagonals,
+    "tensorflow.python.ops.array_ops:matrix_set_diag": _always(after=-1),  # the diagonal's number
+    # One that can be fed
+    "tensorflow.python.ops.array_ops:sparse_placeholder": lambda arguments: More(
+        after=-(arguments["shape"] is not None)
+    ),
     "tensorflow.python.ops.array_ops:split": _split,
     "tensorflow.python.ops.embedding_ops:embedding_lookup_sparse": _sparse_lookup,
     "tensorflow.python.ops.math_ops:tensordot": _tensordot,
     "tensorflow.python.ops.math_ops:_ReductionDims": _reduction,
     "tensorflow.python.ops.tensor_array_ops:_GraphTensorArray.size": _array_size,
+    # Multiplied by the inverse, for two divisions
+    "tensorflow.python.ops.nn_impl:weighted_moments": _always(after=1),
+    "tensorflow.python.ops.math_ops:saturate_cast": _saturated,
+    # The algorithm, and a key of the seed
+    **{
+        f"tensorflow.python.ops.stateless_random_ops:stateless_{name}": _always(after=-2)
+        for name in ("random_uniform", "random_normal", "truncated_normal")
+    },
+    # Of tf.keras, and of tf.train
+    "keras/optimizers.schedules.learning_rate_schedule:PolynomialDecay.__call__": _polynomial_decay,
+    "tensorflow.python.keras.optimizer_v2.learning_rate_schedule:PolynomialDecay.__call__": (
+        _polynomial_decay
+    ),
+    "tensorflow.python.feature_column.feature_column_v2:IdentityCategoricalColumn"
+    "._transform_input_tensor": _identity_column,
     "tensorflow.python.ops.nn_impl:swish": _always(after=-2),  # beta
     # What alpha and beta are broadcast by comes before the seed
     "tensorflow.python.ops.random_ops:random_gamma": _always(before=-2),
@@ -345,9 +445,15 @@ DIFFERENCES: Mapping[str, Difference] = {
     "tensorflow.python.ops.image_ops_impl:decode_image": _decoded_image,
     # One operation for those that compute it in 2.x
     "tensorflow.python.ops.math_ops:linspace_nd": _always(after=-67),
-    # A dense sum with zeros, for an operation that scatters
-    "tensorflow.python.ops.confusion_matrix:confusion_matrix": _always(after=2),
+    "tensorflow.python.ops.confusion_matrix:confusion_matrix": _confusion_matrix,
+    "tensorflow.python.training.ftrl:FtrlOptimizer._create_slots": _ftrl_slots,
+    "tensorflow.python.training.ftrl:FtrlOptimizer._prepare": _ftrl_strength,
     "tensorflow.python.ops.image_ops_impl:crop_to_bounding_box": _crop,
+    "tensorflow.python.ops.image_ops_impl:central_crop": _central_crop,
+    # The sizes are slices of a tensor
+    "tensorflow.python.ops.image_ops_impl:_resize_images_common": lambda arguments: More(
+        after=-6 * bool(arguments["preserve_aspect_ratio"])
+    ),
     # ``tf.identity`` of an image that was checked
     "tensorflow.python.ops.image_ops_impl:per_image_standardization": _always(after=1),
     "tensorflow.python.ops.parsing_ops:parse_example": _parsed,
@@ -360,6 +466,17 @@ DIFFERENCES: Mapping[str, Difference] = {
     ),
     # sloppy, which has become an attribute
     "tensorflow.python.data.ops.readers:ParallelInterleaveDataset.__init__": _always(before=1),
+    # RewriteDataset with its constant, of a range that enumerates and of a choice; the first in 2.15
+    "tensorflow.python.data.ops.dataset_ops:_apply_rewrite": _always(after=-2),
+    "tensorflow.python.data.ops.dataset_ops:apply_rewrite": _always(after=-2),
+    "tensorflow.python.framework.sparse_tensor:SparseTensorSpec._from_compatible_tensor_list": (
+        _restored_sparse
+    ),
+    # 1.15 keeps them in Python.
+    "tensorflow.python.data.ops.dataset_ops:_OptionsDataset.__init__": _always(after=-1),
+    "tensorflow.python.data.experimental.ops.readers:CsvDatasetV2.__init__": _always(
+        after=-1  # columns to exclude
+    ),
     # OptimizeDataset with its constant, and ModelDataset
     "tensorflow.python.data.ops.dataset_ops:DatasetV1._make_initializable_iterator": _always(
         before=3

@@ -14,10 +14,11 @@ import inspect
 import weakref
 from typing import Any, Callable
 
+import numpy as np
 import tensorflow
 
 from tpucompat import private
-from tpucompat.engines import operation_counts, references
+from tpucompat.engines import gradient_counts, operation_counts, references
 
 _v1 = tensorflow.compat.v1
 _followed = False
@@ -40,9 +41,18 @@ def follow() -> None:
     }
     places.update(_OTHERWISE)
     places["tensorflow.python.ops.variable_scope:_VariableStore._get_single_variable"] = _got
+    places["tensorflow.python.training.slot_creator:_create_slot_var"] = _slot
+    optimizer = "tensorflow.python.training.optimizer:Optimizer"
+    places[f"{optimizer}._create_non_slot_variable"] = _beside
     for place in private.DEFAULT_VARIABLE_CREATORS:
         places[place] = _created
     private.replace_functions(places)
+    private.replace_gradients(
+        {
+            operation: functools.partial(_counted_gradient, difference=difference)
+            for operation, difference in gradient_counts.DIFFERENCES.items()
+        }
+    )
 
 
 def _softmax_by_parts(softmax: Callable[..., Any]) -> Callable[..., Any]:
@@ -74,13 +84,39 @@ def _of_logits(activation: str) -> Callable[[Callable[..., Any]], Any]:
         def of_logits(
             target: Any, output: Any, from_logits: bool = False, *args: Any, **options: Any
         ) -> Any:
+            made_by = getattr(output, "op", None)  # what is eager has none
             if not from_logits and hasattr(output, "_keras_history"):
-                made_by = output.op
-                if made_by.type == activation:
+                if getattr(made_by, "type", "") == activation:
                     return crossentropy(target, made_by.inputs[0], True, *args, **options)
             return crossentropy(target, output, from_logits, *args, **options)
 
         return of_logits
+
+    return as_then
+
+
+def _flip_one(flip: Callable[..., Any]) -> Callable[..., Any]:
+    """``tf.image.random_flip_*``: 1.15 takes an image of unknown rank for a single one, and draws once.
+
+    2.x builds the flip of a batch too, with a draw of its own.
+    """
+
+    @functools.wraps(flip)
+    def as_then(image: Any, flip_index: int, random_func: Any, scope_name: str) -> Any:
+        shape = tensorflow.TensorShape(getattr(image, "shape", np.shape(image)))
+        if tensorflow.executing_eagerly() or shape.rank is not None or not callable(random_func):
+            return flip(image, flip_index, random_func, scope_name)
+        with _v1.name_scope(None, scope_name, [image]) as scope:
+            image = private.checked_image(image)
+            drawn = random_func(shape=[], minval=0, maxval=1.0)
+            flipped = _v1.cond(
+                tensorflow.less(drawn, 0.5),
+                lambda: tensorflow.reverse(image, [flip_index]),
+                lambda: image,
+                name=scope,
+            )
+        flipped.set_shape([None] * 3)
+        return flipped
 
     return as_then
 
@@ -92,6 +128,7 @@ _OTHERWISE: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "keras/backend:categorical_crossentropy": _of_logits("Softmax"),
     "keras/backend:sparse_categorical_crossentropy": _of_logits("Softmax"),
     "keras/backend:binary_crossentropy": _of_logits("Sigmoid"),
+    "tensorflow.python.ops.image_ops_impl:_random_flip": _flip_one,
 }
 
 
@@ -170,6 +207,22 @@ def _counted(
     return as_counted
 
 
+def _counted_gradient(
+    function: Callable[..., Any], difference: gradient_counts.Difference
+) -> Callable[..., Any]:
+    """The function of an operation's gradient, as :func:`_counted`."""
+
+    @functools.wraps(function)
+    def as_counted(operation: Any, gradient: Any, *others: Any) -> Any:
+        graph_is_built = not tensorflow.executing_eagerly()
+        if graph_is_built and isinstance(gradient, tensorflow.Tensor):
+            more = difference(operation, gradient)
+            add(_v1.get_default_graph(), more.after)
+        return function(operation, gradient, *others)
+
+    return as_counted
+
+
 def _got(original: Callable[..., Any]) -> Callable[..., Any]:
     """``get_variable``: TensorFlow 2 calls a regularizer once more, to see whether it gives anything."""
 
@@ -199,6 +252,34 @@ def _got(original: Callable[..., Any]) -> Callable[..., Any]:
         return variable
 
     return get_single_variable
+
+
+def _slot(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What an optimizer keeps of a variable: it is of the variable's kind."""
+
+    @functools.wraps(original)
+    def create_slot_var(primary: Any, *args: Any, **options: Any) -> Any:
+        variable = original(primary, *args, **options)
+        if not tensorflow.executing_eagerly() and references.includes(primary):
+            references.note(variable)
+        return variable
+
+    return create_slot_var
+
+
+def _beside(original: Callable[..., Any]) -> Callable[..., Any]:
+    """A variable of an optimizer's own, such as Adam's powers: of the kind of the one that it is told."""
+
+    @functools.wraps(original)
+    def create_non_slot_variable(
+        self: Any, initial_value: Any, name: str, colocate_with: Any
+    ) -> Any:
+        variable = original(self, initial_value, name, colocate_with)
+        if not tensorflow.executing_eagerly() and references.includes(colocate_with):
+            references.note(variable)
+        return variable
+
+    return create_non_slot_variable
 
 
 def _created(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -112,7 +112,7 @@ def _as_one(
 ) -> Any:
     """1.15's ``ShuffleAndRepeatDataset``, a scalar of datasets; a negative count has no end."""
     graph = tensorflow.compat.v1.get_default_graph()
-    before = graph.version
+    before = operation_seeds.count(graph)
     operations = private.dataset_operations()
     parts: dict[str, Any] = {"output_types": list(types), "output_shapes": list(shapes)}
     spec = tuple(map(tensorflow.TensorSpec, shapes, map(tensorflow.as_dtype, types)))
@@ -142,7 +142,8 @@ def _as_one(
         tensorflow.where(count > 0, count - ahead, count),
     )
     both = _of(first, spec).take(-ahead).concatenate(others)
-    operation_seeds.add(graph, before + 1 - graph.version)  # in 1.15 it is one operation
+    # In 1.15 it is one operation.
+    operation_seeds.add(graph, before + 1 - operation_seeds.count(graph))
     return tensorflow.data.experimental.to_variant(both)
 
 

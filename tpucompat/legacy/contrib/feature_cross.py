@@ -55,11 +55,11 @@ def sparse_feature_cross(
     dense = [_string_or_int64(each) for each in inputs if not isinstance(each, tf.SparseTensor)]
     if hashed_output and not hash_key:
         graph = tf.get_default_graph()
-        before = graph.version
+        before = operation_seeds.count(graph)
         with tf.name_scope(name, "SparseFeatureCross", inputs):
             crosses = _chained(sparse, values, dense, num_buckets)
         # One operation in 1.15, for the seeds of those that follow.
-        operation_seeds.add(graph, before + 1 - graph.version)
+        operation_seeds.add(graph, before + 1 - operation_seeds.count(graph))
         return crosses
     all_strings = all(each.dtype == tf.string for each in values + dense)
     return tf.SparseTensor(

@@ -14,6 +14,7 @@ from typing import Any, Callable, NamedTuple
 
 import tensorflow.compat.v1 as tf
 
+from tpucompat import private
 from tpucompat.errors import BadTypeError, BadValueError
 from tpucompat.legacy.contrib import nest
 from tpucompat.legacy.contrib.rnn import transpose_batch_time
@@ -62,10 +63,8 @@ class Decoder(abc.ABC):
 
 def zeros_of(size: Any, batch_size: Any, dtype: Any) -> Any:
     """Zeros ``[batch, *size]``; the static shape is set where it is known."""
-    shape = tf.TensorShape([] if size is None else size).as_list()
-    zeros = tf.zeros(tf.concat([[batch_size], tf.cast(shape, tf.int32)], 0), dtype)
-    zeros.set_shape([static(batch_size), *shape])
-    return zeros
+    shape = tf.TensorShape([] if size is None else size)
+    return private.zero_state(shape, batch_size, dtype)
 
 
 def static(value: Any) -> Any:
