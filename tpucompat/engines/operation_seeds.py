@@ -84,10 +84,10 @@ def _of_logits(activation: str) -> Callable[[Callable[..., Any]], Any]:
         def of_logits(
             target: Any, output: Any, from_logits: bool = False, *args: Any, **options: Any
         ) -> Any:
-            made_by = getattr(output, "op", None)  # what is eager has none
-            if not from_logits and hasattr(output, "_keras_history"):
-                if getattr(made_by, "type", "") == activation:
-                    return crossentropy(target, made_by.inputs[0], True, *args, **options)
+            made_by: Any = getattr(output, "op", None)  # what is eager has none
+            of_model = not from_logits and hasattr(output, "_keras_history")
+            if of_model and getattr(made_by, "type", "") == activation:
+                return crossentropy(target, made_by.inputs[0], True, *args, **options)
             return crossentropy(target, output, from_logits, *args, **options)
 
         return of_logits
