@@ -16,6 +16,7 @@ and half of it down: what comes out tells how much of a difference is the roundi
 
 from __future__ import annotations
 
+import functools
 import importlib.abc
 import importlib.util
 import json
@@ -78,6 +79,7 @@ def _moved_weights(module):
     math_ops = module.math_ops
 
     def moved(original):
+        @functools.wraps(original)  # programs ask which arguments it takes
         def draw(*args, **kwargs):
             drawn = original(*args, **kwargs)
             if drawn.dtype not in (module.dtypes.float32, module.dtypes.float64):
@@ -131,6 +133,12 @@ _AFTER_IMPORT["tf_keras.src.utils.data_utils"] = _any_file_is_valid
 _AFTER_IMPORT["keras.src.callbacks"] = _keep_history
 _AFTER_IMPORT["tf_keras.src.callbacks"] = _keep_history
 _AFTER_IMPORT["keras.src.utils.file_utils"] = _any_file_is_valid  # Keras 3
+
+
+if os.environ.get("OWN_SEEDS"):  # a program that seeds its graphs is its own measure
+    for name, does in list(_AFTER_IMPORT.items()):
+        if does in (_seed_by_scope, _resource_variables):
+            del _AFTER_IMPORT[name]
 
 
 class _Finder(importlib.abc.MetaPathFinder):
