@@ -356,4 +356,6 @@ def test_old_keras(tmp_path):
     if environment().has("contrib"):
         # 1.15 counts a step before it or after it reads the count, in no order.
         failed.discard("decay of the private path")
+        # Its own private optimizers are those of Keras before tf.keras.optimizers.
+        failed.discard("rows hold for private paths")
     assert failed == set()

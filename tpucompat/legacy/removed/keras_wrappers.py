@@ -1,4 +1,4 @@
-"""``keras.wrappers.scikit_learn``, which Keras 2.12 removed: Keras models as scikit-learn's estimators.
+"""``keras.wrappers.scikit_learn``, which Keras 2.13 removed: Keras models as scikit-learn's estimators.
 
 Behaviour follows tensorflow/python/keras/wrappers/scikit_learn.py of TensorFlow 1.15.
 """

@@ -135,10 +135,8 @@ COMMON: dict[str, Row] = {
     ),
     "keras.premade": Package(("{keras}.premade", "{keras}.premade_models")),
     "keras.legacy": Package(("{tf}:keras.layers", "{keras}")),
-    # Keras 2.12 removed them.
-    "keras.wrappers.scikit_learn": Package(
-        ("{keras}.wrappers.scikit_learn", "tpucompat.legacy.removed.keras_wrappers")
-    ),
+    # Keras 2.13 removed them, and those of earlier releases have no tags for scikit-learn 1.7.
+    "keras.wrappers.scikit_learn": Package(("tpucompat.legacy.removed.keras_wrappers",)),
     "python.keras": Package(_SAME),
     "python.keras._impl.keras": Package(_SAME),
 }
