@@ -104,6 +104,12 @@ def test_an_old_package_is_told_by_its_code(site_packages, text, old):
     assert told == (["written_then is written for TensorFlow 1, and is shown that"] if old else [])
 
 
+def test_a_large_package_is_not_read_to_its_end(site_packages, monkeypatch):
+    monkeypatch.setattr(imports.old_packages, "_FILES", 2)
+    modules = installed_package(site_packages, "large", a="", b="", use="tf.contrib.rnn\n")
+    assert not imports.Scope().adopts(modules["use"])
+
+
 def test_tensorflow_s_own_packages_are_never_old(site_packages):
     text = "import tensorflow as tf\ntf.contrib.rnn\n"
     for name in ("tensorflow", "tf_slim", "keras", "numpy"):
