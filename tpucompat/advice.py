@@ -51,6 +51,7 @@ _OUT_OF_DATE = (
     ("ModuleNotFoundError", r"No module named '(tensorflow|keras)\."),
     ("TypeError", r"^Descriptors cannot be created directly"),
 )
+_BUCKET = re.compile(r"gs://[\w.-]+")
 _INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/](\w+)")
 _RUNTIME = frozenset(["tensorflow", "keras", "tf_keras", "numpy", "google", "absl", "six"])
 
@@ -73,7 +74,10 @@ def for_error(kind: str, text: str, files: Iterable[str] = ()) -> Advice | None:
     """
     for code, kinds, pattern in ROWS:
         if re.fullmatch(kinds, kind) and re.search(pattern, text):
-            return for_code(code)
+            general = for_code(code)
+            bucket = _BUCKET.search(text)
+            own = bucket.group() if bucket else "gs://bucket"
+            return general._replace(next_step=general.next_step.replace("gs://bucket", own))
     if any(kind == each and re.search(pattern, text) for each, pattern in _OUT_OF_DATE):
         package = _innermost_package(files)
         if package:

@@ -31,6 +31,13 @@ def test_a_cause_that_can_be_told(kind, text, code):
     assert str(found).endswith(f"[{code}]")
 
 
+def test_a_bucket_is_named():
+    found = advice.for_error("AbortedError", "All 10 retry attempts failed: gs://my-data.x/train/a")
+    assert "--map gs://my-data.x=DIR" in str(found)
+    found = advice.for_error("AbortedError", "All 10 retry attempts failed for gs:// paths")
+    assert "--map gs://bucket=DIR" in str(found)
+
+
 @pytest.mark.parametrize(
     "kind, text",
     [
