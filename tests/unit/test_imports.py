@@ -95,6 +95,7 @@ def site_packages(tmp_path, monkeypatch):
 )
 def test_an_old_package_is_told_by_its_code(site_packages, text, old):
     modules = installed_package(site_packages, "written_then", use=text, other="import numpy\n")
+    (site_packages / "written_then" / "lost.py").symlink_to("nowhere.py")
     journal.reset()
     scope = imports.Scope()
     assert not scope.owns(modules["other"])

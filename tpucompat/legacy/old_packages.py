@@ -49,8 +49,11 @@ def is_old(package: str, location: str) -> bool:
     for number, path in enumerate(_sources(location)):
         if number == _FILES:
             return False
-        with open(path, "rb") as file:
-            text = file.read()
+        try:
+            with open(path, "rb") as file:
+                text = file.read()
+        except OSError:  # a link to nowhere
+            continue
         if _AWARE.search(text):
             return False
         uses = uses or (_MENTION.search(text) is not None and _uses_contrib(text))
