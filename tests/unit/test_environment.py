@@ -9,7 +9,7 @@ import sys
 import pytest
 from installations import ACCEL, NVIDIA, RELEASES, VFIO, made_up
 
-from tpucompat import codes, journal, probes, problems
+from tpucompat import accelerator, codes, journal, probes, problems
 from tpucompat.environment import CAPABILITIES, NEWEST, environment, release_of, sniff
 from tpucompat.errors import SetupError
 
@@ -487,3 +487,13 @@ def test_where_libtpu_lies(tmp_path, monkeypatch):
     assert not probes.probe().libtpu
     library.write_bytes(b"")
     assert probes.probe().libtpu
+
+
+@pytest.mark.parametrize("tensorflow", ["1.13.1", "1.14.0", "2.21.0"])
+def test_several_cores_need_1_14(tensorflow):
+    here = sniff(made_up(tensorflow))
+    if tensorflow.startswith("1.13"):
+        with pytest.raises(SetupError, match="TPU357"):
+            accelerator.require_several_cores(here)
+    else:
+        accelerator.require_several_cores(here)

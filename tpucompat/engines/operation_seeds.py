@@ -41,9 +41,9 @@ def follow() -> None:
     }
     places.update(_OTHERWISE)
     places["tensorflow.python.ops.variable_scope:_VariableStore._get_single_variable"] = _got
-    places["tensorflow.python.training.slot_creator:_create_slot_var"] = _slot
+    places["tensorflow.python.training.slot_creator:_create_slot_var"] = _of_the_kind_of("primary")
     optimizer = "tensorflow.python.training.optimizer:Optimizer"
-    places[f"{optimizer}._create_non_slot_variable"] = _beside
+    places[f"{optimizer}._create_non_slot_variable"] = _of_the_kind_of("colocate_with")
     for place in private.DEFAULT_VARIABLE_CREATORS:
         places[place] = _created
     private.replace_functions(places)
@@ -254,32 +254,27 @@ def _got(original: Callable[..., Any]) -> Callable[..., Any]:
     return get_single_variable
 
 
-def _slot(original: Callable[..., Any]) -> Callable[..., Any]:
-    """What an optimizer keeps of a variable: it is of the variable's kind."""
+def _of_the_kind_of(parameter: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A function of optimizers that makes a variable of the same kind as the one that it is told.
 
-    @functools.wraps(original)
-    def create_slot_var(primary: Any, *args: Any, **options: Any) -> Any:
-        variable = original(primary, *args, **options)
-        if not tensorflow.executing_eagerly() and references.includes(primary):
-            references.note(variable)
-        return variable
+    Args:
+      parameter: Which of its parameters that is.
+    """
 
-    return create_slot_var
+    def as_then(original: Callable[..., Any]) -> Callable[..., Any]:
+        signature = inspect.signature(original)
 
+        @functools.wraps(original)
+        def create(*args: Any, **options: Any) -> Any:
+            variable = original(*args, **options)
+            told = signature.bind(*args, **options).arguments[parameter]
+            if not tensorflow.executing_eagerly() and references.includes(told):
+                references.note(variable)
+            return variable
 
-def _beside(original: Callable[..., Any]) -> Callable[..., Any]:
-    """A variable of an optimizer's own, such as Adam's powers: of the kind of the one that it is told."""
+        return create
 
-    @functools.wraps(original)
-    def create_non_slot_variable(
-        self: Any, initial_value: Any, name: str, colocate_with: Any
-    ) -> Any:
-        variable = original(self, initial_value, name, colocate_with)
-        if not tensorflow.executing_eagerly() and references.includes(colocate_with):
-            references.note(variable)
-        return variable
-
-    return create_non_slot_variable
+    return as_then
 
 
 def _created(original: Callable[..., Any]) -> Callable[..., Any]:
