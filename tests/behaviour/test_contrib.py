@@ -119,14 +119,8 @@ print("found")
 """
 
 
-@pytest.mark.parametrize("release", ["this", "1.15"])
-def test_packages_whose_names_pass_for_another_module(tmp_path, release):
-    """``tf.contrib.eager`` of 1.15 is one of the modules below the package of this name."""
-    python = sys.executable if release == "this" else os.environ.get("TPUCOMPAT_TF115_PYTHON")
-    if not python:
-        pytest.skip("TPUCOMPAT_TF115_PYTHON names no Python with TensorFlow 1.15")
-    script = tmp_path / "packages.py"
-    script.write_text(PACKAGES)
+def _run_script(python, script):
+    """The words that a script prints through ``tpucompat run``."""
     environment = dict(os.environ, PYTHONPATH=str(ROOT), TF_CPP_MIN_LOG_LEVEL="3")
     environment.pop("TF2_BEHAVIOR", None)
     done = subprocess.run(
@@ -137,4 +131,40 @@ def test_packages_whose_names_pass_for_another_module(tmp_path, release):
         timeout=300,
     )
     assert done.returncode == 0, done.stderr.decode()[-3000:]
-    assert done.stdout.decode().split() == ["found"]
+    return done.stdout.decode().split()
+
+
+@pytest.mark.parametrize("release", ["this", "1.15"])
+def test_packages_whose_names_pass_for_another_module(tmp_path, release):
+    """``tf.contrib.eager`` of 1.15 is one of the modules below the package of this name."""
+    python = sys.executable if release == "this" else os.environ.get("TPUCOMPAT_TF115_PYTHON")
+    if not python:
+        pytest.skip("TPUCOMPAT_TF115_PYTHON names no Python with TensorFlow 1.15")
+    script = tmp_path / "packages.py"
+    script.write_text(PACKAGES)
+    assert _run_script(python, script) == ["found"]
+
+
+SLIM = """
+import tf_slim as slim
+from tf_slim import losses
+import tensorflow as tf
+x = tf.ones([2, 8, 8, 3])
+with slim.arg_scope([slim.conv2d], normalizer_fn=slim.batch_norm, weights_initializer=tf.ones_initializer()):
+    x = slim.max_pool2d(slim.conv2d(x, 4, 3, scope="conv"), 2)
+x = slim.fully_connected(slim.flatten(x), 2, activation_fn=None, weights_initializer=tf.ones_initializer())
+loss = losses.softmax_cross_entropy(x, tf.one_hot([0, 1], 2))
+step = slim.learning.create_train_op(loss, tf.train.GradientDescentOptimizer(0.1))
+assert slim.arg_scope is tf.contrib.slim.arg_scope
+with tf.Session() as session:
+    session.run(tf.global_variables_initializer())
+    print(round(float(session.run(step)), 5))
+"""
+
+
+@pytest.mark.skipif((environment().release or (0, 0)) < (2, 0), reason="TensorFlow 1.x has its own slim")
+def test_slim_by_the_name_of_its_package(tmp_path):
+    """Programs of 2020 import tf-slim themselves, which works on no TensorFlow of today as it is."""
+    script = tmp_path / "slim.py"
+    script.write_text(SLIM)
+    assert _run_script(sys.executable, script) == ["0.69315"]

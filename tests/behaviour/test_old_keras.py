@@ -156,6 +156,7 @@ checks["weights of some layers"] = (
     and callable(saving.preprocess_weights_for_loading)
     and saving.load_model is keras.models.load_model
 )
+checks["apply"] = tuple(keras.layers.Dense(3).apply(inputs).shape)[1:] == (3,)
 checks["predict_classes"] = model.predict_classes(x).shape == (8,)
 checks["predict_proba"] = model.predict_proba(x).shape == (8, 2)
 checks["list of layers"] = [type(each).__name__ for each in model._layers] == ["InputLayer", "Dense"]
@@ -351,7 +352,7 @@ def test_old_keras(tmp_path):
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("CHECKS ")]
     checks = json.loads(lines[0][len("CHECKS ") :])
-    assert len(checks) == 46
+    assert len(checks) == 47
     failed = {name for name, passed in checks.items() if not passed}
     if environment().has("contrib"):
         # 1.15 counts a step before it or after it reads the count, in no order.

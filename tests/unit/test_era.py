@@ -1,5 +1,7 @@
 """Whether a script speaks TensorFlow 1 or 2."""
 
+import os
+
 import pytest
 
 from tpucompat.legacy import era
@@ -79,3 +81,32 @@ def test_the_evidence_is_told():
         era.TF2: [("tf.random.set_seed", 10)],
     }
     assert verdict.era == era.TF1
+
+
+def test_modules_imported_by_dots_are_read(tmp_path):
+    (tmp_path / "package" / "nets").mkdir(parents=True)
+    (tmp_path / "package" / "__init__.py").write_text("from .nets import model")
+    (tmp_path / "package" / "nets" / "__init__.py").write_text("")
+    (tmp_path / "package" / "nets" / "model.py").write_text("from .. import step")
+    (tmp_path / "package" / "step.py").write_text(
+        "import tensorflow as tf\n@tf.function\ndef f(): pass"
+    )
+    assert era.detect("import package", str(tmp_path)).era == era.TF2
+
+
+def test_modules_on_the_python_path_are_read_but_no_installed_ones(tmp_path, monkeypatch):
+    source = "import tensorflow as tf\nimport model, library, tpucompat\nif tf.executing_eagerly(): pass"
+    for folder, module, code in (
+        ("project", "model", "tf.placeholder(tf.float32)"),
+        ("project", "tpucompat", "tf.function(f)"),
+        ("installed", "library", "tf.function(f)"),
+    ):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        (tmp_path / folder / f"{module}.py").write_text(f"import tensorflow as tf\n{code}")
+    (tmp_path / "installed" / "library-1.0.dist-info").mkdir()
+    folders = [str(tmp_path / name) for name in ("project", "installed")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
+    (tmp_path / "script").mkdir()
+    verdict = era.detect(source, str(tmp_path / "script"))
+    assert verdict.era == era.TF1
+    assert verdict.evidence["tf2"] == [("tf.executing_eagerly", 1)]

@@ -129,6 +129,8 @@ def test_tensorflow_s_own_packages_are_never_old(site_packages):
         ("tensorflow_datasets", "1.0.1", True),
         ("tensorflow_datasets", "4.9.3", False),
         ("tensorflow_datasets", "odd", False),
+        ("tensorflow_probability", "0.8.0", True),
+        ("tensorflow_probability", "0.25.0", False),
     ],
 )
 def test_an_old_package_is_told_by_its_release(site_packages, monkeypatch, name, release, old):

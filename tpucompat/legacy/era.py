@@ -2,16 +2,18 @@
 
 The script is read, not run: the names that it takes from TensorFlow are looked up in a table of names that
 only one of the two had or that only one of the two was written with. The modules beside the script that it
-imports are read too, since the main file of a program often holds nothing but flags.
+imports are read too, and those in the folders of ``PYTHONPATH``, since the main file of a program often
+holds nothing but flags.
 """
 
 from __future__ import annotations
 
 import ast
 import functools
+import glob
 import os
 import re
-from typing import Iterator, Mapping, NamedTuple
+from typing import Iterator, Mapping, NamedTuple, Sequence
 
 TF1, TF2 = "tf1", "tf2"
 
@@ -143,6 +145,10 @@ _LOST_LATER = (
 )
 
 
+# What is no module of the script's wherever it lies: a checkout on PYTHONPATH.
+_NEVER_READ = ("keras", "tensorflow", "tpucompat")
+
+
 class Verdict(NamedTuple):
     """The era found, with the evidence for both: (mark, weight) pairs."""
 
@@ -185,18 +191,35 @@ def detect(source: str, directory: str = "", most_files: int = 100) -> Verdict:
 
 
 def _sources(source: str, directory: str, most_files: int) -> Iterator[str]:
-    waiting = [source]
+    waiting = [(source, directory)]
+    roots = [directory, *_python_path()] if directory else []
     seen: set[str] = set()
     while waiting:
-        text = waiting.pop(0)
+        text, folder = waiting.pop(0)
         yield text
-        for module in _imported(text) if directory else ():
-            base = os.path.join(directory, *module.split("."))
-            for path in (base + ".py", os.path.join(base, "__init__.py")):
-                if path not in seen and len(seen) < most_files and os.path.isfile(path):
+        for level, module in sorted(_imported(text)) if directory else ():
+            parts = module.split(".")
+            if not level and parts[0] in _NEVER_READ:
+                continue
+            here = os.path.join(folder, *[os.pardir] * (level - 1))
+            for path in _files([here] if level else roots, parts):
+                if path not in seen and len(seen) < most_files:
                     seen.add(path)
                     with open(path, encoding="utf-8", errors="replace") as file:
-                        waiting.append(file.read())
+                        waiting.append((file.read(), os.path.dirname(path)))
+
+
+def _python_path() -> list[str]:
+    """The folders of ``PYTHONPATH`` that hold somebody's code, not what pip has installed there."""
+    folders = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    return [folder for folder in folders if not glob.glob(os.path.join(folder, "*.dist-info"))]
+
+
+def _files(roots: Sequence[str], parts: Sequence[str]) -> Iterator[str]:
+    """The file of a module, and that of its package where it is one."""
+    for root in roots:
+        base = os.path.normpath(os.path.join(root, *parts))
+        yield from filter(os.path.isfile, (base + ".py", os.path.join(base, "__init__.py")))
 
 
 def _parse(text: str) -> ast.AST:
@@ -206,14 +229,16 @@ def _parse(text: str) -> ast.AST:
         return ast.Module(body=[], type_ignores=[])
 
 
-def _imported(text: str) -> set[str]:
-    found: set[str] = set()
+def _imported(text: str) -> set[tuple[int, str]]:
+    """The modules that a source imports, each after the number of dots before its name."""
+    found: set[tuple[int, str]] = set()
     for node in ast.walk(_parse(text)):
         if isinstance(node, ast.Import):
-            found.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.add(node.module)
-            found.update(node.module + "." + alias.name for alias in node.names)
+            found.update((0, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            head = [node.module] if node.module else []
+            found.update((node.level, ".".join([*head, alias.name])) for alias in node.names)
+            found.update((node.level, module) for module in head)
     return found
 
 

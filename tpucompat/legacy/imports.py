@@ -53,6 +53,9 @@ _LIBRARIES = frozenset([*_SHOWN, *_OF_TODAY.split()])
 # TensorFlow itself, what it is made of, and us.
 _NEVER_OLD = frozenset([*_SHOWN, "tensorboard", "tf_keras", "tf_slim", "tpucompat", "__main__"])
 
+# Libraries that TensorFlow has left behind -> the module of ours that puts them right when it is imported.
+_MENDED: Mapping[str, str] = {"tf_slim": "tpucompat.legacy.contrib.slim"}
+
 
 # In whose functions the operators of the script's modules run.
 _OPERATORS = "tpucompat.legacy.removed.operators"
@@ -161,7 +164,10 @@ class ImportHook:
         self._surroundings = surroundings.Surroundings(self._import_module, scope.owns)
         self._finder = script_code.Finder(scope.owns)
         # One look-up in one dictionary decides for most imports that nothing has to be done.
-        self._roots = {**dict.fromkeys(self._view, True), **surroundings.table.ROOTS}
+        self._roots = {
+            **dict.fromkeys([*self._view, *_MENDED], True),
+            **surroundings.table.ROOTS,
+        }
 
     def install(self) -> None:
         """Puts the hook in; the namespace's root exists from here on."""
@@ -259,8 +265,13 @@ class ImportHook:
         return module
 
     def _module(self, name: str) -> Any:
-        if name.partition(".")[0] in self._view:
+        head = name.partition(".")[0]
+        if head in self._view:
             return self._legacy_module(name)
+        if head in _MENDED:
+            module = self._import_module(name)  # Python's own error, where it is not installed
+            self._import_module(_MENDED[head])
+            return module
         return self._surroundings.module(name)
 
     @staticmethod

@@ -23,6 +23,8 @@ _FIRST_OF_TODAY: Mapping[str, tuple[str, str]] = {
     "tensorflow_hub": ("tensorflow-hub", "0.9"),
     # 1.x: tf_compat.py patches what TensorFlow 1.13 lacks, by its version.
     "tensorflow_datasets": ("tensorflow-datasets", "2.0"),
+    # 0.8 is TensorFlow 1.15's, and compares the arguments of TensorFlow's functions with its own.
+    "tensorflow_probability": ("tensorflow-probability", "0.9"),
 }
 
 _MENTION = re.compile(rb"\bcontrib\b")

@@ -61,6 +61,8 @@ def restore_methods(keras: Any) -> None:
     for name, method in (("predict_classes", _predict_classes), ("predict_proba", _predict_proba)):
         if not hasattr(keras.Sequential, name):  # removed in 2.6 (release notes)
             setattr(keras.Sequential, name, method)
+    if not hasattr(keras.layers.Layer, "apply"):  # 2.15 has it in tf.layers alone
+        keras.layers.Layer.apply = _apply
     private.take_inputs_of_updates()
     for engine in private.keras_model_engines():  # a name that scripts and files of models compare
         engine.__name__ = engine.__qualname__ = "Model"
@@ -131,6 +133,11 @@ def _flow_with_extensions(flow: Any) -> Any:
         return flow(self, dataframe, directory, x_col, *args, **options)
 
     return flow_from_dataframe
+
+
+def _apply(self: Any, inputs: Any, *args: Any, **options: Any) -> Any:
+    """What a call of the layer gives."""
+    return self(inputs, *args, **options)
 
 
 def _predict_proba(self: Any, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:

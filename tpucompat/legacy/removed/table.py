@@ -174,6 +174,10 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
         **renamed.rows("seaborn"),
     },
     "yaml": {"load": Changed(_SMALL + "yaml_load", "yaml 6.0")},
+    # gast 0.3, after Python 3.8; tensorflow-probability 0.8 has them.
+    "gast": {
+        name: Moved("gast:Constant") for name in ("Bytes", "Ellipsis", "NameConstant", "Num", "Str")
+    },
     "scipy": {},
     "scipy.ndimage": {  # SciPy 1.2
         "imread": StandIn("tpucompat.legacy.removed.scipy_images:imread"),

@@ -6,7 +6,7 @@ rest, and modules that are gone as a whole: the old place, where it is still the
 
 from __future__ import annotations
 
-from tpucompat.legacy.rows import Moved, Package, Row, StandIn
+from tpucompat.legacy.rows import Gone, Moved, Package, Row, StandIn
 
 _PYTHON = "tensorflow.python."
 _DATA = "tpucompat.legacy.contrib.data:"
@@ -108,6 +108,16 @@ ROWS: dict[str, Row] = {
             "disable_mixed_precision_graph_rewrite",
             "enable_mixed_precision_graph_rewrite",
         )
+    },
+    # 2.2 wrote them anew; tensorflow-probability 0.8 imports them for its auto_batching.
+    **{
+        "python.autograph." + module: Gone(
+            "TPU101",
+            "This module of AutoGraph's own is gone, and what has come in its place has other functions.",
+            "Use the public tf.autograph.",
+            since="2.2",
+        )
+        for module in ("core.naming", "pyct.compiler")
     },
     # A pool of threads for a Dataset, before its options had one.
     **{
