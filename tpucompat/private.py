@@ -980,6 +980,7 @@ _PATH_FUNCTIONS: Sequence[tuple[str, Mapping[str, Mapping[int, str]]]] = (
         },
     ),
     ("tensorflow.python.saved_model.pywrap_saved_model", {"Save": {0: "read"}}),
+    ("tensorflow.python.saved_model.experimental.pywrap_libexport", {"Save": {0: "read"}}),  # 2.6
     (
         "tensorflow.python.profiler.internal._pywrap_profiler:ProfilerSession",
         {"start": {1: "write"}},
@@ -1144,6 +1145,35 @@ def limit_start_of_peers(resolver: Any, seconds: int) -> None:
             for job in machines.jobs
         ],
     )
+
+
+def read_no_element_ahead() -> None:
+    """Lets an iterator ask its dataset for an element only when somebody asks the iterator, as 1.15 does.
+
+    tf.data puts a ``prefetch`` behind a pipeline's last step (the option ``inject_prefetch``, in force where
+    nobody has set it). What has a state then runs ahead of the steps that it belongs to: Python's generators
+    and NumPy's random numbers that the script draws from as well, variables that a ``map`` counts with.
+
+    Seen in 2.15 and 2.21 as ``DatasetV2._apply_debug_options`` of ``tensorflow/python/data/ops/dataset_ops.py``,
+    which every iterator asks; the option in those that have it.
+    """
+    import tensorflow as tf
+
+    if not hasattr(tf.data.Options().experimental_optimization, "inject_prefetch"):
+        return
+    from tensorflow.python.data.ops import dataset_ops
+
+    own = dataset_ops.DatasetV2._apply_debug_options
+    if hasattr(own, "__wrapped__"):
+        return
+
+    @functools.wraps(own)
+    def _apply_debug_options(self: Any) -> Any:
+        options = tf.data.Options()
+        options.experimental_optimization.inject_prefetch = False
+        return own(self).with_options(options)
+
+    dataset_ops.DatasetV2._apply_debug_options = _apply_debug_options
 
 
 def leave_replica_inputs_untuned() -> None:

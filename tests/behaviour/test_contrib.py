@@ -162,7 +162,9 @@ with tf.Session() as session:
 """
 
 
-@pytest.mark.skipif((environment().release or (0, 0)) < (2, 0), reason="TensorFlow 1.x has its own slim")
+@pytest.mark.skipif(
+    (environment().release or (0, 0)) < (2, 0), reason="TensorFlow 1.x has its own slim"
+)
 def test_slim_by_the_name_of_its_package(tmp_path):
     """Programs of 2020 import tf-slim themselves, which works on no TensorFlow of today as it is."""
     script = tmp_path / "slim.py"

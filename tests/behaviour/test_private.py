@@ -6,6 +6,7 @@ import functools
 import importlib
 import inspect
 import sys
+import time
 import types
 
 import numpy as np
@@ -340,6 +341,25 @@ def _leave_replica_inputs_untuned(monkeypatch):
         tuned = getattr(options, "autotune", options.experimental_optimization)
         assert getattr(tuned, "enabled", getattr(tuned, "autotune", None)) is False
     assert len(given) == 2
+
+
+def _read_no_element_ahead():
+    """Each of three steps finds as many elements drawn as it and those before it have asked for."""
+    private.read_no_element_ahead()
+    drawn = []
+
+    def draw():
+        for number in range(9):
+            drawn.append(number)
+            yield number
+
+    with v1.Graph().as_default(), v1.Session() as session:
+        numbers = v1.data.Dataset.from_generator(draw, tf.int64)
+        number = v1.data.make_one_shot_iterator(numbers).get_next()
+        for count in range(3):
+            assert session.run(number) == count
+            time.sleep(0.1)  # what reads ahead has the time for it
+            assert len(drawn) == count + 1
 
 
 def _graphs_as_text(tmp_path):
@@ -771,6 +791,7 @@ CHECKS = {
     _graphs_as_text: ["write_graphs_with_any_protobuf"],
     _write_all_h5_files_alike: ["write_all_h5_files_alike", "_by_suffix"],
     _name_recurrent_weights_by_layer: ["name_recurrent_weights_by_layer"],
+    _read_no_element_ahead: ["read_no_element_ahead"],
     _leave_replica_inputs_untuned: ["leave_replica_inputs_untuned", "_with_dataset"],
     _topology: ["device_assignment", "topology_class", "topology_proto", "topology_rank"],
     _xla_context: ["XlaContext"],

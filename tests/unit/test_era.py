@@ -28,6 +28,7 @@ TF1 = [
     "import tensorflow as tf\ntf.tpu.experimental.initialize_tpu_system(tpu)\n"
     "strategy = tf.distribute.experimental.TPUStrategy(tpu, steps_per_run=128)\ntf.distribute.get_strategy()\n"
     "label = tf.decode_raw(x, tf.uint8)",
+    "import tensorflow as tf\nimport tensorflow.compat.v2 as tf2\ntf2.summary.scalar\ntf.layers.dense",
 ]
 TF2 = [
     "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(resolver)",
@@ -37,6 +38,7 @@ TF2 = [
     "from tensorflow import config\nconfig.experimental_connect_to_host('grpc://x')",
     "import tensorflow as tf\nprint(history.history['val_accuracy'])",
     "import tensorflow.compat.v1 as tf\ntf.enable_v2_behavior()\ntf.config.list_logical_devices('TPU')",
+    "import tensorflow.compat.v2 as tf\ntf.summary.scalar",
     # A script for both, and one that kept a function from before.
     "import tensorflow as tf\nif not tf.executing_eagerly(): tf.Session()\n"
     "tf.distribute.experimental.TPUStrategy(tpu)\ntf.tpu.experimental.initialize_tpu_system(tpu)",
@@ -95,7 +97,9 @@ def test_modules_imported_by_dots_are_read(tmp_path):
 
 
 def test_modules_on_the_python_path_are_read_but_no_installed_ones(tmp_path, monkeypatch):
-    source = "import tensorflow as tf\nimport model, library, tpucompat\nif tf.executing_eagerly(): pass"
+    source = (
+        "import tensorflow as tf\nimport model, library, tpucompat\nif tf.executing_eagerly(): pass"
+    )
     for folder, module, code in (
         ("project", "model", "tf.placeholder(tf.float32)"),
         ("project", "tpucompat", "tf.function(f)"),

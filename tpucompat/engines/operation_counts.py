@@ -8,6 +8,7 @@ What a function calls is counted by its own row: a row is about its function's o
 
 from __future__ import annotations
 
+import functools
 import numbers
 from typing import Any, Callable, Mapping, NamedTuple
 
@@ -68,6 +69,8 @@ def _filled(arguments: Arguments) -> More:
     shape = arguments["shape"]
     if not isinstance(shape, (list, tuple)) or not any(map(tensorflow.is_tensor, shape)):
         return More()
+    if _numpy_multiplies_tensors():
+        return More()
     operations, product_known = 2, True  # ``product < 1000``
     for position, size in enumerate(shape):
         known = not tensorflow.is_tensor(size)
@@ -75,6 +78,16 @@ def _filled(arguments: Arguments) -> More:
             operations += 1 + (known or product_known)  # a number becomes a constant
         product_known = product_known and known
     return More(before=operations)
+
+
+@functools.lru_cache(maxsize=None)
+def _numpy_multiplies_tensors() -> bool:
+    """Whether ``np.prod`` multiplies a list of tensors as in 1.15; so NumPy 1.19 with 2.6."""
+    with _v1.Graph().as_default():
+        try:
+            return tensorflow.is_tensor(np.prod([_v1.placeholder(tensorflow.int32, [])]))
+        except NotImplementedError:
+            return False
 
 
 def _one_hot(arguments: Arguments) -> More:

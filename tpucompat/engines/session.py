@@ -62,6 +62,7 @@ def enter() -> Any:
         private.let_eager_tensors_be_keys()
         private.accept_whole_numbers_as_dimensions()
         private.complete_resource_variables()
+        private.read_no_element_ahead()
         _show_values()
         _follow_seeds()
         if accelerator.cores() > 1:

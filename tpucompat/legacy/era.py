@@ -119,6 +119,7 @@ _WORDS: tuple[tuple[str, str, int], ...] = (
 # script that takes names which TensorFlow 2 has lost, unless something else speaks for it.
 _IN_BOTH = frozenset(
     (
+        "compat.v2",
         "config.experimental",
         "config.experimental_connect_to_cluster",
         "config.experimental_connect_to_host",
@@ -173,7 +174,7 @@ def detect(source: str, directory: str = "", most_files: int = 100) -> Verdict:
     serves_both = False
     for text in _sources(source, directory, most_files):
         names = _tensorflow_names(text)
-        serves_both |= bool({"executing_eagerly", "compat.v1", "compat.v2"} & names)
+        serves_both |= bool({"executing_eagerly", "compat.v1"} & names)
         lost.update(name for name in names if _lost(name))
         for era, mark, weight in _marks(text, names):
             evidence[era][mark] = weight
