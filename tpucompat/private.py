@@ -1154,8 +1154,8 @@ def read_no_element_ahead() -> None:
     nobody has set it). What has a state then runs ahead of the steps that it belongs to: Python's generators
     and NumPy's random numbers that the script draws from as well, variables that a ``map`` counts with.
 
-    Seen in 2.15 and 2.21 as ``DatasetV2._apply_debug_options`` of ``tensorflow/python/data/ops/dataset_ops.py``,
-    which every iterator asks; the option in those that have it.
+    Seen in 2.15 and 2.21 as ``DatasetV2._apply_debug_options`` of
+    ``tensorflow/python/data/ops/dataset_ops.py``, which every iterator asks; the option in those that have it.
     """
     import tensorflow as tf
 

@@ -295,12 +295,37 @@ def test_functions_of_numpy(script, tmp_path):
         script("result = np.array([[1], [2, 3]], np.float32)")
     assert script("result = np.fromstring(b'\\1\\2', np.uint8)").tolist() == [1, 2]
     assert script("result = np.fromstring('1 2', sep=' ')").tolist() == [1.0, 2.0]
+    grid = script("result = np.meshgrid([1, 2], [3, 4]); result.append(5)")
+    assert grid[0].tolist() == [[1, 2], [1, 2]] and grid[2] == 5
+    assert isinstance(script("result = np.atleast_2d(1, 2)"), list)
+    assert script("result = np.atleast_2d(1)").tolist() == [[1]]
     assert script("result = np.vstack(row for row in ([1], [2]))").tolist() == [[1], [2]]
     assert script("result = np.concatenate(map(list, ([1], [2])))").tolist() == [1, 2]
     assert script("result = np.linspace(0, 1, 3.0)").tolist() == [0.0, 0.5, 1.0]
     assert script("result = np.sum(n * n for n in range(4)) + np.sum([[1, 2]], axis=1)[0]") == 17
     np.save(str(tmp_path / "x.npy"), np.array([{"a": 1}], object), allow_pickle=True)
     assert script("result = np.load(file)", file=str(tmp_path / "x.npy"))[0] == {"a": 1}
+
+
+def test_arrays_of_what_has_no_numbers_yet(script):
+    """As a graph's tensors are, which say so when NumPy asks them for an array."""
+
+    class Symbol:
+        message = "Cannot convert a symbolic tf.Tensor (x:0) to a numpy array."
+
+        def __array__(self, dtype=None, copy=None):
+            raise NotImplementedError(self.message)
+
+    a, b = Symbol(), Symbol()
+    assert script("result = np.array(a)", a=a)[()] is a
+    assert script("result = np.asarray([[a, 1], [b, 2]])", a=a, b=b).tolist() == [[a, 1], [b, 2]]
+    found = script("result = np.array([[a], [b, 2]])", a=a, b=b)
+    assert found.shape == (2,) and found[1] == [b, 2]
+    with pytest.raises(NotImplementedError):
+        script("result = np.array(a, np.float32)", a=a)
+    a.message = "something else"
+    with pytest.raises(NotImplementedError):
+        script("result = np.array(a)", a=a)
 
 
 FRAME = "frame = pd.DataFrame({'a': [1.0, 2.0], 'b': [3.0, 5.0], 'text': ['x', 'y']});"

@@ -71,17 +71,38 @@ def find_common_type(array_types: Sequence[Any], scalar_types: Sequence[Any]) ->
 def array(object: Any, dtype: Any = None, *, copy: Any = True, **options: Any) -> Any:
     """``np.array``, which made an object array of sequences of different lengths (NumPy up to 1.23).
 
-    ``copy=False`` allowed a copy where one is needed (up to 1.26); NumPy 2 refuses.
+    It made one of a graph's tensors too, whose numbers nobody knows yet (up to 1.19). ``copy=False`` allowed a
+    copy where one is needed (up to 1.26); NumPy 2 refuses.
     """
     if copy is False:
         copy = _IF_NEEDED
     try:
         return np.array(object, dtype, copy=copy, **options)
+    except NotImplementedError as error:
+        if dtype is not None or "symbolic" not in str(error):
+            raise
+        return _of_objects(object)
     except ValueError as error:
         if dtype is not None or "inhomogeneous" not in str(error):
             raise
         journal.used("numpy.array of sequences of different lengths")
         return np.array(object, np.object_, copy=copy, **options)
+
+
+def _of_objects(nested: Any) -> Any:
+    """An array with a dimension for each depth of nested sequences, all of one length."""
+    shape: list[int] = []
+    level = [nested]
+    while all(isinstance(each, (list, tuple)) for each in level):
+        lengths = {len(each) for each in level}
+        if len(lengths) != 1:
+            break
+        shape += lengths
+        level = [each for sequence in level for each in sequence]
+    found: Any = np.empty(len(level), np.object_)
+    for position, each in enumerate(level):
+        found[position] = each
+    return found.reshape(shape)
 
 
 def asarray(a: Any, dtype: Any = None, order: Any = None) -> Any:
@@ -138,6 +159,23 @@ def _of_sequences(name: str) -> Callable[..., Any]:
     return joined
 
 
+def _as_list(name: str) -> Callable[..., Any]:
+    function = getattr(np, name)
+
+    def listed(*args: Any, **options: Any) -> Any:
+        found = function(*args, **options)
+        return list(found) if isinstance(found, tuple) else found
+
+    listed.__name__ = listed.__qualname__ = name
+    listed.__doc__ = f"``np.{name}``, which gave several arrays as a list (NumPy up to 1.26)."
+    return listed
+
+
+atleast_1d = _as_list("atleast_1d")
+atleast_2d = _as_list("atleast_2d")
+atleast_3d = _as_list("atleast_3d")
+broadcast_arrays = _as_list("broadcast_arrays")
+meshgrid = _as_list("meshgrid")
 column_stack = _of_sequences("column_stack")
 concatenate = _of_sequences("concatenate")
 dstack = _of_sequences("dstack")

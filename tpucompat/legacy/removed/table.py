@@ -41,8 +41,8 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
         )
     },
     "numpy": {
-        "array": Changed(_NUMPY + "array", "numpy 1.24"),
-        "asarray": Changed(_NUMPY + "asarray", "numpy 1.24"),
+        "array": Changed(_NUMPY + "array", "numpy 1.20"),
+        "asarray": Changed(_NUMPY + "asarray", "numpy 1.20"),
         "load": Changed(_NUMPY + "load", "numpy 1.16.3"),
         "fromstring": Changed(_NUMPY + "fromstring", "numpy 2.3"),
         "linspace": Changed(_NUMPY + "linspace", "numpy 1.18"),
@@ -50,6 +50,10 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
         **{
             name: Changed(_NUMPY + name, "numpy 1.16")
             for name in ("column_stack", "concatenate", "dstack", "hstack", "stack", "vstack")
+        },
+        **{
+            name: Changed(_NUMPY + name, "numpy 2.0")
+            for name in ("atleast_1d", "atleast_2d", "atleast_3d", "broadcast_arrays", "meshgrid")
         },
         # NumPy 1.24 (release notes, "Expired deprecations") removed the aliases of Python's own types.
         "bool": Moved("builtins:bool"),
