@@ -27,8 +27,14 @@ OF_RESOURCES = {
     "batch norm, rank 2, fed": "a conditional looks at what it returns, not at what it reads: no Switch",
 }
 
+OF_2_18_AND_2_19 = {
+    "saturate_cast, of one side": "raises there: NumPy 2 takes no 2**64 - 1 for a C long (math_ops.py)",
+}
+
+RELEASE = tuple(map(int, tensorflow.__version__.split(".")[:2]))
+
 pytestmark = pytest.mark.skipif(
-    tuple(map(int, tensorflow.__version__.split(".")[:2])) < (2, 15),
+    RELEASE < (2, 15),
     reason="1.15 chooses its seeds itself; the table is that of 2.15 and later (2.12 differs in five calls)",
 )
 
@@ -57,7 +63,9 @@ def test_graphs_count_their_operations_and_choose_their_seeds_as_in_115(v1, requ
         if counted != RECORDED["cases"][name]
     }
     resources = tensorflow.compat.v1.resource_variables_enabled()
-    assert set(different) == {*OTHERWISE, *(OF_RESOURCES if resources else ())}, different
+    expected = {*OTHERWISE, *(OF_RESOURCES if resources else ())}
+    expected |= set(OF_2_18_AND_2_19 if (2, 18) <= RELEASE <= (2, 19) else ())
+    assert set(different) == expected, different
 
 
 @pytest.mark.parametrize("name", sorted(seed_cases.PROGRAMS))
