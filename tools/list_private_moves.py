@@ -40,6 +40,9 @@ PACKAGES = (
 PACKAGES += ("summary", "training", "util")
 SKIPPED = ("test", "benchmark", "_pb2", "keras", "gen_", "profiler")
 
+# What another table stands in for under this name too.
+STANDS_ELSEWHERE = ("python.framework.ops.Tensor",)
+
 
 def modules() -> Iterator[Any]:
     """The modules of TensorFlow 1.15's Python code in those packages."""
@@ -139,6 +142,8 @@ def print_merged(moved: str) -> None:
     targets: dict[str, dict[int, str]] = {}
     with open(moved) as lines:
         for name, target, release in (line.split() for line in lines):
+            if name in STANDS_ELSEWHERE:
+                continue
             targets.setdefault(name, {})[int(release.partition(".")[2])] = target
     releases = sorted({release for found in targets.values() for release in found})
     print(

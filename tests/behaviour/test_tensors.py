@@ -23,3 +23,17 @@ def test_parts_are_repeated(monkeypatch, own, repeats, axis):
         found = session.run(tensors.repeat(v1.constant(array), repeats, axis))
     assert found.dtype == np.int64
     np.testing.assert_array_equal(found, np.repeat(array, repeats, axis))
+
+
+def test_the_class_of_a_graph_s_tensors():
+    from tpucompat import private
+    from tpucompat.legacy import namespace
+
+    old = namespace.V1.lookup
+    assert old("", "Tensor") is old("python.framework.ops", "Tensor")
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32)
+        assert type(x) is type(x + 1) is old("", "Tensor")
+        assert not isinstance(v1.get_variable("v", []), old("", "Tensor"))
+    with private.eager_mode():
+        assert isinstance(tf.constant(0), old("", "Tensor"))

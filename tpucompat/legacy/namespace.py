@@ -194,6 +194,9 @@ class Namespace:
         value = self.find(path, name)
         if value is _MISSING:
             raise UnknownNameError("TPU102", *self._unknown(path, name))
+        row = self.rows.get(full)
+        if isinstance(row, StandIn) and row.varies:
+            return value
         if self._is_counted(full) and not isinstance(value, types.ModuleType):
             journal.used("tf." + full)  # and not kept in the module, so that each use comes by here
         else:

@@ -34,10 +34,15 @@ class Moved(NamedTuple):
 
 
 class StandIn(NamedTuple):
-    """Code of ours stands in for the symbol, giving TensorFlow 1.15's results."""
+    """Code of ours stands in for the symbol, giving TensorFlow 1.15's results.
+
+    ``varies`` says that the target is to be asked at each use; such uses are not counted, as every script
+    takes the symbol.
+    """
 
     target: str
     note: str = ""
+    varies: bool = False
 
 
 class Package(NamedTuple):

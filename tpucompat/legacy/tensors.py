@@ -2,9 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import tensorflow
+
+
+def __getattr__(name: str) -> Any:
+    """``tf.Tensor``, the class of a graph's tensors: scripts ask for ``type(x) is tf.Tensor``.
+
+    From 2.15 on (seen in 2.15 to 2.21) it is the base of theirs and of those that have values already.
+    """
+    if name != "Tensor":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return tensorflow.Tensor if tensorflow.executing_eagerly() else _of_graphs()
+
+
+@functools.lru_cache(maxsize=None)
+def _of_graphs() -> Any:
+    with tensorflow.Graph().as_default():
+        return type(tensorflow.constant(0))
 
 
 def register_dense_tensor_like_type(tensor_type: type) -> None:

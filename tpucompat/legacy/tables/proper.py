@@ -95,6 +95,10 @@ ROWS: dict[str, Row] = {
         name: StandIn("tpucompat.legacy.python_functions:py_func")
         for name in ("py_func", "python.ops.script_ops.py_func")
     },
+    **{
+        name: StandIn("tpucompat.legacy.tensors:Tensor", varies=True)
+        for name in ("Tensor", "python.framework.ops.Tensor")
+    },
     "train.Int64List": StandIn("tpucompat.legacy.messages:Int64List"),
     # Scripts read checkpoints by the native module.
     **{
