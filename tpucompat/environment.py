@@ -132,10 +132,9 @@ CAPABILITIES: tuple[Capability, ...] = (
     ),
     Capability(
         "gathered_shapes_uncast",
-        (2, 18),
+        (2, 19),
         None,
-        "2.21 tensorflow/python/ops/array_grad.py _GatherV2Grad: the shape is not cast; 2.17 casts it "
-        "(those between were not looked at)",
+        "2.19 tensorflow/python/ops/array_grad.py _GatherV2Grad: the shape is not cast; 2.18 casts it",
     ),
     Capability(
         "tpu_local",
