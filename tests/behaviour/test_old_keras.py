@@ -157,6 +157,17 @@ checks["weights of some layers"] = (
     and saving.load_model is keras.models.load_model
 )
 checks["apply"] = tuple(keras.layers.Dense(3).apply(inputs).shape)[1:] == (3,)
+from keras.models import model_from_yaml
+twin = model_from_yaml(model.to_yaml())
+twin.set_weights(model.get_weights())
+written_then = (
+    "class_name: Sequential\\nconfig:\\n  name: then\\n  layers:\\n  - class_name: Dense\\n    config: "
+    "{batch_input_shape: !!python/tuple [null, 3], name: d, units: 2, activation: linear}\\n"
+)
+checks["yaml"] = (
+    np.array_equal(twin.predict(x), model.predict(x))
+    and model_from_yaml(written_then).output_shape == (None, 2)
+)
 checks["predict_classes"] = model.predict_classes(x).shape == (8,)
 checks["predict_proba"] = model.predict_proba(x).shape == (8, 2)
 checks["list of layers"] = [type(each).__name__ for each in model._layers] == ["InputLayer", "Dense"]
@@ -352,7 +363,7 @@ def test_old_keras(tmp_path):
     assert done.returncode == 0, done.stderr
     lines = [line for line in done.stdout.splitlines() if line.startswith("CHECKS ")]
     checks = json.loads(lines[0][len("CHECKS ") :])
-    assert len(checks) == 47
+    assert len(checks) == 48
     failed = {name for name, passed in checks.items() if not passed}
     if environment().has("contrib"):
         # 1.15 counts a step before it or after it reads the count, in no order.

@@ -60,13 +60,14 @@ def device(device_name: Any) -> Any:
 
 
 def restore_methods() -> None:
-    """Gives strategies back the methods that they have lost since 2.0.
+    """Gives strategies, those of graphs too, back the methods that they have lost since 1.15 and 2.0.
 
     Adding a method that is not there disturbs nobody else who uses the class.
     """
-    for name, method in _OLD_METHODS.items():
-        if not hasattr(tensorflow.distribute.Strategy, name):
-            setattr(tensorflow.distribute.Strategy, name, method)
+    for strategy in (tensorflow.distribute.Strategy, tensorflow.compat.v1.distribute.Strategy):
+        for name, method in _OLD_METHODS.items():
+            if not hasattr(strategy, name):
+                setattr(strategy, name, method)
 
 
 def _experimental_run_v2(self: Any, fn: Any, args: Any = (), kwargs: Any = None) -> Any:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from tpucompat import journal, private
+from tpucompat.environment import current_environment
+from tpucompat.legacy.removed import keras_yaml
 
 
 def multi_gpu_model(
@@ -63,6 +65,8 @@ def restore_methods(keras: Any) -> None:
             setattr(keras.Sequential, name, method)
     if not hasattr(keras.layers.Layer, "apply"):  # 2.15 has it in tf.layers alone
         keras.layers.Layer.apply = _apply
+    if current_environment().has("keras_package"):
+        keras.Model.to_yaml = keras_yaml.to_yaml
     private.take_inputs_of_updates()
     for engine in private.keras_model_engines():  # a name that scripts and files of models compare
         engine.__name__ = engine.__qualname__ = "Model"

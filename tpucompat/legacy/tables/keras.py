@@ -103,6 +103,7 @@ COMMON: dict[str, Row] = {
         for name, now in names.items()
     },
     "keras.utils.multi_gpu_model": StandIn("tpucompat.legacy.removed.keras_names:multi_gpu_model"),
+    "keras.models.model_from_yaml": StandIn("tpucompat.legacy.removed.keras_yaml:model_from_yaml"),
     # 2.4 and 2.5 removed them.
     **{
         "keras.utils." + name: StandIn("tpucompat.legacy.removed.keras_files:" + name)
