@@ -317,6 +317,7 @@ cell("%tensorflow_version 2.x")
 cell("import tpucompat; print('era', tpucompat.installed().era)")
 cell("%tensorflow_version 1.x")
 cell("!pip install tensorflow==1.13.1")
+cell(" x = [1,\\n      2]\\nprint('sum', sum(x))")
 cell("import tensorflow as tf; print('version', tf.__version__)")
 cell("import tensorflow as tf; print('again', tf.placeholder.__name__)")
 cell("%tensorflow_version 2.x")
@@ -355,12 +356,13 @@ def test_in_a_live_notebook(tmp_path):
     assert result.returncode == 0, result.stdout + result.stderr
     said = [line for line in result.stdout.split("\n") if line.split(" ")[0] in WORDS]
     assert said[0] == "era tf2"
-    assert said[1].startswith(f"version {SHOWN[:4]}")
-    assert said[2].startswith("again")
-    assert said[3] == "still tf1"
-    assert said[4] == "left None 0"
+    assert said[1] == "sum 3"
+    assert said[2].startswith(f"version {SHOWN[:4]}")
+    assert said[3].startswith("again")
+    assert said[4] == "still tf1"
+    assert said[5] == "left None 0"
     assert result.stderr.count("left out: tensorflow==1.13.1") == 1
     assert "TPU437" in result.stderr
 
 
-WORDS = ("era", "version", "again", "still", "left")
+WORDS = ("era", "sum", "version", "again", "still", "left")

@@ -30,6 +30,7 @@ def test_cells_are_numbered_as_in_the_file():
         "%%timeit -n 3\nx = 1",
         "x?\nx",
         "await something()",
+        "\n  x = [1,\n       2]\nx",
         "%%bash\necho 'no python",
         "get_ipython().magic('matplotlib inline')",
     ],

@@ -47,9 +47,21 @@ def as_python(source: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            return TransformerManager().transform_cell(body)
+            manager = TransformerManager()
+            manager.cleanup_transforms.insert(0, outdented)
+            return manager.transform_cell(body)
         except SyntaxError:
             return body
+
+
+def outdented(lines: list[str]) -> list[str]:
+    """A cell's lines without the indentation of the first, as IPython reads them up to 8.
+
+    9 takes away what all of them have only (``leading_indent`` of ``IPython/core/inputtransformer2.py``).
+    """
+    first = next((line for line in lines if line.strip()), "")
+    indent = first[: len(first) - len(first.lstrip())]
+    return [line[len(indent) :] if line.startswith(indent) else line for line in lines]
 
 
 def syntax_error(cell: Cell) -> SyntaxError | None:

@@ -11,7 +11,7 @@ from typing import Any, Callable, NamedTuple
 
 from tpucompat import installation, journal, tracebacks
 from tpucompat.legacy import script_code
-from tpucompat.notebooks import shell_lines
+from tpucompat.notebooks import cells, shell_lines
 
 #: The JSON file by which ``tpucompat run`` hands its options to the kernel.
 OPTIONS = "TPUCOMPAT_NOTEBOOK"
@@ -50,6 +50,7 @@ def load(shell: Any) -> None:
     unload(shell)  # loading anew
     _hide_our_frames(shell)
     shell.tpucompat_after_line = lambda line: _after_line(shell, line)
+    shell.input_transformers_cleanup.insert(0, cells.outdented)
     shell.ast_transformers.append(ShellLines())
     if script_code.numpy_promotes_by_type():
         shell.ast_transformers.append(Arithmetic())
@@ -68,6 +69,9 @@ def unload(shell: Any) -> None:
     """Takes away what :func:`load` put into the shell, but not the old namespace."""
     shell.ast_transformers[:] = [
         each for each in shell.ast_transformers if not isinstance(each, (ShellLines, Arithmetic))
+    ]
+    shell.input_transformers_cleanup[:] = [
+        each for each in shell.input_transformers_cleanup if each is not cells.outdented
     ]
 
 
