@@ -54,8 +54,9 @@ class Shuffles:
         """Begins to watch; imports TensorFlow."""
         import tensorflow as tf
 
-        for module in (random, np.random):
-            module.shuffle = self._in_place(module.shuffle)  # type: ignore[attr-defined]
+        modules: tuple[Any, ...] = (random, np.random)
+        for module in modules:
+            module.shuffle = self._in_place(module.shuffle)
         np.random.permutation = self._permutation(np.random.permutation)
         if not tf.__version__.startswith("1."):
             # Keras 3 takes it from the first, Keras 2 from the second.
