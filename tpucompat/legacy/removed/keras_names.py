@@ -65,7 +65,7 @@ def restore_methods(keras: Any) -> None:
             setattr(keras.Sequential, name, method)
     if not hasattr(keras.layers.Layer, "apply"):  # 2.15 has it in tf.layers alone
         keras.layers.Layer.apply = _apply
-    if current_environment().has("keras_package"):
+    if not current_environment().has("contrib"):  # patch releases of TensorFlow 2 removed it too
         keras.Model.to_yaml = keras_yaml.to_yaml
     private.take_inputs_of_updates()
     for engine in private.keras_model_engines():  # a name that scripts and files of models compare

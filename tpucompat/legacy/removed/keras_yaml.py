@@ -1,4 +1,4 @@
-"""A Keras model's architecture as YAML, which TensorFlow 2.6 removed (RELEASE.md 2.6.0).
+"""A Keras model's architecture as YAML, which TensorFlow 2.6 removed, and 2.4.3 and its like with it (RELEASE.md).
 
 It was removed because ``yaml.load`` could be made to run code; what is loaded here is plain data and tuples.
 """

@@ -71,15 +71,16 @@ def find_common_type(array_types: Sequence[Any], scalar_types: Sequence[Any]) ->
 def array(object: Any, dtype: Any = None, *, copy: Any = True, **options: Any) -> Any:
     """``np.array``, which made an object array of sequences of different lengths (NumPy up to 1.23).
 
-    It made one of a graph's tensors too, whose numbers nobody knows yet (up to 1.19). ``copy=False`` allowed a
-    copy where one is needed (up to 1.26); NumPy 2 refuses.
+    It made one of a sequence of a graph's tensors too, whose numbers nobody knows yet (up to 1.19).
+    ``copy=False`` allowed a copy where one is needed (up to 1.26); NumPy 2 refuses.
     """
     if copy is False:
         copy = _IF_NEEDED
     try:
         return np.array(object, dtype, copy=copy, **options)
     except NotImplementedError as error:
-        if dtype is not None or "symbolic" not in str(error):
+        sequence = isinstance(object, (list, tuple))
+        if dtype is not None or not sequence or "symbolic" not in str(error):
             raise
         return _of_objects(object)
     except ValueError as error:
