@@ -1,6 +1,7 @@
-"""A Keras model's architecture as YAML, which TensorFlow 2.6 removed, and 2.4.3 and its like with it (RELEASE.md).
+"""A Keras model's architecture as YAML.
 
-It was removed because ``yaml.load`` could be made to run code; what is loaded here is plain data and tuples.
+TensorFlow 2.6 removed it, and 2.4.3 and other patch releases (RELEASE.md), because ``yaml.load`` could be made
+to run code; what is loaded here is plain data and tuples.
 """
 
 from __future__ import annotations
