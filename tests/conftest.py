@@ -7,6 +7,17 @@ import pytest
 
 from tpucompat.environment import environment
 
+try:
+    import hypothesis
+except ImportError:  # the modules that need it are skipped
+    pass
+else:
+    # How long an example takes is the machine's matter, and fails no test.
+    hypothesis.settings.register_profile(
+        "untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    )
+    hypothesis.settings.load_profile("untimed")
+
 
 def pytest_collection_modifyitems(items):
     """Marks the tests that are expected to fail under the installed TensorFlow."""
