@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -9,6 +13,7 @@ import tensorflow as tf
 from tpucompat.legacy import tensors
 
 v1 = tf.compat.v1
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 @pytest.mark.parametrize("own", [True, False], ids=["TensorFlow's", "ours"])
@@ -36,4 +41,39 @@ def test_the_class_of_a_graph_s_tensors():
         assert type(x) is type(x + 1) is old("", "Tensor")
         assert not isinstance(v1.get_variable("v", []), old("", "Tensor"))
     with private.eager_mode():
-        assert isinstance(tf.constant(0), old("", "Tensor"))
+        value = tf.constant(0)
+        assert isinstance(value, old("", "Tensor"))
+
+
+EAGER = """
+import tensorflow as tf
+tf.enable_eager_execution()
+value = tf.constant(1.0)
+def taken_in(x):
+    assert isinstance(x, tf.Tensor) and isinstance(value, tf.Tensor)
+    return x + value
+print(float(tf.contrib.eager.defun(taken_in)(value)), end="")
+"""
+SLIM = """
+import tensorflow as tf
+import tf_slim
+tf.random.set_seed(1)
+print(tf.function(lambda x: x + 1)(tf.constant(1.0)).numpy(), end="")
+"""
+
+
+@pytest.mark.skipif(
+    tf.__version__.startswith("1."), reason="TensorFlow 1.x has one class and its own slim"
+)
+@pytest.mark.parametrize("script", [EAGER, SLIM], ids=["taken in", "TensorFlow 2's with tf-slim"])
+def test_programs_that_compute_at_once(tmp_path, script):
+    (tmp_path / "script.py").write_text(script)
+    done = subprocess.run(
+        [sys.executable, "-m", "tpucompat", "run", "--quiet", "script.py"],
+        cwd=str(tmp_path),
+        env=dict(os.environ, PYTHONPATH=ROOT, CUDA_VISIBLE_DEVICES="-1"),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+    )
+    assert (done.returncode, done.stdout) == (0, "2.0"), done.stderr[-3000:]

@@ -137,3 +137,10 @@ def _quieten() -> None:
 def keras() -> Any:
     """The Keras with a graph engine: ``tf.keras`` of TensorFlow 1, ``tf.compat.v1.keras`` of 2."""
     return enter().keras
+
+
+def keras_of_the_era() -> Any:
+    """The Keras of the world that the process is in: ``tf.keras`` of eager code, :func:`keras` of graphs."""
+    import tensorflow
+
+    return tensorflow.keras if tensorflow.executing_eagerly() else keras()

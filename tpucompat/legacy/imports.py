@@ -53,9 +53,9 @@ _LIBRARIES = frozenset([*_SHOWN, *_OF_TODAY.split()])
 # TensorFlow itself, what it is made of, and us.
 _NEVER_OLD = frozenset([*_SHOWN, "tensorboard", "tf_keras", "tf_slim", "tpucompat", "__main__"])
 
-# Libraries that TensorFlow has left behind -> the module of ours that puts them right when it is imported.
-_MENDED: Mapping[str, str] = {"tf_slim": "tpucompat.legacy.contrib.slim"}
-
+# Libraries that TensorFlow has left behind -> the module of ours that puts them right when it is imported. Such
+# a module enters the world of graphs, which no script of TensorFlow 2 is to be brought into.
+_MENDED: Mapping[str, Mapping[str, str]] = {"tf1": {"tf_slim": "tpucompat.legacy.contrib.slim"}}
 
 # In whose functions the operators of the script's modules run.
 _OPERATORS = "tpucompat.legacy.removed.operators"
@@ -159,13 +159,14 @@ class ImportHook:
         self.era = era
         self._scope = scope
         self._view = VIEWS[era]
+        self._mended = _MENDED.get(era, {})
         self._import: Callable[..., Any] = builtins.__import__
         self._import_module: Callable[..., Any] = importlib.import_module
         self._surroundings = surroundings.Surroundings(self._import_module, scope.owns)
         self._finder = script_code.Finder(scope.owns)
         # One look-up in one dictionary decides for most imports that nothing has to be done.
         self._roots = {
-            **dict.fromkeys([*self._view, *_MENDED], True),
+            **dict.fromkeys([*self._view, *self._mended], True),
             **surroundings.table.ROOTS,
         }
 
@@ -268,9 +269,9 @@ class ImportHook:
         head = name.partition(".")[0]
         if head in self._view:
             return self._legacy_module(name)
-        if head in _MENDED:
+        if head in self._mended:
             module = self._import_module(name)  # Python's own error, where it is not installed
-            self._import_module(_MENDED[head])
+            self._import_module(self._mended[head])
             return module
         return self._surroundings.module(name)
 

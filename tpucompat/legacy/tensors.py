@@ -11,11 +11,16 @@ import tensorflow
 def __getattr__(name: str) -> Any:
     """``tf.Tensor``, the class of a graph's tensors: scripts ask for ``type(x) is tf.Tensor``.
 
-    From 2.15 on (seen in 2.15 to 2.21) it is the base of theirs and of those that have values already.
+    From 2.15 on (seen in 2.15 to 2.21) it is the base of theirs and of those that have values already. Programs
+    that compute at once get the base, in what is traced for them too: a function there may take in values.
     """
     if name != "Tensor":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return tensorflow.Tensor if tensorflow.executing_eagerly() else _of_graphs()
+    found = _of_graphs()
+    if found is tensorflow.Tensor or tensorflow.executing_eagerly():
+        return tensorflow.Tensor
+    eager = tensorflow.compat.v1.executing_eagerly_outside_functions()
+    return tensorflow.Tensor if eager else found
 
 
 @functools.lru_cache(maxsize=None)

@@ -164,9 +164,6 @@ def _sequential() -> Any:
 
 
 def _keras() -> Any:
-    """The Keras of the era that the process is in."""
-    import tensorflow
-
     from tpucompat.engines import session
 
-    return tensorflow.keras if tensorflow.executing_eagerly() else session.keras()
+    return session.keras_of_the_era()

@@ -9,8 +9,6 @@ from __future__ import annotations
 import json
 from typing import Any, Mapping
 
-import tensorflow
-
 from tpucompat.engines import session
 
 
@@ -48,5 +46,5 @@ def model_from_yaml(yaml_string: Any, custom_objects: Mapping[str, Any] | None =
     """
     yaml = _yaml()
     config = yaml.load(yaml_string, Loader=yaml.FullLoader)
-    keras = tensorflow.keras if tensorflow.executing_eagerly() else session.keras()
-    return keras.layers.deserialize(config, custom_objects=custom_objects)
+    layers = session.keras_of_the_era().layers
+    return layers.deserialize(config, custom_objects=custom_objects)
