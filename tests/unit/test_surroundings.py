@@ -325,6 +325,13 @@ def test_arrays_of_what_has_no_numbers_yet(script):
             script(code, a=a)
 
 
+def test_the_literals_of_gast(script):
+    """TensorFlow Probability 0.8 compares with them."""
+    gast = pytest.importorskip("gast", reason="comes with TensorFlow")
+    number = gast.parse("1 + 'a'").body[0].value.left
+    assert isinstance(number, script.seen.module("gast").Num)
+
+
 def test_other_arrays_that_are_not_implemented(script):
     import numpy as np
 
