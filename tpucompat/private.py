@@ -618,6 +618,20 @@ def keras_model_engines() -> tuple[type, ...]:
     return tuple(found)
 
 
+def functional_model() -> Any:
+    """The class of models made of layers, where Keras has one beside ``Model``; None before.
+
+    Seen as ``engine.functional.Functional`` in 2.3 to 2.15 and in tf-keras 2.16 to 2.21.
+    """
+    import tensorflow as tf
+
+    root = tf.compat.v1.keras.Model.__module__.rpartition(".")[0]
+    try:
+        return importlib.import_module(root + ".functional").Functional
+    except ImportError:
+        return None
+
+
 def silence_deprecations() -> None:
     """Stops TensorFlow's deprecation warnings, for good: its public switch is a context only.
 

@@ -455,6 +455,15 @@ def _keras_model_engines():
     assert all(isinstance(model, engine) for engine in engines)
 
 
+def _functional_model():
+    functional = private.functional_model()
+    release = tuple(map(int, tf.__version__.split(".")[:2]))
+    assert (functional is None) == (release < (2, 3))
+    inputs = v1.keras.Input((2,))
+    model = v1.keras.Model(inputs, v1.keras.layers.Dense(1)(inputs))
+    assert functional is None or isinstance(model, functional)
+
+
 def _monitoring():
     assert hasattr(private.monitoring(), "BoolGauge")
 
@@ -798,6 +807,7 @@ CHECKS = {
     _open_batches: ["open_batches"],
     _keras_models: ["keras_models"],
     _keras_model_engines: ["keras_model_engines"],
+    _functional_model: ["functional_model"],
     _hdf5_format: ["hdf5_format"],
     _track_tf_optimizer: ["track_tf_optimizer", "_keras_source"],
     _resource_variables: ["count_resource_variables_as_variables"],

@@ -401,7 +401,7 @@ def _by_row(symbol: str, rest: str, row: Row) -> Fate:
 def _public(target: str) -> str:
     """The public name of a row's target as a program of today writes it; "" if it has none."""
     module, _, attributes = target.partition(":")
-    if module == "{tf}":
+    if module in ("{tf}", "{own}"):
         home = homes().get(attributes)
         return home.target if home and home.target != "-" else "tf." + attributes
     if module == "tensorflow":
@@ -483,6 +483,8 @@ def _of_keras(path: str) -> Fate | None:
             found = _at_home(symbol, rest, home)
             return found and found._replace(was=symbol)
         row = namespace.find_row(symbol)
+        if isinstance(row, StandIn) and row.varies:
+            return None
         if isinstance(row, (Moved, StandIn)):
             becomes = _public(row.target) if isinstance(row, Moved) else ""
             if becomes.startswith("tf.keras."):

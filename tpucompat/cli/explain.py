@@ -124,7 +124,7 @@ def _row_lines(row: Row) -> list[str]:
 
 def _place(target: str) -> str:
     """``module:attribute`` as one dotted name."""
-    words = {"{tf}": "tf.compat.v1", "{keras}": "Keras 2's source"}
+    words = {"{tf}": "tf.compat.v1", "{keras}": "Keras 2's source", "{own}": "tpucompat.v1"}
     for word, meaning in words.items():
         target = target.replace(word, meaning)
     return target.replace(":", ".")

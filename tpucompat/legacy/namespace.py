@@ -616,9 +616,10 @@ def _enter_v1() -> str:
     keras1_arguments.accept(session.keras())
     if environment().has("contrib"):
         return "tensorflow"
-    from tpucompat.legacy import early_tf2, keras_losses
+    from tpucompat.legacy import early_tf2, keras_losses, keras_models
 
     early_tf2.restore_methods()
+    keras_models.make_one_class()
     keras_losses.register(session.keras())
     keras_names.start_adagrad_as_then(session.keras())
     return "tensorflow.compat.v1"

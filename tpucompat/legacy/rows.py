@@ -36,8 +36,8 @@ class Moved(NamedTuple):
 class StandIn(NamedTuple):
     """Code of ours stands in for the symbol, giving TensorFlow 1.15's results.
 
-    ``varies`` says that the target is to be asked at each use; such uses are not counted, as every script
-    takes the symbol.
+    ``varies`` says that the target is to be asked at each use; such uses are neither counted nor reported, as
+    every script takes the symbol, and today's TensorFlow has it too.
     """
 
     target: str

@@ -150,6 +150,18 @@ ROWS: dict[str, Row] = {
         f"keras.datasets.{name}.load_data": StandIn(f"tpucompat.legacy.keras_datasets:load_{name}")
         for name in ("boston_housing", "imdb", "reuters")
     },
+    **{
+        name + ".Model": StandIn("tpucompat.legacy.keras_models:Model", varies=True)
+        for name in ("keras", "keras.models", "keras.engine", "keras.engine.training")
+    },
+    # A model is a network that trains, in 1.15 (engine/network.py); Keras called it Container up to 2.1.
+    **{
+        "keras.engine." + name: Moved("{own}:keras.Model")
+        for name in (
+            *("Network", "network.Network", "topology.Network"),
+            *("Container", "topology.Container"),
+        )
+    },
     "keras.backend.tf": Moved("tpucompat.v1"),  # standalone Keras imported TensorFlow by that name
     "contrib.keras": Package(_SAME, rest=_NO_MORE),
     "contrib.keras.api.keras": Package(_SAME, rest=_NO_MORE),
