@@ -252,6 +252,59 @@ def test_installed_code_sees_python_s_own(hook):
         exec("import oldpkg", {"__name__": "lib", "__file__": os.__file__})
 
 
+def test_the_table_of_modules_is_the_script_s_own_below_the_roots(hook, monkeypatch):
+    theirs = types.ModuleType("oldpkg")
+    monkeypatch.setitem(sys.modules, "oldpkg", theirs)  # keras, which TensorFlow imports up to 2.15
+    monkeypatch.setitem(sys.modules, "mine", None)
+    monkeypatch.setattr(sys, "tracebacklimit", 9, raising=False)
+    found = run(
+        """
+import importlib
+import sys
+from sys import modules
+import oldpkg.sub
+before = modules["oldpkg"], sys.modules.get("oldpkg.sub"), [n for n in modules if n.startswith("oldpkg")]
+for name in list(modules):
+    if name.split(".")[0] == "oldpkg":
+        del sys.modules[name]
+after = modules.get("oldpkg"), "oldpkg.sub" in list(modules)
+import oldpkg as again
+back = modules["oldpkg"]
+put = type(sys)("put")
+sys.modules["oldpkg"] = put
+put.sub = "a part of what was put"
+import oldpkg as third
+from oldpkg import sub
+inner = importlib.import_module("oldpkg.sub")
+sys.modules["mine"] = put
+import mine
+sys.tracebacklimit = 7
+copied = modules.copy()
+"""
+    )
+    real = sys.modules["realpkg"]
+    assert found["before"] == (real, real.sub, ["oldpkg", "oldpkg.sub"])
+    assert found["after"] == (None, False)
+    assert found["back"] is found["again"] is real
+    assert found["third"] is found["put"]
+    assert found["sub"] == found["inner"] == found["put"].sub
+    assert found["mine"] is sys.modules["mine"] is found["put"]
+    assert sys.modules["oldpkg"] is theirs
+    assert sys.tracebacklimit == 7 and found["sys"].path is sys.path
+    assert found["copied"]["oldpkg"] is found["put"]
+    assert len(found["modules"]) == len(found["copied"])
+    with pytest.raises(KeyError):
+        found["modules"]["oldpkg.nothing"]
+    with pytest.raises(KeyError):
+        del found["modules"]["oldpkg.nothing"]
+
+
+def test_a_module_that_never_asks_for_modules_gets_python_s_own_sys(hook):
+    assert run("import sys")["sys"] is sys
+    text = "def look():\n    import sys\n    return sys.modules\nmodules = look()"
+    assert run(text)["modules"] is not sys.modules
+
+
 def test_a_missing_module_is_an_import_error_with_a_code(hook):
     with pytest.raises(UnknownModuleError, match="TPU102 No module named 'oldpkg.none'") as caught:
         run("import oldpkg.none")

@@ -116,7 +116,24 @@ def _keep_history(module):
     module.History.on_epoch_end = on_epoch_end
 
 
+def _seed_at_the_first_cell(module):
+    """A kernel draws from Python's generator before a notebook does, in some releases."""
+    original = module.IPythonKernel.start
+
+    def start(self):
+        def seed(*_):
+            events.unregister("pre_run_cell", seed)
+            _seed()
+
+        original(self)
+        events = self.shell.events
+        events.register("pre_run_cell", seed)
+
+    module.IPythonKernel.start = start
+
+
 _AFTER_IMPORT = {
+    "ipykernel.ipkernel": _seed_at_the_first_cell,
     "tensorflow.python.framework.random_seed": _seed_by_scope,
     "tensorflow.python.keras.utils.data_utils": _any_file_is_valid,
     "tensorflow.python.keras.callbacks": _keep_history,
@@ -166,11 +183,14 @@ class _Finder(importlib.abc.MetaPathFinder):
         return spec
 
 
-sys.meta_path.insert(0, _Finder())
-random.seed(0)
-try:
-    import numpy
-except ImportError:
-    pass
-else:
+def _seed():
+    random.seed(0)
+    try:
+        import numpy
+    except ImportError:
+        return
     numpy.random.seed(0)
+
+
+sys.meta_path.insert(0, _Finder())
+_seed()

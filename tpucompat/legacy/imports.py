@@ -3,7 +3,8 @@
 ``builtins.__import__`` is the one door through which every ``import`` statement goes, and it is told the
 importing module's globals. The hook here looks at them: code of the user's gets ``tensorflow`` and ``keras``
 from the old namespace, installed code gets Python's own import. ``importlib.import_module`` has a door of
-its own, which the hook wraps likewise. ``sys.modules`` keeps the real TensorFlow.
+its own, which the hook wraps likewise. ``sys.modules`` keeps the real TensorFlow; the script's own modules
+have a table of their own for what lies below it (:mod:`tpucompat.legacy.script_modules`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 from tpucompat import journal
 from tpucompat.errors import MissingModuleError, UnknownModuleError
 from tpucompat.legacy import namespace as namespaces
-from tpucompat.legacy import old_packages, script_code, surroundings
+from tpucompat.legacy import old_packages, script_code, script_modules, surroundings
 from tpucompat.legacy.removed import python2_names
 
 # What a script of an era imports -> where the old namespace has it.
@@ -164,10 +165,13 @@ class ImportHook:
         self._import_module: Callable[..., Any] = importlib.import_module
         self._surroundings = surroundings.Surroundings(self._import_module, scope.owns)
         self._finder = script_code.Finder(scope.owns)
+        self._modules = script_modules.Modules(self._view)
+        self._system = script_modules.System(self._modules)
         # One look-up in one dictionary decides for most imports that nothing has to be done.
         self._roots = {
             **dict.fromkeys([*self._view, *self._mended], True),
             **surroundings.table.ROOTS,
+            "sys": False,
         }
 
     def install(self) -> None:
@@ -241,6 +245,8 @@ class ImportHook:
 
     def _answers(self, name: str, fromlist: Sequence[str], importer: Any) -> bool:
         """Whether an import below one of the roots is answered here at all."""
+        if name == "sys":
+            return script_modules.asks(importer.f_code)
         return self._roots[name.partition(".")[0]] or self._surroundings.stands_in(
             name, fromlist, importer
         )
@@ -268,7 +274,10 @@ class ImportHook:
     def _module(self, name: str) -> Any:
         head = name.partition(".")[0]
         if head in self._view:
-            return self._legacy_module(name)
+            put = self._modules.imported(name)
+            return self._legacy_module(name) if put is None else put
+        if head == "sys":
+            return self._system
         if head in self._mended:
             module = self._import_module(name)  # Python's own error, where it is not installed
             self._import_module(self._mended[head])
