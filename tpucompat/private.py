@@ -632,6 +632,23 @@ def functional_model() -> Any:
         return None
 
 
+def first_keras_optimizers() -> Any:
+    """The module with Keras' optimizers of the first kind, whose ``get_updates`` makes a list of updates.
+
+    Seen as ``optimizers`` in 1.13 to 2.2, as ``optimizer_v1`` in 2.3 to 2.8, and as ``optimizers.optimizer_v1``
+    from Keras 2.9 to tf-keras 2.21.
+    """
+    for name in ("optimizers.optimizer_v1", "optimizer_v1", "optimizers"):
+        with contextlib.suppress(ImportError):
+            return importlib.import_module(f"{_keras_source()}.{name}")
+    raise ImportError("Keras has no module with its first optimizers")
+
+
+def is_of_keras(cls: type) -> bool:
+    """Whether Keras 2 itself, or this package in its name, defines a class."""
+    return f"{cls.__module__}.".startswith((_keras_source() + ".", "tpucompat."))
+
+
 def silence_deprecations() -> None:
     """Stops TensorFlow's deprecation warnings, for good: its public switch is a context only.
 

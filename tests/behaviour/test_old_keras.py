@@ -449,6 +449,118 @@ print("CHECKS " + json.dumps({name: bool(value) for name, value in checks.items(
 """
 
 
+OWN_OPTIMIZERS = """
+import json
+import numpy as np
+import tensorflow as tf
+import keras
+from keras import backend as K
+from keras.layers import Dense
+from keras.legacy import interfaces
+from keras.models import Sequential, load_model
+from keras.optimizers import SGD, Optimizer
+from tensorflow.python.keras.optimizers import Optimizer as Private
+
+checks = {}
+
+class Rolling(Optimizer):
+    def __init__(self, lr=1.0, momentum=0.5, **kwargs):
+        super(Rolling, self).__init__(**kwargs)
+        self.lr = K.variable(lr, name="lr")
+        self.momentum = momentum
+
+    @interfaces.legacy_get_updates_support
+    def get_updates(self, loss, params):
+        self.updates, self.weights = [], []
+        for param, gradient in zip(params, self.get_gradients(loss, params)):
+            speed = K.zeros(K.int_shape(param))
+            new_speed = self.momentum * speed - self.lr * gradient
+            self.updates += [K.update(speed, new_speed), K.update(param, param + new_speed)]
+            self.weights.append(speed)
+        return self.updates
+
+    def get_config(self):
+        own = {"lr": float(K.get_value(self.lr)), "momentum": self.momentum}
+        return dict(super(Rolling, self).get_config(), **own)
+
+class OfPrivate(Private):
+    get_updates = Rolling.get_updates
+
+    def __init__(self, **kwargs):
+        super(OfPrivate, self).__init__(**kwargs)
+        self.lr, self.momentum = 1.0, 0.0
+
+class Halved(SGD):
+    def get_updates(self, loss, params):
+        self.updates = [K.update_add(self.iterations, 1)]
+        for param, gradient in zip(params, self.get_gradients(loss, params)):
+            self.updates.append(K.update_sub(param, 0.5 * self.lr * gradient))
+        return self.updates
+
+class Nothing(SGD):
+    pass
+
+class Twice(Nothing):
+    def get_updates(self, loss, params):
+        self.updates = super(Twice, self).get_updates(loss * 2, params)
+        return self.updates
+
+class OfToday(tf.keras.optimizers.Optimizer):
+    def __init__(self, name="OfToday", **kwargs):
+        super(OfToday, self).__init__(name, **kwargs)
+
+    def get_updates(self, loss, params):
+        self.updates = super(OfToday, self).get_updates(loss, params)
+        return self.updates
+
+    def _create_slots(self, variables):
+        pass
+
+    def _resource_apply_dense(self, gradient, variable, *rest):
+        return variable.assign_sub(gradient * 3.0)
+
+    def get_config(self):
+        return super(OfToday, self).get_config()
+
+def line(optimizer):
+    model = Sequential([Dense(1, use_bias=False, kernel_initializer="zeros", input_shape=(1,))])
+    model.compile(optimizer, "mean_absolute_error")  # whose gradient is -1 until the weight is 99
+    return model
+
+def weights(model, steps=2):
+    out = []
+    for _ in range(steps):
+        model.train_on_batch([[1.0]], [[99.0]])
+        out.append(model.get_weights()[0].item())
+    return out
+
+rolled = line(Rolling())
+checks["a list of updates"] = weights(rolled) == [1.0, 2.5]
+checks["clipping"] = weights(line(Rolling(momentum=0.0, clipvalue=0.25))) == [0.25, 0.5]
+checks["the private base"] = weights(line(OfPrivate())) == [1.0, 2.0]
+checks["a subclass of Keras' own"] = weights(line(Halved(lr=4.0))) == [2.0, 4.0]
+checks["a subclass of a subclass"] = weights(line(Twice(lr=1.0))) == [2.0, 4.0]
+checks["one that changes nothing"] = weights(line(Nothing(lr=1.0))) == [1.0, 2.0]
+checks["one of today"] = weights(line(OfToday())) == [3.0, 6.0]
+rolled.save("rolled.h5")
+again = load_model("rolled.h5", custom_objects={"Rolling": Rolling})
+stored = again.optimizer.get_weights()
+checks["its state in a file"] = np.array_equal(stored, [[[1.5]]]) and weights(again) == [4.25, 6.125]
+K.set_value(rolled.optimizer.lr, 0.0)
+checks["its learning rate"] = weights(rolled) == [3.25, 3.625]
+checks["a configuration"] = Rolling.from_config(Rolling(momentum=0.25).get_config()).momentum == 0.25
+try:
+    Rolling(unknown=1)
+except TypeError as error:
+    checks["a word that is none"] = "unknown" in str(error)
+print("CHECKS " + json.dumps({name: bool(value) for name, value in checks.items()}))
+"""
+
+
+def test_optimizers_that_make_lists_of_updates(tmp_path):
+    assert _checks(tmp_path, OWN_OPTIMIZERS, 11) == set()
+
+
 def test_models_of_layers_have_one_class(tmp_path):
     assert _checks(tmp_path, ONE_CLASS, 6) == set()
 

@@ -464,6 +464,13 @@ def _functional_model():
     assert functional is None or isinstance(model, functional)
 
 
+def _first_keras_optimizers():
+    first = private.first_keras_optimizers()
+    assert issubclass(first.Adam, first.Optimizer) and callable(first.Optimizer.get_updates)
+    assert private.is_of_keras(first.Adam) and private.is_of_keras(v1.keras.optimizers.Adam)
+    assert not private.is_of_keras(dict)
+
+
 def _monitoring():
     assert hasattr(private.monitoring(), "BoolGauge")
 
@@ -808,6 +815,7 @@ CHECKS = {
     _keras_models: ["keras_models"],
     _keras_model_engines: ["keras_model_engines"],
     _functional_model: ["functional_model"],
+    _first_keras_optimizers: ["first_keras_optimizers", "is_of_keras"],
     _hdf5_format: ["hdf5_format"],
     _track_tf_optimizer: ["track_tf_optimizer", "_keras_source"],
     _resource_variables: ["count_resource_variables_as_variables"],

@@ -136,6 +136,7 @@ COMMON: dict[str, Row] = {
     ),
     "keras.premade": Package(("{keras}.premade", "{keras}.premade_models")),
     "keras.legacy": Package(("{tf}:keras.layers", "{keras}")),
+    "keras.legacy.interfaces": Package("tpucompat.legacy.removed.keras_interfaces"),
     # Keras 2.13 removed them, and those of earlier releases have no tags for scikit-learn 1.7.
     "keras.wrappers.scikit_learn": Package(("tpucompat.legacy.removed.keras_wrappers",)),
     "python.keras": Package(_SAME),
