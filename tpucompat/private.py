@@ -618,6 +618,18 @@ def keras_model_engines() -> tuple[type, ...]:
     return tuple(found)
 
 
+def keras_layer_engines() -> tuple[type, ...]:
+    """The classes beside ``Layer`` that a layer is an instance of: that of graph mode.
+
+    Seen as ``engine.base_layer_v1.Layer`` in 2.2 to 2.15 and in tf-keras 2.16 to 2.21; before that ``Layer`` is
+    all of them.
+    """
+    try:
+        return (importlib.import_module(_keras_source() + ".engine.base_layer_v1").Layer,)
+    except ImportError:
+        return ()
+
+
 def functional_model() -> Any:
     """The class of models made of layers, where Keras has one beside ``Model``; None before.
 

@@ -557,6 +557,82 @@ print("CHECKS " + json.dumps({name: bool(value) for name, value in checks.items(
 """
 
 
+OWN_LAYERS = """
+import json
+import numpy as np
+import keras
+from keras import backend as K
+from keras.engine.topology import Layer
+from keras.layers import Embedding
+from keras.models import Model, Sequential, load_model
+
+checks = {}
+
+class Attention(Layer):
+    def __init__(self, steps, **kwargs):
+        self.supports_masking, self.steps, self.features = True, steps, 0
+        super(Attention, self).__init__(**kwargs)
+
+    def build(self, shape):
+        self.features = shape[-1]
+        self.W = self.add_weight((shape[-1],), initializer="ones", name="{}_W".format(self.name))
+        decay = keras.regularizers.l2(0.1)
+        name = "{}_b".format(self.name)
+        self.b = self.add_weight([shape[1]], name, initializer="zero", regularizer=decay)
+        self.built = True
+
+    def compute_mask(self, inputs, mask=None):
+        return None
+
+    def call(self, x, mask=None):
+        flat = K.dot(K.reshape(x, (-1, self.features)), K.reshape(self.W, (self.features, 1)))
+        scores = K.exp(K.tanh(K.reshape(flat, (-1, self.steps)) + self.b))
+        if mask is not None:
+            scores *= K.cast(mask, K.floatx())
+        scores /= K.sum(scores, axis=1, keepdims=True)
+        return K.sum(x * K.expand_dims(scores), axis=1)
+
+    def compute_output_shape(self, shape):
+        return shape[0], self.features
+
+words = Embedding(5, 2, input_length=4, mask_zero=True, weights=[np.arange(10.0).reshape(5, 2) / 10])
+model = Sequential([words, Attention(4)])
+found = model.predict(np.array([[1, 1, 0, 0], [3, 0, 0, 0]]))
+checks["the shape first"] = np.allclose(found, [[0.2, 0.3], [0.6, 0.7]])
+checks["names"] = [weight.name.split("/")[-1] for weight in model.layers[1].weights] == [
+    model.layers[1].name + "_W:0", model.layers[1].name + "_b:0"
+]
+checks["a loss of a weight"] = len(model.losses) == 1
+
+class Listing(Layer):
+    def build(self, shape):
+        self.scale = K.variable(np.ones(shape[-1]), name="scale")
+        self.kept = K.variable(np.full(shape[-1], 2.0), name="kept")
+        self.other = K.variable(np.zeros(shape[-1]), name="other")
+        self.trainable_weights = [self.other, self.scale]
+        self.non_trainable_weights = [self.kept]
+        super(Listing, self).build(shape)
+
+    def call(self, x):
+        return x * self.scale * self.kept + self.other
+
+listing = Listing(input_shape=(3,))
+model = Sequential([listing])
+model.compile(keras.optimizers.SGD(1.0), lambda truth, found: found)
+model.train_on_batch(np.ones((1, 3)), np.ones((1, 3)))
+# The gradients of a mean over three are thirds.
+checks["lists of weights"] = np.allclose(model.get_weights(), np.array([[-1 / 3] * 3, [1 / 3] * 3, [2.0] * 3]))
+checks["what is trained"] = [len(model.trainable_weights), len(model.non_trainable_weights)] == [2, 1]
+listing.trainable = False
+checks["what is frozen"] = [len(model.trainable_weights), len(model.non_trainable_weights)] == [0, 3]
+print("CHECKS " + json.dumps({name: bool(value) for name, value in checks.items()}))
+"""
+
+
+def test_layers_as_standalone_keras_let_them_be_defined(tmp_path):
+    assert _checks(tmp_path, OWN_LAYERS, 6) == set()
+
+
 def test_optimizers_that_make_lists_of_updates(tmp_path):
     assert _checks(tmp_path, OWN_OPTIMIZERS, 11) == set()
 

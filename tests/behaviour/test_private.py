@@ -455,6 +455,14 @@ def _keras_model_engines():
     assert all(isinstance(model, engine) for engine in engines)
 
 
+def _keras_layer_engines():
+    engines = private.keras_layer_engines()
+    release = tuple(map(int, tf.__version__.split(".")[:2]))
+    assert len(engines) == (release >= (2, 2))
+    assert all(isinstance(v1.keras.layers.Dense(1), engine) for engine in engines)
+    assert all("add_weight" in vars(engine) for engine in engines)
+
+
 def _functional_model():
     functional = private.functional_model()
     release = tuple(map(int, tf.__version__.split(".")[:2]))
@@ -814,6 +822,7 @@ CHECKS = {
     _open_batches: ["open_batches"],
     _keras_models: ["keras_models"],
     _keras_model_engines: ["keras_model_engines"],
+    _keras_layer_engines: ["keras_layer_engines"],
     _functional_model: ["functional_model"],
     _first_keras_optimizers: ["first_keras_optimizers", "is_of_keras"],
     _hdf5_format: ["hdf5_format"],

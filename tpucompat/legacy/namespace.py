@@ -607,7 +607,7 @@ def _enter_v1() -> str:
     from tpucompat import private
     from tpucompat.engines import session
     from tpucompat.environment import environment
-    from tpucompat.legacy import own_optimizers
+    from tpucompat.legacy import own_layers, own_optimizers
     from tpucompat.legacy.removed import keras1_arguments, keras_names, numpy_names
 
     session.enter()
@@ -616,6 +616,7 @@ def _enter_v1() -> str:
     keras_names.restore_methods(session.keras())
     keras1_arguments.accept(session.keras())
     own_optimizers.accept(session.keras())
+    own_layers.accept(session.keras())
     if environment().has("contrib"):
         return "tensorflow"
     from tpucompat.legacy import early_tf2, keras_losses, keras_models
