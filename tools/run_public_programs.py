@@ -243,6 +243,8 @@ def read_figure(
         found = re.findall(where["log"], text)
         if where.get("which") == "last":  # what is logged in two ways, or once for each evaluation
             found = found[-1:]
+        if where.get("which") == "first":
+            found = found[:1]
         return [float(number.rstrip(".")) for match in found for number in _each(match)]
     if "numbers" in where:
         path = pathlib.Path(_expand([where["numbers"]], places)[0])
