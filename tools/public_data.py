@@ -1,4 +1,4 @@
-"""Small made-up data for public programs, the same on every machine; needs NumPy alone.
+"""Small made-up data for public programs, the same on every machine; needs NumPy, and h5py for Keras' weights.
 
 A maker gets two folders: ``data``, which a program's arguments name, and ``home``, its home folder, where
 Keras looks for what it has downloaded.
@@ -9,10 +9,11 @@ from __future__ import annotations
 import gzip
 import json
 import pathlib
+import pickle
 import random
 import struct
 import zlib
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Dict, Iterator
 
 import numpy as np
 
@@ -87,15 +88,15 @@ def write_records(path: pathlib.Path, records: list[bytes]) -> None:
 
 
 def png(pixels: np.ndarray) -> bytes:
-    """A picture of (height, width, 3) bytes; unlike JPEG it is decoded alike everywhere."""
+    """A picture of (height, width, 3 or 1) bytes; unlike JPEG it is decoded alike everywhere."""
 
     def chunk(kind: bytes, content: bytes) -> bytes:
         check = struct.pack(">I", zlib.crc32(kind + content))
         return struct.pack(">I", len(content)) + kind + content + check
 
-    height, width, _ = pixels.shape
+    height, width, colours = pixels.shape
     rows = b"".join(b"\0" + row.astype(np.uint8).tobytes() for row in pixels)
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    header = struct.pack(">IIBBBBB", width, height, 8, 2 if colours == 3 else 0, 0, 0, 0)
     content = chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + content
 
@@ -489,6 +490,59 @@ def all_digits(data: pathlib.Path, home: pathlib.Path) -> None:
         (data / name).write_bytes(content)
 
 
+def prepared_digits(data: pathlib.Path, home: pathlib.Path) -> None:
+    """MNIST as tensorflow-datasets prepares it: in its folder at home, and as in its bucket, for try_gcs.
+
+    There is one batch of 200 to train on: later releases shuffle in another order in ``fit``.
+    """
+    state = np.random.RandomState(22)
+    records, splits = {}, []
+    for name, count in (("train", 200), ("test", 400)):
+        pictures, labels = _digits(state, count)
+        records[name] = [
+            example(image=png(picture[..., np.newaxis]), label=[int(label)])
+            for picture, label in zip(pictures, labels)
+        ]
+        size = str(sum(map(len, records[name])))
+        splits.append({"name": name, "shardLengths": [str(count)], "numBytes": size})
+    info = {
+        "name": "mnist",
+        "version": "3.0.1",
+        "description": "Made-up digits.",
+        "splits": splits,
+    }
+    package = "tensorflow_datasets.core.features."
+    picture_of = {"shape": {"dimensions": ["28", "28", "1"]}, "dtype": "uint8"}
+    features = {
+        "image": {
+            "pythonClassName": package + "image_feature.Image",
+            "image": {**picture_of, "encodingFormat": "png"},
+        },
+        "label": {
+            "pythonClassName": package + "class_label_feature.ClassLabel",
+            "classLabel": {"numClasses": "10"},
+        },
+    }
+    whole = {
+        "pythonClassName": package + "features_dict.FeaturesDict",
+        "featuresDict": {"features": features},
+    }
+    # Releases up to 4.0 read what is particular about a feature from files of its own.
+    texts = {
+        "dataset_info.json": info,
+        "features.json": whole,
+        "image.image.json": {"encoding_format": "png", "shape": [28, 28, 1]},
+    }
+    for place in (home / "tensorflow_datasets", data / "datasets"):
+        folder = place / "mnist" / "3.0.1"
+        for name, rows in records.items():
+            write_records(folder / f"mnist-{name}.tfrecord-00000-of-00001", rows)
+        for name, text in texts.items():
+            (folder / name).write_text(json.dumps(text), encoding="utf-8")
+        labels_text = "".join(f"{number}\n" for number in range(10))
+        (folder / "label.labels.txt").write_text(labels_text, encoding="utf-8")
+
+
 def reviews(data: pathlib.Path, home: pathlib.Path, rows: int = 11024) -> None:
     """Keras' archive of film reviews: made-up words, of one length, so that no array is a pickle of lists."""
     state = np.random.RandomState(0)
@@ -558,6 +612,94 @@ def photographs(data: pathlib.Path, home: pathlib.Path) -> None:
         write_records(data / name, rows)
 
 
+def faces(data: pathlib.Path, home: pathlib.Path) -> None:
+    """A picture of each of 176 classes for training and for the test, and weights of DenseNet121.
+
+    The pictures have the size that the program asks for: no release's way of resizing counts.
+    """
+    state = np.random.RandomState(20)
+    for name in ("train", "test"):
+        for number in range(176):
+            folder = data / "animeface-character-dataset" / name / f"{number:03d}"
+            folder.mkdir(parents=True)
+            blocks = state.randint(0, 256, (10, 10, 3)).astype(np.uint8)
+            pixels = blocks.repeat(16, axis=0).repeat(16, axis=1)
+            (folder / "0.png").write_bytes(png(pixels))
+    models = home / ".keras" / "models"
+    models.mkdir(parents=True)
+    name = "densenet121_weights_tf_dim_ordering_tf_kernels_notop.h5"
+    _write_keras_weights(models / name, _densenet121(state))
+
+
+_Weights = Dict[str, Dict[str, np.ndarray]]
+
+
+def _densenet121(state: np.random.RandomState) -> _Weights:
+    """Weights by layer and by name, as for the start of a training, with Keras' names."""
+    layers: _Weights = {}
+
+    def convolution(name: str, size: int, before: int, after: int) -> int:
+        scale = (2 / (size * size * before)) ** 0.5
+        kernel = state.normal(0, scale, (size, size, before, after)).astype(np.float32)
+        layers[name] = {f"{name}/kernel:0": kernel}
+        return after
+
+    def norm(name: str, size: int) -> None:
+        starts = {"gamma": 1, "beta": 0, "moving_mean": 0, "moving_variance": 1}
+        layers[name] = {
+            f"{name}/{part}:0": np.full(size, value, np.float32) for part, value in starts.items()
+        }
+
+    size = convolution("conv1/conv", 7, 3, 64)
+    norm("conv1/bn", size)
+    for stage, blocks in ((2, 6), (3, 12), (4, 24), (5, 16)):
+        for number in range(1, blocks + 1):
+            block = f"conv{stage}_block{number}"
+            norm(f"{block}_0_bn", size)
+            convolution(f"{block}_1_conv", 1, size, 128)
+            norm(f"{block}_1_bn", 128)
+            size += convolution(f"{block}_2_conv", 3, 128, 32)
+        if stage < 5:
+            norm(f"pool{stage}_bn", size)
+            size = convolution(f"pool{stage}_conv", 1, size, size // 2)
+    norm("bn", size)
+    return layers
+
+
+def _write_keras_weights(path: pathlib.Path, layers: _Weights) -> None:
+    """A file as Keras 2 writes it by ``save_weights``."""
+    import h5py
+
+    with h5py.File(path, "w") as stream:
+        stream.attrs["layer_names"] = [name.encode() for name in layers]
+        stream.attrs["backend"] = b"tensorflow"
+        stream.attrs["keras_version"] = b"2.1.6"
+        for name, weights in layers.items():
+            group = stream.create_group(name)
+            group.attrs["weight_names"] = [weight.encode() for weight in weights]
+            for weight, value in weights.items():
+                group.create_dataset(weight, data=value)
+
+
+def coloured_batches(data: pathlib.Path, home: pathlib.Path) -> None:
+    """Keras' CIFAR-10 as it lies unpacked: as many pictures as it has, for who counts on them."""
+    state = np.random.RandomState(21)
+    patterns = state.randint(0, 256, (10, 3, 4, 4)).astype(np.uint8)
+    patterns = patterns.repeat(8, axis=2).repeat(8, axis=3).reshape(10, 3072)
+    folder = home / ".keras" / "datasets" / "cifar-10-batches-py"
+    folder.mkdir(parents=True)
+    # What Keras looks for first; it unpacks nothing where the folder is there.
+    folder.with_name(folder.name + ".tar.gz").touch()
+    for name in (*(f"data_batch_{number}" for number in range(1, 6)), "test_batch"):
+        labels = state.randint(0, 10, 10000)
+        noise = state.randint(0, 64, (10000, 3072), dtype=np.uint8)
+        content = {b"data": patterns[labels] // 2 + noise, b"labels": labels.tolist()}
+        pickled = pickle.dumps(content, protocol=3)
+        # The name that NumPy 1 knows, as it stands in the real files.
+        pickled = pickled.replace(b"cnumpy._core.multiarray\n", b"cnumpy.core.multiarray\n", 1)
+        (folder / name).write_bytes(pickled)
+
+
 def flowers(data: pathlib.Path, home: pathlib.Path) -> None:
     """The two files of Iris, where Keras keeps what it has downloaded."""
     state = np.random.RandomState(0)
@@ -597,5 +739,8 @@ MAKERS: dict[str, Maker] = {
         albert,
         coloured,
         photographs,
+        faces,
+        coloured_batches,
+        prepared_digits,
     )
 }

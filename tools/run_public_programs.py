@@ -8,7 +8,8 @@ The programs are not part of this repository. TPUCOMPAT_PROGRAMS names a folder 
 OWNER+REPO; each program's files are taken from them as they were at the revision that
 ``tools/public_programs.json`` names. Their data is made up here (``tools/public_data.py``), always the
 same. A run's seeds come from ``tools/seeded_start``; its output is read for the figures that the table
-names, and those are compared with TensorFlow 1.15's. What was measured is kept in
+names, and those are compared with TensorFlow 1.15's, or with those of the release that a row names as its
+reference. What was measured is kept in
 ``tools/public_programs_results.json``, so that the page can be written from several calls. Exit code 1
 if a run fails or differs by more than its tolerance.
 """
@@ -64,6 +65,23 @@ COLUMNS = (
     Column("2.15, 8 cores", "2.15", 8),
     Column("2.21, 8 cores", "2.21", 8),
 )
+#: 2.1 is the reference of programs for TensorFlow 2 alone.
+RELEASES = ("1.15", "2.1", "2.15", "2.21")
+
+
+def reference(program: dict[str, Any]) -> str:
+    """The release that a program was written for, whose numbers the others are compared with."""
+    return program.get("reference", "1.15")
+
+
+def columns_of(program: dict[str, Any]) -> list[Column]:
+    """The ways of running a program, its reference first."""
+    return [Column(reference(program), reference(program)), *COLUMNS[1:]]
+
+
+def through(program: dict[str, Any]) -> bool:
+    """Whether the reference runs the program through tpucompat as well."""
+    return program.get("through_" + reference(program).replace(".", ""), False)
 
 
 class NotRun(Exception):
@@ -109,7 +127,7 @@ def command(
     program: dict[str, Any], step: list[str], python: str, column: Column, places: dict[str, str]
 ) -> list[str]:
     """The command line of one step of a program, in one column."""
-    plain = column.release == "1.15" and not program.get("through_115")
+    plain = column.release == reference(program) and not through(program)
     args = _expand(step, places)
     if not plain:
         args += _expand(program.get("tpu_arguments", []), places)
@@ -145,9 +163,16 @@ def run(
         folder.mkdir()
     public_data.MAKERS[program["data"]](data, home)
     for name in program.get("beside", []):  # what a program looks for in its own folder
-        shutil.copy(data / name, work / "program" / program.get("folder", "") / name)
+        target = work / "program" / program.get("folder", "") / name
+        if (data / name).is_dir():
+            shutil.copytree(data / name, target, dirs_exist_ok=True)
+        else:
+            shutil.copy(data / name, target)
+    for name in program.get("folders", []):  # what it writes into, and does not make
+        (work / "program" / program.get("folder", "") / name).mkdir(parents=True)
     places = {"data": str(data), "out": str(out), "program": str(work / "program")}
     places["cores"] = str(column.cores)
+    places["drivers"] = str(ROOT / "tools" / "public_drivers")
     environment = {
         **os.environ,
         "HOME": str(home),
@@ -218,6 +243,8 @@ def read_figure(
         found = re.findall(where["log"], text)
         if where.get("which") == "last":  # what is logged in two ways, or once for each evaluation
             found = found[-1:]
+        if where.get("which") == "first":
+            found = found[:1]
         return [float(number.rstrip(".")) for match in found for number in _each(match)]
     if "numbers" in where:
         path = pathlib.Path(_expand([where["numbers"]], places)[0])
@@ -296,8 +323,8 @@ def difference(got: list[float], expected: list[float]) -> float:
 
 
 def compared(program: dict[str, Any], results: dict[str, Any], column: Column) -> float | None:
-    """The largest difference of a column's figures from TensorFlow 1.15's, or None."""
-    mine, theirs = results.get(column.name, {}), results.get("1.15", {})
+    """The largest difference of a column's figures from the reference's, or None."""
+    mine, theirs = results.get(column.name, {}), results.get(reference(program), {})
     if "figures" not in mine or "figures" not in theirs:
         return None
     names = compared_names(program, column)
@@ -326,7 +353,7 @@ def write_page(programs: list[dict[str, Any]], results: dict[str, Any]) -> str:
     """The page's text, from what was measured."""
     lines = (ROOT / "tools" / "public_programs_head.md").read_text(encoding="utf-8").splitlines()
     columns = [c for c in COLUMNS if any(c.name in results.get(p["name"], {}) for p in programs)]
-    shown = [p for p in programs if "figures" in results.get(p["name"], {}).get("1.15", {})]
+    shown = [p for p in programs if "figures" in results.get(p["name"], {}).get(reference(p), {})]
     shown = [p for p in shown if len(results[p["name"]]) > 1]
     heads = ["program", "figure", "tolerance"]
     heads += [c.name if c.release == "1.15" else f"{c.name}" for c in columns]
@@ -337,7 +364,8 @@ def write_page(programs: list[dict[str, Any]], results: dict[str, Any]) -> str:
         if "tolerance_8_cores" in program:
             limits.append(f"8 cores {program['tolerance_8_cores']:.0e}")
         cells = [f"{number}. {program['title']}", next(iter(program["figures"])), ", ".join(limits)]
-        cells += [_cell(program, mine, column) for column in columns]
+        own = {COLUMNS[0]: columns_of(program)[0]}
+        cells += [_cell(program, mine, own.get(column, column)) for column in columns]
         lines.append("| " + " | ".join(cells) + " |")
     authors = {p["repository"].split("/")[0] for p in shown}
     books = sum(p["commands"][0][0].endswith(".ipynb") for p in shown)
@@ -359,8 +387,9 @@ def _cell(program: dict[str, Any], results: dict[str, Any], column: Column) -> s
         return mine["error"].replace("|", "\\|")
     name, where = next(iter(program["figures"].items()))
     value = f"{mine['figures'][name][0 if 'checkpoint' in where else -1]:.7g}"
-    if column.name == "1.15":
-        return value + (" †" if program.get("through_115") else "")
+    if column.name == reference(program):
+        marks = ["†"] * through(program) + ["‡"] * (column.release != "1.15")
+        return " ".join([value, *marks])
     off = compared(program, results, column)
     if off is None:
         return value
@@ -372,7 +401,7 @@ def _cell(program: dict[str, Any], results: dict[str, Any], column: Column) -> s
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    for release in ("1.15", "2.15", "2.21"):
+    for release in RELEASES:
         short = release.replace(".", "")
         parser.add_argument(
             f"--python-{short}",
@@ -400,8 +429,10 @@ def _arguments() -> argparse.Namespace:
     args.programs = pathlib.Path(os.environ.get("TPUCOMPAT_PROGRAMS", "checkouts")).expanduser()
     args.work = args.work.absolute()
     args.columns = [name.strip() for name in args.columns.split(";")] if args.columns else []
-    args.python = {"1.15": args.python_115, "2.15": args.python_215, "2.21": args.python_221}
-    args.extra = {"1.15": args.extra_115, "2.15": args.extra_215, "2.21": args.extra_221}
+    args.python, args.extra = (
+        {release: getattr(args, f"{kind}_{release.replace('.', '')}") for release in RELEASES}
+        for kind in ("python", "extra")
+    )
     return args
 
 
@@ -413,7 +444,7 @@ def _stored() -> dict[str, Any]:
 def measure(program: dict[str, Any], mine: dict[str, Any], args: argparse.Namespace) -> int:
     """Runs one program in the columns asked for, into its results; how many of them are wrong."""
     wrong = 0
-    for column in COLUMNS:
+    for column in columns_of(program):
         python = args.python[column.release]
         if not python or (args.columns and column.name not in args.columns):
             continue
@@ -436,7 +467,7 @@ def measure(program: dict[str, Any], mine: dict[str, Any], args: argparse.Namesp
         if off is not None and bad:
             for name in compared_names(program, column):
                 a = mine[column.name]["figures"][name]
-                b = mine["1.15"]["figures"][name]
+                b = mine[reference(program)]["figures"][name]
                 lines.append(f"    {name}: {difference(a, b):.1e}  {a[:6]} for {b[:6]}")
         print("\n".join(lines), flush=True)
     return wrong
@@ -444,15 +475,18 @@ def measure(program: dict[str, Any], mine: dict[str, Any], args: argparse.Namesp
 
 def sensitivity(program: dict[str, Any], args: argparse.Namespace) -> int:
     """How far TensorFlow 1.15 is from itself where its weights start a unit in their last place away."""
+    first, second, *_ = columns_of(program)
     runs = [
-        run(program, args.python["1.15"], COLUMNS[0], args, **environ)
+        run(program, args.python[first.release], first, args, **environ)
         for environ in ({}, *({"MOVED_WEIGHTS": str(seed)} for seed in (1, 2, 3)))
     ]
     errors = [each["error"] for each in runs if "error" in each]
     if errors:
         print(f"{program['name']:<28} {errors[0]}  WRONG", flush=True)
         return 1
-    offs = [compared(program, {"1.15": runs[0], "2.15": each}, COLUMNS[1]) for each in runs[1:]]
+    offs = [
+        compared(program, {first.name: runs[0], second.name: each}, second) for each in runs[1:]
+    ]
     print(f"{program['name']:<28} {', '.join(f'{off:.1e}' for off in offs if off is not None)}")
     return 0
 

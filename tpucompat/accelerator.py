@@ -197,11 +197,14 @@ def offer_address(source: str = "") -> None:
     os.environ['COLAB_TPU_ADDR']``) and would stop with a KeyError, or they take it for the sign that a
     TPU is there and otherwise stop. TPU_NAME only for a script that reads it as unconditionally,
     because TensorFlow's own resolver reads it too, and a library that asks that would wait for a TPU.
-    The resolvers and sessions of the old namespace recognise the address and use the local devices.
+    The resolvers and sessions of the old namespace recognise the address and use the local devices. With
+    TPUCOMPAT_NO_TPU nothing is set: the variable is what many scripts look for a TPU by.
 
     Args:
       source: The text of the script.
     """
+    if current_environment().without_tpu:
+        return
     os.environ.setdefault("COLAB_TPU_ADDR", OFFERED["COLAB_TPU_ADDR"])
     for name, value in OFFERED.items():
         if re.search(rf"""environ\s*\[\s*['"]{name}['"]\s*\]""", source):

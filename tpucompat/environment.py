@@ -197,6 +197,7 @@ class Environment:
       gpus: Number of NVIDIA GPUs that CUDA_VISIBLE_DEVICES leaves visible.
       cores_setting: TPUCOMPAT_CORES as the user wrote it; "" if unset.
       require_tpu: Whether TPUCOMPAT_REQUIRE_TPU asks for a TPU.
+      without_tpu: Whether TPUCOMPAT_NO_TPU asks that a script which looks for a TPU finds none.
       legacy_keras_setting: TF_USE_LEGACY_KERAS as the user wrote it; "" if unset.
     """
 
@@ -215,6 +216,7 @@ class Environment:
     gpus: int
     cores_setting: str
     require_tpu: bool
+    without_tpu: bool
     legacy_keras_setting: str
 
     @property
@@ -356,6 +358,7 @@ def sniff(probes: Probes) -> Environment:
         gpus=_visible_gpus(probes),
         cores_setting=environ.get("TPUCOMPAT_CORES", "").strip(),
         require_tpu=_is_on(environ.get("TPUCOMPAT_REQUIRE_TPU", "")),
+        without_tpu=_is_on(environ.get("TPUCOMPAT_NO_TPU", "")),
         legacy_keras_setting=environ.get("TF_USE_LEGACY_KERAS", "").strip(),
     )
     estimator = "absent"

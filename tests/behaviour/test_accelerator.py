@@ -297,6 +297,12 @@ def no_addresses(monkeypatch):
         monkeypatch.delenv(name)
 
 
+def test_no_address_for_a_script_that_is_to_find_no_tpu(monkeypatch, no_addresses):
+    monkeypatch.setenv("TPUCOMPAT_NO_TPU", "1")
+    accelerator.offer_address("os.environ['TPU_NAME']")
+    assert not set(accelerator.OFFERED) & set(os.environ)
+
+
 @pytest.mark.parametrize("said, taken", [(None, "0"), ("1", "1")])
 def test_onednn_is_left_out_unless_the_user_asks_for_it(said, taken, monkeypatch):
     monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", said or "")

@@ -35,7 +35,7 @@ def offline(monkeypatch):
         (socket, "getaddrinfo"),
     ]:
         monkeypatch.setattr(module, name, refuse)
-    for name in ("TPUCOMPAT_CORES", "TPUCOMPAT_REQUIRE_TPU"):
+    for name in ("TPUCOMPAT_CORES", "TPUCOMPAT_REQUIRE_TPU", "TPUCOMPAT_NO_TPU"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(accelerator, "_prepared", 0)
     monkeypatch.setattr(accelerator, "_strategy", None)
@@ -271,6 +271,18 @@ def test_a_required_tpu_that_is_missing(monkeypatch):
         tf.contrib.cluster_resolver.TPUClusterResolver("my-tpu")
     with pytest.raises(SetupError, match="TPU411"):
         tf.Session("grpc://tpucompat.invalid:8470")
+
+
+def test_a_script_that_is_to_find_no_tpu(monkeypatch):
+    monkeypatch.setenv("TPUCOMPAT_NO_TPU", "1")
+    monkeypatch.delenv("TPU_NAME", raising=False)
+    for resolver in (
+        tf.contrib.cluster_resolver.TPUClusterResolver,
+        tf.distribute.cluster_resolver.TPUClusterResolver,
+    ):
+        with pytest.raises(ValueError, match="Please provide a TPU Name to connect to"):
+            resolver()
+        assert resolver("my-tpu").is_here  # who names one means it
 
 
 def test_resolvers_that_survived():

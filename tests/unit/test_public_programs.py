@@ -22,6 +22,7 @@ def test_a_row_names_what_it_needs(program):
     assert program["data"] in public_data.MAKERS
     assert 0 < program["tolerance"] <= 1e-3
     assert set(program.get("figures_8_cores", [])) <= set(program["figures"])
+    assert tool.reference(program) in tool.RELEASES
     assert len({other["name"] for other in PROGRAMS}) == len(PROGRAMS)
 
 
@@ -66,3 +67,24 @@ def test_weights_that_differ_have_another_summary():
     one, other = tool.summary_of({"w": values}), tool.summary_of({"w": swapped})
     assert one[0] == pytest.approx(other[0])
     assert tool.difference(one, other) > 1e-3
+
+
+def test_a_row_may_have_another_release_as_its_reference():
+    program = {"figures": {"loss": {"history": "loss"}}, "tolerance": 1e-5, "reference": "2.1"}
+    first, second, *_ = tool.columns_of(program)
+    assert first == ("2.1", "2.1", 1)
+    assert [column.name for column in tool.columns_of({})] == [c.name for c in tool.COLUMNS]
+    results = {name: {"figures": {"loss": [loss]}} for name, loss in (("2.1", 2.0), ("2.15", 2.5))}
+    assert tool.compared(program, results, second) == 0.25
+    assert tool._cell(program, results, first) == "2 ‡"
+    assert tool._cell({**program, "through_21": True}, results, first) == "2 † ‡"
+    places = {"data": ""}
+    assert tool.command(program, ["a.py"], "python", first, places) == ["python", "a.py"]
+    assert "tpucompat" in tool.command(program, ["a.py"], "python", second, places)
+
+
+def test_made_up_weights_are_as_many_as_keras_has():
+    layers = public_data._densenet121(np.random.RandomState(0))
+    # What `DenseNet121(include_top=False).count_params()` gives.
+    assert sum(part.size for parts in layers.values() for part in parts.values()) == 7037504
+    assert len(layers) == 241  # with weights: 120 convolutions and 121 norms

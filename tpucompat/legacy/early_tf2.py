@@ -7,7 +7,7 @@ accelerator's.
 
 A resolver never raises the ValueError by which TensorFlow says that there is no TPU: scripts that
 catch it have a path without TPU, but scripts that do not catch it would die, and emulated cores are
-reached by the TPU's path only.
+reached by the TPU's path only. TPUCOMPAT_NO_TPU asks for the other path.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from typing import Any, Iterable, Mapping, NamedTuple
 import tensorflow
 
 from tpucompat import accelerator, private
+from tpucompat.environment import current_environment
 from tpucompat.errors import BadTypeError
 
 _train: Any = tensorflow.compat.v1.train
@@ -93,7 +94,7 @@ class TPUClusterResolver(private.cluster_resolver_class()):  # type: ignore[misc
       discovery_url: See ``credentials``.
 
     Raises:
-      ValueError: ``tpu`` is an empty list.
+      ValueError: ``tpu`` is an empty list; or nothing names a TPU, and TPUCOMPAT_NO_TPU is set.
       NotImplementedError: ``tpu`` is a list of several.
       TypeError: ``tpu`` is no text.
       SetupError: There is no TPU, and TPUCOMPAT_REQUIRE_TPU asks for one.
@@ -124,6 +125,8 @@ class TPUClusterResolver(private.cluster_resolver_class()):  # type: ignore[misc
         accelerator.announce()
         if tpu is None:
             tpu = self._gke_endpoints() if self._in_gke() else self._env_var_fallback()
+            if tpu is None and current_environment().without_tpu:
+                raise ValueError("Please provide a TPU Name to connect to.")
         self._tpu = tpu.decode() if isinstance(tpu, bytes) else tpu or ""
         self._service = service
         self._credentials = credentials

@@ -118,6 +118,18 @@ COMMON: dict[str, Row] = {
     "keras.backend.set_image_dim_ordering": StandIn(
         "tpucompat.legacy.removed.keras_names:set_image_dim_ordering"
     ),
+    # 2.9 took Keras-Preprocessing's code into Keras, and changed it.
+    **{
+        "keras.preprocessing.image." + name: StandIn("tpucompat.legacy.keras_images:" + name)
+        for name in (
+            "ImageDataGenerator",
+            "apply_affine_transform",
+            "random_rotation",
+            "random_shear",
+            "random_shift",
+            "random_zoom",
+        )
+    },
     **{
         "keras.backend." + name: StandIn("tpucompat.legacy.keras_backend:" + name)
         for name in ("batch_dot", "ctc_decode")
