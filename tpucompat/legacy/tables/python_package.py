@@ -38,7 +38,7 @@ _OPS = (
     "reset_default_graph"
 )
 
-#: Packages that a module of their own name hid: ``tf.python.profiler.Profiler`` was that of profiler/profiler.py,
+#: Packages that a module of their own name hid: ``tf.python.profiler`` was profiler/profiler.py, and is found
 #: beside ``import tensorflow.python.profiler.model_analyzer``. The names are tf.profiler's and tf.summary's.
 _HIDDEN = {
     "profiler": "AdviceProto GraphNodeProto MultiGraphNodeProto OpLogProto ProfileOptionBuilder Profiler "
