@@ -499,6 +499,21 @@ def _is_reference(variable: Any) -> bool:
     return getattr(getattr(variable, "op", None), "type", "") in ("Variable", "VariableV2")
 
 
+def give_specs_their_sizes() -> None:
+    """Gives ``tf.TensorSpec`` the sizes of its shape as ``_shape_tuple``, None for an unknown rank.
+
+    1.13 to 2.6 have the attribute (tensorflow/python/framework/tensor_spec.py), which subclasses of the time
+    compare (tensor2robot); seen to be gone in 2.15 to 2.21.
+    """
+    import tensorflow as tf
+
+    def sizes(self: Any) -> Any:
+        return None if self.shape.ndims is None else tuple(self.shape.as_list())
+
+    if not hasattr(tf.TensorSpec, "_shape_tuple"):
+        tf.TensorSpec._shape_tuple = property(sizes)
+
+
 def accept_whole_numbers_as_dimensions() -> None:
     """Lets a static shape have ``256.0`` for a dimension, as in TensorFlow 1: ``16 * 16 / 1`` in Python 3.
 
