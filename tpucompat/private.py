@@ -399,6 +399,30 @@ def convert_in_sessions(
     register(kind, fetch, feed, lambda value: [tensor for tensor, _ in feed(value)])
 
 
+def change_inputs_of_imports(change: Callable[[Any, dict[Any, Any]], dict[Any, Any]]) -> None:
+    """Says what an import of a graph takes for the values of its ``input_map``.
+
+    Seen in 1.15 to 2.21 as ``tensorflow.python.framework.importer._import_graph_def_internal``, which all
+    imports go through; 1.13 has ``import_graph_def`` alone, where MetaGraphs come in.
+
+    Args:
+      change: Gets the ``GraphDef`` and the map; gives the map to use.
+    """
+    from tensorflow.python.framework import importer
+
+    name = "_import_graph_def_internal"
+    name = name if hasattr(importer, name) else "import_graph_def"
+    original = getattr(importer, name)
+
+    @functools.wraps(original)
+    def import_graph(graph_def: Any, input_map: Any = None, *args: Any, **kwargs: Any) -> Any:
+        if isinstance(input_map, dict) and hasattr(graph_def, "node"):
+            input_map = change(graph_def, input_map)
+        return original(graph_def, input_map, *args, **kwargs)
+
+    setattr(importer, name, import_graph)
+
+
 def control_flow_context(operation: Any) -> Any:
     """The loop or conditional of TensorFlow 1 that an operation is in, or None.
 
@@ -473,6 +497,21 @@ def _variables_of(graph: Any) -> list[Any]:
 
 def _is_reference(variable: Any) -> bool:
     return getattr(getattr(variable, "op", None), "type", "") in ("Variable", "VariableV2")
+
+
+def give_specs_their_sizes() -> None:
+    """Gives ``tf.TensorSpec`` the sizes of its shape as ``_shape_tuple``, None for an unknown rank.
+
+    1.13 to 2.6 have the attribute (tensorflow/python/framework/tensor_spec.py), which subclasses of the time
+    compare (tensor2robot); seen to be gone in 2.15 to 2.21.
+    """
+    import tensorflow as tf
+
+    def sizes(self: Any) -> Any:
+        return None if self.shape.ndims is None else tuple(self.shape.as_list())
+
+    if not hasattr(tf.TensorSpec, "_shape_tuple"):
+        tf.TensorSpec._shape_tuple = property(sizes)
 
 
 def accept_whole_numbers_as_dimensions() -> None:

@@ -1277,6 +1277,43 @@ def a_tuple_of_the_wrong_type_fails_when_it_is_taken(shards):
         expect(tf.errors.InvalidArgumentError, "int32", sess.run, got)
 
 
+@case
+def a_function_that_holds_a_computation_is_called_and_exported(shards):
+    """As exporters for serving do: tpu.rewrite in a Defun, called by TPUPartitionedCall."""
+    from tensorflow.python.framework import function
+
+    tpu_ops = tf.contrib.tpu.python.ops.tpu_ops
+    x = tf.placeholder(tf.float32, [None, 3], name="x")
+    doubled = x * 2.0
+
+    @function.Defun(capture_resource_var_by_value=False)
+    def predict():
+        def computation(value):
+            weights = tf.get_variable("w", [3, 2], initializer=tf.ones_initializer())
+            return tf.matmul(value, weights) + tf.constant(float(shards)), tf.reduce_sum(value)
+
+        return tpu.rewrite(computation, [doubled])
+
+    first, second = tf.contrib.tpu.python.tpu.functional.TPUPartitionedCall(
+        args=predict.captured_inputs,
+        device_ordinal=tpu_ops.tpu_ordinal_selector(),
+        Tout=[output.type for output in predict.definition.signature.output_arg],
+        f=predict,
+    )
+    tf.identity(first, name="y")
+    values = numbers(4, 3)
+    with session() as sess, tempfile.TemporaryDirectory() as folder:
+        got = sess.run([first, second], {x: values})
+        wanted = 2 * values.sum(axis=1, keepdims=True).repeat(2, axis=1) + shards
+        same(got[0], wanted)
+        same(got[1], 2 * values.sum(), 1e-5)
+        tf.saved_model.simple_save(sess, folder + "/model", {"x": x}, {"y": first})
+        sess.run(tpu.shutdown_system())  # serving asks nobody for it
+        with tf.Graph().as_default(), tf.Session() as other:
+            tf.saved_model.loader.load(other, ["serve"], folder + "/model")
+            same(other.run("y:0", {"x:0": values}), wanted)
+
+
 def run(only=()):
     """Runs all cases with 1, 2 and 8 shards; the names of those that failed, with their errors."""
     failed = {}

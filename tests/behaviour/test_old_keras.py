@@ -197,6 +197,14 @@ checks["tensorflow.python"] = (
     and tf.python.ops.array_ops is array_ops
     and issubclass(Adam, OptimizerV2)
 )
+import tensorflow.python.profiler.model_analyzer as model_analyzer
+from tensorflow.python import profiler, summary
+from tensorflow.python.summary import summary_iterator
+checks["modules that hid their packages"] = (
+    tf.python.profiler.Profiler is profiler.Profiler is model_analyzer.Profiler
+    and summary.scalar is tf.summary.scalar
+    and callable(summary_iterator.summary_iterator)
+)
 from keras.wrappers.scikit_learn import KerasClassifier, KerasRegressor
 from sklearn.model_selection import cross_val_score
 from tensorflow.python import keras as private_keras
@@ -642,7 +650,7 @@ def test_models_of_layers_have_one_class(tmp_path):
 
 
 def test_old_keras(tmp_path):
-    failed = _checks(tmp_path, SCRIPT, 48)
+    failed = _checks(tmp_path, SCRIPT, 49)
     if environment().has("contrib"):
         # 1.15 counts a step before it or after it reads the count, in no order.
         failed.discard("decay of the private path")

@@ -777,6 +777,32 @@ def _session_conversions():
         assert session.run(pair, {pair: (1.0, 2.0)}) == (1.0, 2.0)
 
 
+def _inputs_of_imports(monkeypatch):
+    from tensorflow.python.framework import importer
+
+    for name in ("import_graph_def", "_import_graph_def_internal"):
+        if hasattr(importer, name):
+            monkeypatch.setattr(importer, name, getattr(importer, name))
+    with tf.Graph().as_default() as graph:
+        tf.identity(v1.placeholder(tf.float32, [], name="x"), name="y")
+    graph_def, one, two = graph.as_graph_def(), tf.constant(1.0), tf.constant(2.0)
+    asked = []
+
+    def change(what, input_map):
+        asked.append([node.name for node in what.node])
+        return dict.fromkeys(input_map, two)
+
+    private.change_inputs_of_imports(change)
+    [y] = importer.import_graph_def(graph_def, {"x:0": one}, ["y:0"])
+    importer.import_graph_def(graph_def, name="without")
+    assert asked == [["x", "y"]] and y.op.inputs[0] is two
+
+
+def _sizes_of_specs():
+    private.give_specs_their_sizes()
+    assert tf.TensorSpec([2, None])._shape_tuple == (2, None)
+
+
 # What of private.py a check covers.
 CHECKS = {
     _complete_api: ["complete_api", "RawOperations"],
@@ -786,6 +812,8 @@ CHECKS = {
         "resource_variable_class",
     ],
     _session_conversions: ["convert_in_sessions"],
+    _inputs_of_imports: ["change_inputs_of_imports"],
+    _sizes_of_specs: ["give_specs_their_sizes"],
     _eager_mode: ["eager_mode"],
     _cross_replica_sum: ["cross_replica_sum", "tpu_function"],
     _plain_function: ["plain_function"],

@@ -62,6 +62,15 @@ print(tf.function(lambda x: x + 1)(tf.constant(1.0)).numpy(), end="")
 """
 
 
+def test_a_specification_has_its_sizes():
+    class Named(tf.TensorSpec):
+        pass
+
+    assert Named([2, None])._shape_tuple == (2, None)
+    assert tf.TensorSpec(None)._shape_tuple is None
+    assert tf.TensorSpec([])._shape_tuple == ()
+
+
 @pytest.mark.skipif(
     tf.__version__.startswith("1."), reason="TensorFlow 1.x has one class and its own slim"
 )

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import types
+
 import numpy as np
 import pytest
 
+from tpucompat import installation
 from tpucompat.engines import session as engine
 from tpucompat.engines import variables
+from tpucompat.legacy import imports
 
 tf = engine.enter()
 
@@ -96,6 +100,39 @@ def test_a_graph_that_was_saved_keeps_the_names(session, w, tmp_path):
         tf.train.import_meta_graph(path + ".meta").restore(other, path)
         assert other.run("w:0").tolist() == [1.0, 1.0]
         assert other.run(graph.get_tensor_by_name("w:0") + 1).tolist() == [2.0, 2.0]
+
+
+def test_an_import_takes_a_variable_for_one_of_its_own(session, w):
+    """As tensorflow_hub applies a module: variables of one graph in the place of another's."""
+    with tf.Graph().as_default() as other:
+        v = tf.get_variable("v", [2], use_resource=w.op.type == "VarHandleOp")
+        tf.identity(v * 2.0, name="twice")
+    graph_def, placed = other.as_graph_def(), tf.GraphDef()
+    placed.CopyFrom(graph_def)
+    for node in placed.node:  # tensorflow_hub puts placeholders where the variables were
+        if node.name == "v" and node.op == "VarHandleOp":
+            node.Clear()
+            node.name, node.op = "v", "Placeholder"
+            node.attr["dtype"].type = tf.resource.as_datatype_enum
+            node.attr["shape"].shape.CopyFrom(tf.TensorShape([]).as_proto())
+    for each in (graph_def, placed):
+        found = {"v:0": session.graph.get_tensor_by_name("w:0")}
+        [twice] = tf.import_graph_def(each, found, ["twice:0"], name="module")
+        assert session.run(twice).tolist() == [2.0, 2.0]
+        session.run(tf.assign(w, [1.0, 1.0]))
+    read = other.get_operation_by_name("mul").inputs[0].name
+    [doubled] = tf.import_graph_def(graph_def, {read: w}, ["twice:0"], name="value")
+    assert session.run(doubled).tolist() == [2.0, 2.0]
+
+
+def test_a_package_of_the_time_gets_what_tensorflow_gives(session, w, monkeypatch):
+    """tensorflow_hub takes a handle into a loop; a variable it could not."""
+    scope = imports.Scope(["old"])
+    monkeypatch.setattr(installation, "installed", lambda: types.SimpleNamespace(scope=scope))
+    package = {"__name__": "old.module", "graph": session.graph}
+    exec("found = graph.get_tensor_by_name('w:0')", package)
+    assert isinstance(package["found"], tf.Tensor)
+    assert package["found"].op.name == "w"
 
 
 def test_hooks_take_the_name_of_a_variable(session, w):

@@ -501,6 +501,38 @@ def test_small_libraries(script):
     assert script(code) == ["b", "c"]
 
 
+def test_files_of_h5py(script, tmp_path):
+    """As h5py 2.10 gives them, whose File opens to write, or makes one, where no mode is said."""
+    h5py = pytest.importorskip("h5py")
+    script.seen.module("h5py")
+    code = """
+    file = h5py.File(path)
+    text = file.create_dataset("text", (2,), dtype=h5py.special_dtype(vlen=str))
+    text[0] = "a cat"
+    file["one"] = "abc"
+    file["fixed"] = np.array([b"ab"])
+    file.create_dataset("raw", (1,), dtype=h5py.special_dtype(vlen=bytes))[0] = b"xy"
+    file["numbers"] = np.arange(4).reshape(2, 2)
+    file.close()
+    file = h5py.File(path)
+    result = [
+        file.mode, isinstance(file, h5py.File), file["text"][0], list(file["text"]), file["text"][:].tolist(),
+        file["text"].value.tolist(), file["one"].value, file["one"][()], file["fixed"][0], list(file["raw"]),
+        [row.tolist() for row in file["numbers"]],
+    ]
+    file.close()
+    """
+    path = str(tmp_path / "data.h5")
+    texts = ["a cat", ""]
+    strings = ["a cat", texts, texts, texts, "abc", "abc", b"ab", [b"xy"]]
+    assert script(code, h5py=h5py, path=path) == ["r+", True, *strings, [[0, 1], [2, 3]]]
+    with pytest.raises(OSError):
+        script("h5py.File(path)", h5py=h5py, path=str(tmp_path / "none" / "data.h5"))
+    if int(h5py.__version__.partition(".")[0]) > 2:
+        with h5py.File(path) as file:  # everybody else's
+            assert file.mode == "r" and file["text"][0] == b"a cat"
+
+
 def test_a_text_s_size(script):
     draw = pytest.importorskip("PIL.ImageDraw")
     from PIL import Image

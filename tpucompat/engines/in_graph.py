@@ -208,11 +208,12 @@ def replicate(
             given[f"argument/{index}/shard_{shard}:0"] = value
     for index, value in enumerate(traced.captures):
         given[f"capture/{index}:0"] = value
+    given = {name: _taken(given[name]) for name in expansion.needs}
     flat = [name for outputs in expansion.outputs for name in outputs]
     with tf.device(_device()):
         wanted = tf.import_graph_def(
             expansion.graph_def,
-            input_map={name: given[name] for name in expansion.needs},
+            input_map=given,
             return_elements=[*flat, expansion.executed],
             name=traced.graph.name,
         )
@@ -226,6 +227,16 @@ def replicate(
     _move_collections(traced.graph, prefix, expansion.nodes)
     _keep(traced.graph)
     return Replicated(outputs, executed, expansion.effects)
+
+
+def _taken(tensor: Any) -> Any:
+    """A tensor in the default graph, where that is a function's and takes it from a graph around it.
+
+    Operations take their inputs so by themselves; an import refuses those of other graphs.
+    """
+    graph = tf.get_default_graph()
+    outside = tensor.graph is not graph and hasattr(graph, "capture")
+    return graph.capture(tensor) if outside else tensor
 
 
 def _merged_shapes(

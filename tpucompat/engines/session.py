@@ -61,6 +61,7 @@ def enter() -> Any:
         private.let_graph_variables_be_true()
         private.let_eager_tensors_be_keys()
         private.accept_whole_numbers_as_dimensions()
+        private.give_specs_their_sizes()
         private.complete_resource_variables()
         private.read_no_element_ahead()
         _show_values()

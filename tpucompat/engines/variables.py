@@ -30,6 +30,7 @@ def show_values() -> None:
     private.convert_in_sessions(str, _fetched_by_name, _fed_by_name)
     private.convert_in_sessions(tensorflow.Tensor, _fetched_tensor, _fed_tensor)
     _show_in_graphs()
+    private.change_inputs_of_imports(_for_handles)
 
 
 def by_name(graph: Any, name: str) -> Any:
@@ -102,8 +103,36 @@ def _fed_tensor(tensor: Any, value: Any = None) -> list[tuple[Any, Any]]:
     return [(tensor, value)] if variable is None else _fed(variable, value)
 
 
+def _for_handles(graph_def: Any, input_map: dict[Any, Any]) -> dict[Any, Any]:
+    """An import's ``input_map``, with a variable's handle for what stands for a handle in the graph.
+
+    Who maps the variables of one graph to those of another (``tensorflow_hub``'s modules) has looked them
+    up by name.
+    """
+    kind = private.resource_variable_class()
+    mapped = {
+        str(key).partition(":")[0]: key
+        for key, value in input_map.items()
+        if isinstance(value, kind)
+    }
+    changed = dict(input_map)
+    for node in graph_def.node if mapped else ():
+        if node.name in mapped and _gives_handle(node):
+            changed[mapped[node.name]] = input_map[mapped[node.name]].handle
+    return changed
+
+
+def _gives_handle(node: Any) -> bool:
+    resource = _v1.resource.as_datatype_enum
+    return node.op == "VarHandleOp" or node.attr["dtype"].type == resource
+
+
 def _show_in_graphs() -> None:
-    """``graph.get_tensor_by_name("w:0")`` gives the script the variable; TensorFlow needs the handle."""
+    """``graph.get_tensor_by_name("w:0")`` gives the script the variable; TensorFlow needs the handle.
+
+    So does a package of the time: ``tensorflow_hub`` 0.7 asked for resource variables, and takes their
+    handles into loops (``native_module.py``).
+    """
     from tpucompat.legacy import imports
 
     original = tensorflow.Graph.get_tensor_by_name
@@ -113,7 +142,8 @@ def _show_in_graphs() -> None:
     def get_tensor_by_name(self: Any, name: str) -> Any:
         current = installation.installed()
         scope = own if current is None else current.scope
-        if isinstance(name, str) and scope.owns(sys._getframe(1).f_globals):
+        caller = sys._getframe(1).f_globals
+        if isinstance(name, str) and scope.owns(caller) and not scope.packaged(caller):
             variable = by_name(self, name)
             if variable is not None:
                 return variable

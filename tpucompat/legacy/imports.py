@@ -89,6 +89,10 @@ class Scope:
         except TypeError:  # a __file__ of an odd, unhashable kind: nobody's module
             return False
 
+    def packaged(self, importer: Mapping[str, Any]) -> bool:
+        """Whether the module with these globals belongs to an installed package that is an old one."""
+        return str(importer.get("__name__")).partition(".")[0] in self._packages
+
     def adopts(self, importer: Mapping[str, Any]) -> bool:
         """Whether a module that imports TensorFlow is of an installed package that is an old one.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Iterator
 
 from tpucompat.legacy.removed.attributes import Owns
 
@@ -21,8 +21,37 @@ def getsize(self: Any, text: str, *args: Any, **options: Any) -> tuple[int, int]
     return int(right), int(bottom)
 
 
+def open_h5(self: Any, name: Any, mode: Any = None, *args: Any, **options: Any) -> None:
+    """``h5py.File`` without a mode: to read and write, or to read, or a new file (h5py up to 2)."""
+    import h5py
+
+    for each in ("r+", "r", "x") if mode is None else (mode,):
+        try:
+            h5py.File.__init__(self, name, each, *args, **options)
+            return
+        except OSError:
+            if each in ("x", mode):
+                raise
+
+
+def h5_item(self: Any, *key: Any) -> Any:
+    """``dataset[key]``: strings of any length in UTF-8 are ``str`` (h5py up to 2), and no bytes."""
+    import h5py
+
+    kind = h5py.check_string_dtype(self.dtype) if self.dtype.kind == "O" else None
+    text = kind is not None and kind.length is None and kind.encoding == "utf-8"
+    return (self.asstr() if text else self).__getitem__(*key)
+
+
+def h5_items(self: Any) -> Iterator[Any]:
+    """What a loop over a data set of :mod:`h5py` gives: its elements, as :func:`h5_item` does."""
+    if not self.shape:
+        raise TypeError("Can't iterate over a scalar dataset")
+    return (h5_item(self, index) for index in range(self.shape[0]))
+
+
 def _read_all(dataset: Any) -> Any:
-    return dataset[()]
+    return h5_item(dataset, ())
 
 
 value = property(_read_all, doc="``Dataset.value``: the whole data set (h5py up to 2).")

@@ -388,7 +388,14 @@ ATTRIBUTES: Mapping[str, Mapping[str, Mapping[str, Row]]] = {
             "__getitem__": Changed(_PANDAS + "grouped_columns", "pandas 2.0")
         },
     },
-    "h5py": {"Dataset": {"value": StandIn(_SMALL + "value")}},  # h5py 3.0
+    "h5py": {
+        "Dataset": {
+            "value": StandIn(_SMALL + "value"),  # h5py 3.0
+            "__getitem__": Changed(_SMALL + "h5_item", "h5py 3.0"),
+            "__iter__": Changed(_SMALL + "h5_items", "h5py 3.0"),
+        },
+        "File": {"__init__": Changed(_SMALL + "open_h5", "h5py 3.0")},
+    },
     "PIL.ImageDraw": {"ImageDraw": {"textsize": StandIn(_SMALL + "textsize")}},  # Pillow 10
     "PIL.ImageFont": {
         "FreeTypeFont": {"getsize": StandIn(_SMALL + "getsize")},

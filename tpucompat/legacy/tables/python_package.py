@@ -38,7 +38,22 @@ _OPS = (
     "reset_default_graph"
 )
 
+#: Packages that a module of their own name hid: ``tf.python.profiler`` was profiler/profiler.py, and is found
+#: beside ``import tensorflow.python.profiler.model_analyzer``. The names are tf.profiler's and tf.summary's.
+_HIDDEN = {
+    "profiler": "AdviceProto GraphNodeProto MultiGraphNodeProto OpLogProto ProfileOptionBuilder Profiler "
+    "advise profile write_op_log",
+    "summary": "Event FileWriter FileWriterCache SessionLog Summary SummaryDescription TaggedRunMetadata "
+    "all_v2_summary_ops audio get_summary_description histogram image initialize merge merge_all scalar "
+    "tensor_summary text",
+}
+
 ROWS: dict[str, Row] = {
+    **{
+        f"python.{package}.{name}": Moved(f"{{tf}}:{package}.{name}")
+        for package, names in _HIDDEN.items()
+        for name in names.split()
+    },
     **{
         "python." + name: Moved(f"{{own}}.python.{package}.{name}")
         for package, names in _REEXPORTED.items()

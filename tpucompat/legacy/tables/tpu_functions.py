@@ -13,6 +13,7 @@ ON_TENSORFLOW_1 = True
 _CROSS_SHARD = "tpucompat.idioms.cross_shard:"
 _BATCH_PARALLEL = "tpucompat.idioms.batch_parallel:"
 _FEEDS = "tpucompat.idioms.feeds:"
+_PARTITIONED_CALL = "tpucompat.idioms.partitioned_call:"
 _SYSTEM = "tpucompat.idioms.tpu_system:"
 _TRAINING_LOOP = "tpucompat.idioms.training_loop:"
 
@@ -26,6 +27,7 @@ _FEED_NAMES = (
     "outfeed_enqueue",
     "outfeed_enqueue_tuple",
 )
+_CALL_NAMES = ("tpu_ordinal_selector", "tpu_partitioned_call")
 
 
 def _named(module: str, *names: str) -> dict[str, str]:
@@ -37,8 +39,10 @@ _MODULES: Mapping[str, Mapping[str, str]] = {
     "ops.tpu_ops": {
         **_named(_CROSS_SHARD, "all_to_all", "collective_permute", "cross_replica_sum"),
         **_named(_FEEDS, *_FEED_NAMES),
+        **_named(_PARTITIONED_CALL, *_CALL_NAMES),
         "tpu_replicated_input": "tpucompat.idioms.tpu_estimator.per_core:tpu_replicated_input",
     },
+    "tpu.functional": {"TPUPartitionedCall": _PARTITIONED_CALL + "tpu_partitioned_call"},
     "tpu.tpu_feed": _named(_FEEDS, "InfeedQueue"),
     "tpu.training_loop": _named(_TRAINING_LOOP, "repeat", "while_loop"),
     "tpu.tpu": {
@@ -101,6 +105,7 @@ def _rows() -> dict[str, Row]:
     rows["contrib.tpu.proto"] = Package("tensorflow.core.protobuf.tpu")
     for path in ("contrib.tpu.ops.gen_tpu_ops.", "python.ops.gen_tpu_ops."):
         rows.update((path + name, StandIn(_FEEDS + name)) for name in _FEED_NAMES)
+        rows.update((path + name, StandIn(_PARTITIONED_CALL + name)) for name in _CALL_NAMES)
         rows[path + "cross_replica_sum"] = StandIn(_CROSS_SHARD + "cross_replica_sum")
     for name in _PUBLIC:
         rows["contrib.tpu." + name] = StandIn(targets[name])
