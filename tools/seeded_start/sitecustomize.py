@@ -138,7 +138,7 @@ def _any_file_is_valid(module):
 def _no_seeds_of_numpy(module):
     """Lets operations of standalone Keras ask TensorFlow for a seed."""
     if os.environ.get("SEEDS_BY_ORDER"):
-        module.np = _WithoutDrawing()
+        module.np = _WithoutDrawing(module.np)
 
 
 class _WithoutDrawing:
@@ -147,8 +147,11 @@ class _WithoutDrawing:
     class random:
         randint = staticmethod(lambda *args, **kwargs: None)
 
+    def __init__(self, numpy):
+        self._numpy = numpy
+
     def __getattr__(self, name):
-        return getattr(numpy, name)
+        return getattr(self._numpy, name)
 
 
 def _first_steps(module):

@@ -120,7 +120,9 @@ COMMON: dict[str, Row] = {
     ),
     # 2.9 took Keras-Preprocessing's code into Keras, and changed it.
     **{
-        "keras.preprocessing.image." + name: StandIn("tpucompat.legacy.keras_images:" + name)
+        "keras.preprocessing.image." + name: StandIn(
+            "tpucompat.legacy.keras_images:" + name, varies=True
+        )
         for name in (
             "ImageDataGenerator",
             "apply_affine_transform",
