@@ -714,6 +714,15 @@ def flowers(data: pathlib.Path, home: pathlib.Path) -> None:
         (keras / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
+def numbers_as_text(data: pathlib.Path, home: pathlib.Path) -> None:
+    """A list of shapes, whose text BERT-keras' tutorial counts words in."""
+    chooser = random.Random(1)
+    shapes = [[chooser.randrange(1, 800) for _ in range(3)] for _ in range(60)]
+    folder = data / "openai" / "model"
+    folder.mkdir(parents=True)
+    (folder / "params_shapes.json").write_text(json.dumps(shapes), encoding="utf-8")
+
+
 MAKERS: dict[str, Maker] = {
     maker.__name__: maker
     for maker in (
@@ -739,6 +748,7 @@ MAKERS: dict[str, Maker] = {
         albert,
         coloured,
         photographs,
+        numbers_as_text,
         faces,
         coloured_batches,
         prepared_digits,
