@@ -11,9 +11,6 @@ learning rate is taken before or after that write, and 1.15 by itself comes out 
 A program without graphs has no scopes: there Keras' initial weights have seeds in the order of their making.
 Keras checks the data sets it downloads by their hashes; made-up ones in their place pass.
 Keras prints four digits of a loss: where KERAS_HISTORY names a file, each epoch's numbers go there in full.
-Standalone Keras takes its operations' seeds from NumPy and names its scopes otherwise than tf.keras: with
-SEEDS_BY_ORDER both get them in the order of their making. FIRST_STEPS caps its ``fit`` as ``tpucompat run
---smoke`` does that of tf.keras, where a program's reference is standalone Keras without tpucompat.
 With MOVED_WEIGHTS, what TensorFlow 1.15 draws at random is moved by one unit in its last place, half of it up
 and half of it down: what comes out tells how much of a difference is the rounding of the program itself.
 """
@@ -44,8 +41,6 @@ def _seed_by_scope(module):
             return original(op_seed)
         graph = module.ops.get_default_graph()
         scope = graph.get_name_scope()
-        if os.environ.get("SEEDS_BY_ORDER"):
-            scope = ""
         counts = _given.setdefault(graph, {})
         counts[scope] = number = counts.get(scope, 0) + 1
         seed = zlib.crc32(f"{scope} {number}".encode()) & 0x7FFFFFFF
@@ -135,40 +130,6 @@ def _any_file_is_valid(module):
     module.validate_file = lambda *args, **kwargs: True
 
 
-def _no_seeds_of_numpy(module):
-    """Lets operations of standalone Keras ask TensorFlow for a seed."""
-    if os.environ.get("SEEDS_BY_ORDER"):
-        module.np = _WithoutDrawing(module.np)
-
-
-class _WithoutDrawing:
-    """NumPy, whose ``random.randint`` draws nothing."""
-
-    class random:
-        randint = staticmethod(lambda *args, **kwargs: None)
-
-    def __init__(self, numpy):
-        self._numpy = numpy
-
-    def __getattr__(self, name):
-        return getattr(self._numpy, name)
-
-
-def _first_steps(module):
-    """One epoch of three batches, and as many for the validation."""
-    if not os.environ.get("FIRST_STEPS"):
-        return
-    original = module.Model.fit
-
-    def fit(self, x=None, y=None, batch_size=32, epochs=1, validation_data=None, **more):
-        rows = 3 * batch_size
-        validation = tuple(part[:rows] for part in validation_data)
-        options = {"batch_size": batch_size, "epochs": 1, "validation_data": validation}
-        return original(self, x[:rows], y[:rows], **options, **more)
-
-    module.Model.fit = fit
-
-
 def _keep_history(module):
     """What Keras' own History is told at the end of an epoch, as a line of JSON."""
     path = os.environ.get("KERAS_HISTORY")
@@ -223,8 +184,6 @@ _AFTER_IMPORT["tf_keras.src.callbacks"] = _keep_history
 # Standalone Keras up to 2.3.
 _AFTER_IMPORT["keras.utils.data_utils"] = _any_file_is_valid
 _AFTER_IMPORT["keras.callbacks"] = _keep_history
-_AFTER_IMPORT["keras.backend.tensorflow_backend"] = _no_seeds_of_numpy
-_AFTER_IMPORT["keras.engine.training"] = _first_steps
 for _package in ("keras", "tf_keras"):
     _AFTER_IMPORT[f"{_package}.src.backend"] = _seed_weights_by_order
 _AFTER_IMPORT["keras.src.utils.file_utils"] = _any_file_is_valid  # Keras 3
