@@ -858,6 +858,12 @@ CODES: dict[str, Code] = {
         "release.",
     ),
     # 430-449: notebooks, Colab, paths, what a script runs into
+    "TPU429": Code(
+        "A field of the notebook's form cannot be filled in",
+        "--form NAME=VALUE enters a value where the notebook has a line like `NAME = '' #@param`; it is what "
+        "one would enter in Colab: a text without quotes, a number, true or false.",
+        "Take a name that the message lists, and a value of the field's kind.",
+    ),
     "TPU430": Code(
         "The packages that execute notebooks are missing",
         "A notebook is executed in a kernel by nbclient, nbformat and ipykernel, as Jupyter does; they are an "

@@ -256,6 +256,28 @@ def test_a_notebook_of_format_3(tmp_path):
     assert result.stdout == "42\n"
 
 
+def test_fields_of_a_form(tmp_path):
+    book = write(
+        tmp_path,
+        """
+        BUCKET = 'gs://' #@param {type:"string"}
+        steps = 100 #@param {type:"integer"}
+        assert len(BUCKET) > len('gs://'), 'You need a bucket'
+        print(BUCKET, steps)
+        """,
+    )
+    done = run(tmp_path, book, "--form", "BUCKET=gs://mine", "--form=steps=3", "--out", "out.ipynb")
+    assert done.returncode == 0, done.stderr
+    assert outputs(tmp_path, "out.ipynb")[0][0] == ("stdout", "gs://mine 3\n")
+    kept, executed = (nbformat.read(str(tmp_path / name), 4) for name in (book, "out.ipynb"))
+    assert "BUCKET = 'gs://' #@param" in kept.cells[0].source
+    assert "BUCKET = 'gs://mine' #@param" in executed.cells[0].source
+    done = run(tmp_path, book, "--form", "bucket=gs://mine", "--out", "none.ipynb")
+    assert done.returncode == 2
+    assert "TPU429" in done.stderr and "BUCKET, steps" in done.stderr
+    assert not (tmp_path / "none.ipynb").exists()
+
+
 def test_the_executed_notebook_cannot_be_written(tmp_path):
     book = write(tmp_path, "open('ran', 'w')")
     result = run(tmp_path, book, "--out", "absent/out.ipynb")

@@ -70,6 +70,13 @@ def parser() -> argparse.ArgumentParser:
         help="notebooks: write the executed notebook, with its outputs, to FILE",
     )
     result.add_argument(
+        "--form",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="notebooks: enter VALUE in a field of a Colab form (a line with #@param); may be repeated",
+    )
+    result.add_argument(
         "--shell",
         choices=("run", "name", "skip"),
         help="notebooks: run ! lines that fetch or install something (the default; failures are named), "
@@ -99,8 +106,8 @@ def main(argv: Sequence[str]) -> int:
     try:
         if _is_notebook(options):
             return _run_notebook(options, argv)
-        if options.out or options.shell:
-            raise ScriptError("TPU420", "--out and --shell are for notebooks (.ipynb).")
+        if options.out or options.shell or options.form:
+            raise ScriptError("TPU420", "--out, --form and --shell are for notebooks (.ipynb).")
         program = _program(options)
         if options.check_tpu:
             _check_first(options)

@@ -22,7 +22,7 @@ from typing import Any, Sequence
 from tpucompat import advice, journal, tracebacks
 from tpucompat.environment import environment
 from tpucompat.errors import ScriptError, SetupError
-from tpucompat.notebooks import cells, extension
+from tpucompat.notebooks import cells, extension, forms
 
 _LOG = "kernel.log"
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -40,7 +40,8 @@ def run(options: argparse.Namespace) -> int:
       0, or 1 if a cell failed or the kernel ended, or 130 after an interrupt.
 
     Raises:
-      ScriptError: The notebook cannot be read, is written for Python 2, or the result cannot be written.
+      ScriptError: The notebook cannot be read, is written for Python 2, has no such field of a form, or the
+        result cannot be written.
       SetupError: Packages are missing, or TensorFlow cannot be used.
     """
     _require_packages()
@@ -51,6 +52,7 @@ def run(options: argparse.Namespace) -> int:
             "A notebook takes no arguments; {} are left.".format(" ".join(options.script[1:])),
         )
     notebook = read(path)
+    forms.fill(notebook, options.form)
     code = list(cells.code_cells(notebook))
     _refuse_python_2(path, code)
     environment(refresh=True).require()
