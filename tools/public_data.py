@@ -543,7 +543,7 @@ def prepared_digits(data: pathlib.Path, home: pathlib.Path) -> None:
         (folder / "label.labels.txt").write_text(labels_text, encoding="utf-8")
 
 
-def reviews(data: pathlib.Path, home: pathlib.Path, rows: int = 11024) -> None:
+def reviews(data: pathlib.Path, home: pathlib.Path, rows: int = 11024, tests: int = 512) -> None:
     """Keras' archive of film reviews: made-up words, of one length, so that no array is a pickle of lists."""
     state = np.random.RandomState(0)
 
@@ -553,8 +553,8 @@ def reviews(data: pathlib.Path, home: pathlib.Path, rows: int = 11024) -> None:
         str(keras / "imdb.npz"),
         x_train=state.randint(1, 9000, (rows, 120)),
         y_train=state.randint(0, 2, rows),
-        x_test=state.randint(1, 9000, (512, 120)),
-        y_test=state.randint(0, 2, 512),
+        x_test=state.randint(1, 9000, (tests, 120)),
+        y_test=state.randint(0, 2, tests),
     )
 
 
@@ -700,6 +700,11 @@ def coloured_batches(data: pathlib.Path, home: pathlib.Path) -> None:
         (folder / name).write_bytes(pickled)
 
 
+def whole_batches_of_reviews(data: pathlib.Path, home: pathlib.Path) -> None:
+    """As many as make batches of 1,024 of four fifths, of the last fifth, and of the test's."""
+    reviews(data, home, 10 * 1024, 1024)
+
+
 def flowers(data: pathlib.Path, home: pathlib.Path) -> None:
     """The two files of Iris, where Keras keeps what it has downloaded."""
     state = np.random.RandomState(0)
@@ -744,6 +749,7 @@ MAKERS: dict[str, Maker] = {
         all_digits,
         reviews,
         three_batches_of_reviews,
+        whole_batches_of_reviews,
         flowers,
         albert,
         coloured,

@@ -131,6 +131,8 @@ def command(
     args = _expand(step, places)
     if not plain:
         args += _expand(program.get("tpu_arguments", []), places)
+    if column.cores > 1:
+        args += _expand(program.get("arguments_8_cores", []), places)
     if plain:
         return [python, *args, *_expand(program.get("plain_arguments", []), places)]
     options = ["--cores", str(column.cores)] if column.cores > 1 else []
