@@ -857,7 +857,7 @@ CODES: dict[str, Code] = {
         "If it was written for TensorFlow 1, run with `--legacy-package NAME`, or install the package's newest "
         "release.",
     ),
-    # 430-449: notebooks, Colab, paths, what a script runs into
+    # 429-449: notebooks, Colab, paths, what a script runs into
     "TPU429": Code(
         "A field of the notebook's form cannot be filled in",
         "--form NAME=VALUE enters a value where the notebook has a line like `NAME = '' #@param`; it is what "

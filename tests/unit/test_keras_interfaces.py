@@ -25,6 +25,10 @@ def test_updates_may_be_asked_for_as_in_keras_1(args, kwargs):
     assert Rolling().get_updates(*args, **kwargs) == ("loss", ["w"])
 
 
+def test_nothing_may_be_trained():
+    assert Rolling().get_updates("loss", []) == ("loss", [])
+
+
 def test_the_others_leave_a_function_as_it_is():
     assert keras_interfaces.legacy_dense_support(test_the_others_leave_a_function_as_it_is)
     decorate = keras_interfaces.generate_legacy_interface(conversions=[("p", "rate")])

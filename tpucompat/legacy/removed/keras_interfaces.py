@@ -21,8 +21,8 @@ def legacy_get_updates_support(func: Callable[..., Any]) -> Callable[..., Any]:
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
         if len(args) == 3:
             args = (args[2], args[0])
-        elif len(args) == 2 and ("loss" in kwargs or args[1] == []):  # the constraints
-            args, kwargs = (kwargs.pop("loss"), args[0]), kwargs
+        elif len(args) == 2 and "loss" in kwargs:  # behind the parameters stand the constraints
+            args = (kwargs.pop("loss"), args[0])
         kwargs.pop("constraints", None)
         return func(self, *args, **kwargs)
 
