@@ -431,11 +431,18 @@ def _arguments() -> argparse.Namespace:
     args.programs = pathlib.Path(os.environ.get("TPUCOMPAT_PROGRAMS", "checkouts")).expanduser()
     args.work = args.work.absolute()
     args.columns = [name.strip() for name in args.columns.split(";")] if args.columns else []
-    args.python, args.extra = (
-        {release: getattr(args, f"{kind}_{release.replace('.', '')}") for release in RELEASES}
-        for kind in ("python", "extra")
-    )
+    short = {release: release.replace(".", "") for release in RELEASES}
+    args.python = {release: _path(getattr(args, f"python_{n}")) for release, n in short.items()}
+    args.extra = {
+        release: [os.path.abspath(folder) for folder in getattr(args, f"extra_{n}")]
+        for release, n in short.items()
+    }
     return args
+
+
+def _path(place: str | None) -> str | None:
+    """An interpreter as it is found from a program's folder too; a name on PATH stays one."""
+    return os.path.abspath(place) if place and os.sep in place else place
 
 
 def _stored() -> dict[str, Any]:

@@ -88,3 +88,21 @@ def test_made_up_weights_are_as_many_as_keras_has():
     # What `DenseNet121(include_top=False).count_params()` gives.
     assert sum(part.size for parts in layers.values() for part in parts.values()) == 7037504
     assert len(layers) == 241  # with weights: 120 convolutions and 121 norms
+
+
+def test_paths_hold_in_a_program_s_folder(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    words = [
+        "x",
+        "--python-221",
+        "venv/bin/python",
+        "--python-215",
+        "python3",
+        "--extra-221",
+        "more",
+    ]
+    monkeypatch.setattr(tool.sys, "argv", words)
+    arguments = tool._arguments()
+    assert arguments.python["2.21"] == str(tmp_path / "venv" / "bin" / "python")
+    assert arguments.python["2.15"] == "python3"
+    assert arguments.extra["2.21"] == [str(tmp_path / "more")]
