@@ -174,7 +174,6 @@ def run(
         (work / "program" / program.get("folder", "") / name).mkdir(parents=True)
     places = {"data": str(data), "out": str(out), "program": str(work / "program")}
     places["cores"] = str(column.cores)
-    places["drivers"] = str(ROOT / "tools" / "public_drivers")
     environment = {
         **os.environ,
         "HOME": str(home),
