@@ -42,9 +42,16 @@ print((time.perf_counter() - start) * 1000.0 / {count})
 
 
 def environment() -> dict[str, str]:
-    """What every process is given."""
+    """What every process is given.
+
+    Byte code may be written, as for any user: what pip installs has its own, and ``PYTHONDONTWRITEBYTECODE``
+    would have a checkout's modules compiled in each process, TensorFlow's not.
+    """
+    inherited = {
+        name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"
+    }
     return {
-        **os.environ,
+        **inherited,
         "PYTHONPATH": ROOT,
         "CUDA_VISIBLE_DEVICES": "-1",
         "TF_CPP_MIN_LOG_LEVEL": "3",
