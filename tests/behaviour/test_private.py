@@ -1,10 +1,11 @@
-"""Every private path that tpucompat uses is where ``tpucompat/private.py`` says."""
+"""Every private path that tpucompat uses is where ``tpucompat/private`` says."""
 
 from __future__ import annotations
 
 import functools
 import importlib
 import inspect
+import pkgutil
 import sys
 import time
 import types
@@ -48,7 +49,7 @@ def _wrapped_functions():
     if TF1:
         pytest.skip("needs tf.function")
     with private.eager_mode():
-        assert private._wrapped_functions(lambda x: x * 2)(tf.constant(3)).numpy() == 6
+        assert private.wrapped_functions(lambda x: x * 2)(tf.constant(3)).numpy() == 6
 
 
 def _function_library():
@@ -569,7 +570,7 @@ def _graph_collections():
 
 def _track_tf_optimizer():
     with v1.Graph().as_default():
-        keras = private._keras_source()
+        keras = private.keras_source()
         optimizers = importlib.import_module(keras + ".optimizers")
         backend = importlib.import_module(keras + ".backend")
         optimizer = optimizers.TFOptimizer(v1.train.AdagradOptimizer(0.1))
@@ -803,7 +804,7 @@ def _sizes_of_specs():
     assert tf.TensorSpec([2, None])._shape_tuple == (2, None)
 
 
-# What of private.py a check covers.
+# The names of tpucompat.private that each check covers.
 CHECKS = {
     _complete_api: ["complete_api", "RawOperations"],
     _complete_variables: [
@@ -817,7 +818,7 @@ CHECKS = {
     _eager_mode: ["eager_mode"],
     _cross_replica_sum: ["cross_replica_sum", "tpu_function"],
     _plain_function: ["plain_function"],
-    _wrapped_functions: ["_wrapped_functions"],
+    _wrapped_functions: ["wrapped_functions"],
     _function_library: ["add_functions", "function_as_graph"],
     _must_run: ["must_run", "func_graph"],
     _control_captures: ["control_captures"],
@@ -829,7 +830,7 @@ CHECKS = {
     _feed_missing_axes: ["feed_missing_axes"],
     _silence_deprecations: ["silence_deprecations"],
     _forget_eager_start: ["forget_eager_start"],
-    _path_functions: ["path_functions", "PathFunction", "_own_module"],
+    _path_functions: ["path_functions", "PathFunction", "own_module"],
     _op_functions: ["graph_op_functions", "eager_op_functions"],
     _replace_input: ["replace_input"],
     _add_control_inputs: ["add_control_inputs"],
@@ -854,7 +855,7 @@ CHECKS = {
     _functional_model: ["functional_model"],
     _first_keras_optimizers: ["first_keras_optimizers", "is_of_keras"],
     _hdf5_format: ["hdf5_format"],
-    _track_tf_optimizer: ["track_tf_optimizer", "_keras_source"],
+    _track_tf_optimizer: ["track_tf_optimizer", "keras_source"],
     _resource_variables: ["count_resource_variables_as_variables"],
     _gated_gradients: ["gate_gradients", "_variables_of", "_is_reference"],
     _gradients_and_loops: ["replace_gradients", "is_in_loop"],
@@ -914,9 +915,14 @@ def test_is_where_it_was_seen(check, monkeypatch, tmp_path):
 
 
 def test_every_function_has_a_check():
+    rooms = [
+        importlib.import_module(f"{private.__name__}.{found.name}")
+        for found in pkgutil.iter_modules(private.__path__)
+    ]
     defined = {
         name
-        for name, value in vars(private).items()
-        if getattr(value, "__module__", "") == private.__name__ and not inspect.ismodule(value)
+        for room in rooms
+        for name, value in vars(room).items()
+        if getattr(value, "__module__", "") == room.__name__ and not inspect.ismodule(value)
     }
     assert defined == {name for names in CHECKS.values() for name in names}

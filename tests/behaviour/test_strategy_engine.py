@@ -776,7 +776,7 @@ def lower_and_compare(strategy_of):
 
 def test_functions_of_a_tensorflow_without_the_attribute(strategy_of, monkeypatch):
     monkeypatch.setattr(
-        private, "plain_function", lambda function, **_: private._wrapped_functions(function)
+        private, "plain_function", lambda function, **_: private.wrapped_functions(function)
     )
     test_training_matches_one_device(strategy_of, "v1", 2)
     test_several_steps_in_one_call(strategy_of, 2)

@@ -43,7 +43,7 @@ def test_private_imports_live_in_one_place():
     found = [
         f"{path.relative_to(package)}:{line}: {name}"
         for path in sorted(package.rglob("*.py"))
-        if path.name != "private.py"
+        if path.parent.name != "private"
         for line, name in _imported(ast.parse(path.read_text(encoding="utf-8")))
         if PRIVATE.match(name)
     ]

@@ -1,0 +1,106 @@
+"""Functions that make operations, and names that 1.13 did not show yet."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import re
+import sys
+import types
+from typing import Any, Callable
+
+
+def nest() -> Any:
+    """TensorFlow's structure helpers, more of them than ``tf.nest`` shows.
+
+    Seen in 1.13 to 2.21; ``is_sequence`` became ``is_nested`` in 2.4.
+    """
+    from tensorflow.python.util import nest
+
+    return nest
+
+
+def complete_api() -> None:
+    """Gives TensorFlow 1.13 ``tf.nest`` and ``tf.raw_ops``, which became public in 1.14.
+
+    Seen in 1.13: ``tensorflow.python.util.nest``, and an operation's function in the module
+    ``tensorflow.python.ops.gen_*_ops`` of its kind.
+    """
+    import tensorflow as tf
+
+    for each in (tf, tf.compat.v1):
+        if not hasattr(each, "nest"):
+            each.nest = nest()
+        if not hasattr(each, "raw_ops"):
+            each.raw_ops = RawOperations("tensorflow.raw_ops")
+
+
+class RawOperations(types.ModuleType):
+    """``tf.raw_ops`` of a TensorFlow that has none."""
+
+    def __getattr__(self, name: str) -> Any:
+        snake = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+        for module_name, module in list(sys.modules.items()):
+            if re.fullmatch(r"tensorflow\.python\.ops\.gen_\w+_ops", module_name):
+                function = getattr(module, snake, None) or getattr(module, "_" + snake, None)
+                if function is not None:
+                    return function
+        raise AttributeError(name)
+
+
+def loss_modules() -> list[Any]:
+    """The modules that the functions of ``tf.nn`` are looked up in by losses and by Keras.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.ops.nn``, ``nn_ops`` and ``nn_impl``.
+    """
+    import tensorflow as tf
+    from tensorflow.python.ops import nn, nn_impl, nn_ops
+
+    return [nn_ops, nn_impl, nn, tf.nn, tf.compat.v1.nn]
+
+
+def zero_state(size: Any, batch_size: Any, dtype: Any) -> Any:
+    """Zeros ``[batch_size, *size]``, as recurrent cells start from.
+
+    Seen as ``_zero_state_tensors`` in ``tensorflow.python.ops.rnn_cell_impl`` (1.13 to 2.1, and 2.15 to 2.21)
+    and in ``tensorflow.python.keras.layers.legacy_rnn.rnn_cell_impl`` (2.3 to 2.21).
+    """
+    module = importlib.import_module("tensorflow.python.ops.rnn_cell_impl")
+    if not hasattr(module, "_zero_state_tensors"):
+        path = "tensorflow.python.keras.layers.legacy_rnn.rnn_cell_impl"
+        module = importlib.import_module(path)
+    return module._zero_state_tensors(size, batch_size, dtype)
+
+
+def checked_image(image: Any) -> Any:
+    """An image, which is checked to have three dimensions at least.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.ops.image_ops_impl._AssertAtLeast3DImage``.
+    """
+    from tensorflow.python.ops import image_ops_impl
+
+    return image_ops_impl._AssertAtLeast3DImage(image)
+
+
+def einsum_of_matrices(einsum: Callable[..., Any]) -> Callable[..., Any]:
+    """``tf.einsum`` by transpose, reshape and matmul, as up to 1.15; ``einsum`` where there is none.
+
+    Seen in 2.2 to 2.21 as ``tensorflow.python.ops.special_math_ops._einsum_v1``; up to 2.1 it is ``einsum``.
+    What only the later one takes (an index that an operand has twice, an unknown rank behind an ellipsis)
+    is left to it: libraries of today, which ask for that, see the same function.
+    """
+    from tensorflow.python.ops import special_math_ops
+
+    first: Any = getattr(special_math_ops, "_einsum_v1", None)
+    if first is None:
+        return einsum
+
+    @functools.wraps(einsum)
+    def as_then(equation: str, *inputs: Any, **options: Any) -> Any:
+        own = {name: value for name, value in options.items() if name != "optimize"}
+        try:
+            return first(equation, *inputs, **own)
+        except ValueError:
+            return einsum(equation, *inputs, **options)
+
+    return as_then
