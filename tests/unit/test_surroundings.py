@@ -533,6 +533,41 @@ def test_files_of_h5py(script, tmp_path):
             assert file.mode == "r" and file["text"][0] == b"a cat"
 
 
+def test_attributes_of_h5py(script, tmp_path):
+    """As h5py 2.10 gives them: what was written as bytes is bytes, as Keras writes a model's configuration."""
+    h5py = pytest.importorskip("h5py")
+    np = pytest.importorskip("numpy")
+    script.seen.module("h5py")
+    code = """
+    attrs = h5py.File(path, "r+").attrs
+    result = [
+        attrs["config"].decode("utf-8"), attrs.get("config"), attrs.get("none", 3), attrs["text"],
+        attrs["fixed"], [name.decode("utf-8") for name in attrs["layers"]], attrs["layers"].shape,
+        list(attrs["texts"]), dict(attrs.items())["config"], b"{}" in list(attrs.values()),
+        attrs.pop("config"), attrs.pop("config", None), "config" in attrs,
+    ]
+    """
+    path = str(tmp_path / "data.h5")
+    with h5py.File(path, "w") as file:
+        file.attrs["config"] = b"{}"
+        file.attrs["text"] = "abc"
+        file.attrs["fixed"] = np.bytes_(b"xy")
+        file.attrs.create("layers", [b"dense", b"dense_1"], dtype=h5py.special_dtype(vlen=bytes))
+        file.attrs.create("texts", ["a", "b"], dtype=h5py.special_dtype(vlen=str))
+    names = [["dense", "dense_1"], (2,), ["a", "b"]]
+    taken = [b"{}", None, False]
+    assert script(code, h5py=h5py, path=path) == [
+        *("{}", b"{}", 3, "abc", b"xy", *names, b"{}", True),
+        *taken,
+    ]
+    with pytest.raises(KeyError):
+        script("h5py.File(path).attrs['none']", h5py=h5py, path=path)
+    if int(h5py.__version__.partition(".")[0]) > 2:
+        with h5py.File(path, "r+") as file:  # everybody else's
+            file.attrs["config"] = b"{}"
+            assert file.attrs["config"] == file.attrs.get("config") == "{}"
+
+
 def test_a_text_s_size(script):
     draw = pytest.importorskip("PIL.ImageDraw")
     from PIL import Image

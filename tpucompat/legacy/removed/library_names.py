@@ -50,6 +50,51 @@ def h5_items(self: Any) -> Iterator[Any]:
     return (h5_item(self, index) for index in range(self.shape[0]))
 
 
+def h5_attribute(self: Any, name: str) -> Any:
+    """``group.attrs[name]``: strings of any length are ``str`` in UTF-8 only, else ``bytes`` (h5py up to 2).
+
+    Keras writes a model's configuration and its layers' names so; scripts that look into its files decode them.
+    """
+    import h5py
+    import numpy as np
+
+    value = self[name]
+    kind = h5py.check_string_dtype(self.get_id(name).dtype)
+    if kind is None or kind.length is not None or kind.encoding == "utf-8":
+        return value
+    if isinstance(value, str):
+        return value.encode("utf-8", "surrogateescape")
+    encoded = [each.encode("utf-8", "surrogateescape") for each in value.flat]
+    return np.array(encoded, dtype=object).reshape(value.shape)
+
+
+def h5_attribute_or(self: Any, name: str, default: Any = None) -> Any:
+    """``group.attrs.get(name)``, as :func:`h5_attribute`."""
+    return h5_attribute(self, name) if name in self else default
+
+
+def h5_attribute_items(self: Any) -> Any:
+    """``group.attrs.items()``, as :func:`h5_attribute`."""
+    return {name: h5_attribute(self, name) for name in self}.items()
+
+
+def h5_attribute_values(self: Any) -> Any:
+    """``group.attrs.values()``, as :func:`h5_attribute`."""
+    return {name: h5_attribute(self, name) for name in self}.values()
+
+
+_NOT_GIVEN = object()
+
+
+def h5_attribute_taken(self: Any, name: str, default: Any = _NOT_GIVEN) -> Any:
+    """``group.attrs.pop(name)``, as :func:`h5_attribute`."""
+    if name not in self and default is not _NOT_GIVEN:
+        return default
+    value = h5_attribute(self, name)
+    del self[name]
+    return value
+
+
 def _read_all(dataset: Any) -> Any:
     return h5_item(dataset, ())
 

@@ -389,6 +389,13 @@ ATTRIBUTES: Mapping[str, Mapping[str, Mapping[str, Row]]] = {
         },
     },
     "h5py": {
+        "AttributeManager": {
+            name: Changed(_SMALL + "h5_attribute" + suffix, "h5py 3.0")
+            for name, suffix in (
+                *(("__getitem__", ""), ("get", "_or"), ("items", "_items")),
+                *(("pop", "_taken"), ("values", "_values")),
+            )
+        },
         "Dataset": {
             "value": StandIn(_SMALL + "value"),  # h5py 3.0
             "__getitem__": Changed(_SMALL + "h5_item", "h5py 3.0"),
