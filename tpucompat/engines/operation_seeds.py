@@ -18,7 +18,7 @@ import numpy as np
 import tensorflow
 
 from tpucompat import private
-from tpucompat.engines import gradient_counts, operation_counts, references
+from tpucompat.engines import gradient_counts, missing_folders, operation_counts, references
 
 _v1 = tensorflow.compat.v1
 _followed = False
@@ -129,6 +129,7 @@ _OTHERWISE: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "keras/backend:sparse_categorical_crossentropy": _of_logits("Softmax"),
     "keras/backend:binary_crossentropy": _of_logits("Sigmoid"),
     "tensorflow.python.ops.image_ops_impl:_random_flip": _flip_one,
+    "tensorflow.python.ops.gen_io_ops:matching_files": missing_folders.checked,
 }
 
 
