@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import types
@@ -197,3 +198,32 @@ def test_a_script_imports_its_messages(tmp_path) -> None:
         timeout=120,
     )
     assert "titles: Emma" in done.stdout, done.stderr
+
+
+@pytest.mark.skipif(environment().keras == "3", reason="without Keras 2 no script runs")
+def test_an_installed_package_imports_its_messages(tmp_path) -> None:
+    """Nobody could import them with the protobuf of today; a module that is wrong itself says so."""
+    release = "python{}.{}".format(*sys.version_info)
+    installed = tmp_path / "lib" / release / "site-packages"
+    (installed / "shop").mkdir(parents=True)
+    (installed / "shop" / "__init__.py").write_text("")
+    (installed / "shop" / "shelf_pb2.py").write_text(_module("old.shop"))
+    (installed / "shop" / "wrong_pb2.py").write_text("raise TypeError('of its own')\n")
+    script = tmp_path / "script.py"
+    script.write_text(
+        "from shop import shelf_pb2\nprint('titles:', shelf_pb2.Shelf.Book(title='Emma').title)\n"
+        "from shop import wrong_pb2\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "tpucompat", "run", "--era", "tf1", str(script)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={
+            **os.environ,
+            "PYTHONUSERBASE": str(tmp_path),
+            "PYTHONPATH": os.pathsep.join([str(installed), os.getcwd()]),
+        },
+    )
+    assert "titles: Emma" in done.stdout, done.stderr
+    assert done.returncode == 1 and "TypeError: of its own" in done.stderr

@@ -1,7 +1,8 @@
 """Compiles the script's own modules: what NumPy 2 computes otherwise, they compute as with NumPy 1.
 
-Messages that an old compiler of protocol buffers has generated are made as protobuf makes them today. Only code
-that stands in a file is reached, and cells of a notebook. No compiled file is read or written for a module that
+Messages that an old compiler of protocol buffers has generated are made as protobuf makes them today, those of
+installed packages too, which nobody could import otherwise. Only code that stands in a file is reached, and
+cells of a notebook. No compiled file is read or written for a module that
 was changed: it is compiled anew in every run.
 """
 
@@ -101,17 +102,35 @@ class _Loader(importlib.machinery.SourceFileLoader):
         return super().get_code(fullname)
 
 
+class _LoaderOfMessages(importlib.machinery.SourceFileLoader):
+    """Loads a module of an installed package, and once more where protobuf refuses what is written in it."""
+
+    def exec_module(self, module: types.ModuleType) -> None:
+        try:
+            super().exec_module(module)
+        except (
+            ImportError,
+            TypeError,
+        ):  # protobuf 6 has no `service`; no descriptors by a call since 4
+            path = self.get_filename(module.__name__)
+            tree = ast.parse(self.get_data(path), path)
+            if not generated_messages.rewritten(tree):
+                raise
+            exec(compile(tree, path, "exec", dont_inherit=True), module.__dict__)
+
+
 def _its_own_loader(
     spec: importlib.machinery.ModuleSpec, owns: Callable[[Mapping[str, Any]], bool]
 ) -> Any:
-    """The loader of a module's file: ours, if the module is the script's own."""
+    """The loader of a module's file: ours, if the module is the script's own, or one of old messages."""
     loader: Any = spec.loader
-    changes = (
-        type(loader) is importlib.machinery.SourceFileLoader
-        and _some_code_changes()
-        and owns({"__name__": spec.name, "__file__": spec.origin})
-    )
-    return _Loader(loader.name, loader.path) if changes else loader
+    if type(loader) is not importlib.machinery.SourceFileLoader or not _some_code_changes():
+        return loader
+    if owns({"__name__": spec.name, "__file__": spec.origin}):
+        return _Loader(loader.name, loader.path)
+    if spec.name.endswith("_pb2") and protobuf_refuses_old_modules():
+        return _LoaderOfMessages(loader.name, loader.path)
+    return loader
 
 
 def code_of(spec: importlib.machinery.ModuleSpec, name: str, packages: Sequence[str]) -> Any:
