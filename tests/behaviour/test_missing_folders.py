@@ -10,6 +10,7 @@ import tensorflow
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tpucompat import private
 from tpucompat.engines import missing_folders
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -101,6 +102,18 @@ def test_the_operation_raises_when_it_runs(v1, pattern):
         for operation in operations:
             with pytest.raises(v1.errors.NotFoundError, match="none.*; No such file"):
                 session.run(operation)
+
+
+def test_the_operation_raises_where_it_runs_at_once(v1):
+    with private.eager_mode():
+        assert tensorflow.io.matching_files("full/*").numpy().tolist() == [b"full/train-0"]
+        assert tensorflow.io.matching_files(["empty/*", "full/*"]).numpy().tolist() == [
+            b"full/train-0"
+        ]
+        assert tensorflow.io.matching_files([]).numpy().tolist() == []
+        for pattern in ("none/*", ["full/*", "none/*"], tensorflow.constant(["none/*"])):
+            with pytest.raises(v1.errors.NotFoundError, match="^none; No such file"):
+                tensorflow.io.matching_files(pattern)
 
 
 @pytest.mark.parametrize("shuffle", [False, True])

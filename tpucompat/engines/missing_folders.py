@@ -13,6 +13,7 @@ import os
 import re
 from typing import Any, Callable, Iterable
 
+import numpy as np
 import tensorflow
 
 _v1 = tensorflow.compat.v1
@@ -99,7 +100,7 @@ def _constant(pattern: Any) -> list[bytes]:
     """The patterns, where the graph knows them."""
     tensor = tensorflow.convert_to_tensor(pattern, tensorflow.string)
     values = tensorflow.get_static_value(tensor)
-    return [] if values is None else list(values.flat)
+    return [] if values is None else list(np.ravel(np.asarray(values, dtype=object)))
 
 
 def _error_of(name: str, matching_files: Callable[..., Any]) -> Any:
