@@ -95,6 +95,20 @@ def test_the_operation_finds_the_files_of_a_folder(v1, pattern):
     assert [name.decode() for name in found] == FOUND[pattern]
 
 
+@pytest.mark.parametrize("patterns", ["full/*", ["full/*", "empty/*"]])
+def test_a_folder_that_is_there_makes_no_more_operations(v1, patterns):
+    with v1.Graph().as_default() as graph:
+        v1.matching_files(patterns)
+        assert [node.type for node in graph.get_operations()] == ["Const", "MatchingFiles"]
+
+
+def test_a_pattern_that_is_computed_is_left_alone(v1):
+    with v1.Graph().as_default(), v1.Session() as session:
+        fed = v1.placeholder(v1.string, [])
+        found = v1.matching_files([fed, "full/*"])
+        assert session.run(found, {fed: "full/train-0"}).tolist() == [b"full/train-0"] * 2
+
+
 @pytest.mark.parametrize("pattern", list(MISSING))
 def test_the_operation_raises_when_it_runs(v1, pattern):
     with v1.Graph().as_default(), v1.Session() as session:
@@ -214,4 +228,7 @@ def _run(code):
         script.write(textwrap.dedent(code))
     command = [sys.executable, "-m", "tpucompat", "run", "script.py"]
     environ = {**os.environ, "PYTHONPATH": ROOT, "CUDA_VISIBLE_DEVICES": "-1"}
-    return subprocess.run(command, stdout=-1, stderr=-1, universal_newlines=True, env=environ)
+    pipe = subprocess.PIPE
+    return subprocess.run(
+        command, stdout=pipe, stderr=pipe, universal_newlines=True, env=environ, timeout=300
+    )

@@ -191,12 +191,7 @@ def test_a_script_imports_its_messages(tmp_path) -> None:
     script.write_text(
         "import shelf_pb2\nprint('titles:', shelf_pb2.Shelf.Book(title='Emma').title)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-m", "tpucompat", "run", "--era", "tf1", str(script)],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
+    done = _run(script)
     assert "titles: Emma" in done.stdout, done.stderr
 
 
@@ -214,16 +209,17 @@ def test_an_installed_package_imports_its_messages(tmp_path) -> None:
         "from shop import shelf_pb2\nprint('titles:', shelf_pb2.Shelf.Book(title='Emma').title)\n"
         "from shop import wrong_pb2\n"
     )
-    done = subprocess.run(
+    paths = os.pathsep.join([str(installed), os.getcwd()])
+    done = _run(script, PYTHONUSERBASE=str(tmp_path), PYTHONPATH=paths)
+    assert "titles: Emma" in done.stdout, done.stderr
+    assert done.returncode == 1 and "TypeError: of its own" in done.stderr
+
+
+def _run(script, **environ: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         [sys.executable, "-m", "tpucompat", "run", "--era", "tf1", str(script)],
         capture_output=True,
         text=True,
         timeout=120,
-        env={
-            **os.environ,
-            "PYTHONUSERBASE": str(tmp_path),
-            "PYTHONPATH": os.pathsep.join([str(installed), os.getcwd()]),
-        },
+        env={**os.environ, **environ},
     )
-    assert "titles: Emma" in done.stdout, done.stderr
-    assert done.returncode == 1 and "TypeError: of its own" in done.stderr

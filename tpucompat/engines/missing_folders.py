@@ -96,11 +96,14 @@ def _each(patterns: Any) -> Iterable[Any]:
     return [patterns] if isinstance(patterns, (str, bytes, os.PathLike)) else patterns
 
 
-def _constant(pattern: Any) -> list[bytes]:
-    """The patterns, where the graph knows them."""
-    tensor = tensorflow.convert_to_tensor(pattern, tensorflow.string)
-    values = tensorflow.get_static_value(tensor)
-    return [] if values is None else list(np.ravel(np.asarray(values, dtype=object)))
+def _constant(pattern: Any) -> list[Any]:
+    """The patterns, as far as they are known before anything runs; makes no operation."""
+    known: list[Any] = []
+    for each in tensorflow.nest.flatten(pattern):
+        value = tensorflow.get_static_value(each) if tensorflow.is_tensor(each) else each
+        if value is not None:
+            known += np.ravel(np.asarray(value, dtype=object)).tolist()
+    return known
 
 
 def _error_of(name: str, matching_files: Callable[..., Any]) -> Any:

@@ -2,8 +2,8 @@
 
 Messages that an old compiler of protocol buffers has generated are made as protobuf makes them today, those of
 installed packages too, which nobody could import otherwise. Only code that stands in a file is reached, and
-cells of a notebook. No compiled file is read or written for a module that
-was changed: it is compiled anew in every run.
+cells of a notebook. No compiled file is read or written for a module that was changed: it is compiled anew in
+every run.
 """
 
 from __future__ import annotations
@@ -108,10 +108,8 @@ class _LoaderOfMessages(importlib.machinery.SourceFileLoader):
     def exec_module(self, module: types.ModuleType) -> None:
         try:
             super().exec_module(module)
-        except (
-            ImportError,
-            TypeError,
-        ):  # protobuf 6 has no `service`; no descriptors by a call since 4
+        except (ImportError, TypeError):
+            # protobuf 4 takes no descriptors made by a call, and a later one has no `service` to import.
             path = self.get_filename(module.__name__)
             tree = ast.parse(self.get_data(path), path)
             if not generated_messages.rewritten(tree):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tpucompat.legacy.rows import Row, StandIn
-from tpucompat.legacy.tables import files, python_package
+from tpucompat.legacy.tables import python_package
 
 ERA = "tf2"
 
@@ -13,7 +13,6 @@ _STRATEGY = StandIn(_START_UP + "TPUStrategy")
 
 ROWS: dict[str, Row] = {
     **python_package.ROWS,
-    **files.ROWS,
     "distribute.TPUStrategy": _STRATEGY,
     "distribute.experimental.TPUStrategy": _STRATEGY,
     "distribute.cluster_resolver.TPUClusterResolver": _RESOLVER,
