@@ -8,7 +8,7 @@ import itertools
 from typing import Any, Iterable, Mapping, NamedTuple, Sequence, Tuple
 
 from tpucompat import errors
-from tpucompat.engines import collectives
+from tpucompat.engines import collectives, graphdef
 from tpucompat.engines.graphdef import node_name, tensor_name
 
 #: The conditionals that a node is in: (predicate, branch), outermost first.
@@ -43,23 +43,79 @@ def analyse(nodes: Mapping[str, Any]) -> Flow:
     return Flow(order, loops, _conditions(nodes, loops, order))
 
 
+def let_loops_begin(nodes: dict[str, Any]) -> None:
+    """Takes the control inputs from TF 1 loops by which they wait for what they give themselves.
+
+    A gradient adds a counter of its steps to the loop. Made under control dependencies
+    (``with control_dependencies(UPDATE_OPS): minimize``), it waits for what comes after the loop
+    (``WhileContext.AddForwardLoopCounter``, control_flow_ops.py of 1.13 to 2.21). TensorFlow's executor
+    lets the counter lag behind a loop of up to ``parallel_iterations`` steps; a loop that is imported as a
+    whole, or compiled, cannot wait for itself.
+
+    Args:
+      nodes: Name -> NodeDef; they are changed.
+    """
+    edges = {name: _waits_for(node, nodes) for name, node in nodes.items()}
+    loops = _loops(nodes, edges, _order(edges))
+    unit = _units(nodes, loops)
+    users = _users(_between(unit, edges))
+    after = {loop: _reached(loop, users) for loop in {unit[name] for name in loops}}
+    for name in loops:
+        source = node_name(nodes[name].input[0])
+        begins = nodes[name].op == "Enter" and source in nodes and source not in loops
+        if begins and nodes[source].op == "Const":
+            late = after[unit[name]]
+            kept = [key for key in nodes[source].input if unit.get(node_name(key)) not in late]
+            graphdef.set_inputs(nodes[source], kept)
+
+
 def levels(nodes: Mapping[str, Any], loops: Mapping[str, str]) -> dict[str, int]:
     """Node -> the number of meetings of the replicas on the longest way to it, itself included.
 
     All nodes of a loop have the same level.
     """
-    unit = {name: "loop " + loops[name] if name in loops else "node " + name for name in nodes}
-    edges: dict[str, set[str]] = {key: set() for key in unit.values()}
-    for name, node in nodes.items():
-        for source in map(node_name, collectives.sources(node)):
-            if source in nodes and unit[source] != unit[name]:
-                edges[unit[name]].add(unit[source])
+    unit = _units(nodes, loops)
+    sources = {name: map(node_name, collectives.sources(node)) for name, node in nodes.items()}
+    edges = _between(unit, sources)
     found: dict[str, int] = {}
     for key in _order(edges):
         before = max((found[source] for source in edges[key]), default=0)
         kind, name = key.split(" ", 1)
         found[key] = before + int(kind == "node" and nodes[name].op in collectives.OPS)
     return {name: found[unit[name]] for name in nodes}
+
+
+def _units(nodes: Iterable[str], loops: Mapping[str, str]) -> dict[str, str]:
+    """Node -> what is imported as a whole: its loop, or itself."""
+    return {name: "loop " + loops[name] if name in loops else "node " + name for name in nodes}
+
+
+def _between(unit: Mapping[str, str], edges: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
+    """The edges between units."""
+    found: dict[str, set[str]] = {key: set() for key in unit.values()}
+    for name, sources in edges.items():
+        found[unit[name]].update(unit[source] for source in sources if source in unit)
+        found[unit[name]].discard(unit[name])
+    return found
+
+
+def _users(edges: Mapping[str, Iterable[str]]) -> dict[str, list[str]]:
+    users: dict[str, list[str]] = collections.defaultdict(list)
+    for name, sources in edges.items():
+        for source in set(sources):
+            users[source].append(name)
+    return users
+
+
+def _reached(start: str, users: Mapping[str, list[str]]) -> set[str]:
+    found: set[str] = set()
+    queue = [start]
+    while queue:
+        name = queue.pop()
+        if name not in found:
+            found.add(name)
+            queue.extend(users[name])
+    return found
 
 
 def _waits_for(node: Any, nodes: Mapping[str, Any]) -> list[str]:
@@ -75,10 +131,7 @@ def _order(edges: Mapping[str, Iterable[str]]) -> list[str]:
     names = list(edges)
     position = {name: index for index, name in enumerate(names)}
     waiting = {name: len(set(sources)) for name, sources in edges.items()}
-    users: dict[str, list[str]] = collections.defaultdict(list)
-    for name, sources in edges.items():
-        for source in set(sources):
-            users[source].append(name)
+    users = _users(edges)
     ready = [position[name] for name, count in waiting.items() if count == 0]
     order = []
     while ready:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tpucompat import private
+
 
 def needed(operation: Any) -> set[Any]:
     """An operation and all operations that it needs, by data and by control.
@@ -41,3 +43,15 @@ def needing(operations: set[Any], among: set[Any]) -> set[Any]:
                 found.add(user)
                 waiting.append(user)
     return found
+
+
+def maker(tensor: Any) -> Any:
+    """The operation that makes a tensor, seen through the captures of functions."""
+    graph = tensor.graph
+    while isinstance(graph, private.func_graph()):
+        pairs = zip(graph.internal_captures, graph.external_captures)
+        outer = next((external for internal, external in pairs if internal is tensor), None)
+        if outer is None:
+            break
+        tensor, graph = outer, outer.graph
+    return tensor.op

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Callable
 
 
@@ -117,16 +118,16 @@ class XlaContext:
 
     Keras' recurrent layers and the gradients of loops look for it (``GraphOrParentsInXlaContext``). It can
     be entered several times, since a gradient needs the context of its loop. Seen in 1.13 to 2.21 as
-    ``control_flow_ops.XLAControlFlowContext``; the TPU's own, a subclass, has ``get_replicated_var_handle``.
+    ``control_flow_ops.XLAControlFlowContext``. The TPU's own, a subclass, has ``get_replicated_var_handle``,
+    and ``grad_state`` and ``back_prop``, which the gradients of conditionals and loops ask for
+    (``TPUReplicateContext``: ``tensorflow/python/tpu/tpu.py`` in 1.15, ``tpu_replication.py`` in 2.15, 2.21).
 
     Args:
       replicated_handle: Stands for that method; None for a context without it.
     """
 
     def __init__(self, replicated_handle: Callable[..., Any] | None = None) -> None:
-        from tensorflow.python.ops import control_flow_ops
-
-        self._context = control_flow_ops.XLAControlFlowContext()
+        self._context = _xla_control_flow_context()()
         if replicated_handle is not None:
             self._context.get_replicated_var_handle = replicated_handle
 
@@ -135,6 +136,24 @@ class XlaContext:
 
     def __exit__(self, *error: Any) -> None:
         self._context.Exit()
+
+
+@functools.lru_cache(maxsize=None)
+def _xla_control_flow_context() -> Any:
+    from tensorflow.python.ops import control_flow_ops
+
+    class Context(control_flow_ops.XLAControlFlowContext):
+        """A program for XLA is no loop: gradients in it begin outside of all loops but its own."""
+
+        grad_state = None
+
+        @property
+        def back_prop(self) -> bool:
+            """Whether the loop around it, if there is one, has gradients."""
+            loop = self.GetWhileContext()
+            return loop is not None and loop.back_prop
+
+    return Context
 
 
 def custom_call(value: Any, target: str, config: str) -> Any:
