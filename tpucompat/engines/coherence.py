@@ -6,10 +6,18 @@ weights, saves a checkpoint, sets a learning rate, resets a metric, evaluates an
 shares layers. Nothing of that goes through this package. So every run of the session is watched:
 the graph tells which variables it reads and writes. Values are copied when they are needed, in the
 direction in which they are newer, and not before.
+
+A computation may also stand in the session's own graph, and run on the replicas in the middle of a
+run of the session (``doors.py``). What operations of the host read or write in runs that are under
+way is then held by the host: the computation takes it from the session and gives it back at once,
+so that they see each other's values in the order that the graph gives them.
 """
 
 from __future__ import annotations
 
+import collections
+import itertools
+import sys
 import threading
 import weakref
 from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
@@ -23,8 +31,13 @@ _READERS = frozenset(
 )
 
 _mirrors: weakref.WeakKeyDictionary[Any, Mirror] = weakref.WeakKeyDictionary()
+_by_number: weakref.WeakValueDictionary[int, Mirror] = weakref.WeakValueDictionary()
+_numbers = itertools.count(1)
 _lock = threading.RLock()
 _watching = False
+
+_RESIDENTS = "_tpucompat_residents"
+_TRANSFERS = "_tpucompat_transfers"
 
 
 def watch() -> None:
@@ -35,12 +48,23 @@ def watch() -> None:
     global _watching
     if not _watching:
         private.watch_sessions(_session_runs)
+        private.before_sessions_close(_session_closes)
         _watching = True
 
 
 def _session_runs(session: Any, names: set[str]) -> Callable[[], None] | None:
     mirror = _mirrors.get(session)
-    return mirror.session_runs(names) if mirror is not None else None
+    if mirror is None:
+        residents = getattr(session.graph, _RESIDENTS, None)
+        if residents is None:
+            return None
+        mirror = mirror_of(session, residents.strategy)
+    return mirror.session_runs(names)
+
+
+def _session_closes(session: Any) -> None:
+    """A closed session has no variables; their copies shall not stay on the cores for it."""
+    _mirrors.pop(session, None)
 
 
 def mirror_of(session: Any, strategy: Any) -> Mirror:
@@ -62,6 +86,71 @@ def attach(session: Any, mirror: Mirror) -> None:
     watch()
     with _lock:
         _mirrors[session] = mirror
+
+
+def mirror_of_number(number: int) -> Mirror:
+    """The mirror of the session whose number a computation has read.
+
+    Args:
+      number: The value of :meth:`Residents.number`.
+    """
+    return _by_number[number]
+
+
+class Residents:
+    """The variables that computations in the runs of a graph's sessions use; they live on the replicas.
+
+    Args:
+      graph: The graph.
+      strategy: The strategy whose replicas run the computations.
+
+    Attributes:
+      handles: Shared name of a variable -> its handle in the graph.
+    """
+
+    def __init__(self, graph: Any, strategy: Any) -> None:
+        import tensorflow.compat.v1 as tf
+
+        self.strategy = strategy
+        self.handles: dict[str, Any] = {}
+        with graph.as_default(), tf.control_dependencies(None), tf.device(None), tf.name_scope(
+            None
+        ):
+            self._number = tf.raw_ops.VarHandleOp(
+                dtype=tf.int64, shape=[], shared_name="the number of this Session", name="residents"
+            )
+            self._slot = tf.placeholder(tf.int64, [], name="residents/given")
+            self._tell = tf.raw_ops.AssignVariableOp(resource=self._number, value=self._slot)
+
+    def add(self, handles: Iterable[Any]) -> None:
+        """Takes variables in, and makes now what moves their values: graphs are finalized later."""
+        for handle in handles:
+            self.handles.setdefault(name_of(handle), handle)
+            _transfer(handle)
+
+    def number(self) -> Any:
+        """A tensor of the default graph by which a computation knows the session that runs it."""
+        import tensorflow.compat.v1 as tf
+
+        return tf.raw_ops.ReadVariableOp(resource=self._number, dtype=tf.int64)
+
+    def tell(self, session: Any, number: int) -> None:
+        """Gives a session its number."""
+        session.run(self._tell, {self._slot: number})
+
+
+def residents_of(graph: Any, strategy: Any) -> Residents:
+    """The one list of residents of a graph; made at first use.
+
+    Args:
+      graph: The graph, of which sessions are made.
+      strategy: The strategy whose replicas run the computations.
+    """
+    watch()
+    if not hasattr(graph, _RESIDENTS):
+        setattr(graph, _RESIDENTS, Residents(graph, strategy))
+    residents: Residents = getattr(graph, _RESIDENTS)
+    return residents
 
 
 class Uses(NamedTuple):
@@ -92,8 +181,14 @@ class Mirror:
         self._newer_on_host: set[str] = set()
         self._newer_on_replicas: set[str] = set()
         self._uses: dict[frozenset[str], Uses] = {}
-        self._transfers: dict[str, tuple[Any, Any, Any]] = {}
         self._copying = False
+        # What runs of the session that are under way read, and what they write.
+        self._read_now: collections.Counter[str] = collections.Counter()
+        self._written_now: collections.Counter[str] = collections.Counter()
+        # Another session may have the variables of a server too; there they stay with the host.
+        self._shared = bool(session.sess_str)
+        self._number = 0
+        self._failures: dict[str, BaseException] = {}
 
     def run(self, step: engine.ReplicatedStep, feeds: Any) -> list[list[Any]]:
         """Runs a step on the replicas with the session's values of now.
@@ -122,6 +217,37 @@ class Mirror:
         names = {name.partition(":")[0] for name in (*traced.cut.outputs, *traced.cut.updates)}
         return self._uses_of(names)
 
+    def run_within(self, step: Any, feeds: Any, uses: Uses) -> list[list[Any]]:
+        """Runs a step from inside a run of the session, with the session's values of now.
+
+        Args:
+          step: A step over :attr:`variables`.
+          feeds: What it takes.
+          uses: The variables that it uses, all of them residents of the session's graph.
+
+        Returns:
+          What the step gives.
+        """
+        used = uses.read | uses.written
+        with _lock:
+            self._newer_on_host |= used if self._shared else used & self._written_now.keys()
+            self._copy_to_replicas(used)
+            try:
+                return list(step(feeds))
+            finally:
+                self._newer_on_replicas |= uses.written
+                held = self._read_now.keys() | self._written_now.keys()
+                self._copy_to_session(uses.written if self._shared else uses.written & held)
+
+    def failed_within(self, error: BaseException) -> Exception:
+        """What an operation of Python has to raise for an error, so that the run fails with the error.
+
+        TensorFlow makes an ``UnknownError`` of most that is raised there (``py_func.cc``).
+        """
+        text = f"failure {next(_numbers)} of what the cores ran"
+        self._failures[text] = error
+        return RuntimeError(text)
+
     def session_runs(self, names: set[str]) -> Callable[[], None] | None:
         """Brings what a run of the session needs.
 
@@ -129,22 +255,57 @@ class Mirror:
           names: The operations that are fetched or run.
 
         Returns:
-          What is to be called after the run, if it changes anything.
+          What is to be called after the run, if it changes anything or may fail on the replicas.
         """
-        if not self._handles:
+        session = self._session()
+        residents = getattr(session.graph, _RESIDENTS, None) if session is not None else None
+        if residents is not None:
+            self._admit(residents)
+        elif not self._handles:
             return None
-        with _lock:
-            if self._copying:
-                return None
-            uses = self._uses_of(names)
-            self._copy_to_session((uses.read | uses.written) & self._newer_on_replicas)
-            changed = uses.written & self._handles.keys()
+        uses = self._uses_of(names)
+        written = uses.written & self._handles.keys()
+        read = (uses.read | written) & self._handles.keys()
+        if read:  # else nothing is moved, and a step that is under way is not waited for
+            with _lock:
+                if self._copying:
+                    return None
+                self._copy_to_session(read & self._newer_on_replicas)
+                self._read_now.update(read)
+                self._written_now.update(written)
 
         def done() -> None:
-            with _lock:
-                self._newer_on_host.update(changed)
+            if read:
+                with _lock:
+                    self._newer_on_host.update(written)
+                    self._read_now -= collections.Counter(read)
+                    self._written_now -= collections.Counter(written)
+            self._raise_failure(sys.exc_info()[1])
 
-        return done if changed else None
+        return done if read or residents is not None else None
+
+    def _admit(self, residents: Residents) -> None:
+        """Gets to know the variables of computations in the session's graph, and lets those know it."""
+        new = residents.handles.keys() - self._handles.keys()
+        if self._number and not new and not self._shared:
+            return
+        with _lock:
+            for name in new:
+                self._handles[name] = residents.handles[name]
+                self._newer_on_host.add(name)
+            if (not self._number or self._shared) and not self._copying:
+                self._number = self._number or next(_numbers)
+                _by_number[self._number] = self
+                self._copying = True
+                try:
+                    residents.tell(self._session(), self._number)
+                finally:
+                    self._copying = False
+
+    def _raise_failure(self, theirs: BaseException | None) -> None:
+        """Raises the error in which a run that has failed began."""
+        for text in [text for text in self._failures if theirs is not None and text in str(theirs)]:
+            raise self._failures.pop(text) from None
 
     def _uses_of(self, names: Iterable[str]) -> Uses:
         key = frozenset(names)
@@ -168,7 +329,7 @@ class Mirror:
         wanted = sorted(self._newer_on_host.intersection(names))
         if not wanted:
             return
-        reads = [[self._transfer(one)[0] for one in self._handles_of(name)] for name in wanted]
+        reads = [[_transfer(one)[0] for one in self._handles_of(name)] for name in wanted]
         for name, values in zip(wanted, self._run(reads)):
             self.variables.load({name: values[0]})
             if len(values) > 1:
@@ -180,7 +341,7 @@ class Mirror:
         if not wanted:
             return
         pending = [
-            (self._transfer(handle), self.variables.read([name], replica)[name])
+            (_transfer(handle), self.variables.read([name], replica)[name])
             for name in wanted
             for replica, handle in enumerate(self._handles_of(name))
         ]
@@ -200,32 +361,45 @@ class Mirror:
         assert session is not None
         self._copying = True
         try:
-            return list(session.run(fetches, feeds))
+            return list(session.run(fetches, feeds, options=_here()))
         finally:
             self._copying = False
 
-    def _transfer(self, handle: Any) -> tuple[Any, Any, Any]:
-        """The variable's value in the session's graph, a slot to feed a new one, its assignment."""
-        name = handle.op.name
-        if name not in self._transfers:
-            import tensorflow.compat.v1 as tf
 
-            dtype = tf.as_dtype(handle.op.get_attr("dtype"))
-            shape = tf.TensorShape(handle.op.get_attr("shape"))
-            # The graph may be finalized: the variable's own initializer and read serve too.
-            read = _own(handle, "/Read/ReadVariableOp", "ReadVariableOp")
-            assign = _own(handle, "/Assign", "AssignVariableOp")
-            if read is not None and assign is not None:
-                self._transfers[name] = (read.outputs[0], assign.inputs[1], assign)
-                return self._transfers[name]
-            with handle.graph.as_default(), tf.control_dependencies(None), tf.name_scope("mirror"):
-                slot = tf.placeholder(dtype, shape)
-                self._transfers[name] = (
-                    tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype),
-                    slot,
-                    tf.raw_ops.AssignVariableOp(resource=handle, value=slot),
-                )
-        return self._transfers[name]
+def _here() -> Any:
+    """Options for a run in the thread that asks for it.
+
+    The session's own threads may all be waiting for this one, inside of computations.
+    """
+    import tensorflow.compat.v1 as tf
+
+    return tf.RunOptions(inter_op_thread_pool=-1)
+
+
+def _transfer(handle: Any) -> tuple[Any, Any, Any]:
+    """The variable's value in the session's graph, a slot to feed a new one, its assignment."""
+    import tensorflow.compat.v1 as tf
+
+    graph, name = handle.graph, handle.op.name
+    if not hasattr(graph, _TRANSFERS):
+        setattr(graph, _TRANSFERS, {})
+    transfers: dict[str, tuple[Any, Any, Any]] = getattr(graph, _TRANSFERS)
+    if name not in transfers:
+        dtype = tf.as_dtype(handle.op.get_attr("dtype"))
+        # The graph may be finalized: the variable's own initializer and read serve too.
+        read = _own(handle, "/Read/ReadVariableOp", "ReadVariableOp")
+        assign = _own(handle, "/Assign", "AssignVariableOp")
+        if read is not None and assign is not None:
+            transfers[name] = (read.outputs[0], assign.inputs[1], assign)
+            return transfers[name]
+        with graph.as_default(), tf.control_dependencies(None), tf.name_scope("mirror"):
+            slot = tf.placeholder(dtype, tf.TensorShape(handle.op.get_attr("shape")))
+            transfers[name] = (
+                tf.raw_ops.ReadVariableOp(resource=handle, dtype=dtype),
+                slot,
+                tf.raw_ops.AssignVariableOp(resource=handle, value=slot),
+            )
+    return transfers[name]
 
 
 def uses_of(graph: Any, names: Iterable[str]) -> Uses:

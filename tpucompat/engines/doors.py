@@ -1,24 +1,25 @@
 """Runs a computation for several shards on the replicas of a strategy, from inside a Session.
 
 On a TPU the script's graph and Session stay on the host. Where the computation stands in the graph,
-one operation is put: the door. When the Session reaches it, it takes the shards' inputs and the
-values of the variables, runs the traced computation under ``strategy.run``, one shard on each
-replica, and gives back the outputs and the new values of the variables that the computation changes,
-as shard 0 left them. This is what the distributed TPU rewrite of TensorFlow 1 did with a graph's
-variables, which lived on the host too.
+one operation is put: the door. When the Session reaches it, it takes the shards' inputs, runs what
+:mod:`tpucompat.engines.programs` has made of the computation, and gives back the outputs.
+
+The variables that the computation uses live on the replicas and are one with the Session's
+(:mod:`tpucompat.engines.coherence`): their values cross when the host or a checkpoint reads or
+writes them, and not before.
 """
 
 from __future__ import annotations
 
-import itertools
 import os
-import re
-import threading
-from typing import Any, NamedTuple, Sequence
+import weakref
+from typing import Any, Callable, NamedTuple, Sequence
 
-from tpucompat import accelerator, errors, journal
-from tpucompat.engines import session, shards, strategy
-from tpucompat.environment import environment
+import numpy as np
+
+from tpucompat import accelerator, errors, journal, private
+from tpucompat.engines import coherence, programs, session, shards
+from tpucompat.environment import current_environment, environment
 
 tf = session.v1()
 
@@ -26,37 +27,30 @@ tf = session.v1()
 FORCE = "TPUCOMPAT_SESSION_DOORS"
 
 
-# Operations that only a host can run.
-_HOST = re.compile("PyFunc|EagerPyFunc|Print|.*Summary.*")
-
-
 class Door(NamedTuple):
     """A computation behind a door.
 
     Attributes:
       outputs: ``outputs[shard][index]``: tensors of the default graph.
-      updates: Operations that write back the variables.
+      executed: The operation that runs the computation.
     """
 
     outputs: list[list[Any]]
-    updates: list[Any]
+    executed: Any
 
 
-def wanted(num_shards: int) -> bool:
-    """Whether a computation of so many shards is run on the replicas of a strategy."""
-    if not environment().tpu and not os.environ.get(FORCE):
-        return False
-    if num_shards in (1, accelerator.cores()):
-        return True
-    _notice(f"{num_shards} shards do not fit {accelerator.cores()} cores")
-    return False
+def wanted() -> bool:
+    """Whether computations are run on the replicas of a strategy."""
+    return environment().tpu or bool(os.environ.get(FORCE))
 
 
 def build(
     prepared: shards.Prepared,
     captures: Sequence[Any],
     inputs: Sequence[Sequence[Any]],
+    shapes: Sequence[Any],
     ready: Any,
+    notice: Callable[[str], None],
 ) -> Door | None:
     """Adds a door to the default graph.
 
@@ -64,128 +58,82 @@ def build(
       prepared: The computation.
       captures: The tensors of the default graph that it takes, for all shards.
       inputs: ``inputs[shard][index]``: tensors of the default graph.
+      shapes: The static shapes of a shard's outputs.
       ready: A tensor that has to be there before the computation runs.
+      notice: As in :func:`tpucompat.engines.shards.expand`.
 
     Returns:
       The door; None where the replicas cannot do what the computation does.
+
+    Raises:
+      errors.SetupError: If they cannot, and TPUCOMPAT_REQUIRE_TPU is set (TPU358).
     """
+    count, replicas = len(inputs), accelerator.strategy().num_replicas_in_sync
     try:
-        behind = _Behind(prepared, captures, len(inputs))
+        _refuse_export()
+        program = programs.program(prepared, captures, count, replicas, notice)
     except errors.UnsupportedGraphError as error:
-        _notice(error.cause)
+        _leave_to_host(error.cause)
         return None
-    handles = dict(zip(prepared.computation.captures, captures))
-    values = [
-        tf.raw_ops.ReadVariableOp(resource=handles[name], dtype=dtype)
-        for name, dtype in behind.variables.items()
-    ]
-    shared = [handles[name] for name in behind.shared]
-    flat = [value for row in inputs for value in row]
-    types = [dtype for _ in inputs for dtype in behind.output_types]
-    types += [behind.variables[name] for name in prepared.written]
+    with tf.init_scope():
+        residents = coherence.residents_of(tf.get_default_graph(), accelerator.strategy())
+    residents.add(program.handles.values())
+    given = dict(zip(prepared.computation.captures, captures))
+    values = [value for row in inputs for value in row]
+    values += [given[name] for name in program.source.shared]
+    types = [tf.as_dtype(kind) for kind in prepared.computation.output_types]
     call = getattr(tf, "numpy_function", tf.py_func)
     with tf.control_dependencies([ready]):
-        results = call(behind.run, [*flat, *shared, *values], types, name="door")
-    results = list(results) if isinstance(results, (list, tuple)) else [results]
-    count = len(behind.output_types)
-    outputs = [results[k * count : (k + 1) * count] for k in range(len(inputs))]
+        *results, token = call(
+            _Behind(program).run,
+            [residents.number(), *values],
+            [*types * count, tf.int32],
+            name="door",
+        )
+    outputs = [results[k * len(types) : (k + 1) * len(types)] for k in range(count)]
     for row in outputs:
-        for tensor, shape in zip(row, behind.output_shapes):
+        for tensor, shape in zip(row, shapes):
             tensor.set_shape(shape)
-    updates = [
-        tf.raw_ops.AssignVariableOp(resource=handles[name], value=value)
-        for name, value in zip(prepared.written, results[len(inputs) * count :])
-    ]
-    return Door(outputs, updates or [getattr(results[0], "op", results[0])])
+    return Door(outputs, token.op)
 
 
 class _Behind:
-    """What is behind a door: the replicas, and what they run.
+    """What is behind a door.
 
     Args:
-      prepared: The computation.
-      captures: The tensors that it takes from the script's graph.
-      num_shards: How many shards, and replicas, there are.
+      program: What the replicas run.
     """
 
-    def __init__(self, prepared: shards.Prepared, captures: Sequence[Any], num_shards: int) -> None:
-        computation = prepared.computation
-        self._num_shards = num_shards
-        # A single shard is run by every replica, and what replica 0 gives is taken.
-        self._copies = accelerator.cores() if num_shards == 1 else 1
-        self._written = prepared.written
-        self._num_arguments = len(computation.arguments)
-        self.variables = {
-            name: tf.as_dtype(kind) for name, (kind, _) in computation.variables.items()
-        }
-        self.shared = [name for name in computation.captures if name not in self.variables]
-        types = dict(zip(computation.captures, (tensor.dtype for tensor in captures)))
-        for name in self.shared:
-            if types[name] in (tf.resource, tf.variant):
-                raise errors.UnsupportedGraphError(
-                    "TPU361", f"the computation takes the resource {name!r} of the Session"
-                )
-        graph, outputs = self._graph(prepared)
-        given = [*computation.arguments, *self.shared]
-        traced = strategy.TracedStep(
-            graph,
-            inputs=[graph.get_tensor_by_name(name + ":0") for name in given],
-            outputs=outputs,
-            updates=[graph.get_operation_by_name(name) for name in prepared.effects],
+    def __init__(self, program: programs.Program) -> None:
+        self._program = program
+        # Every Session has its own variables.
+        self._steps: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+    def run(self, number: Any, *arrays: Any) -> list[Any]:
+        """Runs all shards once, with the variables of the Session that has this number."""
+        mirror = coherence.mirror_of_number(int(number))
+        try:
+            step = self._steps.get(mirror)
+            if step is None:
+                step = self._steps.setdefault(mirror, self._program.step(mirror))
+            return [*self._program.run(mirror, step, arrays), np.int32(0)]
+        except Exception as error:
+            raise mirror.failed_within(error) from None
+
+
+def _refuse_export() -> None:
+    """Raises inside a function of TensorFlow 1 (Defun): it is exported, and a door cannot be."""
+    graph = tf.get_default_graph()
+    if graph.building_function and not isinstance(graph, private.func_graph()):
+        raise errors.UnsupportedGraphError(
+            "TPU361", "the computation is inside a function, which another process may call"
         )
-        _refuse_host_operations(traced.cut)
-        self.output_types = [tensor.dtype for tensor in outputs]
-        self.output_shapes = [tensor.shape for tensor in outputs]
-        self._state = strategy.ReplicatedVariables(accelerator.strategy())
-        self._step = strategy.ReplicatedStep(traced, accelerator.strategy(), self._state)
-        # The replicas' variables are one set; Sessions may come by several threads.
-        self._lock = threading.Lock()
-
-    def run(self, *arrays: Any) -> list[Any]:
-        """Runs all shards once; takes and gives what :func:`build` passes."""
-        count = self._num_shards * self._num_arguments
-        shared = list(arrays[count : count + len(self.shared)])
-        feeds = [
-            [*arrays[k * self._num_arguments : (k + 1) * self._num_arguments], *shared]
-            for k in range(self._num_shards)
-        ]
-        with self._lock:
-            self._state.load(dict(zip(self.variables, arrays[count + len(self.shared) :])))
-            rows = self._step(feeds * self._copies)[: self._num_shards]
-            after = self._state.read(self._written) if self._written else {}
-        return [value for row in rows for value in row] + [after[name] for name in self._written]
-
-    def _graph(self, prepared: shards.Prepared) -> tuple[Any, list[Any]]:
-        """The computation in a graph of its own, with variables in the place of captured handles."""
-        computation = prepared.computation
-        graph_def = prepared.graph_def()
-        for node in computation.graph_def.node:
-            if node.name in computation.arguments or node.name in self.shared:
-                graph_def.node.add().CopyFrom(node)
-        for name, (kind, shape) in computation.variables.items():
-            handle = graph_def.node.add(name=name, op="VarHandleOp")
-            handle.attr["dtype"].type = kind
-            handle.attr["shape"].shape.CopyFrom(shape)
-            handle.attr["shared_name"].s = name.encode()
-        graph = tf.Graph()
-        with graph.as_default():
-            tf.import_graph_def(graph_def, name="")
-            outputs = [graph.get_tensor_by_name(name) for name in computation.outputs]
-        return graph, outputs
 
 
-def _refuse_host_operations(cut: Any) -> None:
-    """Raises where a computation needs Python or the console, which no core can reach."""
-    nodes = itertools.chain(
-        *(stage.graph_def.node for stage in cut.stages),
-        *(function.node_def for function in cut.library.function),
-    )
-    for node in nodes:
-        if _HOST.match(node.op):
-            raise errors.UnsupportedGraphError(
-                "TPU361", f"the computation holds the host operation {node.op} {node.name!r}"
-            )
-
-
-def _notice(reason: str) -> None:
+def _leave_to_host(reason: str) -> None:
+    if current_environment().require_tpu:
+        raise errors.SetupError(
+            "TPU358",
+            f"TPUCOMPAT_REQUIRE_TPU is set, and the host would run a computation: {reason}.",
+        )
     journal.notice("TPU354", f"the host runs a computation, not the cores: {reason}")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import weakref
 from typing import Any, Callable
 
 from tpucompat.private.modules import own_module
@@ -40,34 +42,27 @@ def convert_in_sessions(
 def watch_sessions(watcher: Callable[[Any, set[str]], Callable[[], None] | None]) -> None:
     """Tells a watcher about everything that any Session of the process is going to run.
 
-    ``Session.run`` and callables (Keras makes one for every function) come together in these two methods
-    only. Seen in 1.13 to 2.21 as ``BaseSession._do_run`` and ``BaseSession._make_callable_from_options``.
+    ``Session.run`` and callables (Keras makes one for every function) come together in four methods. Seen
+    in 1.13 to 2.21 as ``BaseSession._do_run``, ``BaseSession._make_callable_from_options``,
+    ``BaseSession.make_callable``, which runs by itself what has no feeds, and
+    ``BaseSession.partial_run_setup``, after which operations run as soon as they can.
 
     Args:
       watcher: Called before a run with the session and the names of the operations that are fetched or run;
-        returns what is to be called when the run has ended, or None.
+        returns what is to be called when the run has ended, or None. A partial run lasts until everything
+        has been fetched that it was set up for.
     """
-    from tensorflow.python.client.session import BaseSession
+    from tensorflow.python.client import session
 
-    do_run = BaseSession._do_run
-    make_callable = BaseSession._make_callable_from_options
+    base = session.BaseSession
+    do_run, from_options = base._do_run, base._make_callable_from_options
+    make_callable, set_up = base.make_callable, base.partial_run_setup
+    # Session -> handle of a partial run -> what is left to fetch, and what is to be called then.
+    partial: weakref.WeakKeyDictionary[Any, dict[Any, tuple[set[str], Callable[[], None]]]]
+    partial = weakref.WeakKeyDictionary()
 
-    def watched_run(
-        self: Any, handle: Any, targets: Any, fetches: Any, *args: Any, **kwargs: Any
-    ) -> Any:
-        done = watcher(self, {one.name for one in targets} | {one.op.name for one in fetches})
-        try:
-            return do_run(self, handle, targets, fetches, *args, **kwargs)
-        finally:
-            if done is not None:
-                done()
-
-    def make_watched_callable(self: Any, options: Any) -> Callable[..., Any]:
-        call = make_callable(self, options)
-        connected = [connection.from_tensor for connection in options.tensor_connection]
-        names = {name.partition(":")[0] for name in [*options.fetch, *options.target, *connected]}
-
-        def watched_call(*args: Any, **kwargs: Any) -> Any:
+    def watched(self: Any, names: set[str], call: Callable[..., Any]) -> Callable[..., Any]:
+        def run(*args: Any, **kwargs: Any) -> Any:
             done = watcher(self, names)
             try:
                 return call(*args, **kwargs)
@@ -75,10 +70,55 @@ def watch_sessions(watcher: Callable[[Any, set[str]], Callable[[], None] | None]
                 if done is not None:
                     done()
 
-        return watched_call
+        return run
 
-    BaseSession._do_run = watched_run
-    BaseSession._make_callable_from_options = make_watched_callable
+    def names_of(self: Any, fetches: Any) -> tuple[set[str], set[str]]:
+        handler = session._FetchHandler(self.graph, fetches, {})
+        return {one.name for one in handler.targets()}, {one.op.name for one in handler.fetches()}
+
+    def watched_run(
+        self: Any, handle: Any, targets: Any, fetches: Any, *args: Any, **kwargs: Any
+    ) -> Any:
+        fetched = {one.op.name for one in fetches}
+        run = functools.partial(do_run, self, handle, targets, fetches)
+        values = watched(self, {one.name for one in targets} | fetched, run)(*args, **kwargs)
+        begun = partial.get(self, {})
+        if handle in begun:
+            left, done = begun[handle]
+            left -= fetched
+            if not left:
+                del begun[handle]
+                done()
+        return values
+
+    def callable_from_options(self: Any, options: Any) -> Callable[..., Any]:
+        connected = [connection.from_tensor for connection in options.tensor_connection]
+        names = {name.partition(":")[0] for name in [*options.fetch, *options.target, *connected]}
+        return watched(self, names, from_options(self, options))
+
+    def watched_callable(
+        self: Any, fetches: Any, feed_list: Any = None, *args: Any, **kwargs: Any
+    ) -> Callable[..., Any]:
+        call = make_callable(self, fetches, feed_list, *args, **kwargs)
+        if feed_list:  # it calls run()
+            return call
+        return watched(self, set().union(*names_of(self, fetches)), call)
+
+    def watched_set_up(self: Any, fetches: Any, *args: Any, **kwargs: Any) -> Any:
+        targets, fetched = names_of(self, fetches)
+        done = watcher(self, targets | fetched)
+        try:
+            handle = set_up(self, fetches, *args, **kwargs)
+        except BaseException:
+            if done is not None:
+                done()
+            raise
+        if done is not None:
+            partial.setdefault(self, {})[handle] = fetched, done
+        return handle
+
+    base._do_run, base._make_callable_from_options = watched_run, callable_from_options
+    base.make_callable, base.partial_run_setup = watched_callable, watched_set_up
 
 
 def session_run_function() -> tuple[Any, str]:
