@@ -27,6 +27,8 @@ OFFERED = {
 
 _lock = threading.RLock()
 _strategy: Any = None
+_topology: Any = None
+_parts: dict[int, Any] = {}
 _prepared = 0
 
 
@@ -42,11 +44,23 @@ def cores() -> int:
     here = _here()
     if _prepared:
         return _prepared
+    if here.rehearsed_cores:
+        return here.rehearsed_cores
     if here.emulated_cores:
         return here.emulated_cores
     if here.tpu:
         return int(strategy().num_replicas_in_sync)
     return max(1, len(_gpus(here)))
+
+
+def is_tpu() -> bool:
+    """Whether what a script gives to a TPU runs under a ``TPUStrategy``, be it over one core.
+
+    Raises:
+      SetupError: As in :func:`cores`.
+    """
+    here = _here()
+    return here.tpu and not here.emulated_cores
 
 
 def emulated_cores() -> int:
@@ -70,7 +84,7 @@ def prepare() -> None:
     """
     global _prepared
     here = _here()
-    if _prepared or here.emulated_cores < 2:
+    if _prepared or here.rehearsed_cores or here.emulated_cores < 2:
         return
     with _lock:
         import tensorflow as tf
@@ -122,6 +136,24 @@ def strategy() -> Any:
             with private.eager_mode():
                 _strategy = _make_strategy(_here())
         return _strategy
+
+
+def strategy_of(replicas: int) -> Any:
+    """The strategy over some of the replicas of this process.
+
+    Args:
+      replicas: How many, at most all.
+
+    Raises:
+      SetupError: As in :func:`strategy`.
+    """
+    everything = strategy()
+    if replicas == everything.num_replicas_in_sync:
+        return everything
+    with _lock, private.eager_mode():
+        if replicas not in _parts:
+            _parts[replicas] = _make_part(_here(), everything, replicas)
+        return _parts[replicas]
 
 
 def stand_in(strategy: Any) -> None:
@@ -185,6 +217,8 @@ def announce() -> None:
       SetupError: TPUCOMPAT_REQUIRE_TPU is set, and there is no TPU (TPU411).
     """
     here = _here()
+    if here.rehearsed_cores:
+        journal.notice("TPU457", f"training on a {here.replicas}")
     if not here.tpu:
         hint = "" if here.emulated_cores else "; TPUCOMPAT_CORES=8 emulates the cores of a TPU v2-8"
         journal.notice("TPU410", f"no TPU here, training on {here.replicas}{hint}")
@@ -256,11 +290,25 @@ def normalise_target(target: Any) -> Any:
 def _here() -> Environment:
     """The environment with the settings as they are now; raises where they cannot be met."""
     here = current_environment()
+    if here.rehearse_setting:
+        _check_rehearsal(here)
     if here.cores_setting and not here.emulated_cores:
         raise SetupError("TPU412", f"TPUCOMPAT_CORES={here.cores_setting} is no number of cores.")
     if here.require_tpu and not here.tpu:
         raise SetupError("TPU411", "TPUCOMPAT_REQUIRE_TPU is set, and this machine has no TPU.")
     return here
+
+
+def _check_rehearsal(here: Environment) -> None:
+    asked = f"TPUCOMPAT_REHEARSE={here.rehearse_setting}"
+    if not here.rehearsed_cores:
+        raise SetupError("TPU455", f"{asked} is neither a number of cores nor the name of a TPU.")
+    if here.cores_setting:
+        raise SetupError("TPU455", f"{asked} and TPUCOMPAT_CORES={here.cores_setting} are set.")
+    if not here.has("rehearsal"):
+        raise SetupError(
+            "TPU456", f"TensorFlow {here.tensorflow} cannot rehearse; 2.15 to 2.21 can."
+        )
 
 
 def _gpus(here: Environment) -> list[Any]:
@@ -286,6 +334,10 @@ def _make_strategy(here: Environment) -> Any:
     require_several_cores(here)
     # tf.distribute of TensorFlow 1.x has version 1 of the strategies.
     distribute = tf.compat.v2.distribute if here.has("contrib") else tf.distribute
+    if here.rehearsed_cores:
+        from tpucompat.engines import rehearsal
+
+        return rehearsal.strategy_over(here.rehearsed_cores, here.rehearsed_hosts)
     if here.emulated_cores > 1:
         devices = [f"/cpu:{core}" for core in range(here.emulated_cores)]
         # Sums are made on one device: collectives, the default, take six times as long between the
@@ -311,5 +363,23 @@ def _make_tpu_strategy(tf: Any, here: Environment) -> Any:
             f"TensorFlow {here.tensorflow} cannot use a TPU of its own machine, 2.4 and later can.",
         )
     resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
-    tf.tpu.experimental.initialize_tpu_system(resolver)
+    global _topology
+    _topology = tf.tpu.experimental.initialize_tpu_system(resolver)
     return tf.distribute.TPUStrategy(resolver)
+
+
+def _make_part(here: Environment, everything: Any, replicas: int) -> Any:
+    import tensorflow as tf
+
+    if here.rehearsed_cores:
+        from tpucompat.engines import rehearsal
+
+        return rehearsal.strategy_over(replicas)
+    if here.tpu and not here.emulated_cores:
+        return tf.distribute.TPUStrategy(
+            everything.cluster_resolver,
+            experimental_device_assignment=tf.tpu.experimental.DeviceAssignment.build(
+                _topology, num_replicas=replicas
+            ),
+        )
+    return tf.distribute.MirroredStrategy(everything.extended.worker_devices[:replicas])

@@ -149,6 +149,11 @@ CODES: dict[str, Code] = {
         "Batch with drop_remainder=True; use masks instead of tf.boolean_mask, tf.unique and one-armed "
         "tf.where.",
     ),
+    "TPU373": Code(
+        "The cores of a TPU were given values of different shapes",
+        "All cores of a TPU run one program, which is compiled for one shape of every value.",
+        "Batch with drop_remainder=True, or pad the last batch, so that every core gets as many examples.",
+    ),
     "TPU371": Code(
         "A Python function inside of the step",
         "tf.py_func runs in the Python of the host, which a TPU program cannot call.",
@@ -527,10 +532,10 @@ CODES: dict[str, Code] = {
     "TPU354": Code(
         "A computation that the host runs, beside the TPU",
         "On a TPU a computation is replayed under a TPUStrategy, one replica for each core. What the "
-        "replicas cannot do by themselves the host does: another number of shards than cores, an infeed or "
-        "outfeed, a sum over the shards inside a loop, tables, queues and iterators of the Session.",
-        "Nothing, if it is fast enough. Otherwise use as many shards as there are cores, and give the input "
-        "through the computation's inputs.",
+        "replicas cannot do by themselves the host does: an infeed or outfeed, Python code and summaries, "
+        "tables, queues and iterators of the Session.",
+        "Nothing, if it is fast enough. Otherwise give the input through the computation's inputs, and do on "
+        "its outputs what only the host can do; TPUCOMPAT_REQUIRE_TPU=1 makes it an error.",
     ),
     "TPU355": Code(
         "An infeed that is filled in another Session",
@@ -549,6 +554,13 @@ CODES: dict[str, Code] = {
         "Computations of several cores are traced into graphs of their own and trained under strategies of "
         "TensorFlow 2; TensorFlow 1.13 has neither.",
         "Run the script on TensorFlow 1.15 or 2.x, or on one core: unset TPUCOMPAT_CORES.",
+    ),
+    "TPU358": Code(
+        "A computation that the host would run, where a TPU is required",
+        "TPUCOMPAT_REQUIRE_TPU is set, and the cores cannot run what the computation does: an infeed or "
+        "outfeed, Python code and summaries, tables, queues and iterators of the Session need the host.",
+        "Give the input through the computation's inputs, and do on its outputs what only the host can do; "
+        "or unset TPUCOMPAT_REQUIRE_TPU.",
     ),
     # 300-318: keras_to_tpu_model
     "TPU301": Code(
@@ -801,6 +813,23 @@ CODES: dict[str, Code] = {
         "The file could not be rewritten",
         "What migrate made of it cannot be read as Python, which is a fault of migrate; the file is as it was.",
         "Open an issue with the file, or rewrite it by hand with the help of `tpucompat scan`.",
+    ),
+    "TPU455": Code(
+        "TPUCOMPAT_REHEARSE cannot be used as it is set",
+        "It is the number of cores of the TPU to rehearse, such as 8, or a TPU's name, such as v3-8. It "
+        "excludes TPUCOMPAT_CORES, which emulates cores by another strategy.",
+        "Set it to a number or a name, and unset TPUCOMPAT_CORES; or unset it.",
+    ),
+    "TPU456": Code(
+        "This TensorFlow cannot rehearse a TPU",
+        "A rehearsal rests on private parts of TensorFlow's TPUStrategy, which were seen in 2.15 to 2.21.",
+        "Install TensorFlow 2.15 or later, or emulate the cores: TPUCOMPAT_CORES=8.",
+    ),
+    "TPU457": Code(
+        "The script rehearses a TPU",
+        "TensorFlow's own TPUStrategy runs the script over cores that are not there: one program for all of "
+        "them, which XLA compiles for the CPU. Nothing is said of a TPU's arithmetic, memory, speed or infeed.",
+        "Nothing; `tpucompat check` compiles the script's computations for a TPU.",
     ),
     "TPU421": Code(
         "The script is written for Python 2",

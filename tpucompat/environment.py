@@ -144,6 +144,12 @@ CAPABILITIES: tuple[Capability, ...] = (
         "tpu='local' is the TPU of this machine",
     ),
     Capability(
+        "rehearsal",
+        (2, 15),
+        None,
+        "2.15 tensorflow/python/distribute/tpu_strategy.py: tpucompat/private/rehearsal.py rests on it",
+    ),
+    Capability(
         "multi_worker",
         (2, 4),
         None,
@@ -196,6 +202,7 @@ class Environment:
         if there is none.
       gpus: Number of NVIDIA GPUs that CUDA_VISIBLE_DEVICES leaves visible.
       cores_setting: TPUCOMPAT_CORES as the user wrote it; "" if unset.
+      rehearse_setting: TPUCOMPAT_REHEARSE as the user wrote it; "" if unset.
       require_tpu: Whether TPUCOMPAT_REQUIRE_TPU asks for a TPU.
       without_tpu: Whether TPUCOMPAT_NO_TPU asks that a script which looks for a TPU finds none.
       legacy_keras_setting: TF_USE_LEGACY_KERAS as the user wrote it; "" if unset.
@@ -215,6 +222,7 @@ class Environment:
     tpu_address: str
     gpus: int
     cores_setting: str
+    rehearse_setting: str
     require_tpu: bool
     without_tpu: bool
     legacy_keras_setting: str
@@ -241,8 +249,30 @@ class Environment:
 
     @property
     def tpu(self) -> bool:
+        """Whether a ``TPUStrategy`` trains: on the TPU of this machine, or on one that is rehearsed."""
+        return self.has_tpu or self.rehearsed_cores > 0
+
+    @property
+    def has_tpu(self) -> bool:
         """Whether this machine is a TPU VM with the driver that TensorFlow reaches its TPU by."""
         return bool(self.tpu_devices) and self.libtpu
+
+    @property
+    def rehearsed_cores(self) -> int:
+        """The number of cores that TPUCOMPAT_REHEARSE asks for; 0 if unset, or if it names no TPU."""
+        return self._rehearsed()[0]
+
+    @property
+    def rehearsed_hosts(self) -> int:
+        """The number of hosts that the rehearsed cores belong to; 0 as for :attr:`rehearsed_cores`."""
+        return self._rehearsed()[1]
+
+    def _rehearsed(self) -> tuple[int, int]:
+        if not self.rehearse_setting:
+            return 0, 0
+        from tpucompat.check import targets
+
+        return targets.slice_of(self.rehearse_setting) or (0, 0)
 
     @property
     def emulated_cores(self) -> int:
@@ -256,7 +286,9 @@ class Environment:
 
     @property
     def engine(self) -> str:
-        """Which engine trains: "session" (one replica) or "strategy" (several)."""
+        """Which engine trains: "session" (one replica) or "strategy" (a TPU, or several replicas)."""
+        if self.rehearsed_cores:
+            return "strategy"
         if self.emulated_cores:
             return "strategy" if self.emulated_cores > 1 else "session"
         several_gpus = self.gpus > 1 and not self.cpu_only
@@ -265,6 +297,9 @@ class Environment:
     @property
     def replicas(self) -> str:
         """What it trains on, for people: "8 emulated cores", "one CPU replica"..."""
+        if self.rehearsed_cores:
+            plural = "s" if self.rehearsed_cores > 1 else ""
+            return f"rehearsed TPUStrategy, {self.rehearsed_cores} core{plural}, on the CPU"
         if self.emulated_cores > 1:
             return f"{self.emulated_cores} emulated cores"
         if not self.emulated_cores and self.tpu:
@@ -357,6 +392,7 @@ def sniff(probes: Probes) -> Environment:
         tpu_address=_address(environ),
         gpus=_visible_gpus(probes),
         cores_setting=environ.get("TPUCOMPAT_CORES", "").strip(),
+        rehearse_setting=environ.get("TPUCOMPAT_REHEARSE", "").strip(),
         require_tpu=_is_on(environ.get("TPUCOMPAT_REQUIRE_TPU", "")),
         without_tpu=_is_on(environ.get("TPUCOMPAT_NO_TPU", "")),
         legacy_keras_setting=environ.get("TF_USE_LEGACY_KERAS", "").strip(),

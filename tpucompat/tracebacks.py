@@ -37,10 +37,31 @@ def strip(traceback: Any) -> Any:
         if not imports.is_hook_frame(file) and file != _RUN and not _is_launcher(traceback):
             kept.append(traceback)
         traceback = traceback.tb_next
+    return _joined(kept)
+
+
+def _joined(entries: list[Any]) -> Any:
     result = None
-    for entry in reversed(kept):
+    for entry in reversed(entries):
         result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
+
+
+def of_script(traceback: Any) -> Any:
+    """The lines of a traceback that are the script's own; all of them where none is.
+
+    What lies between, Keras' and TensorFlow's loops, says nothing beside an error that tells its cause.
+    """
+    from tpucompat import installation
+
+    here = installation.installed()
+    kept: list[Any] = []
+    rest = traceback
+    while rest is not None and here is not None:
+        if here.scope.owns(rest.tb_frame.f_globals):
+            kept.append(rest)
+        rest = rest.tb_next
+    return _joined(kept) or traceback
 
 
 def files(traceback: Any) -> list[str]:

@@ -423,17 +423,37 @@ def multi_input_output():
 
 
 def losses_of_layers():
-    inputs = layers.Input((6,))
-    hidden = layers.Dense(8, activation="tanh", kernel_regularizer=keras.regularizers.l2(0.01))(
-        inputs
-    )
-    outputs = layers.Dense(3, activation="softmax", activity_regularizer="l2")(hidden)
-    plain = keras.Model(inputs, outputs)
-    plain.add_loss(0.1 * K.mean(K.square(hidden)))
-    reset_weights(plain)
-    model = convert(plain)
-    model.compile(tf.train.GradientDescentOptimizer(0.3), "categorical_crossentropy")
-    return {"history": model.fit(X, Y, batch_size=16, shuffle=False, verbose=0).history}
+    class Penalty(layers.Layer):
+        """Says nothing of the inputs that its losses belong to, as most do not."""
+
+        def build(self, input_shape):
+            self.scale = self.add_weight("scale", shape=(8,), initializer="ones")
+            super().build(input_shape)
+
+        def call(self, inputs):
+            self.add_loss(0.1 * K.sum(K.square(self.scale)))
+            self.add_loss(K.mean(K.square(inputs)))
+            return inputs * self.scale
+
+    results = {}
+    for name in ("plain", "loop"):
+        inputs = layers.Input((6,))
+        x = layers.Reshape((2, 3))(inputs)
+        x = layers.SimpleRNN(8)(x) if name == "loop" else layers.Flatten()(x)
+        x = layers.Dense(8, activation="tanh", kernel_regularizer=keras.regularizers.l2(0.01))(x)
+        x = Penalty()(x)
+        outputs = layers.Dense(3, activation="softmax", activity_regularizer="l2")(x)
+        plain = keras.Model(inputs, outputs)
+        plain.add_loss(0.1 * K.mean(K.square(x)))
+        plain.add_metric(K.mean(x), name="mean", aggregation="mean")
+        reset_weights(plain)
+        model = convert(plain)
+        model.compile(tf.train.GradientDescentOptimizer(0.3), "categorical_crossentropy")
+        history = model.fit(X, Y, batch_size=16, shuffle=False, verbose=0).history
+        results[name] = {"history": history, "evaluate": model.evaluate(X, Y, verbose=0)}
+        results[name]["weights"] = model.get_weights()
+        results[name]["synced"] = model.sync_to_cpu().predict(X[:8])
+    return results
 
 
 # Kinds of models ----------------------------------------------------------------------------------
@@ -468,12 +488,14 @@ def lambda_and_own_layer():
 
 
 def recurrent():
+    """A loop, and after it a conditional on the learning phase that changes no number."""
     words = (X.repeat(2, axis=1) * 10).astype("int32")
     results = {}
     for name, cell in (("lstm", layers.LSTM(5)), ("gru", layers.GRU(5))):
         inputs = layers.Input((12,), dtype="int32")
         embedded = keras_support.TPUEmbedding(10, 4)(inputs)
-        plain = keras.Model(inputs, layers.Dense(3, activation="softmax")(cell(embedded)))
+        kept = layers.Dropout(0.0)(cell(embedded))
+        plain = keras.Model(inputs, layers.Dense(3, activation="softmax")(kept))
         reset_weights(plain)
         model = convert(plain)
         model.compile(tf.train.AdamOptimizer(0.02), "categorical_crossentropy", ["accuracy"])

@@ -15,6 +15,7 @@ import pytest
 import tensorflow as tf
 
 from tpucompat import private
+from tpucompat.environment import environment
 
 TF1 = tf.__version__.startswith("1.")
 v1 = tf.compat.v1
@@ -116,16 +117,36 @@ def _cross_replica_context():
 
 def _watch_sessions(monkeypatch):
     base = v1.Session.__mro__[1]
-    for name in ("_do_run", "_make_callable_from_options"):
+    for name in ("_do_run", "_make_callable_from_options", "make_callable", "partial_run_setup"):
         monkeypatch.setattr(base, name, getattr(base, name))
-    seen = []
-    private.watch_sessions(lambda session, names: seen.append(names))
+    seen, ended = [], []
+
+    def watcher(session, names):
+        seen.append(names)
+        return lambda: ended.append(names)
+
+    private.watch_sessions(watcher)
     x = tf.constant(1.0, name="watched")
+    fed = v1.placeholder(tf.float32, [], name="fed")
+    total = tf.add(x, fed, name="total")
     with v1.Session() as session:
         session.run(x)
-        session.make_callable(x)()
-    assert seen
-    assert all("watched" in names for names in seen)
+        run = session.make_callable(x)
+        assert run() == run() == 1.0
+        session.make_callable(x.op)()
+        assert session.make_callable([x, [x]])() == [1.0, [1.0]]
+        assert seen == ended == [{"watched"}] * 5
+        assert session.make_callable(total, [fed])(2.0) == 3.0
+        assert seen.pop() == ended.pop() == {"total"}
+        handle = session.partial_run_setup([x, total], [fed])
+        assert seen.pop() == {"watched", "total"}
+        assert session.partial_run(handle, x) == 1.0
+        assert seen.pop() == ended.pop() == {"watched"}
+        assert len(ended) == 5  # the partial run goes on
+        assert session.partial_run(handle, total, {fed: 4.0}) == 5.0
+        assert seen.pop() == {"total"} == ended.pop(-2)
+        assert ended.pop() == {"watched", "total"}
+        assert seen == ended == [{"watched"}] * 5
     assert private.session_run_function() == (base, "_do_run")
 
 
@@ -427,6 +448,51 @@ def _xla_context():
         operation = tf.constant(1.0).op
     assert operation._get_control_flow_context() is context._context
     assert tf.constant(1.0).op._get_control_flow_context() is None
+    x = v1.placeholder_with_default(2.0, [])
+    with context:  # gradients of a loop and of a conditional outside of it
+        _, y = v1.while_loop(
+            lambda i, y: i < 3, lambda i, y: (i + 1, y * x), (0, x), maximum_iterations=3
+        )
+        y = v1.cond(y > 0.0, lambda: y * 2.0, lambda: y)
+        (gradient,) = v1.gradients(y, x)
+    with v1.Session() as session:
+        assert session.run(gradient) == 2 * 4 * 2.0**3
+
+
+def _added_by_layers():
+    layers = v1.keras.layers
+
+    class Adding(layers.Layer):
+        def call(self, inputs):
+            self.add_loss(tf.reduce_mean(inputs))
+            self.add_update(v1.assign_add(self.count, 1.0))
+            return inputs
+
+        def build(self, input_shape):
+            self.count = self.add_weight("count", shape=(), initializer="zeros", trainable=False)
+
+    inner = v1.keras.Sequential([layers.Dense(3, input_shape=(6,)), Adding()])
+    model = v1.keras.Sequential([inner, layers.Dense(2)])
+    # The inner model was called once for itself, and once in the other.
+    found = [
+        ([getattr(one, mark) for one in added], mark)
+        for added, mark in private.added_by_layers(model)
+    ]
+    assert found == [([True] * 2, "_unconditional_loss"), ([True] * 2, "_unconditional_update")]
+
+
+def _convolutional_masks():
+    if not hasattr(tf.distribute.Strategy, "run"):
+        pytest.skip("came with 2.2")
+    private.forget_masks_of_convolutional_cells()
+    private.forget_masks_of_convolutional_cells()
+    layer = v1.keras.layers.ConvLSTM2D(1, 2, dropout=0.5, padding="same")
+    first, second = (v1.placeholder(tf.float32, [2, 3, 4, 4, 1], name) for name in ("one", "other"))
+    layer(first, training=True)
+    with v1.Session() as session:
+        output = layer(second, training=True)
+        session.run(v1.global_variables_initializer())
+        session.run(output, {second: np.ones([2, 3, 4, 4, 1])})  # needs no value for the first
 
 
 def _open_batches():
@@ -805,6 +871,33 @@ def _sizes_of_specs():
 
 
 # The names of tpucompat.private that each check covers.
+def _rehearsal(monkeypatch):
+    """TensorFlow's TPUStrategy over two cores that are not there: a variable, a number, a sum."""
+    if not environment().has("rehearsal"):
+        pytest.skip("needs TensorFlow 2.15")
+    from tensorflow.python.distribute import tpu_strategy
+
+    from tpucompat.engines import rehearsal
+
+    monkeypatch.setattr(tpu_strategy, "tpu", tpu_strategy.tpu)
+    with private.eager_mode():
+        strategy = rehearsal.strategy_over(2)
+        with strategy.scope():
+            variable = tf.Variable(5.0, aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA)
+
+        def step():
+            context = tf.distribute.get_replica_context()
+            core = tf.cast(context.replica_id_in_sync_group, tf.float32)
+            variable.assign_add(core + 1.0)  # that of the first core is taken
+            return context.all_reduce(tf.distribute.ReduceOp.SUM, core + 1.0)
+
+        sums = tf.function(lambda: strategy.run(step), autograph=False)()
+        values = strategy.experimental_local_results
+        assert [float(each) for each in values(sums)] == [3.0, 3.0]
+        assert [float(each) for each in values(variable)] == [6.0, 6.0]
+    assert strategy.cluster_resolver.get_tpu_system_metadata().num_cores == 2
+
+
 CHECKS = {
     _complete_api: ["complete_api", "RawOperations"],
     _complete_variables: [
@@ -847,7 +940,9 @@ CHECKS = {
     _read_no_element_ahead: ["read_no_element_ahead"],
     _leave_replica_inputs_untuned: ["leave_replica_inputs_untuned", "_with_dataset"],
     _topology: ["device_assignment", "topology_class", "topology_proto", "topology_rank"],
-    _xla_context: ["XlaContext"],
+    _xla_context: ["XlaContext", "_xla_control_flow_context"],
+    _added_by_layers: ["added_by_layers"],
+    _convolutional_masks: ["forget_masks_of_convolutional_cells"],
     _open_batches: ["open_batches"],
     _keras_models: ["keras_models"],
     _keras_model_engines: ["keras_model_engines"],
@@ -903,6 +998,17 @@ CHECKS = {
         "training_loop",
     ],
     _static_value: ["static_value"],
+    _rehearsal: [
+        "function_def",
+        "handle_like",
+        "inside_program",
+        "is_ordered",
+        "ordered_program",
+        "program_context",
+        "replicate_by",
+        "system_metadata",
+        "unpacked_tpu_strategy",
+    ],
     _graph_collections: ["graph_collections"],
     _verify_doors: ["loss_modules", "gradient_modules", "before_sessions_close"],
 }

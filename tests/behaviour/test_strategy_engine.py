@@ -624,6 +624,51 @@ def test_gradients_through_loops_within_loops(strategy_of, control_flow):
         np.testing.assert_allclose(result[2], wanted[0][1] + wanted[1][1], rtol=1e-6)
 
 
+@pytest.mark.parametrize("kind", ["one", "two", "parallel", "nested", "conditional", "sum", "long"])
+def test_gradients_that_wait_for_what_the_loop_gives(strategy_of, control_flow, kind):
+    """As in ``with control_dependencies(UPDATE_OPS): minimize``: the gradient adds to a loop that is done."""
+    steps = 40 if kind == "long" else 3  # TensorFlow itself stops there: 10 steps run side by side
+
+    def loop(x, name):
+        rate = tf1.get_variable(name, initializer=1.5, use_resource=True)
+
+        def body(i, a):
+            if kind == "nested":
+                _, b = tf1.while_loop(lambda j, _: j < 2, lambda j, b: (j + 1, tf.sin(b)), [0, a])
+                return i + 1, b * rate
+            if kind == "conditional":
+                return i + 1, tf1.cond(a[0] > 0.3, lambda: tf.sin(a), lambda: a * rate)
+            return i + 1, tf.sin(a * rate)
+
+        return tf1.while_loop(lambda i, _: i < steps, body, [0, x])[1]
+
+    def build(waits, meet=tf.identity):
+        x = tf1.placeholder(tf.float32, [2])
+        given = [loop(x, "first")]
+        if kind in ("two", "parallel"):
+            given.append(loop(given[0] if kind == "two" else 2.0 * x, "second"))
+        updates = []
+        for index, y in enumerate(given):
+            average = variable(f"average{index}", 0.0)
+            updates.append(average.assign_add(meet(tf.reduce_mean(y))).op)
+        with tf.control_dependencies(updates if waits else []):
+            gradients = tf1.gradients(given, [x, *tf1.trainable_variables()])
+        return [x], [*given, *gradients], updates
+
+    plain = Bench(lambda: build(False))
+    with plain.session() as session:
+        wanted = session.run(plain.traced.outputs, {plain.traced.inputs[0]: [0.5, 1.0]})
+    replicas = 2 if kind == "sum" else 1
+    meet = cross if kind == "sum" else tf.identity
+    bench = Bench(lambda: build(True, meet), strategy_of(replicas))
+    for result in bench.step([[[0.5, 1.0]]] * replicas):
+        for got, value in zip(result, wanted):
+            np.testing.assert_allclose(got, value, rtol=1e-6)
+    np.testing.assert_allclose(
+        bench.variables.read()["average0"], np.mean(wanted[0]) * replicas, rtol=1e-6
+    )
+
+
 @pytest.mark.parametrize("place", ["outside", "in a loop"])
 def test_random_numbers_differ_between_replicas(strategy_of, control_flow, place):
     def build(seed):

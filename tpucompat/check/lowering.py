@@ -95,7 +95,7 @@ def lower(computation: Computation, sources: Sources) -> Lowered:
         with private.eager_mode():
             hlo = _program(function, specs)
     except Exception as error:
-        finding = _explain(str(error), part.needed, computation.graph, sources)
+        finding = _locate(explain(str(error), part.needed), computation.graph, sources)
         return Lowered([finding], b"", summed, nodes, size, notes=notes)
     return Lowered([], hlo, summed, nodes, size, notes=notes)
 
@@ -131,7 +131,7 @@ def lower_function(function: Any, concrete: Any, specs: Sequence[Any], sources: 
         try:
             hlo = _program(function, specs)
         except Exception as error:
-            located = [_explain(str(error), graph_def, graph, sources)]
+            located = [_locate(explain(str(error), graph_def), graph, sources)]
     return Lowered(located, hlo, summed, nodes, size)
 
 
@@ -459,8 +459,13 @@ _TEXTS = (
 )
 
 
-def _explain(message: str, graph_def: Any, graph: Any, sources: Sources) -> Finding:
-    """What TensorFlow's compiler complains about, in the script's terms."""
+def explain(message: str, graph_def: Any) -> Finding:
+    """What TensorFlow's compiler complains about, in the script's terms.
+
+    Args:
+      message: What it says.
+      graph_def: What it was given.
+    """
     name = _operation_in(message)
     kind, where = "", ""
     for function, node in operations.nodes_of(graph_def):
@@ -477,7 +482,7 @@ def _explain(message: str, graph_def: Any, graph: Any, sources: Sources) -> Find
         kind_said = operations.kind_of(kind)
         instead = kind_said.instead if kind else "read what the compiler says"
     text = f"{kind or 'an operation'} ({name}) {what}" if name else f"the computation {what}"
-    return _locate(Finding(code, text, name, where, instead=instead), graph, sources)
+    return Finding(code, text, name, where, instead=instead)
 
 
 def _operation_in(message: str) -> str:

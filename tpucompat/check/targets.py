@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from typing import NamedTuple
 
 from tpucompat.errors import BadValueError
@@ -61,6 +62,57 @@ DEFAULT = "v2-8,v3-8,v5e-8,v6e-8"
 _PREFIXES = {"v5litepod": "v5e", "v5lite": "v5e", "v6litepod": "v6e", "tpu": ""}
 
 
+class Slice(NamedTuple):
+    """The cores that a program runs on.
+
+    Attributes:
+      cores: How many there are; chips, for a megacore.
+      hosts: How many machines they belong to.
+    """
+
+    cores: int
+    hosts: int
+
+
+#: Generation -> (what its name counts for one core as TensorFlow sees it, cores of a host of a pod, cores of
+#: the largest single host). From "TPU architecture" in Cloud TPU's documentation.
+_HOSTS = {
+    "v2": (1, 8, 8),
+    "v3": (1, 8, 8),
+    "v4": (2, 4, 4),
+    "v5p": (2, 4, 4),
+    "v5e": (1, 4, 8),
+    "v6e": (1, 4, 8),
+}
+
+
+def slice_of(given: str) -> Slice | None:
+    """The cores that a number or a name stands for; None if it stands for none.
+
+    Args:
+      given: A number of cores ("8"), or a TPU's name, that of a slice of a pod too ("v3-32").
+    """
+    text = given.strip().lower()
+    if re.match(r"0*[1-9][0-9]*\Z", text):
+        return Slice(int(text), 1)
+    match = re.match(r"([a-z0-9]+)-([1-9][0-9]*)\Z", _plain(text))
+    if match is None or match.group(1) not in _HOSTS:
+        return None
+    counted, per_host, largest = _HOSTS[match.group(1)]
+    cores, rest = divmod(int(match.group(2)), counted)
+    if cores <= largest:
+        return Slice(cores, 1) if cores and not rest else None
+    return None if rest or cores % per_host else Slice(cores, cores // per_host)
+
+
+def _plain(name: str) -> str:
+    """A name without what Cloud TPU writes in another way."""
+    for prefix, plain in _PREFIXES.items():
+        if name.startswith(prefix + "-"):
+            name = (plain + name[len(prefix) :]).lstrip("-")
+    return name
+
+
 def parse(names: str) -> list[Target]:
     """The TPUs of a list.
 
@@ -72,10 +124,7 @@ def parse(names: str) -> list[Target]:
     """
     result = []
     for given in filter(None, (name.strip().lower() for name in names.split(","))):
-        name = given
-        for prefix, plain in _PREFIXES.items():
-            if name.startswith(prefix + "-"):
-                name = (plain + name[len(prefix) :]).lstrip("-")
+        name = _plain(given)
         if name not in TARGETS:
             close = difflib.get_close_matches(name, TARGETS, n=1)
             hint = f"; did you mean {close[0]}?" if close else "."

@@ -34,6 +34,11 @@ def parser() -> argparse.ArgumentParser:
         "--cores", type=int, metavar="N", help="emulate N TPU cores with logical devices"
     )
     result.add_argument(
+        "--rehearse",
+        metavar="N",
+        help="run under TensorFlow's own TPUStrategy, over N cores (or v3-8) that are not there",
+    )
+    result.add_argument(
         "--era",
         choices=("tf1", "tf2"),
         help="what the script speaks: TensorFlow 1 (graph) or early TensorFlow 2 (eager); "
@@ -125,7 +130,9 @@ def main(argv: Sequence[str]) -> int:
         execute(program)
     except TPUCompatError as error:
         # The script's own traceback; then exit code 2, which says that the next step is in the message.
-        sys.excepthook(type(error), error, error.__traceback__)
+        error.__cause__ = error.__context__ = None
+        shown = error.with_traceback(tracebacks.of_script(error.__traceback__))
+        sys.excepthook(type(shown), shown, shown.__traceback__)
         return 2
     return 0
 
@@ -285,6 +292,10 @@ def _apply(options: argparse.Namespace) -> None:
     """The options that become settings of the process, and of those that it starts."""
     if options.cores is not None:
         os.environ["TPUCOMPAT_CORES"] = str(options.cores)
+    if options.rehearse is not None:
+        os.environ["TPUCOMPAT_REHEARSE"] = options.rehearse
+        if options.cores is None:
+            os.environ.pop("TPUCOMPAT_CORES", None)  # the command line decides
     if options.map:
         from tpucompat.paths import mapping
 
@@ -413,7 +424,7 @@ def _next_command(argv: list[str], options: argparse.Namespace) -> str:
     codes = [code for code in said if not CODES[code].what_to_do.startswith("Nothing")]
     if codes:
         return f"tpucompat explain {codes[0]}"
-    if options.cores is None:
+    if options.cores is None and options.rehearse is None:
         return "tpucompat run --cores 8 {}   (as on the 8 cores of a TPU v2-8)".format(
             " ".join(words)
         )

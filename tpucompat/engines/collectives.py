@@ -191,8 +191,14 @@ def meet_shards(requests: Sequence[Sequence[Request]]) -> list[list[Any]]:
 
 
 def meet_alone(requests: Sequence[Request]) -> list[Any]:
-    """Answers what a single replica asks for: its own value."""
-    return [request.value for request in requests]
+    """Answers what a single replica asks for: its own value.
+
+    An operation of its own, as a sum is: what waits for several meetings would otherwise wait for one
+    operation twice, which ``import_graph_def`` loses count of.
+    """
+    import tensorflow as tf
+
+    return [tf.identity(request.value) for request in requests]
 
 
 def _is_plain_sum(request: Request) -> bool:
@@ -254,6 +260,43 @@ def sums(context: Any, values: Sequence[Any]) -> list[Any]:
         for index, total in zip(alike, sums):
             totals[index] = total
     return totals
+
+
+def of_first(context: Any, values: Sequence[Any]) -> list[Any]:
+    """The values of replica 0, for every replica.
+
+    Args:
+      context: The ``tf.distribute.ReplicaContext``.
+      values: What a replica brings.
+    """
+    import tensorflow as tf
+
+    first = tf.equal(context.replica_id_in_sync_group, 0)
+    brought = [_summable(value) for value in values]
+    totals = sums(context, [tf.where(first, value, tf.zeros_like(value)) for value in brought])
+    return [_restored(total, value.dtype) for total, value in zip(totals, values)]
+
+
+#: What a TPU sums (``tpu_cross_replica_ops.cc``), without what is twice as long.
+_SUMMED = ("float16", "bfloat16", "float32", "int32")
+
+
+def _summable(value: Any) -> Any:
+    """A value in a type that a TPU sums; with zeros beside it the sum is the value."""
+    import tensorflow as tf
+
+    if value.dtype.name in _SUMMED:
+        return value
+    return tf.cast(value, tf.int32) if value.dtype.size < 4 else tf.bitcast(value, tf.int32)
+
+
+def _restored(value: Any, dtype: Any) -> Any:
+    """The value that :func:`_summable` was given."""
+    import tensorflow as tf
+
+    if value.dtype == dtype:
+        return value
+    return tf.cast(value, dtype) if dtype.size < 4 else tf.bitcast(value, dtype)
 
 
 def _all_reduce_alike(context: Any, values: list[Any]) -> Sequence[Any]:

@@ -9,12 +9,13 @@ happen once, a variable exists once, and nothing depends on the number of device
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import numpy as np
 
 from tpucompat import accelerator, journal, private
-from tpucompat.engines import doors, observer, session, shards
+from tpucompat.engines import doors, graph_walk, observer, session, shards
 from tpucompat.environment import current_environment
 from tpucompat.errors import BadValueError, UnsupportedGraphError
 
@@ -106,7 +107,9 @@ def trace(
     outer = tf.get_default_graph()
     graph = _ComputationGraph(name, collections=private.graph_collections(outer))
     scope = outer.get_name_scope()
-    with graph.as_default(), tf.name_scope(scope + "/" if scope else None):
+    # The cores' compiler wants to know how often a loop runs at most, as TensorFlow 1's did.
+    compiled = private.XlaContext() if doors.wanted() else contextlib.nullcontext()
+    with graph.as_default(), tf.name_scope(scope + "/" if scope else None), compiled:
         arguments = [
             tf.placeholder(dtype, shape, name=f"argument_{index}")
             for index, (dtype, shape) in enumerate(specs)
@@ -125,7 +128,7 @@ def trace(
         captures=internals,
         variables={
             internal: (handle.node_def.attr["dtype"].type, handle.node_def.attr["shape"].shape)
-            for internal, handle in zip(internals, map(_maker, externals))
+            for internal, handle in zip(internals, map(graph_walk.maker, externals))
             if handle.type == "VarHandleOp"
         },
         outputs=[tensor.name for tensor in outputs],
@@ -155,18 +158,6 @@ def _explain_initial_value(error: Exception) -> None:
         ) from error
 
 
-def _maker(tensor: Any) -> Any:
-    """The operation that makes a tensor, seen through the captures of functions."""
-    graph = tensor.graph
-    while isinstance(graph, private.func_graph()):
-        pairs = zip(graph.internal_captures, graph.external_captures)
-        outer = next((external for internal, external in pairs if internal is tensor), None)
-        if outer is None:
-            break
-        tensor, graph = outer, outer.graph
-    return tensor.op
-
-
 def replicate(
     traced: Traced,
     inputs: Sequence[Sequence[Any]],
@@ -193,10 +184,14 @@ def replicate(
         with tf.control_dependencies(traced.control):
             ready = tf.identity(ready)
     gives = traced.computation.outputs or prepared.effects
-    if gives and doors.wanted(len(inputs)):
-        door = doors.build(prepared, traced.captures, inputs, ready)
+    if gives and doors.wanted():
+        door = doors.build(
+            prepared, traced.captures, inputs, traced.shapes, ready, _notice_predicate
+        )
         if door is not None:
-            return _through(door, prepared, traced)
+            _move_collections(traced.graph, "", {})
+            _keep(traced.graph)
+            return Replicated(door.outputs, door.executed, bool(prepared.effects))
     shapes = traced.shapes
     merged = None if whole is None else _merged_shapes(prepared, traced, whole, len(inputs))
     if whole is not None and merged is not None:
@@ -268,16 +263,6 @@ def _merged_shapes(
         sizes[axis] = sizes[axis] and sizes[axis] * num_shards
         merged.append(tf.TensorShape(sizes))
     return merged
-
-
-def _through(door: doors.Door, prepared: shards.Prepared, traced: Traced) -> Replicated:
-    """What a door gives, in the form of what stands in the graph."""
-    executed = tf.group(*door.updates)
-    with tf.control_dependencies([executed]):
-        outputs = [[tf.identity(tensor) for tensor in row] for row in door.outputs]
-    _move_collections(traced.graph, "", {})
-    _keep(traced.graph)
-    return Replicated(outputs, executed, bool(prepared.effects))
 
 
 def _shown(prepared: shards.Prepared, traced: Traced, inputs: Sequence[Any]) -> Replicated:

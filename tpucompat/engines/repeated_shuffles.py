@@ -92,7 +92,7 @@ def _is_followed(buffer_size: Any, seed: Any, seed2: Any) -> bool:
 
 def _is_on_cpu() -> bool:
     here = environment()
-    return bool(here.emulated_cores) or here.cpu_only or not (here.tpu or here.gpus)
+    return bool(here.emulated_cores) or here.cpu_only or not (here.has_tpu or here.gpus)
 
 
 def _elements(dataset: Any) -> tuple[list[Any], list[Any]]:

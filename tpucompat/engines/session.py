@@ -56,6 +56,7 @@ def enter() -> Any:
         private.write_graphs_with_any_protobuf()
         private.write_all_h5_files_alike()
         private.name_recurrent_weights_by_layer()
+        private.forget_masks_of_convolutional_cells()
         private.name_losses_as_then()
         private.count_resource_variables_as_variables()
         private.let_graph_variables_be_true()
@@ -66,7 +67,7 @@ def enter() -> Any:
         private.read_no_element_ahead()
         _show_values()
         _follow_seeds()
-        if accelerator.cores() > 1:
+        if accelerator.is_tpu() or accelerator.cores() > 1:
             from tpucompat.engines import coherence
 
             coherence.watch()

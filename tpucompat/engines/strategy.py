@@ -19,10 +19,13 @@ replayed as they were traced.
 from __future__ import annotations
 
 import collections.abc
-from typing import Any, Callable, Generator, Iterable, Mapping, NamedTuple, Sequence
+import contextlib
+import itertools
+from typing import Any, Callable, Generator, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from tpucompat import errors, private
 from tpucompat.engines import collectives, trace
+from tpucompat.environment import environment
 
 
 class Shard(NamedTuple):
@@ -117,9 +120,7 @@ class ReplicatedVariables:
             if name not in self._variables:
                 self._pending[name] = value
                 continue
-            with private.eager_mode():
-                for copy in self.strategy.experimental_local_results(self._variables[name]):
-                    copy.assign(value)
+            self._assign(name, itertools.repeat(value))
 
     def load_apart(self, name: str, values: Sequence[Any]) -> None:
         """Gives each replica a value of its own.
@@ -129,10 +130,20 @@ class ReplicatedVariables:
           values: An array for each replica.
         """
         self.create([name])
+        self._assign(name, values)
+
+    def _assign(self, name: str, values: Iterable[Any]) -> None:
+        """Gives each replica's copy a value; one array for all of them is taken over once."""
+        import tensorflow as tf
+
         with private.eager_mode():
-            copies = self.strategy.experimental_local_results(self._variables[name])
-            for copy, value in zip(copies, values):
-                copy.assign(value)
+            variable, last, tensor = self._variables[name], None, None
+            for copy, value in zip(self.strategy.experimental_local_results(variable), values):
+                if tensor is None or value is not last:
+                    last, tensor = value, tf.convert_to_tensor(value, copy.dtype)
+                    self._check_value(name, tensor)
+                # What copy.assign() does in three times the time.
+                tf.raw_ops.AssignVariableOp(resource=copy.handle, value=tensor)
 
     def read(self, names: Iterable[str] | None = None, replica: int = 0) -> dict[str, Any]:
         """Copies values from a replica to the host.
@@ -146,13 +157,9 @@ class ReplicatedVariables:
         """
         wanted = list(names) if names is not None else [*self._variables, *self._pending]
         self.create(wanted)
+        copies = self.strategy.experimental_local_results
         with private.eager_mode():
-            return {
-                name: self.strategy.experimental_local_results(self._variables[name])[
-                    replica
-                ].numpy()
-                for name in wanted
-            }
+            return {name: copies(self._variables[name])[replica].numpy() for name in wanted}
 
     def create(self, names: Iterable[str]) -> None:
         """Makes the replicas' copies of variables that have a value by now.
@@ -212,18 +219,31 @@ class ReplicatedStep:
       traced: The step of one replica.
       strategy: The strategy, with as many replicas as the step was traced for.
       variables: The replicas' variables, shared with other steps.
+      of_first: Names of variables whose copies all become that of replica 0 when the step has run.
     """
 
-    def __init__(self, traced: TracedStep, strategy: Any, variables: ReplicatedVariables) -> None:
+    def __init__(
+        self,
+        traced: TracedStep,
+        strategy: Any,
+        variables: ReplicatedVariables,
+        of_first: Sequence[str] = (),
+    ) -> None:
         self.traced = traced
         self.strategy = strategy
         self.variables = variables
+        self._of_first = list(of_first)
         variables.declare(traced.variables.values())
         # A TPU wants static shapes; elsewhere batches of many sizes shall not be traced one by one.
         self._step = private.plain_function(
             self._all_replicas, relax_shapes=not collectives.is_for_tpus(strategy)
         )
         self._loops: dict[bool, Callable[..., Any]] = {}
+        self._rehearsed = collectives.is_for_tpus(strategy) and bool(environment().rehearsed_cores)
+        if self._rehearsed:
+            from tpucompat.engines import rehearsal
+
+            rehearsal.refuse(traced.graph, traced.cut)
 
     @property
     def replicas(self) -> int:
@@ -246,7 +266,7 @@ class ReplicatedStep:
           errors.UninitializedError: If a variable of the step has no value.
         """
         self.variables.create(self.traced.variables)
-        with private.eager_mode():
+        with private.eager_mode(), self._explained():
             return self._to_host(self._step(self._from_host(feeds)))
 
     def run(self, iterator: Any, steps: int, stacked: bool = False) -> list[list[Any]]:
@@ -269,12 +289,27 @@ class ReplicatedStep:
         import tensorflow as tf
 
         self.variables.create(self.traced.variables)
-        with private.eager_mode():
+        with private.eager_mode(), self._explained():
             if stacked not in self._loops:
                 body = self._stacked_steps if stacked else self._last_step
                 self._loops[stacked] = tf.function(body, autograph=False)
             iterator = getattr(iterator, "iterator", iterator)
             return self._to_host(self._loops[stacked](iterator, tf.constant(steps, tf.int32)))
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Within: what XLA refuses in a rehearsal is told with the script's line."""
+        import tensorflow as tf
+
+        try:
+            yield
+        except tf.errors.OpError as error:
+            if not self._rehearsed:
+                raise
+            from tpucompat.engines import rehearsal
+
+            told = rehearsal.explained(error, self.traced.graph, self.traced.cut)
+            raise told from (None if told is not error else error.__cause__)
 
     def _last_step(self, iterator: Any, steps: Any) -> Any:
         import tensorflow as tf
@@ -324,16 +359,32 @@ class ReplicatedStep:
         # Unknown where one program serves all replicas (TPUStrategy), whose cores draw different
         # numbers by themselves.
         replica = private.static_value(context.replica_id_in_sync_group)
-        replay = trace.replay(
-            self.traced.cut,
-            values,
-            self.variables.handles(self.traced.variables),
-            replica=int(replica or 0),
-        )
+        handles = self.variables.handles(self.traced.variables)
+        replay = trace.replay(self.traced.cut, values, handles, replica=int(replica or 0))
         outputs, updates = _drive(
             replay, lambda requests: collectives.meet_replicas(context, requests)
         )
+        if self._of_first and self.replicas > 1:
+            updates = self._spread_first(context, handles, [*outputs, *updates])
         return _after(updates, outputs)
+
+    def _spread_first(
+        self, context: Any, handles: Mapping[str, Any], after: Sequence[Any]
+    ) -> list[Any]:
+        """Operations that give all replicas the variables of replica 0, after some others."""
+        import tensorflow.compat.v1 as tf
+
+        with tf.control_dependencies(list(after)):
+            own = [
+                tf.raw_ops.ReadVariableOp(
+                    resource=handles[name], dtype=self.traced.variables[name].dtype
+                )
+                for name in self._of_first
+            ]
+        return [
+            tf.raw_ops.AssignVariableOp(resource=handles[name], value=value)
+            for name, value in zip(self._of_first, collectives.of_first(context, own))
+        ]
 
     def _from_host(self, feeds: Sequence[Sequence[Any]]) -> list[Any]:
         """Arrays of every replica as values of the strategy, one for each input."""
@@ -408,7 +459,7 @@ class JointStep:
             trace.replay(self.traced.cut, values, handles, replica=replica)
             for replica, values in enumerate(feeds)
         ]
-        return [_after(updates, outputs) for outputs, updates in _drive_together(replays)]
+        return [_after(updates, outputs) for outputs, updates in drive_together(replays)]
 
 
 def replay_in_graph(
@@ -434,7 +485,7 @@ def replay_in_graph(
         trace.replay(traced.cut, feed, own[shard], replica=shard, name=name)
         for shard, feed in enumerate(feeds)
     ]
-    return [Shard(*result) for result in _drive_together(replays)]
+    return [Shard(*result) for result in drive_together(replays)]
 
 
 def compilable(traced: TracedStep, variables: ReplicatedVariables) -> Any:
@@ -474,7 +525,7 @@ def _drive(replay: Generator[Any, Any, Any], meet: Callable[[Any], list[Any]]) -
         return end.value
 
 
-def _drive_together(replays: Sequence[Generator[Any, Any, Any]]) -> list[Any]:
+def drive_together(replays: Sequence[Generator[Any, Any, Any]]) -> list[Any]:
     """Runs the replays of all shards in step; their requests are answered together."""
     results: list[Any] = [None] * len(replays)
     answers: list[Any] = [None] * len(replays)

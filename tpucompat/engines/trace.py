@@ -136,6 +136,7 @@ def cut(
     _clean(nodes, library)
     _check(nodes, library)
 
+    flow.let_loops_begin(nodes)
     control = flow.analyse(nodes)
     names = {key: spec.name for key, spec in variables.items()}
     accesses.put_in_order(nodes, names, control, reads_first)
@@ -335,6 +336,9 @@ def _clean_node(node: Any) -> bool:
     changed = graphdef.free(node)
     if node.op == "PlaceholderWithDefault":  # nobody feeds it: its value is the default
         graphdef.become_identity(node, node.attr["dtype"].type)
+        return True
+    if node.op == "GuaranteeConst":  # XLA has no kernel for it, and knows what is constant
+        graphdef.become_identity(node, node.attr["T"].type)
         return True
     if node.op in _PASS_THROUGH and node.attr["N" if "N" in node.attr else "num_replicas"].i == 1:
         graphdef.become_identity(node, node.attr["T"].type)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from typing import Any, ContextManager, Iterator, Sequence
+from typing import Any, ContextManager, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -183,17 +183,23 @@ def static_batch_size(model: Any) -> int | None:
 def has_loops(model: Any) -> bool:
     """Whether the model computes its outputs by loops, as recurrent layers do."""
     session.enter()
-    waiting = [tensor.op for tensor in private.nest().flatten(model.outputs)]
+    return any(
+        operation.type in ("Enter", "While", "StatelessWhile")
+        for operation in _ancestors(private.nest().flatten(model.outputs))
+    )
+
+
+def _ancestors(values: Iterable[Any]) -> Iterator[Any]:
+    """The operations that tensors or operations are computed from, their own among them."""
+    waiting = [getattr(value, "op", value) for value in values]
     seen = set(waiting)
     while waiting:
         operation = waiting.pop()
-        if operation.type in ("Enter", "While", "StatelessWhile"):
-            return True
+        yield operation
         for tensor in operation.inputs:
             if tensor.op not in seen:
                 seen.add(tensor.op)
                 waiting.append(tensor.op)
-    return False
 
 
 def rebuilt(model: Any, context: ContextManager[Any]) -> tuple[list[Any], list[Any]]:
@@ -224,10 +230,34 @@ def rebuilt(model: Any, context: ContextManager[Any]) -> tuple[list[Any], list[A
         )
         for tensor, name in zip(private.nest().flatten(model.inputs), model.input_names)
     ]
+    before = [id(one) for added, _ in private.added_by_layers(model) for one in added]
     with context, private.open_batches():
         # Not the model itself: its layers are called one by one, and the new model has the same.
         outputs = model.call(inputs if len(inputs) > 1 else inputs[0])
+    _tell_apart(model, inputs, set(before))
     return inputs, private.nest().flatten(outputs)
+
+
+def _tell_apart(model: Any, inputs: Sequence[Any], before: set[int]) -> None:
+    """Marks the losses and updates that layers have added by the inputs that they belong to.
+
+    Keras takes those that a layer adds without a word about inputs (``self.add_loss(penalty)`` in ``call``)
+    for ones that belong to no inputs, and counts them in every model. That of a weight is then there twice,
+    and that of a value asks for the inputs of the other model.
+
+    Args:
+      model: The model whose layers were called again.
+      inputs: What they were called with.
+      before: The ``id`` of what they had added earlier.
+    """
+    given = {tensor.op for tensor in (*inputs, *private.nest().flatten(model.inputs))}
+    for added, mark in private.added_by_layers(model):
+        for one in list(added):
+            depends = any(operation in given for operation in _ancestors([one]))
+            if depends:
+                setattr(one, mark, False)
+            elif id(one) not in before:
+                added[:] = [other for other in added if other is not one]
 
 
 def weights_or_ones(weights: Any, y: Any, endpoints: Sequence[Any]) -> Any:

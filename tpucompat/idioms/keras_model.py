@@ -15,7 +15,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from tpucompat import errors, private
+from tpucompat import accelerator, errors, private
 from tpucompat.engines import observer, session
 from tpucompat.idioms import keras_inputs, keras_replicas
 
@@ -53,7 +53,8 @@ class KerasTPUModel(_Model):
         per_core_batch = keras_inputs.static_batch_size(cpu_model)
         problem: Exception | None = None
         context: Any = contextlib.ExitStack()  # None in particular.
-        if observer.watched() or (cores > 1 and keras_inputs.has_loops(cpu_model)):
+        replicated = cores > 1 or accelerator.is_tpu()
+        if observer.watched() or (replicated and keras_inputs.has_loops(cpu_model)):
             # As in 1.13, where the model was cloned inside tpu.rewrite: a TPU compiles the gradient
             # of a loop only if it was built for XLA.
             context = private.XlaContext()
@@ -65,8 +66,8 @@ class KerasTPUModel(_Model):
             except Exception as error:
                 problem = error  # Told when a batch of another size comes, which may be never.
         super().__init__(inputs=inputs, outputs=outputs, name=cpu_model.name)
-        batch = None  # The global batch of several cores.
-        if cores > 1 or observer.watched():
+        batch = None  # The global batch of the cores; None in the script's own Session.
+        if replicated or observer.watched():
             batch = keras_replicas.GlobalBatch(self.outputs[0].graph, cores)
         # Past Keras' attribute tracking, which would make the wrapped model one more layer of this
         # one.
@@ -130,6 +131,30 @@ class KerasTPUModel(_Model):
         # Every compile makes a new list of loss functions, also one that a script runs past this
         # class.
         object.__setattr__(self, "_synced_loss_functions", self.loss_functions)
+
+    # What the plain model has beside its layers: add_loss and add_metric make layers of no output ----
+
+    @property
+    def losses(self) -> list[Any]:
+        """The losses of the layers, and those that the script gave to the plain model."""
+        plain = self.__dict__.get("_cpu_model")
+        if plain is None:  # while the constructor runs
+            return list(super().losses)
+        own = [layer for layer in self.layers if layer not in plain.layers]
+        return [*plain.losses, *(loss for layer in own for loss in layer.losses)]
+
+    @property
+    def metrics(self) -> list[Any]:
+        """The metrics of this model, and those that the script gave to the plain model."""
+        plain = self.__dict__.get("_cpu_model")
+        others = [layer for layer in plain.layers if layer not in self.layers] if plain else []
+        return [*super().metrics, *(metric for layer in others for metric in layer.metrics)]
+
+    @property
+    def metrics_names(self) -> list[str]:
+        """The names of the loss and the metrics; Keras of 1.15 takes them from its layers alone."""
+        names = list(super().metrics_names)
+        return names + [one.name for one in self.metrics if one.name not in names]
 
     # Weights and files: those of the plain model -----------------------------------------------
 

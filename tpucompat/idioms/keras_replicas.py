@@ -17,7 +17,7 @@ from typing import Any, Iterator, Sequence
 import numpy as np
 
 from tpucompat import accelerator, errors
-from tpucompat.engines import coherence, observer, session, strategy
+from tpucompat.engines import coherence, graph_walk, observer, session, strategy
 
 # What CrossReplicaSum takes (op registry of 2.15 and 2.21); another type travels as one of these.
 _SUMMABLE = frozenset(["float16", "bfloat16", "float32", "float64", "int32", "uint32"])
@@ -64,6 +64,8 @@ class GlobalBatch:
         return tensors if tensors is None else [self.join(tensor) for tensor in tensors]
 
     def _join(self, tensor: Any) -> Any:
+        if self.cores == 1:
+            return tensor
         tf = session.enter()
         if not isinstance(tensor, tf.Tensor) or tensor.dtype.name == "string":
             raise errors.BadTypeError(
@@ -166,6 +168,9 @@ def averaged_gradients(optimizer: Any, cores: int) -> Iterator[None]:
       optimizer: A Keras optimizer, or Keras' wrapper around a ``tf.train`` optimizer.
       cores: Number of cores.
     """
+    if cores == 1:
+        yield
+        return
     inner = getattr(optimizer, "optimizer", None)
     if inner is not None:
         compute, apply = inner.compute_gradients, inner.apply_gradients
@@ -222,8 +227,9 @@ class ReplicatedFunction:
     Args:
       function: What Keras built: inputs, outputs and updates of one core.
       batch: The global batch of the model.
-      joins_outputs: Whether the cores' outputs are concatenated (predictions); else core 0's are
-        taken.
+      joins_outputs: Whether the cores' outputs are concatenated (predictions); else their mean is
+        taken. Most are of the global batch and the same on all cores; a loss that a layer adds is of
+        a core's part.
 
     Attributes:
       fetches: More tensors of the graph to be computed in the session at every call, and
@@ -267,11 +273,16 @@ class ReplicatedFunction:
         fixed = {t.name: (t, _array(t, value)) for t, value in given if t.shape.ndims == 0}
         mirror = coherence.mirror_of(here, accelerator.strategy())
         step = self._step(mirror, [tensor for tensor, _ in fed], fixed)
-        results = mirror.run(step, self._shares([value for _, value in fed]))
+        shares = self._shares([value for _, value in fed])
+        # One core's model is computed by all replicas alike.
+        results = mirror.run(step, shares * (step.replicas // len(shares)))[: len(shares)]
         self._answer_fetches(here, fed)
         if self._joins_outputs:
             return [np.concatenate(parts) for parts in zip(*results)]
-        return results[0]
+        return [
+            np.mean(parts, axis=0, dtype="float64").astype(parts[0].dtype)
+            for parts in zip(*results)
+        ]
 
     def _shown(self, inputs: Any) -> list[Any]:
         """Shows the function to who observes; zeros stand for what the cores would give out."""
@@ -314,10 +325,17 @@ class ReplicatedFunction:
                 Traceable(self._function.outputs[0].graph),
                 inputs=[self._batch.core, *inputs],
                 outputs=self._function.outputs,
-                updates=[self._function.updates_op],
+                updates=_fed_updates(
+                    self._function.updates_op,
+                    {t.op for t in (self._batch.core, *inputs, *(t for t, _ in fixed.values()))},
+                ),
                 constants=dict(fixed.values()),
             )
-            self._steps[key] = strategy.ReplicatedStep(traced, mirror.strategy, mirror.variables)
+            # Replicas that compute one core's model draw random numbers of their own.
+            of_first = list(traced.variables) if self._batch.cores == 1 else []
+            self._steps[key] = strategy.ReplicatedStep(
+                traced, mirror.strategy, mirror.variables, of_first
+            )
         return self._steps[key]
 
     def _shares(self, values: list[Any]) -> list[list[Any]]:
@@ -338,6 +356,24 @@ class ReplicatedFunction:
             for fetch, value in zip(self.fetches, here.run(self.fetches, dict(fed))):
                 if fetch in self.fetch_callbacks:
                     self.fetch_callbacks[fetch](value)
+
+
+def _fed_updates(updates_op: Any, fed: set[Any]) -> list[Any]:
+    """The updates of a function that need nothing else than what it is fed.
+
+    A layer that was called on several inputs has an update for each of them, and Keras gives the
+    updates of stateful layers to every function; those of the model before it was rebuilt have to be left.
+    """
+    waiting, found = [updates_op], []
+    while waiting:
+        operation = waiting.pop()
+        if operation.type == "NoOp" and operation.control_inputs:
+            waiting.extend(operation.control_inputs)
+            continue
+        needed = graph_walk.needed(operation)
+        if all(each in fed or each.type != "Placeholder" for each in needed):
+            found.append(operation)
+    return found[::-1]
 
 
 def _forget_session(graph: Any) -> None:

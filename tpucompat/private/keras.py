@@ -162,6 +162,27 @@ def open_batches() -> Iterator[None]:
         base._conform_to_reference_input = conform
 
 
+def added_by_layers(model: Any) -> Iterator[tuple[list[Any], str]]:
+    """The losses and updates that a model's layers have added, which ``losses`` and ``updates`` copy.
+
+    Seen in 1.14 to 2.1 in ``engine.base_layer`` and in 2.2 to 2.21 in ``engine.base_layer_v1``.
+
+    Args:
+      model: A model of the graph world.
+
+    Yields:
+      A list with tensors and operations, and the attribute that says of each whether it belongs to no inputs.
+    """
+    for layer in (model, *getattr(model, "submodules", model.layers)):
+        for name, mark in (
+            ("_losses", "_unconditional_loss"),
+            ("_updates", "_unconditional_update"),
+        ):
+            added = getattr(layer, name, None)
+            if added and not any(map(callable, added)):
+                yield added, mark
+
+
 def average_masked_losses_over_all() -> None:
     """Lets Keras divide the loss of a masked sequence by all its steps again, as TensorFlow 1.15 did.
 
@@ -369,3 +390,27 @@ def name_losses_as_then() -> None:
             function = getattr(functions, now, None)
             if inspect.isfunction(function):
                 function.__name__ = then
+
+
+def forget_masks_of_convolutional_cells() -> None:
+    """Lets a ``ConvLSTM2D`` draw what it drops out anew whenever it is called, as other recurrent layers do.
+
+    1.15 does (``ConvLSTM2D.call`` in tensorflow/python/keras/layers/convolutional_recurrent.py). Today a second
+    call, of the layer or of a model around it, is given the masks of the first one's inputs. Seen as
+    ``layers.rnn.base_conv_lstm.ConvLSTM`` in Keras 2.15 and tf-keras 2.21.
+    """
+    import tensorflow as tf
+
+    kind = tf.compat.v1.keras.layers.ConvLSTM2D
+    owner: Any = next(base for base in kind.__mro__ if "call" in vars(base))
+    call = owner.call
+    if hasattr(call, "__wrapped__"):
+        return
+
+    @functools.wraps(call)
+    def with_masks_of_its_own(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self.cell.reset_dropout_mask()
+        self.cell.reset_recurrent_dropout_mask()
+        return call(self, *args, **kwargs)
+
+    owner.call = left_alone_by_autograph(with_masks_of_its_own)

@@ -26,7 +26,13 @@ Everything here works on protocol buffers; the graph that is read is not changed
 
 from __future__ import annotations
 
-from tpucompat.engines.shards.expansion import Computation, Expansion, Prepared, expand
+from tpucompat.engines.shards.expansion import (
+    Computation,
+    Expansion,
+    Prepared,
+    diverging,
+    expand,
+)
 from tpucompat.engines.shards.lowering import QUEUE_CAPACITY, queue_name
 from tpucompat.engines.shards.merging import merged_axes
 
@@ -35,6 +41,7 @@ __all__ = [
     "Computation",
     "Expansion",
     "Prepared",
+    "diverging",
     "expand",
     "merged_axes",
     "queue_name",

@@ -78,6 +78,24 @@ def expand(
     return TopLevel(prepared, num_shards, core_of, notice).expand()
 
 
+def diverging(computation: Computation, num_shards: int, inputs_vary: bool = True) -> Sequence[str]:
+    """The variables of which each shard would come to have another value.
+
+    Args:
+      computation: The computation.
+      num_shards: How many shards there are.
+      inputs_vary: Whether the inputs of the shards differ; what else can is random.
+
+    Returns:
+      Their names among the captures.
+    """
+    if not inputs_vary:  # then they are like what is captured
+        captures = [*computation.arguments, *computation.captures]
+        computation = computation._replace(arguments=[], captures=captures)
+    level = TopLevel(Prepared(computation), num_shards, int, lambda loop: None)
+    return [name for name in computation.variables if level._diverges(name)]
+
+
 class Prepared:
     """A computation without what nobody needs, its reads and writes put in order."""
 

@@ -69,10 +69,10 @@ class LocalContext(_Context):
         return made
 
     def is_one_replica(self, mode: str) -> bool:
-        """Whether a TPU is wanted in this mode, and there is one replica for it."""
+        """Whether a TPU is wanted in this mode, and one replica without a TPU stands for it."""
         if not self._use_tpu or self.replicas > 1 or self._embedding_config_spec is not None:
             return False
-        if observer.watched():  # who looks on wants the program of a core
+        if observer.watched() or accelerator.is_tpu():  # who looks on wants the program of a core
             return False
         return mode != _ModeKeys.EVAL or self._eval_on_tpu
 

@@ -8,8 +8,8 @@ from typing import Any, ContextManager, Sequence
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from tpucompat import accelerator
 from tpucompat.engines.workers import Place, Workers
-from tpucompat.idioms.tpu_estimator import replicas as replicas_lib
 
 
 class Here:
@@ -31,7 +31,7 @@ class Here:
     @property
     def strategy(self) -> Any:
         """The strategy that runs the cores."""
-        return replicas_lib.strategy_of(self._at_once)
+        return accelerator.strategy_of(self._at_once)
 
     def core_of(self, infeed: int) -> int | None:
         """The core that an infeed of the input pipeline belongs to; None if it is not here."""

@@ -362,7 +362,7 @@ def _core(module: Any, ctx: Any, replica: Any) -> Iterator[None]:
             stack.enter_context(told(replica))
         stack.enter_context(tf.device(None))
         stack.enter_context(observer.tracing(watched.kind(ctx.mode)))
-        if ctx.tells_cores:
+        if ctx.tells_cores or accelerator.is_tpu():
             stack.enter_context(per_core.variables())
         yield
 

@@ -1,0 +1,346 @@
+"""TensorFlow's own ``TPUStrategy`` over the cores of a TPU that is not there.
+
+The strategy, its replica context, variables and input workers are TensorFlow's. Two things stand in for
+the TPU: what the cluster resolver tells of it, and ``tpu.replicate``, by which ``TPUStrategy.run`` makes
+one program for all cores. As there, the step is traced once, in a ``TPUReplicateContext``: the replica's
+number is a tensor, and the cores meet in ``CrossReplicaSum`` and its kin. The program of all cores is then
+written out (each node once per core, a sum as an addition) into a function, which one ``XlaLaunch``
+compiles and runs. TensorFlow makes functions of TF 1's own loops and conditionals before it compiles them
+(``tensorflow/compiler/tf2xla/functionalize_control_flow.cc``), as it does for a TPU.
+
+It shows that the step can be traced, compiled by XLA and run under TPUStrategy, and what it computes. It
+shows nothing of a TPU's arithmetic, memory and speed, nor of its infeed.
+"""
+
+from __future__ import annotations
+
+import collections
+import re
+from typing import Any, Callable, NamedTuple, Sequence
+
+from tpucompat import errors, private
+from tpucompat.engines import collectives, graphdef, strategy, trace
+
+#: How often a step was traced ("traced"), and how many meetings of the cores its program has ("meetings").
+counts: collections.Counter[str] = collections.Counter()
+
+
+class Resolver:
+    """Tells a ``TPUStrategy`` of a TPU, as a ``TPUClusterResolver`` does.
+
+    Args:
+      cores: The number of cores.
+      hosts: The number of hosts that they belong to.
+    """
+
+    tpu_hardware_feature = task_type = task_id = None
+
+    def __init__(self, cores: int, hosts: int = 1) -> None:
+        self._metadata = private.system_metadata(cores, hosts)
+
+    def get_tpu_system_metadata(self) -> Any:
+        """How many cores there are, and what their devices are called."""
+        return self._metadata
+
+    def cluster_spec(self) -> None:
+        """There is one machine."""
+
+
+def strategy_over(cores: int, hosts: int = 1) -> Any:
+    """A ``tf.distribute.TPUStrategy`` over cores that are not there.
+
+    Args:
+      cores: The number of cores.
+      hosts: The number of hosts that they belong to.
+    """
+    import tensorflow as tf
+
+    tf.config.set_soft_device_placement(True)  # what is for a core is on the CPU, in every thread
+    private.leave_replica_inputs_untuned()
+    private.replicate_by(_replicate)
+    return private.unpacked_tpu_strategy(Resolver(cores, hosts))
+
+
+def refuse(graph: Any, cut: trace.Cut) -> None:
+    """Raises for the first operation of a step that a TPU has no kernel for.
+
+    Args:
+      graph: What the step was traced into.
+      cut: The step.
+
+    Raises:
+      errors.UnsupportedGraphError: With the operation and the script's line (TPU371 to TPU396).
+    """
+    import tensorflow.compat.v1 as tf
+
+    from tpucompat.check import operations
+
+    graph_def = tf.GraphDef(library=cut.library)
+    for stage in cut.stages:
+        graph_def.node.extend(stage.graph_def.node)
+    for finding in operations.refused(graph_def):
+        raise _refusal(finding, graph)
+
+
+def explained(error: Any, graph: Any, cut: trace.Cut) -> Exception:
+    """What XLA's compiler says of a step, in the script's terms; another error as it is.
+
+    Args:
+      error: What running the step has raised.
+      graph: As for :func:`refuse`.
+      cut: As for :func:`refuse`.
+    """
+    import tensorflow.compat.v1 as tf
+
+    from tpucompat.check import lowering
+
+    if not re.search(r"XLA_CPU_JIT|tf2xla|compile-time constant", str(error)):
+        return error
+    graph_def = tf.GraphDef(library=cut.library)
+    for stage in cut.stages:
+        graph_def.node.extend(stage.graph_def.node)
+    text = re.sub(r"\b(replay(_\d+)?/)+", "", str(error))
+    return _refusal(lowering.explain(text, graph_def), graph)
+
+
+def _refusal(finding: Any, graph: Any) -> errors.UnsupportedGraphError:
+    from tpucompat import installation
+    from tpucompat.check.sources import Sources
+
+    here = installation.installed()
+    sources = Sources(here.legacy_packages if here is not None else ())
+    function = re.sub(r"_freed_\d+\Z", "", finding.function)
+    line = sources.of_operation(graph, finding.operation, function)
+    where = f"; made at {line.place}: {line.text}" if line.place else ""
+    return errors.UnsupportedGraphError(finding.code, finding.text + where, finding.instead)
+
+
+class _Program(NamedTuple):
+    """One core's computation.
+
+    Attributes:
+      graph: What it was traced into.
+      fed: The placeholders of what each core is given.
+      handles: (placeholder, the handle on each core) of the variables.
+      tensors: What it returns.
+      structure: The same as the computation returned it.
+      effects: The operations that run too.
+    """
+
+    graph: Any
+    fed: Sequence[Any]
+    handles: Sequence[tuple[Any, Sequence[Any]]]
+    tensors: Sequence[Any]
+    structure: Any
+    effects: Sequence[Any]
+
+
+def _replicate(computation: Callable[..., Any], inputs: Any = None, **options: Any) -> list[Any]:
+    """What ``tpu.replicate`` does: one program for all cores.
+
+    Args:
+      computation: The step of one core.
+      inputs: For each core what the computation takes.
+      **options: Further arguments of ``tpu.replicate``: how a TPU's cores are assigned and padded.
+
+    Returns:
+      For each core what the computation returns.
+
+    Raises:
+      errors.BadValueError: If the cores are given values of different types or shapes (TPU373).
+    """
+    del options
+    import tensorflow as tf
+
+    rows = [
+        [tf.convert_to_tensor(value) for value in tf.nest.flatten(row, expand_composites=True)]
+        for row in inputs or [[]]
+    ]
+    rows = _of_one_shape(rows)
+    structure = (inputs or [[]])[0]
+    program = _trace(computation, structure, rows[0], len(rows))
+    results = _launch(program, rows)
+    if not program.tensors:
+        return [results[0][0].op] * len(rows)
+    if not isinstance(program.structure, (list, tuple)):
+        return results
+    flat = tf.nest.flatten(program.structure, expand_composites=True)
+    if len(program.tensors) != len(flat):  # with operations or None among them
+        return results
+    return [
+        tf.nest.pack_sequence_as(program.structure, row, expand_composites=True) for row in results
+    ]
+
+
+def _of_one_shape(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """The values of all cores; what only the run can tell of their shapes is checked there."""
+    import tensorflow as tf
+
+    checked = [list(row) for row in rows]
+    for core, row in enumerate(checked[1:], 1):
+        for index, (first, value) in enumerate(zip(rows[0], row)):
+            text = (
+                f"the cores of a TPU run one program, and core 0 was given {first.dtype.name} of "
+                f"shape {first.shape}, core {core} {value.dtype.name} of shape {value.shape}"
+            )
+            if first.dtype != value.dtype or not first.shape.is_compatible_with(value.shape):
+                raise errors.BadValueError("TPU373", text)
+            if not (first.shape.is_fully_defined() and value.shape.is_fully_defined()):
+                same = tf.debugging.assert_equal(
+                    tf.shape(first), tf.shape(value), str(errors.BadValueError("TPU373", text))
+                )
+                with tf.control_dependencies([same] if same is not None else []):
+                    row[index] = tf.identity(value)
+    return checked
+
+
+def _trace(computation: Any, structure: Any, like: Sequence[Any], cores: int) -> _Program:
+    """Calls the computation once, for all cores."""
+    import tensorflow as tf
+
+    counts["traced"] += 1
+    around = tf.compat.v1.get_default_graph()
+    graph = private.func_graph()("program")
+    handles: list[tuple[Any, Sequence[Any]]] = []
+
+    def handle_of(own: Sequence[Any]) -> Any:
+        own = list(own) * cores if len(own) == 1 else own
+        handles.append((private.handle_like(own[0]), own))
+        return handles[-1][0]
+
+    context = private.program_context(graph, cores, handle_of)
+    automatic = private.is_ordered(around)
+    with graph.as_default():
+        fed = [tf.compat.v1.placeholder(value.dtype, value.shape) for value in like]
+        shards = private.tpu_function().tpu_shard_context(cores)
+        with private.inside_program(context, graph), shards, private.ordered_program(
+            automatic
+        ) as mark:
+            result = computation(*tf.nest.pack_sequence_as(structure, fed, expand_composites=True))
+            flat = tf.nest.flatten(result, expand_composites=True)
+            tensors = [
+                mark(tf.convert_to_tensor(value))
+                for value in flat
+                if value is not None and not isinstance(value, tf.Operation)
+            ]
+    # TensorFlow runs everything that has an effect in a function that it orders; in another one what
+    # the results need.
+    effects = [op for op in graph.get_operations() if automatic and _has_effect(op)]
+    return _Program(graph, fed, handles, tensors, result, effects)
+
+
+def _has_effect(operation: Any) -> bool:
+    return (
+        operation.op_def.is_stateful
+        and operation.type != "Placeholder"
+        and operation.type not in collectives.OPS
+    )
+
+
+def _launch(program: _Program, rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    """Compiles and runs the program of all cores: for each core what it returns."""
+    import tensorflow as tf
+
+    captures = list(zip(program.graph.internal_captures, program.graph.external_captures))
+    inner = [
+        *program.fed,
+        *(handle for handle, _ in program.handles),
+        *(one for one, _ in captures),
+    ]
+    cut = trace.cut(
+        program.graph,
+        inputs=[tensor.name for tensor in inner],
+        outputs=[tensor.name for tensor in program.tensors],
+        updates=[operation.name for operation in program.effects],
+        constants={},
+    )
+    refuse(program.graph, cut)
+    counts["meetings"] += sum(len(stage.meetings) for stage in cut.stages)
+    shared = [outer for _, outer in captures]
+    values = [
+        [*row, *(own[core] for _, own in program.handles), *shared] for core, row in enumerate(rows)
+    ]
+    joint = private.func_graph()("all_cores")
+    with joint.as_default():
+        feeds = [[_placeholder_for(value) for value in row] for row in values]
+        parts = strategy.drive_together(
+            [trace.replay(cut, feed, {}, replica=core) for core, feed in enumerate(feeds)]
+        )
+        effects = [update for _, updates in parts for update in updates]
+        with tf.control_dependencies(effects):
+            outputs = [[tf.identity(each) for each in given] for given, _ in parts]
+            wanted = [tensor for row in outputs for tensor in row] or [tf.constant(0)]
+    given = _compiled(
+        joint, [t for row in feeds for t in row], wanted, [v for r in values for v in r]
+    )
+    size = len(program.tensors) or 1
+    return [given[start : start + size] for start in range(0, len(given), size)]
+
+
+def _placeholder_for(value: Any) -> Any:
+    import tensorflow.compat.v1 as tf
+
+    if value.dtype == tf.resource:
+        return private.handle_like(value)
+    return tf.placeholder(value.dtype, value.shape)
+
+
+def _compiled(
+    graph: Any, inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any]
+) -> list[Any]:
+    """Adds a graph to the default one, as what XLA compiles and runs.
+
+    Args:
+      graph: The graph; it captures nothing.
+      inputs: Its placeholders.
+      outputs: The tensors wanted.
+      values: A tensor for each input.
+
+    Returns:
+      A tensor of the default graph for each output.
+    """
+    import tensorflow.compat.v1 as tf
+
+    # XlaLaunch takes the handles of variables last.
+    pairs = sorted(zip(inputs, values), key=lambda pair: pair[0].dtype == tf.resource)
+    name = f"tpucompat_program_{graphdef.fresh_number()}"
+    graph_def = tf.GraphDef(versions=graph.as_graph_def().versions)
+    library = graph.as_graph_def().library
+    library.function.add().CopyFrom(
+        private.function_def(graph, name, [tensor for tensor, _ in pairs], outputs)
+    )
+    private.add_functions(library)
+    graph_def.library.CopyFrom(library)
+    node = graph_def.node.add(name="program", op="XlaLaunch")
+    node.attr["Tconstants"].list.SetInParent()
+    types_of = node.attr["Targs"].list
+    types_of.SetInParent()
+    results = node.attr["Tresults"].list
+    results.SetInParent()
+    results.type.extend(tensor.dtype.as_datatype_enum for tensor in outputs)
+    node.attr["function"].func.name = name
+    given = {}
+    for index, (tensor, value) in enumerate(pairs):
+        source = graph_def.node.add(name=f"value_{index}", op="Placeholder")
+        source.attr["dtype"].type = tensor.dtype.as_datatype_enum
+        node.input.append(source.name)
+        given[source.name + ":0"] = _here(value)
+        if tensor.dtype == tf.resource:
+            node.attr["Nresources"].i += 1
+        else:
+            types_of.type.append(tensor.dtype.as_datatype_enum)
+    node.attr["Nresources"].i += 0
+    made = tf.import_graph_def(
+        graph_def, given, [f"program:{index}" for index in range(len(outputs))], name=""
+    )
+    for tensor, like in zip(made, outputs):
+        tensor.set_shape(like.shape)
+    return list(made)
+
+
+def _here(value: Any) -> Any:
+    """A tensor in the default graph, which may take it from a graph around it, or from eager code."""
+    import tensorflow.compat.v1 as tf
+
+    graph = tf.get_default_graph()
+    return value if getattr(value, "graph", None) is graph else graph.capture(value)
