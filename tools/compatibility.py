@@ -47,6 +47,9 @@ IDIOMS = (
 )
 # A test is about several replicas where its name or its parameters say so; others are about one.
 _SEVERAL = re.compile(r"\[(?:.*-)?[2-9](?:-.*)?\]|cores|shards|replicas|test_strategy_")
+_REHEARSED = (
+    "-rehearsed"  # ends the name of an environment whose cores are those of a rehearsed TPU
+)
 OUTCOMES = ("passed", "expected", "failed", "skipped")
 _WORDS = {"passed": "pass", "expected": "cannot", "failed": "fail", "skipped": "skipped"}
 
@@ -164,7 +167,28 @@ def _cell(counts: dict[str, int]) -> str:
 
 
 def _ordered(records: dict[str, Any]) -> list[str]:
-    return sorted(records, key=lambda name: (_release(name), name))
+    return sorted(
+        (name for name in records if not name.endswith(_REHEARSED)),
+        key=lambda name: (_release(name), name),
+    )
+
+
+def _targets(records: dict[str, Any]) -> list[str]:
+    """A row for each idiom and environment that was rehearsed too, a column for each target."""
+    lines = [
+        "| TensorFlow | idiom | one replica | emulated cores | one rehearsed core | several rehearsed cores |",
+        "|---|---|---|---|---|---|",
+    ]
+    for rehearsed in sorted(name for name in records if name.endswith(_REHEARSED)):
+        environment = rehearsed[: -len(_REHEARSED)]
+        for idiom in IDIOMS[:3]:
+            counted = [
+                _cell(records.get(name, {"cells": {}})["cells"].get(f"{idiom.name}, {engine}", {}))
+                for name in (environment, rehearsed)
+                for engine in ("one", "several")
+            ]
+            lines.append(f"| {_title(environment)} | {idiom.name} | {' | '.join(counted)} |")
+    return lines
 
 
 def page(records: dict[str, Any]) -> str:
@@ -202,17 +226,31 @@ def page(records: dict[str, Any]) -> str:
         cells = records[environment]["cells"]
         counted = [_cell(cells.get(f"{name}, {engine}", {})) for name, engine in shown]
         lines.append(f"| {_title(environment)} | {_python(environment)} | {' | '.join(counted)} |")
+    lines += [
+        "",
+        "## On four targets",
+        "",
+        "The same programs on one replica, on emulated cores, and under TensorFlow's own TPUStrategy over",
+        "cores that are not there ([rehearsal](topics/rehearsal.md)).",
+        "",
+        *_targets(records),
+    ]
     lines += ["", "## What a release cannot pass", ""]
     lines += ["| TensorFlow | test | cause |", "|---|---|---|"]
     for row in sorted(expected_failures.rows()):
         first, last = (".".join(map(str, release)) for release in (row.first, row.last))
         releases = first if first == last else f"{first} to {last}"
+        releases += ", rehearsed" if row.rehearsed else ""
         test = row.test.rpartition("::")[2].replace("|", r"\|")
         lines.append(f"| {releases} | `{test}` | {row.cause} ([source]({row.link})) |")
     lines += ["", "## What is skipped", "", "| tests | why | under |", "|---|---|---|"]
     for reason, counts in sorted(_skipped(records).items()):
         numbers = sorted(set(counts.values()))
-        under = ", ".join(_title(name) for name in counts) if len(counts) < len(records) else "all"
+        under = (
+            ", ".join(_title(name) for name in counts)
+            if len(counts) < len(_ordered(records))
+            else "all"
+        )
         lines.append(f"| {' or '.join(map(str, numbers))} | {reason} | {under} |")
     return "\n".join(lines) + "\n"
 
@@ -233,7 +271,7 @@ def _totals(records: dict[str, Any]) -> list[str]:
         minutes = f"{records[environment]['seconds'] / 60:.0f}"
         lines.append(f"| {_title(environment)} | {_python(environment)} | {shown} | {minutes} |")
     shown = " | ".join(str(total[outcome]) for outcome in OUTCOMES)
-    lines.append(f"| {len(records)} environments | | {shown} | {seconds / 60:.0f} |")
+    lines.append(f"| {len(_ordered(records))} environments | | {shown} | {seconds / 60:.0f} |")
     return lines
 
 

@@ -5,7 +5,8 @@ Every line has four parts between bars: the releases, the test, the cause, and w
     2.0-2.14 | behaviour/test_x.py::test_y[some*] | what TensorFlow lacks | https://...
 
 The releases are one, or the first and the last; ``crashes`` after them says that the test would end the
-process, so that it is not run. In the test's name ``*`` stands for anything.
+process, so that it is not run; ``rehearsed`` that it fails on a rehearsed TPU only (tests/targets.py). In the
+test's name ``*`` stands for anything.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class Row(NamedTuple):
       cause: Why.
       link: Where the cause can be read.
       crashes: Whether the test ends the process.
+      rehearsed: Whether the line is about a rehearsed TPU only.
     """
 
     first: tuple[int, int]
@@ -39,6 +41,7 @@ class Row(NamedTuple):
     cause: str
     link: str
     crashes: bool
+    rehearsed: bool
 
     def names(self, nodeid: str) -> bool:
         """Whether the line is about a test, given as pytest names it."""
@@ -62,19 +65,26 @@ def rows() -> list[Row]:
     return found
 
 
-def rows_for(environment: Any) -> list[Row]:
+def rows_for(environment: Any, rehearsed: bool = False) -> list[Row]:
     """The lines about the installed TensorFlow.
 
     Args:
       environment: ``tpucompat.environment()``.
+      rehearsed: Whether the tests run on a rehearsed TPU.
     """
     release = environment.release
-    return [row for row in rows() if release is not None and row.first <= release <= row.last]
+    return [
+        row
+        for row in rows()
+        if release is not None
+        and row.first <= release <= row.last
+        and (rehearsed or not row.rehearsed)
+    ]
 
 
 def _row(line: str, place: str) -> Row:
     parts = [part.strip() for part in line.split(" | ")]
-    match = re.match(r"(\d+)\.(\d+)(?:-(\d+)\.(\d+))?( crashes)?$", parts[0])
+    match = re.match(r"(\d+)\.(\d+)(?:-(\d+)\.(\d+))?(?: (crashes|rehearsed))?$", parts[0])
     if len(parts) != 4 or match is None or not all(parts):
         raise ValueError(f"{place}: releases | test | cause | link, not {line.strip()!r}")
     numbers = [int(number) for number in match.groups()[:4] if number]
@@ -82,5 +92,6 @@ def _row(line: str, place: str) -> Row:
         (numbers[0], numbers[1]),
         (numbers[-2], numbers[-1]),
         *parts[1:],
-        crashes=bool(match.group(5)),
+        crashes=match.group(5) == "crashes",
+        rehearsed=match.group(5) == "rehearsed",
     )

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+import targets
 import tensorflow as tf
 
 from tests.behaviour import batch_parallel_cases
@@ -30,7 +31,7 @@ def test_equals_plain_tensorflow(name, shards):
 
 def run_all(python, cores, **more):
     """The cases that fail in another process."""
-    environment = {**os.environ, "PYTHONPATH": ROOT, "TPUCOMPAT_CORES": str(cores), **more}
+    environment = {**os.environ, "PYTHONPATH": ROOT, **targets.settings(cores, python), **more}
     # TensorFlow 2 leaves these to its children.
     for name in ("TF2_BEHAVIOR", "TF_USE_LEGACY_KERAS"):
         environment.pop(name, None)

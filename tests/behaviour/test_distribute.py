@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import pytest
+import targets
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 REFERENCE = os.environ.get("TPUCOMPAT_TF115_PYTHON", "")
@@ -17,7 +18,7 @@ REFERENCE = os.environ.get("TPUCOMPAT_TF115_PYTHON", "")
 
 @functools.lru_cache(maxsize=None)
 def results(python, cores):
-    environment = {**os.environ, "PYTHONPATH": ROOT, "TPUCOMPAT_CORES": str(cores)}
+    environment = {**os.environ, "PYTHONPATH": ROOT, **targets.settings(cores, python)}
     # TensorFlow 2 leaves these to its children.
     for name in ("TF2_BEHAVIOR", "TF_USE_LEGACY_KERAS"):
         environment.pop(name, None)

@@ -10,6 +10,7 @@ import textwrap
 
 import numpy as np
 import pytest
+import targets
 import tensorflow as tf
 
 from tpucompat.environment import release_of
@@ -229,7 +230,7 @@ def one_replica(tmp_path_factory):
 def four_cores(tmp_path_factory):
     """The same on four emulated cores."""
     text = "".join(textwrap.dedent(each) + BODY for each in START_UPS.values())
-    return run(tmp_path_factory.mktemp("four"), text + TRAINING + REST, "--cores", "4")
+    return run(tmp_path_factory.mktemp("four"), text + TRAINING + REST, *targets.options(4))
 
 
 @pytest.mark.parametrize("name", START_UPS)
@@ -367,7 +368,7 @@ tell(model._get_distribution_strategy() is (strategy if strategy.num_replicas_in
 @pytest.mark.parametrize("cores", [1, 2])
 def test_methods_of_models(tmp_path, cores):
     start = START_UPS["Colab, with an address"]
-    told, _ = run(tmp_path, textwrap.dedent(start) + METHODS, "--cores", str(cores))
+    told, _ = run(tmp_path, textwrap.dedent(start) + METHODS, *targets.options(cores))
     assert told == [["only", [4, 1]], [True]]
 
 

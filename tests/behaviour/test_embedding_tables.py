@@ -9,6 +9,7 @@ import sys
 
 import numpy as np
 import pytest
+import targets
 import tensorflow as tf1
 
 from tpucompat.errors import BadValueError
@@ -25,7 +26,7 @@ TF2 = not tf1.__version__.startswith("1.")
 @pytest.mark.parametrize("cores", [1, 2])
 def test_tables_train_as_columns_without_a_tpu(cores, tmp_path):
     out = tmp_path / "out.json"
-    environment = {**os.environ, "PYTHONPATH": ROOT, "TPUCOMPAT_CORES": str(cores)}
+    environment = {**os.environ, "PYTHONPATH": ROOT, **targets.settings(cores)}
     for name in ("TF2_BEHAVIOR", "TF_USE_LEGACY_KERAS", "PLAIN_TENSORFLOW"):
         environment.pop(name, None)
     ran = subprocess.run(

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import targets
 import tensorflow as tf
 
 PROGRAM = Path(__file__).parent / "programs" / "own_tpu_estimator.py"
@@ -34,7 +35,7 @@ def test_trains_like_the_original(tmp_path, cores):
     text = text.replace(TOO_NEW, "tpu_embedding_gradient = None\n")
     copy.write_text(text.replace(COUNTER, COUNTER + "_changed"))
     script = shutil.copy(str(PROGRAM), str(tmp_path))
-    command = [sys.executable, "-m", "tpucompat", "run", "--cores", str(cores), script]
+    command = [sys.executable, "-m", "tpucompat", "run", *targets.options(cores), script]
     root = str(Path(__file__).resolve().parents[2])
     done = subprocess.run(
         [*command, str(tmp_path)],

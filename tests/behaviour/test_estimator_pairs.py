@@ -14,6 +14,7 @@ import sys
 
 import numpy as np
 import pytest
+import targets
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TF115 = os.environ.get("TPUCOMPAT_TF115_PYTHON")
@@ -71,7 +72,7 @@ class Pair:
             (model_dir / "checkpoint").write_text(f'model_checkpoint_path: "{self.initial.name}"')
         command = [python]
         if cores:
-            command += ["-m", "tpucompat", "run", "--cores", str(cores)]
+            command += ["-m", "tpucompat", "run", *targets.options(cores, python)]
         result = run(
             [*command, os.path.join(ROOT, "legacy_examples", self.name), *OPTIONS[self.name]],
             self.folder / f"{kind}.json",

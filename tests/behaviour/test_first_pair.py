@@ -12,6 +12,7 @@ import sys
 
 import first_pair
 import pytest
+import targets
 
 STEPS = 10
 TF115 = os.environ.get("TPUCOMPAT_TF115_PYTHON")
@@ -22,7 +23,7 @@ with open(first_pair.REFERENCE, encoding="utf-8") as _stream:
 
 @functools.lru_cache(maxsize=None)
 def legacy(case, cores=None, python=sys.executable):
-    options = ["--cores", str(cores)] if cores else []
+    options = targets.options(cores, python) if cores else []
     command = first_pair.legacy_command(python, options)
     return first_pair.train(command, first_pair.CASES[case], STEPS)
 

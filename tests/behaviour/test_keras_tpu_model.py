@@ -14,6 +14,7 @@ import sys
 import keras_cases
 import numpy as np
 import pytest
+import targets
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -47,7 +48,7 @@ def run_cases(python, out, cores, *cases):
     environment = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
-        "TPUCOMPAT_CORES": str(cores),
+        **targets.settings(cores, python),
         "TPUCOMPAT_REQUIRE_TPU": "",
     }
     for name in ("TF2_BEHAVIOR", "TF_USE_LEGACY_KERAS"):  # set by this process, wrong for another

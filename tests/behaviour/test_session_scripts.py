@@ -10,6 +10,7 @@ import sys
 
 import numpy as np
 import pytest
+import targets
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 REFERENCE = os.environ.get("TPUCOMPAT_TF115_PYTHON", "")
@@ -47,7 +48,7 @@ def results(tmp_path_factory):
         report = str(folder / "report.json")
         command = [python]
         if "migrated" not in script:
-            command += ["-m", "tpucompat", "run", "--cores", str(cores)]
+            command += ["-m", "tpucompat", "run", *targets.options(cores, python)]
         _, errors = run([*command, script, *(flag.format(report) for flag in flags)], folder)
         with open(report, encoding="utf-8") as stream:
             return json.load(stream), errors

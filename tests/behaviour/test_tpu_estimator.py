@@ -14,6 +14,7 @@ import sys
 
 import numpy as np
 import pytest
+import targets
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -31,7 +32,7 @@ def results(tmp_path_factory):
     def of(cores):
         if cores not in done:
             out = tmp_path_factory.mktemp("estimator") / f"{cores}.json"
-            environment = {**os.environ, "PYTHONPATH": ROOT, "TPUCOMPAT_CORES": str(cores)}
+            environment = {**os.environ, "PYTHONPATH": ROOT, **targets.settings(cores)}
             # TensorFlow 2 leaves these to its children.
             for name in ("TF2_BEHAVIOR", "TF_USE_LEGACY_KERAS", "PLAIN_TENSORFLOW"):
                 environment.pop(name, None)

@@ -14,6 +14,7 @@ import subprocess
 import sys
 
 import numpy as np
+import targets
 import tensorflow.compat.v1 as tf
 
 from tpucompat.idioms.tpu_estimator import progress
@@ -57,7 +58,7 @@ class Training:
         environment = {**os.environ, "PYTHONPATH": ROOT, "CUDA_VISIBLE_DEVICES": "-1"}
         for name in ("TF2_BEHAVIOR", "TF_USE_LEGACY_KERAS"):
             environment.pop(name, None)
-        command = [sys.executable, "-m", "tpucompat", "run", "--cores", str(self.cores)]
+        command = [sys.executable, "-m", "tpucompat", "run", *targets.options(self.cores)]
         with subprocess.Popen(
             [*command, PROGRAM, self.folder, str(steps)],
             env=environment,

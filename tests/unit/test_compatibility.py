@@ -71,3 +71,12 @@ def test_the_page_shows_totals_and_reasons(tmp_path, monkeypatch):
     assert "| 2.21.0 | 3.13 | 0 | 0 | 1 | 2 | 3 |" in lines
     assert "| 2 environments | | 0 | 0 | 1 | 3 | 3 |" in lines
     assert lines.index("| 1 | x | all |") < lines.index("| 1 | y | 2.21.0 |")
+
+
+def test_the_page_has_a_column_for_each_target(tmp_path, monkeypatch):
+    one, eight = (_case("behaviour.test_batch_parallel", f"a[{n}]", "", 1.0) for n in (1, 8))
+    _write(tmp_path / "results" / "py313-tf2.21.xml", one, eight)
+    _write(tmp_path / "results" / "py313-tf2.21-rehearsed.xml", one)
+    page = tool.page(_record(tmp_path, monkeypatch))
+    assert "| 2.21.0 | batch_parallel and kin | 1 | 1 | 1 | · |" in page.splitlines()
+    assert "| 1 environments | | 2 | 0 | 0 | 0 | 0 |" in page  # the targets are no releases

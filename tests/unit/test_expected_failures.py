@@ -30,15 +30,19 @@ def test_lines_are_read(tmp_path, monkeypatch):
         "# about the releases\n\n"
         "2.0-2.14 | behaviour/test_x.py::test_y[some*] | why | https://example.com\n"
         "2.3 crashes | unit/test_z.py::* | why | https://example.com\n"
+        "2.21 rehearsed | unit/test_z.py::* | why | https://example.com\n"
     )
-    at = lambda *release: expected_failures.rows_for(types.SimpleNamespace(release=release))
+    at = lambda *release, **on: expected_failures.rows_for(
+        types.SimpleNamespace(release=release), **on
+    )
     (row,) = at(2, 14)
     assert (row.first, row.last, row.crashes) == ((2, 0), (2, 14), False)
     assert row.names("tests/behaviour/test_x.py::test_y[some-1]")
     assert row.names("behaviour/test_x.py::test_y[some]") is False  # not below tests
     assert not row.names("tests/behaviour/test_x.py::test_y[other]")
     assert [each.crashes for each in at(2, 3)] == [False, True]
-    assert at(2, 15) == [] and at(1, 15) == []
+    assert at(2, 15) == [] and at(1, 15) == [] and at(2, 21) == []
+    assert [each.rehearsed for each in at(2, 21, rehearsed=True)] == [True]
     assert expected_failures.rows_for(types.SimpleNamespace(release=None)) == []
 
 

@@ -49,7 +49,7 @@ def load(
       RuntimeError: If there is none with these tags.
     """
     saved = private.saved_model_loader()(export_dir)
-    if not environment().tpu:
+    if not environment().has_tpu:
         wanted = saved.get_meta_graph_def_from_tags
 
         def in_place(tags: Any) -> Any:
