@@ -153,6 +153,7 @@ class Comparison:
                 "PYTHONPATH": os.pathsep.join(map(str, (seeds, program, ROOT))),
                 "CUDA_VISIBLE_DEVICES": "-1",
                 "TF_CPP_MIN_LOG_LEVEL": "2",
+                "TPUCOMPAT_EXACT": "1",
             },
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

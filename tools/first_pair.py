@@ -23,6 +23,8 @@ REFERENCE = os.path.join(ROOT, "tests", "data", "first_pair_tf115.json")
 FILTERS = 16
 #: The only random thing left when weights and batch order are given is dropout: it is off.
 FLAGS = ("--data-dir", DATA, "--dropout", "0")
+#: TensorFlow 1.15's rounding, for both halves: what tpucompat/rounding.py calls exact mode.
+EXACT = {"TPUCOMPAT_EXACT": "1", "TF_ENABLE_ONEDNN_OPTS": "0"}
 
 
 class Case(NamedTuple):
@@ -150,7 +152,7 @@ def train(
       filters: The width of the first convolution.
       flags: More flags for the script.
       timeout: Seconds after which the run is ended.
-      **changes: Environment variables.
+      **changes: Environment variables, beside those of exact mode.
 
     Returns:
       ``step_loss`` (a list of ``steps`` numbers), ``epochs``, ``test``, ``predictions``; and
@@ -168,7 +170,7 @@ def train(
         words += ["--initial-weights", weights, "--history", history]
         done = subprocess.run(
             words,
-            env=environ(**changes),
+            env=environ(**{**EXACT, **changes}),
             cwd=folder,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,

@@ -18,7 +18,7 @@ import warnings
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # its sums are in another order than TF 1.15's
+os.environ["TF_ENABLE_ONEDNN_OPTS"] = "0"  # as in exact mode
 warnings.filterwarnings("ignore")
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [ROOT, os.path.join(ROOT, "tests")]

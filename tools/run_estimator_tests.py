@@ -76,6 +76,7 @@ def run_class(
         if _SHARDS in path.read_text():
             command.append(f"--{_SHARDS}={cores}")
         environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
+        environment["TPUCOMPAT_EXACT"] = "1"
         environment["PYTHONPATH"] = os.pathsep.join(
             [str(_ROOT), *filter(None, [environment.get("PYTHONPATH")])]
         )

@@ -184,6 +184,7 @@ def run_suite(
                 "PYTHONPATH": path if suite.get("importable") else os.environ.get("PYTHONPATH", ""),
                 "TF_CPP_MIN_LOG_LEVEL": "3",
                 "CUDA_VISIBLE_DEVICES": "-1",
+                "TF_ENABLE_ONEDNN_OPTS": "0",  # as in exact mode
             },
             stderr=subprocess.DEVNULL,
             check=True,

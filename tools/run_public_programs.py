@@ -7,11 +7,10 @@
 The programs are not part of this repository. TPUCOMPAT_PROGRAMS names a folder of Git clones called
 OWNER+REPO; each program's files are taken from them as they were at the revision that
 ``tools/public_programs.json`` names. Their data is made up here (``tools/public_data.py``), always the
-same. A run's seeds come from ``tools/seeded_start``; its output is read for the figures that the table
-names, and those are compared with TensorFlow 1.15's, or with those of the release that a row names as its
-reference. What was measured is kept in
-``tools/public_programs_results.json``, so that the page can be written from several calls. Exit code 1
-if a run fails or differs by more than its tolerance.
+same. A run's seeds come from ``tools/seeded_start``; its output is read for the figures that the table names,
+and those are compared in exact mode with TensorFlow 1.15's, or with those of the release that a row names as
+its reference. What was measured is kept in ``tools/public_programs_results.json``, so that the page can be
+written from several calls. Exit code 1 if a run fails or differs by more than its tolerance.
 """
 
 from __future__ import annotations
@@ -191,6 +190,7 @@ def run(
         "TF_CPP_MIN_LOG_LEVEL": "2",
         "MPLBACKEND": "Agg",
         "KERAS_HISTORY": str(work / "history"),
+        "TPUCOMPAT_EXACT": "1",
     }
     begun = time.monotonic()
     for key in ("environment", f"environment_{column.release}"):

@@ -245,16 +245,6 @@ def offer_address(source: str = "") -> None:
             os.environ.setdefault(name, value)
 
 
-def round_as_then() -> None:
-    """Leaves oneDNN's kernels out, where the user has not said: TensorFlow 1.15 had none.
-
-    On a CPU, TensorFlow 2.9 and later compute with oneDNN, which rounds otherwise, so that a training soon goes
-    another way. TF_ENABLE_ONEDNN_OPTS=1 takes them back, where speed on a CPU matters more than 1.15's
-    numbers. To be called before TensorFlow is imported; nothing happens later.
-    """
-    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
-
-
 def normalise_target(target: Any) -> Any:
     """The target that a session has to connect to, given the one that the script names.
 

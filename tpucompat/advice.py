@@ -40,6 +40,8 @@ ROWS: tuple[tuple[str, str, str], ...] = (
     ("TPU447", r"ModuleNotFoundError", r"No module named '(?!tensorflow['.])"),
     ("TPU446", r".*", r"\.so\b.*(undefined symbol|cannot open shared object)"),
     ("TPU444", r"FileNotFoundError|NotFoundError|OSError|IOError", r"[Nn]o such file or directory"),
+    # The kernels of a CPU (tensorflow/core/kernels), where oneDNN does not take their place.
+    ("TPU474", r".*", r"(?i)only support(s|ed)\b[^\n]*\bND?HWC\b"),
     ("TPU444", r"NotFoundError|ValueError", r"[Uu]nsuccessful TensorSliceReader|matching files"),
 )
 

@@ -995,7 +995,7 @@ CODES: dict[str, Code] = {
         "Install the package that brings it by pip, or put the module's folder beside the script (notebooks "
         "often fetch it by !git clone).",
     ),
-    # 470-479: verify and convert-checkpoint
+    # 470-479: verify, convert-checkpoint and exact mode
     "TPU470": Code(
         "Nothing can be compared",
         "tpucompat verify needs two scripts that exist, or a table of pairs, and options that make sense.",
@@ -1005,6 +1005,26 @@ CODES: dict[str, Code] = {
         "A checkpoint cannot be converted",
         "It does not exist, is of no known kind, or the variables of the two sides do not belong together.",
         "Read the message; `--map FILE` says which variable is which, `--like FILE` shows the wanted layout.",
+    ),
+    "TPU472": Code(
+        "Exact mode was asked for too late",
+        "TensorFlow decides when it is loaded whether it computes with oneDNN, which rounds otherwise than "
+        "TensorFlow 1.15.",
+        "Say it before TensorFlow is imported: `tpucompat run --exact`, TPUCOMPAT_EXACT=1, or "
+        "`tpucompat.install(exact=True)` on the first line.",
+    ),
+    "TPU473": Code(
+        "Exact mode and TF_ENABLE_ONEDNN_OPTS contradict each other",
+        "Exact mode leaves out oneDNN's kernels, which round otherwise than TensorFlow 1.15, and the variable "
+        "asks for them.",
+        "Unset TF_ENABLE_ONEDNN_OPTS for TensorFlow 1.15's rounding, or leave --exact and TPUCOMPAT_EXACT out.",
+    ),
+    "TPU474": Code(
+        "A layer with channels_first cannot be trained on this CPU",
+        "TensorFlow's own kernels for a CPU know channels_last (NHWC) only. oneDNN's have both, but exact mode "
+        "leaves them out, and so does TensorFlow by itself on CPUs without AVX512_VNNI.",
+        "Use the fast mode: leave out --exact and TPUCOMPAT_EXACT; where that is not enough, set "
+        "TF_ENABLE_ONEDNN_OPTS=1.",
     ),
 }
 

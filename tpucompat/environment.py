@@ -204,6 +204,8 @@ class Environment:
       cores_setting: TPUCOMPAT_CORES as the user wrote it; "" if unset.
       rehearse_setting: TPUCOMPAT_REHEARSE as the user wrote it; "" if unset.
       require_tpu: Whether TPUCOMPAT_REQUIRE_TPU asks for a TPU.
+      exact: Whether TPUCOMPAT_EXACT asks for TensorFlow 1.15's rounding.
+      onednn_setting: TF_ENABLE_ONEDNN_OPTS as the user wrote it; "" if unset.
       without_tpu: Whether TPUCOMPAT_NO_TPU asks that a script which looks for a TPU finds none.
       legacy_keras_setting: TF_USE_LEGACY_KERAS as the user wrote it; "" if unset.
     """
@@ -224,6 +226,8 @@ class Environment:
     cores_setting: str
     rehearse_setting: str
     require_tpu: bool
+    exact: bool
+    onednn_setting: str
     without_tpu: bool
     legacy_keras_setting: str
 
@@ -310,6 +314,14 @@ class Environment:
         return "one CPU replica"
 
     @property
+    def mode(self) -> str:
+        """Whose rounding it has, for people; see :mod:`tpucompat.rounding`."""
+        if self.exact:
+            return "exact mode"
+        setting = self.onednn_setting
+        return "fast mode" + (f" with TF_ENABLE_ONEDNN_OPTS={setting}" if setting else "")
+
+    @property
     def needs_legacy_keras(self) -> bool:
         """Whether TF_USE_LEGACY_KERAS must be 1 for ``tf.keras`` to be Keras 2."""
         return bool(self.tensorflow) and not self.has("keras_2")
@@ -357,6 +369,7 @@ class Environment:
             tpu=self.tpu,
             emulated_cores=self.emulated_cores,
             engine=self.engine,
+            mode=self.mode,
             replicas=self.replicas,
             capabilities={row.name: self.has(row.name) for row in CAPABILITIES},
             problems=[problem._asdict() for problem in self.problems()],
@@ -394,6 +407,8 @@ def sniff(probes: Probes) -> Environment:
         cores_setting=environ.get("TPUCOMPAT_CORES", "").strip(),
         rehearse_setting=environ.get("TPUCOMPAT_REHEARSE", "").strip(),
         require_tpu=_is_on(environ.get("TPUCOMPAT_REQUIRE_TPU", "")),
+        exact=_is_on(environ.get("TPUCOMPAT_EXACT", "")),
+        onednn_setting=environ.get("TF_ENABLE_ONEDNN_OPTS", "").strip(),
         without_tpu=_is_on(environ.get("TPUCOMPAT_NO_TPU", "")),
         legacy_keras_setting=environ.get("TF_USE_LEGACY_KERAS", "").strip(),
     )

@@ -50,7 +50,9 @@ class Installation:
         self.uninstall()
 
 
-def install(era: str | None = None, legacy_packages: Iterable[str] = ()) -> Installation:
+def install(
+    era: str | None = None, legacy_packages: Iterable[str] = (), exact: bool = False
+) -> Installation:
     """Shows the old ``tensorflow`` to the user's own modules from here on.
 
     Call it on a script's or notebook's first line. Installed packages go on seeing the real TensorFlow.
@@ -59,13 +61,15 @@ def install(era: str | None = None, legacy_packages: Iterable[str] = ()) -> Inst
       era: "tf1" for graph and Session, "tf2" for early TensorFlow 2; None reads the calling script to find
         out, and takes "tf1" where there is no file to read (a notebook).
       legacy_packages: Names of installed packages that were written for TensorFlow 1.x too.
+      exact: Asks for TensorFlow 1.15's rounding; TensorFlow must not be loaded yet. Otherwise
+        TPUCOMPAT_EXACT decides.
 
     Returns:
       The installation; calling again with the same era returns the one in place.
 
     Raises:
       SetupError: If no script can run in this environment, Keras 3 was already in use, another era is
-        installed, or TPUCOMPAT_MAP is malformed.
+        installed, TPUCOMPAT_MAP is malformed, or exact mode and TF_ENABLE_ONEDNN_OPTS contradict each other.
     """
     file = sys._getframe(1).f_globals.get("__file__")
     source, directory = "", ""
@@ -73,11 +77,15 @@ def install(era: str | None = None, legacy_packages: Iterable[str] = ()) -> Inst
         directory = os.path.dirname(os.path.abspath(file))
         with open(file, encoding="utf-8", errors="replace") as text:
             source = text.read()
-    return install_for(source, directory, era, legacy_packages)
+    return install_for(source, directory, era, legacy_packages, exact)
 
 
 def install_for(
-    source: str, directory: str, era: str | None = None, legacy_packages: Iterable[str] = ()
+    source: str,
+    directory: str,
+    era: str | None = None,
+    legacy_packages: Iterable[str] = (),
+    exact: bool = False,
 ) -> Installation:
     """:func:`install` for a script whose text is known.
 
@@ -86,9 +94,10 @@ def install_for(
       directory: Where the script's own modules lie.
       era: As for :func:`install`.
       legacy_packages: As for :func:`install`.
+      exact: As for :func:`install`.
     """
     global _current
-    from tpucompat import accelerator, keras_generation
+    from tpucompat import accelerator, keras_generation, rounding
     from tpucompat.environment import environment
     from tpucompat.errors import SetupError
     from tpucompat.legacy.era import detect
@@ -101,13 +110,14 @@ def install_for(
                 "TPU423",
                 f"tpucompat is already installed for {_current.era}, and {chosen} was asked for.",
             )
+        rounding.choose(exact)
         return _current
     environment(refresh=True).require()
+    rounding.choose(exact)
     # Before anything of the script runs: an installed library that the script imports first may touch
     # tf.keras, and old scripts read the TPU's address as soon as they start.
     keras_generation.choose()
     accelerator.offer_address(source)
-    accelerator.round_as_then()
     gcs.offer_settings()
     if os.environ.get(mapping.VARIABLE):
         from tpucompat.paths import doors

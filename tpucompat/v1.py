@@ -7,8 +7,9 @@ Importing this module replaces it by the root of the old namespace; see
 from __future__ import annotations
 
 from tpucompat import accelerator as _accelerator
+from tpucompat import rounding as _rounding
 from tpucompat.legacy import namespace as _namespace
 
 _accelerator.offer_address()  # old scripts read it as soon as they start
-_accelerator.round_as_then()
+_rounding.choose()
 _namespace.root(_namespace.V1)

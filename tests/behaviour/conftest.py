@@ -6,9 +6,13 @@ import os
 
 os.environ["CUDA_VISIBLE_DEVICES"] = "-1"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")  # as for a script: accelerator.round_as_then
 
 import pytest
+
+from tpucompat import rounding
+
+# The tests compare numbers: exact mode, for this process and those that it starts.
+os.environ.update(rounding.EXACT)
 
 from tpucompat.engines import session
 

@@ -303,15 +303,6 @@ def test_no_address_for_a_script_that_is_to_find_no_tpu(monkeypatch, no_addresse
     assert not set(accelerator.OFFERED) & set(os.environ)
 
 
-@pytest.mark.parametrize("said, taken", [(None, "0"), ("1", "1")])
-def test_onednn_is_left_out_unless_the_user_asks_for_it(said, taken, monkeypatch):
-    monkeypatch.setenv("TF_ENABLE_ONEDNN_OPTS", said or "")
-    if said is None:
-        monkeypatch.delenv("TF_ENABLE_ONEDNN_OPTS")
-    accelerator.round_as_then()
-    assert os.environ["TF_ENABLE_ONEDNN_OPTS"] == taken
-
-
 def test_colab_s_address_is_always_offered(no_addresses):
     accelerator.offer_address()
     assert os.environ["COLAB_TPU_ADDR"] == "tpucompat.invalid:8470"

@@ -688,6 +688,11 @@ def _zero_state():
         assert private.zero_state(v1.TensorShape([]), 2, v1.int32).shape.as_list() == [2]
 
 
+def _computes_with_onednn():
+    # conftest.py has asked for exact mode before TensorFlow was loaded.
+    assert private.computes_with_onednn() is False
+
+
 def _checked_image():
     with v1.Graph().as_default() as graph:
         image = v1.placeholder("float32")
@@ -956,6 +961,7 @@ CHECKS = {
     _gradients_and_loops: ["replace_gradients", "is_in_loop"],
     _zero_state: ["zero_state"],
     _checked_image: ["checked_image"],
+    _computes_with_onednn: ["computes_with_onednn"],
     _seeds: ["random_seed", "replace_functions", "einsum_of_matrices", "dataset_operations"],
     _true_variables: ["let_graph_variables_be_true"],
     _eager_keys: ["let_eager_tensors_be_keys"],

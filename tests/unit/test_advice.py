@@ -21,6 +21,13 @@ from tpucompat import advice, tracebacks
         ("FileNotFoundError", "[Errno 2] No such file or directory: 'train.csv'", "TPU444"),
         ("NotFoundError", "/content/x.txt; No such file or directory", "TPU444"),
         ("ModuleNotFoundError", "No module named 'tensorflow_datasets'", "TPU447"),
+        ("InvalidArgumentError", "Conv2DCustomBackpropFilterOp only supports NHWC.", "TPU474"),
+        (
+            "InvalidArgumentError",
+            "The Conv2D op currently only supports the NHWC tensor format on the CPU. The op was given the "
+            "format: NCHW",
+            "TPU474",
+        ),
         ("NotFoundError", "/x/ops.so: undefined symbol: _ZTIN10tensorflow8OpKernelE", "TPU446"),
     ],
 )

@@ -50,6 +50,7 @@ def test_a_complete_environment(here, capsys):
         "Estimator   tensorflow-estimator 2.15.0",
         "Accelerator none, CPU only",
         "Engine      session: one CPU replica",
+        "Numbers     fast mode: TensorFlow's own rounding and speed; --exact asks for 1.15's rounding",
         "Check       tier (a), operations and lowering; not (b): libtpu, the TPU's compiler, is not "
         "installed.",
         "",
@@ -75,7 +76,7 @@ def test_generations(here, capsys, version, keras, estimator):
 def test_an_error_makes_exit_code_1_and_names_the_command(here, capsys):
     here("2.21.0", "tensorflow-cpu", versions={"tf-keras": None, "tensorflow-estimator": None})
     assert doctor.main([]) == 1
-    assert lines(capsys)[9:] == [
+    assert lines(capsys)[10:] == [
         "error    tf-keras is not installed, and tf.keras of TensorFlow 2.21.0 is Keras 3 [TPU403]",
         '         repair: pip install --no-deps "tf-keras==2.21.*"',
         "note     tensorflow-estimator is not installed: scripts with tf.estimator or TPUEstimator "
@@ -126,6 +127,19 @@ def test_accelerators(here, capsys, changes, accelerator, engine):
     shown = lines(capsys)
     assert "Accelerator " + accelerator in shown
     assert "Engine      " + engine in shown
+
+
+@pytest.mark.parametrize(
+    "variable, value, shown",
+    [
+        ("TPUCOMPAT_EXACT", "1", "exact mode: TensorFlow 1.15's rounding"),
+        ("TF_ENABLE_ONEDNN_OPTS", "0", "fast mode with TF_ENABLE_ONEDNN_OPTS=0: "),
+    ],
+)
+def test_the_mode_is_named(here, capsys, variable, value, shown):
+    here("2.21.0", environ={variable: value})
+    doctor.main([])
+    assert any(line.startswith("Numbers     " + shown) for line in lines(capsys))
 
 
 def test_json_has_all_of_it(here, capsys):

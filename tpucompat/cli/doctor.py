@@ -74,6 +74,7 @@ def _facts(here: Environment) -> list[tuple[str, str]]:
         ("Estimator", _estimator(here)),
         ("Accelerator", _accelerator(here)),
         ("Engine", f"{here.engine}: {here.replicas}"),
+        ("Numbers", _numbers(here)),
         ("Check", _check(here)),
     ]
 
@@ -87,6 +88,14 @@ def _check(here: Environment) -> str:
     except SetupError as error:
         return f"tier (a), operations and lowering; not (b): {error.cause}"
     return f"tiers (a), (b) and (c): libtpu {libtpu.version}".rstrip()
+
+
+def _numbers(here: Environment) -> str:
+    return f"{here.mode}: " + (
+        "TensorFlow 1.15's rounding"
+        if here.exact
+        else "TensorFlow's own rounding and speed; --exact asks for 1.15's rounding"
+    )
 
 
 def _keras(here: Environment) -> str:

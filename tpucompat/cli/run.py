@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Sequence
 from tpucompat import journal, tracebacks
 from tpucompat.cli.failing import fail
 from tpucompat.codes import CODES
-from tpucompat.environment import Environment, environment
+from tpucompat.environment import Environment, current_environment
 from tpucompat.errors import ScriptError, TPUCompatError
 from tpucompat.legacy import script_code
 
@@ -37,6 +37,12 @@ def parser() -> argparse.ArgumentParser:
         "--rehearse",
         metavar="N",
         help="run under TensorFlow's own TPUStrategy, over N cores (or v3-8) that are not there",
+    )
+    result.add_argument(
+        "--exact",
+        action="store_true",
+        help="round as TensorFlow 1.15 did, at the cost of speed (oneDNN off); TensorFlow's own speed when "
+        "not given",
     )
     result.add_argument(
         "--era",
@@ -296,6 +302,8 @@ def _apply(options: argparse.Namespace) -> None:
         os.environ["TPUCOMPAT_REHEARSE"] = options.rehearse
         if options.cores is None:
             os.environ.pop("TPUCOMPAT_CORES", None)  # the command line decides
+    if options.exact:
+        os.environ["TPUCOMPAT_EXACT"] = "1"
     if options.map:
         from tpucompat.paths import mapping
 
@@ -390,15 +398,16 @@ def _with_advice(hook: Any) -> Any:
 
 
 def _summary(argv: list[str], options: argparse.Namespace) -> None:
-    here = environment()
+    here = current_environment()
     lines = [
         "── tpucompat " + "─" * 47,
-        "TensorFlow {} on Python {}, Keras {}; {} engine, {}".format(
+        "TensorFlow {} on Python {}, Keras {}; {} engine, {}, {}".format(
             here.tensorflow,
             ".".join(map(str, here.python)),
             " ".join(filter(None, (here.keras, _keras_version(here)))),
             here.engine,
             here.replicas,
+            here.mode,
         ),
     ]
     used = journal.uses()

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from typing import Any, Sequence
 
+from tpucompat import rounding
 from tpucompat.check import targets
 from tpucompat.cli.failing import fail
 from tpucompat.errors import ScriptError, TPUCompatError
@@ -104,6 +105,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         if options.check_tpu:
             targets.parse(options.check_tpu)
+        rounding.exact(os.environ)  # before anything runs
         tasks = [task._replace(tpus=options.check_tpu) for task in _tasks(options)]
     except TPUCompatError as error:
         return fail(error)

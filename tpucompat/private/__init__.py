@@ -77,6 +77,7 @@ from tpucompat.private.keras import (
     write_all_h5_files_alike,
 )
 from tpucompat.private.modules import (
+    computes_with_onednn,
     own_module,
     replace_functions,
 )
@@ -185,6 +186,7 @@ __all__ = [
     "cluster_resolver_class",
     "complete_api",
     "complete_resource_variables",
+    "computes_with_onednn",
     "control_captures",
     "control_flow_context",
     "convert_in_sessions",

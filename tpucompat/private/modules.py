@@ -22,6 +22,18 @@ def own_module(name: str) -> Any:
     return importlib.import_module(name) if found is None else found
 
 
+def computes_with_onednn() -> bool:
+    """Whether TensorFlow, which has to be loaded, computes with oneDNN's kernels on a CPU.
+
+    Seen in 2.15 to 2.21; a release without the module, 1.15 among them, has no oneDNN in its wheels.
+    """
+    try:
+        from tensorflow.python.util import _pywrap_util_port
+    except ImportError:
+        return False
+    return bool(_pywrap_util_port.IsMklEnabled())
+
+
 def replace_functions(by_place: Mapping[str, Callable[[Callable[..., Any]], Any]]) -> None:
     """Puts other functions in the place of TensorFlow's own, wherever a loaded module holds them.
 

@@ -145,6 +145,7 @@ class _Recorded:
             keras=_keras_version(tf),
             platform=platform.platform(),
             cores=self._spec["cores"],
+            mode=environment().mode,
             through="tpucompat run" if self._spec["legacy"] else "python",
         )
 

@@ -13,6 +13,7 @@ import tempfile
 import time
 from typing import Mapping, NamedTuple, Sequence
 
+from tpucompat import rounding
 from tpucompat.verify.recorder import SNAPSHOT_STEPS, Recording
 
 #: Seconds that a process has after SIGTERM to write down what it has.
@@ -160,7 +161,11 @@ def _run(
 
 
 def environment(shown: str) -> dict[str, str]:
-    """This process's environment, with this tpucompat and nothing else of this installation."""
+    """This process's environment in exact mode, with this tpucompat and nothing else of this installation.
+
+    Raises:
+      SetupError: TF_ENABLE_ONEDNN_OPTS asks for another rounding (TPU473).
+    """
     import tpucompat
 
     package = os.path.dirname(os.path.abspath(tpucompat.__file__))
@@ -169,14 +174,11 @@ def environment(shown: str) -> dict[str, str]:
         os.symlink(package, link)
     except OSError:  # file systems without links
         shutil.copytree(package, link)
-    result = dict(os.environ)
+    result = rounding.exact(os.environ)
     paths = [shown, os.environ.get("PYTHONPATH", "")]
     result["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
     result["PYTHONHASHSEED"] = "0"
     result.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    result.setdefault(
-        "TF_ENABLE_ONEDNN_OPTS", "0"
-    )  # as for the old half: accelerator.round_as_then
     # What TensorFlow 2 leaves to its children, and the old half's emulated cores.
     for name in ("TF2_BEHAVIOR", "TF_USE_LEGACY_KERAS", "TPUCOMPAT_CORES"):
         result.pop(name, None)

@@ -137,7 +137,16 @@ def _environments(result: Result) -> str:
         ("interpreter", [run.half.python for run in runs]),
         *(
             (key, [str(values.get(key, "")) for values in found])
-            for key in ("tensorflow", "keras", "python", "numpy", "platform", "through", "cores")
+            for key in (
+                "tensorflow",
+                "keras",
+                "python",
+                "numpy",
+                "platform",
+                "through",
+                "cores",
+                "mode",
+            )
         ),
         ("seconds", [f"{run.seconds:.1f}" for run in runs]),
         ("exit code", ["none" if run.code is None else str(run.code) for run in runs]),

@@ -103,7 +103,7 @@ def _environment(values: dict[str, object]) -> str:
     where = f"{cores} emulated cores" if cores != 1 else "one replica"
     return (
         f"TensorFlow {values.get('tensorflow')}, Keras {values.get('keras')}, "
-        f"Python {values.get('python')}, {where}"
+        f"Python {values.get('python')}, {where}, {values.get('mode')}"
     )
 
 
