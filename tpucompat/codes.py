@@ -1006,6 +1006,13 @@ CODES: dict[str, Code] = {
         "It does not exist, is of no known kind, or the variables of the two sides do not belong together.",
         "Read the message; `--map FILE` says which variable is which, `--like FILE` shows the wanted layout.",
     ),
+    # 485-499: faults, and files of strangers
+    "TPU485": Code(
+        "A link that leads out of the tree",
+        "What it points to lies outside of the folder that was named. It is neither read nor rewritten, so that "
+        "a tree of somebody else's cannot reach the other files of the machine.",
+        "Nothing; where the files are meant, name them or their folder on the command line.",
+    ),
 }
 
 
