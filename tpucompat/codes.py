@@ -1026,6 +1026,13 @@ CODES: dict[str, Code] = {
         "Use the fast mode: leave out --exact and TPUCOMPAT_EXACT; where that is not enough, set "
         "TF_ENABLE_ONEDNN_OPTS=1.",
     ),
+    # 485-499: faults, and files of strangers
+    "TPU485": Code(
+        "A link that leads out of the tree",
+        "What it points to lies outside of the folder that was named. It is neither read nor rewritten, so that "
+        "a tree of somebody else's cannot reach the other files of the machine.",
+        "Nothing; where the files are meant, name them or their folder on the command line.",
+    ),
 }
 
 

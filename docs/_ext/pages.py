@@ -68,6 +68,8 @@ ROOMS: Mapping[str, tuple[str, str]] = {
     "TPU44": ("notebooks, Colab and paths", "topics/tpu_vm_and_colab"),
     "TPU45": ("scan and migrate", "commands/migrate"),
     "TPU47": ("verify and convert-checkpoint", "commands/verify"),
+    "TPU48": ("faults and files of strangers", "reliability"),
+    "TPU49": ("faults and files of strangers", "reliability"),
 }
 
 

@@ -16,6 +16,7 @@ import pytest
 if sys.version_info < (3, 8):
     pytest.skip("migrate needs Python 3.8", allow_module_level=True)
 
+from tpucompat import journal
 from tpucompat.analysis import findings, sources
 from tpucompat.cli import migrate as command
 from tpucompat.migrate import files, plan, text, tree, verification
@@ -660,6 +661,24 @@ def test_a_link_goes_on_pointing_to_its_file(old):
     link.symlink_to(old)
     assert command.main(["--write", str(link)]) == 0
     assert link.is_symlink() and b"tf.math.log" in old.read_bytes()
+
+
+def test_links_below_a_folder_lead_nowhere(old, tmp_path, capsys):
+    """What lies outside of the tree stays as it is; a link inside of it is no second file."""
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    inside = tree / "inside.py"
+    before = old.read_bytes()
+    inside.write_bytes(before)
+    (tree / "a.py").symlink_to(old)
+    (tree / "folder").symlink_to(tmp_path)
+    (tree / "link.py").symlink_to(inside)
+    journal.reset()
+    assert command.main(["--write", str(tree)]) == 0
+    said = capsys.readouterr().err
+    assert "TPU485" in said and "changed since" not in said
+    assert old.read_bytes() == before and b"tf.math.log" in inside.read_bytes()
+    assert (tree / "link.py").is_symlink()
 
 
 def test_edits_do_not_overlap():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ import time
 
 import pytest
 
+from tpucompat import journal
 from tpucompat.analysis import findings, sources, today
 from tpucompat.cli import scan as command
 from tpucompat.codes import CODES
@@ -421,6 +423,68 @@ def test_folders_with_links_and_what_is_left_out(tmp_path):
         "self.py": "TPU420",
         "two.py": "TPU202",
     }
+
+
+OLD = "import tensorflow as tf\ntf.log(1)\n"
+
+
+@pytest.fixture
+def linked(tmp_path):
+    """A tree with links to what lies beside it: a file, a folder, and a folder's other name."""
+    for name in (
+        "tree/real.py",
+        "tree/sub/deep.py",
+        "outside/secret.py",
+        "outside/more.py",
+        "tree/script",
+    ):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(OLD)
+    tree = tmp_path / "tree"
+    (tree / "a.py").symlink_to(tmp_path / "outside" / "secret.py")
+    (tree / "folder").symlink_to(tmp_path / "outside")
+    (tree / "treehouse").symlink_to(tmp_path / "tree")  # the tree itself
+    (tree / "a_link.py").symlink_to(tree / "real.py")
+    (tree / "script.py").symlink_to(tree / "script")
+    return tree
+
+
+def test_links_out_of_the_tree_are_left_out_and_said(linked, capsys):
+    journal.reset()
+    found = {os.path.relpath(path, linked) for path in scanner.files([str(linked)], NOTHING)}
+    assert found == {"real.py", os.path.join("sub", "deep.py"), "script.py"}
+    said = capsys.readouterr().err
+    assert (
+        f"left out: {linked / 'a.py'}, {linked / 'folder'} are links out of the tree [TPU485]"
+        in said
+    )
+    # Where what lies outside is named too, it is part of what is looked at.
+    outside = linked.parent / "outside"
+    both = list(scanner.files([str(linked), str(outside)], NOTHING))
+    assert str(outside / "secret.py") in both and len(both) == 5
+    assert [*scanner.files([str(linked / "a.py")], NOTHING)] == [str(linked / "a.py")]  # named
+
+
+def test_folders_may_be_nested_more_deeply_than_calls(tmp_path):
+    folder = tmp_path.joinpath(*"d" * 300)
+    folder.mkdir(parents=True)
+    (folder / "x.py").write_text(OLD)
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(len(inspect.stack()) + 200)
+    try:
+        assert len(list(scanner.files([str(tmp_path)], NOTHING))) == 1
+    finally:
+        sys.setrecursionlimit(before)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_pipe_or_a_device_is_no_file(tmp_path):
+    path = tmp_path / "pipe.py"
+    os.mkfifo(path)
+    for name in (str(path), os.devnull):
+        (found,) = scanner.scan_file(name, NOTHING).findings
+        assert found.code == "TPU420" and "a pipe, a socket or a device" in found.was
+    assert list(scanner.files([str(tmp_path)], NOTHING)) == []
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all")

@@ -10,7 +10,9 @@ import ast
 import codecs
 import io
 import json
+import os
 import re
+import stat
 import tokenize
 import warnings
 from typing import Any, Iterator, NamedTuple
@@ -71,6 +73,10 @@ def read(path: str) -> Source:
       SourceError: If it cannot be read.
     """
     try:
+        kind = os.stat(path).st_mode
+        if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
+            # A pipe or a device may keep its reader waiting for ever.
+            raise SourceError("TPU420", "It is a pipe, a socket or a device, and no file.")
         with open(path, "rb") as stream:
             data = stream.read(MOST_BYTES + 1)
     except OSError as error:

@@ -8,6 +8,7 @@ import os
 import sys
 from typing import Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
+from tpucompat import journal
 from tpucompat.analysis import findings
 from tpucompat.analysis.findings import Finding, Module
 from tpucompat.analysis.sources import SourceError
@@ -33,44 +34,64 @@ class FileReport(NamedTuple):
 def files(paths: Sequence[str], configuration: Configuration) -> Iterator[str]:
     """The scripts and notebooks at and below the paths, each once.
 
-    A path that is named is looked at in any case. Links to folders are followed, but no folder twice.
+    A path that is named is looked at in any case. Below a folder, links are not followed: what they point to
+    in the tree is found where it lies, and what lies outside of it is not the author's to read or to rewrite
+    (TPU485).
     """
-    seen_folders: set[tuple[int, int]] = set()
-    seen_files: set[str] = set()
+    roots = [os.path.realpath(path) for path in paths if os.path.isdir(path)]
+    seen: set[str] = set()
+    outside: list[str] = []
     for path in paths:
-        found = _below(path, configuration, seen_folders) if os.path.isdir(path) else iter((path,))
-        for file in found:
-            if file not in seen_files:
-                seen_files.add(file)
+        for file in _below(path, configuration, roots, outside) if os.path.isdir(path) else (path,):
+            real = os.path.realpath(file)
+            if real not in seen:
+                seen.add(real)
                 yield file
+    if outside:
+        shown = ", ".join(outside[:5]) + (f" and {len(outside) - 5} more" if outside[5:] else "")
+        verb = "is a link" if len(outside) == 1 else "are links"
+        journal.notice("TPU485", f"left out: {shown} {verb} out of the tree")
 
 
-def _below(folder: str, configuration: Configuration, seen: set[tuple[int, int]]) -> Iterator[str]:
-    try:
-        status = os.stat(folder)
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        yield folder  # which the scanner then cannot read, and says so
-        return
-    if (status.st_dev, status.st_ino) in seen:
-        return
-    if status.st_ino:
-        seen.add((status.st_dev, status.st_ino))
-    folders = []
-    for entry in entries:
-        if configuration.leaves_out(entry.path):
-            continue
+def _below(
+    folder: str, configuration: Configuration, roots: Sequence[str], outside: list[str]
+) -> Iterator[str]:
+    """The files below a folder; links out of ``roots`` are added to ``outside``."""
+    waiting = [folder]
+    seen: set[tuple[int, int]] = set()  # a folder may be mounted below itself
+    while waiting:
+        folder = waiting.pop()
         try:
-            is_folder = entry.is_dir()
-            is_file = entry.is_file()
-        except OSError:  # a link to itself
-            is_folder = is_file = False
-        if is_folder:
-            folders.append(entry.path)
-        elif entry.name.endswith(SUFFIXES) and (is_file or entry.is_symlink()):
-            yield entry.path
-    for path in folders:
-        yield from _below(path, configuration, seen)
+            status = os.stat(folder)
+            entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+        except OSError:
+            yield folder  # which the scanner then cannot read, and says so
+            continue
+        if (status.st_dev, status.st_ino) in seen:
+            continue
+        if status.st_ino:
+            seen.add((status.st_dev, status.st_ino))
+        folders = []
+        for entry in entries:
+            if configuration.leaves_out(entry.path):
+                continue
+            is_script = entry.name.endswith(SUFFIXES)
+            if entry.is_symlink():
+                real = os.path.realpath(entry.path)
+                if not any(_is_in(root, real) for root in roots):
+                    if is_script or os.path.isdir(real):
+                        outside.append(entry.path)
+                elif is_script and not (real.endswith(SUFFIXES) and os.path.isfile(real)):
+                    yield entry.path  # dead, or to a script of another ending
+            elif entry.is_dir(follow_symlinks=False):
+                folders.append(entry.path)
+            elif is_script and entry.is_file(follow_symlinks=False):
+                yield entry.path
+        waiting += reversed(folders)
+
+
+def _is_in(root: str, path: str) -> bool:
+    return path == root or path.startswith(root.rstrip(os.sep) + os.sep)
 
 
 def scan(
