@@ -2,8 +2,9 @@
 
 A TPU is used where the process runs on its host (a TPU VM). Everywhere else nothing is dialled and
 no metadata server is asked: the addresses of TPU nodes that old scripts carry become the local
-device. ``TPUCOMPAT_CORES=N`` emulates N cores by logical CPU devices; ``TPUCOMPAT_REQUIRE_TPU=1``
-makes a missing TPU an error.
+device. Only ``TPUCOMPAT_TPU=NAME`` connects to a TPU elsewhere, such as a slice of a pod.
+``TPUCOMPAT_CORES=N`` emulates N cores by logical CPU devices; ``TPUCOMPAT_REQUIRE_TPU=1`` makes a missing
+TPU an error.
 """
 
 from __future__ import annotations
@@ -51,6 +52,15 @@ def cores() -> int:
     if here.tpu:
         return int(strategy().num_replicas_in_sync)
     return max(1, len(_gpus(here)))
+
+
+def hosts() -> int:
+    """The number of machines that the cores of :func:`cores` belong to: those of a TPU, or this one.
+
+    Raises:
+      SetupError: As in :func:`cores`.
+    """
+    return int(strategy().extended.num_hosts) if is_tpu() else 1
 
 
 def is_tpu() -> bool:
@@ -282,6 +292,8 @@ def _here() -> Environment:
     here = current_environment()
     if here.rehearse_setting:
         _check_rehearsal(here)
+    if here.tpu_setting:
+        _check_connection(here)
     if here.cores_setting and not here.emulated_cores:
         raise SetupError("TPU412", f"TPUCOMPAT_CORES={here.cores_setting} is no number of cores.")
     if here.require_tpu and not here.tpu:
@@ -299,6 +311,18 @@ def _check_rehearsal(here: Environment) -> None:
         raise SetupError(
             "TPU456", f"TensorFlow {here.tensorflow} cannot rehearse; 2.15 to 2.21 can."
         )
+
+
+def _check_connection(here: Environment) -> None:
+    for name, setting in (
+        ("TPUCOMPAT_CORES", here.cores_setting),
+        ("TPUCOMPAT_REHEARSE", here.rehearse_setting),
+        ("TPUCOMPAT_NO_TPU", "1" if here.without_tpu else ""),
+    ):
+        if setting:
+            raise SetupError(
+                "TPU458", f"TPUCOMPAT_TPU={here.tpu_setting} and {name}={setting} are set."
+            )
 
 
 def _gpus(here: Environment) -> list[Any]:
@@ -342,7 +366,7 @@ def _make_strategy(here: Environment) -> Any:
 
 
 def _make_tpu_strategy(tf: Any, here: Environment) -> Any:
-    """The strategy over the TPU of this machine.
+    """The strategy over the TPU of this machine, or over the one that TPUCOMPAT_TPU names.
 
     As TensorFlow's guide "Use TPUs" does it on a TPU VM. It can be done once per process:
     initialising a second time makes the variables on the TPU unusable.
@@ -352,10 +376,24 @@ def _make_tpu_strategy(tf: Any, here: Environment) -> Any:
             "TPU414",
             f"TensorFlow {here.tensorflow} cannot use a TPU of its own machine, 2.4 and later can.",
         )
-    resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu="local")
+    resolver = _connected(tf, here.tpu_setting)
     global _topology
     _topology = tf.tpu.experimental.initialize_tpu_system(resolver)
     return tf.distribute.TPUStrategy(resolver)
+
+
+def _connected(tf: Any, name: str) -> Any:
+    """TensorFlow's resolver of the TPU with that name, connected to it; of this machine's if there is none."""
+    resolver_of = tf.distribute.cluster_resolver.TPUClusterResolver
+    if not name:
+        return resolver_of(tpu="local")
+    try:
+        resolver = resolver_of(tpu=name)
+        # Sessions and pipelines are this machine's: it stays the one where the eager code runs.
+        tf.config.experimental_connect_to_cluster(resolver, make_master_device_default=False)
+    except (ValueError, RuntimeError, OSError, tf.errors.OpError) as error:
+        raise SetupError("TPU459", f"TPUCOMPAT_TPU={name}: {error}") from error
+    return resolver
 
 
 def _make_part(here: Environment, everything: Any, replicas: int) -> Any:

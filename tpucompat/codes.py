@@ -831,6 +831,17 @@ CODES: dict[str, Code] = {
         "them, which XLA compiles for the CPU. Nothing is said of a TPU's arithmetic, memory, speed or infeed.",
         "Nothing; `tpucompat check` compiles the script's computations for a TPU.",
     ),
+    "TPU458": Code(
+        "TPUCOMPAT_TPU contradicts another setting",
+        "It names a TPU to connect to. Emulated and rehearsed cores, and a script that is to find no TPU, "
+        "exclude it.",
+        "Unset one of the two.",
+    ),
+    "TPU459": Code(
+        "The TPU that TPUCOMPAT_TPU names cannot be reached",
+        "TensorFlow's TPUClusterResolver found no TPU of that name, or its machines do not answer.",
+        "Compare the name with `gcloud compute tpus tpu-vm list`; unset TPUCOMPAT_TPU to use this machine.",
+    ),
     "TPU421": Code(
         "The script is written for Python 2",
         "It has statements that only Python 2 reads, such as a print statement.",

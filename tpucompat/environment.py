@@ -203,6 +203,7 @@ class Environment:
       gpus: Number of NVIDIA GPUs that CUDA_VISIBLE_DEVICES leaves visible.
       cores_setting: TPUCOMPAT_CORES as the user wrote it; "" if unset.
       rehearse_setting: TPUCOMPAT_REHEARSE as the user wrote it; "" if unset.
+      tpu_setting: TPUCOMPAT_TPU as the user wrote it: the TPU to connect to; "" if unset.
       require_tpu: Whether TPUCOMPAT_REQUIRE_TPU asks for a TPU.
       exact: Whether TPUCOMPAT_EXACT asks for TensorFlow 1.15's rounding.
       onednn_setting: TF_ENABLE_ONEDNN_OPTS as the user wrote it; "" if unset.
@@ -225,6 +226,7 @@ class Environment:
     gpus: int
     cores_setting: str
     rehearse_setting: str
+    tpu_setting: str
     require_tpu: bool
     exact: bool
     onednn_setting: str
@@ -258,8 +260,8 @@ class Environment:
 
     @property
     def has_tpu(self) -> bool:
-        """Whether this machine is a TPU VM with the driver that TensorFlow reaches its TPU by."""
-        return bool(self.tpu_devices) and self.libtpu
+        """Whether this machine is a TPU VM with the TPU's driver, or TPUCOMPAT_TPU names a TPU."""
+        return bool(self.tpu_setting) or (bool(self.tpu_devices) and self.libtpu)
 
     @property
     def rehearsed_cores(self) -> int:
@@ -306,6 +308,8 @@ class Environment:
             return f"rehearsed TPUStrategy, {self.rehearsed_cores} core{plural}, on the CPU"
         if self.emulated_cores > 1:
             return f"{self.emulated_cores} emulated cores"
+        if self.tpu_setting:
+            return f"the TPU {self.tpu_setting}"
         if not self.emulated_cores and self.tpu:
             chips = len(self.tpu_devices)
             return f"the cores of {chips} TPU chip{'s' if chips > 1 else ''}"
@@ -406,6 +410,7 @@ def sniff(probes: Probes) -> Environment:
         gpus=_visible_gpus(probes),
         cores_setting=environ.get("TPUCOMPAT_CORES", "").strip(),
         rehearse_setting=environ.get("TPUCOMPAT_REHEARSE", "").strip(),
+        tpu_setting=environ.get("TPUCOMPAT_TPU", "").strip(),
         require_tpu=_is_on(environ.get("TPUCOMPAT_REQUIRE_TPU", "")),
         exact=_is_on(environ.get("TPUCOMPAT_EXACT", "")),
         onednn_setting=environ.get("TF_ENABLE_ONEDNN_OPTS", "").strip(),

@@ -25,7 +25,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 @pytest.fixture(autouse=True)
 def fresh(monkeypatch):
     """An accelerator that nobody has asked yet, and no settings."""
-    for name in ("TPUCOMPAT_CORES", "TPUCOMPAT_REQUIRE_TPU", *accelerator.OFFERED):
+    settings = ("TPUCOMPAT_CORES", "TPUCOMPAT_REQUIRE_TPU", "TPUCOMPAT_TPU")
+    for name in (*settings, *accelerator.OFFERED):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(accelerator, "_strategy", None)
     monkeypatch.setattr(accelerator, "_prepared", 0)
@@ -261,6 +262,68 @@ def test_a_tpu_is_initialized_once_and_as_local(fake_tpu, offline):
     assert journal.notices() == []
     assert accelerator.normalise_target("grpc://10.0.0.2:8470") == ""
     assert journal.notices() == []  # the address means the TPU of this machine
+
+
+@pytest.fixture
+def fake_pod(fake_tpu, machine, monkeypatch):
+    """A machine without a TPU, and a pod slice of 32 cores on 4 hosts elsewhere."""
+    machine("tensorflow")
+    monkeypatch.setenv("TPUCOMPAT_TPU", "my-pod")
+
+    def strategy(resolver):
+        fake_tpu.append(("TPUStrategy", resolver))
+        extended = types.SimpleNamespace(num_hosts=4)
+        return types.SimpleNamespace(num_replicas_in_sync=32, extended=extended)
+
+    def connect(resolver, make_master_device_default):
+        fake_tpu.append(("connect", resolver, make_master_device_default))
+
+    monkeypatch.setattr(tf.config, "experimental_connect_to_cluster", connect)
+    monkeypatch.setattr(tf.distribute, "TPUStrategy", strategy, raising=False)
+    return fake_tpu
+
+
+@pytest.mark.skipif(not TPU_VM, reason="releases before 2.4 cannot use the TPU of a TPU VM")
+def test_a_pod_is_connected_to_once_and_only_by_its_name(fake_pod, monkeypatch, offline):
+    assert (accelerator.cores(), accelerator.hosts()) == (32, 4)
+    assert accelerator.is_tpu() and accelerator.describe() == "the TPU my-pod"
+    accelerator.announce()
+    assert fake_pod == [
+        ("TPUClusterResolver", "my-pod"),
+        ("connect", "a resolver", False),
+        ("initialize_tpu_system", "a resolver"),
+        ("TPUStrategy", "a resolver"),
+    ]
+    assert journal.notices() == []
+    # Another address in a script changes nothing; without the setting nobody connects.
+    assert accelerator.normalise_target("grpc://10.0.0.2:8470") == ""
+    monkeypatch.delenv("TPUCOMPAT_TPU")
+    monkeypatch.setattr(accelerator, "_strategy", None)
+    assert (accelerator.cores(), accelerator.hosts(), len(fake_pod)) == (1, 1, 4)
+
+
+@pytest.mark.skipif(not TPU_VM, reason="releases before 2.4 cannot use the TPU of a TPU VM")
+def test_a_pod_that_cannot_be_reached(fake_pod, monkeypatch):
+    def refuse(tpu):
+        raise ValueError(f"no TPU {tpu}")
+
+    monkeypatch.setattr(tf.distribute.cluster_resolver, "TPUClusterResolver", refuse)
+    with pytest.raises(SetupError, match="TPU459") as caught:
+        accelerator.strategy()
+    assert caught.value.cause == "TPUCOMPAT_TPU=my-pod: no TPU my-pod"
+    assert fake_pod == []
+
+
+@pytest.mark.parametrize(
+    "name, value", [("CORES", "8"), ("CORES", "1"), ("REHEARSE", "8"), ("NO_TPU", "1")]
+)
+def test_a_pod_and_something_else(fake_pod, monkeypatch, name, value):
+    if name == "REHEARSE" and not environment.environment().has("rehearsal"):
+        pytest.skip("a rehearsal needs TensorFlow 2.15")
+    monkeypatch.setenv("TPUCOMPAT_" + name, value)
+    with pytest.raises(SetupError, match="TPU458") as caught:
+        accelerator.cores()
+    assert f"TPUCOMPAT_{name}={value}" in caught.value.cause
 
 
 @pytest.mark.skipif(TPU_VM, reason="releases from 2.4 on can use the TPU of a TPU VM")

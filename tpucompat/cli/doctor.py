@@ -124,6 +124,8 @@ def _accelerator(here: Environment) -> str:
         found.append(f"{here.gpus} GPU(s)" + (", not used by this TensorFlow" * here.cpu_only))
     if here.emulated_cores:
         found.append(f"TPUCOMPAT_CORES={here.emulated_cores}")
+    if here.tpu_setting:
+        found.append(f"TPUCOMPAT_TPU={here.tpu_setting}")
     if here.tpu_address:
         found.append(f"{here.tpu_address}, not dialled")
     return "; ".join(found) or "none, CPU only"

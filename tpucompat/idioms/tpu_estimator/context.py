@@ -92,8 +92,14 @@ class LocalContext(_Context):
         return super()._is_running_on_cpu(is_export_mode)
 
     def _get_tpu_system_metadata(self) -> Any:
-        hosts, per_host = self._seen or (1, self.replicas)
+        hosts, per_host = self._seen or self._hosts()
         return SystemMetadata(self.replicas, hosts, per_host, None, [])
+
+    def _hosts(self) -> tuple[int, int]:
+        """The number of hosts that feed replicas, and how many replicas each of them feeds."""
+        # A replica that spreads over the cores of several hosts is fed by one of them.
+        hosts = min(accelerator.hosts(), self.replicas) if self.replicas > 1 else 1
+        return hosts, self.replicas // hosts
 
     def seen(self, hosts: int, per_host: int) -> LocalContext:
         """The context with the cores on several hosts.
@@ -176,12 +182,21 @@ class LocalContext(_Context):
         return _Context.tpu_device_placement_function.fget(_Unplaced(self))
 
     def device_for_replica(self, replica_id: int) -> Any:
-        """The device of a replica's host, and the number of its core there.
+        """The device for what a replica's host does, and the replica's core, counted through all hosts.
 
         Args:
           replica_id: The replica's number.
         """
-        return _Context.device_for_replica(_Unplaced(self), replica_id)
+        # All hosts are this process, which is task 0.
+        return _Context.device_for_replica(_Unplaced(self), 0)[0], replica_id
+
+    def tpu_ordinal_function(self, host_id: int) -> Any:
+        """Number of a replica among those of a host -> its core, counted through all hosts.
+
+        Args:
+          host_id: The host's number.
+        """
+        return lambda shard: host_id * self.num_of_replicas_per_host + shard
 
 
 class _Unplaced:

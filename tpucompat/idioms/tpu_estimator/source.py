@@ -216,6 +216,11 @@ def _context_of_script(original: Any) -> Any:
             assignment = getattr(self._internal_ctx, "assignment", None)
             return theirs if assignment is None else assignment()
 
+        def device_for_replica(self, replica_id: int) -> Any:
+            """The device of a replica's host, and the number of its core there."""
+            device, core = super().device_for_replica(replica_id)
+            return device, core % self._internal_ctx.num_of_replicas_per_host
+
     return TPUContext
 
 
@@ -262,9 +267,11 @@ class InfeedQueue(feeds.InfeedQueue):
         tpu_ordinal: int = -1,
     ) -> Any:
         """The end on the host for one core."""
-        del name_prefix, device, tpu_ordinal  # one host; the replicas are counted through
+        del name_prefix, device
         cores = device_lib.of()
-        core = cores.placement.core_of(index)
+        # A queue of one host counts that host's replicas: its ordinals are LocalContext's, counted
+        # through. A queue of all hosts (BROADCAST) counts all replicas, by TensorFlow's own ordinals.
+        core = cores.placement.core_of(max(index, tpu_ordinal))
         if core is None:
             return cores.placement.leave_out(inputs)
         return cores.enqueue(core, inputs)
@@ -293,8 +300,9 @@ class PartitionedInfeedQueue(InfeedQueue):
         input_partition_dims: Any = None,
         **kwargs: Any,
     ) -> None:
-        del device_assignment, host_id
+        del device_assignment
         super().__init__(number_of_tuple_elements=number_of_tuple_elements, **kwargs)
+        self._host = host_id
         self._partitions = input_partition_dims or []
 
     def generate_enqueue_ops(self, sharded_inputs: Any, *args: Any, **kwargs: Any) -> Any:
@@ -312,6 +320,8 @@ class PartitionedInfeedQueue(InfeedQueue):
         for inputs in sharded_inputs:
             for tensor, dims in zip(inputs, self._partitions):
                 check_partition(tensor, dims, cores)
+        before = self._host * len(sharded_inputs)
+        kwargs["tpu_ordinal_function"] = lambda index: before + index
         return super().generate_enqueue_ops(sharded_inputs, *args, **kwargs)
 
 

@@ -330,7 +330,7 @@ class TPUClusterResolver(private.cluster_resolver_class()):  # type: ignore[misc
         """Cores, hosts and devices (2.2 and later): a ``tf.tpu.experimental.TPUSystemMetadata``."""
         experimental = getattr(tensorflow.tpu, "experimental", None)
         kind: Any = getattr(experimental, "TPUSystemMetadata", SystemMetadata)
-        cores = accelerator.cores()
+        cores, hosts = accelerator.cores(), accelerator.hosts()
         devices = [
             device
             for device in tensorflow.config.experimental.list_logical_devices()
@@ -338,8 +338,8 @@ class TPUClusterResolver(private.cluster_resolver_class()):  # type: ignore[misc
         ]
         return kind(
             num_cores=cores,
-            num_hosts=1,
-            num_of_cores_per_host=cores,
+            num_hosts=hosts,
+            num_of_cores_per_host=cores // hosts,
             topology=None,
             devices=devices,
         )
