@@ -3,6 +3,7 @@
     TPUCOMPAT_PROGRAMS=~/checkouts python tools/run_public_programs.py --python-115 PYTHON \\
         --python-215 PYTHON --python-221 PYTHON [--only NAME] [--columns "1.15;2.21"] [--jobs 2]
     python tools/run_public_programs.py --python-115 PYTHON --sensitivity --only NAME
+    python tools/run_public_programs.py --python-221 PYTHON --rehearse 1 --rehearse 8 --only NAME
 
 The programs are not part of this repository. TPUCOMPAT_PROGRAMS names a folder of Git clones called
 OWNER+REPO; each program's files are taken from them as they were at the revision that
@@ -55,6 +56,7 @@ class Column(NamedTuple):
     name: str
     release: str
     cores: int = 1
+    rehearsed: bool = False
 
 
 COLUMNS = (
@@ -135,6 +137,8 @@ def command(
     if plain:
         return [python, *args, *_expand(program.get("plain_arguments", []), places)]
     options = ["--cores", str(column.cores)] if column.cores > 1 else []
+    if column.rehearsed:
+        options = ["--rehearse", str(column.cores)]
     return [
         python,
         "-m",
@@ -425,6 +429,13 @@ def _arguments() -> argparse.Namespace:
         action="store_true",
         help="how far 1.15 is from itself where its weights start a unit in their last place away",
     )
+    parser.add_argument(
+        "--rehearse",
+        action="append",
+        type=int,
+        metavar="CORES",
+        help="how far so many rehearsed cores are from emulated ones; may be repeated",
+    )
     parser.add_argument("--page-only", action="store_true", help="write the page, run nothing")
     args = parser.parse_args()
     args.programs = pathlib.Path(os.environ.get("TPUCOMPAT_PROGRAMS", "checkouts")).expanduser()
@@ -499,6 +510,37 @@ def sensitivity(program: dict[str, Any], args: argparse.Namespace) -> int:
     return 0
 
 
+def rehearse(program: dict[str, Any], args: argparse.Namespace) -> int:
+    """How far rehearsed cores are from as many emulated ones, or from one replica, on 2.21.
+
+    Dropout is left out: what XLA compiles draws other random numbers. How many are too far.
+    """
+    wrong = 0
+    steps = [[*step, *program.get("rehearsal_arguments", [])] for step in program["commands"]]
+    program = {**program, "commands": steps}
+    for cores in args.rehearse:
+        columns = [
+            Column(f"{cores} {kind}", "2.21", cores, kind == "rehearsed")
+            for kind in ("emulated", "rehearsed")
+        ]
+        runs = [run(program, args.python["2.21"], c, args, WITHOUT_DROPOUT="1") for c in columns]
+        limit = tolerance(program, columns[0])
+        said = [each["error"] for each in runs if "error" in each]
+        if not said:
+            theirs, mine = (each["figures"] for each in runs)
+            offs = {name: difference(mine[name], theirs[name]) for name in program["figures"]}
+            said = [f"{name} {off:.1e}" for name, off in offs.items()]
+        bad = any("error" in each for each in runs) or max(offs.values()) > limit
+        wrong += bad
+        seconds = ", ".join(f"{each.get('seconds', '-')} s" for each in runs)
+        print(
+            f"{program['name']:<28} {cores} rehearsed ({seconds})  {', '.join(said)}"
+            f"{'  WRONG' if bad else ''}",
+            flush=True,
+        )
+    return wrong
+
+
 def main() -> int:
     """Runs, compares, writes the page; returns the exit code."""
     args = _arguments()
@@ -522,6 +564,8 @@ def main() -> int:
     wrong = 0
     if args.sensitivity:
         return max(sensitivity(program, args) for program in asked)
+    if args.rehearse:
+        return min(1, sum(rehearse(program, args) for program in asked))
     if not args.page_only:
         with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
             wrong = sum(pool.map(keep, asked))

@@ -13,6 +13,7 @@ Keras checks the data sets it downloads by their hashes; made-up ones in their p
 Keras prints four digits of a loss: where KERAS_HISTORY names a file, each epoch's numbers go there in full.
 With MOVED_WEIGHTS, what TensorFlow 1.15 draws at random is moved by one unit in its last place, half of it up
 and half of it down: what comes out tells how much of a difference is the rounding of the program itself.
+With WITHOUT_DROPOUT, dropout keeps everything: cores that XLA compiles for draw other random numbers.
 """
 
 from __future__ import annotations
@@ -125,6 +126,12 @@ def _moved_weights(module):
         setattr(module, name, moved(getattr(module, name)))
 
 
+def _keep_everything(module):
+    """``tf.nn.dropout`` and what Keras' layers call drop nothing (2.15 to 2.21)."""
+    if os.environ.get("WITHOUT_DROPOUT"):
+        module._dropout = lambda x, *args, **kwargs: module.array_ops.identity(x)
+
+
 def _any_file_is_valid(module):
     """A made-up data set has another hash than the one that Keras knows."""
     module.validate_file = lambda *args, **kwargs: True
@@ -172,6 +179,7 @@ _AFTER_IMPORT = {
     "tensorflow.python.ops.resource_variable_ops": _global_step_after_its_reads,
     "tensorflow.python.ops.variable_scope": _resource_variables,
     "tensorflow.python.ops.random_ops": _moved_weights,
+    "tensorflow.python.ops.nn_ops": _keep_everything,
 }
 # TensorFlow 1.15 has two names for its own modules.
 _AFTER_IMPORT.update(
