@@ -1,18 +1,10 @@
 """Runs TensorFlow 1.x TPU scripts, unmodified, on the TensorFlow that is installed today.
 
 Three ways in: ``tpucompat run old.py``; ``import tpucompat; tpucompat.install()`` on a script's first line;
-``import tpucompat.v1 as tf``. Importing this package imports no TensorFlow.
+``import tpucompat.v1 as tf``. Importing this package imports no TensorFlow, and no other module either: under
+``python -m tpucompat`` the current folder is still searched first.
 """
 
-from __future__ import annotations
-
-from tpucompat.installation import (
-    install,
-    installed,
-    load_ipython_extension,
-    uninstall,
-    unload_ipython_extension,
-)
 from tpucompat.version import VERSION as __version__
 
 __all__ = [
@@ -30,20 +22,22 @@ TYPE_CHECKING = False  # typing's own costs an import; checkers know the name
 if TYPE_CHECKING:
     from tpucompat.accelerator import strategy
     from tpucompat.environment import environment
+    from tpucompat.installation import (
+        install,
+        installed,
+        load_ipython_extension,
+        uninstall,
+        unload_ipython_extension,
+    )
 
 
 def __getattr__(name: str) -> object:
-    """``environment`` and ``strategy`` cost imports of their own: they come when asked for (PEP 562)."""
-    if name == "environment":
-        import tpucompat.environment as environment_module
+    """What is offered comes when it is asked for (PEP 562)."""
+    import importlib
 
-        return environment_module
-    if name == "strategy":
-        from tpucompat.accelerator import strategy
-
-        return strategy
-    if name == "v1":
-        import importlib
-
-        return importlib.import_module("tpucompat.v1")
-    raise AttributeError(f"module 'tpucompat' has no attribute {name!r}")
+    if name in ("environment", "v1"):
+        return importlib.import_module("tpucompat." + name)
+    if name not in __all__:
+        raise AttributeError(f"module 'tpucompat' has no attribute {name!r}")
+    home = "accelerator" if name == "strategy" else "installation"
+    return getattr(importlib.import_module("tpucompat." + home), name)

@@ -1,12 +1,18 @@
 """The command line: ``tpucompat COMMAND``."""
 
-from __future__ import annotations
+import os
+import sys
+
+# `python -m` puts the current folder first, where a stranger's json.py would be taken for Python's. What Python
+# itself imports before this line is out of reach: `python -P -m tpucompat`, or `tpucompat`.
+if __name__ == "__main__" and not getattr(sys.flags, "safe_path", False):
+    sys.path[0] = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 import difflib
 import importlib
-import sys
-from typing import Sequence
+from typing import Optional, Sequence
 
+from tpucompat.cli import failing
 from tpucompat.version import VERSION
 
 #: Command -> (module with ``main(argv) -> int``, what it does). Only the chosen one is imported.
@@ -25,7 +31,7 @@ COMMANDS = {
 }
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Optional[Sequence[str]] = None) -> int:
     """Runs one command; what follows its name is the command's own.
 
     Args:
@@ -35,6 +41,13 @@ def main(argv: Sequence[str] | None = None) -> int:
       The exit code: 2 for a command line that cannot be understood, else the command's.
     """
     arguments = list(sys.argv[1:] if argv is None else argv)
+    # What a script prints is its own, and Python says what becomes of it.
+    if arguments[:1] == ["run"] and arguments[1:] not in (["-h"], ["--help"]):
+        return _command(arguments)
+    return failing.with_output(lambda: _command(arguments))
+
+
+def _command(arguments: Sequence[str]) -> int:
     name = arguments[0] if arguments else "--help"
     if name in ("-h", "--help"):
         print(usage())

@@ -1040,9 +1040,27 @@ CODES: dict[str, Code] = {
     # 485-499: faults, and files of strangers
     "TPU485": Code(
         "A link that leads out of the tree",
-        "What it points to lies outside of the folder that was named. It is neither read nor rewritten, so that "
-        "a tree of somebody else's cannot reach the other files of the machine.",
+        "What it points to lies outside of the folder that was named. It is neither read nor rewritten, so "
+        "that a tree of somebody else's cannot reach the other files of the machine.",
         "Nothing; where the files are meant, name them or their folder on the command line.",
+    ),
+    "TPU486": Code(
+        "A checkpoint that reaches out of its file, or declares more than it can hold",
+        "HDF5 can keep the bytes of an array in any other file and link to it, and an archive of a few bytes "
+        "can unpack to any size. Neither Keras nor TensorFlow writes such checkpoints. A file may hold 20 "
+        "times its own size, and 64 MB in any case.",
+        "If you trust the file, load it with the program that made it, and save it again.",
+    ),
+    "TPU487": Code(
+        "The output could not be written",
+        "The disk that the output is redirected to is full, or what reads it has gone.",
+        "Make room, or write the output elsewhere, and run the command again.",
+    ),
+    "TPU488": Code(
+        "Reading a checkpoint ended the process that reads it",
+        "A damaged file can make the libraries that read checkpoints crash, or read for ever. They run in a "
+        "process of their own; nothing was written.",
+        "Take another copy of the file.",
     ),
 }
 

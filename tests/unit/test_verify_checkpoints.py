@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
+import glob
+import io
 import json
 import os
+import random
+import subprocess
+import sys
 import zipfile
 
 import numpy as np
@@ -160,3 +167,158 @@ def test_a_file_that_is_neither(tmp_path, capsys):
     assert main(["convert-checkpoint", str(broken), str(tmp_path / "x.h5")]) == 2
     assert "broken.keras" in capsys.readouterr().err
     assert not (tmp_path / "x.h5").exists()
+
+
+# Files of strangers, and disks that are full -------------------------------------------------------
+
+
+def _external_storage(path, secret):
+    with h5py.File(path, "w") as file:
+        file.create_dataset("dense/vars/0", (64,), np.uint8, external=[(secret, 0, 64)])
+
+
+def _external_link(path, secret):
+    with h5py.File(path, "w") as file:
+        file["dense"] = h5py.ExternalLink(_other(secret), "/")
+
+
+def _virtual(path, secret):
+    layout = h5py.VirtualLayout((4,), np.float32)
+    layout[:] = h5py.VirtualSource(_other(secret), "dense/vars/0", shape=(4,))
+    with h5py.File(path, "w") as file:
+        file.create_virtual_dataset("dense/vars/0", layout)
+
+
+def _soft_link(path, secret):
+    with h5py.File(path, "w") as file:
+        file["dense/vars/0"] = np.ones(4, np.float32)
+        file["dense/again"] = h5py.SoftLink("/")
+
+
+def _names_a_link(path, secret):
+    """The names of layers and weights lead through a link."""
+    with h5py.File(path, "w") as file:
+        file.attrs["layer_names"] = [b"layer"]
+        file.create_group("layer").attrs["weight_names"] = [b"out/dense/vars/0"]
+        file["layer/out"] = h5py.ExternalLink(_other(secret), "/")
+
+
+def _never_written(path, secret):
+    """A terabyte that is declared; 2 KB."""
+    with h5py.File(path, "w") as file:
+        file.create_dataset("dense/vars/0", (1 << 38,), np.float32)
+
+
+def _bomb(path, secret):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        with archive.open(formats.WEIGHTS_IN_ARCHIVE, "w", force_zip64=True) as item:
+            for _ in range(80):
+                item.write(bytes(1 << 20))
+
+
+def _other(secret):
+    """Another file of HDF5."""
+    other = secret + ".h5"
+    with h5py.File(other, "w") as file:
+        file["dense/vars/0"] = np.full(4, 7, np.float32)
+    return other
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        *(_external_storage, _external_link, _virtual, _soft_link, _names_a_link),
+        *(_never_written, _bomb),
+    ],
+)
+def test_a_file_that_reaches_out_of_itself_is_refused(make, h5, tmp_path, capsys):
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"root:x:0:0:root:/root:/bin/bash\n" * 4)
+    path = str(tmp_path / ("hostile.keras" if make is _bomb else "hostile.h5"))
+    try:
+        make(path, str(secret))
+    except (OSError, ValueError) as error:
+        pytest.skip(f"this HDF5 does not write such a file: {error}")
+    target = tmp_path / "new.h5"
+    for arguments in ([path, str(target)], [h5, str(target), "--like", path]):
+        assert conversion_code(arguments) == "TPU486", capsys.readouterr()
+        assert not target.exists()
+    assert secret.read_bytes().startswith(b"root:")
+
+
+def conversion_code(arguments):
+    """The code that the command ends with; it runs here, where its limits are seen."""
+    from tpucompat.cli import convert_checkpoint
+
+    with contextlib.redirect_stderr(io.StringIO()) as said:
+        assert convert_checkpoint.convert(arguments) == 2
+    return said.getvalue().split()[2]
+
+
+def test_groups_that_hold_each_other(tmp_path):
+    path = str(tmp_path / "cycle.weights.h5")
+    with h5py.File(path, "w") as file:
+        file["a/kernel"] = np.ones(4, np.float32)
+        file["a/again"] = file["/"]
+    assert list(formats.read(path)) == ["a/kernel"]
+
+
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 11)", "time.sleep(60)"])
+def test_a_library_that_crashes_or_never_ends(end, tmp_path, monkeypatch, capsys):
+    from tpucompat.cli import convert_checkpoint
+
+    package = tmp_path / "tpucompat" / "cli"
+    package.mkdir(parents=True)
+    for folder in (package.parent, package):
+        (folder / "__init__.py").write_text("")
+    (package / "convert_checkpoint.py").write_text(f"import os, time\ndef convert(words): {end}\n")
+    monkeypatch.setattr(convert_checkpoint, "_root", lambda: str(tmp_path))
+    monkeypatch.setattr(convert_checkpoint, "SECONDS", 2 if "sleep" in end else 60)
+    assert main(["convert-checkpoint", "old.h5", "new.h5"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("tpucompat: error: TPU488 old.h5: what reads it ")
+    assert ("SIGSEGV" in said) != ("did not end in 2 s" in said)
+
+
+def test_damaged_files_have_a_code_and_leave_the_target(h5, keras_3, tmp_path, capsys):
+    """Cut off and changed at many places; whatever the libraries raise of it."""
+    archive = str(tmp_path / "a.keras")
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as made:
+        made.write(keras_3, formats.WEIGHTS_IN_ARCHIVE)
+    target = tmp_path / "target.h5"
+    target.write_bytes(b"as it was")
+    generator = random.Random(0)
+    codes = collections.Counter()
+    for source in (h5, keras_3, archive):
+        with open(source, "rb") as stream:
+            whole = stream.read()
+        for size in (0, 1, 100, len(whole) // 2, len(whole) - 1):
+            damaged = tmp_path / ("damaged" + os.path.splitext(source)[1])
+            damaged.write_bytes(whole[:size])
+            codes[conversion_code([str(damaged), str(target)])] += 1
+        for _ in range(20):
+            wrong = bytearray(whole[:-1])
+            for _ in range(10):
+                wrong[generator.randrange(len(wrong))] = generator.randrange(256)
+            damaged.write_bytes(wrong)
+            codes[conversion_code([str(damaged), str(target)])] += 1
+    assert set(codes) <= {"TPU471", "TPU486"} and sum(codes.values()) == 75
+    assert target.read_bytes() == b"as it was" and not glob.glob(str(tmp_path / ".tpucompat*"))
+
+
+@pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
+def test_a_disk_that_is_full(h5, tmp_path):
+    """The files of the process may have 4 KB: what a full disk does to a write."""
+    import resource
+
+    target = tmp_path / "target.h5"
+    target.write_bytes(b"as it was")
+    done = subprocess.run(
+        [sys.executable, "-m", "tpucompat", "convert-checkpoint", h5, str(target)],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2 and "Traceback" not in done.stderr
+    assert f"TPU471 {target} was not written" in done.stderr
+    assert target.read_bytes() == b"as it was" and not glob.glob(str(tmp_path / ".tpucompat*"))

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
-import shutil
-import tempfile
 import zipfile
-from typing import Any, Mapping, NamedTuple
+from typing import Any, Callable, Mapping, NamedTuple
 
 import numpy as np
 
-from tpucompat.checkpoints import formats
+from tpucompat import temporary
+from tpucompat.checkpoints import formats, hdf5
 from tpucompat.checkpoints.formats import UnreadableError
 from tpucompat.verify.matching import Matches, match
 from tpucompat.verify.recorder import Variable
@@ -90,8 +90,8 @@ def convert(
     chosen = {
         name: values[theirs].astype(wanted[name].dtype) for name, theirs in matches.pairs.items()
     }
-    _WRITERS_LIKE[kind](target, like, chosen)
-    _check(target, chosen)
+    write_like, layout = _WRITERS_LIKE[kind], like
+    _write(target, chosen, lambda made: write_like(made, layout, chosen))
     return Converted(formats.kind(source), kind, matches.pairs, matches, matches.only_new)
 
 
@@ -128,13 +128,46 @@ def _convert_freely(
         raise ConversionError(
             "a file of Keras 3 is made for one model: --like FILE names one that the new model has saved"
         )
-    _WRITERS[kind](target, chosen)
-    _check(target, chosen)
+    _write(target, chosen, lambda made: _WRITERS[kind](made, chosen))
     return Converted(formats.kind(source), kind, names, None, [])
 
 
-def _check(target: str, chosen: Mapping[str, np.ndarray]) -> None:
-    written = formats.read(target, optimizer=True)
+def _write(target: str, chosen: Mapping[str, np.ndarray], write: Callable[[str], None]) -> None:
+    """Writes beside the target, reads that again, and puts it in its place."""
+    place = os.path.realpath(target)
+    try:
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with temporary.folder(beside=place) as folder:
+            made = os.path.join(folder, os.path.basename(place))
+            write(made)
+            _check(made, target, chosen)
+            _move(folder, os.path.dirname(place))
+    except ConversionError:
+        raise
+    except Exception as error:  # also what TensorFlow and h5py raise where a disk is full
+        reason = str(error).strip().split("\n")[0][:200]
+        raise ConversionError(f"{target} was not written: {reason}") from error
+    if not target.endswith((".h5", ".hdf5", ".keras")):
+        _name_newest(target)
+
+
+def _move(source: str, target: str) -> None:
+    """Puts all files of one folder into another; a checkpoint's index, which is read first, at last."""
+    for name in sorted(os.listdir(source), key=lambda name: (name.endswith(".index"), name)):
+        os.replace(os.path.join(source, name), os.path.join(target, name))
+
+
+def _name_newest(target: str) -> None:
+    """Lets a folder that names no newest checkpoint name this one."""
+    import tensorflow as tf
+
+    folder = os.path.dirname(os.path.abspath(target))
+    if not os.path.exists(os.path.join(folder, "checkpoint")):
+        tf.compat.v1.train.update_checkpoint_state(folder, os.path.basename(target))
+
+
+def _check(made: str, target: str, chosen: Mapping[str, np.ndarray]) -> None:
+    written = formats.read(made, optimizer=True)
     for name, value in chosen.items():
         if name not in written or not np.array_equal(written[name], value):
             same = name in written and bool(np.all((written[name] == value) | (value != value)))
@@ -149,7 +182,6 @@ def _write_tf1(target: str, values: Mapping[str, Any]) -> None:
     """TensorFlow's format with these keys."""
     import tensorflow as tf
 
-    os.makedirs(os.path.dirname(os.path.abspath(target)), exist_ok=True)
     keys = sorted(values)
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         tensors = [tf.constant(values[key]) for key in keys]
@@ -158,9 +190,6 @@ def _write_tf1(target: str, values: Mapping[str, Any]) -> None:
                 prefix=target, tensor_names=keys, shape_and_slices=[""] * len(keys), tensors=tensors
             )
         )
-    folder = os.path.dirname(os.path.abspath(target))
-    if not os.path.exists(os.path.join(folder, "checkpoint")):
-        tf.compat.v1.train.update_checkpoint_state(folder, os.path.basename(target))
 
 
 def _write_tf2(target: str, values: Mapping[str, np.ndarray]) -> None:
@@ -179,9 +208,6 @@ def _write_tf2(target: str, values: Mapping[str, np.ndarray]) -> None:
             holder = getattr(holder, part)
         setattr(holder, last, tf.Variable(value))
     root.write(target)
-    folder = os.path.dirname(os.path.abspath(target))
-    if not os.path.exists(os.path.join(folder, "checkpoint")):
-        tf.compat.v1.train.update_checkpoint_state(folder, os.path.basename(target))
 
 
 def _write_h5(target: str, values: Mapping[str, np.ndarray]) -> None:
@@ -191,7 +217,8 @@ def _write_h5(target: str, values: Mapping[str, np.ndarray]) -> None:
     layers: dict[str, list[str]] = {}
     for name in values:
         layers.setdefault(name.rpartition("/")[0] or name, []).append(name)
-    with h5py.File(target, "w") as file:
+    made = io.BytesIO()  # on a disk that is full, HDF5's own writing ends the process
+    with h5py.File(made, "w") as file:
         file.attrs["layer_names"] = [layer.encode("utf-8") for layer in layers]
         file.attrs["backend"] = b"tensorflow"
         file.attrs["keras_version"] = b"2.15.0"
@@ -200,6 +227,14 @@ def _write_h5(target: str, values: Mapping[str, np.ndarray]) -> None:
             group.attrs["weight_names"] = [f"{name}:0".encode() for name in names]
             for name in names:
                 group.create_dataset(f"{name}:0", data=values[name])
+    _put(target, made.getbuffer())
+
+
+def _put(target: str, content: Any) -> None:
+    with open(target, "wb") as stream:
+        stream.write(content)
+        stream.flush()
+        os.fsync(stream.fileno())
 
 
 _WRITERS = {"tf1": _write_tf1, "tf2": _write_tf2, "h5": _write_h5}
@@ -218,26 +253,24 @@ def _write_tensorflow_like(target: str, like: str, values: Mapping[str, np.ndarr
 
 def _write_hdf5_like(target: str, like: str, values: Mapping[str, np.ndarray]) -> None:
     if not zipfile.is_zipfile(like):
-        shutil.copyfile(like, target)
-        _replace(target, values)
+        with open(like, "rb") as stream:
+            weights = io.BytesIO(stream.read())
+        _replace(weights, values, like)
+        _put(target, weights.getbuffer())
         return
-    with tempfile.TemporaryDirectory() as folder:
-        weights = os.path.join(folder, formats.WEIGHTS_IN_ARCHIVE)
-        with zipfile.ZipFile(like) as archive:
-            archive.extract(formats.WEIGHTS_IN_ARCHIVE, folder)
-            _replace(weights, values)
-            with zipfile.ZipFile(target, "w") as made:
-                for item in archive.infolist():
-                    if item.filename != formats.WEIGHTS_IN_ARCHIVE:
-                        made.writestr(item, archive.read(item))
-                made.write(weights, formats.WEIGHTS_IN_ARCHIVE)
+    weights = formats.weights_file(like)
+    _replace(weights, values, like)
+    with zipfile.ZipFile(like) as archive, zipfile.ZipFile(target, "w") as made:
+        for item in archive.infolist():
+            is_ours = item.filename == formats.WEIGHTS_IN_ARCHIVE
+            made.writestr(item, weights.getbuffer() if is_ours else archive.read(item))
 
 
-def _replace(path: str, values: Mapping[str, np.ndarray]) -> None:
+def _replace(weights: io.BytesIO, values: Mapping[str, np.ndarray], like: str) -> None:
     import h5py
 
-    with h5py.File(path, "r+") as file:
-        places = formats.places(file)
+    with h5py.File(weights, "r+") as file:
+        places = formats.places(hdf5.Reader(file, hdf5.most_bytes(like)))
         for name, value in values.items():
             file[places[name]][...] = value
 

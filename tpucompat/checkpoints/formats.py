@@ -7,6 +7,7 @@ and its ``.weights.h5``).
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import re
@@ -14,6 +15,8 @@ import zipfile
 from typing import Any, Iterator, Mapping
 
 import numpy as np
+
+from tpucompat.checkpoints import hdf5
 
 #: What TensorFlow 2 appends to the path of a variable.
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
@@ -36,17 +39,30 @@ def kind(path: str) -> str:
     Raises:
       UnreadableError: If there is none.
     """
-    if path.endswith((".h5", ".hdf5", ".keras")):
-        _must_exist(path)
-        if zipfile.is_zipfile(path):
-            return "keras"
-        import h5py
+    with _reading(path):
+        if path.endswith((".h5", ".hdf5", ".keras")):
+            _must_exist(path)
+            if zipfile.is_zipfile(path):
+                return "keras"
+            import h5py
 
-        if not h5py.is_hdf5(path):
-            raise UnreadableError(f"{path}: it is neither HDF5 nor an archive of Keras 3")
-        with h5py.File(path, "r") as file:
-            return "h5" if _layer_names(_weights_group(file)) else "keras"
-    return "tf2" if any(key == _OBJECT_GRAPH for key in _shapes(prefix(path))) else "tf1"
+            if not h5py.is_hdf5(path):
+                raise UnreadableError(f"{path}: it is neither HDF5 nor an archive of Keras 3")
+            with h5py.File(path, "r") as file:
+                return "h5" if _layer_names(_reader_of(file, path)) else "keras"
+        return "tf2" if any(key == _OBJECT_GRAPH for key in _shapes(prefix(path))) else "tf1"
+
+
+@contextlib.contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Within: whatever a damaged file makes a library raise says that the file cannot be read."""
+    try:
+        yield
+    except (UnreadableError, hdf5.UnsafeError):
+        raise
+    except Exception as error:
+        reason = str(error).strip().split("\n")[0][:200]
+        raise UnreadableError(f"{path}: {type(error).__name__}: {reason}") from error
 
 
 def _must_exist(path: str) -> None:
@@ -104,15 +120,12 @@ def read(path: str, optimizer: bool = False) -> dict[str, np.ndarray]:
 
     Raises:
       UnreadableError: If there is nothing that can be read.
+      tpucompat.checkpoints.hdf5.UnsafeError: If it reaches out of its file, or declares more than it holds.
     """
     found = kind(path)
     values: dict[str, np.ndarray]
-    if found == "h5":
-        values = _read_h5(path)
-    elif found == "keras":
-        values = _read_keras(path)
-    else:
-        values = _read_tensorflow(prefix(path))
+    with _reading(path):
+        values = _read_tensorflow(prefix(path)) if found in ("tf1", "tf2") else _read_hdf5(path)
     return {name: value for name, value in values.items() if optimizer or not is_optimizers(name)}
 
 
@@ -133,9 +146,20 @@ def is_optimizers(name: str) -> bool:
 
 
 def _reader(where: str) -> Any:
+    """TensorFlow's reader of a checkpoint whose values are as large as its files."""
     import tensorflow as tf
 
-    return tf.compat.v1.train.NewCheckpointReader(where)
+    reader = tf.compat.v1.train.NewCheckpointReader(where)
+    types = reader.get_variable_to_dtype_map()
+    declared = sum(
+        int(np.prod(shape, dtype=object)) * (0 if types[key] == tf.string else types[key].size)
+        for key, shape in reader.get_variable_to_shape_map().items()
+    )
+    folder, name = os.path.split(where)
+    files = [entry for entry in os.scandir(folder or ".") if entry.name.startswith(name + ".data-")]
+    if files:  # a checkpoint of the first format is one file, and compressed
+        hdf5.must_fit(declared, sum(entry.stat().st_size for entry in files), where)
+    return reader
 
 
 def _shapes(where: str) -> Mapping[str, Any]:
@@ -184,30 +208,25 @@ def _read_tensorflow(where: str) -> dict[str, np.ndarray]:
 # Keras' ----------------------------------------------------------------------------------------
 
 
-def _weights_group(file: Any) -> Any:
-    return file.get("model_weights", file)
+def _reader_of(file: Any, path: str) -> hdf5.Reader:
+    """What reads an open HDF5 file, which may lie inside of an archive."""
+    return hdf5.Reader(file, hdf5.most_bytes(path))
 
 
-def _layer_names(group: Any) -> list[str]:
-    return [_text(name) for name in group.attrs.get("layer_names", [])]
+def _weights_group(reader: hdf5.Reader) -> str:
+    return "/" if reader.get("model_weights") is None else "/model_weights"
 
 
-def _text(name: Any) -> str:
-    return name.decode("utf-8") if isinstance(name, bytes) else str(name)
+def _layer_names(reader: hdf5.Reader) -> list[str]:
+    return reader.attribute(_weights_group(reader), "layer_names")
 
 
-def _read_h5(path: str) -> dict[str, np.ndarray]:
-    import h5py
-
-    with h5py.File(path, "r") as file:
-        return {name: np.asarray(file[where]) for name, where in _h5_places(file).items()}
-
-
-def _read_keras(path: str) -> dict[str, np.ndarray]:
+def _read_hdf5(path: str) -> dict[str, np.ndarray]:
     import h5py
 
     with h5py.File(weights_file(path), "r") as file:
-        return {name: np.asarray(file[where]) for name, where in _keras_places(file).items()}
+        reader = _reader_of(file, path)
+        return {name: reader.read(where) for name, where in places(reader).items()}
 
 
 def weights_file(path: str) -> Any:
@@ -218,31 +237,33 @@ def weights_file(path: str) -> Any:
     if not zipfile.is_zipfile(path):
         return path
     with zipfile.ZipFile(path) as archive:
+        size = sum(item.file_size for item in archive.infolist())
+        hdf5.must_fit(size, hdf5.most_bytes(path), path)
         return io.BytesIO(archive.read(WEIGHTS_IN_ARCHIVE))
 
 
-def places(file: Any) -> dict[str, str]:
+def places(reader: hdf5.Reader) -> dict[str, str]:
     """Name -> the path of its dataset, in an open HDF5 file of either generation of Keras."""
-    return _h5_places(file) if _layer_names(_weights_group(file)) else _keras_places(file)
+    return _h5_places(reader) if _layer_names(reader) else _keras_places(reader)
 
 
-def _h5_places(file: Any) -> dict[str, str]:
-    group = _weights_group(file)
+def _h5_places(reader: hdf5.Reader) -> dict[str, str]:
+    group = _weights_group(reader)
     found = {}
-    for layer in _layer_names(group):
-        for name in map(_text, group[layer].attrs["weight_names"]):
-            found[name.partition(":")[0]] = f"{group.name}/{layer}/{name}"
+    for layer in _layer_names(reader):
+        for name in reader.attribute(f"{group}/{layer}", "weight_names"):
+            found[name.partition(":")[0]] = f"{group}/{layer}/{name}"
     return found
 
 
-def _keras_places(file: Any) -> dict[str, str]:
+def _keras_places(reader: hdf5.Reader) -> dict[str, str]:
     """Keras 3 numbers the variables of a layer; they are called by what layers of such shapes have."""
     layers: dict[str, list[str]] = {}
-    for where in sorted(_datasets(file, ""), key=natural):
+    for where in sorted(reader.datasets(), key=natural):
         layers.setdefault(where.rpartition("/")[0], []).append(where)
     found = {}
     for layer, datasets in layers.items():
-        shapes = [tuple(file[where].shape) for where in datasets]
+        shapes = [tuple(reader.dataset(where).shape) for where in datasets]
         base = re.sub(r"/vars$", "", layer).lstrip("/")
         for word, where in zip(_words(shapes) or map(_last, datasets), datasets):
             found[f"{base}/{word}"] = where
@@ -265,13 +286,3 @@ def _words(shapes: list[tuple[int, ...]]) -> list[str]:
     if len(shapes) == 3 and [len(shape) for shape in shapes] == [2, 2, 1]:
         return ["kernel", "recurrent_kernel", "bias"]
     return ["kernel"] if len(shapes) == 1 and len(shapes[0]) > 1 else []
-
-
-def _datasets(group: Any, path: str) -> Iterator[str]:
-    import h5py
-
-    for name in group:
-        if isinstance(group[name], h5py.Dataset):
-            yield f"{path}/{name}"
-        else:
-            yield from _datasets(group[name], f"{path}/{name}")

@@ -8,10 +8,10 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from typing import Any, Iterable, NamedTuple, Sequence
 
+from tpucompat import temporary
 from tpucompat.check import compiler as compilers
 from tpucompat.check import report, targets
 from tpucompat.cli.failing import fail
@@ -77,7 +77,7 @@ def main(argv: Sequence[str]) -> int:
       known or nothing could be run.
     """
     options = parser().parse_args(argv)
-    folder = options.keep or tempfile.mkdtemp(prefix="tpucompat_check_")
+    folder = options.keep or temporary.make()
     os.makedirs(folder, exist_ok=True)
     try:
         return _check(options, os.path.abspath(folder))

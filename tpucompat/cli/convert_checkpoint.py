@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import argparse
+import glob
 import os
+import signal
+import subprocess
+import sys
+import tempfile
 from typing import Sequence
 
 from tpucompat.checkpoints import conversion
 from tpucompat.checkpoints.conversion import ConversionError
 from tpucompat.checkpoints.formats import UnreadableError
+from tpucompat.checkpoints.hdf5 import UnsafeError
 from tpucompat.cli.failing import fail
 from tpucompat.errors import ScriptError
 from tpucompat.verify.comparison import read_mapping
+
+#: How long a conversion may take: this, and as long as a slow disk takes for the files.
+SECONDS = 120
+BYTES_A_SECOND = 1 << 20
 
 
 def parser() -> argparse.ArgumentParser:
@@ -43,7 +53,57 @@ def parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Runs the command; returns 0, or 2 if nothing could be converted."""
+    """Runs the command in a process of its own; returns 0, or 2 if nothing could be converted.
+
+    The libraries that read checkpoints are written in C and C++. A damaged file can end them, or let them read
+    for ever; the file that is written takes its place as the last thing they do.
+    """
+    options = parser().parse_args(argv)
+    files = [name for name in (options.old, options.like) if name]
+    limit = SECONDS + sum(map(_size, files)) / BYTES_A_SECOND
+    # No `-m`: it would look for Python's own modules in the current folder.
+    start = f"import sys; sys.path[:] = [{_root()!r}, *filter(None, sys.path)]; "
+    start += "from tpucompat.cli import convert_checkpoint as c; sys.exit(c.convert(sys.argv[1:]))"
+    command = [sys.executable, "-c", start, *argv]
+    environment = dict(os.environ, PYTHONIOENCODING="utf-8")
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        try:
+            code = subprocess.run(
+                command, stdout=output, stderr=errors, timeout=limit, env=environment
+            ).returncode
+        except subprocess.TimeoutExpired:
+            said = f"did not end in {limit:.0f} s"
+            return fail(ScriptError("TPU488", f"{', '.join(files)}: what reads it {said}."))
+        if code < 0:
+            said = f"was ended by signal {-code} ({_signal(-code)})"
+            return fail(ScriptError("TPU488", f"{', '.join(files)}: what reads it {said}."))
+        for written, stream in ((errors, sys.stderr), (output, sys.stdout)):
+            written.seek(0)
+            stream.write(written.read().decode("utf-8", "replace"))
+    return code
+
+
+def _size(path: str) -> int:
+    if os.path.isdir(path):
+        return sum(entry.stat().st_size for entry in os.scandir(path) if entry.is_file())
+    names = [path, *glob.glob(glob.escape(path) + ".data-*")]
+    return sum(os.path.getsize(name) for name in names if os.path.isfile(name))
+
+
+def _root() -> str:
+    """The folder that this package was imported from."""
+    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+def _signal(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return "unknown"
+
+
+def convert(argv: Sequence[str]) -> int:
+    """The command in this process."""
     options = parser().parse_args(argv)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     try:
@@ -51,6 +111,8 @@ def main(argv: Sequence[str]) -> int:
         done = conversion.convert(
             options.old, options.new, options.to, options.like, mapping, options.partial
         )
+    except UnsafeError as error:
+        return fail(ScriptError("TPU486", str(error)))
     except (UnreadableError, ConversionError, ValueError, OSError) as error:
         return fail(ScriptError("TPU471", str(error)))
     print(f"{options.old} ({done.source}) -> {options.new} ({done.target})")

@@ -315,8 +315,8 @@ def _apply(options: argparse.Namespace) -> None:
 
 def execute(program: Program) -> None:
     """What ``python script.py`` or ``python -m module`` does, in this process."""
-    # sys.path[0] is the folder of the tpucompat command, or the current one for python -m tpucompat.
-    sys.path[0] = program.path0
+    # sys.path[0] is the folder of the tpucompat command, or of the package; under `python -P` there is none.
+    sys.path[: 0 if getattr(sys.flags, "safe_path", False) else 1] = [program.path0]
     if program.spec and program.spec.parent:
         sys.argv[:] = ["-m", *program.arguments[1:]]  # what runpy leaves there for the packages
         importlib.import_module(program.spec.parent)

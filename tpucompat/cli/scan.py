@@ -85,8 +85,4 @@ def _codes(words: Sequence[str]) -> list[str]:
 
 def _write(text: str) -> None:
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    try:
-        sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
-        sys.stdout.flush()
-    except BrokenPipeError:  # `| head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))

@@ -8,10 +8,9 @@ import os
 import shlex
 import shutil
 import sys
-import tempfile
 from typing import Any, Sequence
 
-from tpucompat import rounding
+from tpucompat import rounding, temporary
 from tpucompat.check import targets
 from tpucompat.cli.failing import fail
 from tpucompat.errors import ScriptError, TPUCompatError
@@ -111,7 +110,7 @@ def main(argv: Sequence[str]) -> int:
         return fail(error)
     except ValueError as error:
         return fail(ScriptError("TPU470", str(error)))
-    folder = os.path.abspath(options.keep or tempfile.mkdtemp(prefix="tpucompat-verify-"))
+    folder = os.path.abspath(options.keep or temporary.make())
     stages = _STAGES + 2 * bool(options.check_tpu)
     progress = terminal.Progress(stages * len(tasks))
     results = []

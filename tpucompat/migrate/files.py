@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 
+from tpucompat import temporary as temporary_files
 from tpucompat.errors import TPUCompatError
 
 
@@ -32,7 +33,9 @@ def write(path: str, before: bytes, after: bytes) -> None:
         with open(target, "rb") as stream:
             if stream.read() != before:
                 raise WriteError("TPU452", f"{path} has changed since it was read.")
-        handle, temporary = tempfile.mkstemp(prefix=".tpucompat-", dir=os.path.dirname(target))
+        temporary_files.sweep(os.path.dirname(target))
+        name = "." + temporary_files.prefix()
+        handle, temporary = tempfile.mkstemp(prefix=name, dir=os.path.dirname(target))
         with os.fdopen(handle, "wb") as stream:
             stream.write(after)
             stream.flush()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from typing import Sequence
 
+from tpucompat import temporary
 from tpucompat.migrate.plan import Result
 
 
@@ -26,7 +26,7 @@ def verify(result: Result, arguments: str = "", options: Sequence[str] = ()) -> 
     """
     original = os.path.abspath(result.path)
     folder, name = os.path.split(original)
-    with tempfile.TemporaryDirectory(prefix="tpucompat-migrate-") as beside:
+    with temporary.folder() as beside:
         for entry in os.listdir(folder):
             if entry != name:
                 os.symlink(os.path.join(folder, entry), os.path.join(beside, entry))

@@ -19,7 +19,7 @@ import threading
 import warnings
 from typing import Any, Sequence
 
-from tpucompat import advice, journal, tracebacks
+from tpucompat import advice, journal, temporary, tracebacks
 from tpucompat.environment import environment
 from tpucompat.errors import ScriptError, SetupError
 from tpucompat.notebooks import cells, extension, forms
@@ -92,7 +92,8 @@ def write(notebook: Any, path: str) -> None:
 
     folder = os.path.dirname(os.path.abspath(path))
     try:
-        handle, name = tempfile.mkstemp(suffix=".ipynb.part", dir=folder)
+        temporary.sweep(folder)
+        handle, name = tempfile.mkstemp(prefix="." + temporary.prefix(), dir=folder)
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file, warnings.catch_warnings():
                 warnings.simplefilter("ignore")
@@ -149,7 +150,7 @@ def _execute(notebook: Any, path: str, options: argparse.Namespace, source: str)
     from nbclient.exceptions import CellExecutionError, DeadKernelError
 
     name = os.path.basename(path)
-    with tempfile.TemporaryDirectory() as folder:
+    with temporary.folder() as folder:
         kernel_journal = os.path.join(folder, "journal.json")
         for_kernel = {
             "source": source,

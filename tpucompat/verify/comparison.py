@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import tempfile
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
+from tpucompat import temporary
 from tpucompat.verify import exports, ladder, proofs, runs, seeds
 from tpucompat.verify.runs import Half, Run
 
@@ -172,7 +172,7 @@ def _exported(task: Task, old: Run, new: Run, folder: str) -> dict[str, Any]:
     if not all(last):
         return {}
     paths = [found[0]["path"] for found in last]
-    with tempfile.TemporaryDirectory() as shown:
+    with temporary.folder() as shown:
         return exports.ask(
             task.new.python,
             paths[0],

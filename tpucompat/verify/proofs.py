@@ -10,9 +10,9 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
 from typing import Any, Iterator, Mapping, NamedTuple
 
+from tpucompat import temporary
 from tpucompat.verify.runs import Half, environment
 
 #: The proof of a half: what ``tpucompat check --json`` prints, or ``{"error": ...}``.
@@ -48,7 +48,7 @@ def of(half: Half, tpus: str, folder: str, python: str = sys.executable) -> Proo
     command += [word.replace("{out}", out) for word in half.options]
     command += [os.path.abspath(half.script)]
     command += [word.replace("{out}", out) for word in half.arguments]
-    with tempfile.TemporaryDirectory() as shown:
+    with temporary.folder() as shown:
         done = subprocess.run(
             command,
             cwd=out,

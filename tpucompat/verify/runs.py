@@ -9,11 +9,10 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from typing import Mapping, NamedTuple, Sequence
 
-from tpucompat import rounding
+from tpucompat import rounding, temporary
 from tpucompat.verify.recorder import SNAPSHOT_STEPS, Recording
 
 #: Seconds that a process has after SIGTERM to write down what it has.
@@ -105,7 +104,7 @@ def record(
     start = time.monotonic()
     problem = ""
     code: int | None = None
-    with tempfile.TemporaryDirectory() as shown:
+    with temporary.folder() as shown:
         try:
             code = _run(
                 [half.python, "-m", "tpucompat.verify.child", path],

@@ -73,6 +73,7 @@ def main():
     old = place("old", "model.ckpt-7")
     extra = {"global_step": np.int64(7), "net/hidden/kernel/Adam": OLD["net/hidden/kernel"] * 0}
     conversion._write_tf1(old, {**OLD, **extra})
+    conversion._name_newest(old)
     assert formats.kind(old) == "tf1" and list(formats.read(place("old", ""))) == sorted(OLD)
 
     # Files of the new model as it is before it is trained show the layout.
