@@ -842,6 +842,14 @@ CODES: dict[str, Code] = {
         "TensorFlow's TPUClusterResolver found no TPU of that name, or its machines do not answer.",
         "Compare the name with `gcloud compute tpus tpu-vm list`; unset TPUCOMPAT_TPU to use this machine.",
     ),
+    "TPU463": Code(
+        "The host's part of a step that a rehearsal cannot take apart",
+        "What outside_compilation leaves to the host, a rehearsal runs when the step's program has ended. "
+        "What gives a value back to the cores, or stands in a loop or a conditional, would have to run in the "
+        "middle of it.",
+        "Return the value from the step, and use it on the host; or run with --cores instead of --rehearse. "
+        "On a TPU, TensorFlow runs it; that has not been tried here.",
+    ),
     "TPU421": Code(
         "The script is written for Python 2",
         "It has statements that only Python 2 reads, such as a print statement.",

@@ -14,6 +14,10 @@ class TPUCompatError(Exception):
       next_step: What to do now; the code's general advice where nothing better is known.
     """
 
+    #: AutoGraph hands on such an error as it is, and not as a StagingError with a trace of its own
+    #: (``_attach_error_metadata`` in ``tensorflow/python/autograph/impl/api.py`` of 1.15 to 2.21).
+    ag_pass_through = True
+
     def __init__(self, code: str, cause: str, next_step: str = "") -> None:
         self.code = code
         self.cause = cause
@@ -66,7 +70,19 @@ class RefusedError(TPUCompatError, RuntimeError):
 
 
 class UnsupportedGraphError(TPUCompatError, NotImplementedError):
-    """A TPU computation holds something that cannot be run on several replicas."""
+    """A TPU computation holds something that cannot be run on several replicas.
+
+    Attributes:
+      operation: The name of the operation, and of the library function that it is in ("" for none);
+        None where it is no single one.
+    """
+
+    operation: tuple[str, str] | None = None
+
+    def at(self, operation: str, function: str = "") -> UnsupportedGraphError:
+        """The error, which knows its operation."""
+        self.operation = operation, function
+        return self
 
 
 class UninitializedError(TPUCompatError, RuntimeError):

@@ -58,7 +58,8 @@ def of_script(traceback: Any) -> Any:
     kept: list[Any] = []
     rest = traceback
     while rest is not None and here is not None:
-        if here.scope.owns(rest.tb_frame.f_globals):
+        generated = "__autograph_generated_file" in rest.tb_frame.f_code.co_filename
+        if here.scope.owns(rest.tb_frame.f_globals) and not generated:
             kept.append(rest)
         rest = rest.tb_next
     return _joined(kept) or traceback

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tpucompat.__main__ import main
 from tpucompat.environment import environment
 
 PROGRAMS = Path(__file__).parent / "programs"
@@ -101,3 +102,72 @@ def test_settings_that_contradict_each_other(tmp_path, options, settings, code):
     done = run(tmp_path, *options, arguments=arguments, **settings)
     assert done.returncode == 2
     assert code in done.stderr
+
+
+REFUSED_2 = {
+    "py_function": ("TPU371", "EagerPyFunc", "tf.py_function("),
+    "string": ("TPU383", "AsString", "tf.strings.as_string("),
+    "printed": ("TPU385", "StringFormat", "tf.print("),
+    "sum_in_loop": ("TPU362", "CrossReplicaSum", ".all_reduce("),
+    "back_from_host": ("TPU463", "PyFunc", "tf.numpy_function("),
+    "size": ("TPU392", "Fill", "tf.zeros("),
+    "unbounded": ("TPU393", "EmptyTensorList", "tape.gradient("),
+}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "last"),
+    [(["py_function", "string", "printed", "sum_in_loop", "back_from_host"], "unbounded")],
+)
+def test_a_program_of_tensorflow_2_is_told_its_own_line(tmp_path, kinds, last):
+    done = run(
+        tmp_path, "--quiet", "--rehearse", "2", program="refused_tf2.py", arguments=[*kinds, last]
+    )
+    assert done.returncode == 2
+    told = dict(line.split(" was refused: ", 1) for line in done.stdout.splitlines())
+    told[last] = done.stderr[done.stderr.index("Traceback (most recent call last)") :]
+    assert len(told[last].splitlines()) <= 25
+    assert list(told) == [*kinds, last]
+    for kind, text in told.items():
+        code, operation, line = REFUSED_2[kind]
+        assert code in text and operation in text and "refused_tf2.py:" in text and line in text
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", list(REFUSED_2))
+def test_each_refusal_of_tensorflow_2_is_short(tmp_path, kind):
+    test_a_program_of_tensorflow_2_is_told_its_own_line(tmp_path, [], kind)
+
+
+def test_the_loops_around_strategy_run(tmp_path):
+    file = tmp_path / "report.json"
+    done = run(
+        tmp_path, "--quiet", "--rehearse", "2", program="loops_tf2.py", arguments=[str(file)]
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(file.read_text())
+    wanted, losses = found.pop("plain"), found.pop("losses")
+    assert len(found) == 5
+    # Four steps of five loops on two cores, which the host writes down one after the other; then one
+    # replica's four.
+    by_core = np.array(losses[:40]).reshape(5, 4, 2)
+    np.testing.assert_allclose(by_core.sum(-1), [losses[40:]] * 5, rtol=1e-5)
+    for numbers in found.values():
+        np.testing.assert_allclose(numbers, wanted, rtol=1e-5, atol=1e-6)
+
+
+PAIRS = [
+    "fashion_mnist_keras",
+    "mnist_tpu_estimator",
+    "sharded_linear_regression",
+    "conv_batch_parallel",
+]
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="examples.toml is read by tomllib")
+@pytest.mark.parametrize("pair", PAIRS)
+def test_old_and_new_agree_under_a_rehearsed_strategy(pair, capsys):
+    options = ["--all", "--pair", pair, "--rehearse", "8", "--rehearse", "1", "--timeout", "900"]
+    assert main(["verify", *options]) == 0
+    assert f"{pair}, 8 rehearsed cores" in capsys.readouterr().out

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tpucompat.check import compiler as compilers
-from tpucompat.check import operations, pjrt, report, targets
+from tpucompat.check import operations, pjrt, rehearse, report, targets
 from tpucompat.cli import check
 from tpucompat.errors import BadValueError, SetupError
 
@@ -348,3 +348,34 @@ def test_a_job_is_checked_before_it_runs(tmp_path, monkeypatch, capsys):
     ]
     assert run.main(["--check-tpu", "v5x-8", script]) == 2
     assert "did you mean v5p-8?" in capsys.readouterr().err
+
+
+REFUSED = """Traceback (most recent call last):
+  File "/x/train.py", line 41, in <module>
+    train(data)
+tpucompat.errors.UnsupportedGraphError: TPU371 Py (f) runs Python; made at train.py:25: tf.py_function(g, [x])
+  Next: compute it in the input function
+  More: tpucompat explain TPU371
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "output", "verdict", "codes"),
+    [
+        (0, "loss 0.1\n", "lowers", []),
+        (2, REFUSED, "does not compile", ["TPU371"]),
+        (1, "Traceback\nKeyError: 'data'\n", "unknown", []),
+        (None, "", "unknown", []),
+    ],
+)
+def test_what_a_rehearsal_shows(code, output, verdict, codes):
+    findings, found, said = rehearse.judge(code, output)
+    assert (found, [finding.code for finding in findings]) == (verdict, codes) and said
+    for finding in findings:
+        assert finding.line == "train.py:25" and finding.source == "tf.py_function(g, [x])"
+        assert finding.instead == "compute it in the input function"
+
+
+def test_a_rehearsal_of_no_tpu(tmp_path):
+    with pytest.raises(SetupError, match="TPU455"):
+        rehearse.check("v9-8", ["x.py"], str(tmp_path), 1.0, {})

@@ -570,6 +570,7 @@ def test_a_wrong_table_is_said(tmp_path):
         ([], "two scripts are needed"),
         (["no.py", "none.py"], "no.py: there is no such file"),
         ([__file__, __file__, "--cores", "0"], "--cores takes a number from 1 on"),
+        ([__file__, __file__, "--rehearse", "v9"], "--rehearse v9 is neither a number of cores"),
         ([__file__, __file__, "--tolerance", "steps"], "expected RUNG=LIMIT"),
         ([__file__, __file__, "--map", "no.json"], "no.json"),
         ([__file__, __file__, "--check-tpu", "v9-8"], "There is no TPU 'v9-8'"),

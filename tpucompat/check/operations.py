@@ -10,6 +10,7 @@ from typing import Any, Iterator, NamedTuple, Sequence
 
 from tpucompat.check import sums
 from tpucompat.engines import graphdef
+from tpucompat.engines.host_parts import is_marked
 
 
 class Finding(NamedTuple):
@@ -195,7 +196,7 @@ def refused(graph_def: Any) -> list[Finding]:
 
 
 def _check(where: str, node: Any) -> Sequence[Finding]:
-    if node.op in _STRUCTURE or node.op in _FLOW or sums.is_call(node):
+    if node.op in _STRUCTURE or node.op in _FLOW or sums.is_call(node) or is_marked(node):
         return ()
     kernels = table()["operations"].get(node.op)
     if kernels is None:
@@ -230,11 +231,6 @@ def _wrong_type(node: Any, kernel: dict[str, int]) -> str:
             if name not in table()["types"][number]:
                 return str(name)
     return ""
-
-
-def host_parts(graph_def: Any) -> list[str]:
-    """The operations that stay on the host: those of ``outside_compilation``."""
-    return [node.name for _, node in nodes_of(graph_def) if "_xla_outside_compilation" in node.attr]
 
 
 def calls(graph_def: Any) -> Any:

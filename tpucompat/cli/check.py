@@ -13,7 +13,7 @@ from typing import Any, Iterable, NamedTuple, Sequence
 
 from tpucompat import temporary
 from tpucompat.check import compiler as compilers
-from tpucompat.check import report, targets
+from tpucompat.check import rehearse, report, targets
 from tpucompat.cli.failing import fail
 from tpucompat.errors import ScriptError, SetupError, TPUCompatError
 
@@ -48,6 +48,12 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--compile-limit", type=float, default=300.0, metavar="S", help="for one compilation")
     add("--compile-memory", type=float, default=16.0, metavar="GIB", help="of the compiler")
+    add(
+        "--rehearse",
+        metavar="N",
+        help="run the script's first epochs and steps too, under TensorFlow's own TPUStrategy, over N "
+        "cores (or v3-8) that are not there; it writes what it writes",
+    )
     for name in ("--era", "--legacy-package", "--map"):
         add(name, action="append", default=[], metavar="X", help="as for tpucompat run")
     add("-m", dest="module", nargs=argparse.REMAINDER, help="check a module, as python -m runs it")
@@ -107,6 +113,10 @@ def _check(options: argparse.Namespace, folder: str) -> int:
         checked += _compile(options, done.records, group, libtpu, name)
     for replicas, group in missing if checked else ():
         checked.append(report.unseen(replicas, group))
+    if options.rehearse:
+        checked.append(
+            rehearse.check(options.rehearse, program, folder, options.limit, _environment())
+        )
     if not checked:
         raise _nothing(ended, notes)
     licence = "" if libtpu is not None or options.no_compiler else compilers.LICENCE + ". " + _HOW
@@ -154,9 +164,6 @@ def _run(options: argparse.Namespace, program: list[str], replicas: int, folder:
     file = os.path.join(folder, RECORDS)
     if os.path.exists(file):
         os.remove(file)
-    environ = dict(os.environ, PYTHONPATH=os.pathsep.join([_root(), *_python_path()]))
-    environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    environ.pop("TPUCOMPAT_REQUIRE_TPU", None)  # no TPU is needed to check for one
     start = time.time()
     with open(os.path.join(folder, "output.txt"), "wb") as output:
         child = subprocess.Popen(
@@ -164,7 +171,7 @@ def _run(options: argparse.Namespace, program: list[str], replicas: int, folder:
             stdout=None if options.verbose and not options.json else output,
             stderr=None if options.verbose and not options.json else subprocess.STDOUT,
             stdin=subprocess.DEVNULL,
-            env=environ,
+            env=_environment(),
         )
         stopped = ""
         try:
@@ -182,6 +189,15 @@ def _run(options: argparse.Namespace, program: list[str], replicas: int, folder:
             child.kill()
             child.wait()
     return _read(file, stopped, os.path.join(folder, "output.txt"))
+
+
+def _environment() -> dict[str, str]:
+    environ = dict(os.environ, PYTHONPATH=os.pathsep.join([_root(), *_python_path()]))
+    environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    # No TPU is needed to check for one; the command line says how many cores there are.
+    for name in ("TPUCOMPAT_REQUIRE_TPU", "TPUCOMPAT_CORES", "TPUCOMPAT_REHEARSE"):
+        environ.pop(name, None)
+    return environ
 
 
 def _read(file: str, stopped: str, output: str) -> Run:

@@ -134,13 +134,25 @@ def main(argv: Sequence[str]) -> int:
         sys.excepthook = _with_advice(sys.excepthook)
     try:
         execute(program)
-    except TPUCompatError as error:
+    except Exception as raised:
+        told = _refusal(raised)
+        if told is None:
+            raise
         # The script's own traceback; then exit code 2, which says that the next step is in the message.
-        error.__cause__ = error.__context__ = None
-        shown = error.with_traceback(tracebacks.of_script(error.__traceback__))
+        told.__cause__ = told.__context__ = None
+        shown = told.with_traceback(tracebacks.of_script(raised.__traceback__))
         sys.excepthook(type(shown), shown, shown.__traceback__)
         return 2
     return 0
+
+
+def _refusal(raised: Exception) -> TPUCompatError | None:
+    """What an error of the script's is in tpucompat's terms; None where it is the script's alone."""
+    if "tpucompat.engines.rehearsal" in sys.modules:
+        from tpucompat.engines import rehearsal
+
+        raised = rehearsal.told(raised)
+    return raised if isinstance(raised, TPUCompatError) else None
 
 
 def _is_notebook(options: argparse.Namespace) -> bool:

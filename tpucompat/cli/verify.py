@@ -17,7 +17,7 @@ from tpucompat.errors import ScriptError, TPUCompatError
 from tpucompat.verify import comparison, pairs, proofs
 from tpucompat.verify.comparison import Result, Task
 from tpucompat.verify.report import as_json, page, terminal
-from tpucompat.verify.runs import Half
+from tpucompat.verify.runs import Half, described
 
 #: What is told while a pair is compared: old, new, comparing.
 _STAGES = 3
@@ -49,6 +49,13 @@ def parser() -> argparse.ArgumentParser:
         "--python-new", metavar="PYTHON", default=sys.executable, help="with TensorFlow 2"
     )
     result.add_argument("--cores", type=int, action="append", metavar="N", help="emulate N cores")
+    result.add_argument(
+        "--rehearse",
+        action="append",
+        default=[],
+        metavar="N",
+        help="run both under TensorFlow's own TPUStrategy, over N cores (or v3-8) that are not there",
+    )
     result.add_argument(
         "--map",
         metavar="FILE",
@@ -141,11 +148,12 @@ def _exit_codes(results: Sequence[Result]) -> list[int]:
 
 
 def _tasks(options: argparse.Namespace) -> list[Task]:
-    cores = options.cores or []
-    if any(count < 1 for count in cores):
+    if any(count < 1 for count in options.cores or ()):
         raise ValueError("--cores takes a number from 1 on")
+    asked = [(count, "") for count in options.cores or ()]
+    asked += [(_rehearsed(given), given) for given in options.rehearse]
     if options.all:
-        return _all_tasks(options, cores)
+        return _all_tasks(options, asked)
     if not options.old or not options.new:
         raise ValueError("two scripts are needed, the old one and the new one, or --all")
     for script in (options.old, options.new):
@@ -157,7 +165,7 @@ def _tasks(options: argparse.Namespace) -> list[Task]:
     return [
         Task(
             f"{os.path.basename(options.old)} → {os.path.basename(options.new)}"
-            + (f", {count} cores" if count > 1 else ""),
+            + (f", {described(count, bool(rehearse))}" if rehearse or count > 1 else ""),
             Half(
                 options.old,
                 [*both, *shlex.split(options.old_args)],
@@ -165,6 +173,7 @@ def _tasks(options: argparse.Namespace) -> list[Task]:
                 True,
                 count,
                 shlex.split(options.old_options),
+                rehearse,
             ),
             Half(
                 options.new,
@@ -172,6 +181,7 @@ def _tasks(options: argparse.Namespace) -> list[Task]:
                 options.python_new,
                 False,
                 count,
+                rehearse=rehearse,
             ),
             mapping,
             limits,
@@ -180,11 +190,18 @@ def _tasks(options: argparse.Namespace) -> list[Task]:
             options.timeout,
             seeds=options.seeds,
         )
-        for count in cores or [1]
+        for count, rehearse in asked or [(1, "")]
     ]
 
 
-def _all_tasks(options: argparse.Namespace, cores: Sequence[int]) -> list[Task]:
+def _rehearsed(given: str) -> int:
+    found = targets.slice_of(given)
+    if found is None:
+        raise ValueError(f"--rehearse {given} is neither a number of cores nor the name of a TPU")
+    return found.cores
+
+
+def _all_tasks(options: argparse.Namespace, asked: Sequence[tuple[int, str]]) -> list[Task]:
     table = options.examples
     if table is None:
         import tpucompat
@@ -198,10 +215,10 @@ def _all_tasks(options: argparse.Namespace, cores: Sequence[int]) -> list[Task]:
         if name not in names:
             raise ValueError(f"{table} has no pair {name!r}; it has {', '.join(names)}")
     return [
-        pair.task(count, options.python_old, options.python_new, options.timeout)
+        pair.task(count, options.python_old, options.python_new, options.timeout, rehearse)
         for pair in found
         if not options.pair or pair.name in options.pair
-        for count in (cores or pair.cores)
+        for count, rehearse in (asked or [(count, "") for count in pair.cores])
     ]
 
 

@@ -1,4 +1,4 @@
-"""Takes meetings of the replicas out of functions.
+"""Takes meetings of the replicas, and operations for the host, out of functions.
 
 With control flow v2 a conditional is one node (``If``) that names two functions, and a called
 function is one node too. Where such a function holds a sum over the cores, its body is written out
@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Any
 
 from tpucompat import private
-from tpucompat.engines import collectives
+from tpucompat.engines import collectives, host_parts
 from tpucompat.engines.graphdef import (
     add_node,
     become_identity,
@@ -31,12 +31,13 @@ _CALLS = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
 _CONDITIONALS = frozenset(["If", "StatelessIf"])
 
 
-def inline(graph: Any, graph_def: Any) -> tuple[Any, dict[str, str]]:
+def inline(graph: Any, graph_def: Any, host: bool = False) -> tuple[Any, dict[str, str]]:
     """Writes out the functions that hold meetings of the replicas, as far as that can be done.
 
     Args:
       graph: The ``tf.Graph`` of the GraphDef.
       graph_def: A GraphDef; it is not changed.
+      host: Whether functions that hold operations for the host are written out too.
 
     Returns:
       The GraphDef itself where it has no such functions, else another one; and where the tensors
@@ -49,7 +50,8 @@ def inline(graph: Any, graph_def: Any) -> tuple[Any, dict[str, str]]:
             name
             for name, function in functions.items()
             if any(node.op in collectives.OPS for node in function.node_def)
-        },
+        }
+        | (host_parts.functions_with(graph_def.library) if host else set()),
     )
     moved: dict[str, str] = {}
     while holders and any(_can_be_written_out(node, holders) for node in graph_def.node):

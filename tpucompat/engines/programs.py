@@ -17,7 +17,15 @@ from typing import Any, Callable, Sequence
 
 import numpy as np
 
-from tpucompat.engines import coherence, graph_walk, graphdef, session, shards, strategy
+from tpucompat.engines import (
+    coherence,
+    graph_walk,
+    graphdef,
+    host_parts,
+    session,
+    shards,
+    strategy,
+)
 from tpucompat.errors import BadValueError, UnsupportedGraphError
 
 tf = session.v1()
@@ -307,7 +315,7 @@ def _refuse_host_operations(cut: Any) -> None:
         *(function.node_def for function in cut.library.function),
     )
     for node in nodes:
-        if _HOST.match(node.op):
+        if _HOST.match(node.op) and not host_parts.is_marked(node):
             raise UnsupportedGraphError(
                 "TPU361", f"the computation holds the host operation {node.op} {node.name!r}"
             )

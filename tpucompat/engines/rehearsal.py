@@ -19,7 +19,10 @@ import re
 from typing import Any, Callable, NamedTuple, Sequence
 
 from tpucompat import errors, private
-from tpucompat.engines import collectives, graphdef, strategy, trace
+from tpucompat.engines import collectives, graphdef, host_parts, strategy, trace
+
+#: The programs by the names that TensorFlow's errors call them: what each was traced into, and its cut.
+_programs: dict[str, tuple[Any, trace.Cut]] = {}
 
 #: How often a step was traced ("traced"), and how many meetings of the cores its program has ("meetings").
 counts: collections.Counter[str] = collections.Counter()
@@ -103,16 +106,31 @@ def explained(error: Any, graph: Any, cut: trace.Cut) -> Exception:
     return _refusal(lowering.explain(text, graph_def), graph)
 
 
+def told(error: Any) -> Exception:
+    """What an error of TensorFlow's says of a program that was rehearsed; another error as it is.
+
+    For programs whose own ``tf.function`` raises it, when the compiler has refused what is in it.
+    """
+    named = re.search(r"tpucompat_program_\d+", str(error))
+    program = _programs.get(named.group()) if named else None
+    return error if program is None else explained(error, *program)
+
+
 def _refusal(finding: Any, graph: Any) -> errors.UnsupportedGraphError:
+    where = _made_at(graph, finding.operation, finding.function)
+    return errors.UnsupportedGraphError(finding.code, finding.text + where, finding.instead)
+
+
+def _made_at(graph: Any, operation: str, function: str) -> str:
+    """The script's line that made an operation, to be put behind what is said of it."""
     from tpucompat import installation
     from tpucompat.check.sources import Sources
 
     here = installation.installed()
     sources = Sources(here.legacy_packages if here is not None else ())
-    function = re.sub(r"_freed_\d+\Z", "", finding.function)
-    line = sources.of_operation(graph, finding.operation, function)
-    where = f"; made at {line.place}: {line.text}" if line.place else ""
-    return errors.UnsupportedGraphError(finding.code, finding.text + where, finding.instead)
+    function = re.sub(r"_freed_\d+\Z", "", function)
+    line = sources.of_operation(graph, operation, function)
+    return f"; made at {line.place}: {line.text}" if line.place else ""
 
 
 class _Program(NamedTuple):
@@ -247,13 +265,20 @@ def _launch(program: _Program, rows: Sequence[Sequence[Any]]) -> list[list[Any]]
         *(handle for handle, _ in program.handles),
         *(one for one, _ in captures),
     ]
-    cut = trace.cut(
-        program.graph,
-        inputs=[tensor.name for tensor in inner],
-        outputs=[tensor.name for tensor in program.tensors],
-        updates=[operation.name for operation in program.effects],
-        constants={},
-    )
+    try:
+        cut = trace.cut(
+            program.graph,
+            inputs=[tensor.name for tensor in inner],
+            outputs=[tensor.name for tensor in program.tensors],
+            updates=[operation.name for operation in program.effects],
+            constants={},
+            compiled=True,
+        )
+    except errors.UnsupportedGraphError as error:
+        where = _made_at(program.graph, *error.operation) if error.operation else ""
+        raise errors.UnsupportedGraphError(
+            error.code, error.cause + where, error.next_step
+        ) from None
     refuse(program.graph, cut)
     counts["meetings"] += sum(len(stage.meetings) for stage in cut.stages)
     shared = [outer for _, outer in captures]
@@ -270,11 +295,22 @@ def _launch(program: _Program, rows: Sequence[Sequence[Any]]) -> list[list[Any]]
         with tf.control_dependencies(effects):
             outputs = [[tf.identity(each) for each in given] for given, _ in parts]
             wanted = [tensor for row in outputs for tensor in row] or [tf.constant(0)]
+    name = f"tpucompat_program_{graphdef.fresh_number()}"
+    _programs[name] = program.graph, cut
     given = _compiled(
-        joint, [t for row in feeds for t in row], wanted, [v for r in values for v in r]
+        name, joint, [t for row in feeds for t in row], wanted, [v for r in values for v in r]
     )
-    size = len(program.tensors) or 1
-    return [given[start : start + size] for start in range(0, len(given), size)]
+    size = len(cut.outputs) or 1
+    results = [given[start : start + size] for start in range(0, len(given), size)]
+    if cut.host is None or not cut.host.graph_def.node:
+        return results
+    private.add_functions(cut.host.graph_def.library)
+    count = len(program.tensors)
+    done: list[Any] = []
+    for core, row in enumerate(results):
+        done = host_parts.run(cut.host, row[count:], done, f"host_of_core_{core}")
+    with tf.control_dependencies(done):
+        return [[tf.identity(value) for value in row[:count] or row[:1]] for row in results]
 
 
 def _placeholder_for(value: Any) -> Any:
@@ -286,11 +322,12 @@ def _placeholder_for(value: Any) -> Any:
 
 
 def _compiled(
-    graph: Any, inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any]
+    name: str, graph: Any, inputs: Sequence[Any], outputs: Sequence[Any], values: Sequence[Any]
 ) -> list[Any]:
     """Adds a graph to the default one, as what XLA compiles and runs.
 
     Args:
+      name: What it is called.
       graph: The graph; it captures nothing.
       inputs: Its placeholders.
       outputs: The tensors wanted.
@@ -303,7 +340,6 @@ def _compiled(
 
     # XlaLaunch takes the handles of variables last.
     pairs = sorted(zip(inputs, values), key=lambda pair: pair[0].dtype == tf.resource)
-    name = f"tpucompat_program_{graphdef.fresh_number()}"
     graph_def = tf.GraphDef(versions=graph.as_graph_def().versions)
     library = graph.as_graph_def().library
     library.function.add().CopyFrom(

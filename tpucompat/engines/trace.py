@@ -16,7 +16,7 @@ import collections
 from typing import Any, Generator, Iterable, Mapping, NamedTuple, Sequence
 
 from tpucompat import errors, private
-from tpucompat.engines import accesses, collectives, flow, graphdef, inline
+from tpucompat.engines import accesses, collectives, flow, graphdef, host_parts, inline
 from tpucompat.engines.graphdef import node_name, tensor_name
 
 # Nodes of TF 1's TPU rewrite that carry no value of their own for a single replica.
@@ -90,6 +90,7 @@ class Cut(NamedTuple):
       updates: The operations that run too.
       moved: Where a tensor of a replaced node is now.
       seeded: The functions of the library that draw random numbers by a seed.
+      host: What the host does with the last of the outputs; None where it is not taken out.
     """
 
     inputs: tuple[str, ...]
@@ -101,6 +102,7 @@ class Cut(NamedTuple):
     updates: tuple[str, ...]
     moved: Mapping[str, str]
     seeded: frozenset[str]
+    host: host_parts.HostPart | None = None
 
 
 def cut(
@@ -110,6 +112,7 @@ def cut(
     updates: Sequence[str],
     constants: Mapping[str, Any],
     reads_first: bool = False,
+    compiled: bool = False,
 ) -> Cut:
     """Takes a computation out of a graph and cuts it where the replicas meet.
 
@@ -121,6 +124,8 @@ def cut(
       constants: Tensor name -> value, for tensors that have one value for good.
       reads_first: How reads and writes are ordered that the graph leaves open; see
         :func:`tpucompat.engines.accesses.put_in_order`.
+      compiled: Whether a compiler takes the stages, so that what is marked for the host
+        (:mod:`tpucompat.engines.host_parts`) is taken out; what it takes are further outputs.
 
     Returns:
       The stages and what they need.
@@ -128,16 +133,23 @@ def cut(
     Raises:
       errors.UnsupportedGraphError: If the computation holds something that cannot be replayed.
     """
-    graph_def, moved = inline.inline(graph, graph.as_graph_def())
+    graph_def, moved = inline.inline(graph, graph.as_graph_def(), compiled)
     wanted = [*(moved.get(name, name) for name in outputs), *("^" + name for name in updates)]
     nodes = _needed(graph_def, wanted, {moved.get(name, name) for name in (*inputs, *constants)})
+    host = host_parts.take_out(nodes, graph_def) if compiled else None
+    if host is not None:
+        gone = {node.name for node in host.graph_def.node}
+        outputs, updates = [*outputs, *host.takes], [name for name in updates if name not in gone]
+        wanted = [key for key in (*wanted, *host.takes) if node_name(key) not in gone]
     library = graphdef.reachable(graph_def.library, nodes.values())
     variables = _take_variables(nodes)
     _clean(nodes, library)
-    _check(nodes, library)
+    _check(nodes, library, compiled)
 
     flow.let_loops_begin(nodes)
     control = flow.analyse(nodes)
+    if host is not None:
+        _check_sent(host, control)
     names = {key: spec.name for key, spec in variables.items()}
     accesses.put_in_order(nodes, names, control, reads_first)
     everything = {node.name: node for node in graph_def.node}
@@ -156,6 +168,7 @@ def cut(
         updates=tuple(updates),
         moved=moved,
         seeded=graphdef.seeded_functions(library),
+        host=host,
     )
 
 
@@ -209,9 +222,11 @@ def replay(
             if node.op in ("Enter", "RefEnter"):
                 node.attr["frame_name"].s += frames.encode()
         private.add_functions(graph_def.library)
+        given = {key: _value_of(values, key) for key in stage.needs}
+        _wait_once(graph_def, given)
         got = tf.import_graph_def(
             graph_def,
-            input_map={key: _value_of(values, key) for key in stage.needs},
+            input_map=given,
             return_elements=[key.lstrip("^") for key in stage.gives],
             name=name,
         )
@@ -268,6 +283,20 @@ def _value_of(values: dict[str, Any], key: str) -> Any:
     with tf.control_dependencies([operation]):
         values[key] = tf.constant(0, name="after_" + node_name(key).replace("/", "_"))
     return values[key]
+
+
+def _wait_once(graph_def: Any, given: Mapping[str, Any]) -> None:
+    """Lets no node wait twice for an operation that several of its control inputs become.
+
+    The importer of TensorFlow 2.15 to 2.21 takes the second one out, and then a wrong input for one
+    of the graph's own (``GraphConstructor::RemapNodeDefInputs`` in ``graph_constructor.cc``).
+    """
+    for node in graph_def.node:
+        keys = graphdef.control_inputs(node)
+        once = {given[key].op if key in given else key: key for key in keys}
+        if len(once) < len(keys):
+            data = [key for key in node.input if key[:1] != "^"]
+            graphdef.set_inputs(node, [*data, *once.values()])
 
 
 # Cutting ---------------------------------------------------------------------------------------
@@ -346,7 +375,16 @@ def _clean_node(node: Any) -> bool:
     return changed
 
 
-def _check(nodes: Mapping[str, Any], library: Any) -> None:
+def _check_sent(host: host_parts.HostPart, control: flow.Flow) -> None:
+    """Raises where the host takes what only some runs of the step, or all turns of a loop, have."""
+    for key in host.takes:
+        name = node_name(key)
+        if name in control.loops or control.conditions.get(name):
+            node = next(n for n in host.graph_def.node if key in map(tensor_name, n.input))
+            raise host_parts.refusal(node, "is inside a loop or a conditional")
+
+
+def _check(nodes: Mapping[str, Any], library: Any, compiled: bool) -> None:
     """Raises where the computation holds what a replayed step cannot."""
     for name, node in nodes.items():
         if node.op == "Placeholder":
@@ -357,19 +395,22 @@ def _check(nodes: Mapping[str, Any], library: Any) -> None:
         if node.op in FOREIGN:
             raise errors.UnsupportedGraphError(
                 "TPU361", f"the computation holds {FOREIGN[node.op]} ({node.op} {name!r})"
-            )
+            ).at(name)
     for function in library.function:
         where = f"the function {function.signature.name!r}"
         for node in function.node_def:
+            if compiled and host_parts.is_marked(node):
+                what = f"is inside {where}, which a loop calls"
+                raise host_parts.refusal(node, what, function.signature.name)
             if node.op in collectives.OPS:
                 raise errors.UnsupportedGraphError(
                     "TPU362", f"{node.op} {node.name!r} is inside {where}, which a loop calls"
-                )
+                ).at(node.name, function.signature.name)
             if node.op == "VarHandleOp" or node.op in FOREIGN:
                 what = FOREIGN.get(node.op, "a variable of its own")
                 raise errors.UnsupportedGraphError(
                     "TPU361", f"{where} of the computation holds {what} ({node.op} {node.name!r})"
-                )
+                ).at(node.name, function.signature.name)
 
 
 def _stages(

@@ -17,6 +17,7 @@ from typing import Any, Callable, Iterator, Mapping
 import numpy as np
 
 from tpucompat import private
+from tpucompat.engines import host_parts
 from tpucompat.verify import outputs
 from tpucompat.verify.matching import match
 from tpucompat.verify.recorder import Recorder, Site, Variable
@@ -111,6 +112,7 @@ class GraphDoors:
             inputs += [each.labels, each.outputs]
         inputs = [tf.cast(i, tf.float32) if i.dtype == tf.bfloat16 else i for i in inputs]
         recorded = tf.py_func(site.called, inputs, tf.int32, name="tpucompat_verify")
+        host_parts.mark(recorded.op)
         with tf.control_dependencies([recorded]):
             return [_after(gradient) for gradient in found]
 

@@ -9,6 +9,7 @@ import importlib
 import os
 from typing import Any, NamedTuple, Sequence
 
+from tpucompat.verify import runs
 from tpucompat.verify.comparison import Task
 from tpucompat.verify.runs import Half
 
@@ -50,7 +51,12 @@ class Pair(NamedTuple):
     folder: str
 
     def task(
-        self, cores: int, python_old: str, python_new: str, timeout: float | None = None
+        self,
+        cores: int,
+        python_old: str,
+        python_new: str,
+        timeout: float | None = None,
+        rehearse: str = "",
     ) -> Task:
         """What is to be run for this pair.
 
@@ -59,6 +65,7 @@ class Pair(NamedTuple):
           python_old: The old script's interpreter.
           python_new: The new script's interpreter.
           timeout: Seconds for each run, instead of the row's own.
+          rehearse: The TPU that is rehearsed, which has so many cores; "" for none.
         """
         row = self.content
         tolerances = dict(row.get("tolerances", {}))
@@ -71,8 +78,8 @@ class Pair(NamedTuple):
             arguments = [flag.replace("{cores}", str(cores)) for flag in arguments]
             script = os.path.join(self.folder, kind + "_examples", self.name + ".py")
             options = row.get("old_options", ()) if which == "old" else ()
-            halves.append(Half(script, arguments, python, which == "old", cores, options))
-        where = "one replica" if cores == 1 else f"{cores} cores"
+            halves.append(Half(script, arguments, python, which == "old", cores, options, rehearse))
+        where = runs.described(cores, bool(rehearse))
         return Task(
             f"{self.name}, {where}",
             halves[0],

@@ -84,7 +84,9 @@ class _Recorded:
 
         spec = self._spec
         options = ["--quiet"]
-        if spec["cores"] > 1:
+        if spec["rehearse"]:
+            options += ["--rehearse", spec["rehearse"]]
+        elif spec["cores"] > 1:
             options += ["--cores", str(spec["cores"])]
         program, era = run.prepare([*options, *spec["options"], spec["script"], *spec["arguments"]])
         self._open(graph=era == "tf1")
@@ -93,10 +95,14 @@ class _Recorded:
     def _run_plainly(self) -> None:
         spec = self._spec
         goes_on = _sees_old_namespace(spec["script"])
+        if spec["rehearse"]:
+            os.environ["TPUCOMPAT_REHEARSE"] = spec["rehearse"]
+        elif goes_on or spec["cores"] > 1:
+            os.environ["TPUCOMPAT_CORES"] = str(spec["cores"])
         if goes_on:
-            _prepare_old_namespace(spec["cores"])
-        elif spec["cores"] > 1:
-            _emulate(spec["cores"])
+            _prepare_old_namespace()
+        elif spec["rehearse"] or spec["cores"] > 1:
+            _show_tpu()
         self._open(graph=goes_on)
         sys.argv[:] = [spec["script"], *spec["arguments"]]
         sys.path[0] = os.path.dirname(os.path.realpath(spec["script"]))
@@ -146,6 +152,7 @@ class _Recorded:
             platform=platform.platform(),
             cores=self._spec["cores"],
             mode=environment().mode,
+            rehearsed=bool(self._spec["rehearse"]),
             through="tpucompat run" if self._spec["legacy"] else "python",
         )
 
@@ -213,18 +220,16 @@ def _sees_old_namespace(script: str) -> bool:
         return False
 
 
-def _prepare_old_namespace(cores: int) -> None:
+def _prepare_old_namespace() -> None:
     """What the script's import would do, before the doors touch ``tf.keras`` and choose Keras 3."""
-    os.environ["TPUCOMPAT_CORES"] = str(cores)
     import tpucompat.v1  # noqa: F401
     from tpucompat import keras_generation
 
     keras_generation.choose()
 
 
-def _emulate(cores: int) -> None:
-    """Shows a TensorFlow 2 program a TPU with so many cores, made of logical devices."""
-    os.environ["TPUCOMPAT_CORES"] = str(cores)
+def _show_tpu() -> None:
+    """Shows a TensorFlow 2 program a TPU, whose cores are emulated or rehearsed."""
     import tensorflow as tf
 
     from tpucompat import accelerator

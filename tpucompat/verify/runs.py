@@ -29,6 +29,8 @@ class Half(NamedTuple):
       legacy: Whether it runs through ``tpucompat run``.
       cores: Emulated cores; 1 for one replica.
       options: More options for ``tpucompat run``.
+      rehearse: The TPU that is rehearsed, as ``tpucompat run --rehearse`` takes it; its cores are
+        then not emulated. "" for none.
     """
 
     script: str
@@ -37,6 +39,14 @@ class Half(NamedTuple):
     legacy: bool = False
     cores: int = 1
     options: Sequence[str] = ()
+    rehearse: str = ""
+
+
+def described(cores: int, rehearsed: bool) -> str:
+    """What trains: "one replica", "8 emulated cores" or "8 rehearsed cores"."""
+    if rehearsed:
+        return f"{cores} rehearsed core" + "s" * (cores != 1)
+    return "one replica" if cores == 1 else f"{cores} emulated cores"
 
 
 class Run(NamedTuple):
@@ -90,6 +100,7 @@ def record(
         "options": [option.replace("{out}", work) for option in half.options],
         "legacy": half.legacy,
         "cores": half.cores,
+        "rehearse": half.rehearse,
         "folder": recording,
         "work": work,
         "seed": seed,
@@ -179,7 +190,7 @@ def environment(shown: str) -> dict[str, str]:
     result["PYTHONHASHSEED"] = "0"
     result.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     # What TensorFlow 2 leaves to its children, and the old half's emulated cores.
-    for name in ("TF2_BEHAVIOR", "TF_USE_LEGACY_KERAS", "TPUCOMPAT_CORES"):
+    for name in ("TF2_BEHAVIOR", "TF_USE_LEGACY_KERAS", "TPUCOMPAT_CORES", "TPUCOMPAT_REHEARSE"):
         result.pop(name, None)
     return result
 

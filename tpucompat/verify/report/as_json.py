@@ -59,6 +59,7 @@ def _run(run: Run) -> dict[str, Any]:
         "arguments": list(run.half.arguments),
         "python": run.half.python,
         "cores": run.half.cores,
+        "rehearse": run.half.rehearse,
         "exit_code": run.code,
         "seconds": round(run.seconds, 1),
         "problem": run.problem,

@@ -11,7 +11,7 @@ from tpucompat.verify.comparison import Result
 from tpucompat.verify.ladder import AGREE, DIFFER, SKIPPED, Row, Rung
 from tpucompat.verify.report import plots
 from tpucompat.verify.report.terminal import conclusion
-from tpucompat.verify.runs import Run
+from tpucompat.verify.runs import Run, described
 
 _MARKS = {AGREE: "✓ agree", DIFFER: "✗ differ", SKIPPED: "– not compared"}
 _CLASSES = {AGREE: "agree", DIFFER: "differ", SKIPPED: "skipped"}
@@ -137,16 +137,11 @@ def _environments(result: Result) -> str:
         ("interpreter", [run.half.python for run in runs]),
         *(
             (key, [str(values.get(key, "")) for values in found])
-            for key in (
-                "tensorflow",
-                "keras",
-                "python",
-                "numpy",
-                "platform",
-                "through",
-                "cores",
-                "mode",
-            )
+            for key in ("tensorflow", "keras", "python", "numpy", "platform", "through", "mode")
+        ),
+        (
+            "trains on",
+            [described(run.half.cores, bool(run.half.rehearse)) for run in runs],
         ),
         ("seconds", [f"{run.seconds:.1f}" for run in runs]),
         ("exit code", ["none" if run.code is None else str(run.code) for run in runs]),

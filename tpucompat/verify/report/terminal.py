@@ -10,6 +10,7 @@ from typing import Sequence, TextIO
 from tpucompat.verify import proofs
 from tpucompat.verify.comparison import Result
 from tpucompat.verify.ladder import AGREE, DIFFER, SKIPPED, Rung
+from tpucompat.verify.runs import described
 
 _COLOURS = {AGREE: "32", DIFFER: "31;1", SKIPPED: "2"}
 _MARKS = {AGREE: "✓", DIFFER: "✗", SKIPPED: "–"}
@@ -99,8 +100,7 @@ def _coloured(text: str, verdict: str, colours: bool) -> str:
 def _environment(values: dict[str, object]) -> str:
     if not values:
         return "it never began"
-    cores = values.get("cores")
-    where = f"{cores} emulated cores" if cores != 1 else "one replica"
+    where = described(int(str(values.get("cores", 1))), bool(values.get("rehearsed")))
     return (
         f"TensorFlow {values.get('tensorflow')}, Keras {values.get('keras')}, "
         f"Python {values.get('python')}, {where}, {values.get('mode')}"
