@@ -33,6 +33,8 @@ flags.DEFINE_integer('width', 32, 'Width of the encoder.')
 flags.DEFINE_integer('layers', 2, 'Layers of the encoder.')
 flags.DEFINE_integer('heads', 4, 'Heads of attention.')
 flags.DEFINE_float('learning_rate', 1e-3, 'The highest one.')
+flags.DEFINE_float('weight_decay', 0.01, 'Of the optimizer.')
+flags.DEFINE_float('initializer_range', 0.02, 'Spread of the weights at the start.')
 flags.DEFINE_bool('use_tpu', True, 'Whether to use a TPU.')
 FLAGS = flags.FLAGS
 
@@ -65,9 +67,12 @@ def make_input_fn(training):
   return input_fn
 
 
+def weights():
+  return tf.truncated_normal_initializer(stddev=FLAGS.initializer_range)
+
+
 def dense(x, width, name, activation=None):
-  return tf.layers.dense(x, width, activation, name=name,
-                         kernel_initializer=tf.truncated_normal_initializer(stddev=0.02))
+  return tf.layers.dense(x, width, activation, name=name, kernel_initializer=weights())
 
 
 def gelu(x):
@@ -93,7 +98,7 @@ def attention(x, batch, length):
 
 def encoder(ids, segments):
   batch, length = ids.shape.as_list()
-  table = tf.truncated_normal_initializer(stddev=0.02)
+  table = weights()
   with tf.variable_scope('encoder'):
     words = tf.get_variable('words', [FLAGS.vocabulary, FLAGS.width], initializer=table)
     positions = tf.get_variable('positions', [length, FLAGS.width], initializer=table)
@@ -188,7 +193,7 @@ def model_fn(features, labels, mode, params):
 
   step = tf.train.get_global_step()
   learning_rate = learning_rate_at(step)
-  optimizer = AdamWeightDecayOptimizer(learning_rate)
+  optimizer = AdamWeightDecayOptimizer(learning_rate, FLAGS.weight_decay)
   if FLAGS.use_tpu:
     optimizer = tf.contrib.tpu.CrossShardOptimizer(optimizer)
   # The sum over the cores is that of their gradients, so each core takes its part of the loss.

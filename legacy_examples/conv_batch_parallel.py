@@ -29,6 +29,7 @@ def parse_args():
   parser.add_argument('--shards', type=int, default=8, help='cores to share the images')
   parser.add_argument('--repeats', type=int, default=10)
   parser.add_argument('--report', metavar='FILE', help='.json to write the times to')
+  parser.add_argument('--result', metavar='FILE', help='.npy to write the convolved images to')
   return parser.parse_args()
 
 
@@ -74,6 +75,8 @@ def main():
     report['shape'], report['mean'], report['deviation'] = result[0].shape, mean, deviation
     session.run(tf.contrib.tpu.shutdown_system())
 
+  if args.result:
+    np.save(args.result, result[0])
   if args.report:
     with open(args.report, 'w') as f:
       json.dump(report, f)

@@ -36,6 +36,8 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--layers", type=int, default=2)
     parser.add_argument("--heads", type=int, default=4)
     parser.add_argument("--learning_rate", type=float, default=1e-3, help="the highest one")
+    parser.add_argument("--weight_decay", type=float, default=0.01, help="of the optimizer")
+    parser.add_argument("--initializer_range", type=float, default=0.02, help="of the weights")
     return parser.parse_args()
 
 
@@ -48,8 +50,9 @@ def make_strategy() -> tf.distribute.Strategy:
         tf.config.experimental_connect_to_cluster(resolver)
         tf.tpu.experimental.initialize_tpu_system(resolver)
         return tf.distribute.TPUStrategy(resolver)
-    except (ValueError, tf.errors.OpError):  # no such TPU; this machine has none
-        pass
+    except (ValueError, tf.errors.OpError):
+        if "TPU_NAME" in os.environ:  # it was asked for: no run on something else in silence
+            raise
     if len(tf.config.list_physical_devices("GPU")) > 1:
         return tf.distribute.MirroredStrategy()
     return tf.distribute.get_strategy()
@@ -102,7 +105,8 @@ class Classifier(tf.Module):
         self._add_dense("classifier", width, 2)
 
     def _add(self, name: str, *shape: int) -> None:
-        self.weights[name] = variable(tf.random.truncated_normal(shape, stddev=0.02))
+        spread = self._args.initializer_range
+        self.weights[name] = variable(tf.random.truncated_normal(shape, stddev=spread))
 
     def _add_dense(self, name: str, inputs: int, outputs: int) -> None:
         self._add(name + "/kernel", inputs, outputs)
@@ -164,9 +168,10 @@ class Classifier(tf.Module):
 class AdamWeightDecay(tf.Module):
     """Adam whose weight decay does not go through the moments, and which corrects no bias."""
 
-    def __init__(self, weights: dict[str, tf.Variable]):
+    def __init__(self, weights: dict[str, tf.Variable], decay: float):
         super().__init__()
         self._weights = weights
+        self._decay = decay
         self.m = {name: variable(tf.zeros_like(value)) for name, value in weights.items()}
         self.v = {name: variable(tf.zeros_like(value)) for name, value in weights.items()}
 
@@ -178,7 +183,7 @@ class AdamWeightDecay(tf.Module):
             v.assign(0.999 * v + 0.001 * tf.square(gradient))
             update = m / (tf.sqrt(v) + 1e-6)
             if "norm" not in name and "bias" not in name:
-                update += 0.01 * weight
+                update += self._decay * weight
             weight.assign(weight - learning_rate * update)
 
 
@@ -198,7 +203,7 @@ def main() -> None:
     strategy = make_strategy()
     with strategy.scope():
         model = Classifier(args)
-        optimizer = AdamWeightDecay(model.weights)
+        optimizer = AdamWeightDecay(model.weights, args.weight_decay)
         step = tf.Variable(0, dtype=tf.int64, trainable=False)
         accuracy = tf.keras.metrics.SparseCategoricalAccuracy()
         mean_loss = tf.keras.metrics.Mean()

@@ -37,8 +37,9 @@ def make_strategy() -> tf.distribute.Strategy:
         tf.config.experimental_connect_to_cluster(resolver)
         tf.tpu.experimental.initialize_tpu_system(resolver)
         return tf.distribute.TPUStrategy(resolver)
-    except (ValueError, tf.errors.OpError):  # no such TPU; this machine has none
-        pass
+    except (ValueError, tf.errors.OpError):
+        if "TPU_NAME" in os.environ:  # it was asked for: no run on something else in silence
+            raise
     if len(tf.config.list_physical_devices("GPU")) > 1:
         return tf.distribute.MirroredStrategy()
     return tf.distribute.get_strategy()

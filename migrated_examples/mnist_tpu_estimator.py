@@ -21,7 +21,7 @@ def parse_args() -> argparse.Namespace:
     """Reads the command line; the flags are those of the legacy script."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data_dir", required=True, help="folder with mnist.npz, or the sample")
-    parser.add_argument("--model_dir", required=True, help="where summaries go")
+    parser.add_argument("--model_dir", required=True, help="where checkpoints and summaries go")
     parser.add_argument("--export_dir", help="where the trained model goes")
     parser.add_argument("--report", help=".json to write the losses to")
     parser.add_argument("--batch_size", type=int, default=256, help="for all replicas together")
@@ -42,8 +42,9 @@ def make_strategy() -> tf.distribute.Strategy:
         tf.config.experimental_connect_to_cluster(resolver)
         tf.tpu.experimental.initialize_tpu_system(resolver)
         return tf.distribute.TPUStrategy(resolver)
-    except (ValueError, tf.errors.OpError):  # no such TPU; this machine has none
-        pass
+    except (ValueError, tf.errors.OpError):
+        if "TPU_NAME" in os.environ:  # it was asked for: no run on something else in silence
+            raise
     if len(tf.config.list_physical_devices("GPU")) > 1:
         return tf.distribute.MirroredStrategy()
     return tf.distribute.get_strategy()
@@ -160,6 +161,9 @@ def main() -> None:
         callbacks=[summaries],
         verbose=2,
     )
+
+    checkpoint = tf.train.Checkpoint(model=model, optimizer=model.optimizer)
+    checkpoint.save(os.path.join(args.model_dir, "ckpt"))
 
     images, labels = data["test"]
     count = len(images) // args.batch_size * args.batch_size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html.parser
+import importlib.util
 import json
 import os
 import subprocess
@@ -20,6 +21,7 @@ from tpucompat.verify import (
     files,
     ladder,
     pairs,
+    printed,
     proofs,
     runs,
     seeds,
@@ -350,8 +352,203 @@ def test_reports_are_compared_by_key_and_some_are_ignored(tmp_path):
             "report", {f"test/{accuracy}": 0.5, "seconds": seconds}, path="r.json"
         )
     both = [Recording(str(tmp_path / name)) for name in ("old", "new")]
-    assert verdicts(*both, ignore=["*seconds*"])[0]["files"] == ladder.AGREE
+    assert verdicts(*both, ignore={"*seconds*": "it is"})[0]["files"] == ladder.AGREE
     assert verdicts(*both)[0]["files"] == ladder.DIFFER
+
+
+# What only one run does, and what a rung is to see -----------------------------------------------
+
+
+def recorded(folder, *events):
+    """A recording of events, each (kind, arrays, more)."""
+    recorder = Recorder(str(folder))
+    for kind, arrays, more in events:
+        recorder.write(kind, arrays, **more)
+    return Recording(str(folder))
+
+
+FINAL = {"w": np.arange(6.0).reshape(2, 3), "b": np.ones(3)}
+LEFT = {
+    "evaluation": ("evaluation", None, {"values": {"loss": 0.5}}),
+    "prediction": ("prediction", {"p": np.ones((2, 3))}, {}),
+    "checkpoint": ("checkpoint", FINAL, {"path": "model.h5"}),
+    "export": ("export", None, {"path": "/somewhere"}),
+    "files": ("report", {"loss": np.float64(0.5)}, {"path": "r.json"}),
+    "printed": ("printed", None, {"text": "test accuracy 0.25"}),
+}
+SNAPSHOT = ("snapshot", FINAL, {"step": 0})
+
+
+@pytest.mark.parametrize("key", LEFT)
+@pytest.mark.parametrize("which", ["old", "new"])
+def test_what_only_one_run_does_is_a_difference_unless_somebody_says_why(key, which, tmp_path):
+    both = {"old": [SNAPSHOT], "new": [SNAPSHOT]}
+    both[which].append(LEFT[key])
+    found = [recorded(tmp_path / name, *events) for name, events in both.items()]
+    assert verdicts(*found)[0][key] == ladder.DIFFER
+    names = {"files": "r.json", "printed": "printed: test accuracy"}
+    ignore = {names.get(key, key): "the other one has no need of it"}
+    agreed, result = verdicts(*found, ignore=ignore)
+    assert agreed[key] == ladder.SKIPPED
+    if key not in names:
+        assert "no need of it" in {rung.key: rung for rung in result.rungs}[key].note
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "new"),
+    [
+        ("evaluation", {"loss": 0.5, "acc": 0.1}, {"loss": 0.5}),
+        ("prediction", {"p": np.ones((2, 3)), "class": np.ones(2, int)}, {"p": np.ones((2, 3))}),
+        ("report", {"loss": np.ones(2), "rate": np.ones(2)}, {"loss": np.ones(2)}),
+    ],
+)
+def test_a_number_that_one_run_lacks_is_a_difference(kind, old, new, tmp_path):
+    more = {"path": "r.json"} if kind == "report" else {}
+    both = []
+    for name, values in (("old", old), ("new", new)):
+        arrays, extra = (None, {"values": values}) if kind == "evaluation" else (values, more)
+        both.append(recorded(tmp_path / name, (kind, arrays, extra)))
+    key = "files" if kind == "report" else kind
+    assert verdicts(*both)[0][key] == ladder.DIFFER
+    assert verdicts(*both, ignore={"acc*": "", "prediction: class": "", "rate": ""})[0][key] == (
+        ladder.AGREE
+    )
+
+
+def test_another_number_of_evaluations_is_a_difference(tmp_path):
+    both = [recorded(tmp_path / str(count), *[LEFT["evaluation"]] * count) for count in (2, 1)]
+    assert verdicts(*both)[0]["evaluation"] == ladder.DIFFER
+
+
+def test_a_new_checkpoint_is_compared_with_the_old_one(tmp_path):
+    """Each holds its own run's final variables; the new run's are others."""
+    other = {name: value * 1.5 for name, value in FINAL.items()}
+    both = []
+    for name, values in (("old", FINAL), ("new", other)):
+        site = {
+            "site": 0,
+            "variables": [v._asdict() for v in variables(("w", (2, 3)), ("b", (3,)))],
+        }
+        steps = ("step", None, {"site": 0, "objective": 1.0})
+        file = ("checkpoint", values, {"path": "m.h5"})
+        snapshot = ("snapshot", values, {"step": 1})
+        both.append(recorded(tmp_path / name, ("site", None, site), steps, snapshot, file))
+    found, result = verdicts(*both)
+    assert found["checkpoint"] == ladder.DIFFER
+    assert "w of both" in {rung.key: rung for rung in result.rungs}["checkpoint"].note
+
+
+@pytest.mark.parametrize(
+    ("mistake", "verdict"),
+    [
+        (lambda draw: draw.randn(10000) * 0.02, ladder.AGREE),
+        (lambda draw: draw.randn(10000) * 0.05, ladder.DIFFER),
+        (lambda draw: draw.uniform(-0.0346, 0.0346, 10000), ladder.DIFFER),  # the same spread
+        (lambda draw: draw.randn(10000) * 0.02 + 0.02, ladder.DIFFER),
+        (lambda draw: np.zeros(10000), ladder.DIFFER),
+    ],
+)
+def test_initial_values_are_those_that_the_new_run_has_drawn_itself(mistake, verdict, tmp_path):
+    old = Program(tmp_path / "old")
+    new = Program(tmp_path / "new")
+    kernel = np.random.RandomState(3).randn(10000) * 0.02
+    both = []
+    for name, program in (("old", old), ("new", new)):
+        recorder = Recorder(program.folder)
+        site = Site(recorder, variables(("w", (10000,))), 1, [])
+        if name == "new":
+            recorder.write("own", {"w": mistake(np.random.RandomState(4))})
+        site.called(1.0, kernel, kernel)
+        both.append(Recording(program.folder))
+    assert verdicts(*both)[0]["initial"] == verdict
+
+
+@pytest.mark.parametrize("bias", [0.0, 1.0])
+def test_a_constant_has_to_be_that_constant(bias):
+    found = differences.drawn_alike(np.full(8, bias), np.zeros(8))
+    assert found.deviations == (np.inf if bias else 0)
+
+
+def test_a_variable_of_another_precision_is_another_variable(tmp_path):
+    both = [Program(tmp_path / name) for name in ("old", "new")]
+    both[1].weights = {n: v.astype(np.float32) for n, v in both[1].weights.items()}
+    _, result = verdicts(*(program.run() for program in both))
+    assert "net/kernel is float32 instead of float64" in result.rungs[0].note
+    assert result.rungs[0].verdict == ladder.DIFFER
+
+
+class Adam:
+    """Steps of Adam after a warm-up, whose first step has a rate of 0; with what a mistake changes."""
+
+    def __init__(self, folder, beta=0.9, moves=True):
+        recorder = Recorder(str(folder))
+        site = Site(recorder, variables(("net/w", (40,))), 1, [])
+        w = np.linspace(-1, 1, 40)
+        m, v = np.zeros(40), np.zeros(40)
+        for step in range(2):
+            gradient = np.cos(np.arange(40) + step)
+            site.called(1.0, gradient, w)
+            m, v = beta * m + (1 - beta) * gradient, 0.999 * v + 0.001 * gradient**2
+            w = w - 0.1 * step * moves * m / (1 - beta) / np.sqrt(v)
+            if recorder.wants_snapshot():
+                recorder.snapshot({"net/w": w}, slots={"net/w/Adam": m, "net/w/Adam_1": v})
+        self.recording = Recording(recorder.folder)
+
+
+def test_one_update_is_the_first_that_moves_something(tmp_path):
+    old, new = (Adam(tmp_path / name).recording for name in ("old", "new"))
+    found, result = verdicts(old, new)
+    rung = {rung.key: rung for rung in result.rungs}["update"]
+    assert found["update"] == ladder.AGREE
+    assert rung.note == "no trained variable moves before: after 2 steps; with 2 slots"
+    still = [Adam(tmp_path / f"still {i}", moves=False).recording for i in range(2)]
+    found, result = verdicts(*still)
+    assert found["update"] == ladder.SKIPPED
+    assert "no trained variable moves in 2 steps" in {r.key: r for r in result.rungs}["update"].note
+
+
+def test_slots_of_the_optimizer_are_compared(tmp_path):
+    """Another beta; what it does to the step is taken back by the rate."""
+    old, new = Adam(tmp_path / "old").recording, Adam(tmp_path / "new", beta=0.8).recording
+    _, result = verdicts(old, new)
+    rung = {rung.key: rung for rung in result.rungs}["update"]
+    assert rung.verdict == ladder.DIFFER
+    assert {row.name for row in rung.rows if row.verdict == ladder.DIFFER} >= {"slot net/w/Adam"}
+
+
+def test_one_number_is_said_to_be_all(tmp_path):
+    both = [recorded(tmp_path / name, LEFT["files"]) for name in ("old", "new")]
+    found, result = verdicts(*both)
+    assert found["files"] == ladder.AGREE
+    assert {r.key: r for r in result.rungs}["files"].note == "one number is all that is compared"
+
+
+def test_printed_numbers_are_compared_by_the_words_before_them():
+    old = printed.numbers("step    20  loss 0.25\ntest loss 1.5, test acc 0.5\n8 of 16 are right\n")
+    assert {name: found.values.tolist() for name, found in old.items()} == {
+        "step": [20],
+        "loss": [0.25],
+        "test loss": [1.5],
+        "test acc": [0.5],
+        "": [8],
+        "of": [16],
+    }
+    assert printed.numbers("weights [ 1.5 -2.]  bias nan")["weights"].values.tolist() == [1.5, -2]
+    for new, same in (("0.26", True), ("0.27", False), ("25", False)):
+        ours, theirs = printed.rounded(printed.numbers("loss " + new)["loss"], old["loss"])
+        assert np.array_equal(ours, theirs) == same
+    whole = [printed.numbers(text)[""] for text in ("8", "9")]
+    assert not np.array_equal(*printed.rounded(*whole))
+
+
+def test_over_several_seeds_what_one_run_lacks_still_differs(tmp_path):
+    rung = ladder.Rung("files", "files", ladder.DIFFER, None, None, "", [])
+    lacking = ladder.Row(
+        "r.json", differences.Difference(note="it is in the old run only"), "differ", []
+    )
+    other = ladder.Row("loss", differences.Difference(1, 1.0), "differ", [])
+    assert seeds._without_numbers(rung._replace(rows=[lacking, other])).verdict == ladder.DIFFER
+    assert seeds._without_numbers(rung._replace(rows=[other])).verdict == ladder.SKIPPED
 
 
 def test_a_looser_limit_needs_its_reason():
@@ -551,6 +748,30 @@ def test_every_pair_of_the_table_is_there_and_every_pair_is_in_the_table():
         if name[-3:] == ".py"
     }
     assert {pair.name for pair in table} == files
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib is new in Python 3.11")
+def test_every_mistake_of_the_table_can_be_made():
+    """tools/mutate.py makes them; ``read`` finds the text of each in its twin, once."""
+    mutate = _tool("mutate")
+    found = mutate.read()
+    assert len(found) >= 100
+    assert len({(each.pair, each.name) for each in found}) == len(found)
+    assert {each.pair for each in found} == {pair.name for pair in pairs.read(mutate.EXAMPLES)}
+    assert {each.cores for each in found} == {1, 8}
+    below = [each for each in found if not each.rung]
+    assert all(each.below for each in below) and len(below) <= 5
+    assert {each.rung for each in found if each.rung} <= set(tolerances.DEFAULTS) | {"variables"}
+    for each in found:
+        compile(mutate.twin(each.pair).replace(each.before, each.after), each.name, "exec")
+
+
+def _tool(name):
+    path = os.path.join(ROOT, "tools", name + ".py")
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib is new in Python 3.11")

@@ -74,7 +74,8 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="PATTERN",
-        help="numbers in written files that need not agree, such as '*time*'; may be repeated",
+        help="what need not agree, nor be in both runs: numbers in files or in print, such as '*time*', or a "
+        "whole rung, such as evaluation; may be repeated",
     )
     result.add_argument("--seed", type=int, default=0, help="for both scripts, before their own")
     result.add_argument(
@@ -185,7 +186,7 @@ def _tasks(options: argparse.Namespace) -> list[Task]:
             ),
             mapping,
             limits,
-            ["*time*", "*seconds*", *options.ignore],
+            {**comparison.IGNORED, **dict.fromkeys(options.ignore, "asked for (--ignore)")},
             options.seed,
             options.timeout,
             seeds=options.seeds,

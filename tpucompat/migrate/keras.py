@@ -25,6 +25,8 @@ def make_strategy():
 {i}{i}{tf}.tpu.experimental.initialize_tpu_system(resolver)
 {i}{i}return {tf}.distribute.TPUStrategy(resolver)
 {i}except (ValueError, {tf}.errors.OpError):
+{i}{i}if 'TPU_NAME' in os.environ:
+{i}{i}{i}raise
 {i}{i}if len({tf}.config.list_physical_devices('GPU')) > 1:
 {i}{i}{i}return {tf}.distribute.MirroredStrategy()
 {i}{i}return {tf}.distribute.get_strategy()

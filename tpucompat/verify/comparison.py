@@ -11,6 +11,14 @@ from tpucompat import temporary
 from tpucompat.verify import exports, ladder, proofs, runs, seeds
 from tpucompat.verify.runs import Half, Run
 
+#: What no two runs have in common.
+IGNORED: Mapping[str, str] = {
+    **dict.fromkeys(
+        ("*time*", "*seconds*", "*/sec"), "how fast a machine is says nothing of what is computed"
+    ),
+    "*eval*/summaries": "an Estimator writes what evaluate returns, which is compared",
+}
+
 
 class PreparationError(ValueError):
     """The data of a pair could not be made."""
@@ -52,7 +60,7 @@ class Task(NamedTuple):
       new: The new script.
       mapping: New variable -> old variable.
       tolerances: Rung -> ``{"limit": ..., "why": ...}``.
-      ignore: Patterns of numbers that need not agree.
+      ignore: Pattern -> why what it names need not agree.
       seed: For random numbers, before a script sets its own.
       timeout: Seconds for each run; None for no limit.
       prepare: A Python script and its arguments that make the data before both runs; ``{data}`` is the folder
@@ -66,7 +74,7 @@ class Task(NamedTuple):
     new: Half
     mapping: Mapping[str, str] = {}
     tolerances: Mapping[str, Any] = {}
-    ignore: Sequence[str] = ("*time*", "*seconds*")
+    ignore: Mapping[str, str] = IGNORED
     seed: int = 0
     timeout: float | None = None
     prepare: Sequence[str] = ()
@@ -82,7 +90,7 @@ def verify(task: Task, folder: str, tell: Callable[[str], None] = lambda text: N
       folder: Where recordings and the scripts' files go; kept.
       tell: Called with what is being done.
     """
-    task = _prepared(task, os.path.join(folder, "data"))
+    task = prepared(task, os.path.join(folder, "data"))
     tell(f"old: {os.path.basename(task.old.script)}")
     old = runs.record(task.old, os.path.join(folder, "old"), seed=task.seed, timeout=task.timeout)
     tell(f"new: {os.path.basename(task.new.script)}")
@@ -101,7 +109,7 @@ def verify(task: Task, folder: str, tell: Callable[[str], None] = lambda text: N
         task.mapping,
         task.tolerances,
         task.ignore,
-        _exported(task, old, new, folder),
+        exported(task, old, new, folder),
     )
     if task.seeds > 1:
         comparison = _over_seeds(task, comparison, old, new, folder, tell)
@@ -142,7 +150,7 @@ def _over_seeds(
     return seeds.with_distributions(comparison, *recordings)
 
 
-def _prepared(task: Task, data: str) -> Task:
+def prepared(task: Task, data: str) -> Task:
     """Makes the data; the task with their place in its arguments."""
     if not task.prepare:
         return task
@@ -167,7 +175,8 @@ def _prepared(task: Task, data: str) -> Task:
     return task._replace(old=halves[0], new=halves[1])
 
 
-def _exported(task: Task, old: Run, new: Run, folder: str) -> dict[str, Any]:
+def exported(task: Task, old: Run, new: Run, folder: str) -> dict[str, Any]:
+    """What the models that both runs have exported answer; empty if one of them has exported none."""
     last = [run.recording.all("export")[-1:] for run in (old, new)]
     if not all(last):
         return {}

@@ -6,6 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+#: Draws that are this close are the same draw, rounded in another order.
+_EQUAL = 1e-6
+
 
 class Difference(NamedTuple):
     """The statistics of one comparison; absolute errors, and errors relative to the expected number.
@@ -17,6 +20,7 @@ class Difference(NamedTuple):
       scaled: The largest absolute error, divided by the largest expected number.
       mean_scaled: The mean absolute error, divided by the mean size of the expected numbers.
       nans: How many numbers are NaN in one run only, or infinite with different signs.
+      deviations: Of :func:`drawn_alike`: by how many standard errors the two are apart.
       note: Why the two could not be compared, such as different shapes; "" if they could.
     """
 
@@ -31,6 +35,7 @@ class Difference(NamedTuple):
     mean_scaled: float = 0.0
     nans: int = 0
     note: str = ""
+    deviations: float = 0.0
 
     @property
     def comparable(self) -> bool:
@@ -83,6 +88,35 @@ def compare(actual: Any, expected: Any, floor: float = 0.0) -> Difference:
         mean_scaled=_over(float(error.mean()), mean),
         nans=int(odd.sum()),
     )
+
+
+def drawn_alike(actual: Any, expected: Any) -> Difference:
+    """Compares two draws of an initializer: equal, or of the same distribution.
+
+    Generations of TensorFlow draw other numbers from the same seed. What can be held against each other is the
+    mean, the spread, and the distribution function (Kolmogorov and Smirnov's statistic), each in its standard
+    errors, so that small tensors are not asked for more than they can tell. A constant has to be equal.
+
+    Args:
+      actual: The new run's numbers.
+      expected: The old run's, of the same shape.
+    """
+    found = compare(actual, expected)
+    if not found.comparable or found.nans or found.scaled <= _EQUAL:
+        return found
+    a, e = (np.sort(np.asarray(x, np.float64).ravel()) for x in (actual, expected))
+    spreads, size = (float(np.std(a)), float(np.std(e))), a.size
+    if not all(spreads):
+        return found._replace(deviations=float("inf"))
+    mean = abs(a.mean() - e.mean()) / np.hypot(*spreads) * np.sqrt(size)
+    # The logarithm of a spread varies by this much, of which the fourth moment decides.
+    kurtosis = np.mean((e - e.mean()) ** 4) / spreads[1] ** 4
+    spread = abs(np.log(spreads[0] / spreads[1])) / np.sqrt(max(kurtosis - 1, 0.5) / (2 * size))
+    both = np.concatenate([a, e])
+    shares = [np.searchsorted(x, both, side="right") / size for x in (a, e)]
+    # Twice, for a chance as small as that of a mean: 2 exp(-2 (D² n / 2)).
+    shape = 2 * np.max(np.abs(shares[0] - shares[1])) * np.sqrt(size / 2)
+    return found._replace(deviations=float(max(mean, spread, shape)))
 
 
 def histogram(actual: Any, expected: Any, low: int = -10, high: int = 1) -> list[int]:

@@ -42,6 +42,7 @@ class EagerDoors:
         self._sites: dict[tuple[int, ...], Site] = {}
         self._variables: dict[str, Any] = {}
         self._given: set[str] = set()
+        self._slots: dict[str, Any] = {}
         self._calls = 0
 
     def open(self) -> None:
@@ -120,6 +121,8 @@ class EagerDoors:
             Variable(name, tuple(variable.shape.as_list()), bool(variable.trainable))
             for name, variable in self._variables.items()
         ]
+        own = {name: self._variables[name] for name in self._variables if name not in self._given}
+        self._recorder.write("own", {name: names.value_of(v) for name, v in own.items()})
         found = match(old, new, self._mapping)
         for new_name, old_name in found.pairs.items():
             if old_name in values and new_name not in self._given:
@@ -129,11 +132,10 @@ class EagerDoors:
 
     def _snapshot(self, last: bool = False) -> None:
         with self._recorder.own_work(), names.eagerly():
-            values = {}
-            for name, variable in self._variables.items():
-                with contextlib.suppress(Exception):  # deleted, or not initialized yet
-                    values[name] = names.value_of(variable)
-            self._recorder.snapshot(values, again=last)
+            if self._recorder.steps and not self._slots:
+                self._slots = dict(names.other_variables(self._variables))
+            values, slots = map(_values, (self._variables, self._slots))
+            self._recorder.snapshot(values, last, slots)
 
     # Tapes -------------------------------------------------------------------------------------
 
@@ -191,6 +193,14 @@ class EagerDoors:
             self._begin()
             self._sites[key] = Site(self._recorder, specs, replicas, kinds)
         return self._sites[key]
+
+
+def _values(variables: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    values = {}
+    for name, variable in variables.items():
+        with contextlib.suppress(Exception):  # deleted, or not initialized yet
+            values[name] = names.value_of(variable)
+    return values
 
 
 def _flat(found: Any) -> list[Any]:

@@ -22,7 +22,8 @@ def ask(
     """Loads both models in another process.
 
     Returns:
-      ``{"old": answers, "new": answers}``, arrays by name; ``{"problem": ...}`` if there are none.
+      ``{"old": answers, "new": answers}``, arrays by name. ``{"problem": ...}`` if the new model gives none,
+      ``{"old_problem": ...}`` if the old one does not: TensorFlow 2 may not load it.
     """
     command = [python, "-m", "tpucompat.verify.exports", old, new, out]
     try:
@@ -44,7 +45,10 @@ def ask(
         answers: dict[str, Any] = {"old": {}, "new": {}}
         for key in data.files:
             which, _, name = key.partition("|")
-            answers[which][name] = data[key]
+            if which in answers:
+                answers[which][name] = data[key]
+            else:
+                answers[which] = str(data[key])
     return answers
 
 
@@ -52,8 +56,14 @@ def main(arguments: Sequence[str]) -> int:
     """Loads both models, asks them, writes the answers down."""
     old, new, out = arguments
     answers: dict[str, Any] = {}
-    for which, path in (("old", old), ("new", new)):
-        for name, value in answers_of(path).items():
+    for which, path, problem in (("old", old, "old_problem"), ("new", new, "problem")):
+        try:
+            found = answers_of(path)
+        except Exception as error:  # whatever loading and calling raise
+            text = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            answers[problem] = f"the {which} model gives no answer: {text}"
+            continue
+        for name, value in found.items():
             answers[f"{which}|{name}"] = value
     np.savez(out, **answers)
     return 0

@@ -1,4 +1,5 @@
-"""What files a script has left: checkpoints and exported models by their content, reports by their numbers."""
+"""What files a script has left: checkpoints, summaries and exported models by their content, reports by
+their numbers."""
 
 from __future__ import annotations
 
@@ -41,9 +42,45 @@ def record(recorder: Recorder, folder: str) -> None:
                 recorder.write("report", arrays, path=relative)
         elif relative.endswith("saved_model.pb"):
             recorder.write("export", path=os.path.dirname(path))
+    for where, scalars in sorted(_summaries(folder).items()):
+        recorder.write("report", scalars, path=where)
     for path in formats.find(folder):
-        values = formats.read(path)
-        recorder.write("checkpoint", values, path=os.path.relpath(path, folder))
+        keras = formats.kind(path) in ("h5", "keras")
+        values = formats.read(path, optimizer=True) if keras else formats.raw_tensors(path)
+        numbers = {name: v for name, v in values.items() if np.asarray(v).dtype.kind in "fiu"}
+        recorder.write("checkpoint", numbers, path=os.path.relpath(path, folder))
+
+
+def _summaries(folder: str) -> dict[str, dict[str, np.ndarray]]:
+    """Folder -> tag of a scalar -> what was written for TensorBoard, in the order of the steps."""
+    import tensorflow as tf
+
+    found: dict[str, dict[str, dict[int, float]]] = {}
+    for path in sorted(_files(folder)):
+        if "tfevents" not in os.path.basename(path):
+            continue
+        where = os.path.join(os.path.relpath(os.path.dirname(path), folder), "summaries")
+        for event in tf.compat.v1.train.summary_iterator(path):
+            for value in event.summary.value:
+                number = _scalar(value)
+                if number is not None:
+                    by_tag = found.setdefault(where, {})
+                    by_tag.setdefault(value.tag, {})[event.step] = number
+    return {
+        where: {tag: np.array([v for _, v in sorted(steps.items())]) for tag, steps in tags.items()}
+        for where, tags in found.items()
+    }
+
+
+def _scalar(value: Any) -> float | None:
+    if value.HasField("simple_value"):
+        return float(value.simple_value)
+    if not value.HasField("tensor") or value.tensor.tensor_shape.dim:
+        return None
+    import tensorflow as tf
+
+    content = tf.make_ndarray(value.tensor)
+    return float(content) if content.dtype.kind in "fiu" else None
 
 
 def _files(folder: str) -> Iterator[str]:

@@ -169,6 +169,7 @@ class GraphDoors:
             try:
                 values = session.run(readings)
                 if self._initial is not None and not self._recorder.steps:
+                    self._recorder.write("own", values)
                     self._give(session, variables)
                     values = session.run(readings)
             except Exception as problem:
@@ -176,7 +177,27 @@ class GraphDoors:
                 if self._recorder.steps:
                     self._recorder.write("problem", text=f"variables cannot be read: {problem}")
                 return
-            self._recorder.snapshot(values, again=last)
+            self._recorder.snapshot(values, last, self._slots(session, variables))
+
+    def _slots(self, session: Any, variables: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """What optimizers have made besides the model's variables."""
+        if not self._recorder.steps:
+            return {}
+        collection = private.graph_collections(session.graph).get("variables", [])
+        readings = {
+            _name(v): _reading(v)
+            for v in collection
+            if _is_variable(v)
+            and _name(v) not in variables
+            and v.dtype.base_dtype.name in _FLOATS
+            and v.shape.rank
+        }
+        try:
+            found: dict[str, np.ndarray] = session.run(readings)
+        except Exception as problem:  # one of them may not be initialized
+            self._recorder.write("problem", text=f"slots cannot be read: {problem}")
+            return {}
+        return found
 
     def _give(self, session: Any, variables: Mapping[str, Any]) -> None:
         """Before the first step: puts the old run's values into the variables, which are initialized."""

@@ -2,92 +2,23 @@
 
 from __future__ import annotations
 
-import fnmatch
-from typing import Any, Iterable, Mapping, NamedTuple, Sequence
+from typing import Any, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from tpucompat.verify import differences
 from tpucompat.verify.differences import Difference
-from tpucompat.verify.matching import Matches, match
+from tpucompat.verify.matching import match
+from tpucompat.verify.outcomes import Outcomes, softmax
 from tpucompat.verify.recorder import Recording
+from tpucompat.verify.rungs import AGREE, DIFFER, SKIPPED, Comparison, Row, Rung
 from tpucompat.verify.tolerances import Tolerance, tolerances
-
-AGREE, DIFFER, SKIPPED = "agree", "differ", "not compared"
 
 #: What is smaller than this part of the largest gradient (or update) of a model is rounding.
 _NOISE = 1e-3
 #: A tensor whose gradient is no larger than this part of the model's largest one has none: what there is is
 #: rounding, which Adam divides by its own size (a bias before batch normalization).
 _ROUNDING = 1e-5
-#: Words that one metric goes by.
-_METRICS = {
-    "acc": "accuracy",
-    "sparse_categorical_accuracy": "accuracy",
-    "categorical_accuracy": "accuracy",
-    "binary_accuracy": "accuracy",
-    "compile_metrics": "accuracy",
-}
-
-
-class Row(NamedTuple):
-    """One compared tensor or number.
-
-    Attributes:
-      name: What it is called in the new run.
-      difference: How far it is from the old run's.
-      verdict: "agree" or "differ".
-      histogram: Its elements' relative errors, by powers of ten from 1e-10 on.
-    """
-
-    name: str
-    difference: Difference
-    verdict: str
-    histogram: list[int]
-
-
-class Rung(NamedTuple):
-    """One rung's verdict.
-
-    Attributes:
-      key: Its name in tables and tolerances.
-      title: Its name for people.
-      verdict: "agree", "differ" or "not compared".
-      worst: The number that is held against the limit; None where there is none.
-      tolerance: The limit.
-      note: What is to be said about it.
-      rows: What was compared.
-    """
-
-    key: str
-    title: str
-    verdict: str
-    worst: float | None
-    tolerance: Tolerance | None
-    note: str
-    rows: list[Row]
-
-
-class Comparison(NamedTuple):
-    """All rungs, and what the report draws.
-
-    Attributes:
-      rungs: In order.
-      matches: Which variable is which.
-      curves: Name of a curve -> (old numbers, new numbers).
-    """
-
-    rungs: list[Rung]
-    matches: Matches
-    curves: dict[str, tuple[list[float], list[float]]]
-
-    @property
-    def verdict(self) -> str:
-        """ "differ" if any rung does, "agree" if one was compared at least."""
-        verdicts = [rung.verdict for rung in self.rungs]
-        if DIFFER in verdicts:
-            return DIFFER
-        return AGREE if AGREE in verdicts else SKIPPED
 
 
 def compare(
@@ -95,7 +26,7 @@ def compare(
     new: Recording,
     mapping: Mapping[str, str] | None = None,
     changes: Mapping[str, Any] | None = None,
-    ignore: Sequence[str] = (),
+    ignore: Mapping[str, str] | None = None,
     exports: Mapping[str, Any] | None = None,
 ) -> Comparison:
     """Compares two recordings.
@@ -105,30 +36,28 @@ def compare(
       new: Of the new script.
       mapping: New variable -> old variable.
       changes: Tolerances that differ from the default.
-      ignore: Patterns of numbers in reports that need not agree ("*time*"), and of metrics.
+      ignore: Pattern -> why what it names need not agree, nor be in both runs: numbers in files and in print,
+        metrics, slots, whole rungs ("evaluation").
       exports: What the exported models answered: see :mod:`tpucompat.verify.exports`.
     """
-    return _Ladder(old, new, mapping, tolerances(changes), ignore, exports or {}).climb()
+    return _Ladder(old, new, mapping, tolerances(changes), ignore or {}, exports or {}).climb()
 
 
-class _Ladder:
+class _Ladder(Outcomes):
     def __init__(
         self,
         old: Recording,
         new: Recording,
         mapping: Mapping[str, str] | None,
         limits: Mapping[str, Tolerance],
-        ignore: Sequence[str],
+        ignore: Mapping[str, str],
         exports: Mapping[str, Any],
     ) -> None:
-        self.old, self.new = old, new
-        self.limits = limits
-        self.ignore = ignore
-        self.exports = exports
         self.old_variables, self.new_variables = old.variables(), new.variables()
-        self.matches = match(self.old_variables, self.new_variables, mapping)
+        matches = match(self.old_variables, self.new_variables, mapping)
+        super().__init__(old, new, matches, limits, ignore)
+        self.exports = exports
         self.sites = list(zip(old.sites(), new.sites()))
-        self.curves: dict[str, tuple[list[float], list[float]]] = {}
         self.trained, self.rounding = self.gradient_sizes()
 
     def gradient_sizes(self) -> tuple[set[str], set[str]]:
@@ -159,54 +88,10 @@ class _Ladder:
                 self.checkpoint,
                 self.export,
                 self.files,
+                self.printed,
             )
         ]
-        return Comparison(rungs, self.matches, self.curves)
-
-    # What every rung is made of ------------------------------------------------------------------
-
-    def row(self, key: str, name: str, actual: Any, expected: Any, floor: float = 0.0) -> Row:
-        found = differences.compare(actual, expected, floor)
-        return Row(
-            name,
-            found,
-            AGREE if self.within(key, found) else DIFFER,
-            differences.histogram(actual, expected) if found.comparable else [],
-        )
-
-    def within(self, key: str, found: Difference) -> bool:
-        value = getattr(found, self.limits[key].measure)
-        return found.comparable and not found.nans and bool(value <= self.limits[key].limit)
-
-    def rung(
-        self, key: str, title: str, rows: Sequence[Row], note: str = "", problem: str = ""
-    ) -> Rung:
-        """A rung from its rows; a problem makes it differ whatever the rows say."""
-        limit = self.limits.get(key)
-        worst = None
-        if rows and limit is not None:
-            numbers = [getattr(row.difference, limit.measure) for row in rows]
-            worst = float(max(numbers))
-        bad = [row for row in rows if row.verdict == DIFFER]
-        notes = [problem, note]
-        if bad:
-            first = bad[0]
-            why = first.difference.note
-            if first.difference.nans:
-                why = f"{first.difference.nans} numbers are NaN or infinite in one run only"
-            notes.insert(
-                0,
-                f"{len(bad)} of {len(rows)} part, the first is {first.name}"
-                + (f": {why}" if why else ""),
-            )
-        verdict = DIFFER if bad or problem else (AGREE if rows else SKIPPED)
-        return Rung(key, title, verdict, worst, limit, "; ".join(filter(None, notes)), list(rows))
-
-    def skipped(self, key: str, title: str, why: str) -> Rung:
-        return Rung(key, title, SKIPPED, None, self.limits.get(key), why, [])
-
-    def differs(self, key: str, title: str, why: str) -> Rung:
-        return Rung(key, title, DIFFER, None, self.limits.get(key), why, [])
+        return Comparison(_with_little_said(rungs), self.matches, self.curves)
 
     def untrained(self, key: str, title: str) -> Rung | None:
         """The verdict where one run has no training step, or none of them has."""
@@ -241,7 +126,7 @@ class _Ladder:
         counts = [f"{list(matches.how.values()).count(way)} by {way}" for way in ways]
         count = len(matches.pairs)
         note = f"{count} pair{'s' * (count != 1)}: " + ", ".join(counts)
-        problems = list(matches.problems)
+        problems = list(matches.problems) + self.other_types()
         for which, names in (("old", matches.only_old), ("new", matches.only_new)):
             trained = {
                 v.name
@@ -257,16 +142,34 @@ class _Ladder:
         verdict = DIFFER if problems or not matches.pairs else AGREE
         return Rung("variables", title, verdict, None, None, "; ".join([*problems, note]), [])
 
+    def other_types(self) -> list[str]:
+        """Variables of another precision."""
+        found = [
+            f"{name} is {actual.dtype} instead of {expected.dtype}"
+            for name, actual, expected in self.pairs(self.old.initial(), self.new.drawn())
+            if actual.dtype.kind == expected.dtype.kind == "f" and actual.dtype != expected.dtype
+        ]
+        return found[:4]
+
     def initial(self) -> Rung:
-        title = "initial values are equal"
+        title = "initial values are drawn alike"
         found = self.untrained("initial", title)
         if found:
             return found
-        rows = [
-            self.row("initial", name, actual.astype(np.float64), expected.astype(np.float64))
-            for name, actual, expected in self.pairs(self.old.initial(), self.new.initial())
+        rows, problem = [], ""
+        old, given = self.old.initial(), self.new.initial()
+        for name, actual, expected in self.pairs(old, self.new.drawn()):
+            found_here = differences.drawn_alike(actual, expected)
+            verdict = AGREE if self.within("initial", found_here) else DIFFER
+            rows.append(Row(name, found_here, verdict, []))
+        lost = [
+            name
+            for name, actual, expected in self.pairs(old, given)
+            if self.new.all("own") and not np.array_equal(actual, expected, equal_nan=True)
         ]
-        return self.rung("initial", title, rows)
+        if lost:
+            problem = f"the new run did not take the old one's values: {', '.join(lost[:4])}"
+        return self.rung("initial", title, rows, problem=problem)
 
     def forward(self) -> Rung:
         title = "forward pass"
@@ -373,32 +276,85 @@ class _Ladder:
             return self.skipped(
                 "update", title, "the runs show their variables after no common step"
             )
-        step = common[0]
-        before_old, before_new = self.old.initial(), self.new.initial()
+        first = self.old.initial(), self.new.initial()
+        step = next((s for s in common if self.moves(old[s], new[s], *first)), 0)
+        if not step:
+            return self.skipped("update", title, f"no trained variable moves in {common[-1]} steps")
         factors: list[float] = []
-        changes = []
-        for name, actual, expected in self.pairs(old[step], new[step]):
-            their_name = self.matches.pairs[name]
-            if name not in before_new or their_name not in before_old:
-                continue
-            ours = actual.astype(np.float64) - before_new[name]
-            theirs = expected.astype(np.float64) - before_old[their_name]
-            if name in self.rounding:
-                continue
-            changes.append((name, ours, theirs))
+        changes = self.changes(old[step], new[step], *first)
+        for name, ours, theirs in changes:
             if name in self.trained and ours.shape == theirs.shape and np.any(theirs):
                 factors.append(float(np.sum(ours * theirs) / np.sum(theirs * theirs)))
         floor = _NOISE * max((float(np.mean(np.abs(t))) for _, _, t in changes), default=0)
         rows = [self.row("update", *change, floor) for change in changes]
-        notes = [] if step == 1 else [f"seen together after {step} steps only"]
+        still = [s for s in common if s < step]
+        notes = [] if step == 1 else [f"after {step} steps"]
+        if still:
+            notes = [f"no trained variable moves before: after {step} steps"]
         if self.rounding:
             left_out = ", ".join(sorted(self.rounding)[:4])
             notes.append(f"left out, because their gradients are rounding alone: {left_out}")
+        slots, said = self.slots(step)
+        rows += slots
+        notes += said
         note = "; ".join(notes)
         problem = ""
         if _all_alike(factors, 0.02) and abs(factors[0] - 1) > 0.02:
             problem = f"all updates are {factors[0]:.4g} times as large"
         return self.rung("update", title, rows, note, problem)
+
+    def changes(
+        self,
+        old: Mapping[str, np.ndarray],
+        new: Mapping[str, np.ndarray],
+        old_before: Mapping[str, np.ndarray],
+        new_before: Mapping[str, np.ndarray],
+    ) -> list[tuple[str, np.ndarray, np.ndarray]]:
+        """(name, change in the new run, change in the old run) of variables with more than rounding."""
+        return [
+            (
+                name,
+                actual.astype(np.float64) - new_before[name],
+                expected.astype(np.float64) - old_before[self.matches.pairs[name]],
+            )
+            for name, actual, expected in self.pairs(old, new)
+            if name in new_before
+            and self.matches.pairs[name] in old_before
+            and name not in self.rounding
+        ]
+
+    def moves(self, *values: Mapping[str, np.ndarray]) -> bool:
+        """Whether a trained variable has moved in one of the runs: a warm-up may begin with a rate of 0."""
+        return any(
+            name in self.trained and (np.any(ours) or np.any(theirs))
+            for name, ours, theirs in self.changes(*values)
+        )
+
+    def slots(self, step: int) -> tuple[list[Row], list[str]]:
+        """What the optimizers hold after a step, and what is to be said of it."""
+        old = self.kept_slots(self.old.slots().get(step, {}))
+        if not old:
+            return [], []
+        new = self.new.slots().get(step, {})
+        return self.slot_rows("update", old, new, "the new optimizer"), [f"with {len(old)} slots"]
+
+    def kept_slots(self, slots: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The old run's slots but those of variables whose gradients are rounding, and those that are empty."""
+        owners = {_plain(old): new for new, old in self.matches.pairs.items()}
+
+        def owner(name: str) -> str:
+            inside = [known for known in owners if known in _plain(name)]
+            return owners[max(inside, key=len)] if inside else ""
+
+        return {
+            name: value
+            for name, value in slots.items()
+            if np.any(value) and owner(name) not in self.rounding
+        }
+
+    def final_slots(self, recording: Recording) -> Mapping[str, np.ndarray]:
+        slots = recording.slots()
+        return self.kept_slots(slots[max(slots)]) if slots else {}
 
     def steps(self) -> Rung:
         title = "N steps"
@@ -445,154 +401,24 @@ class _Ladder:
             rung = rung._replace(worst=float(max(numbers)), tolerance=limit)
         return rung._replace(rows=[*rung.rows, *finals])
 
-    def evaluation(self) -> Rung:
-        title = "evaluation"
-        old, new = self.old.all("evaluation"), self.new.all("evaluation")
-        if not old and not new:
-            return self.skipped("evaluation", title, "neither run calls evaluate")
-        if not old or not new:
-            which = "old" if new else "new"
-            return self.skipped("evaluation", title, f"the {which} run does not call evaluate")
-        rows = []
-        for index, (theirs, ours) in enumerate(zip(old, new)):
-            old_values, new_values = _metrics(theirs["values"]), _metrics(ours["values"])
-            for name in old_values:
-                if name in new_values and not self.ignored(name):
-                    label = name if len(old) == 1 else f"{name} of evaluation {index + 1}"
-                    rows.append(self.row("evaluation", label, new_values[name], old_values[name]))
-        note = "" if len(old) == len(new) else f"{len(new)} evaluations instead of {len(old)}"
-        history = self.history()
-        return self.rung("evaluation", title, [*rows, *history], note)
 
-    def history(self) -> list[Row]:
-        """What ``fit`` says of validation, epoch by epoch."""
-        rows = []
-        for theirs, ours in zip(self.old.all("history"), self.new.all("history")):
-            old_values, new_values = _metrics(theirs["values"]), _metrics(ours["values"])
-            for name in old_values:
-                if name in new_values and name.startswith("val_") and not self.ignored(name):
-                    self.curves[name] = (old_values[name], new_values[name])
-                    rows.append(self.row("evaluation", name, new_values[name], old_values[name]))
-        return rows
+def _with_little_said(rungs: list[Rung]) -> list[Rung]:
+    """Says of a pair that agrees on one number that it does."""
+    compared = [rung for rung in rungs if rung.verdict != SKIPPED]
+    numbers = sum(row.difference.numbers for rung in compared for row in rung.rows)
+    if numbers > 1 or len(compared) != 1 or compared[0].key == "variables":
+        return rungs
+    said = "; ".join(filter(None, [compared[0].note, "one number is all that is compared"]))
+    return [rung._replace(note=said) if rung is compared[0] else rung for rung in rungs]
 
-    def prediction(self) -> Rung:
-        title = "prediction"
-        old, new = self.old.all("prediction"), self.new.all("prediction")
-        if not old and not new:
-            return self.skipped("prediction", title, "neither run calls predict")
-        if not old or not new:
-            which = "old" if new else "new"
-            return self.skipped("prediction", title, f"the {which} run does not call predict")
-        rows, notes, problems = [], [], []
-        for theirs, ours in zip(old, new):
-            both = self.old.arrays(theirs), self.new.arrays(ours)
-            found, said = self.answers("prediction", *both)
-            rows += found
-            # Examples that a batch of another size leaves over are lost in one run only.
-            problems += [each for each in said if "answers instead" in each]
-            notes += [each for each in said if "answers instead" not in each]
-        unique = [dict.fromkeys(each) for each in (notes, problems)]
-        return self.rung("prediction", title, rows, *map("; ".join, unique))
 
-    def answers(
-        self, key: str, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]
-    ) -> tuple[list[Row], list[str]]:
-        """Compares what two models answered, whatever they call it."""
-        rows, notes = [], []
-        for name, expected in old.items():
-            if expected.dtype.kind != "f":
-                continue
-            actual = new.get(name)
-            if actual is None:
-                fitting = [a for a in new.values() if a.shape[1:] == expected.shape[1:]]
-                actual = fitting[0] if len(fitting) == 1 or (fitting and len(old) == 1) else None
-            if actual is None:
-                continue
-            count = min(len(actual), len(expected)) if actual.ndim and expected.ndim else None
-            if count is not None and len(actual) != len(expected):
-                notes.append(
-                    f"{len(actual)} answers instead of {len(expected)}"
-                    if len(actual) < len(expected)
-                    else f"the old run asked for {len(expected)} of {len(actual)} answers"
-                )
-                actual, expected = actual[:count], expected[:count]
-            converted = _like(actual, expected)
-            if converted is not actual:
-                notes.append("the new model answers with logits")
-            rows.append(self.row(key, name, converted, expected))
-        return rows, notes
-
-    def checkpoint(self) -> Rung:
-        title = "checkpoint holds the final variables"
-        rows, missing = [], []
-        counts = [len(r.all("checkpoint")) for r in (self.old, self.new)]
-        if not any(counts):
-            return self.skipped("checkpoint", title, "neither run leaves one")
-        for which, recording, count in (("old", self.old, counts[0]), ("new", self.new, counts[1])):
-            if not count:
-                missing.append(f"the {which} run leaves none")
-                continue
-            snapshots = recording.snapshots()
-            if not snapshots:
-                continue
-            final = snapshots[max(snapshots)]
-            best = [_held(final, recording.arrays(event)) for event in recording.all("checkpoint")]
-            # Of several the one that was written last; their files' times say less than their content.
-            held = min(best, key=lambda found: _distance(found, final))
-            for name, value in held.items():
-                if value is None:
-                    shape = Difference(note="the checkpoint has no tensor of its shape")
-                    rows.append(Row(f"{which}: {name}", shape, DIFFER, []))
-                else:
-                    rows.append(self.row("checkpoint", f"{which}: {name}", value, final[name]))
-        return self.rung("checkpoint", title, rows, "; ".join(missing))
-
-    def export(self) -> Rung:
-        title = "exported model gives the same answers"
-        if self.exports.get("problem"):
-            return self.skipped("export", title, self.exports["problem"])
-        if not self.exports:
-            return self.skipped("export", title, "not both runs export a model")
-        rows, notes = self.answers("export", self.exports["old"], self.exports["new"])
-        return self.rung("export", title, rows, "; ".join(notes))
-
-    def files(self) -> Rung:
-        title = "numbers in the files that both write"
-        rows = []
-        new = self.new.all("report")
-        for theirs in self.old.all("report"):
-            same = [event for event in new if event["path"] == theirs["path"]]
-            if not same:
-                continue
-            old_numbers, new_numbers = self.old.arrays(theirs), self.new.arrays(same[0])
-            renamed = {_metric_path(name): value for name, value in new_numbers.items()}
-            for name, expected in old_numbers.items():
-                actual = renamed.get(_metric_path(name))
-                if actual is not None and not self.ignored(name):
-                    rows.append(self.row("files", f"{theirs['path']}: {name}", actual, expected))
-        if not rows:
-            return self.skipped("files", title, "there are none")
-        return self.rung("files", title, rows)
-
-    def ignored(self, name: str) -> bool:
-        return any(fnmatch.fnmatch(name, pattern) for pattern in self.ignore)
+def _plain(name: str) -> str:
+    """Keras 3 writes a variable's path with underscores into the names of its slots."""
+    return name.replace("/", "_").lower()
 
 
 def _all_alike(factors: Sequence[float], limit: float) -> bool:
     return bool(factors) and max(factors) - min(factors) < limit * abs(factors[0])
-
-
-def _metrics(values: Mapping[str, Any]) -> dict[str, Any]:
-    found = {}
-    for name, value in values.items():
-        before, word = ("val_", name[4:]) if name.startswith("val_") else ("", name)
-        found[before + _METRICS.get(word, word)] = value
-    return found
-
-
-def _metric_path(name: str) -> str:
-    head, _, last = name.rpartition("/")
-    return f"{head}/{next(iter(_metrics({last: 0})))}"
 
 
 def _classes(labels: np.ndarray) -> np.ndarray:
@@ -610,17 +436,11 @@ def _probabilities(kind: str, logits: np.ndarray) -> np.ndarray:
     """Outputs as they compare: logits that differ by a constant are the same answer."""
     values: np.ndarray = logits.astype(np.float64)
     if kind == "softmax":
-        values = _softmax(values)
+        values = softmax(values)
     elif kind == "sigmoid":
         with np.errstate(over="ignore"):
             values = 1 / (1 + np.exp(-values))
     return values.reshape(len(values), -1)
-
-
-def _softmax(values: np.ndarray) -> np.ndarray:
-    powers = np.exp(values - values.max(-1, keepdims=True))
-    result: np.ndarray = powers / powers.sum(-1, keepdims=True)
-    return result
 
 
 def _in_order(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
@@ -635,46 +455,3 @@ def _in_order(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndar
     ):
         return moved, order
     return ours, None
-
-
-def _like(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
-    """Answers as probabilities, if the old model gives probabilities and the new one logits."""
-    if actual.ndim < 2 or actual.shape != expected.shape:
-        return actual
-
-    def sums_to_one(rows: np.ndarray) -> bool:
-        return bool(np.allclose(rows.sum(-1), 1, atol=1e-3) and np.all(rows >= 0))
-
-    if actual.shape[-1] > 1 and sums_to_one(expected) and not sums_to_one(actual):
-        return _softmax(actual.astype(np.float64))
-    inside = bool(np.all((expected >= 0) & (expected <= 1)))
-    if actual.shape[-1] == 1 and inside:
-        squashed: np.ndarray = 1 / (1 + np.exp(-actual.astype(np.float64)))
-        # Logits may all lie between 0 and 1; then only one of the two is near the old answers.
-        if np.abs(squashed - expected).max() < 1e-2 * np.abs(actual - expected).max():
-            return squashed
-    return actual
-
-
-def _distance(
-    held: Mapping[str, np.ndarray | None], final: Mapping[str, np.ndarray]
-) -> tuple[int, float]:
-    """How far a checkpoint is from the final variables: how many it lacks, and the others' error."""
-    errors = [
-        float(np.mean(np.abs(np.asarray(value, np.float64) - final[name]))) if value.size else 0.0
-        for name, value in held.items()
-        if value is not None
-    ]
-    return len(held) - len(errors), sum(errors)
-
-
-def _held(
-    variables: Mapping[str, np.ndarray], checkpoint: Mapping[str, np.ndarray]
-) -> dict[str, np.ndarray | None]:
-    """For each variable the tensor of a checkpoint that is most like it; None if none has its shape."""
-    found: dict[str, np.ndarray | None] = {}
-    for name, value in variables.items():
-        candidates = [tensor for tensor in checkpoint.values() if tensor.shape == value.shape]
-        errors = [float(np.max(np.abs(tensor - value), initial=0.0)) for tensor in candidates]
-        found[name] = candidates[int(np.argmin(errors))] if errors else None
-    return found

@@ -133,6 +133,24 @@ def untrained_variables(trained: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return list(zip(names_of(left, trained), left))
 
 
+def other_variables(known: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """Name and variable of all other tensors of numbers that are alive: the slots of optimizers.
+
+    Args:
+      known: Name -> variable of the models.
+    """
+    import tensorflow as tf
+
+    ids = {id(variable) for variable in known.values()}
+    found: dict[int, Any] = {}
+    for thing in _living(tf.Variable):
+        variable = container(thing)
+        if id(variable) not in ids and variable.dtype.is_floating and variable.shape.rank:
+            found[id(variable)] = variable
+    variables = sorted(found.values(), key=_age)
+    return list(zip(names_of(variables, known), variables))
+
+
 def _weights(model: Any) -> list[Any]:
     try:
         return list(model.weights)

@@ -10,7 +10,7 @@ import os
 from typing import Any, NamedTuple, Sequence
 
 from tpucompat.verify import runs
-from tpucompat.verify.comparison import Task
+from tpucompat.verify.comparison import IGNORED, Task
 from tpucompat.verify.runs import Half
 
 _KEYS = frozenset(
@@ -86,7 +86,7 @@ class Pair(NamedTuple):
             halves[1],
             row.get("map", {}),
             tolerances,
-            ["*time*", "*seconds*", *row.get("ignore", ())],
+            {**IGNORED, **row.get("ignore", {})},
             timeout=timeout or row.get("timeout", 300),
             prepare=[word.replace("{root}", self.folder) for word in row.get("prepare", ())],
         )
@@ -103,7 +103,7 @@ def read(path: str) -> list[Pair]:
     Raises:
       ValueError: The table cannot be read, or a row is wrong.
     """
-    toml = _toml_reader()
+    toml = toml_reader()
     try:
         with open(path, "rb") as stream:
             rows = toml.load(stream).get("pair", [])
@@ -128,7 +128,12 @@ def read(path: str) -> list[Pair]:
     return pairs
 
 
-def _toml_reader() -> Any:
+def toml_reader() -> Any:
+    """The module that reads TOML.
+
+    Raises:
+      ValueError: There is none.
+    """
     for name in ("tomllib", "tomli"):
         try:
             return importlib.import_module(name)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from tpucompat.environment import environment
+from tpucompat.verify.printed import Printed
 from tpucompat.verify.recorder import Recorder, Recording
 
 
@@ -58,6 +59,9 @@ class _Recorded:
         self._recorder = recorder
         self._spec = spec
         self._doors: list[Any] = []
+        printed = Printed(recorder, spec["script"])
+        printed.open()
+        self._doors.append(printed)
 
     def run(self) -> None:
         """Runs the script to its end."""

@@ -84,17 +84,25 @@ class Recorder:
         steps = self.steps
         return steps in self.snapshot_steps and steps not in self._snapshots
 
-    def snapshot(self, values: Mapping[str, Any], again: bool = False) -> None:
+    def snapshot(
+        self,
+        values: Mapping[str, Any],
+        again: bool = False,
+        slots: Mapping[str, Any] | None = None,
+    ) -> None:
         """Writes the variables down, as they are after the steps so far.
 
         Args:
           values: Name -> array.
           again: Also where this step has been written down before (a later one counts).
+          slots: What the optimizer holds besides: name -> array.
         """
         steps = self.steps
         if values and (again or steps not in self._snapshots):
             self._snapshots.add(steps)
             self.write("snapshot", values, step=steps)
+            if slots:
+                self.write("slots", slots, step=steps)
 
     @contextlib.contextmanager
     def door(self, kind: str) -> Iterator[bool]:
@@ -293,9 +301,20 @@ class Recording:
                 values[name] = value
         return values
 
+    def drawn(self) -> dict[str, np.ndarray]:
+        """The values that the run itself has given to its variables, whatever it was given afterwards."""
+        values = self.initial()
+        for event in self.all("own"):
+            values.update(self.arrays(event))
+        return values
+
     def objectives(self, site: int) -> list[float]:
         """The loss of each step at a site."""
         return [event["objective"] for event in self.all("step", site=site)]
+
+    def slots(self) -> dict[int, dict[str, np.ndarray]]:
+        """Steps -> what the optimizers hold after them."""
+        return {event["step"]: self.arrays(event) for event in self.all("slots")}
 
     def snapshots(self) -> dict[int, dict[str, np.ndarray]]:
         """Steps -> the variables' values after them."""

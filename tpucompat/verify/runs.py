@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from typing import Mapping, NamedTuple, Sequence
+from typing import Any, Mapping, NamedTuple, Sequence
 
 from tpucompat import rounding, temporary
 from tpucompat.verify.recorder import SNAPSHOT_STEPS, Recording
@@ -91,23 +91,8 @@ def record(
       timeout: Seconds after which the run is ended.
       snapshot_steps: After how many steps the variables are written down.
     """
-    work = os.path.join(folder, "work")
-    os.makedirs(work, exist_ok=True)
-    recording = os.path.join(folder, "recording")
-    spec = {
-        "script": os.path.abspath(half.script),
-        "arguments": [argument.replace("{out}", work) for argument in half.arguments],
-        "options": [option.replace("{out}", work) for option in half.options],
-        "legacy": half.legacy,
-        "cores": half.cores,
-        "rehearse": half.rehearse,
-        "folder": recording,
-        "work": work,
-        "seed": seed,
-        "initial": initial,
-        "map": dict(mapping or {}),
-        "snapshot_steps": list(snapshot_steps),
-    }
+    spec = specification(half, folder, initial, mapping, seed, snapshot_steps)
+    work, recording = spec["work"], spec["folder"]
     path = os.path.join(folder, "spec.json")
     with open(path, "w", encoding="utf-8") as stream:
         json.dump(spec, stream)
@@ -138,6 +123,34 @@ def record(
         said = found.first("end").get("error", "")
         problem = said or f"exit code {code}: {_last_line(output)}"
     return Run(half, code, seconds, output, found, problem, work)
+
+
+def specification(
+    half: Half,
+    folder: str,
+    initial: str | None = None,
+    mapping: Mapping[str, str] | None = None,
+    seed: int = 0,
+    snapshot_steps: Sequence[int] = SNAPSHOT_STEPS,
+) -> dict[str, Any]:
+    """What :mod:`tpucompat.verify.recorded` is to run, with arguments as :func:`record`; makes the folders."""
+    work = os.path.join(folder, "work")
+    os.makedirs(work, exist_ok=True)
+    return {
+        "script": os.path.abspath(half.script),
+        "arguments": [argument.replace("{out}", work) for argument in half.arguments],
+        "options": [option.replace("{out}", work) for option in half.options],
+        "legacy": half.legacy,
+        "cores": half.cores,
+        "rehearse": half.rehearse,
+        "run": folder,
+        "folder": os.path.join(folder, "recording"),
+        "work": work,
+        "seed": seed,
+        "initial": initial,
+        "map": dict(mapping or {}),
+        "snapshot_steps": list(snapshot_steps),
+    }
 
 
 def _run(

@@ -14,8 +14,8 @@ from typing import Sequence
 import numpy as np
 
 from tpucompat.verify.differences import Difference
-from tpucompat.verify.ladder import AGREE, DIFFER, SKIPPED, Comparison, Row, Rung
 from tpucompat.verify.recorder import Recording
+from tpucompat.verify.rungs import AGREE, DIFFER, SKIPPED, Comparison, Row, Rung
 
 #: Two sets of runs differ if chance makes as large a difference in less than this part of all cases.
 SIGNIFICANCE = 0.02
@@ -32,7 +32,9 @@ _RANDOM = frozenset(
         "evaluation",
         "prediction",
         "export",
+        "checkpoint",
         "files",
+        "printed",
     ]
 )
 #: The loss of a run is the mean over this last part of its steps.
@@ -52,15 +54,21 @@ def with_distributions(
       new: The new script's runs.
     """
     rungs = [
-        rung._replace(
-            verdict=SKIPPED, note="random numbers decide; see the rung over several seeds"
-        )
-        if rung.key in _RANDOM and rung.verdict == DIFFER
-        else rung
+        _without_numbers(rung) if rung.key in _RANDOM and rung.verdict == DIFFER else rung
         for rung in comparison.rungs
     ]
     losses = [[final_loss(run) for run in runs] for runs in (old, new)]
     return comparison._replace(rungs=[*rungs, rung_of(losses[0], losses[1])])
+
+
+def _without_numbers(rung: Rung) -> Rung:
+    """A rung that says no more of numbers; what one run lacks it lacks whatever the numbers are."""
+    lacking = [row for row in rung.rows if row.verdict == DIFFER and not row.difference.comparable]
+    if lacking or not rung.rows:
+        return rung._replace(rows=lacking)
+    return rung._replace(
+        verdict=SKIPPED, note="random numbers decide; see the rung over several seeds"
+    )
 
 
 def final_loss(recording: Recording) -> float:

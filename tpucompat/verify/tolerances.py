@@ -21,7 +21,12 @@ class Tolerance(NamedTuple):
 
 #: Rung -> its limit. Single precision has 6e-8 to a number.
 DEFAULTS: Mapping[str, Tolerance] = {
-    "initial": Tolerance(0.0, "max_abs", "the new run is given the old run's values"),
+    "initial": Tolerance(
+        6.0,
+        "deviations",
+        "standard errors of mean, spread and distribution before the new run is given the old run's values; "
+        "two draws of one initializer are as far apart once in 1e8 times, a constant never",
+    ),
     "forward": Tolerance(
         1e-5, "scaled", "single precision; releases and processors add up in another order"
     ),
@@ -41,8 +46,14 @@ DEFAULTS: Mapping[str, Tolerance] = {
     "evaluation": Tolerance(1e-3, "max_rel", "as for the steps that came before"),
     "prediction": Tolerance(1e-3, "scaled", "as for the steps that came before"),
     "checkpoint": Tolerance(0.0, "max_abs", "what was saved is what was there"),
+    "saved": Tolerance(
+        1e-2, "mean_scaled", "of old and new checkpoint, as for the final variables"
+    ),
     "export": Tolerance(1e-3, "scaled", "as for the steps that came before"),
     "files": Tolerance(1e-3, "scaled", "as for the steps that came before"),
+    "printed": Tolerance(
+        1e-3, "scaled", "as for the steps that came before, and a last digit printed"
+    ),
 }
 
 

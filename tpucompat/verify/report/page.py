@@ -8,9 +8,9 @@ from typing import Mapping, Sequence
 
 from tpucompat.verify import proofs
 from tpucompat.verify.comparison import Result
-from tpucompat.verify.ladder import AGREE, DIFFER, SKIPPED, Row, Rung
 from tpucompat.verify.report import plots
 from tpucompat.verify.report.terminal import conclusion
+from tpucompat.verify.rungs import AGREE, DIFFER, SKIPPED, Row, Rung
 from tpucompat.verify.runs import Run, described
 
 _MARKS = {AGREE: "✓ agree", DIFFER: "✗ differ", SKIPPED: "– not compared"}

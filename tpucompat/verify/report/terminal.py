@@ -9,7 +9,7 @@ from typing import Sequence, TextIO
 
 from tpucompat.verify import proofs
 from tpucompat.verify.comparison import Result
-from tpucompat.verify.ladder import AGREE, DIFFER, SKIPPED, Rung
+from tpucompat.verify.rungs import AGREE, DIFFER, SKIPPED, Rung
 from tpucompat.verify.runs import described
 
 _COLOURS = {AGREE: "32", DIFFER: "31;1", SKIPPED: "2"}

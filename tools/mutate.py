@@ -1,0 +1,322 @@
+"""Puts mistakes into the migrated examples and asks ``tpucompat verify`` for each whether it is found.
+
+    python tools/mutate.py [--pair NAME] [--mistake WORD] [--part 1/3] [--cores N] [--json FILE]
+    python tools/mutate.py --clean only      # the pairs as they are: they have to agree
+    python tools/mutate.py --write FILE      # the page docs/verify_power.md, from such a --json FILE
+
+``tools/mistakes.toml`` has the mistakes: which text of which twin becomes which, and the rung that has to show
+it. A legacy example runs once for each number of cores and is kept (--keep); a twin with a mistake runs in a
+process that is forked from one with TensorFlow in it, which saves most of its time. The exit code is 1 if a
+mistake is not shown on its rung, or a clean pair differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any, Iterator, NamedTuple
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, ROOT)
+
+from tpucompat.verify import comparison, ladder, pairs, runs  # noqa: E402
+from tpucompat.verify.recorder import Recording  # noqa: E402
+
+MISTAKES = os.path.join(ROOT, "tools", "mistakes.toml")
+EXAMPLES = os.path.join(ROOT, "examples.toml")
+PAGE = os.path.join(ROOT, "docs", "verify_power.md")
+HEAD = os.path.join(ROOT, "tools", "verify_power_head.md")
+#: Seconds for a twin.
+TIMEOUT = 400.0
+
+
+class Mistake(NamedTuple):
+    """One row of ``mistakes.toml``.
+
+    Attributes:
+      pair: Whose twin it is made in.
+      name: What it is.
+      rung: The rung that has to show it; "" for one that is below the tolerance.
+      cores: On how many cores it is tried.
+      before: The text in the twin, which is there once.
+      after: What stands there instead.
+      below: Why no rung shows it, and how large it is; "" for all but a few.
+    """
+
+    pair: str
+    name: str
+    rung: str
+    cores: int
+    before: str
+    after: str
+    below: str = ""
+
+
+class Outcome(NamedTuple):
+    """What became of a mistake, or of a clean pair.
+
+    Attributes:
+      pair: Its pair.
+      name: The mistake's; "" for none.
+      cores: On how many cores.
+      rung: Where it had to be shown.
+      shown: The rungs that differ, in order.
+      note: What the named rung says.
+      problem: Why the twin did not end; "" if it did.
+    """
+
+    pair: str
+    name: str
+    cores: int
+    rung: str
+    shown: list[str]
+    note: str
+    problem: str
+
+    @property
+    def right(self) -> bool:
+        """Whether the right rung shows it; for a clean pair, and a mistake below the limits, that none does."""
+        return not self.problem and (self.rung in self.shown if self.rung else not self.shown)
+
+
+def read(path: str = MISTAKES) -> list[Mistake]:
+    """The table of mistakes.
+
+    Raises:
+      ValueError: A mistake's text is not in its twin once.
+    """
+    with open(path, "rb") as stream:
+        rows = pairs.toml_reader().load(stream)["mistake"]
+    found = [
+        Mistake(**{"cores": 8 if index % 2 else 1, "rung": "", **row})
+        for index, row in enumerate(rows)
+    ]
+    for mistake in found:
+        if twin(mistake.pair).count(mistake.before) != 1:
+            raise ValueError(f"{mistake.pair}: {mistake.name}: its text is not there once")
+    return found
+
+
+def twin(pair: str) -> str:
+    """The source of a migrated example."""
+    with open(os.path.join(ROOT, "migrated_examples", pair + ".py"), encoding="utf-8") as stream:
+        return stream.read()
+
+
+class Bench:
+    """Runs twins with mistakes against the recordings of the legacy examples.
+
+    Args:
+      folder: Where the recordings are kept.
+    """
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._pairs = {pair.name: pair for pair in pairs.read(EXAMPLES)}
+
+    def old(self, pair: str, cores: int) -> tuple[comparison.Task, str]:
+        """The task of a pair, and the folder of its legacy example's run, which is made if it is not there."""
+        where = os.path.join(self._folder, f"{pair}-{cores}")
+        task = self._pairs[pair].task(cores, sys.executable, sys.executable)
+        task = comparison.prepared(task, os.path.join(where, "data"))
+        old = os.path.join(where, "old")
+        if not Recording(os.path.join(old, "recording")).all("end"):
+            run = runs.record(task.old, old, timeout=600)
+            if run.problem:
+                raise RuntimeError(f"{pair}, legacy: {run.problem}\n{run.output[-2000:]}")
+        return task, old
+
+    def try_out(self, mistake: Mistake) -> Outcome:
+        """Runs a twin with a mistake, and compares."""
+        pair, name, rung, cores = mistake[:4]
+        task, old = self.old(pair, cores)
+        with tempfile.TemporaryDirectory(prefix="tpucompat-mutate-") as folder:
+            script = os.path.join(folder, pair + ".py")
+            text = twin(pair)
+            if mistake.before:
+                text = text.replace(mistake.before, mistake.after)
+            with open(script, "w", encoding="utf-8") as stream:
+                stream.write(text)
+            half = task.new._replace(script=script)
+            spec = runs.specification(
+                half, os.path.join(folder, "new"), os.path.join(old, "recording"), task.mapping
+            )
+            code = _forked(spec, os.path.join(folder, "output.txt"))
+            new, before = (Recording(os.path.join(f, "recording")) for f in (spec["run"], old))
+            problem = ""
+            if code:
+                problem = new.first("end").get("error", "") or f"exit code {code}"
+            elif not new.all("end"):
+                problem = "it left no recording"
+            shown = runs.Run(half, code, 0.0, "", new, problem, spec["work"])
+            theirs = shown._replace(recording=before)
+            exported = comparison.exported(task, theirs, shown, folder)
+            found = ladder.compare(
+                before, new, task.mapping, task.tolerances, task.ignore, exported
+            )
+        differing = {each.key: each.note for each in found.rungs if each.verdict == ladder.DIFFER}
+        said = differing.get(rung) or next(iter(differing.values()), "")
+        # A mistake that stops the program is shown by that.
+        if rung == "error":
+            return Outcome(pair, name, cores, rung, ["error"] if problem else [], problem, "")
+        return Outcome(pair, name, cores, rung, list(differing), said, problem)
+
+
+def _forked(spec: dict[str, Any], log: str) -> int:
+    """Runs a script as :mod:`tpucompat.verify.child` does, in a fork of this process; returns the exit code."""
+    path = os.path.join(spec["run"], "spec.json")
+    with open(path, "w", encoding="utf-8") as stream:
+        json.dump(spec, stream)
+    child = os.fork()
+    if not child:
+        os.setsid()
+        output = os.open(log, os.O_WRONLY | os.O_CREAT)
+        for stream_number in (1, 2):
+            os.dup2(output, stream_number)
+        os.chdir(spec["work"])
+        sys.argv[:] = ["child", path]
+        from tpucompat.verify import recorded
+
+        code = 1
+        try:
+            code = recorded.main()
+            sys.stdout.flush()
+        finally:
+            os._exit(code)
+    end = time.monotonic() + TIMEOUT
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.1)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return 124
+
+
+def _with_tensorflow() -> None:
+    """Loads what every twin loads, in the surroundings of a recorded process; starts no device."""
+    import keras  # noqa: F401
+    import tensorflow as tf
+
+    from tpucompat.verify import (  # noqa: F401
+        eager_doors,
+        files,
+        graph_doors,
+        model_doors,
+        recorded,
+        shuffles,
+    )
+
+    for name in ("keras", "data", "distribute", "nn", "random", "saved_model", "train"):
+        getattr(tf, name)
+
+
+def clean_twins() -> list[Mistake]:
+    """A row for each pair and number of cores, without a mistake."""
+    return [
+        Mistake(pair.name, "", "", cores, "", "")
+        for pair in pairs.read(EXAMPLES)
+        for cores in pair.cores
+    ]
+
+
+def outcomes(mistakes: list[Mistake], folder: str) -> Iterator[Outcome]:
+    """What becomes of each mistake."""
+    bench = Bench(folder)
+    for mistake in mistakes:
+        yield bench.try_out(mistake)
+
+
+def page(found: list[dict[str, Any]], below: dict[str, str]) -> str:
+    """The page of the guide, from the outcomes as data.
+
+    Args:
+      found: Outcomes.
+      below: Mistakes that no rung shows -> why.
+    """
+    with open(HEAD, encoding="utf-8") as stream:
+        text = stream.read()
+    right = sum(one["rung"] != "" and one["rung"] in one["shown"] for one in found)
+    text = text.replace("{count}", str(len(found))).replace("{right}", str(right))
+    text += (
+        "\n| twin | mistake | cores | shown by | other rungs that differ |\n|---|---|---|---|---|\n"
+    )
+    for one in found:
+        others = [key for key in one["shown"] if key != one["rung"]]
+        rung = one["rung"] if one["rung"] in one["shown"] else "not shown"
+        if one["name"] in below:
+            rung = "below the limits: " + below[one["name"]]
+        cells = (one["pair"], one["name"], one["cores"], rung, ", ".join(others))
+        text += f"| {' | '.join(map(str, cells))} |\n"
+    return text
+
+
+def main() -> int:
+    """Runs the mistakes that are asked for."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pair", action="append", help="only this one's; may be repeated")
+    parser.add_argument("--mistake", default="", help="only those with these words in their names")
+    parser.add_argument("--part", default="1/1", help="every third from the first on: 1/3")
+    parser.add_argument("--cores", type=int, help="instead of those of the table")
+    parser.add_argument(
+        "--clean", choices=["no", "too", "only"], default="no", help="the twins without mistakes"
+    )
+    parser.add_argument("--keep", default="", help="folder for the runs of the legacy examples")
+    parser.add_argument("--json", help="outcomes as data; those that are there already stay")
+    parser.add_argument("--write", metavar="FILE", help="make the page from outcomes as data")
+    options = parser.parse_args()
+    mistakes = read()
+    if options.write:
+        with open(options.write, encoding="utf-8") as stream:
+            found = json.load(stream)
+        below = {mistake.name: mistake.below for mistake in mistakes if mistake.below}
+        with open(PAGE, "w", encoding="utf-8") as stream:
+            stream.write(page(found, below))
+        return 0
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        with tempfile.TemporaryDirectory() as shown:
+            environment = runs.environment(shown)
+            return subprocess.run([sys.executable, *sys.argv], env=environment).returncode
+    part, _, parts = options.part.partition("/")
+    mistakes = mistakes[int(part) - 1 :: int(parts)]
+    if options.clean != "no":
+        mistakes = [*clean_twins(), *(mistakes if options.clean == "too" else [])]
+    mistakes = [m for m in mistakes if not options.pair or m.pair in options.pair]
+    mistakes = [m for m in mistakes if options.mistake in m.name]
+    if options.cores:
+        mistakes = [m._replace(cores=options.cores) for m in mistakes]
+    done = []
+    if options.json and os.path.exists(options.json):
+        with open(options.json, encoding="utf-8") as stream:
+            done = json.load(stream)
+    known = {(one["pair"], one["name"], one["cores"]) for one in done}
+    mistakes = [m for m in mistakes if (m.pair, m.name, m.cores) not in known]
+    _with_tensorflow()
+    wrong = 0
+    with tempfile.TemporaryDirectory() as own:
+        for found_one in outcomes(mistakes, options.keep or own):
+            wrong += not found_one.right
+            mark = "ok   " if found_one.right else "WRONG"
+            shown = ", ".join(found_one.shown) or "nothing differs"
+            print(
+                f"{mark} {found_one.pair}, {found_one.cores}: {found_one.name or 'clean'} "
+                f"[{found_one.rung}] {shown} | {found_one.problem or found_one.note}",
+                flush=True,
+            )
+            done.append(found_one._asdict())
+            if options.json:
+                with open(options.json, "w", encoding="utf-8") as stream:
+                    json.dump(done, stream, indent=1)
+    print(f"{len(mistakes)} tried, {wrong} wrong")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""Tensors by what is in them: in checkpoints, and in optimizers, whose names each generation makes anew."""
+
+from __future__ import annotations
+
+from typing import Mapping, Sequence
+
+import numpy as np
+
+#: A tensor that is this close to another one, in parts of its largest number, is the same.
+_SAME = 1e-6
+
+
+def held(
+    wanted: Mapping[str, np.ndarray], there: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray | None]:
+    """For each tensor the one of a place that is most like it; None if none there has its shape.
+
+    Args:
+      wanted: Name -> tensor.
+      there: What the place has, whatever it is called.
+    """
+    found: dict[str, np.ndarray | None] = {}
+    for name, value in wanted.items():
+        candidates = [tensor for tensor in there.values() if tensor.shape == value.shape]
+        errors = [_error(tensor, value) for tensor in candidates]
+        found[name] = candidates[int(np.argmin(errors))] if errors else None
+    return found
+
+
+def kept(
+    wanted: Mapping[str, np.ndarray], there: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Those tensors that a place has, number for number."""
+    found = held(wanted, there)
+    return {
+        name: value
+        for name, value in wanted.items()
+        if found[name] is not None
+        and _error(found[name], value) <= _SAME * np.max(np.abs(value), initial=0.0)
+    }
+
+
+def last(
+    files: Sequence[Mapping[str, np.ndarray]], final: Mapping[str, np.ndarray]
+) -> Mapping[str, np.ndarray]:
+    """Of several checkpoints the one that was written last: the one that is most like the final variables.
+
+    Their files' times say less than their content.
+    """
+
+    def distance(file: Mapping[str, np.ndarray]) -> tuple[int, float]:
+        found = held(final, file)
+        errors = [
+            float(np.mean(np.abs(np.asarray(value, np.float64) - final[name])))
+            for name, value in found.items()
+            if value is not None and value.size
+        ]
+        return sum(value is None for value in found.values()), sum(errors)
+
+    return min(files, key=distance)
+
+
+def _error(tensor: np.ndarray | None, value: np.ndarray) -> float:
+    assert tensor is not None
+    difference = np.asarray(tensor, np.float64) - np.asarray(value, np.float64)
+    return float(np.max(np.abs(difference), initial=0.0))

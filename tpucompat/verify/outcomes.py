@@ -1,0 +1,269 @@
+"""The upper rungs: what a script does with what it has trained, and what it leaves behind.
+
+What one run does and the other does not is a difference, unless whoever compares has said why.
+"""
+
+from __future__ import annotations
+
+from typing import AbstractSet, Any, Mapping
+
+import numpy as np
+
+from tpucompat.verify import contents, printed
+from tpucompat.verify.differences import Difference
+from tpucompat.verify.rungs import DIFFER, Row, Rung, Rungs
+
+#: Words that one metric goes by.
+_METRICS = {
+    "acc": "accuracy",
+    "sparse_categorical_accuracy": "accuracy",
+    "categorical_accuracy": "accuracy",
+    "binary_accuracy": "accuracy",
+    "compile_metrics": "accuracy",
+}
+
+
+class Outcomes(Rungs):
+    """Evaluation, prediction, checkpoints, exported models, files, and what is printed.
+
+    Attributes:
+      exports: What the exported models answered: see :mod:`tpucompat.verify.exports`.
+      rounding: The new run's variables whose gradients are rounding alone.
+    """
+
+    exports: Mapping[str, Any] = {}
+    rounding: AbstractSet[str] = frozenset()
+
+    def evaluation(self) -> Rung:
+        """What ``evaluate`` finds, and what ``fit`` says of its epochs."""
+        key, title = "evaluation", "evaluation"
+        rows = self.history()
+        old, new = self.old.all("evaluation"), self.new.all("evaluation")
+        found = self.alone(key, title, old or rows, new or rows, "calls evaluate")
+        if found:
+            return found
+        problem = ""
+        if len(old) != len(new):
+            problem = f"{len(new)} evaluations instead of {len(old)}"
+        for index, (theirs, ours) in enumerate(zip(old, new)):
+            place = "" if len(old) == 1 else f"evaluation {index + 1}: "
+            rows += self.shared(key, _metrics(theirs["values"]), _metrics(ours["values"]), place)
+        why = self.ignored(key)
+        if problem and why:
+            return self.rung(key, title, rows, f"{problem}: {why}")
+        return self.rung(key, title, rows, problem=problem)
+
+    def history(self) -> list[Row]:
+        """What ``fit`` says, epoch by epoch."""
+        rows = []
+        for theirs, ours in zip(self.old.all("history"), self.new.all("history")):
+            old, new = _metrics(theirs["values"]), _metrics(ours["values"])
+            for name in old:
+                if name in new and name.startswith("val_"):
+                    self.curves[name] = (old[name], new[name])
+            rows += self.shared("evaluation", old, new, "fit: ")
+        return rows
+
+    def prediction(self) -> Rung:
+        """What ``predict`` answers."""
+        key, title = "prediction", "prediction"
+        old, new = self.old.all(key), self.new.all(key)
+        found = self.alone(key, title, old, new, "calls predict")
+        if found:
+            return found
+        rows, notes, problems = [], [], []
+        if len(old) != len(new) and not self.ignored(key):
+            problems.append(f"{len(new)} predictions instead of {len(old)}")
+        for theirs, ours in zip(old, new):
+            both = self.old.arrays(theirs), self.new.arrays(ours)
+            found_rows, said = self.answers(key, *both)
+            rows += found_rows
+            # Examples that a batch of another size leaves over are lost in one run only.
+            problems += [each for each in said if "answers instead" in each]
+            notes += [each for each in said if "answers instead" not in each]
+        unique = [dict.fromkeys(each) for each in (notes, problems)]
+        return self.rung(key, title, rows, *map("; ".join, unique))
+
+    def answers(
+        self, key: str, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]
+    ) -> tuple[list[Row], list[str]]:
+        """Compares what two models answered, whatever they call it."""
+        rows, notes, taken = [], [], set()
+        for name, expected in old.items():
+            fitting = [n for n, a in new.items() if _answers_like(a, expected)]
+            ours = name if name in new else next(iter(fitting), None)
+            if ours is None or (ours != name and len(fitting) > 1 and len(old) > 1):
+                rows += self.only_in("old", name, f"{key}: {name}")
+                continue
+            taken.add(ours)
+            actual = new[ours]
+            if len(np.atleast_1d(actual)) != len(np.atleast_1d(expected)):
+                notes.append(
+                    f"{len(actual)} answers instead of {len(expected)}"
+                    if len(actual) < len(expected)
+                    else f"the old run asked for {len(expected)} of {len(actual)} answers"
+                )
+                count = min(len(actual), len(expected))
+                actual, expected = actual[:count], expected[:count]
+            converted = _like(actual, expected)
+            if converted is not actual:
+                notes.append("the new model answers with logits")
+            if not self.ignored(name, f"{key}: {name}"):
+                rows.append(self.row(key, name, converted, expected))
+        for name in new:
+            if name not in taken:
+                rows += self.only_in("new", name, f"{key}: {name}")
+        return rows, notes
+
+    def checkpoint(self) -> Rung:
+        """Each run's checkpoint beside its own variables, and the new one beside the old one."""
+        key, title = "checkpoint", "checkpoints hold the final variables"
+        both = [run.all(key) for run in (self.old, self.new)]
+        found = self.alone(key, title, both[0], both[1], "leaves one")
+        if found:
+            return found
+        rows: list[Row] = []
+        saved = []
+        for which, recording, events in zip(("old", "new"), (self.old, self.new), both):
+            snapshots = recording.snapshots()
+            final = snapshots[max(snapshots)] if snapshots else {}
+            files = [recording.arrays(event) for event in events]
+            last = contents.last(files, final)
+            for name, value in contents.held(final, last).items():
+                if value is None:
+                    shape = Difference(note="the checkpoint has no tensor of its shape")
+                    rows.append(Row(f"{which}: {name}", shape, DIFFER, []))
+                else:
+                    rows.append(self.row(key, f"{which}: {name}", value, final[name]))
+            saved.append((final, last))
+        (old_final, old_last), (new_final, new_last) = saved
+        old_held, new_held = contents.held(old_final, old_last), contents.held(new_final, new_last)
+        for name, theirs in self.matches.pairs.items():
+            expected, actual = old_held.get(theirs), new_held.get(name)
+            if expected is not None and actual is not None and name not in self.rounding:
+                rows.append(self.row("saved", f"{name} of both", actual, expected))
+        slots = contents.kept(self.final_slots(self.old), old_last)
+        rows += self.slot_rows("saved", slots, new_last, "the new checkpoint")
+        rung = self.rung(key, title, [row for row in rows if row.verdict == DIFFER] or rows)
+        return rung._replace(rows=rows)
+
+    def final_slots(self, recording: Any) -> Mapping[str, np.ndarray]:
+        """What the old run's optimizer holds in the end, without what is rounding alone."""
+        raise NotImplementedError
+
+    def slot_rows(
+        self, key: str, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray], where: str
+    ) -> list[Row]:
+        """A row for each slot of the old run's optimizer, beside the most similar tensor of the new run."""
+        rows = []
+        for name, value in contents.held(old, new).items():
+            if self.ignored(f"slot: {name}"):
+                continue
+            if value is None:
+                lacking = Difference(note=f"{where} has no tensor of its shape")
+                rows.append(Row(f"slot {name}", lacking, DIFFER, []))
+            else:
+                rows.append(self.row(key, f"slot {name}", value, old[name]))
+        return rows
+
+    def export(self) -> Rung:
+        """What the exported models answer to the same questions."""
+        key, title = "export", "exported model gives the same answers"
+        found = self.alone(key, title, self.old.all(key), self.new.all(key), "exports a model")
+        if found:
+            return found
+        if self.exports.get("problem"):
+            return self.differs(key, title, self.exports["problem"])
+        if "old_problem" in self.exports:
+            return self.skipped(key, title, self.exports["old_problem"])
+        rows, notes = self.answers(key, self.exports.get("old", {}), self.exports.get("new", {}))
+        return self.rung(key, title, rows, "; ".join(notes))
+
+    def files(self) -> Rung:
+        """Numbers in files, and summaries for TensorBoard."""
+        key, title = "files", "numbers in written files"
+        reports = []
+        for recording in (self.old, self.new):
+            events = {event["path"]: event for event in recording.all("report")}
+            reports.append({path: recording.arrays(event) for path, event in events.items()})
+        old, new = reports
+        rows: list[Row] = []
+        for path in dict.fromkeys([*old, *new]):
+            if path not in old or path not in new:
+                rows += self.only_in("old" if path in old else "new", path)
+                continue
+            theirs, ours = ({_metric_path(n): v for n, v in r[path].items()} for r in reports)
+            rows += self.shared(key, theirs, ours, f"{path}: ")
+        if not rows:
+            return self.skipped(key, title, "there are none")
+        return self.rung(key, title, rows)
+
+    def printed(self) -> Rung:
+        """Numbers that the scripts print."""
+        key, title = "printed", "printed numbers"
+        old, new = (
+            printed.numbers(str(run.first(key).get("text", ""))) for run in (self.old, self.new)
+        )
+        rows: list[Row] = []
+        for found, other, which in ((old, new, "old"), (new, old, "new")):
+            for name in found:
+                label = f"printed: {name}"
+                if _metric_name(name) not in map(_metric_name, other):
+                    rows += self.only_in(which, label, name)
+        renamed = {_metric_name(name): value for name, value in new.items()}
+        for name, expected in old.items():
+            actual = renamed.get(_metric_name(name))
+            if actual is not None and not self.ignored(f"printed: {name}", name):
+                rows.append(self.row(key, name, *printed.rounded(actual, expected)))
+        if not rows:
+            return self.skipped(key, title, "neither script prints numbers")
+        return self.rung(key, title, rows)
+
+
+def _metrics(values: Mapping[str, Any]) -> dict[str, Any]:
+    found = {}
+    for name, value in values.items():
+        before, word = ("val_", name[4:]) if name.startswith("val_") else ("", name)
+        found[before + _METRICS.get(word, word)] = value
+    return found
+
+
+def _metric_path(name: str) -> str:
+    head, _, last = name.rpartition("/")
+    return f"{head}/{next(iter(_metrics({last: 0})))}".lstrip("/")
+
+
+def _metric_name(name: str) -> str:
+    """What is printed as "test acc" is "test accuracy"."""
+    head, _, last = name.rpartition(" ")
+    return f"{head} {next(iter(_metrics({last: 0})))}".strip()
+
+
+def _answers_like(actual: np.ndarray, expected: np.ndarray) -> bool:
+    return actual.shape[1:] == expected.shape[1:] and actual.dtype.kind == expected.dtype.kind
+
+
+def softmax(values: np.ndarray) -> np.ndarray:
+    """Logits as probabilities, over the last axis."""
+    powers = np.exp(values - values.max(-1, keepdims=True))
+    result: np.ndarray = powers / powers.sum(-1, keepdims=True)
+    return result
+
+
+def _like(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Answers as probabilities, if the old model gives probabilities and the new one logits."""
+    if actual.ndim < 2 or actual.shape != expected.shape:
+        return actual
+
+    def sums_to_one(rows: np.ndarray) -> bool:
+        return bool(np.allclose(rows.sum(-1), 1, atol=1e-3) and np.all(rows >= 0))
+
+    if actual.shape[-1] > 1 and sums_to_one(expected) and not sums_to_one(actual):
+        return softmax(actual.astype(np.float64))
+    inside = bool(np.all((expected >= 0) & (expected <= 1)))
+    if actual.shape[-1] == 1 and inside:
+        squashed: np.ndarray = 1 / (1 + np.exp(-actual.astype(np.float64)))
+        # Logits may all lie between 0 and 1; then only one of the two is near the old answers.
+        if np.abs(squashed - expected).max() < 1e-2 * np.abs(actual - expected).max():
+            return squashed
+    return actual
