@@ -183,6 +183,19 @@ def test_what_is_no_script(folder, arguments, words):
     assert "Traceback" not in ours.stderr
 
 
+def test_a_script_in_latin_1_is_told_of_encodings(folder):
+    (folder / "latin.py").write_bytes(b"# caf\xe9\nprint(1)\n")
+    ours = tpucompat_run(folder, "latin.py")
+    assert "coding: latin-1" in ours.stderr and "permissions" not in ours.stderr
+    assert "permissions" in tpucompat_run(folder, "absent.py").stderr
+
+
+def test_a_script_that_reads_the_tpu_s_address_where_there_is_none(folder):
+    script = write(folder, "import os\nprint(os.environ['COLAB_TPU_ADDR'])")
+    ours = tpucompat_run(folder, script, TPUCOMPAT_NO_TPU="1")
+    assert "Next: Unset TPUCOMPAT_NO_TPU" in ours.stderr and "[TPU477]" in ours.stderr
+
+
 def test_a_coding_line_is_honoured(folder):
     (folder / "latin.py").write_bytes(b"# -*- coding: latin-1 -*-\nprint(len('caf\xe9'))\n")
     assert tpucompat_run(folder, "--quiet", "latin.py").stdout == "4\n"

@@ -15,13 +15,18 @@ import tokenize
 import types
 from typing import Any, NamedTuple, Sequence
 
-from tpucompat import journal, tracebacks
+from tpucompat import failures, journal, tracebacks
 from tpucompat.cli.failing import fail
 from tpucompat.codes import CODES
 from tpucompat.environment import Environment, current_environment
 from tpucompat.errors import ScriptError, TPUCompatError
 from tpucompat.legacy import script_code
 
+# For a script that is not in the encoding that it should be in (PEP 263).
+_CODING = (
+    "Save it as UTF-8, or say its encoding on its first line: `# -*- coding: latin-1 -*-` for an old one "
+    "from Western Europe."
+)
 USAGE = "tpucompat run [OPTIONS] (SCRIPT | -m MODULE | NOTEBOOK.ipynb) [ARGUMENTS OF THE SCRIPT …]"
 
 
@@ -59,6 +64,11 @@ def parser() -> argparse.ArgumentParser:
         "--smoke",
         action="store_true",
         help="cap epochs and steps, to try a long script in a minute",
+    )
+    result.add_argument(
+        "--traceback",
+        action="store_true",
+        help="show the whole traceback of an error, however long it is",
     )
     result.add_argument("--quiet", action="store_true", help="no notices and no summary")
     result.add_argument(
@@ -129,9 +139,7 @@ def main(argv: Sequence[str]) -> int:
         return _syntax_error(error)
     if not options.quiet:
         atexit.register(_summary, list(argv), options)
-    sys.excepthook = _without_our_frames(sys.excepthook)
-    if not options.quiet:
-        sys.excepthook = _with_advice(sys.excepthook)
+    sys.excepthook = failures.excepthook(sys.excepthook, not options.quiet, options.traceback)
     try:
         execute(program)
     except TPUCompatError as error:
@@ -193,7 +201,12 @@ def _script(path: str, arguments: list[str]) -> Program:
     try:
         with tokenize.open(path) as text:  # honours a coding line, as python does
             source = text.read()
-    except (OSError, UnicodeDecodeError, SyntaxError) as error:  # SyntaxError: a wrong coding line
+    except (
+        UnicodeDecodeError,
+        SyntaxError,
+    ) as error:  # SyntaxError: it is no UTF-8, or says a wrong coding
+        raise ScriptError("TPU420", f"{path}: {_reason(error)}", _CODING) from error
+    except OSError as error:
         raise ScriptError("TPU420", f"{path}: {_reason(error)}") from error
     # Since Python 3.9 a script's __file__ and the file in its tracebacks are absolute.
     file = os.path.abspath(path) if sys.version_info >= (3, 9) else path
@@ -296,6 +309,8 @@ def _set_up(options: argparse.Namespace, program: Program) -> str:
 
 def _apply(options: argparse.Namespace) -> None:
     """The options that become settings of the process, and of those that it starts."""
+    # TensorFlow's C++ code says eight lines before the script's first; what fails, Python says too.
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     if options.cores is not None:
         os.environ["TPUCOMPAT_CORES"] = str(options.cores)
     if options.rehearse is not None:
@@ -370,31 +385,6 @@ def is_python_2(error: SyntaxError) -> bool:
     if "print" in (error.msg or "") and "parenthes" in (error.msg or ""):
         return True
     return bool(_PYTHON_2.search(error.text or ""))
-
-
-def _without_our_frames(hook: Any) -> Any:
-    """An excepthook that shows a script's traceback as plain python would: without tpucompat's lines."""
-
-    def excepthook(kind: Any, error: BaseException | None, traceback: Any) -> None:
-        tracebacks.strip_error(error)
-        hook(kind, error, tracebacks.strip(traceback))
-
-    return excepthook
-
-
-def _with_advice(hook: Any) -> Any:
-    """An excepthook that adds one line to an error whose cause can be told."""
-
-    def excepthook(kind: Any, error: BaseException, traceback: Any) -> None:
-        hook(kind, error, traceback)
-        if not isinstance(error, TPUCompatError):
-            from tpucompat import advice
-
-            found = advice.for_error(kind.__name__, str(error), tracebacks.files(traceback))
-            if found is not None:
-                sys.stderr.write(f"{found}\n")
-
-    return excepthook
 
 
 def _summary(argv: list[str], options: argparse.Namespace) -> None:
