@@ -1042,6 +1042,17 @@ CODES: dict[str, Code] = {
         "A generator, or a function given to py_func, runs within the step or the input pipeline.",
         "Correct the line of the script that the error names; it has nothing to do with TPUs.",
     ),
+    "TPU483": Code(
+        "A training was stopped and saved",
+        "Ctrl-C lets a training of TPUEstimator finish its step (on several cores the steps of a call) and "
+        "save a checkpoint.",
+        "Run the script again with the same model_dir to go on from there.",
+    ),
+    "TPU484": Code(
+        "An option of tpucompat's behind the script's name",
+        "What stands behind the script's name is given to the script, and this one does not name the option.",
+        "Write the option before the script: `tpucompat run --cores 8 SCRIPT`.",
+    ),
     # 470-474: verify, convert-checkpoint and exact mode
     "TPU470": Code(
         "Nothing can be compared",
@@ -1076,8 +1087,8 @@ CODES: dict[str, Code] = {
     # 485-499: faults, and files of strangers
     "TPU485": Code(
         "A link that leads out of the tree",
-        "What it points to lies outside of the folder that was named. It is neither read nor rewritten, so that "
-        "a tree of somebody else's cannot reach the other files of the machine.",
+        "What it points to lies outside of the folder that was named. It is neither read nor rewritten, so "
+        "that a tree of somebody else's cannot reach the other files of the machine.",
         "Nothing; where the files are meant, name them or their folder on the command line.",
     ),
 }

@@ -16,7 +16,7 @@ import traceback
 from typing import Any, Callable
 
 from tpucompat import advice, tracebacks
-from tpucompat.errors import TPUCompatError
+from tpucompat.errors import StoppedTraining, TPUCompatError
 
 #: The most lines that an error is shown in.
 LINES = 25
@@ -51,6 +51,9 @@ def excepthook(before: Callable[..., None], advise: bool, whole: bool) -> Callab
         logging.getLogger("tensorflow").addFilter(Terse())
 
     def show(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        if isinstance(error, StoppedTraining) and not whole:
+            sys.stderr.write(f"tpucompat: {error} [TPU483]\n")
+            return
         tracebacks.strip_error(error)
         trace = tracebacks.strip(trace)
         lines = text_of(kind, error, trace).splitlines(True)

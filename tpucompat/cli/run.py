@@ -15,11 +15,11 @@ import tokenize
 import types
 from typing import Any, NamedTuple, Sequence
 
-from tpucompat import failures, journal, tracebacks
+from tpucompat import failures, journal, native_log, tracebacks
 from tpucompat.cli.failing import fail
 from tpucompat.codes import CODES
 from tpucompat.environment import Environment, current_environment
-from tpucompat.errors import ScriptError, TPUCompatError
+from tpucompat.errors import ScriptError, StoppedTraining, TPUCompatError
 from tpucompat.legacy import script_code
 
 # For a script that is not in the encoding that it should be in (PEP 263).
@@ -33,7 +33,10 @@ USAGE = "tpucompat run [OPTIONS] (SCRIPT | -m MODULE | NOTEBOOK.ipynb) [ARGUMENT
 def parser() -> argparse.ArgumentParser:
     """The options of the command; everything behind the script's name is the script's."""
     result = argparse.ArgumentParser(
-        prog="tpucompat run", usage=USAGE, description=__doc__, allow_abbrev=False
+        prog="tpucompat run",
+        usage=USAGE,
+        description=(__doc__ or "").replace("``", "`"),
+        allow_abbrev=False,
     )
     result.add_argument(
         "--cores", type=int, metavar="N", help="emulate N TPU cores with logical devices"
@@ -110,6 +113,10 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
+# What a shell says of a program that Ctrl-C has ended.
+_STOPPED = 130
+
+
 class Program(NamedTuple):
     """A script or module ready to run."""
 
@@ -132,7 +139,8 @@ def main(argv: Sequence[str]) -> int:
         program = _program(options)
         if options.check_tpu:
             _check_first(options)
-        _set_up(options, program)
+        options.era = _set_up(options, program)
+        _name_misplaced(program)
     except TPUCompatError as error:
         return fail(error)
     except SyntaxError as error:
@@ -140,8 +148,16 @@ def main(argv: Sequence[str]) -> int:
     if not options.quiet:
         atexit.register(_summary, list(argv), options)
     sys.excepthook = failures.excepthook(sys.excepthook, not options.quiet, options.traceback)
+    options.ended_well = False
     try:
         execute(program)
+        options.ended_well = True
+    except SystemExit as end:
+        options.ended_well = not end.code
+        raise
+    except StoppedTraining as stopped:
+        sys.excepthook(type(stopped), stopped, stopped.__traceback__)
+        return _STOPPED
     except TPUCompatError as error:
         # The script's own traceback; then exit code 2, which says that the next step is in the message.
         error.__cause__ = error.__context__ = None
@@ -149,6 +165,18 @@ def main(argv: Sequence[str]) -> int:
         sys.excepthook(type(shown), shown, shown.__traceback__)
         return 2
     return 0
+
+
+def _name_misplaced(program: Program) -> None:
+    """Says which options of ours stand behind the script's name, where the script has no such option."""
+    ours = {name for action in parser()._actions for name in action.option_strings}
+    source = program.source.replace("-", "_")
+    for word in program.arguments[1:]:
+        name = word.partition("=")[0]
+        is_ours = name in ours and name.startswith("--") and name != "--help"
+        if is_ours and name.lstrip("-").replace("-", "_") not in source:
+            text = f"{name} stands behind the script's name and is given to the script"
+            journal.notice("TPU484", text)
 
 
 def _is_notebook(options: argparse.Namespace) -> bool:
@@ -165,9 +193,12 @@ def _run_notebook(options: argparse.Namespace, argv: Sequence[str]) -> int:
     _apply(options)
     if options.shell:
         os.environ["TPUCOMPAT_SHELL"] = options.shell
+    options.ended_well = False
     if not options.quiet:
         atexit.register(_summary, list(argv), options)
-    return runner.run(options)
+    code = runner.run(options)
+    options.ended_well = not code
+    return code
 
 
 def _check_first(options: argparse.Namespace) -> None:
@@ -309,8 +340,7 @@ def _set_up(options: argparse.Namespace, program: Program) -> str:
 
 def _apply(options: argparse.Namespace) -> None:
     """The options that become settings of the process, and of those that it starts."""
-    # TensorFlow's C++ code says eight lines before the script's first; what fails, Python says too.
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+    native_log.quieten()
     if options.cores is not None:
         os.environ["TPUCOMPAT_CORES"] = str(options.cores)
     if options.rehearse is not None:
@@ -405,7 +435,8 @@ def _summary(argv: list[str], options: argparse.Namespace) -> None:
         shown = ", ".join(f"{name} ×{count}" for name, count in used[:8])
         more = len(used) - 8
         lines.append("old names: " + shown + (f", and {more} more" if more > 0 else ""))
-    lines.append("next: " + _next_command(argv, options))
+    if _may_go_on(argv, options):
+        lines.append("next: " + _next_command(argv, options))
     text = "\n".join(lines) + "\n"
     encoding = getattr(sys.stderr, "encoding", None) or "ascii"
     sys.stderr.write(text.encode(encoding, "replace").decode(encoding))
@@ -413,6 +444,12 @@ def _summary(argv: list[str], options: argparse.Namespace) -> None:
 
 def _keras_version(here: Environment) -> str:
     return here.tf_keras_version if here.keras == "tf-keras" else here.keras_version
+
+
+def _may_go_on(argv: list[str], options: argparse.Namespace) -> bool:
+    """Whether there is a next command to tell: not after an error or a help text, nor in era tf2."""
+    asked_for_help = any(re.fullmatch("-h|--?help(full|short)?", word) for word in argv)
+    return options.ended_well and not asked_for_help and (options.era != "tf2" or options.smoke)
 
 
 def _next_command(argv: list[str], options: argparse.Namespace) -> str:
