@@ -522,7 +522,7 @@ CODES: dict[str, Code] = {
         "A tuple is taken out with other types or shapes than it was put in with, its shape cannot be shared "
         "by the shards, or an end was built twice.",
         "Give both ends the same types and fully known shapes, whose sharded dimension is a multiple of the "
-        "number of shards.",
+        "number of shards; batch with drop_remainder=True, or the size of a batch is not known.",
     ),
     "TPU353": Code(
         "A variable made inside a computation from a value computed there",
@@ -1014,7 +1014,65 @@ CODES: dict[str, Code] = {
         "Install the package that brings it by pip, or put the module's folder beside the script (notebooks "
         "often fetch it by !git clone).",
     ),
-    # 470-479: verify, convert-checkpoint and exact mode
+    # 475-484: what a script runs into, and how the command says it
+    "TPU475": Code(
+        "A module of Python 2",
+        "Python 3 gave some modules of the standard library other names; no package on PyPI brings them back.",
+        "Write the name of Python 3: `2to3 -f imports -w SCRIPT`, up to Python 3.12, does so.",
+    ),
+    "TPU476": Code(
+        "A folder or file cannot be made",
+        "The folder that it would be in is missing, is a file, or may not be written to by this user.",
+        "Give the script another place for its output (model_dir, logdir), or make the folder first.",
+    ),
+    "TPU477": Code(
+        "The script reads the address of a TPU, and none is set",
+        "COLAB_TPU_ADDR and TPU_NAME are set for scripts that read them. With TPUCOMPAT_NO_TPU they are "
+        "not, as on a machine without a TPU.",
+        "Unset TPUCOMPAT_NO_TPU, or let the script read the variable by os.environ.get. Where a module that "
+        "the script imports reads it, set it to any name; nothing is dialled.",
+    ),
+    "TPU478": Code(
+        "A label that is none of the classes",
+        "The loss counts the classes from 0, and the model has as many as its last layer has units. A TPU "
+        "gives NaN for such a label and no error.",
+        "Number the labels from 0 to the number of classes - 1, or give the last layer as many units.",
+    ),
+    "TPU479": Code(
+        "Labels that do not have the shape of what the model gives",
+        "Losses of the sparse kind (sparse_softmax_cross_entropy_with_logits, sparse_categorical_crossentropy) "
+        "take one whole number for each example, the others as many numbers as there are classes.",
+        "Change the labels' shape in the input, or take the loss of the other kind.",
+    ),
+    "TPU480": Code(
+        "A value does not have the shape of the placeholder that it is fed to",
+        "The feed_dict of Session.run gives an array whose shape is not that of the placeholder.",
+        "Change the array's shape (np.reshape), or make the placeholder with None for what differs.",
+    ),
+    "TPU481": Code(
+        "A variable is used before it has a value",
+        "A graph's variables have none until their initializer runs or a checkpoint is restored; a variable "
+        "that is made after that has none either.",
+        "session.run(tf.global_variables_initializer()) when the graph is complete, and "
+        "tf.local_variables_initializer() for metrics.",
+    ),
+    "TPU482": Code(
+        "A function of the script that TensorFlow called raised an error",
+        "A generator, or a function given to py_func, runs within the step or the input pipeline.",
+        "Correct the line of the script that the error names; it has nothing to do with TPUs.",
+    ),
+    "TPU483": Code(
+        "A training was stopped and saved",
+        "Ctrl-C lets a training of TPUEstimator finish its step (on several cores the steps of a call) and "
+        "save a checkpoint.",
+        "Run the script again with the same model_dir to go on from there.",
+    ),
+    "TPU484": Code(
+        "An option of tpucompat's behind the script's name",
+        "What stands behind the script's name is given to the script, and this one does not name the option.",
+        "Write the option before the script: `tpucompat run --cores 8 SCRIPT`.",
+    ),
+    # 470-474: verify, convert-checkpoint and exact mode
     "TPU470": Code(
         "Nothing can be compared",
         "tpucompat verify needs two scripts that exist, or a table of pairs, and options that make sense.",

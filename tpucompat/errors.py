@@ -93,6 +93,10 @@ class LostWorkerError(TPUCompatError, RuntimeError):
     """The workers of a training are no longer together."""
 
 
+class StoppedTraining(KeyboardInterrupt):
+    """Ctrl-C has ended a training in order; its text says at which step, and where it is saved."""
+
+
 def describe(code: str, cause: str, next_step: str) -> str:
     """The text of an error or notice: code and cause, next step, where to read more."""
     return f"{code} {cause}\n  Next: {next_step}\n  More: tpucompat explain {code}"

@@ -805,6 +805,24 @@ def _verify_doors(monkeypatch):
     del session  # while the methods that it closes itself with are still in place
 
 
+def _before_sessions_extend(monkeypatch):
+    from tensorflow.python.client.session import BaseSession
+
+    monkeypatch.setattr(BaseSession, "_extend_graph", BaseSession._extend_graph)
+    extending = []
+    private.before_sessions_extend(extending.append)
+    one = tf.constant(1.0)
+    private.set_device(one.op, "/job:no_such_job/device:CPU:0")
+    assert one.op.device == "/job:no_such_job/device:CPU:0"
+    private.set_device(one.op, "/device:CPU:0")
+    with v1.Session() as session:
+        assert not extending
+        assert session.run(one) == 1.0
+        assert extending == [session]
+        assert session.make_callable(one.op)() is None
+        assert set(extending) == {session} and len(extending) > 1
+
+
 def _complete_api():
     private.complete_api()
     assert v1.nest.flatten([1, [2]]) == [1, 2]
@@ -923,6 +941,7 @@ CHECKS = {
     _per_replica: ["per_replica", "one_replica", "run_on_replicas"],
     _cross_replica_context: ["cross_replica_context"],
     _watch_sessions: ["watch_sessions", "session_run_function"],
+    _before_sessions_extend: ["before_sessions_extend", "set_device"],
     _average_masked_losses: ["average_masked_losses_over_all"],
     _normalize_without_masks: ["normalize_without_masks"],
     _feed_missing_axes: ["feed_missing_axes"],

@@ -1,5 +1,8 @@
 """The line after an error of a script's own."""
 
+import importlib.util
+import re
+
 import pytest
 
 from tpucompat import advice, tracebacks
@@ -29,6 +32,45 @@ from tpucompat import advice, tracebacks
             "TPU474",
         ),
         ("NotFoundError", "/x/ops.so: undefined symbol: _ZTIN10tensorflow8OpKernelE", "TPU446"),
+        (
+            "InvalidArgumentError",
+            "Received a label value of 16 which is outside the valid range of [0, 10).  Label values: 7",
+            "TPU478",
+        ),
+        (
+            "ValueError",
+            "`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: …",
+            "TPU479",
+        ),
+        (
+            "ValueError",
+            "Error when checking target: expected dense_1 to have shape (1,) but got array with shape (3,)",
+            "TPU479",
+        ),
+        (
+            "ValueError",
+            "Can not squeeze dim[1], expected a dimension of 1, got 3 for '{{node metrics/acc/Squeeze}}",
+            "TPU479",
+        ),
+        (
+            "ValueError",
+            "Cannot feed value of shape (16, 5) for Tensor x:0, which has shape (?, 4)",
+            "TPU480",
+        ),
+        ("FailedPreconditionError", "Attempting to use uninitialized value w", "TPU481"),
+        (
+            "InvalidArgumentError",
+            "x\nTraceback (most recent call last):\n\n [[{{node PyFunc}}]]",
+            "TPU482",
+        ),
+        ("OutOfRangeError", "End of sequence\n\t [[{{node IteratorGetNext}}]]", "TPU336"),
+        ("KeyError", "'COLAB_TPU_ADDR'", "TPU477"),
+        ("ValueError", "Parent directory of /no/m.ckpt doesn't exist, can't save.", "TPU476"),
+        (
+            "OSError",
+            "Unable to create file (unable to open file: name = 'no/m.h5', errno = 2)",
+            "TPU476",
+        ),
     ],
 )
 def test_a_cause_that_can_be_told(kind, text, code):
@@ -50,6 +92,9 @@ def test_a_bucket_is_named():
     [
         ("ZeroDivisionError", "division by zero"),
         ("KeyError", "'x'"),
+        ("KeyError", "'MY_TPU_NAME'"),
+        ("InvalidArgumentError", "Can not squeeze dim[1], expected a dimension of 1, got 3"),
+        ("InvalidArgumentError", "Incompatible shapes: [3] vs. [4]\n\t [[{{node add}}]]"),
         ("ModuleNotFoundError", "No module named 'tensorflow.contrib.nothing'"),
         ("ValueError", "the path gs://b/x is not of the right form"),
         ("OSError", "[Errno 28] No space left on device"),
@@ -110,3 +155,57 @@ def test_files_of_ipython_s_tracebacks():
         "",
         "~/x/bert/optimization.py",
     ]
+
+
+def test_a_module_of_python_2_has_no_package():
+    found = advice.for_error("ModuleNotFoundError", "No module named 'urllib2'")
+    assert found.code == "TPU475"
+    assert "pip" not in str(found) and "Write urllib.request" in str(found)
+
+
+def test_the_modules_of_python_2_are_gone_and_their_successors_are_there():
+    for old, new in advice.PYTHON_2_MODULES.items():
+        assert importlib.util.find_spec(old) is None, old
+        for name in re.findall(r"[a-z_][\w.]+", new):
+            if "set" not in new:
+                assert name == "and" or importlib.util.find_spec(name) is not None, name
+
+
+@pytest.mark.parametrize(
+    "kind, text, line, code",
+    [
+        (
+            "NotFoundError",
+            "/proc/no; No such file or directory",
+            "x.RecursivelyCreateDir(path)",
+            "TPU476",
+        ),
+        (
+            "FileNotFoundError",
+            "[Errno 2] No such file or directory: '/no/x'",
+            "os.mkdir(a)",
+            "TPU476",
+        ),
+        (
+            "PermissionError",
+            "[Errno 13] Permission denied: '/root/x'",
+            "mkdir(name, mode)",
+            "TPU476",
+        ),
+        (
+            "FileNotFoundError",
+            "[Errno 2] No such file or directory: 'o/x'",
+            "open(p, 'wb')",
+            "TPU476",
+        ),
+        (
+            "FileNotFoundError",
+            "[Errno 2] No such file or directory: 'o/x'",
+            "open(p, 'rb')",
+            "TPU444",
+        ),
+        ("FileNotFoundError", "[Errno 2] No such file or directory: 'o/x'", "open(p)", "TPU444"),
+    ],
+)
+def test_what_cannot_be_made_is_no_missing_file(kind, text, line, code):
+    assert advice.for_error(kind, text, line=line).code == code

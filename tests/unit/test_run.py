@@ -183,6 +183,19 @@ def test_what_is_no_script(folder, arguments, words):
     assert "Traceback" not in ours.stderr
 
 
+def test_a_script_in_latin_1_is_told_of_encodings(folder):
+    (folder / "latin.py").write_bytes(b"# caf\xe9\nprint(1)\n")
+    ours = tpucompat_run(folder, "latin.py")
+    assert "coding: latin-1" in ours.stderr and "permissions" not in ours.stderr
+    assert "permissions" in tpucompat_run(folder, "absent.py").stderr
+
+
+def test_a_script_that_reads_the_tpu_s_address_where_there_is_none(folder):
+    script = write(folder, "import os\nprint(os.environ['COLAB_TPU_ADDR'])")
+    ours = tpucompat_run(folder, script, TPUCOMPAT_NO_TPU="1")
+    assert "Next: Unset TPUCOMPAT_NO_TPU" in ours.stderr and "[TPU477]" in ours.stderr
+
+
 def test_a_coding_line_is_honoured(folder):
     (folder / "latin.py").write_bytes(b"# -*- coding: latin-1 -*-\nprint(len('caf\xe9'))\n")
     assert tpucompat_run(folder, "--quiet", "latin.py").stdout == "4\n"
@@ -200,6 +213,59 @@ def test_the_summary_follows_a_traceback(folder):
     ours = tpucompat_run(folder, write(folder, "1 / 0"))
     assert ours.returncode == 1
     assert ours.stderr.index("ZeroDivisionError") < ours.stderr.index("── tpucompat")
+
+
+@pytest.mark.parametrize(
+    "source, arguments, code",
+    [
+        ("1 / 0", [], 1),
+        ("raise SystemExit(3)", [], 3),
+        ("import argparse\nargparse.ArgumentParser().parse_args()", ["--help"], 0),
+        ("print(1)  # TensorFlow 2", [], 0),
+        ("", ["absent"], 0),
+    ],
+)
+def test_a_next_command_is_named_only_where_there_is_one(folder, source, arguments, code):
+    era = ["--era", "tf2"] if "TensorFlow 2" in source else []
+    ours = tpucompat_run(folder, *era, write(folder, source), *arguments)
+    assert ours.returncode == code
+    assert "── tpucompat" in ours.stderr
+    assert ("\nnext: " in ours.stderr) == (source == "")
+
+
+@pytest.mark.parametrize(
+    "source, arguments, named",
+    [
+        ("", ["--cores", "8"], True),
+        ("", ["--map=gs://a=b"], True),
+        ("", ["--epochs", "8", "--help"], False),
+        (
+            "import argparse; a = argparse.ArgumentParser(); a.add_argument('--cores')",
+            ["--cores", "8"],
+            False,
+        ),
+        ("from absl import flags; flags.DEFINE_integer('cores', 1, '')", ["--cores=8"], False),
+    ],
+)
+def test_an_option_of_ours_behind_the_script_s_name_is_named(folder, source, arguments, named):
+    ours = tpucompat_run(folder, write(folder, source), *arguments)
+    assert ours.returncode == 0, ours.stderr
+    assert ("stands behind the script's name" in ours.stderr and "[TPU484]" in ours.stderr) == named
+
+
+def test_what_tensorflow_s_own_code_logs_is_off_unless_asked_for(folder):
+    script = write(folder, "import os\nprint(os.environ['TF_CPP_MIN_LOG_LEVEL'])")
+    environ = {name: value for name, value in os.environ.items() if name != "TF_CPP_MIN_LOG_LEVEL"}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "environ", environ)
+        assert tpucompat_run(folder, "--quiet", script).stdout == "3\n"
+        assert tpucompat_run(folder, "--quiet", script, TF_CPP_MIN_LOG_LEVEL="0").stdout == "0\n"
+
+
+@pytest.mark.parametrize("command", ["run", "check", "doctor", "explain", "verify"])
+def test_help_texts_are_plain_text(folder, command):
+    shown = python(folder, "-m", "tpucompat", command, "--help").stdout
+    assert "usage:" in shown.lower() and "``" not in shown
 
 
 def test_nothing_of_the_user_s_is_changed(folder):

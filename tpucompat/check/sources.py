@@ -6,6 +6,7 @@ import linecache
 import os
 import re
 import traceback
+import weakref
 from typing import Any, Iterable, NamedTuple
 
 from tpucompat import private
@@ -16,6 +17,19 @@ _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 # The scope of an operation's gradient (tensorflow/python/ops/gradients_util.py of 1.13 to 2.21).
 _GRADIENT = re.compile(r"(?:^|/)gradients(?:_\d+)?/(.+?)_grad(?:_\d+)?(?:/|\Z)")
+
+
+# The nodes that an error's text names (tensorflow/core/graph/error_format_tag of 1.13 to 2.21).
+_NODE = re.compile(r"\{\{node ([^}]+)\}\}")
+
+# The graphs that computations were taken from. A replayed step has other graphs, whose operations know nothing
+# of the script; but the names of their nodes end in those of the operations that they came from.
+_traced: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def remember(graph: Any) -> None:
+    """Looks a failed node's line up in this graph too, as long as it is there."""
+    _traced.add(graph)
 
 
 class Line(NamedTuple):
@@ -59,6 +73,21 @@ class Sources:
                 return line
         return Line()
 
+    def of_nodes(self, text: str) -> Line:
+        """The line that made the first node that an error's text names and that has one.
+
+        Args:
+          text: The error's text.
+        """
+        for name in _NODE.findall(text):
+            parts = name.split("/")
+            for graph in _traced:
+                for start in range(len(parts)):
+                    line = self.of_operation(graph, "/".join(parts[start:]))
+                    if line.place:
+                        return line
+        return Line()
+
     def of_error(self, error: BaseException) -> Line:
         """The newest line of the script in an error's traceback."""
         # AutoGraph raises anew, and tells the frames in the error's text.
@@ -74,11 +103,12 @@ class Sources:
 
     def _newest(self, frames: list[tuple[str, int, str]]) -> Line:
         for file, number, _ in reversed(frames):
-            if self._is_own(file):
+            if self.is_own(file):
                 return Line(f"{_short(file)}:{number}", linecache.getline(file, number).strip())
         return Line()
 
-    def _is_own(self, file: str) -> bool:
+    def is_own(self, file: str) -> bool:
+        """Whether a file is the script's own."""
         if file not in self._own:
             self._own[file] = (
                 not file.startswith("<")

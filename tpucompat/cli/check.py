@@ -23,7 +23,10 @@ USAGE = "tpucompat check [OPTIONS] (SCRIPT | -m MODULE) [ARGUMENTS OF THE SCRIPT
 def parser() -> argparse.ArgumentParser:
     """The options of the command; everything behind the script's name is the script's."""
     result = argparse.ArgumentParser(
-        prog="tpucompat check", usage=USAGE, description=__doc__, allow_abbrev=False
+        prog="tpucompat check",
+        usage=USAGE,
+        description=(__doc__ or "").replace("``", "`"),
+        allow_abbrev=False,
     )
     add = result.add_argument
     add("--tpu", default=targets.DEFAULT, metavar="NAMES", help="default: %(default)s")

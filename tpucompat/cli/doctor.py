@@ -19,7 +19,9 @@ _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    result = argparse.ArgumentParser(prog="tpucompat doctor", description=__doc__)
+    result = argparse.ArgumentParser(
+        prog="tpucompat doctor", description=(__doc__ or "").replace("``", "`")
+    )
     result.add_argument("--json", action="store_true", help="print everything as JSON")
     return result
 

@@ -16,7 +16,9 @@ from tpucompat.legacy.rows import Constant, Gone, Moved, Package, Row, StandIn
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    result = argparse.ArgumentParser(prog="tpucompat explain", description=__doc__)
+    result = argparse.ArgumentParser(
+        prog="tpucompat explain", description=(__doc__ or "").replace("``", "`")
+    )
     result.add_argument("what", metavar="CODE|SYMBOL", help="TPU410, or tf.contrib.tpu.shard")
     return result
 

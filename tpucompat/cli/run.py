@@ -15,20 +15,28 @@ import tokenize
 import types
 from typing import Any, NamedTuple, Sequence
 
-from tpucompat import journal, tracebacks
+from tpucompat import failures, journal, native_log, tracebacks
 from tpucompat.cli.failing import fail
 from tpucompat.codes import CODES
 from tpucompat.environment import Environment, current_environment
-from tpucompat.errors import ScriptError, TPUCompatError
+from tpucompat.errors import ScriptError, StoppedTraining, TPUCompatError
 from tpucompat.legacy import script_code
 
+# For a script that is not in the encoding that it should be in (PEP 263).
+_CODING = (
+    "Save it as UTF-8, or say its encoding on its first line: `# -*- coding: latin-1 -*-` for an old one "
+    "from Western Europe."
+)
 USAGE = "tpucompat run [OPTIONS] (SCRIPT | -m MODULE | NOTEBOOK.ipynb) [ARGUMENTS OF THE SCRIPT …]"
 
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command; everything behind the script's name is the script's."""
     result = argparse.ArgumentParser(
-        prog="tpucompat run", usage=USAGE, description=__doc__, allow_abbrev=False
+        prog="tpucompat run",
+        usage=USAGE,
+        description=(__doc__ or "").replace("``", "`"),
+        allow_abbrev=False,
     )
     result.add_argument(
         "--cores", type=int, metavar="N", help="emulate N TPU cores with logical devices"
@@ -59,6 +67,11 @@ def parser() -> argparse.ArgumentParser:
         "--smoke",
         action="store_true",
         help="cap epochs and steps, to try a long script in a minute",
+    )
+    result.add_argument(
+        "--traceback",
+        action="store_true",
+        help="show the whole traceback of an error, however long it is",
     )
     result.add_argument("--quiet", action="store_true", help="no notices and no summary")
     result.add_argument(
@@ -100,6 +113,10 @@ def parser() -> argparse.ArgumentParser:
     return result
 
 
+# What a shell says of a program that Ctrl-C has ended.
+_STOPPED = 130
+
+
 class Program(NamedTuple):
     """A script or module ready to run."""
 
@@ -122,18 +139,25 @@ def main(argv: Sequence[str]) -> int:
         program = _program(options)
         if options.check_tpu:
             _check_first(options)
-        _set_up(options, program)
+        options.era = _set_up(options, program)
+        _name_misplaced(program)
     except TPUCompatError as error:
         return fail(error)
     except SyntaxError as error:
         return _syntax_error(error)
     if not options.quiet:
         atexit.register(_summary, list(argv), options)
-    sys.excepthook = _without_our_frames(sys.excepthook)
-    if not options.quiet:
-        sys.excepthook = _with_advice(sys.excepthook)
+    sys.excepthook = failures.excepthook(sys.excepthook, not options.quiet, options.traceback)
+    options.ended_well = False
     try:
         execute(program)
+        options.ended_well = True
+    except SystemExit as end:
+        options.ended_well = not end.code
+        raise
+    except StoppedTraining as stopped:
+        sys.excepthook(type(stopped), stopped, stopped.__traceback__)
+        return _STOPPED
     except Exception as raised:
         told = _refusal(raised)
         if told is None:
@@ -155,6 +179,18 @@ def _refusal(raised: Exception) -> TPUCompatError | None:
     return raised if isinstance(raised, TPUCompatError) else None
 
 
+def _name_misplaced(program: Program) -> None:
+    """Says which options of ours stand behind the script's name, where the script has no such option."""
+    ours = {name for action in parser()._actions for name in action.option_strings}
+    source = program.source.replace("-", "_")
+    for word in program.arguments[1:]:
+        name = word.partition("=")[0]
+        is_ours = name in ours and name.startswith("--") and name != "--help"
+        if is_ours and name.lstrip("-").replace("-", "_") not in source:
+            text = f"{name} stands behind the script's name and is given to the script"
+            journal.notice("TPU484", text)
+
+
 def _is_notebook(options: argparse.Namespace) -> bool:
     return not options.module and bool(options.script) and options.script[0].endswith(".ipynb")
 
@@ -169,9 +205,12 @@ def _run_notebook(options: argparse.Namespace, argv: Sequence[str]) -> int:
     _apply(options)
     if options.shell:
         os.environ["TPUCOMPAT_SHELL"] = options.shell
+    options.ended_well = False
     if not options.quiet:
         atexit.register(_summary, list(argv), options)
-    return runner.run(options)
+    code = runner.run(options)
+    options.ended_well = not code
+    return code
 
 
 def _check_first(options: argparse.Namespace) -> None:
@@ -205,7 +244,12 @@ def _script(path: str, arguments: list[str]) -> Program:
     try:
         with tokenize.open(path) as text:  # honours a coding line, as python does
             source = text.read()
-    except (OSError, UnicodeDecodeError, SyntaxError) as error:  # SyntaxError: a wrong coding line
+    except (
+        UnicodeDecodeError,
+        SyntaxError,
+    ) as error:  # SyntaxError: it is no UTF-8, or says a wrong coding
+        raise ScriptError("TPU420", f"{path}: {_reason(error)}", _CODING) from error
+    except OSError as error:
         raise ScriptError("TPU420", f"{path}: {_reason(error)}") from error
     # Since Python 3.9 a script's __file__ and the file in its tracebacks are absolute.
     file = os.path.abspath(path) if sys.version_info >= (3, 9) else path
@@ -308,6 +352,7 @@ def _set_up(options: argparse.Namespace, program: Program) -> str:
 
 def _apply(options: argparse.Namespace) -> None:
     """The options that become settings of the process, and of those that it starts."""
+    native_log.quieten()
     if options.cores is not None:
         os.environ["TPUCOMPAT_CORES"] = str(options.cores)
     if options.rehearse is not None:
@@ -384,31 +429,6 @@ def is_python_2(error: SyntaxError) -> bool:
     return bool(_PYTHON_2.search(error.text or ""))
 
 
-def _without_our_frames(hook: Any) -> Any:
-    """An excepthook that shows a script's traceback as plain python would: without tpucompat's lines."""
-
-    def excepthook(kind: Any, error: BaseException | None, traceback: Any) -> None:
-        tracebacks.strip_error(error)
-        hook(kind, error, tracebacks.strip(traceback))
-
-    return excepthook
-
-
-def _with_advice(hook: Any) -> Any:
-    """An excepthook that adds one line to an error whose cause can be told."""
-
-    def excepthook(kind: Any, error: BaseException, traceback: Any) -> None:
-        hook(kind, error, traceback)
-        if not isinstance(error, TPUCompatError):
-            from tpucompat import advice
-
-            found = advice.for_error(kind.__name__, str(error), tracebacks.files(traceback))
-            if found is not None:
-                sys.stderr.write(f"{found}\n")
-
-    return excepthook
-
-
 def _summary(argv: list[str], options: argparse.Namespace) -> None:
     here = current_environment()
     lines = [
@@ -427,7 +447,8 @@ def _summary(argv: list[str], options: argparse.Namespace) -> None:
         shown = ", ".join(f"{name} ×{count}" for name, count in used[:8])
         more = len(used) - 8
         lines.append("old names: " + shown + (f", and {more} more" if more > 0 else ""))
-    lines.append("next: " + _next_command(argv, options))
+    if _may_go_on(argv, options):
+        lines.append("next: " + _next_command(argv, options))
     text = "\n".join(lines) + "\n"
     encoding = getattr(sys.stderr, "encoding", None) or "ascii"
     sys.stderr.write(text.encode(encoding, "replace").decode(encoding))
@@ -435,6 +456,12 @@ def _summary(argv: list[str], options: argparse.Namespace) -> None:
 
 def _keras_version(here: Environment) -> str:
     return here.tf_keras_version if here.keras == "tf-keras" else here.keras_version
+
+
+def _may_go_on(argv: list[str], options: argparse.Namespace) -> bool:
+    """Whether there is a next command to tell: not after an error or a help text, nor in era tf2."""
+    asked_for_help = any(re.fullmatch("-h|--?help(full|short)?", word) for word in argv)
+    return options.ended_well and not asked_for_help and (options.era != "tf2" or options.smoke)
 
 
 def _next_command(argv: list[str], options: argparse.Namespace) -> str:

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from tpucompat import accelerator, keras_generation, private
-from tpucompat.engines import observer
+from tpucompat.engines import local_devices, observer
 from tpucompat.environment import current_environment
 
 _entered = False
@@ -40,6 +40,7 @@ def enter() -> Any:
             private.let_graph_variables_be_true()
             private.complete_resource_variables()
             _show_values()
+            local_devices.watch()
             _entered = True
         return tensorflow
     tf = tensorflow.compat.v1
@@ -67,6 +68,7 @@ def enter() -> Any:
         private.read_no_element_ahead()
         _show_values()
         _follow_seeds()
+        local_devices.watch()
         if accelerator.is_tpu() or accelerator.cores() > 1:
             from tpucompat.engines import coherence
 

@@ -16,6 +16,7 @@ import collections
 from typing import Any, Generator, Iterable, Mapping, NamedTuple, Sequence
 
 from tpucompat import errors, private
+from tpucompat.check import sources
 from tpucompat.engines import accesses, collectives, flow, graphdef, host_parts, inline
 from tpucompat.engines.graphdef import node_name, tensor_name
 
@@ -133,6 +134,7 @@ def cut(
     Raises:
       errors.UnsupportedGraphError: If the computation holds something that cannot be replayed.
     """
+    sources.remember(graph)
     graph_def, moved = inline.inline(graph, graph.as_graph_def(), compiled)
     wanted = [*(moved.get(name, name) for name in outputs), *("^" + name for name in updates)]
     nodes = _needed(graph_def, wanted, {moved.get(name, name) for name in (*inputs, *constants)})

@@ -117,10 +117,12 @@ from tpucompat.private.saving import (
 )
 from tpucompat.private.sessions import (
     before_sessions_close,
+    before_sessions_extend,
     convert_in_sessions,
     default_session_config,
     session_interface,
     session_run_function,
+    set_device,
     watch_sessions,
 )
 from tpucompat.private.strategies import (
@@ -181,6 +183,7 @@ __all__ = [
     "assign_moving_average",
     "average_masked_losses_over_all",
     "before_sessions_close",
+    "before_sessions_extend",
     "change_inputs_of_imports",
     "checked_image",
     "cluster_resolver_class",
@@ -270,6 +273,7 @@ __all__ = [
     "saver_builder",
     "session_interface",
     "session_run_function",
+    "set_device",
     "silence_deprecations",
     "smart_cond",
     "sparse_maps",

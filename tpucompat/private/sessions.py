@@ -152,3 +152,25 @@ def before_sessions_close(watcher: Callable[[Any], None]) -> None:
         close(self)
 
     BaseSession.close = watched_close
+
+
+def before_sessions_extend(watcher: Callable[[Any], None]) -> None:
+    """Tells a watcher about every Session that is about to be given the new operations of its graph.
+
+    That is before whatever it runs, and before they are placed. Seen in 1.13 to 2.21 as
+    ``tensorflow.python.client.session.BaseSession._extend_graph``.
+    """
+    from tensorflow.python.client.session import BaseSession
+
+    extend = BaseSession._extend_graph
+
+    def watched_extend(self: Any) -> None:
+        watcher(self)
+        extend(self)
+
+    BaseSession._extend_graph = watched_extend
+
+
+def set_device(operation: Any, device: str) -> None:
+    """Changes the device that an operation asks for; seen in 1.13 to 2.21 as ``Operation._set_device``."""
+    operation._set_device(device)

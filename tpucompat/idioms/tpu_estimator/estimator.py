@@ -138,10 +138,12 @@ class TPUEstimator(_TPUEstimator):
         Raises:
           ValueError, TypeError, RuntimeError: As in TensorFlow (TPU324 to TPU335).
           tf.errors.OutOfRangeError: If the input ends before the steps do (TPU336).
+          KeyboardInterrupt: After Ctrl-C, when the step is finished and saved.
         """
         try:
             together = workers_lib.training(self._workers, self._model_dir)
-            with stopping.StopOnSignal(self._workers) as self._stop, explained(), together:
+            stop = stopping.StopOnSignal(self._workers, self._model_dir)
+            with stop as self._stop, explained(), together:
                 return super().train(*args, **kwargs)
         except observer.Told:
             watched.evaluate_for(self, kwargs.get("saving_listeners", args[4:5]))

@@ -18,6 +18,8 @@ from typing import Any, Sequence
 
 import tensorflow.compat.v1 as tf
 
+from tpucompat.errors import StoppedTraining
+
 # Signal -> the handler that a script has not replaced.
 _SIGNALS = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
 
@@ -32,10 +34,12 @@ class StopOnSignal(tf.train.SessionRunHook):
 
     Args:
       workers: The workers that train together, all of which stop then; None if there is one machine.
+      model_dir: Where the training saves its checkpoints.
     """
 
-    def __init__(self, workers: Any = None) -> None:
+    def __init__(self, workers: Any = None, model_dir: str = "") -> None:
         self._workers = workers
+        self._model_dir = model_dir
         self._received: Any = None
         self._said = False
         self._before: dict[Any, Any] = {}
@@ -49,6 +53,12 @@ class StopOnSignal(tf.train.SessionRunHook):
 
     def __exit__(self, *exc_info: object) -> None:
         self._restore()
+        saved = tf.train.latest_checkpoint(self._model_dir) if self._said else None
+        if saved and self._received == signal.SIGINT and exc_info[0] is None:
+            step = saved.rpartition("-")[2]
+            raise StoppedTraining(
+                f"stopped at step {step}, saved in {self._model_dir}; run the script again to go on."
+            )
         if self._received is not None:
             _deliver(self._received)
 

@@ -1,0 +1,141 @@
+"""TensorFlow's own errors, as a script ends with them: the words that are left, and the script's line."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow
+
+from tpucompat import advice, failures
+
+tf = tensorflow.compat.v1
+HERE = os.path.basename(__file__)
+
+
+def shown(error):
+    """(the error in a few lines, its code)."""
+    place = failures.place_of(error)
+    text = failures.shortened(error, error.__traceback__, "trace.txt", place)
+    found = advice.for_error(type(error).__name__, str(error))
+    return text, found.code if found else ""
+
+
+def line_of(mark):
+    with open(__file__, encoding="utf-8") as file:
+        return next(number for number, line in enumerate(file, 1) if line.endswith(f"# {mark}\n"))
+
+
+def test_a_label_out_of_range_is_told_with_the_line_of_the_loss():
+    logits = tf.zeros([2, 3])
+    loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0, 7], logits=logits)  # loss
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        session.run(loss)
+    text, code = shown(caught.value)
+    assert len(text.splitlines()) <= failures.LINES
+    assert "Received a label value of 7" in text and "Original stack trace" not in text
+    assert f"{HERE}:{line_of('loss')}: loss = " in text
+    assert code == "TPU478"
+
+
+def test_labels_of_another_rank():
+    with pytest.raises(ValueError) as caught:
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[[0, 1]], logits=tf.zeros([1, 3]))
+    assert shown(caught.value)[1] == "TPU479"
+
+
+def test_an_array_that_does_not_fit_its_placeholder():
+    x = tf.placeholder(tf.float32, [None, 4])
+    with tf.Session() as session, pytest.raises(ValueError) as caught:
+        session.run(x, {x: np.zeros([2, 5])})
+    assert shown(caught.value)[1] == "TPU480"
+
+
+@pytest.mark.parametrize("resource", [False, True])
+def test_a_variable_without_a_value(resource):
+    variable = tf.get_variable("w", [3], use_resource=resource)
+    with tf.Session() as session, pytest.raises(tf.errors.FailedPreconditionError) as caught:
+        session.run(variable + 1)
+    text, code = shown(caught.value)
+    assert code == "TPU481" and len(text.splitlines()) <= failures.LINES
+
+
+def test_a_generator_that_raises_is_told_with_its_own_line():
+    def rows():
+        yield 1.0
+        raise ValueError("row 1 is bad")  # generator
+
+    row = tf.data.Dataset.from_generator(rows, tf.float32).make_one_shot_iterator().get_next()
+    with tf.Session() as session:
+        session.run(row)
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            session.run(row)
+    text, code = shown(caught.value)
+    assert len(text.splitlines()) <= failures.LINES
+    assert "row 1 is bad" in text
+    assert f"{HERE}:{line_of('generator')}: raise ValueError" in text
+    assert code == "TPU482"
+
+
+def test_an_input_that_ends():
+    row = tf.data.Dataset.range(1).make_one_shot_iterator().get_next()
+    with tf.Session() as session:
+        session.run(row)
+        with pytest.raises(tf.errors.OutOfRangeError) as caught:
+            session.run(row)
+    assert shown(caught.value)[1] == "TPU336"
+
+
+def test_a_folder_that_cannot_be_made(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(tf.errors.OpError) as caught:
+        tf.gfile.MakeDirs(str(tmp_path / "file" / "model"))
+    import traceback
+
+    line = traceback.extract_tb(caught.value.__traceback__)[-1].line
+    found = advice.for_error(type(caught.value).__name__, str(caught.value), line=line)
+    assert found.code == "TPU476"
+
+
+ESTIMATOR = """
+import numpy as np
+import tensorflow as tf
+
+def model_fn(features, labels, mode, params):
+    logits = tf.layers.dense(features, 10)
+    loss = tf.reduce_mean(
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+    optimizer = tf.contrib.tpu.CrossShardOptimizer(tf.train.GradientDescentOptimizer(0.1))
+    train_op = optimizer.minimize(loss, global_step=tf.train.get_global_step())
+    return tf.contrib.tpu.TPUEstimatorSpec(mode=mode, loss=loss, train_op=train_op)
+
+def input_fn(params):
+    rows = np.ones([64, 4], np.float32), np.arange(64, dtype=np.int32) % 10 + 7
+    return tf.data.Dataset.from_tensor_slices(rows).repeat().batch(params["batch_size"], True)
+
+config = tf.contrib.tpu.RunConfig(tpu_config=tf.contrib.tpu.TPUConfig(2))
+estimator = tf.contrib.tpu.TPUEstimator(model_fn, config=config, use_tpu=True, train_batch_size=16)
+estimator.train(input_fn, max_steps=4)
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(tensorflow.__version__ < "2", reason="several cores need TensorFlow 2")
+def test_a_failed_step_on_8_cores_is_told_with_the_line_of_the_model_function(tmp_path):
+    """The step's graphs are replayed ones, whose operations know nothing of the script."""
+    (tmp_path / "script.py").write_text(ESTIMATOR)
+    done = subprocess.run(
+        [sys.executable, "-m", "tpucompat", "run", "--cores", "8", "script.py"],
+        cwd=str(tmp_path),
+        env=dict(os.environ, PYTHONPATH=os.pathsep.join(filter(None, sys.path))),
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=300,
+    )
+    _, _, error = done.stderr.partition("── tpucompat")[0].partition("\nTraceback")
+    assert done.returncode == 1
+    assert 0 < len(error.splitlines()) <= failures.LINES
+    assert "tpucompat: at script.py:8: tf.nn.sparse_softmax" in error
+    assert error.rstrip().endswith("[TPU478]")
+    assert 'File "/' not in done.stderr.partition("\nTraceback")[0]  # nor in what was logged
