@@ -210,10 +210,11 @@ def _never_written(path, secret):
 
 
 def _bomb(path, secret):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        with archive.open(formats.WEIGHTS_IN_ARCHIVE, "w", force_zip64=True) as item:
-            for _ in range(80):
-                item.write(bytes(1 << 20))
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open(
+        formats.WEIGHTS_IN_ARCHIVE, "w", force_zip64=True
+    ) as item:
+        for _ in range(80):
+            item.write(bytes(1 << 20))
 
 
 def _other(secret):
