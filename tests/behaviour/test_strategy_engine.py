@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tpucompat import errors, private
 from tpucompat.engines import dataset as pipeline
+from tpucompat.engines import trace
 from tpucompat.engines.strategy import (
     ReplicatedStep,
     ReplicatedVariables,
@@ -535,6 +536,23 @@ def test_only_what_the_outputs_need_is_taken(strategy_of):
     bench = Bench(build, strategy_of(1))
     assert not bench.traced.variables
     assert bench.step([[1.0]]) == [[2.0]]
+
+
+@pytest.mark.parametrize("for_tpu", [False, True])
+def test_a_tpu_computes_nothing_for_assertions_alone(control_flow, for_tpu):
+    """XLA ignores them, and has no kernel for the sets by which Keras' metrics compare shapes."""
+    with tf.Graph().as_default() as graph:
+        x = tf1.placeholder(tf.float32, [None, 2], "x")
+        held = variable("held", 1.0)
+        common = tf.sets.intersection([[1]], tf.cast(x[:1], tf.int32))
+        known = tf1.Assert(tf.size(common.values) > 0, [x])
+        with tf.control_dependencies([known, held.assign_add(1.0)]):
+            tf.identity(x, "y")
+        cut = trace.cut(graph, ["x:0"], ["y:0"], [], {}, asserts=not for_tpu)
+    used = {node.op for stage in cut.stages for node in stage.graph_def.node}
+    used |= {node.op for function in cut.library.function for node in function.node_def}
+    assert used.isdisjoint({"Assert", "DenseToDenseSetOperation"}) == for_tpu
+    assert "AssignAddVariableOp" in used  # what has an effect is waited for
 
 
 def test_an_element_of_another_type(strategy_of):

@@ -23,8 +23,8 @@ import contextlib
 import itertools
 from typing import Any, Callable, Generator, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
-from tpucompat import errors, private
-from tpucompat.engines import collectives, trace
+from tpucompat import accelerator, errors, private
+from tpucompat.engines import collectives, observer, trace
 from tpucompat.environment import environment
 
 
@@ -77,6 +77,7 @@ class TracedStep:
                 for tensor, value in (constants or {}).items()
             },
             reads_first=reads_first,
+            asserts=not (accelerator.is_tpu() or observer.watched()),
         )
         self.variables: dict[str, trace.VariableSpec] = {
             spec.name: spec for spec in self.cut.variables.values()

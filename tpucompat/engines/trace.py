@@ -17,7 +17,7 @@ from typing import Any, Generator, Iterable, Mapping, NamedTuple, Sequence
 
 from tpucompat import errors, private
 from tpucompat.check import sources
-from tpucompat.engines import accesses, collectives, flow, graphdef, host_parts, inline
+from tpucompat.engines import accesses, assertions, collectives, flow, graphdef, host_parts, inline
 from tpucompat.engines.graphdef import node_name, tensor_name
 
 # Nodes of TF 1's TPU rewrite that carry no value of their own for a single replica.
@@ -114,6 +114,7 @@ def cut(
     constants: Mapping[str, Any],
     reads_first: bool = False,
     compiled: bool = False,
+    asserts: bool = True,
 ) -> Cut:
     """Takes a computation out of a graph and cuts it where the replicas meet.
 
@@ -127,6 +128,7 @@ def cut(
         :func:`tpucompat.engines.accesses.put_in_order`.
       compiled: Whether a compiler takes the stages, so that what is marked for the host
         (:mod:`tpucompat.engines.host_parts`) is taken out; what it takes are further outputs.
+      asserts: Whether assertions are kept; see :mod:`tpucompat.engines.assertions`.
 
     Returns:
       The stages and what they need.
@@ -136,6 +138,8 @@ def cut(
     """
     sources.remember(graph)
     graph_def, moved = inline.inline(graph, graph.as_graph_def(), compiled)
+    if not asserts:
+        assertions.wait_for_none(graph_def)
     wanted = [*(moved.get(name, name) for name in outputs), *("^" + name for name in updates)]
     nodes = _needed(graph_def, wanted, {moved.get(name, name) for name in (*inputs, *constants)})
     host = host_parts.take_out(nodes, graph_def) if compiled else None
