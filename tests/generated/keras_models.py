@@ -747,6 +747,12 @@ def optimizer(m):
         "tf proximal": lambda: train.ProximalGradientDescentOptimizer(
             0.05, l2_regularization_strength=0.01
         ),
+        "tf proximal adagrad": lambda: train.ProximalAdagradOptimizer(
+            0.05, l2_regularization_strength=0.01
+        ),
+        "tf adagrad da": lambda: train.AdagradDAOptimizer(
+            0.05, train.get_or_create_global_step(), l2_regularization_strength=0.01
+        ),
     }
     name = m.one(*rows)
     m.note(f"optimizer {name} {limit}")
@@ -759,8 +765,12 @@ def convert(model):
     return tf.contrib.tpu.keras_to_tpu_model(model, strategy=strategy)
 
 
-def train(seed):
+def train(seed, brief=False):
     """Makes the model of a seed and trains it.
+
+    Args:
+      seed: The seed.
+      brief: Whether it only trains.
 
     Returns:
       What it gave (``history``, ``evaluate``, ``predict``, ``weights``), why it cannot be the same on several
@@ -768,13 +778,13 @@ def train(seed):
     """
     m = Maker(seed)
     try:
-        return {**_train(m), "log": m.log, "apart": sorted(m.apart)}
+        return {**_train(m, brief), "log": m.log, "apart": sorted(m.apart)}
     except Exception as error:
         error.log = m.log
         raise
 
 
-def _train(m):
+def _train(m, brief):
     np.random.seed(m.seed)
     tf.set_random_seed(m.seed)
     plain, data, outputs = build(m)
@@ -811,7 +821,9 @@ def _train(m):
     else:
         model = convert(plain)
         model.compile(made, **options)
-    history = fit(m, model, data, labels, several)
+    history = fit(m, model, data, labels, several, brief)
+    if brief:
+        return {"history": history, "weights": model.get_weights()}
     x, y = unlisted(data), unlisted(labels)
     result = {
         "history": history,
@@ -829,7 +841,7 @@ def unlisted(values):
     return values[0] if len(values) == 1 else list(values)
 
 
-def fit(m, model, data, labels, several):
+def fit(m, model, data, labels, several, brief):
     """Trains in one of the ways of scripts; the loss of every step or epoch."""
     x, y = unlisted(data), unlisted(labels)
     way = m.one("arrays", "arrays", "arrays", "generator", "generator", "dataset", "batches")
@@ -848,6 +860,8 @@ def fit(m, model, data, labels, several):
         elif m.often(0.2) and m.examples == 48 and not options:
             options["validation_split"] = 1 / 3
         m.note(f"with {sorted(options)}")
+        if brief and options.pop("validation_data", None):
+            m.note("without validation")
         shuffle = m.often(0.3)
         return model.fit(
             x, y, batch_size=BATCH, epochs=m.one(1, 2), shuffle=shuffle, verbose=0, **options
@@ -861,7 +875,11 @@ def fit(m, model, data, labels, several):
                 yield from batches(data, labels, BATCH)
 
         return model.fit_generator(
-            forever(), steps_per_epoch=2, epochs=m.one(1, 2), verbose=0, validation_data=(x, y)
+            forever(),
+            steps_per_epoch=2,
+            epochs=m.one(1, 2),
+            verbose=0,
+            validation_data=None if brief else (x, y),
         ).history
 
     def dataset():

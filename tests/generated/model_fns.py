@@ -402,6 +402,10 @@ def optimizer_of(m):
         "proximal": lambda rate: train.ProximalGradientDescentOptimizer(
             rate, l2_regularization_strength=0.01
         ),
+        "proximal adagrad": lambda rate: train.ProximalAdagradOptimizer(
+            rate, l2_regularization_strength=0.01
+        ),
+        "adagrad da": lambda rate: train.AdagradDAOptimizer(rate, train.get_global_step()),
         "adamw": lambda rate: opt.AdamWOptimizer(0.01, rate, epsilon=1e-3),
         "lars": lambda rate: opt.LARSOptimizer(rate, 0.9, 0.01),
         "lazy adam": lambda rate: opt.LazyAdamOptimizer(rate, epsilon=1e-3),
@@ -414,7 +418,7 @@ def optimizer_of(m):
 def training_of(m):
     """The train_op of a loss, and the rate; in one of the ways of scripts."""
     rate_at, make = rate_of(m), optimizer_of(m)
-    way = m.one("minimize", "updates", "updates", "grouped", "clipped", "scaled")
+    way = m.one("minimize", "updates", "updates", "grouped", "clipped", "scaled", "two")
     averaged = m.often(0.3)
     limit = 1e3 if m.exact else m.one(0.1, 1e3)
     if way == "clipped" and limit < 1:
@@ -440,6 +444,13 @@ def training_of(m):
                 ]
             with tf.control_dependencies(updates):
                 train_op = optimizer.apply_gradients(zip(gradients, variables), step)
+        elif way == "two":  # an optimizer for the first variables, another one for the last
+            variables = tf.trainable_variables()
+            half = len(variables) // 2
+            other = tpu.CrossShardOptimizer(tf.train.GradientDescentOptimizer(0.05))
+            with tf.control_dependencies(updates):
+                first = optimizer.minimize(loss, step, var_list=variables[:half])
+                train_op = tf.group(first, other.minimize(loss, var_list=variables[half:]))
         else:
             train_op = optimizer.minimize(loss, step)
             train_op = tf.group(train_op, *updates) if way == "grouped" else train_op
@@ -562,8 +573,12 @@ def metrics(classes=None, numbers=None, of_classes=None, of_numbers=None):
     return found
 
 
-def train(seed):
+def train(seed, brief=False):
     """Makes the program of a seed and runs it.
+
+    Args:
+      seed: The seed.
+      brief: Whether it only trains.
 
     Returns:
       ``losses`` (loss and rate of every step), ``weights``, ``metrics``, ``predictions``; ``apart``
@@ -572,7 +587,7 @@ def train(seed):
     m = Maker(seed)
     folder = tempfile.mkdtemp()
     try:
-        return {**_train(m, folder), "log": m.log, "apart": sorted(m.apart)}
+        return {**_train(m, folder, brief), "log": m.log, "apart": sorted(m.apart)}
     except Exception as error:
         error.log = m.log
         raise
@@ -580,7 +595,7 @@ def train(seed):
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _train(m, folder):
+def _train(m, folder, brief):
     features, kinds, labels = data_of(m)
     model_fn, hosted = model_fn_of(m, kinds, labels)
     loop = m.one(1, 2, 3)
@@ -612,12 +627,17 @@ def _train(m, folder):
         predict_batch_size=BATCH,
     )
     estimator.train(input_fn, steps=STEPS)
-    metrics_found = estimator.evaluate(input_fn, steps=2)
-    metrics_found.pop("loss")  # that of core 0, as TPUEstimator's own
     names = sorted(estimator.get_variable_names())
-    return {
+    trained = {
         "losses": hosted.rows,
         "weights": {name: estimator.get_variable_value(name) for name in names},
+    }
+    if brief:
+        return trained
+    metrics_found = estimator.evaluate(input_fn, steps=2)
+    metrics_found.pop("loss")  # that of core 0, as TPUEstimator's own
+    return {
+        **trained,
         "metrics": metrics_found,
         "predictions": list(estimator.predict(predict_input_fn)),
     }

@@ -1,12 +1,14 @@
 """Trains random programs on a target, and compares the results of targets.
 
-    python tests/generated/run.py --kind keras --seeds 0:300 --target emulated:8 --out eight.json
-    python tests/generated/run.py --kind keras --seeds 0:300 --target one --out one.json
-    python tests/generated/run.py --compare one.json eight.json
+    python tests/generated/run.py --target emulated:8 --out eight.jsonl keras:0:300 model_fn:0:100
+    python tests/generated/run.py --target one --out one.jsonl keras:0:300 model_fn:0:100
+    python tests/generated/run.py --compare one.jsonl eight.jsonl
 
 A target is ``one`` (one replica), ``emulated:N`` (N emulated cores) or ``rehearse:N`` (N cores of a TPU that is
-not there); the number of cores is fixed when TensorFlow starts, so a target is a process. The file has a row
-for every seed: what was computed or the error, and the seconds that it took.
+not there); the number of cores is fixed when TensorFlow starts, so a target is a process. The file has a line
+for every program: what was computed or the error, and the seconds that it took. Programs that the file has are
+left out, so that a run that was ended goes on. With ``--brief`` programs only train: evaluation, validation and
+prediction take a function each that has to be compiled.
 """
 
 from __future__ import annotations
@@ -41,39 +43,52 @@ def environment_of(target):
     return {TARGETS[name]: cores or "1", "TPUCOMPAT_EXACT": "1"}
 
 
-def train_all(kind, seeds, out, plainly):
-    """Trains the programs of the seeds one after the other, and writes what they gave.
+def train_all(programs, out, plainly=False, brief=False):
+    """Trains programs one after the other, and writes what they gave.
 
     Args:
-      kind: A key of :data:`MODULES`.
-      seeds: The seeds.
-      out: The file.
+      programs: Their kinds (keys of :data:`MODULES`) and seeds.
+      out: The file; what it has stays, and those programs are left out.
       plainly: Whether graphs run as they are: most of the time of small models goes into making them faster.
+      brief: Whether they only train.
+
+    Returns:
+      The rows of the programs.
     """
     import numpy as np
 
     import tpucompat.v1 as tf
 
     tf.logging.set_verbosity(tf.logging.ERROR)
-    module = importlib.import_module(MODULES[kind])
     if plainly:
         tf.config.optimizer.set_experimental_options({"disable_meta_optimizer": True})
-    rows = {}
-    for seed in seeds:
+    out = pathlib.Path(out)
+    done = read(out) if out.exists() else {}
+    for kind, seed in programs:
+        name = f"{kind}:{seed}"
+        if name in done:
+            continue
+        module = importlib.import_module(MODULES[kind])
         tf.keras.backend.clear_session()
         tf.reset_default_graph()
         start = time.time()
         try:
-            row = plain(module.train(seed), np)
+            row = plain(module.train(seed, brief), np)
         except Exception as error:
             row = {"error": traceback.format_exc(), "log": getattr(error, "log", [])}
-        row["seconds"] = round(time.time() - start, 2)
-        rows[str(seed)] = row
+        row.update(seconds=round(time.time() - start, 2), brief=brief)
+        done[name] = row
+        with out.open("a") as file:
+            file.write(json.dumps({"program": name, **row}) + "\n")
         last = row["error"].strip().splitlines()[-1][:150] if "error" in row else "trained"
-        print(seed, row["seconds"], last, flush=True)
-        if seed % 10 == 0 or seed == seeds[-1]:
-            pathlib.Path(out).write_text(json.dumps(rows))
-    return rows
+        print(name, row["seconds"], last, flush=True)
+    return [done[f"{kind}:{seed}"] for kind, seed in programs]
+
+
+def read(path):
+    """Program -> its row of a file; the newest one where it has several."""
+    rows = map(json.loads, pathlib.Path(path).read_text().splitlines())
+    return {row.pop("program"): row for row in rows}
 
 
 def plain(value, np):
@@ -129,7 +144,7 @@ def problems(row):
     if "error" in row:
         return [row["error"].strip().splitlines()[-1]]
     bad = []
-    for key, value in leaves({k: v for k, v in row.items() if k not in ("log", "apart")}):
+    for key, value in leaves(numbers_of(row)):
         if isinstance(value, (int, float)) and not np.isfinite(value):
             bad.append(f"{key}: not finite")
     return sorted(set(bad))
@@ -146,15 +161,29 @@ def leaves(value, path=""):
         yield path, value
 
 
+def numbers_of(row, brief=False):
+    """What a program gave; with ``brief`` only what training alone gives too."""
+    left_out = {"log", "apart", "seconds", "brief"}
+    if brief:
+        left_out |= {"evaluate", "metrics", "predict", "predictions", "synced"}
+    numbers = {key: value for key, value in row.items() if key not in left_out}
+    history = numbers.get("history")
+    if brief and isinstance(history, dict):
+        numbers["history"] = {k: v for k, v in history.items() if not k.startswith("val_")}
+    return numbers
+
+
 def compare(first, second):
     """Compares two targets' results.
 
     Returns:
-      Seed -> what is wrong; and how many trained, how many of them are the same, how many cannot be.
+      Program -> what is wrong; and how many trained, how many of them are the same, how many cannot be.
     """
     wrong, counts = {}, collections.Counter()
-    for seed in sorted(set(first) & set(second), key=int):
-        one, other = first[seed], second[seed]
+    for name in first:
+        if name not in second:
+            continue
+        one, other = first[name], second[name]
         found = [f"first: {each}" for each in problems(one)]
         found += [f"second: {each}" for each in problems(other)]
         counts["all"] += 1
@@ -163,44 +192,53 @@ def compare(first, second):
             if one["apart"]:
                 counts["of their own"] += 1
             else:
-                keys = [key for key in one if key not in ("log", "apart", "seconds")]
-                found += differences({k: other[k] for k in keys}, {k: one[k] for k in keys})
+                brief = one["brief"] or other["brief"]
+                found += differences(numbers_of(other, brief), numbers_of(one, brief))
                 counts["the same" if not found else "different"] += 1
         if found:
-            wrong[seed] = found
+            wrong[name] = found
     return wrong, counts
+
+
+def programs_of(text):
+    """``keras:0:300`` or ``model_fn:3,7`` as kinds and seeds."""
+    kind, _, seeds = text.partition(":")
+    if ":" in seeds:
+        return [(kind, seed) for seed in range(*map(int, seeds.split(":")))]
+    return [(kind, int(seed)) for seed in seeds.split(",")]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kind", choices=MODULES, default="keras")
-    parser.add_argument("--seeds", default="0:10", help="FIRST:END, or seeds with commas between")
+    parser.add_argument(
+        "programs",
+        nargs="*",
+        type=programs_of,
+        metavar="KIND:SEEDS",
+        help="keras or model_fn, and FIRST:END or seeds with commas between",
+    )
     parser.add_argument("--target", default="one")
     parser.add_argument("--out")
     parser.add_argument(
         "--plainly", action="store_true", help="leave TensorFlow's optimizations of graphs out"
     )
+    parser.add_argument("--brief", action="store_true", help="train, and nothing else")
     parser.add_argument("--compare", nargs=2, metavar=("FIRST", "SECOND"))
     options = parser.parse_args()
     if options.compare:
-        rows = [json.loads(pathlib.Path(path).read_text()) for path in options.compare]
-        wrong, counts = compare(*rows)
-        for seed, found in wrong.items():
-            print(seed, *found[:6], sep="\n    ")
+        first, second = map(read, options.compare)
+        wrong, counts = compare(first, second)
+        for name, found in wrong.items():
+            print(name, *found[:6], sep="\n    ")
         print(dict(counts))
-        slow = sorted(
-            ((row["seconds"], seed) for row in rows[1:] for seed, row in row.items()), reverse=True
-        )
+        slow = sorted(((row["seconds"], name) for name, row in second.items()), reverse=True)
         print("slowest:", slow[:5], "mean:", sum(s for s, _ in slow) / max(len(slow), 1))
         return 1 if wrong else 0
     os.environ.update(environment_of(options.target))
     sys.path.insert(0, str(HERE))
-    if ":" in options.seeds:
-        seeds = list(range(*map(int, options.seeds.split(":"))))
-    else:
-        seeds = [int(seed) for seed in options.seeds.split(",")]
-    rows = train_all(options.kind, seeds, options.out, options.plainly)
-    return 1 if any("error" in row for row in rows.values()) else 0
+    programs = [each for part in options.programs for each in part]
+    rows = train_all(programs, options.out, options.plainly, options.brief)
+    return 1 if any("error" in row for row in rows) else 0
 
 
 if __name__ == "__main__":

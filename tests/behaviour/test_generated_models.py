@@ -1,0 +1,96 @@
+"""Random programs of ``tests/generated`` train on several cores, with the numbers of one replica.
+
+``CONTRIBUTING.md`` says how more of them are tried. A program that failed and was mended is kept here, beside
+what it has found.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tpucompat.environment import environment
+
+GENERATED = Path(__file__).parents[1] / "generated"
+ROOT = GENERATED.parents[1]
+sys.path.insert(0, str(GENERATED))
+
+import run  # noqa: E402  (it lies beside the programs)
+
+#: Programs that are trained with every change: small ones, of many kinds of layers and operations.
+SOME = ["keras:4", "model_fn:3", "model_fn:5"]
+#: Programs of which an evaluation and a prediction follow the training.
+MORE = [f"keras:{seed}" for seed in range(12)] + [f"model_fn:{seed}" for seed in range(12)]
+
+
+def rows(folder, target, programs, *options):
+    """Trains programs in a process of their own: program -> row."""
+    file = folder / f"{target.replace(':', '_')}.jsonl"
+    unset = ("TPUCOMPAT_CORES", "TPUCOMPAT_REHEARSE", "TF2_BEHAVIOR", "TF_USE_LEGACY_KERAS")
+    environ = {name: value for name, value in os.environ.items() if name not in unset}
+    environ.update(PYTHONPATH=str(ROOT), CUDA_VISIBLE_DEVICES="-1", TPUCOMPAT_REQUIRE_TPU="")
+    command = [sys.executable, str(GENERATED / "run.py"), "--target", target, "--out", str(file)]
+    done = subprocess.run(
+        [*command, "--plainly", *options, *programs],
+        env=environ,
+        cwd=str(ROOT),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=3600,
+    )
+    assert file.exists(), done.stderr[-3000:]
+    return run.read(file)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Gives the rows of some programs on a target; they run once."""
+    done = {}
+
+    def get(target, programs, *options):
+        key = (target, tuple(programs), options)
+        if key not in done:
+            done[key] = rows(tmp_path_factory.mktemp("rows"), target, programs, *options)
+        return done[key]
+
+    return get
+
+
+def wrong(trained, name, target, programs, *options):
+    """What is wrong with a program on a target, beside one replica."""
+    one, several = (trained(where, programs, *options)[name] for where in ("one", target))
+    found, counts = run.compare({name: one}, {name: several})
+    return found or ([] if counts["trained"] else ["nothing was compared"])
+
+
+several_cores = pytest.mark.skipif(
+    environment().tensorflow.startswith("1."), reason="several cores need TensorFlow 2"
+)
+rehearsed = pytest.mark.skipif(
+    not environment().has("rehearsal"), reason="a rehearsal needs TensorFlow 2.15"
+)
+
+
+@several_cores
+@pytest.mark.parametrize("name", SOME)
+def test_trains_on_eight_emulated_cores(trained, name):
+    assert wrong(trained, name, "emulated:8", SOME, "--brief") == []
+
+
+@several_cores
+@pytest.mark.long
+@pytest.mark.parametrize("name", MORE)
+def test_evaluates_and_predicts_on_eight_emulated_cores(trained, name):
+    assert wrong(trained, name, "emulated:8", MORE) == []
+
+
+@rehearsed
+@pytest.mark.long
+@pytest.mark.parametrize("name", MORE)
+def test_trains_on_eight_rehearsed_cores(trained, name):
+    assert wrong(trained, name, "rehearse:8", MORE, "--brief") == []
