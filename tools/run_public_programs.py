@@ -513,7 +513,7 @@ def sensitivity(program: dict[str, Any], args: argparse.Namespace) -> int:
 def rehearse(program: dict[str, Any], args: argparse.Namespace) -> int:
     """How far rehearsed cores are from as many emulated ones, or from one replica, on 2.21.
 
-    Dropout is left out: what XLA compiles draws other random numbers. How many are too far.
+    Without dropout, and with the same shuffling (see tools/seeded_start). How many are too far.
     """
     wrong = 0
     steps = [[*step, *program.get("rehearsal_arguments", [])] for step in program["commands"]]
@@ -523,7 +523,7 @@ def rehearse(program: dict[str, Any], args: argparse.Namespace) -> int:
             Column(f"{cores} {kind}", "2.21", cores, kind == "rehearsed")
             for kind in ("emulated", "rehearsed")
         ]
-        runs = [run(program, args.python["2.21"], c, args, WITHOUT_DROPOUT="1") for c in columns]
+        runs = [run(program, args.python["2.21"], c, args, ALIKE_ON_CORES="1") for c in columns]
         limit = tolerance(program, columns[0])
         said = [each["error"] for each in runs if "error" in each]
         if not said:

@@ -314,6 +314,7 @@ def test_a_pod_that_cannot_be_reached(fake_pod, monkeypatch):
     assert fake_pod == []
 
 
+@pytest.mark.skipif(not TPU_VM, reason="releases before 2.4 cannot use the TPU of a TPU VM")
 @pytest.mark.parametrize(
     "name, value", [("CORES", "8"), ("CORES", "1"), ("REHEARSE", "8"), ("NO_TPU", "1")]
 )

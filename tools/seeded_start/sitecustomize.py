@@ -13,7 +13,8 @@ Keras checks the data sets it downloads by their hashes; made-up ones in their p
 Keras prints four digits of a loss: where KERAS_HISTORY names a file, each epoch's numbers go there in full.
 With MOVED_WEIGHTS, what TensorFlow 1.15 draws at random is moved by one unit in its last place, half of it up
 and half of it down: what comes out tells how much of a difference is the rounding of the program itself.
-With WITHOUT_DROPOUT, dropout keeps everything: cores that XLA compiles for draw other random numbers.
+With ALIKE_ON_CORES, dropout keeps everything (what XLA compiles draws other random numbers), and input
+pipelines are shuffled alike, be they those of a TPU's host or of one replica.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import itertools
 import json
 import os
 import random
+import re
 import sys
 import weakref
 import zlib
@@ -42,6 +44,8 @@ def _seed_by_scope(module):
             return original(op_seed)
         graph = module.ops.get_default_graph()
         scope = graph.get_name_scope()
+        if os.environ.get("ALIKE_ON_CORES"):
+            scope = re.sub(r"^input_pipeline_task\d+/?", "", scope)
         counts = _given.setdefault(graph, {})
         counts[scope] = number = counts.get(scope, 0) + 1
         seed = zlib.crc32(f"{scope} {number}".encode()) & 0x7FFFFFFF
@@ -128,7 +132,7 @@ def _moved_weights(module):
 
 def _keep_everything(module):
     """``tf.nn.dropout`` and what Keras' layers call drop nothing (2.15 to 2.21)."""
-    if os.environ.get("WITHOUT_DROPOUT"):
+    if os.environ.get("ALIKE_ON_CORES"):
         module._dropout = lambda x, *args, **kwargs: module.array_ops.identity(x)
 
 
