@@ -296,8 +296,11 @@ def _here() -> Environment:
         _check_connection(here)
     if here.cores_setting and not here.emulated_cores:
         raise SetupError("TPU412", f"TPUCOMPAT_CORES={here.cores_setting} is no number of cores.")
-    if here.require_tpu and not here.tpu:
-        raise SetupError("TPU411", "TPUCOMPAT_REQUIRE_TPU is set, and this machine has no TPU.")
+    if here.require_tpu and (here.emulated_cores or not here.tpu):
+        what = (
+            "TPUCOMPAT_CORES emulates cores" if here.emulated_cores else "this machine has no TPU"
+        )
+        raise SetupError("TPU411", f"TPUCOMPAT_REQUIRE_TPU is set, and {what}.")
     return here
 
 

@@ -850,6 +850,14 @@ CODES: dict[str, Code] = {
         "Return the value from the step, and use it on the host; or run with --cores instead of --rehearse. "
         "On a TPU, TensorFlow runs it; that has not been tried here.",
     ),
+    "TPU464": Code(
+        "The host runs what a script places on a TPU by itself",
+        "Operations in `with tf.device('/TPU:0')` and a graph's tf.contrib.distribute.TPUStrategy want a "
+        "Session that has the TPU. The TPU belongs to TensorFlow 2's TPUStrategy, which a process "
+        "initializes once; a rehearsal has no such devices either.",
+        "Give it to the TPU by batch_parallel, shard or rewrite, by keras_to_tpu_model or a TPUEstimator. "
+        "TPUCOMPAT_REQUIRE_TPU makes it an error.",
+    ),
     "TPU421": Code(
         "The script is written for Python 2",
         "It has statements that only Python 2 reads, such as a print statement.",

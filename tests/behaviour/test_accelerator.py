@@ -341,6 +341,14 @@ def test_emulated_cores_go_before_a_tpu(fake_tpu, monkeypatch):
     assert fake_tpu == []
 
 
+def test_emulated_cores_are_not_the_tpu_that_is_required(fake_tpu, monkeypatch):
+    monkeypatch.setenv("TPUCOMPAT_CORES", "8")
+    monkeypatch.setenv("TPUCOMPAT_REQUIRE_TPU", "1")
+    with pytest.raises(SetupError, match="TPU411.*TPUCOMPAT_CORES emulates cores"):
+        accelerator.strategy()
+    assert fake_tpu == []
+
+
 def test_a_required_tpu_that_is_missing(monkeypatch, offline):
     monkeypatch.setenv("TPUCOMPAT_REQUIRE_TPU", "1")
     targets = (lambda: accelerator.normalise_target("grpc://10.0.0.2:8470"),)

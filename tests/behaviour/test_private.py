@@ -921,6 +921,26 @@ def _rehearsal(monkeypatch):
     assert strategy.cluster_resolver.get_tpu_system_metadata().num_cores == 2
 
 
+def _graphs_on_their_way(monkeypatch):
+    base = v1.Session.__mro__[1]
+    monkeypatch.setattr(base, "_extend_graph", base._extend_graph)
+    seen = []
+
+    def watcher(operations):
+        seen.append([operation.name for operation in operations])
+        for operation in operations:
+            private.place(operation, "")
+
+    private.before_graphs_are_sent(watcher)
+    with tf.Graph().as_default(), tf.device("/device:TPU:0"):
+        one = tf.constant(1.0, name="one")
+        with v1.Session() as session:
+            assert session.run(one) == session.run(one) == 1.0
+            two = tf.add(one, 1.0, name="two")
+            assert session.make_callable(two, [one])(2.0) == 3.0
+    assert seen == [["one"], ["two/y", "two"]] and not two.op.device
+
+
 CHECKS = {
     _complete_api: ["complete_api", "RawOperations"],
     _complete_variables: [
@@ -940,6 +960,7 @@ CHECKS = {
     _control_captures: ["control_captures"],
     _per_replica: ["per_replica", "one_replica", "run_on_replicas"],
     _cross_replica_context: ["cross_replica_context"],
+    _graphs_on_their_way: ["before_graphs_are_sent", "place"],
     _watch_sessions: ["watch_sessions", "session_run_function"],
     _before_sessions_extend: ["before_sessions_extend", "set_device"],
     _average_masked_losses: ["average_masked_losses_over_all"],

@@ -73,6 +73,10 @@ def enter() -> Any:
             from tpucompat.engines import coherence
 
             coherence.watch()
+        if accelerator.is_tpu():
+            from tpucompat.engines import tpu_devices
+
+            tpu_devices.keep_sessions_off()
         _entered = True
     return tf
 

@@ -17,6 +17,7 @@ from typing import Any
 import tensorflow
 
 from tpucompat import accelerator, private, topology
+from tpucompat.engines import tpu_devices
 from tpucompat.environment import current_environment
 from tpucompat.legacy.contrib.cluster_resolver import LocalClusterSpec, TPUClusterResolver
 
@@ -54,6 +55,8 @@ def device(device_name: Any) -> Any:
       device_name: As there.
     """
     here = current_environment()
+    if here.rehearsed_cores and "TPU" in str(device_name).upper():
+        tpu_devices.tell(f"what the script places on {device_name}")
     if not here.has("eager_placement") and not here.tpu and "TPU" in str(device_name).upper():
         device_name = None
     return tensorflow.device(device_name)

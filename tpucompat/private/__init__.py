@@ -116,10 +116,12 @@ from tpucompat.private.saving import (
     write_graphs_with_any_protobuf,
 )
 from tpucompat.private.sessions import (
+    before_graphs_are_sent,
     before_sessions_close,
     before_sessions_extend,
     convert_in_sessions,
     default_session_config,
+    place,
     session_interface,
     session_run_function,
     set_device,
@@ -182,6 +184,7 @@ __all__ = [
     "all_reduce",
     "assign_moving_average",
     "average_masked_losses_over_all",
+    "before_graphs_are_sent",
     "before_sessions_close",
     "before_sessions_extend",
     "change_inputs_of_imports",
@@ -257,6 +260,7 @@ __all__ = [
     "own_module",
     "path_functions",
     "per_replica",
+    "place",
     "plain_function",
     "plain_variable_class",
     "program_context",

@@ -121,6 +121,35 @@ def watch_sessions(watcher: Callable[[Any, set[str]], Callable[[], None] | None]
     base.make_callable, base.partial_run_setup = watched_callable, watched_set_up
 
 
+def before_graphs_are_sent(watcher: Callable[[list[Any]], None]) -> None:
+    """Shows a watcher the operations of every graph that is about to go to a Session, each once.
+
+    Seen in 1.13 to 2.21 as ``BaseSession._extend_graph``, which runs and callables go through.
+    """
+    from tensorflow.python.client.session import BaseSession
+
+    extend = BaseSession._extend_graph
+    seen: weakref.WeakKeyDictionary[Any, tuple[int, int]] = weakref.WeakKeyDictionary()
+
+    def watched_extend(self: Any) -> None:
+        before, version = seen.get(self.graph, (0, 0))
+        if self.graph.version != version:
+            operations = self.graph.get_operations()
+            watcher(operations[before:])
+            seen[self.graph] = len(operations), self.graph.version
+        extend(self)
+
+    BaseSession._extend_graph = watched_extend
+
+
+def place(operation: Any, device: str) -> None:
+    """Places an operation anew, which no Session has yet.
+
+    Seen in 1.13 to 2.21 as ``Operation._set_device``.
+    """
+    operation._set_device(device)
+
+
 def session_run_function() -> tuple[Any, str]:
     """The method that every ``Session.run`` ends in; seen in 1.13 to 2.21 as ``BaseSession._do_run``."""
     return own_module("tensorflow.python.client.session").BaseSession, "_do_run"

@@ -11,8 +11,7 @@ import functools
 from typing import Any, Callable
 
 from tpucompat import accelerator, private, topology
-from tpucompat.engines import session
-from tpucompat.environment import environment
+from tpucompat.engines import session, tpu_devices
 
 tf = session.enter()
 
@@ -100,12 +99,11 @@ class _TPUStrategyType(type):
             from tpucompat.legacy import early_tf2
 
             return early_tf2.TPUStrategy()
-        if environment().tpu:
-            return tf.distribute.experimental.TPUStrategy(
-                private.cluster_resolver_class()("local"), device_assignment=device_assignment
-            )
+        on_tpu = accelerator.is_tpu()
+        if on_tpu:
+            tpu_devices.tell("what a tf.contrib.distribute.TPUStrategy of a graph computes")
         _take_partial_batches()
-        strategy = _Mirrored(devices=_replica_devices())
+        strategy = _Mirrored(devices=["/cpu:0"] if on_tpu else _replica_devices())
         strategy.steps_per_run = 1 if steps_per_run is None else steps_per_run
         strategy.extended.steps_per_run = strategy.steps_per_run
         return strategy
@@ -120,9 +118,10 @@ class _TPUStrategyType(type):
 class TPUStrategy(metaclass=_TPUStrategyType):
     """``tf.contrib.distribute.TPUStrategy``: one replica for each core of this machine.
 
-    On a TPU it is TensorFlow's own strategy for graphs. Elsewhere variables are mirrored over
-    emulated cores, GPUs or a single device, and everything runs in the script's Session. Batches of
-    Keras and of ``make_dataset_iterator`` are global, as with TensorFlow 1.15's class.
+    Variables are mirrored over emulated cores, GPUs or a single device, and everything runs in the
+    script's Session. Batches of Keras and of ``make_dataset_iterator`` are global, as with TensorFlow
+    1.15's class. On a TPU the host computes alone, and says so (TPU464): a Session cannot have the chips
+    that ``TPUStrategy`` has initialized for this process.
     """
 
 
