@@ -27,8 +27,15 @@ RECORDER = ROOT / "tools" / "record_contrib_reference.py"
 
 # float32 rounding, relative and absolute: newer kernels sum in another order.
 ROUNDING = 5e-6
-# Looser ones, each with its reason.
+# Looser ones, each with its reason: case, or a part of one. "One unit" is what the results move by where each input
+# is moved by one unit of its last digit, at most, over six draws (tools/record_contrib_reference.py --units): other
+# processors round inside as well, so three times that is allowed.
 LOOSER = {
+    # A sum of 3 gradients of 3x4 has three of its four singular values; the fourth is rounding, and its fourth
+    # root is taken. One unit: 8.2e-4; without oneDNN on AVX2, beside AVX-512 of the record: 1.1e-4.
+    "opt/second_order/seldom": 2.5e-3,
+    # Gradients of squares through two steps of 3x3 convolutions. One unit: 5.9e-6; AVX2: 5.9e-6.
+    "rnn/convolutional": 1.8e-5,
     "seq2seq/attention": 1e-5,  # gradients of squares through several steps
     "image/warps": 2e-5,  # splines solve a linear system, which loses a digit
 }
@@ -78,7 +85,7 @@ def _assert_same(case, expected, found):
     for key, value in sorted(expected.items()):
         assert found[key].dtype.kind == "U" or found[key].dtype == value.dtype, key
         if value.dtype.kind in "fc":
-            tolerance = LOOSER.get(case, ROUNDING)
+            tolerance = next((v for k, v in LOOSER.items() if key.startswith(k)), ROUNDING)
             np.testing.assert_allclose(
                 found[key], value, rtol=tolerance, atol=tolerance, err_msg=key
             )
