@@ -16,7 +16,7 @@ import sys
 from typing import Callable, NamedTuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_WORDS = "zero one two three four five six seven eight nine ten eleven twelve".split()
+_WORDS = {9: "nine", 10: "ten", 11: "eleven", 12: "twelve"}
 
 
 class Claim(NamedTuple):
@@ -86,7 +86,7 @@ def _eras() -> tuple[str, ...]:
 
 def _pairs() -> tuple[str, ...]:
     count = _read("examples.toml").count("[[pair]]")
-    return (_WORDS[count] if count < len(_WORDS) else str(count),)
+    return (_WORDS.get(count, str(count)),)
 
 
 def _mistakes() -> tuple[str, ...]:

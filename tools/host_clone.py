@@ -2,9 +2,9 @@
 
     PYTHON_WITH_TENSORFLOW_1.15 tools/host_clone.py legacy_examples/fashion_mnist_keras.py --its --flags
 
-``keras_to_tpu_model`` is what it did on one core, by hand and on the host: a clone of the model, with its weights,
-which Keras itself compiles and trains. Nothing else of the script is replaced but the connection to a TPU. What the
-tests call TensorFlow 1.15's numbers is recorded so.
+``keras_to_tpu_model`` is what it did on one core, by hand and on the host: a clone of the model, with its
+weights, which Keras itself compiles and trains. Nothing else of the script is replaced but the connection to a
+TPU. What the tests call TensorFlow 1.15's numbers is recorded so.
 """
 
 import os

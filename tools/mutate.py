@@ -237,32 +237,40 @@ def clean_twins() -> list[Mistake]:
     ]
 
 
-def page(found: list[dict[str, Any]], below: dict[str, str]) -> str:
-    """The page of the guide, from the outcomes as data.
+def page(mistakes: list[Mistake], found: list[dict[str, Any]]) -> str:
+    """The page of the guide: every mistake of the table, with what became of it.
 
     Args:
-      found: Outcomes.
-      below: Mistakes that no rung shows -> why.
+      mistakes: The table.
+      found: Outcomes, as data.
     """
-    with open(HEAD, encoding="utf-8") as stream:
-        text = stream.read()
-    found = [one for one in found if one["name"]]
-    right = sum(one["rung"] != "" and one["rung"] in one["shown"] for one in found)
+    outcomes = {(one["pair"], one["name"]): one for one in found}
     made = provenance.where()
     told = f"Recorded on {made['date']} at revision {made['revision']} ({made['processor']})."
-    for key, value in (("count", len(found)), ("right", right), ("made", told)):
+    rows, shown, tried = [], 0, 0
+    for mistake in mistakes:
+        one = outcomes.get((mistake.pair, mistake.name))
+        rung, others = f"not tried ({mistake.rung})", ""
+        if one:
+            tried += 1
+            right = bool(mistake.rung) and mistake.rung in one["shown"]
+            shown += right
+            rung = mistake.rung if right else f"**not on {mistake.rung}**"
+            others = ", ".join(key for key in one["shown"] if key != mistake.rung)
+            if not mistake.rung:
+                rung = f"below the limits: {mistake.below}"
+        cores = one["cores"] if one else mistake.cores
+        rows.append(f"| {mistake.pair} | {mistake.name} | {cores} | {rung} | {others} |")
+    with open(HEAD, encoding="utf-8") as stream:
+        text = stream.read()
+    values = {"count": len(mistakes), "tried": tried, "shown": shown, "made": told}
+    for key, value in values.items():
         text = text.replace("{" + key + "}", str(value))
-    text += (
-        "\n| twin | mistake | cores | shown by | other rungs that differ |\n|---|---|---|---|---|\n"
-    )
-    for one in found:
-        others = [key for key in one["shown"] if key != one["rung"]]
-        rung = one["rung"] if one["rung"] in one["shown"] else "not shown"
-        if one["name"] in below:
-            rung = "below the limits: " + below[one["name"]]
-        cells = (one["pair"], one["name"], one["cores"], rung, ", ".join(others))
-        text += f"| {' | '.join(map(str, cells))} |\n"
-    return text
+    head = [
+        "| twin | mistake | cores | shown by | other rungs that differ |",
+        "|---|---|---|---|---|",
+    ]
+    return text + "\n" + "\n".join([*head, *rows]) + "\n"
 
 
 def main() -> int:
@@ -284,9 +292,8 @@ def main() -> int:
     if options.write:
         with open(options.write, encoding="utf-8") as stream:
             found = json.load(stream)
-        below = {mistake.name: mistake.below for mistake in mistakes if mistake.below}
         with open(PAGE, "w", encoding="utf-8") as stream:
-            stream.write(page(found, below))
+            stream.write(page(mistakes, found))
         return 0
     if os.environ.get("PYTHONHASHSEED") != "0":
         with tempfile.TemporaryDirectory() as shown:
@@ -299,7 +306,7 @@ def main() -> int:
     mistakes = [m for m in mistakes if not options.pair or m.pair in options.pair]
     mistakes = [m for m in mistakes if options.mistake in m.name]
     if options.cores:
-        mistakes = [m._replace(cores=options.cores) for m in mistakes]
+        mistakes = list(dict.fromkeys(m._replace(cores=options.cores) for m in mistakes))
     done = []
     if options.json and os.path.exists(options.json):
         with open(options.json, encoding="utf-8") as stream:

@@ -215,7 +215,7 @@ def pair_index(pairs: Iterable[Mapping[str, Any]], recorded: Mapping[str, Any]) 
 
 
 def _versions(recorded: Mapping[str, Any]) -> list[str]:
-    if not recorded:
+    if not recorded.get("pairs"):
         return []
     there = recorded["environment"]
     return [

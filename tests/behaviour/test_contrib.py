@@ -27,14 +27,14 @@ RECORDER = ROOT / "tools" / "record_contrib_reference.py"
 
 # float32 rounding, relative and absolute: newer kernels sum in another order.
 ROUNDING = 5e-6
-# Looser ones, each with its reason: case, or a part of one. "One unit" is what the results move by where each input
-# is moved by one unit of its last digit, at most, over six draws (tools/record_contrib_reference.py --units): other
-# processors round inside as well, so three times that is allowed.
+# Looser ones, each with its reason: a case, or a part of one. "One unit" is what the results move by where each
+# input is moved by a unit of its last digit, the most over six draws (record_contrib_reference.py --units):
+# other processors round inside as well, so three times that is allowed.
 LOOSER = {
-    # A sum of 3 gradients of 3x4 has three of its four singular values; the fourth is rounding, and its fourth
-    # root is taken. One unit: 8.2e-4; without oneDNN on AVX2, beside AVX-512 of the record: 1.1e-4.
+    # The sum of 3 gradients of 3x4 has three singular values that are more than rounding; the fourth root of
+    # the last is taken all the same. One unit: 8.2e-4; on AVX2, with AVX-512's record: 1.1e-4.
     "opt/second_order/seldom": 2.5e-3,
-    # Gradients of squares through two steps of 3x3 convolutions. One unit: 5.9e-6; AVX2: 5.9e-6.
+    # Gradients of squares through two steps of 3x3 convolutions. One unit: 5.9e-6; on AVX2: 5.9e-6.
     "rnn/convolutional": 1.8e-5,
     "seq2seq/attention": 1e-5,  # gradients of squares through several steps
     "image/warps": 2e-5,  # splines solve a linear system, which loses a digit

@@ -1,8 +1,8 @@
 """``tpucompat verify`` on real programs: a migration that is right, and migrations that are wrong.
 
 The mistakes are those that people make. Each is to be found, and on the rung that says what it is. The pairs
-of ``examples.toml`` are compared too, as ``tpucompat verify --all`` compares them, and with a third of the mistakes
-of ``tools/mistakes.toml`` in them: both take minutes.
+of ``examples.toml`` are compared too, as ``tpucompat verify --all`` compares them, and with a third of the
+mistakes of ``tools/mistakes.toml`` in them: both take minutes.
 """
 
 from __future__ import annotations
