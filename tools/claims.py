@@ -116,7 +116,7 @@ CLAIMS = [
     ),
     Claim(
         "README.md",
-        r"holds its losses for (\d+) steps",
+        r"holds the losses of (\d+) steps",
         "tests/data/first_pair_tf115.json",
         lambda: (str(_json("tests/data/first_pair_tf115.json")["steps"]),),
     ),

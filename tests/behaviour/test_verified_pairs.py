@@ -194,7 +194,7 @@ with tf.Session() as session:
 ITS_TWIN = """
 import tensorflow as tf
 
-w = tf.Variable(tf.zeros([3, 1]), name="w")
+w = tf.Variable(tf.random.uniform([3, 1], -1.2, 1.2), name="w")
 for _ in range(5):
     with tf.GradientTape() as tape:
         loss = tf.reduce_mean(tf.square(tf.matmul(tf.ones([4, 3]), w) - 1))
