@@ -2,6 +2,7 @@
 #
 #   make demo            the first pair: both loss curves side by side, and a picture of them
 #   make test            the default tests
+#   make proofs          the pairs compared, and a third of the mistakes that verify has to show: half an hour
 #   make eras            the tests of the borders between TensorFlow's eras, on one release of each
 #   make lint types      ruff and mypy
 #   make docs            the guide, to build/guide; needs Python 3.11
@@ -44,7 +45,7 @@ export TPUCOMPAT_TF115_PYTHON ?= $(abspath $(REFERENCE_PYTHON))
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test eras lint types docs bench reference-env clean
+.PHONY: help demo test proofs eras lint types docs bench reference-env clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -54,6 +55,9 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED)
 	$(BIN)/python -m pytest $(IN_PARALLEL) $(PYTEST_FLAGS)
+
+proofs: $(INSTALLED)
+	$(BIN)/python -m pytest -m long $(PYTEST_FLAGS) tests/behaviour/test_verified_pairs.py
 
 eras: $(TOX)
 	failed=; for era in $(ERAS); do \

@@ -117,6 +117,11 @@ def legacy_command(python: str, options: Sequence[str] = ()) -> list[str]:
     return [python, "-m", "tpucompat", "run", *options, LEGACY]
 
 
+def reference_command(python: str) -> list[str]:
+    """The command that runs the legacy half on a TensorFlow 1.15 without tpucompat."""
+    return [python, os.path.join(ROOT, "tools", "host_clone.py"), LEGACY]
+
+
 def migrated_command(python: str) -> list[str]:
     """The command that runs the migrated half."""
     return [python, MIGRATED]

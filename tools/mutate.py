@@ -2,6 +2,7 @@
 
     python tools/mutate.py [--pair NAME] [--mistake WORD] [--part 1/3] [--cores N] [--json FILE]
     python tools/mutate.py --clean only      # the pairs as they are: they have to agree
+    python tools/mutate.py --clean only --documents all.json     # what `tpucompat verify --all --json` writes
     python tools/mutate.py --write FILE      # the page docs/verify_power.md, from such a --json FILE
 
 ``tools/mistakes.toml`` has the mistakes: which text of which twin becomes which, and the rung that has to show
@@ -20,13 +21,16 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any, Iterator, NamedTuple
+from typing import Any, NamedTuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, ROOT)
+sys.path[:0] = [ROOT, os.path.join(ROOT, "tools")]
+
+import provenance  # noqa: E402
 
 from tpucompat.verify import comparison, ladder, pairs, runs  # noqa: E402
 from tpucompat.verify.recorder import Recording  # noqa: E402
+from tpucompat.verify.report import as_json  # noqa: E402
 
 MISTAKES = os.path.join(ROOT, "tools", "mistakes.toml")
 EXAMPLES = os.path.join(ROOT, "examples.toml")
@@ -114,10 +118,14 @@ class Bench:
 
     Args:
       folder: Where the recordings are kept.
+
+    Attributes:
+      documents: The comparisons so far, as ``tpucompat verify --json`` writes them.
     """
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
+        self.documents: list[dict[str, Any]] = []
         self._pairs = {pair.name: pair for pair in pairs.read(EXAMPLES)}
 
     def old(self, pair: str, cores: int) -> tuple[comparison.Task, str]:
@@ -154,12 +162,14 @@ class Bench:
                 problem = new.first("end").get("error", "") or f"exit code {code}"
             elif not new.all("end"):
                 problem = "it left no recording"
-            shown = runs.Run(half, code, 0.0, "", new, problem, spec["work"])
-            theirs = shown._replace(recording=before)
-            exported = comparison.exported(task, theirs, shown, folder)
+            ours = runs.Run(half, code, 0.0, "", new, problem, spec["work"])
+            theirs = runs.Run(task.old, 0, 0.0, "", before, "", old)
+            exported = comparison.exported(task, theirs, ours, folder)
             found = ladder.compare(
                 before, new, task.mapping, task.tolerances, task.ignore, exported
             )
+            result = comparison.Result(task.name, theirs, ours, found, [problem] * bool(problem))
+            self.documents.append(as_json.document(result))
         differing = {each.key: each.note for each in found.rungs if each.verdict == ladder.DIFFER}
         said = differing.get(rung) or next(iter(differing.values()), "")
         # A mistake that stops the program is shown by that.
@@ -227,35 +237,40 @@ def clean_twins() -> list[Mistake]:
     ]
 
 
-def outcomes(mistakes: list[Mistake], folder: str) -> Iterator[Outcome]:
-    """What becomes of each mistake."""
-    bench = Bench(folder)
-    for mistake in mistakes:
-        yield bench.try_out(mistake)
-
-
-def page(found: list[dict[str, Any]], below: dict[str, str]) -> str:
-    """The page of the guide, from the outcomes as data.
+def page(mistakes: list[Mistake], found: list[dict[str, Any]]) -> str:
+    """The page of the guide: every mistake of the table, with what became of it.
 
     Args:
-      found: Outcomes.
-      below: Mistakes that no rung shows -> why.
+      mistakes: The table.
+      found: Outcomes, as data.
     """
+    outcomes = {(one["pair"], one["name"]): one for one in found}
+    made = provenance.where()
+    told = f"Recorded on {made['date']} at revision {made['revision']} ({made['processor']})."
+    rows, shown, tried = [], 0, 0
+    for mistake in mistakes:
+        one = outcomes.get((mistake.pair, mistake.name))
+        rung, others = f"not tried ({mistake.rung})", ""
+        if one:
+            tried += 1
+            right = bool(mistake.rung) and mistake.rung in one["shown"]
+            shown += right
+            rung = mistake.rung if right else f"**not on {mistake.rung}**"
+            others = ", ".join(key for key in one["shown"] if key != mistake.rung)
+            if not mistake.rung:
+                rung = f"below the limits: {mistake.below}"
+        cores = one["cores"] if one else mistake.cores
+        rows.append(f"| {mistake.pair} | {mistake.name} | {cores} | {rung} | {others} |")
     with open(HEAD, encoding="utf-8") as stream:
         text = stream.read()
-    right = sum(one["rung"] != "" and one["rung"] in one["shown"] for one in found)
-    text = text.replace("{count}", str(len(found))).replace("{right}", str(right))
-    text += (
-        "\n| twin | mistake | cores | shown by | other rungs that differ |\n|---|---|---|---|---|\n"
-    )
-    for one in found:
-        others = [key for key in one["shown"] if key != one["rung"]]
-        rung = one["rung"] if one["rung"] in one["shown"] else "not shown"
-        if one["name"] in below:
-            rung = "below the limits: " + below[one["name"]]
-        cells = (one["pair"], one["name"], one["cores"], rung, ", ".join(others))
-        text += f"| {' | '.join(map(str, cells))} |\n"
-    return text
+    values = {"count": len(mistakes), "tried": tried, "shown": shown, "made": told}
+    for key, value in values.items():
+        text = text.replace("{" + key + "}", str(value))
+    head = [
+        "| twin | mistake | cores | shown by | other rungs that differ |",
+        "|---|---|---|---|---|",
+    ]
+    return text + "\n" + "\n".join([*head, *rows]) + "\n"
 
 
 def main() -> int:
@@ -270,15 +285,15 @@ def main() -> int:
     )
     parser.add_argument("--keep", default="", help="folder for the runs of the legacy examples")
     parser.add_argument("--json", help="outcomes as data; those that are there already stay")
+    parser.add_argument("--documents", metavar="FILE", help="for tools/record_pairs.py")
     parser.add_argument("--write", metavar="FILE", help="make the page from outcomes as data")
     options = parser.parse_args()
     mistakes = read()
     if options.write:
         with open(options.write, encoding="utf-8") as stream:
             found = json.load(stream)
-        below = {mistake.name: mistake.below for mistake in mistakes if mistake.below}
         with open(PAGE, "w", encoding="utf-8") as stream:
-            stream.write(page(found, below))
+            stream.write(page(mistakes, found))
         return 0
     if os.environ.get("PYTHONHASHSEED") != "0":
         with tempfile.TemporaryDirectory() as shown:
@@ -291,7 +306,7 @@ def main() -> int:
     mistakes = [m for m in mistakes if not options.pair or m.pair in options.pair]
     mistakes = [m for m in mistakes if options.mistake in m.name]
     if options.cores:
-        mistakes = [m._replace(cores=options.cores) for m in mistakes]
+        mistakes = list(dict.fromkeys(m._replace(cores=options.cores) for m in mistakes))
     done = []
     if options.json and os.path.exists(options.json):
         with open(options.json, encoding="utf-8") as stream:
@@ -301,7 +316,8 @@ def main() -> int:
     _with_tensorflow()
     wrong = 0
     with tempfile.TemporaryDirectory() as own:
-        for found_one in outcomes(mistakes, options.keep or own):
+        bench = Bench(options.keep or own)
+        for found_one in map(bench.try_out, mistakes):
             wrong += not found_one.right
             mark = "ok   " if found_one.right else "WRONG"
             shown = ", ".join(found_one.shown) or "nothing differs"
@@ -311,9 +327,10 @@ def main() -> int:
                 flush=True,
             )
             done.append(found_one._asdict())
-            if options.json:
-                with open(options.json, "w", encoding="utf-8") as stream:
-                    json.dump(done, stream, indent=1)
+            for path, content in ((options.json, done), (options.documents, bench.documents)):
+                if path:
+                    with open(path, "w", encoding="utf-8") as stream:
+                        json.dump(content, stream, indent=1)
     print(f"{len(mistakes)} tried, {wrong} wrong")
     return 1 if wrong else 0
 

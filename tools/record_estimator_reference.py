@@ -16,6 +16,8 @@ import pathlib
 import subprocess
 import sys
 
+import provenance
+
 _ROOT = pathlib.Path(__file__).resolve().parent.parent
 _REFERENCE = _ROOT / "tests" / "data" / "estimator_reference.json"
 _CASES = _ROOT / "tests" / "behaviour"
@@ -65,6 +67,7 @@ def main() -> int:
     result = json.loads(line[len("RESULT ") :])
     if not result["tensorflow"].startswith("1."):
         parser.error(f"{options.python} has TensorFlow {result['tensorflow']}, not 1.x")
+    result["made"] = provenance.made(options.python)
     options.output.write_text(json.dumps(result) + "\n")
     print(f"written to {options.output}")
     return 0

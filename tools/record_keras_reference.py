@@ -12,6 +12,8 @@ import subprocess
 import sys
 import tempfile
 
+import provenance
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
@@ -35,6 +37,7 @@ def main(python):
         )
         with open(out) as file:
             results = json.load(file)
+    results["_"]["made"] = provenance.made(python)
     assert results["_"]["tensorflow"].startswith("1.15")
     failed = [case for case, value in results.items() if isinstance(value.get("error"), str)]
     assert not failed, failed

@@ -17,8 +17,9 @@ import tempfile
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path[:0] = [ROOT, os.path.join(ROOT, "tests")]
+sys.path[:0] = [ROOT, os.path.join(ROOT, "tests"), os.path.join(ROOT, "tools")]
 
+import provenance  # noqa: E402
 import seed_cases  # noqa: E402
 
 #: Of the graphs; no operation count is that high.
@@ -92,7 +93,8 @@ def main():
             name: program(tf, name, os.path.join(directory, name)) for name in seed_cases.PROGRAMS
         }
     with open(options.out, "w", encoding="utf-8") as file:
-        json.dump({"cases": found, "programs": numbers}, file, indent=0, sort_keys=True)
+        record = {"cases": found, "programs": numbers, "made": provenance.made()}
+        json.dump(record, file, indent=0, sort_keys=True)
         file.write("\n")
     errors = {name: value for name, value in found.items() if isinstance(value, str)}
     print(f"{len(found)} cases, {len(errors)} errors")

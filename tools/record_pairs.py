@@ -1,5 +1,8 @@
 """Keeps of ``tpucompat verify --all --json FILE`` what the guide shows of the pairs, in ``docs/pairs.json``.
 
+With it stand the revision, the day, the processor, and of each pair a digest of its two scripts, its row and
+the limits: figures that are older than those are not shown, and a test refuses them.
+
 tpucompat verify --all --json all.json
 python tools/record_pairs.py all.json
 """
@@ -13,6 +16,12 @@ import sys
 from typing import Any
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path[:0] = [ROOT, os.path.join(ROOT, "tools")]
+
+import provenance  # noqa: E402
+
+from tpucompat.verify import pairs as table  # noqa: E402
+
 OUT = os.path.join(ROOT, "docs", "pairs.json")
 
 
@@ -30,8 +39,11 @@ def condensed(documents: list[dict[str, Any]]) -> dict[str, Any]:
             {"cores": document["old"]["cores"], "verdict": document["verdict"], "rungs": rungs}
         )
     there = documents[0]["new"]["environment"]
+    known = {pair.name: pair for pair in table.read(os.path.join(ROOT, "examples.toml"))}
     return {
+        **provenance.where(),
         "environment": {key: there[key] for key in ("tensorflow", "keras", "python")},
+        "digests": {name: known[name].digest for name in pairs},
         "pairs": pairs,
     }
 

@@ -1,4 +1,4 @@
-"""Records the step losses of the first pair's legacy half on a real TensorFlow 1.15.
+"""Records the step losses of the first pair's legacy half on a real TensorFlow 1.15, without tpucompat.
 
     python tools/record_reference.py --python /path/to/tf115/bin/python
 
@@ -14,6 +14,7 @@ import os
 import sys
 
 import first_pair
+import provenance
 
 #: 50 steps with a validation after every tenth.
 STEPS, EPOCHS = 50, 5
@@ -33,7 +34,7 @@ def main() -> int:
     cases = {}
     for name, case in first_pair.CASES.items():
         result = first_pair.train(
-            first_pair.legacy_command(args.python), case, STEPS, EPOCHS, timeout=1800
+            first_pair.reference_command(args.python), case, STEPS, EPOCHS, timeout=1800
         )
         cases[name] = {key: result[key] for key in ("step_loss", "epochs", "test")}
         print(
@@ -41,6 +42,7 @@ def main() -> int:
         )
     record = {
         "made_by": "tools/record_reference.py",
+        "made": provenance.made(args.python),
         "versions": versions,
         "steps": STEPS,
         "epochs": EPOCHS,

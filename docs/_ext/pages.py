@@ -12,6 +12,7 @@ from typing import Any, Iterable, Mapping
 import tomllib
 
 from tpucompat.codes import CODES
+from tpucompat.verify import pairs as table
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 #: What `tpucompat verify --all` found, written by tools/record_pairs.py.
@@ -84,7 +85,7 @@ def make(folder: str) -> None:
     recorded: dict[str, Any] = {}
     if os.path.exists(RECORDED):
         with open(RECORDED, encoding="utf-8") as stream:
-            recorded = json.load(stream)
+            recorded = fresh(json.load(stream))
     written = {"codes/index.md": code_index(), "pairs/index.md": pair_index(pairs, recorded)}
     written.update((f"codes/{code}.md", code_page(code)) for code in CODES)
     written.update((f"pairs/{pair['name']}.md", pair_page(pair, recorded)) for pair in pairs)
@@ -98,6 +99,18 @@ def make(folder: str) -> None:
         if not os.path.exists(path) or _read(path) != text:  # Sphinx builds by the files' times
             with open(path, "w", encoding="utf-8") as stream:
                 stream.write(text)
+
+
+def fresh(recorded: dict[str, Any]) -> dict[str, Any]:
+    """The record without what is older than the pairs' scripts, rows and limits."""
+    digests = {pair.name: pair.digest for pair in table.read(os.path.join(ROOT, "examples.toml"))}
+    there = recorded.get("digests", {})
+    runs = {
+        name: runs
+        for name, runs in recorded["pairs"].items()
+        if name in digests and there.get(name) == digests[name]
+    }
+    return {**recorded, "pairs": runs}
 
 
 def _read(path: str) -> str:
@@ -202,12 +215,13 @@ def pair_index(pairs: Iterable[Mapping[str, Any]], recorded: Mapping[str, Any]) 
 
 
 def _versions(recorded: Mapping[str, Any]) -> list[str]:
-    if not recorded:
+    if not recorded.get("pairs"):
         return []
     there = recorded["environment"]
     return [
-        f"Recorded by `tools/record_pairs.py` with TensorFlow {there['tensorflow']} and Keras "
-        f"{there['keras']} for the migrated half, on a CPU.",
+        f"Recorded by `tools/record_pairs.py` on {recorded['date']} at revision {recorded['revision']}, with "
+        f"TensorFlow {there['tensorflow']} and Keras {there['keras']} for the migrated half, on a CPU "
+        f"({recorded['processor']}).",
         "",
     ]
 

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.dirname(HERE))
 import repeated_cases  # noqa: E402
 
 with open(os.path.join(ROOT, "tests", "data", "repeated_shuffles.json"), encoding="utf-8") as _file:
-    RECORDED = json.load(_file)  # of TensorFlow 1.15.5, by repeated_cases.values
+    RECORDED = json.load(_file)  # of TensorFlow 1.15.5, by tools/record_tables.py
 
 pytestmark = pytest.mark.skipif(
     tuple(map(int, tensorflow.__version__.split(".")[:2])) < (2, 6),

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.skipif(
 THERE = json.loads(
     (pathlib.Path(__file__).parent.parent / "data" / "signatures_tf115.json").read_text("utf-8")
 )
+del THERE["_"]  # what made it: tools/record_tables.py
 
 
 @pytest.mark.parametrize("name", THERE)

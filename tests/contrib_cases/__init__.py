@@ -47,10 +47,17 @@ def session(tf):
         yield sess
 
 
+#: Draws which way each input is moved by a unit of its last digit; None where they stay as they are.
+units = None
+
+
 def numbers(*shape, **options):
     """Repeatable float32 numbers of the given shape, roughly in (-2, 2)."""
     state = np.random.RandomState(options.get("seed", 1))
-    return (state.rand(*shape) * 4 - 2).astype(np.float32)
+    values = (state.rand(*shape) * 4 - 2).astype(np.float32)
+    if units is not None:
+        values = np.nextafter(values, np.float32(np.inf) * units.choice([-1, 1], values.shape))
+    return values.astype(np.float32)
 
 
 def flat(prefix, value):
@@ -73,8 +80,14 @@ def flat(prefix, value):
         yield prefix, array
 
 
-def save(path, results):
-    """Writes results compactly: all numbers of a kind in one array, the rest in an index."""
+def save(path, results, made=None):
+    """Writes results compactly: all numbers of a kind in one array, the rest in an index.
+
+    Args:
+      path: Where to.
+      results: Key -> array.
+      made: What made them, as tools/provenance.py says it.
+    """
     index, parts = {}, {"f": [], "i": []}
     for key in sorted(results):
         value = results[key]
@@ -86,6 +99,7 @@ def save(path, results):
             parts[kind].append(value.ravel())
     np.savez_compressed(
         path,
+        made=np.frombuffer(json.dumps(made or {}).encode(), np.uint8),
         index=np.frombuffer(json.dumps(index, sort_keys=True).encode(), np.uint8),
         f=np.concatenate(parts["f"] + [np.zeros(0)]).astype(np.float32),
         i=np.concatenate(parts["i"] + [np.zeros(0, np.int64)]).astype(np.int64),

@@ -750,6 +750,61 @@ def test_every_pair_of_the_table_is_there_and_every_pair_is_in_the_table():
     assert {pair.name for pair in table} == files
 
 
+@pytest.mark.long
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib is new in Python 3.11")
+def test_recorded_comparisons_are_of_these_scripts():
+    """``tpucompat verify --all --json all.json``, and ``tools/record_pairs.py all.json``, make them anew.
+
+    Not among the default tests: whoever changes a pair need not have the half hour that it takes. The guide
+    shows no older figures meanwhile.
+    """
+    with open(os.path.join(ROOT, "docs", "pairs.json"), encoding="utf-8") as stream:
+        recorded = json.load(stream)
+    assert recorded["revision"] and recorded["date"] and recorded["processor"]
+    for pair in pairs.read(os.path.join(ROOT, "examples.toml")):
+        assert recorded["digests"].get(pair.name) == pair.digest, f"{pair.name} is older"
+        assert [run["cores"] for run in recorded["pairs"][pair.name]] == list(pair.cores)
+        assert {run["verdict"] for run in recorded["pairs"][pair.name]} == {"agree"}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib is new in Python 3.11")
+def test_the_guide_shows_no_figures_that_are_older_than_the_pair(monkeypatch):
+    monkeypatch.syspath_prepend(os.path.join(ROOT, "docs", "_ext"))
+    import pages
+
+    table = pairs.read(os.path.join(ROOT, "examples.toml"))
+    runs_of = {pair.name: [{"cores": 1}] for pair in table}
+    digests = {pair.name: pair.digest for pair in table}
+    changed = table[0].name
+    digests[changed] = "of before"
+    shown = pages.fresh({"digests": digests, "pairs": runs_of})["pairs"]
+    assert set(shown) == set(runs_of) - {changed}
+    assert pages.fresh({"pairs": runs_of})["pairs"] == {}
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib is new in Python 3.11")
+def test_every_mistake_is_on_the_page_of_the_guide():
+    mutate = _tool("mutate")
+    with open(mutate.PAGE, encoding="utf-8") as stream:
+        page_of_guide = stream.read()
+    for each in mutate.read():
+        assert f"| {each.pair} | {each.name} | " in page_of_guide
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib is new in Python 3.11")
+def test_a_digest_knows_the_scripts_and_the_row(tmp_path):
+    row = '[[pair]]\nname = "x"\nflags = []\n'
+    found = set()
+    for text, script in ((row, "a"), (row, "b"), (row.replace("[]\n", '["1"]\n'), "a")):
+        (tmp_path / "examples.toml").write_text(text)
+        for kind in ("legacy_examples", "migrated_examples"):
+            (tmp_path / kind).mkdir(exist_ok=True)
+            (tmp_path / kind / "x.py").write_text(script)
+        (pair,) = pairs.read(str(tmp_path / "examples.toml"))
+        found.add(pair.digest)
+    assert len(found) == 3
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib is new in Python 3.11")
 def test_every_mistake_of_the_table_can_be_made():
     """tools/mutate.py makes them; ``read`` finds the text of each in its twin, once."""

@@ -214,7 +214,8 @@ class Outcomes(Rungs):
         for name, expected in old.items():
             actual = renamed.get(_metric_name(name))
             if actual is not None and not self.ignored(f"printed: {name}", name):
-                rows.append(self.row(key, name, *printed.rounded(actual, expected)))
+                label = name or "at the start of a line"
+                rows.append(self.row(key, label, *printed.rounded(actual, expected)))
         if not rows:
             return self.skipped(key, title, "neither script prints numbers")
         return self.rung(key, title, rows)

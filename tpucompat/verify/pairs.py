@@ -5,13 +5,16 @@ Read in the new script's world: Python 3.11 has ``tomllib``; older ones need the
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+import json
 import os
 from typing import Any, NamedTuple, Sequence
 
 from tpucompat.verify import runs
 from tpucompat.verify.comparison import IGNORED, Task
 from tpucompat.verify.runs import Half
+from tpucompat.verify.tolerances import DEFAULTS
 
 _KEYS = frozenset(
     [
@@ -72,11 +75,11 @@ class Pair(NamedTuple):
         if cores > 1:
             tolerances.update(row.get("core_tolerances", {}))
         halves = []
-        for which, kind, python in (("old", "legacy", python_old), ("new", "migrated", python_new)):
+        pythons = (python_old, python_new)
+        for which, script, python in zip(("old", "new"), self.scripts, pythons):
             flags = [*row.get("flags", ()), *row.get(which + "_flags", ())]
             arguments = [flag.replace("{root}", self.folder) for flag in flags]
             arguments = [flag.replace("{cores}", str(cores)) for flag in arguments]
-            script = os.path.join(self.folder, kind + "_examples", self.name + ".py")
             options = row.get("old_options", ()) if which == "old" else ()
             halves.append(Half(script, arguments, python, which == "old", cores, options, rehearse))
         where = runs.described(cores, bool(rehearse))
@@ -90,6 +93,22 @@ class Pair(NamedTuple):
             timeout=timeout or row.get("timeout", 300),
             prepare=[word.replace("{root}", self.folder) for word in row.get("prepare", ())],
         )
+
+    @property
+    def scripts(self) -> tuple[str, str]:
+        """The files of the old and of the new script."""
+        kinds = ("legacy_examples", "migrated_examples")
+        old, new = (os.path.join(self.folder, kind, self.name + ".py") for kind in kinds)
+        return old, new
+
+    @property
+    def digest(self) -> str:
+        """Of what a recorded comparison is about: both scripts, this row, and the limits."""
+        found = hashlib.sha256(json.dumps([self.content, DEFAULTS], sort_keys=True).encode())
+        for path in self.scripts:
+            with open(path, encoding="utf-8") as stream:
+                found.update(stream.read().encode())
+        return found.hexdigest()[:16]
 
     @property
     def cores(self) -> Sequence[int]:
