@@ -194,7 +194,7 @@ def cell_of(m):
 def recurrent(m, kind):
     """Some way of a recurrent network over a sequence."""
     way = m.one(
-        "dynamic", "dynamic", "bidirectional", "bidirectional", "static", "lengths", "states"
+        "dynamic", "lengths", "bidirectional", "bidirectional", "static", "lengths", "states"
     )
     cell, back = cell_of(m), cell_of(m)
     m.note(f"rnn: {way}")
