@@ -92,7 +92,10 @@ def dropped(m, kind):
 
 
 def computed(m, kind):
-    """Functions without variables; some are loops and conditionals."""
+    """Functions without variables; some are loops and conditionals.
+
+    Loops say how often they run at most: without, a TPU has no place for what their gradients need (TPU393).
+    """
 
     def loop(x, _):
         return tf.while_loop(
@@ -105,10 +108,15 @@ def computed(m, kind):
     def nested_loops(x, _):
         def inner(y):
             return tf.while_loop(
-                lambda j, z: j < 2, lambda j, z: (j + 1, tf.sin(z) + 0.1 * x), (0, y)
+                lambda j, z: j < 2,
+                lambda j, z: (j + 1, tf.sin(z) + 0.1 * x),
+                (0, y),
+                maximum_iterations=2,
             )[1]
 
-        return tf.while_loop(lambda i, y: i < 2, lambda i, y: (i + 1, inner(y)), (0, x))[1]
+        return tf.while_loop(
+            lambda i, y: i < 2, lambda i, y: (i + 1, inner(y)), (0, x), maximum_iterations=2
+        )[1]
 
     def in_turn(x, _):
         step = tf.train.get_or_create_global_step()
@@ -118,7 +126,7 @@ def computed(m, kind):
         def body(i, y):
             return i + 1, tf.cond(i > 0, lambda: tf.sin(y), lambda: y * 1.5)
 
-        return tf.while_loop(lambda i, y: i < 3, body, (0, x))[1]
+        return tf.while_loop(lambda i, y: i < 3, body, (0, x), maximum_iterations=3)[1]
 
     def own_gradient(x, _):
         @tf.custom_gradient
@@ -161,7 +169,10 @@ def with_variables_in_branches(m, kind):
             scale = tf.get_variable("scale", [x.shape.as_list()[-1]])
         if looped:
             return tf.while_loop(
-                lambda i, y: i < 2, lambda i, y: (i + 1, tf.tanh(y * (1.0 + scale))), (0, x)
+                lambda i, y: i < 2,
+                lambda i, y: (i + 1, tf.tanh(y * (1.0 + scale))),
+                (0, x),
+                maximum_iterations=2,
             )[1]
         step = tf.train.get_or_create_global_step()
         return tf.cond(step > 0, lambda: x * (1.0 + scale), lambda: x - scale)

@@ -19,7 +19,7 @@ import re
 from typing import Any, Callable, NamedTuple, Sequence
 
 from tpucompat import errors, private
-from tpucompat.engines import collectives, graphdef, host_parts, strategy, trace
+from tpucompat.engines import collectives, cpu_kernels, graphdef, host_parts, strategy, trace
 
 #: The programs by the names that TensorFlow's errors call them: what each was traced into, and its cut.
 _programs: dict[str, tuple[Any, trace.Cut]] = {}
@@ -280,6 +280,9 @@ def _launch(program: _Program, rows: Sequence[Sequence[Any]]) -> list[list[Any]]
             error.code, error.cause + where, error.next_step
         ) from None
     refuse(program.graph, cut)
+    nodes = [node for stage in cut.stages for node in stage.graph_def.node]
+    renamed = cpu_kernels.write_out(nodes, cut.library)
+    cut = cut._replace(seeded=frozenset(renamed.get(name, name) for name in cut.seeded))
     counts["meetings"] += sum(len(stage.meetings) for stage in cut.stages)
     shared = [outer for _, outer in captures]
     values = [
