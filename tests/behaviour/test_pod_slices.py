@@ -60,7 +60,8 @@ def fed_by_cores(step):
 
 
 def fed_to_all(step):
-    return rows(step * GLOBAL_BATCH, GLOBAL_BATCH) * CORES
+    """All cores have the same batch, and TPUEstimator gives host_call that of core 0."""
+    return rows(step * GLOBAL_BATCH, GLOBAL_BATCH)
 
 
 # How often the input function is called, for how many replicas each time, with which batch size, the batch
@@ -93,7 +94,7 @@ def check(kind, found):
     told = dict(everywhere, host="RuntimeError", deployment="RuntimeError", batch=core_batch)
     assert found["model"][0] == dict(told, shape=[core_batch])
     batches = [fed(step) for step in range(STEPS)]
-    assert found["fed"][:STEPS] == batches  # host_call has all cores' batches
+    assert found["fed"][:STEPS] == batches  # what host_call has of the cores' batches
     gradient = sum(np.mean(each) for each in batches)
     np.testing.assert_allclose(found["w"], -RATE * gradient, rtol=1e-5)
     # TPUEstimator evaluates on several hosts where each core's batch is known to its host.
