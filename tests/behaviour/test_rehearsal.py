@@ -23,6 +23,13 @@ pytestmark = pytest.mark.skipif(
 
 #: Program -> how many steps change weights.
 STEPS = {"keras": 8, "stateful": 8, "single": 8, "estimator": 6, "shard": 4}
+#: Program -> what crosses between host and cores while it trains, as programs/rehearsed.py writes it. Keras
+#: gives a batch and waits for its loss. TPUEstimator waits for a step when the next one is under way, and
+#: for the last one at the end of its loop of three; variables cross when no loop is.
+CROSSED = {
+    **{kind: "w" * 8 for kind in ("keras", "stateful", "single")},
+    "estimator": "ssrsr" + "rvwr" + "ssrsr" + "rvwr" + "vvvv",
+}
 
 
 def run(folder, *options, program="rehearsed.py", arguments=(), **settings):
@@ -61,6 +68,7 @@ def one_replica(tmp_path_factory):
 def test_every_step_runs_under_the_strategy(tmp_path, one_replica, kind, cores):
     found = report_of(tmp_path, kind, "--rehearse", cores, TPUCOMPAT_REQUIRE_TPU="1")
     assert (found["steps"], found["host"]) == (STEPS[kind], 0)
+    assert found.get("training", "") == CROSSED.get(kind, "")
     # XLA adds up in another order than TensorFlow's kernels.
     np.testing.assert_allclose(found["numbers"], one_replica[kind], rtol=1e-5, atol=1e-6)
 
