@@ -27,7 +27,7 @@ STEPS = {"keras": 8, "stateful": 8, "single": 8, "estimator": 6, "shard": 4}
 #: gives a batch and waits for its loss. TPUEstimator waits for a step when the next one is under way, and
 #: for the last one at the end of its loop of three; variables cross when no loop is.
 CROSSED = {
-    **{kind: "w" * 8 for kind in ("keras", "stateful", "single")},
+    **dict.fromkeys(("keras", "stateful", "single"), "w" * 8),
     "estimator": "ssrsr" + "rvwr" + "ssrsr" + "rvwr" + "vvvv",
 }
 

@@ -422,7 +422,10 @@ class Running(coherence.Mirror):
         infeeds = [[one for lane in lanes for one in lane[core].taken] for core in placement.cores]
         iterations = session.run(program.iterations) if program.iterations is not None else None
         values = [program.start for _ in placement.cores]
-        done, given = 0, []  # what the last step has given out, for which nobody has waited
+        given: Sequence[
+            Sequence[Any]
+        ] = []  # what the last step gives out: nobody has waited for it
+        done = 0
         try:
             while program.again(done, values[0], iterations):
                 batches = session.run(infeeds) if lanes else infeeds
