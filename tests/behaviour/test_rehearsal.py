@@ -179,3 +179,17 @@ def test_old_and_new_agree_under_a_rehearsed_strategy(pair, capsys):
     options = ["--all", "--pair", pair, "--rehearse", "8", "--rehearse", "1", "--timeout", "900"]
     assert main(["verify", *options]) == 0
     assert f"{pair}, 8 rehearsed cores" in capsys.readouterr().out
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("kind", "exit_code", "verdict", "code"),
+    [("unbounded", 1, "does not compile", "TPU393"), ("plain", 0, "lowers", "")],
+)
+def test_check_runs_the_first_steps_too(tmp_path, capsys, kind, exit_code, verdict, code):
+    options = ["--tpu", "v3-8", "--no-compiler", "--json", "--rehearse", "2"]
+    program = str(PROGRAMS / "refused_tf2.py")
+    assert main(["check", *options, program, kind]) == exit_code
+    rehearsed = json.loads(capsys.readouterr().out)["computations"][-1]
+    assert rehearsed["name"] == "rehearsal" and rehearsed["targets"][0]["verdict"] == verdict
+    assert [finding["code"] for finding in rehearsed["findings"]] == ([code] if code else [])
