@@ -23,6 +23,13 @@ pytestmark = pytest.mark.skipif(
 
 #: Program -> how many steps change weights.
 STEPS = {"keras": 8, "stateful": 8, "single": 8, "estimator": 6, "shard": 4}
+#: Program -> what crosses between host and cores while it trains, as programs/rehearsed.py writes it. Keras
+#: gives a batch and waits for its loss. TPUEstimator waits for a step when the next one is under way, and
+#: for the last one at the end of its loop of three; variables cross when no loop is.
+CROSSED = {
+    **dict.fromkeys(("keras", "stateful", "single"), "w" * 8),
+    "estimator": "ssrsr" + "rvwr" + "ssrsr" + "rvwr" + "vvvv",
+}
 
 
 def run(folder, *options, program="rehearsed.py", arguments=(), **settings):
@@ -61,6 +68,7 @@ def one_replica(tmp_path_factory):
 def test_every_step_runs_under_the_strategy(tmp_path, one_replica, kind, cores):
     found = report_of(tmp_path, kind, "--rehearse", cores, TPUCOMPAT_REQUIRE_TPU="1")
     assert (found["steps"], found["host"]) == (STEPS[kind], 0)
+    assert found.get("training", "") == CROSSED.get(kind, "")
     # XLA adds up in another order than TensorFlow's kernels.
     np.testing.assert_allclose(found["numbers"], one_replica[kind], rtol=1e-5, atol=1e-6)
 
@@ -171,3 +179,17 @@ def test_old_and_new_agree_under_a_rehearsed_strategy(pair, capsys):
     options = ["--all", "--pair", pair, "--rehearse", "8", "--rehearse", "1", "--timeout", "900"]
     assert main(["verify", *options]) == 0
     assert f"{pair}, 8 rehearsed cores" in capsys.readouterr().out
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("kind", "exit_code", "verdict", "code"),
+    [("unbounded", 1, "does not compile", "TPU393"), ("plain", 0, "lowers", "")],
+)
+def test_check_runs_the_first_steps_too(tmp_path, capsys, kind, exit_code, verdict, code):
+    options = ["--tpu", "v3-8", "--no-compiler", "--json", "--rehearse", "2"]
+    program = str(PROGRAMS / "refused_tf2.py")
+    assert main(["check", *options, program, kind]) == exit_code
+    rehearsed = json.loads(capsys.readouterr().out)["computations"][-1]
+    assert rehearsed["name"] == "rehearsal" and rehearsed["targets"][0]["verdict"] == verdict
+    assert [finding["code"] for finding in rehearsed["findings"]] == ([code] if code else [])

@@ -190,21 +190,22 @@ class Mirror:
         self._number = 0
         self._failures: dict[str, BaseException] = {}
 
-    def run(self, step: engine.ReplicatedStep, feeds: Any) -> list[list[Any]]:
+    def run(self, step: engine.ReplicatedStep, feeds: Any, wait: bool = True) -> list[list[Any]]:
         """Runs a step on the replicas with the session's values of now.
 
         Args:
           step: A step over :attr:`variables`.
           feeds: As :meth:`tpucompat.engines.strategy.ReplicatedStep.__call__`.
+          wait: As there.
 
         Returns:
-          For each replica a list with an array for each output.
+          For each replica a list with an array, or a tensor on the replica, for each output.
         """
         with _lock:
             uses = self._uses_of_step(step)
             self._copy_to_replicas(uses.read | uses.written)
             try:
-                return step(feeds)
+                return step(feeds) if wait else step(feeds, wait=False)
             finally:
                 self._newer_on_replicas |= uses.written
 

@@ -28,6 +28,20 @@ from tpucompat.engines import collectives, observer, trace
 from tpucompat.environment import environment
 
 
+def to_host(values: Any) -> Any:
+    """What a step has left on the cores, as arrays; anything else as it is.
+
+    Args:
+      values: A tensor, or lists of them.
+    """
+    import tensorflow as tf
+
+    flat = tf.nest.flatten(values)
+    return tf.nest.pack_sequence_as(
+        values, [value.numpy() if isinstance(value, tf.Tensor) else value for value in flat]
+    )
+
+
 class Shard(NamedTuple):
     """What one shard of :func:`replay_in_graph` gives: outputs, and what runs for each update."""
 
@@ -253,14 +267,16 @@ class ReplicatedStep:
             return 1
         return len(self.strategy.extended.worker_devices)
 
-    def __call__(self, feeds: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    def __call__(self, feeds: Sequence[Sequence[Any]], wait: bool = True) -> list[list[Any]]:
         """Runs one step.
 
         Args:
-          feeds: For each replica a list with an array for each input.
+          feeds: For each replica a list with an array for each input, or a tensor that a step has left
+            on the replica.
+          wait: Whether the host waits for the outputs; else they stay on the replicas.
 
         Returns:
-          For each replica a list with an array for each output.
+          For each replica a list with an array, or a tensor on the replica, for each output.
 
         Raises:
           errors.BadValueError: If the feeds do not fit the replicas or the inputs.
@@ -268,7 +284,7 @@ class ReplicatedStep:
         """
         self.variables.create(self.traced.variables)
         with private.eager_mode(), self._explained():
-            return self._to_host(self._step(self._from_host(feeds)))
+            return self._to_host(self._step(self._from_host(feeds)), wait)
 
     def run(self, iterator: Any, steps: int, stacked: bool = False) -> list[list[Any]]:
         """Runs several steps in one call to the runtime, as ``iterations_per_loop`` did.
@@ -409,8 +425,8 @@ class ReplicatedStep:
 
         return [private.per_replica(self.strategy, value_of(index)) for index in range(count)]
 
-    def _to_host(self, outputs: list[Any]) -> list[list[Any]]:
-        """Outputs of the strategy as arrays: for each replica a list."""
+    def _to_host(self, outputs: list[Any], wait: bool = True) -> list[list[Any]]:
+        """Outputs of the strategy as arrays, or as tensors: for each replica a list."""
         local = [
             output
             if isinstance(output, tuple)
@@ -418,7 +434,10 @@ class ReplicatedStep:
             for output in outputs
         ]
         return [
-            [values[replica].numpy() for values in local[: len(self.traced.outputs)]]
+            [
+                values[replica].numpy() if wait else values[replica]
+                for values in local[: len(self.traced.outputs)]
+            ]
             for replica in range(self.replicas)
         ]
 
@@ -442,8 +461,9 @@ class JointStep:
         variables.declare(traced.variables.values())
         self._step = private.plain_function(self._all_replicas)
 
-    def __call__(self, feeds: Sequence[Sequence[Any]]) -> list[list[Any]]:
-        """Runs one step; as :meth:`ReplicatedStep.__call__`."""
+    def __call__(self, feeds: Sequence[Sequence[Any]], wait: bool = True) -> list[list[Any]]:
+        """Runs one step; as :meth:`ReplicatedStep.__call__`, but the host always waits."""
+        del wait
         self.variables.create(self.traced.variables)
         types = [tensor.dtype for tensor in self.traced.inputs]
         with private.eager_mode():
@@ -547,8 +567,9 @@ def _as_fed(value: Any, dtype: Any) -> Any:
     import numpy as np
     import tensorflow as tf
 
-    if not isinstance(value, tf.Tensor):
-        value = np.asarray(value, dtype=dtype.as_numpy_dtype)
+    if isinstance(value, tf.Tensor):
+        return tf.cast(value, dtype)
+    value = np.asarray(value, dtype=dtype.as_numpy_dtype)
     return tf.convert_to_tensor(value, dtype)
 
 

@@ -18,6 +18,10 @@ with strategy.scope():
     w = tf.Variable(tf.ones([4, 4]))
 
 
+def plain(x):
+    return x
+
+
 def py_function(x):
     return tf.reshape(tf.py_function(lambda v: v * 2, [x], tf.float32), [-1, 4])
 

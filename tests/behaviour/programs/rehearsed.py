@@ -9,6 +9,18 @@ import tensorflow as tf
 kind, report = sys.argv[1:3]
 
 calls = {'steps': 0, 'host': 0}
+order = []
+
+
+def crossed():
+  """What has crossed between host and cores since the last question.
+
+  s: the cores are given a step, and the host goes on; w: a step for which the host waits; r: the host waits
+  for what a step has left; v: a variable is written or read.
+  """
+  found = ''.join(order)
+  del order[:]
+  return found
 
 
 def watch():
@@ -16,10 +28,15 @@ def watch():
   from tpucompat.engines import coherence, graph_walk, strategy
   step, session_runs = strategy.ReplicatedStep.__call__, coherence._session_runs
 
-  def counted(self, feeds):
+  def counted(self, feeds, **options):
     calls['steps'] += any('Apply' in node.op or 'AssignSub' in node.op
                           for stage in self.traced.cut.stages for node in stage.graph_def.node)
-    return step(self, feeds)
+    order.append('w' if options.get('wait', True) else 's')
+    return step(self, feeds, **options)
+
+  def waited(values):
+    order.append('r')
+    return to_host(values)
 
   def seen(session, names):
     needed = {o.type for name in names
@@ -27,6 +44,18 @@ def watch():
     calls['host'] += any('Apply' in each for each in needed)
     return session_runs(session, names)
 
+  def loaded(self, name, values):
+    order.append('v')
+    return assign(self, name, values)
+
+  def variables_read(self, names=None, replica=0):
+    order.append('v')
+    return read(self, names, replica)
+
+  variables = strategy.ReplicatedVariables
+  assign, read = variables._assign, variables.read
+  variables._assign, variables.read = loaded, variables_read
+  to_host, strategy.to_host = strategy.to_host, waited
   strategy.ReplicatedStep.__call__ = counted
   coherence._session_runs = seen
 
@@ -51,7 +80,9 @@ def keras(stateful=False, single=False):
   model = tf.contrib.tpu.keras_to_tpu_model(model, strategy)
   model.compile(tf.train.GradientDescentOptimizer(0.1), 'sparse_categorical_crossentropy')
   data = x.reshape(64, 4, 2) if stateful else x
+  crossed()
   history = model.fit(data, y, batch_size=16, epochs=2, shuffle=False, verbose=0)
+  calls['training'] = crossed()
   return history.history['loss'] + [float(model.evaluate(data, y, batch_size=16, verbose=0))]
 
 
@@ -82,7 +113,9 @@ def estimator():
   config = tf.contrib.tpu.RunConfig(tpu_config=tf.contrib.tpu.TPUConfig(iterations_per_loop=3))
   made = tf.contrib.tpu.TPUEstimator(model_fn, config=config, use_tpu=True, train_batch_size=16,
                                      eval_batch_size=16, predict_batch_size=16)
+  crossed()
   made.train(input_fn, max_steps=6)
+  calls['training'] = crossed()
   evaluated = made.evaluate(input_fn, steps=4)
   predicted = [row['p'] for row in made.predict(predict_fn)]
   return [float(evaluated['mean'])] + np.concatenate(predicted).tolist()

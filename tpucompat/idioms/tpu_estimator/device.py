@@ -422,25 +422,36 @@ class Running(coherence.Mirror):
         infeeds = [[one for lane in lanes for one in lane[core].taken] for core in placement.cores]
         iterations = session.run(program.iterations) if program.iterations is not None else None
         values = [program.start for _ in placement.cores]
+        given: Sequence[
+            Sequence[Any]
+        ] = []  # what the last step gives out: nobody has waited for it
         done = 0
-        while program.again(done, values[0], iterations):
-            batches = session.run(infeeds) if lanes else infeeds
-            changing = values if program.carries else [done for _ in values]
-            placement.before_step(done, iterations)
-            outputs = self._step_of_cores(
-                [
-                    [core, value, *batch]
-                    for core, value, batch in zip(placement.cores, changing, batches)
-                ]
-            )
-            values = [output[0] for output in outputs]
-            if device._outfeed and done % device.outfeed_every == 0:
-                self._give_out(placement.outputs_of_all([output[1:] for output in outputs]))
-            done += 1
+        try:
+            while program.again(done, values[0], iterations):
+                batches = session.run(infeeds) if lanes else infeeds
+                changing = values if program.carries else [done for _ in values]
+                placement.before_step(done, iterations)
+                outputs = self._step_of_cores(
+                    [
+                        [core, value, *batch]
+                        for core, value, batch in zip(placement.cores, changing, batches)
+                    ]
+                )
+                self._give_out(given)  # while the cores compute the next step
+                values, given = [output[0] for output in outputs], []
+                if device._outfeed and done % device.outfeed_every == 0:
+                    given = [output[1:] for output in outputs]
+                done += 1
+        except Exception:
+            with contextlib.suppress(Exception):  # the first error counts
+                self._give_out(given)
+            raise
+        self._give_out(given)
         session.run(device.read_with_result())
         if check is not None:
             device.raise_if_not_finite(self.run(check, [[] for _ in range(check.replicas)])[0][0])
-        session.run(program.result.give, {program.result.given[0]: placement.result(values[0])})
+        value = placement.result(engine.to_host(values[0]))
+        session.run(program.result.give, {program.result.given[0]: value})
 
     def _step_of_cores(self, feeds: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """A step of the cores that are here; in turns where the strategy has fewer replicas."""
@@ -448,10 +459,15 @@ class Running(coherence.Mirror):
         outputs: list[list[Any]] = []
         for start in range(0, len(feeds), step.replicas):
             with self._device.placement.step():
-                outputs += self.run(step, feeds[start : start + step.replicas])
+                # What one step leaves for the next stays on the cores.
+                outputs += self.run(step, feeds[start : start + step.replicas], wait=False)
         return outputs
 
-    def _give_out(self, outputs: Sequence[Sequence[Any]]) -> None:
+    def _give_out(self, given: Sequence[Sequence[Any]]) -> None:
+        """Waits for what the cores that are here give out, and hands that of all to the host."""
+        if not given:
+            return
+        outputs = self._device.placement.outputs_of_all(engine.to_host(list(given)))
         channels = [self._device._outfeed[core] for core in range(len(outputs))]
         feeds = {
             slot: value
