@@ -122,30 +122,37 @@ class Outcomes(Rungs):
         found = self.alone(key, title, both[0], both[1], "leaves one")
         if found:
             return found
-        rows: list[Row] = []
-        saved = []
+        own: list[Row] = []
+        last, values = [], []
         for which, recording, events in zip(("old", "new"), (self.old, self.new), both):
             snapshots = recording.snapshots()
             final = snapshots[max(snapshots)] if snapshots else {}
-            files = [recording.arrays(event) for event in events]
-            last = contents.last(files, final)
-            for name, value in contents.held(final, last).items():
+            last.append(contents.last([recording.arrays(event) for event in events], final))
+            values.append(contents.held(final, last[-1]))
+            for name, value in values[-1].items():
                 if value is None:
                     shape = Difference(note="the checkpoint has no tensor of its shape")
-                    rows.append(Row(f"{which}: {name}", shape, DIFFER, []))
+                    own.append(Row(f"{which}: {name}", shape, DIFFER, []))
                 else:
-                    rows.append(self.row(key, f"{which}: {name}", value, final[name]))
-            saved.append((final, last))
-        (old_final, old_last), (new_final, new_last) = saved
-        old_held, new_held = contents.held(old_final, old_last), contents.held(new_final, new_last)
-        for name, theirs in self.matches.pairs.items():
-            expected, actual = old_held.get(theirs), new_held.get(name)
-            if expected is not None and actual is not None and name not in self.rounding:
-                rows.append(self.row("saved", f"{name} of both", actual, expected))
-        slots = contents.kept(self.final_slots(self.old), old_last)
-        rows += self.slot_rows("saved", slots, new_last, "the new checkpoint")
-        rung = self.rung(key, title, [row for row in rows if row.verdict == DIFFER] or rows)
-        return rung._replace(rows=rows)
+                    own.append(self.row(key, f"{which}: {name}", value, final[name]))
+        old, new = values
+        shared = [
+            self.row("saved", f"{name} of both", new[name], old[theirs])
+            for name, theirs in self.matches.pairs.items()
+            if old.get(theirs) is not None
+            and new.get(name) is not None
+            and name not in self.rounding
+        ]
+        slots = contents.kept(self.final_slots(self.old), last[0])
+        shared += self.slot_rows("saved", slots, last[1], "the new checkpoint")
+        return self.beside(self.rung(key, title, own), self.rung("saved", title, shared))
+
+    def beside(self, first: Rung, second: Rung) -> Rung:
+        """One rung of two with limits of their own; the number to show is that of the one that differs."""
+        shown = second if second.verdict == DIFFER and first.verdict != DIFFER else first
+        note = "; ".join(filter(None, [first.note, second.note]))
+        rows = [*first.rows, *second.rows]
+        return shown._replace(key=first.key, note=note, rows=rows)
 
     def final_slots(self, recording: Any) -> Mapping[str, np.ndarray]:
         """What the old run's optimizer holds in the end, without what is rounding alone."""
