@@ -1,13 +1,14 @@
 """What tpucompat costs, as ratios from one run on one machine.
 
-    python benchmarks/overhead.py [--rounds N] [--steps N] [--output FILE]
+    python benchmarks/overhead.py [--rounds N] [--steps N] [--exact] [--output FILE]
 
 The legacy example is trained through ``tpucompat run`` and, in turn, by what it is compared with,
 each time in a process of its own: the same model written directly on ``tf.compat.v1`` Keras
 (``direct_fashion_mnist.py``), and the same script on a real TensorFlow 1.15 where
 TPUCOMPAT_TF115_PYTHON names an interpreter. Step times are taken inside the script, by its Keras
 callback, and the first steps are left out. A ratio is the median over the rounds, with the smallest
-and largest beside it. Timings on a shared machine are noisy: these are figures to read, not a test.
+and largest beside it. All processes have the same settings, which stand above the table: TensorFlow's own,
+or with ``--exact`` oneDNN off. Timings on a shared machine are noisy: these are figures to read, not a test.
 """
 
 from __future__ import annotations
@@ -86,19 +87,33 @@ def start(program: str) -> float:
     return (time.perf_counter() - before) * 1000
 
 
+def settings(exact: bool) -> str:
+    """Gives all processes to come the same settings, and says which.
+
+    Args:
+      exact: Whether oneDNN is off, as in exact mode; else all is as this process was started.
+    """
+    if exact:
+        os.environ.update(first_pair.EXACT)
+    told = (f"{name}={os.environ.get(name, '(unset)')}" for name in first_pair.EXACT)
+    return f"all sides: {', '.join(told)}; {os.cpu_count()} CPUs"
+
+
 def row(what: str, unit: str, values: Sequence[float], limit: float) -> Row:
     """The line for one figure that was measured several times."""
     return Row(what, unit, statistics.median(values), min(values), max(values), limit)
 
 
-def report(rows: Sequence[Row], output: str | None, **circumstances: object) -> None:
+def report(rows: Sequence[Row], output: str | None, told: str, **circumstances: object) -> None:
     """Prints the table, and writes it as JSON where a file is named.
 
     Args:
       rows: Its lines.
       output: The file; None for none.
+      told: What :func:`settings` says.
       **circumstances: What the file says besides: versions, rounds, steps.
     """
+    print(f"\n{told}")
     width = max(len(line.what) for line in rows) + 2
     print(f"\n{'':<{width}}{'median':>8} {'lowest':>8} {'highest':>8} {'limit':>8}")
     for what, unit, middle, lowest, highest, limit in rows:
@@ -106,7 +121,7 @@ def report(rows: Sequence[Row], output: str | None, **circumstances: object) -> 
         figures = f"{middle:>8.3f} {lowest:>8.3f} {highest:>8.3f} {limit:>8.2f} {unit}"
         print(f"{what:<{width}}{figures}{verdict}")
     if output:
-        record = {**circumstances, "rows": [line._asdict() for line in rows]}
+        record = {"settings": told, **circumstances, "rows": [line._asdict() for line in rows]}
         with open(output, "w", encoding="utf-8") as stream:
             json.dump(record, stream, indent=1)
             stream.write("\n")
@@ -174,6 +189,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5, help="processes of each kind")
     parser.add_argument("--steps", type=int, default=30, help="training steps per process")
+    parser.add_argument("--exact", action="store_true", help="oneDNN off on all sides")
     parser.add_argument("--output", help="a .json for the figures")
     args = parser.parse_args()
     python115 = os.environ.get("TPUCOMPAT_TF115_PYTHON")
@@ -182,9 +198,10 @@ def main() -> int:
     print(f"TensorFlow {versions['tensorflow']} on Python {versions['python']}")
     if not python115:
         print("TPUCOMPAT_TF115_PYTHON is not set: no comparison with TensorFlow 1.15")
+    told = settings(args.exact)
     rows = [measure_import(max(20, args.rounds)), *measure(args.rounds, args.steps, python115)]
 
-    report(rows, args.output, versions=versions, rounds=args.rounds, steps=args.steps)
+    report(rows, args.output, told, versions=versions, rounds=args.rounds, steps=args.steps)
     return 0
 
 
