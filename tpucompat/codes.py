@@ -384,11 +384,6 @@ CODES: dict[str, Code] = {
         "TPUConfig names the size of the TPU that the script was written for; this process has other devices.",
         "Nothing; the batches are shared by the replicas that are here. TPUCOMPAT_CORES sets their number.",
     ),
-    "TPU328": Code(
-        "Model parallelism on a TPU",
-        "A replica of tpucompat has one device; TPUConfig(num_cores_per_replica) wants it to have several.",
-        "Leave num_cores_per_replica out, and lower the batch size if the model does not fit.",
-    ),
     "TPU329": Code(
         "A batch size that TPUEstimator cannot use",
         "The batches of train_batch_size, eval_batch_size and predict_batch_size are shared equally by the "

@@ -727,6 +727,15 @@ def bad_input():
         step = tf.train.get_global_step()
         return tpu.TPUEstimatorSpec(mode, loss=loss, train_op=optimizer.minimize(loss, step))
 
+    def not_finite_on_one_core(features, labels, mode, params):
+        """The loss is NaN where the batch's last example is, the gradient nowhere."""
+        variable = tf.get_variable("weight", [], initializer=tf.ones_initializer())
+        last = tf.reduce_any(tf.reduce_all(tf.equal(features["x"], X[BATCH - 1]), axis=-1))
+        loss = variable + tf.where(last, float("nan"), 0.0)
+        optimizer = tpu.CrossShardOptimizer(tf.train.GradientDescentOptimizer(0.1))
+        step = tf.train.get_global_step()
+        return tpu.TPUEstimatorSpec(mode, loss=loss, train_op=optimizer.minimize(loss, step))
+
     class Greedy(tf.train.SessionRunHook):
         def before_run(self, run_context):
             return tf.train.SessionRunArgs(tf.get_collection(tf.GraphKeys.LOSSES)[0])
@@ -774,6 +783,8 @@ def bad_input():
     note("partition", lambda: make_estimator(good, tpu_config=split).train(input_fn, steps=1))
     note("greedy hook", lambda: make_estimator(good).train(input_fn, steps=1, hooks=[Greedy()]))
     note("not finite", lambda: make_estimator(not_finite).train(input_fn, steps=1))
+    one = not_finite_on_one_core
+    note("not finite on one core", lambda: make_estimator(one).train(input_fn, steps=1))
     note(
         "predictions",
         lambda: list(

@@ -287,6 +287,52 @@ def test_what_the_rest_answers(one_replica, four_cores, cores):
     ]
 
 
+# What methods of models took in 2.0 and 2.1, and private modules of TensorFlow as they were then.
+OLD_ARGUMENTS = """
+from tensorflow.python.framework import ops
+from tensorflow.python.ops import control_flow_ops
+from tensorflow.python.training.tracking import base, data_structures
+from tensorflow.python.training import distribution_strategy_context
+from tensorflow.python.distribute import distribution_strategy_context as context
+tell('private', isinstance(tf.constant(1), ops.Tensor),
+     int(control_flow_ops.cond(tf.constant(True), lambda: 1, lambda: 2, strict=True)),
+     int(control_flow_ops.case([(tf.constant(True), lambda: tf.constant(5))], lambda: tf.constant(2))),
+     issubclass(data_structures.List, base.Trackable), context.has_strategy(),
+     distribution_strategy_context.get_strategy() is tf.distribute.get_strategy())
+
+X, Y = np.arange(12, dtype='f').reshape(4, 3) / 12, np.array([0, 1, 0, 1])
+def make():
+    layer = tf.keras.layers.Dense(2, kernel_initializer='zeros', activation='softmax', input_shape=(3,))
+    model = tf.keras.Sequential([layer])
+    # sample_weight_mode, weighted_metrics, target_tensors
+    model.compile('sgd', 'sparse_categorical_crossentropy', ['accuracy'], None, None, None, None)
+    return model
+def losses(weights):
+    data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(4)
+    return [make().fit(X, Y, class_weight=weights, verbose=0).history['loss'][0],
+            make().train_on_batch(X, Y, None, weights)[0],
+            make().fit_generator(data, 1, class_weight=weights, verbose=0).history['loss'][0]]
+for name, weights in (('nothing', None), ('list', [1., 3.]), ('tuple', (1., 3.)), ('word', 'auto'),
+                      ('array', np.array([1., 3.])), ('dictionary', {0: 1., 1: 3.}),
+                      ('with a gap', {0: 1., 1: 3., 7: 9.})):
+    tell(name, losses(weights))
+print('SILENT')
+make().predict(X)
+make().predict(X, 2, 0)
+"""
+
+
+def test_arguments_and_private_names_of_early_tf2(tmp_path):
+    told = {each[0]: each[1:] for each in run(tmp_path, OLD_ARGUMENTS)[0]}
+    assert told.pop("private") == [True, 1, 5, True, False, True]
+    half = float(np.log(2))
+    for name in ("nothing", "list", "tuple", "word", "array"):  # no notice was taken of others
+        assert told.pop(name)[0] == pytest.approx([half] * 3, rel=1e-6), name
+    for name in ("dictionary", "with a gap"):
+        assert told.pop(name)[0] == pytest.approx([half * 2] * 3, rel=1e-6), name
+    assert not told
+
+
 def test_names_of_early_keras(tmp_path):
     told = {each[0]: each[1:] for each in run(tmp_path, OLD_NAMES)[0]}
     assert told.pop("one keras") == [True, True]

@@ -236,3 +236,22 @@ def test_whether_a_script_is_on_kaggle_is_answered_truly(script):
     source = "try:\n    import kaggle_datasets\n    there = True\nexcept ImportError:\n    there = False\n"
     assert script(source)["there"] is False
     assert "kaggle_datasets" not in sys.modules
+
+
+@pytest.mark.parametrize(
+    "module, variable",
+    [
+        ("kaggle_datasets", "TPUCOMPAT_KAGGLE_INPUT"),
+        ("google.colab", "TPUCOMPAT_DRIVE"),
+        ("google.colab.files", "TPUCOMPAT_UPLOADS"),
+    ],
+)
+def test_a_user_who_names_the_folder_has_answered_the_question(
+    script, monkeypatch, tmp_path, module, variable
+):
+    source = (
+        f"try:\n    import {module}\n    there = True\nexcept ImportError:\n    there = False\n"
+    )
+    assert script(source)["there"] is False
+    monkeypatch.setenv(variable, str(tmp_path))
+    assert script(source)["there"] is True

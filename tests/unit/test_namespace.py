@@ -197,3 +197,21 @@ def test_a_submodule_wins_over_what_its_package_has_merely_imported(monkeypatch)
     package.platform = theirs
     monkeypatch.delitem(sys.modules, "tensorflow.python.platform")
     assert namespace._attribute(package, "platform") is theirs
+
+
+def test_private_paths_of_tensorflow_1_are_those_of_early_tensorflow_2():
+    """One table for both: what is elsewhere in TensorFlow; what stands in for graphs is left to graphs."""
+    ours, theirs = namespace.table_rows("tf2"), namespace.table_rows("tf1")
+    for name in ("ops.control_flow_ops.cond", "ops.control_flow_ops.case"):
+        row = ours.get("python." + name)
+        if "python." + name in theirs:  # the installed release has moved it
+            assert row.target.startswith("tensorflow.compat.v1:")
+    for name in (
+        "python.training.tracking.base",
+        "python.distribute.distribution_strategy_context",
+    ):
+        assert ours[name] == theirs[name]
+    assert "python.client.session.Session" not in ours and "python.tpu.tpu_estimator" not in ours
+    assert not any(
+        "{tf}" in str(row) for name, row in ours.items() if name in theirs and "python." in name[:7]
+    )

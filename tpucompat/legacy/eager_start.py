@@ -29,13 +29,13 @@ def enable_eager_execution(
     """
     tensorflow.compat.v1.enable_eager_execution(config, device_policy, execution_mode)
     model = tensorflow.keras.Model
-    if hasattr(model.predict, "_tpucompat"):
+    if hasattr(model.compile, "_tpucompat_names"):
         return
     early_keras.compile_as_then()
     early_keras.step_as_then()
+    early_keras.take_arguments_as_then()
     early_keras.restore_methods()
     model.compile = _naming_as_then(model.compile)
-    model.predict = _silent(model.predict)
 
 
 def _naming_as_then(compile_model: Any) -> Any:
@@ -48,6 +48,7 @@ def _naming_as_then(compile_model: Any) -> Any:
             args = (args[0], _renamed(args[1]), *args[2:])
         return compile_model(self, optimizer, *args, **kwargs)
 
+    compiled._tpucompat_names = True  # type: ignore[attr-defined]
     return compiled
 
 
@@ -58,16 +59,3 @@ def _renamed(metrics: Any) -> Any:
     if isinstance(metrics, (list, tuple)):
         return [_renamed(each) for each in metrics]
     return _NAMES.get(metrics, metrics) if isinstance(metrics, str) else metrics
-
-
-def _silent(predict: Any) -> Any:
-    """``predict`` without a progress bar, which it shows from 2.9 on where nothing is said."""
-
-    @functools.wraps(predict)
-    def predicted(
-        self: Any, x: Any, batch_size: Any = None, verbose: Any = 0, *args: Any, **kwargs: Any
-    ) -> Any:
-        return predict(self, x, batch_size, verbose, *args, **kwargs)
-
-    predicted._tpucompat = True  # type: ignore[attr-defined]
-    return predicted

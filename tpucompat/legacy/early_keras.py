@@ -90,10 +90,76 @@ def compile_as_then() -> None:
     def compiled(self: Any, optimizer: Any = "rmsprop", *args: Any, **kwargs: Any) -> Any:
         if isinstance(optimizer, (str, dict)):
             optimizer = get(optimizer)
-        return compile_model(self, optimizer, *args, **kwargs)
+        if (
+            len(args) > 3
+        ):  # up to 2.4 sample_weight_mode came before weighted_metrics; then target_tensors
+            names = ("sample_weight_mode", "weighted_metrics", "target_tensors", "distribute")
+            kwargs.update(zip(names, args[3:]))
+        return compile_model(self, optimizer, *args[:3], **kwargs)
 
     compiled._tpucompat = True  # type: ignore[attr-defined]
     _keras.Model.compile = compiled
+
+
+def take_arguments_as_then() -> None:
+    """Lets the methods of models take what they took in 2.0 and 2.1, and is refused or does otherwise today.
+
+    Compared were the signatures of 2.0.4, 2.1.4, 2.2.3, 2.3.4 and 2.4.4 with those of tf-keras 2.21, and
+    calls with values of other types.
+    """
+    for name, changes in _ARGUMENTS.items():
+        method = getattr(_keras.Model, name, None)
+        if method is not None and not hasattr(method, "_tpucompat_arguments"):
+            setattr(_keras.Model, name, _with_arguments(method, changes))
+
+
+def _with_arguments(method: Any, changes: dict[str, Any]) -> Any:
+    """A method that changes arguments by name before it is called; see :data:`_ARGUMENTS`."""
+    names = list(inspect.signature(method).parameters)[1:]
+
+    @functools.wraps(method)
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        given = [*args]
+        for name, change in changes.items():
+            place = names.index(name) if name in names else len(given)
+            if name in kwargs:
+                kwargs[name] = change(kwargs[name])
+            elif place < len(given):
+                given[place] = change(given[place])
+            elif change is _silent:
+                kwargs[name] = 0
+        return method(self, *given, **kwargs)
+
+    called._tpucompat_arguments = True  # type: ignore[attr-defined]
+    return called
+
+
+def _class_weight(weights: Any) -> Any:
+    """Weights by class, from 0 to the highest one; up to 2.1 of a dictionary alone any notice was taken.
+
+    That is so in 2.1 ``engine/training_utils.py`` (``standardize_weights``). Since 2.2 every class has to be
+    there, in the data or not (``engine/data_adapter.py``).
+    """
+    if not isinstance(weights, dict):
+        return None
+    if not weights or any(isinstance(name, str) for name in weights):
+        return weights
+    return {number: weights.get(number, 1.0) for number in range(int(max(weights)) + 1)}
+
+
+def _silent(verbose: Any) -> Any:
+    """``predict`` wrote no progress bar unless asked; since 2.9 its default is "auto"."""
+    return verbose
+
+
+#: Method -> argument -> what is made of its value.
+_ARGUMENTS: dict[str, dict[str, Any]] = {
+    "fit": {"class_weight": _class_weight},
+    "fit_generator": {"class_weight": _class_weight},
+    "train_on_batch": {"class_weight": _class_weight},
+    "predict": {"verbose": _silent},
+    "predict_generator": {"verbose": _silent},
+}
 
 
 def step_as_then() -> None:

@@ -586,6 +586,29 @@ def table_rows(era: str, on_tensorflow_1: bool = False) -> Mapping[str, Row]:
             raise ValueError("rows stand twice: {}".format(", ".join(sorted(twice))))
         real = getattr(table, "REAL_ON_TENSORFLOW_1", ()) if on_tensorflow_1 else ()
         rows.update((name, row) for name, row in table.ROWS.items() if name not in real)
+    return {**_private_rows_of_both(), **rows} if era == "tf2" else rows
+
+
+def _private_rows_of_both() -> Mapping[str, Row]:
+    """The rows of ``tensorflow.python`` that early TensorFlow 2 takes over from TensorFlow 1.
+
+    The private modules of 2.0 to 2.3 were those of 1.15, with the functions of ``compat.v1`` in them
+    (``control_flow_ops.cond`` takes ``strict``). Where today's TensorFlow or Keras has a name elsewhere, it is
+    there for both; what code of ours stands in for belongs to graphs.
+    """
+    rows: dict[str, Row] = {}
+    for name, row in table_rows("tf1").items():
+        if not name.startswith("python.") or not isinstance(row, (Gone, Moved, Package)):
+            continue
+        targets = () if isinstance(row, Gone) else getattr(row, "targets", (row.target,))
+        if any(target.startswith(("tpucompat.", "{own}")) for target in targets):
+            continue
+        today = tuple(target.replace("{tf}", "tensorflow.compat.v1") for target in targets)
+        if isinstance(row, Moved):
+            row = row._replace(target=today[0])
+        elif isinstance(row, Package):
+            row = row._replace(target=today)
+        rows[name] = row
     return rows
 
 
@@ -649,6 +672,7 @@ def _restore_early_tf2() -> None:
     keras1_arguments.accept(tensorflow.keras)
     early_keras.compile_as_then()
     early_keras.step_as_then()
+    early_keras.take_arguments_as_then()
     early_keras.restore_methods()
     early_tf2.restore_methods()
 

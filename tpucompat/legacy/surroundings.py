@@ -9,6 +9,7 @@ everybody else always does. Attributes of classes are answered by :mod:`tpucompa
 from __future__ import annotations
 
 import importlib
+import os
 import platform
 import sys
 import types
@@ -135,9 +136,12 @@ class Surroundings:
           fromlist: The names that are taken out of it.
           importer: The frame that imports.
         """
-        below = any(f"{name}.".startswith(place + ".") for place in table.PLACES)
-        if not below and not (name == "google" and "colab" in fromlist):
+        asked = "google.colab" if name == "google" and "colab" in fromlist else name
+        place = next((one for one in table.PLACES if f"{asked}.".startswith(one + ".")), None)
+        if place is None:
             return False
+        if any(os.environ.get(variable) for variable in table.PLACES[place]):
+            return True
         from tpucompat.legacy.colab import question
 
         return not question.is_question(importer)

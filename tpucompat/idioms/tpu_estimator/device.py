@@ -18,6 +18,7 @@ import threading
 import weakref
 from typing import Any, Callable, Iterable, NamedTuple, Sequence
 
+import numpy as np
 import tensorflow.compat.v1 as tf
 
 from tpucompat.engines import coherence, graph_walk
@@ -70,7 +71,7 @@ class Program(NamedTuple):
       inputs: The step's inputs besides its infeed: the replica's number, and what changes from step
       to
         step.
-      output: What the step computes; that of replica 0 is the program's result.
+      output: What the step computes; the program's result is as :func:`result_of` says.
       result: Where the host takes the result from.
       iterations: A tensor with the number of steps; None where the step tells when to stop.
       carries: Whether the changing input is the step's own last output; otherwise it is the number
@@ -94,6 +95,18 @@ class Program(NamedTuple):
           iterations: The value of ``iterations``.
         """
         return not value if iterations is None else done < iterations
+
+
+def result_of(values: Sequence[Any]) -> Any:
+    """The result of a program: what core 0 has computed; NaN where a core has, so that hooks see it.
+
+    Args:
+      values: The last output of each core: a loss, or whether the step says that there is no other.
+    """
+    numbers = np.asarray(values)
+    if numbers.dtype != bool and np.isnan(numbers).any():
+        return numbers.dtype.type(np.nan)
+    return values[0]
 
 
 class Device:
@@ -450,8 +463,8 @@ class Running(coherence.Mirror):
         session.run(device.read_with_result())
         if check is not None:
             device.raise_if_not_finite(self.run(check, [[] for _ in range(check.replicas)])[0][0])
-        value = placement.result(engine.to_host(values[0]))
-        session.run(program.result.give, {program.result.given[0]: value})
+        result = placement.result(result_of(engine.to_host(values)))
+        session.run(program.result.give, {program.result.given[0]: result})
 
     def _step_of_cores(self, feeds: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """A step of the cores that are here; in turns where the strategy has fewer replicas."""

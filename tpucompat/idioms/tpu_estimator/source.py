@@ -397,7 +397,7 @@ def _program(module: Any, ctx: Any, step: Any, iterations: Any = None, start: An
 
 
 def _train(module: Any, ctx: Any, wrapper: Any, dequeue_fn: Any) -> Any:
-    """Counterpart of ``_train_on_tpu_system``: the loss is that of replica 0, as there."""
+    """Counterpart of ``_train_on_tpu_system``: the loss is that of replica 0, or a NaN of any."""
     step, host_call, scaffold_fn, hooks = wrapper.convert_to_single_tpu_train_step(dequeue_fn)
     device_lib.of().outfeed_every = getattr(
         ctx.config.tpu_config, "experimental_host_call_every_n_steps", 1

@@ -296,8 +296,13 @@ MODULES: Mapping[str, str | None] = {
     "kaggle_secrets": "tpucompat.legacy.kaggle.secrets",
 }
 
-#: Modules that exist in one place only, so that an import may be the question whether the script is there.
-PLACES = ("google.colab", "kaggle_datasets", "kaggle_secrets")
+#: Modules that exist in one place only, so that an import may be the question whether the script is there ->
+#: the variables by which the user answers it: what the place has is offered here.
+PLACES: Mapping[str, tuple[str, ...]] = {
+    "google.colab": ("TPUCOMPAT_DRIVE", "TPUCOMPAT_DOWNLOADS", "TPUCOMPAT_UPLOADS"),
+    "kaggle_datasets": ("TPUCOMPAT_KAGGLE_INPUT",),
+    "kaggle_secrets": ("TPUCOMPAT_KAGGLE_INPUT",),
+}
 
 # pandas 3.0: arrays of frames can be written to no longer, nor what they are made of change its type.
 _VIEWED = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpucompat.legacy.rows import Row, StandIn
+from tpucompat.legacy.rows import Moved, Row, StandIn
 from tpucompat.legacy.tables import python_package
 
 ERA = "tf2"
@@ -18,6 +18,11 @@ ROWS: dict[str, Row] = {
     "distribute.cluster_resolver.TPUClusterResolver": _RESOLVER,
     "distribute.resolver.TPUClusterResolver": _RESOLVER,
     "compat.v1.distribute.cluster_resolver.TPUClusterResolver": _RESOLVER,
+    "python.framework.ops.Tensor": Moved("tensorflow:Tensor", since="2.14"),
+    **{
+        "python.framework.tensor_shape." + name: StandIn("tpucompat.legacy.shapes:" + name)
+        for name in ("matrix", "scalar", "vector")
+    },
     "device": StandIn(_START_UP + "device"),
     "config.experimental_connect_to_host": StandIn(_START_UP + "connect_to_host"),
     "config.experimental_connect_to_cluster": StandIn(_START_UP + "connect_to_cluster"),

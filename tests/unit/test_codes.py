@@ -1,0 +1,75 @@
+"""Every code is raised or said somewhere, and a test provokes it by its number."""
+
+import os
+import re
+
+from tpucompat.codes import CODES
+
+TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+PACKAGE = os.path.join(os.path.dirname(TESTS), "tpucompat")
+
+#: Codes that no test names yet. A code that a test names is to be taken out.
+NOT_YET = frozenset(
+    [
+        "TPU103",
+        "TPU214",
+        "TPU217",
+        "TPU220",
+        "TPU313",
+        "TPU315",
+        "TPU318",
+        "TPU320",
+        "TPU321",
+        "TPU323",
+        "TPU324",
+        "TPU325",
+        "TPU326",
+        "TPU327",
+        "TPU343",
+        "TPU355",
+        "TPU356",
+        "TPU363",
+        "TPU388",
+        "TPU395",
+        "TPU398",
+        "TPU399",
+        "TPU422",
+        "TPU423",
+        "TPU425",
+        "TPU426",
+        "TPU430",
+        "TPU432",
+        "TPU435",
+        "TPU441",
+        "TPU453",
+        "TPU456",
+        "TPU457",
+        "TPU470",
+    ]
+)
+
+
+def named_in(folder, but):
+    """The codes in the sources below a folder, without those in one file."""
+    found = set()
+    for where, _, names in os.walk(folder):
+        for path in (os.path.join(where, name) for name in names):
+            if path.endswith((".py", ".toml")) and path != but:
+                with open(path, encoding="utf-8") as file:
+                    found.update(re.findall(r"TPU\d{3}", file.read()))
+    return found
+
+
+def test_every_code_is_used():
+    assert set(CODES) - named_in(PACKAGE, os.path.join(PACKAGE, "codes.py")) == set()
+
+
+def test_every_code_is_provoked_by_a_test_or_listed():
+    assert set(CODES) - named_in(TESTS, os.path.abspath(__file__)) == NOT_YET
+
+
+def test_a_text_of_a_code_is_whole_sentences():
+    for code, row in CODES.items():
+        assert row.why.endswith((".", "`.")) or row.why[-1] in ".)`", code
+        assert row.what_to_do.rstrip("`").endswith((".", ")")), code
+        assert "``" not in row.why + row.what_to_do, code
