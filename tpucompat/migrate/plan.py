@@ -19,6 +19,7 @@ from tpucompat.migrate import (
     compatible,
     computations,
     keras,
+    keras_3,
     methods,
     notebook_text,
     start_ups,
@@ -173,6 +174,8 @@ def _rewrite(context: Context, together: bool) -> str:
             graph = ""
         except keras.CannotSee as error:
             reasons["TPU213"] += f" ({error})"
+    if graph and not reasons and keras_3.uses_models(context):
+        reasons["TPU515"] = f"{graph} works in a graph"
     if reasons or (graph and together):
         _mark_hazards(context)
         compatible.rewrite(context, reasons)
@@ -189,9 +192,8 @@ def _rewrite(context: Context, together: bool) -> str:
     keras.rewrite(context, conversions, optimizers_too=bool(conversions) or (compiles and eager))
     start_ups.rewrite(context, start_ups.find(context))
     startup.rewrite(context)
+    keras_3.rewrite(context)
     methods.rewrite(context)
-    if conversions:
-        methods.mark_defaults(context)
     symbols.rewrite(context)
     _mark_hazards(context)
     is_script = graph and _is_script(context)
