@@ -69,6 +69,11 @@ class Result(NamedTuple):
         """Whether anything is rewritten."""
         return self.before != self.after
 
+    @property
+    def todos(self) -> int:
+        """How many TODOs are open in it."""
+        return self.after.count(b"TODO(tpucompat ")
+
 
 def needs(context: Context) -> Mapping[str, str]:
     """Code -> the first name of a file that only tpucompat still answers."""
@@ -143,7 +148,7 @@ def migrate(module: Module, unsafe: bool = False, together: bool = False) -> Res
     context = Context(module, unsafe)
     way = _rewrite(context, together)
     changed = context.finish() if way != NOTHING else {}
-    after = _encoded(module, changed)
+    after = encoded(module, changed)
     if after != source.data and not _is_sound(source.path, after, module):
         # Whatever happened, a file is never made worse.
         what = "The rewritten text would be no Python."
@@ -231,7 +236,8 @@ def _is_script(context: Context) -> bool:
     return "__main__" in text or not re.search(r"^(def|class) ", text, re.MULTILINE)
 
 
-def _encoded(module: Module, changed: Mapping[int, str]) -> bytes:
+def encoded(module: Module, changed: Mapping[int, str]) -> bytes:
+    """A file's bytes with new texts of some of its units."""
     source = module.source
     if not changed:
         return source.data
