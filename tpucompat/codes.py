@@ -1,7 +1,8 @@
 """Every code that tpucompat reports, as data.
 
 A code is stable: scripts, documentation and issue reports refer to it. 1xx: the symbol is gone; 2xx: it
-lives elsewhere; 3xx: it behaves differently; 4xx: the environment or the command line. The documentation
+lives elsewhere; 3xx: it behaves differently; 4xx: the environment or the command line; 5xx: Keras 3 and what
+a migration leaves. The documentation
 page of a code and ``tpucompat explain CODE`` are made from the row here.
 """
 
@@ -1130,6 +1131,53 @@ CODES: dict[str, Code] = {
         "A damaged file can make the libraries that read checkpoints crash, or read for ever. They run in a "
         "process of their own; nothing was written.",
         "Take another copy of the file.",
+    ),
+    # 5xx: Keras 3, and what a migration leaves -----------------------------------------------------
+    "TPU510": Code(
+        "An argument that Keras 3 does not take",
+        "Keras 2 had it. Keras 3 raises an error, or ignores it and says so in a warning.",
+        "Write what docs/topics/keras_2_and_3.md names; `tpucompat migrate` does where there is something. "
+        "`migrate --keras 2` keeps Keras 2, as the package tf-keras.",
+    ),
+    "TPU511": Code(
+        "A name that Keras 3 does not have",
+        "A method, an attribute or a function of Keras 2 that Keras 3 removed or calls otherwise.",
+        "Write what docs/topics/keras_2_and_3.md names; `tpucompat migrate` does where there is something. "
+        "`migrate --keras 2` keeps Keras 2, as the package tf-keras.",
+    ),
+    "TPU512": Code(
+        "An argument whose place or default Keras 3 has changed",
+        "What is given by position lands in another parameter, or where nothing is given another value is "
+        "taken.",
+        "Write the arguments by name, and the old default; `tpucompat migrate` does.",
+    ),
+    "TPU513": Code(
+        "A file name that Keras 3 refuses",
+        "Keras 3 tells a file's format by its name: weights end in .weights.h5, models in .keras or .h5.",
+        "Give the file that ending everywhere; `tpucompat migrate` does where it sees the name.",
+    ),
+    "TPU514": Code(
+        "Something that Keras 3 computes or reports otherwise",
+        "The call is the same, and what it computes, logs or accepts is not.",
+        "Write what docs/topics/keras_2_and_3.md names; `tpucompat migrate` does where there is something.",
+    ),
+    "TPU515": Code(
+        "A tensor or Session of a graph beside Keras 3",
+        "Keras 2 was built of graphs: its models gave tensors that operations of TensorFlow took, and ran in a "
+        "Session. Keras 3 has neither.",
+        "Put the operations into a layer (Lambda, or a class with call), and read values by .numpy(). Until "
+        "then tpucompat.v1 runs the program as it is.",
+    ),
+    "TPU516": Code(
+        "A name that is not there",
+        "`tpucompat migrate` looks up every name of what it wrote in the TensorFlow and Keras that are "
+        "installed, and did not find this one.",
+        "Install the release or the package that has it, or leave the TODO to a person.",
+    ),
+    "TPU517": Code(
+        "A migrated script does not run",
+        "`tpucompat migrate --try` ran it under plain Python, for few steps, and it ended with an error.",
+        "Read the error; the line is that of the rewritten script. What fails has been left as it was.",
     ),
 }
 

@@ -12,6 +12,8 @@ import ast
 import sys
 from typing import Any, Callable, NamedTuple
 
+from tpucompat.legacy import symbols
+
 #: Packages whose names are followed, beside those that the tables of removed names are about.
 FOLLOWED = frozenset(("tensorflow", "keras", "tensorflow_estimator", "tensorflow_core"))
 
@@ -94,6 +96,8 @@ class Names:
         #: Names of the module that stand for one thing here, and for another one further on.
         self._rebound: set[str] = set()
         self._module = _Scope(None, None)
+        #: Modules that all names were imported of.
+        self._stars: list[str] = []
         self._scope = self._module
         self._guards = 0
         self._branches = 0
@@ -168,6 +172,10 @@ class Names:
             if name in scope.names:
                 return scope.names[name]
             scope = scope.outer
+        for module in self._stars:
+            full = f"{module}.{name}"
+            if symbols.kind(full[11:] if full[:11] == "tensorflow." else full) is not None:
+                return _Binding(full, False)
         return None
 
     def _called(self, node: ast.Call) -> _Binding | None:
@@ -238,6 +246,8 @@ class Names:
             self._use(full, alias, statement=node)
             if alias.name != "*":
                 self._bind(alias.asname or alias.name, _Binding(full, False))
+            elif full not in self._stars:
+                self._stars.append(full)
 
     # Expressions ---------------------------------------------------------------------------------
 

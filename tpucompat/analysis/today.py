@@ -483,8 +483,8 @@ def _of_keras(path: str) -> Fate | None:
             found = _at_home(symbol, rest, home)
             return found and found._replace(was=symbol)
         row = namespace.find_row(symbol)
-        if isinstance(row, StandIn) and row.varies:
-            return None
+        if isinstance(row, StandIn) and (row.varies or symbols.kind(symbol) is not None):
+            return None  # it is there, and answers to old habits only under `run`
         if isinstance(row, (Moved, StandIn)):
             becomes = _public(row.target) if isinstance(row, Moved) else ""
             if becomes.startswith("tf.keras."):

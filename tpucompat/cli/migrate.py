@@ -50,7 +50,13 @@ def parser() -> argparse.ArgumentParser:
         help="run each script and its rewriting by `tpucompat verify`; what differs is not written",
     )
     result.add_argument(
-        "--args", default="", metavar="'WORDS'", help="of the scripts, for --verify"
+        "--try",
+        dest="try_it",
+        action="store_true",
+        help="run each rewritten script for few steps; one that fails is not written",
+    )
+    result.add_argument(
+        "--args", default="", metavar="'WORDS'", help="of the scripts, for --verify and --try"
     )
     result.add_argument("--quiet", action="store_true", help="do not list the files")
     return result
@@ -65,7 +71,7 @@ def main(argv: Sequence[str]) -> int:
     Returns:
       The exit code.
     """
-    from tpucompat.migrate import files, tree
+    from tpucompat.migrate import files, resolution, tree
     from tpucompat.scan import configuration, scanner
 
     options = parser().parse_args(argv)
@@ -93,6 +99,11 @@ def main(argv: Sequence[str]) -> int:
             failed = True
             sys.stderr.write(f"{result.path}: not verified, and left as it is\n")
             continue
+        if options.write or options.try_it:
+            result = resolution.mark(result)
+        if options.try_it and not _runs(result, options.args):
+            failed = True
+            continue
         if options.write:
             try:
                 files.write(result.path, result.before, result.after)
@@ -103,7 +114,7 @@ def main(argv: Sequence[str]) -> int:
         elif not options.check:
             _show(_diff(result.path, result.before, result.after))
         if not options.quiet and (options.write or options.check):
-            _show(f"{result.path}: {tree.WAYS[result.way]}\n")
+            _show(f"{result.path}: {tree.said(result)}\n")
     if failed:
         return 2
     return 1 if options.check and changed else 0
@@ -118,6 +129,18 @@ def _is_verified(result: plan.Result, arguments: str) -> bool:
         sys.stderr.write(f"{result.path}: nothing to verify, it goes on with tpucompat.v1\n")
         return True
     return not result.path.endswith(".py") or verification.verify(result, arguments) == 0
+
+
+def _runs(result: plan.Result, arguments: str) -> bool:
+    """Whether a rewritten script runs under plain Python; what goes on with tpucompat.v1 is not tried."""
+    from tpucompat.migrate import plan, trial
+
+    if result.way == plan.COMPATIBLE or not result.path.endswith(".py"):
+        return True
+    error = trial.fails(result, arguments)
+    if error:
+        sys.stderr.write(f"{result.path}: TPU517 does not run, and is left as it is: {error}\n")
+    return not error
 
 
 def _diff(path: str, before: bytes, after: bytes) -> str:

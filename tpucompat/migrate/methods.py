@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import Any, Mapping, Sequence
 
 from tpucompat.analysis.names import Call, argument, constant
@@ -48,43 +47,18 @@ _GENERATORS: Mapping[str, tuple[str, Sequence[str]]] = {
 # How the batches are fetched, not which: later releases decide by themselves.
 _GONE = ("max_queue_size", "workers", "use_multiprocessing")
 _ITERATORS = (".make_one_shot_iterator", ".make_initializable_iterator")
-_KEYS = {"acc": "accuracy", "val_acc": "val_accuracy"}
-
-
-# Optimizers of Keras, whose `lr` Keras 3 refuses.
-_OPTIMIZER = re.compile(r"(tensorflow\.(python\.)?)?keras\.optimizers\.\w+$")
-# Layers whose defaults TensorFlow 2.0 changed (keras/layers/recurrent_v2.py).
-_RECURRENT = re.compile(r"(tensorflow\.(python\.)?)?keras\.layers\.(LSTM|GRU)$")
-
-
-def mark_defaults(context: Context) -> None:
-    """Marks layers that compute something else than before where nothing is said."""
-    for call in context.names.calls:
-        given = {word.arg for word in call.node.keywords}
-        if _RECURRENT.match(call.name) and "recurrent_activation" not in given and not call.guarded:
-            layer = call.name.rpartition(".")[2]
-            more = " and reset_after=False" if layer == "GRU" else ""
-            what = f"{layer} had recurrent_activation='hard_sigmoid'{more} in TensorFlow 1"
-            context.todo("TPU216", what, call.node, context.cell_of(call.node))
 
 
 def rewrite(context: Context) -> None:
     """Rewrites generators, iterators and the keys of a training's history."""
     for call in context.names.calls:
-        if call.guarded:
+        if call.guarded or id(call.node) in context.done:
             continue
         if call.name in _GENERATORS:
             _generator(context, call)
         elif call.name in _ITERATORS:
             _iterator(context, call)
-        elif _OPTIMIZER.match(call.name):
-            cell = context.cell_of(call.node)
-            for word in call.node.keywords:
-                if word.arg == "lr":
-                    text = context.texts[cell]
-                    text.replace(*text.keyword(word), "learning_rate")
     _step_logs(context)
-    _history_keys(context)
 
 
 def _generator(context: Context, call: Call) -> None:
@@ -154,45 +128,6 @@ def _iterator(context: Context, call: Call) -> None:
     text.replace(inner[1], opening + 1, more)
 
 
-def _accuracy_is_called_so(context: Context) -> bool:
-    """Whether the metric's name is 'accuracy', which TensorFlow 1 reported as 'acc'."""
-    called = {
-        constant(node)
-        for tree in context.trees.values()
-        for word in ast.walk(tree)
-        if isinstance(word, ast.keyword) and word.arg == "metrics"
-        for node in ast.walk(word.value)
-    }
-    return "accuracy" in called and "acc" not in called
-
-
-def _history_keys(context: Context) -> None:
-    """``history.history['acc']`` is 'accuracy' since TensorFlow 2.0, if the metric was called so."""
-    if not _accuracy_is_called_so(context):
-        return
-    for cell, tree in context.trees.items():
-        for node in ast.walk(tree):
-            key: Any = None
-            if isinstance(node, ast.Subscript):
-                key = (
-                    getattr(node.slice, "value", None)
-                    if type(node.slice).__name__ == "Index"
-                    else node.slice
-                )
-                is_history = getattr(node.value, "attr", "") == "history"
-                if not is_history and not context.unsafe:
-                    continue
-            elif isinstance(node, ast.keyword) and node.arg == "monitor":
-                key = node.value
-            name = constant(key)
-            if isinstance(name, str) and name in _KEYS:
-                text = context.texts[cell]
-                start, end = text.span(key)
-                quoted = text.text[start:end]
-                if quoted[1:-1] == name and text.is_free(start, end):
-                    text.replace(start, end, quoted[0] + _KEYS[name] + quoted[0])
-
-
 _OF_STEP = '''
 
 def of_step(callback, batch, logs, name):
@@ -237,6 +172,4 @@ def _of_step(context: Context, arguments: Sequence[str], node: ast.Subscript, ce
         context.helpers.append(_OF_STEP)
         context.define(_OF_STEP.format(i=context.indent_unit()))
     name = context.texts[cell].source(key)
-    if _accuracy_is_called_so(context):
-        name = name.replace(constant(key), _KEYS.get(constant(key), constant(key)))
     return context.replace(node, cell, f"of_step({', '.join(arguments)}, {name})")

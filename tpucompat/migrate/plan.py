@@ -19,6 +19,7 @@ from tpucompat.migrate import (
     compatible,
     computations,
     keras,
+    keras_3,
     methods,
     notebook_text,
     start_ups,
@@ -67,6 +68,11 @@ class Result(NamedTuple):
     def changed(self) -> bool:
         """Whether anything is rewritten."""
         return self.before != self.after
+
+    @property
+    def todos(self) -> int:
+        """How many TODOs are open in it."""
+        return self.after.count(b"TODO(tpucompat ")
 
 
 def needs(context: Context) -> Mapping[str, str]:
@@ -142,7 +148,7 @@ def migrate(module: Module, unsafe: bool = False, together: bool = False) -> Res
     context = Context(module, unsafe)
     way = _rewrite(context, together)
     changed = context.finish() if way != NOTHING else {}
-    after = _encoded(module, changed)
+    after = encoded(module, changed)
     if after != source.data and not _is_sound(source.path, after, module):
         # Whatever happened, a file is never made worse.
         what = "The rewritten text would be no Python."
@@ -173,6 +179,8 @@ def _rewrite(context: Context, together: bool) -> str:
             graph = ""
         except keras.CannotSee as error:
             reasons["TPU213"] += f" ({error})"
+    if graph and not reasons and keras_3.uses_models(context):
+        reasons["TPU515"] = f"{graph} works in a graph"
     if reasons or (graph and together):
         _mark_hazards(context)
         compatible.rewrite(context, reasons)
@@ -189,9 +197,8 @@ def _rewrite(context: Context, together: bool) -> str:
     keras.rewrite(context, conversions, optimizers_too=bool(conversions) or (compiles and eager))
     start_ups.rewrite(context, start_ups.find(context))
     startup.rewrite(context)
+    keras_3.rewrite(context)
     methods.rewrite(context)
-    if conversions:
-        methods.mark_defaults(context)
     symbols.rewrite(context)
     _mark_hazards(context)
     is_script = graph and _is_script(context)
@@ -229,7 +236,8 @@ def _is_script(context: Context) -> bool:
     return "__main__" in text or not re.search(r"^(def|class) ", text, re.MULTILINE)
 
 
-def _encoded(module: Module, changed: Mapping[int, str]) -> bytes:
+def encoded(module: Module, changed: Mapping[int, str]) -> bytes:
+    """A file's bytes with new texts of some of its units."""
     source = module.source
     if not changed:
         return source.data

@@ -22,6 +22,14 @@ WAYS: Mapping[str, str] = {
 }
 
 
+def said(result: Result) -> str:
+    """What is said of a file: that it is TensorFlow 2 only where nothing is left to do in it."""
+    if result.todos == 0 or result.way == plan.COMPATIBLE:
+        return WAYS[result.way]
+    many = "1 TODO is" if result.todos == 1 else f"{result.todos} TODOs are"
+    return f"rewritten in part; {many} left to a person"
+
+
 def migrate(paths: Iterable[str], unsafe: bool = False) -> Iterator[Result]:
     """Rewrites files in memory.
 

@@ -9,7 +9,7 @@ import sys
 from typing import Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from tpucompat import journal
-from tpucompat.analysis import findings
+from tpucompat.analysis import findings, keras_3, today
 from tpucompat.analysis.findings import Finding, Module
 from tpucompat.analysis.sources import SourceError
 from tpucompat.scan import hostile
@@ -151,7 +151,33 @@ def _found(module: Module) -> Iterator[Finding]:
     for place in findings.places(module):
         yield place.finding
     yield from findings.other_findings(module)
+    yield from _of_keras_3(module)
     yield from _hazards(module)
+
+
+def _of_keras_3(module: Module) -> Iterator[Finding]:
+    """What Keras 3 offers otherwise, by the rows that ``migrate`` rewrites."""
+    if not keras_3.applies(module):
+        return
+    for one in keras_3.Finder(module).find():
+        if one.row.how == "generator":
+            continue  # a method, which is reported as one
+        line, column, cell = findings.place_of(module, one.node)
+        row = one.row
+        fix = today.SAFE if row.how else today.NONE
+        yield Finding(
+            module.source.path,
+            line,
+            column,
+            cell,
+            row.code,
+            row.was,
+            row.becomes,
+            row.note,
+            True,
+            fix,
+            one.guarded,
+        )
 
 
 def _hazards(module: Module) -> Iterator[Finding]:
@@ -202,8 +228,6 @@ def _without_collector(work: Callable[[], list[FileReport]]) -> list[FileReport]
 
 def _warm_up() -> None:
     """Reads the tables once, before the other processes are made from this one."""
-    from tpucompat.analysis import today
-
     today.fate("tensorflow.contrib.tpu.shard")
     today.roots()
     today.homes()

@@ -1,0 +1,565 @@
+"""Keras as it was written in 2018: one script for each idiom that Keras 3 takes otherwise or not at all.
+
+Each is what stands between :data:`HEAD` and the end of a file of its own. ``report`` prints what is compared.
+"""
+
+from __future__ import annotations
+
+HEAD = """\
+import json
+import os
+import numpy as np
+import tensorflow as tf
+{imports}
+
+x = ((np.arange(320).reshape(32, 10) * 7) % 23 / 23. - 0.5).astype('float32')
+y = (x.sum(1, keepdims=True) > 0).astype('float32')
+
+
+def weigh(model):
+    random = np.random.RandomState(3)
+    model.set_weights([np.abs(random.normal(0, 0.4, w.shape)) + 0.1 if w.ndim == 1 else
+                       random.normal(0, 0.4, w.shape) for w in model.get_weights()])
+    return model
+
+
+def report(*values):
+    for value in values:
+        if hasattr(value, 'items'):
+            value = [[str(key), np.asarray(value[key]).tolist()] for key in sorted(value)]
+        print('RESULT', json.dumps(np.asarray(value).tolist() if not isinstance(value, list) else value,
+                                   default=float))
+
+
+{body}
+"""
+
+TF = ""
+LAYERS = (
+    "from tensorflow.keras.layers import *\nfrom tensorflow.keras.models import Model, Sequential"
+)
+KERAS = """\
+import keras
+from keras import backend as K
+from keras.layers import Dense
+from keras.models import Sequential"""
+BACKEND = "from tensorflow.keras import backend as K"
+
+_MODEL = """\
+model = tf.keras.Sequential()
+model.add(tf.keras.layers.Dense(8, activation='tanh', input_shape=(10,)))
+model.add(tf.keras.layers.Dense(1, activation='sigmoid'))
+weigh(model)
+"""
+_FIT = """\
+history = model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
+report(history.history, model.predict(x))
+"""
+
+
+def _script(body: str, imports: str = TF) -> str:
+    return HEAD.format(imports=imports, body=body)
+
+
+#: Name -> the script.
+SCRIPTS: dict[str, str] = {
+    name: _script(*parts)
+    for name, parts in {
+        # Files ---------------------------------------------------------------------------------------
+        "save_weights": (
+            _MODEL
+            + "model.compile('sgd', 'mse')\n"
+            + _FIT
+            + """\
+model.save_weights('./one_w.h5', overwrite=True)
+before = model.predict(x)
+weigh(model)
+if os.path.exists('./one_w.h5'):
+    model.load_weights('./one_w.h5')
+report(np.abs(model.predict(x) - before).max())
+""",
+        ),
+        "save_weights_variable": (
+            "WEIGHTS = os.path.join('.', 'two_w.hdf5')\n"
+            + _MODEL
+            + "model.save_weights(WEIGHTS)\nother = tf.keras.models.clone_model(model)\n"
+            "other.load_weights(WEIGHTS)\nreport(other.predict(x), os.path.isfile(WEIGHTS))\n",
+        ),
+        "save_weights_no_ending": (
+            _MODEL + "model.save_weights('three_{}'.format('w'), save_format='h5')\n"
+            "kept = model.get_weights()[0]\nmodel.load_weights('three_{}'.format('w'))\n"
+            "report(model.get_weights()[0] - kept)\n",
+        ),
+        "save_model": (
+            _MODEL
+            + "model.compile('sgd', 'mse', metrics=['mae'])\n"
+            + _FIT
+            + "model.save('four.model')\nmodel = tf.keras.models.load_model('four.model')\n"
+            "report(model.predict(x))\n",
+        ),
+        "save_model_h5": (
+            _MODEL + "model.compile('sgd', 'mse', metrics=['accuracy'])\n"
+            "model.save('five.h5', include_optimizer=False)\n"
+            "again = tf.keras.models.load_model('five.h5', compile=False)\nreport(again.predict(x))\n",
+        ),
+        "checkpoint_period": (
+            _MODEL
+            + """\
+model.compile('sgd', 'mse')
+saver = tf.keras.callbacks.ModelCheckpoint('six_{epoch:02d}.h5', period=2, save_weights_only=True)
+model.fit(x, y, batch_size=8, epochs=5, shuffle=False, verbose=0, callbacks=[saver])
+report([name for name in sorted(os.listdir('.')) if name.startswith('six_')].__len__())
+""",
+        ),
+        "checkpoint_val_acc": (
+            _MODEL
+            + """\
+from tensorflow.keras.callbacks import ModelCheckpoint, CSVLogger
+model.compile(loss='binary_crossentropy', optimizer='sgd', metrics=['accuracy'])
+saver = ModelCheckpoint('seven.{epoch:02d}-{val_acc:.2f}.hdf5', monitor='val_acc', save_best_only=True,
+                        mode='max', verbose=0)
+history = model.fit(x, y, batch_size=8, epochs=3, shuffle=False, verbose=0, validation_data=(x, y),
+                    callbacks=[saver, CSVLogger('seven.csv')])
+report(history.history['val_acc'], history.history['acc'])
+report(open('seven.csv').readline().strip().split(',').__len__())
+""",
+        ),
+        # Optimizers ----------------------------------------------------------------------------------
+        "lr": (_MODEL + "model.compile(tf.keras.optimizers.Adam(lr=0.01), 'mse')\n" + _FIT,),
+        "decay": (
+            _MODEL
+            + "model.compile(tf.keras.optimizers.SGD(lr=0.1, decay=0.05, momentum=0.9, nesterov=True), 'mse')\n"
+            + _FIT,
+        ),
+        "decay_default_rate": (
+            "from keras.optimizers import Adam\n"
+            + _MODEL.replace("tf.keras", "keras")
+            + "opt = Adam(decay=1e-2)\nmodel.compile(loss='mse', optimizer=opt)\n"
+            + _FIT,
+            KERAS,
+        ),
+        "adagrad": (_MODEL + "model.compile(tf.keras.optimizers.Adagrad(), 'mse')\n" + _FIT,),
+        "optimizer_words": (_MODEL + "model.compile('adagrad', loss='mse')\n" + _FIT,),
+        "rmsprop": (_MODEL + "model.compile(optimizer='rmsprop', loss='mse')\n" + _FIT,),
+        "get_value_lr": (
+            _MODEL
+            + """\
+model.compile(tf.keras.optimizers.SGD(lr=0.2), 'mse')
+print(K.get_value(model.optimizer.lr))
+K.set_value(model.optimizer.lr, 0.5 * K.get_value(model.optimizer.lr))
+"""
+            + _FIT
+            + "report(K.get_value(model.optimizer.lr))\n",
+            BACKEND,
+        ),
+        "schedule_callback": (
+            _MODEL
+            + """\
+class Halve(tf.keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs={}):
+        rate = float(K.get_value(self.model.optimizer.lr))
+        K.set_value(self.model.optimizer.lr, rate * 0.5)
+        report(rate, logs.get('acc'))
+model.compile(tf.keras.optimizers.SGD(0.2), 'mse', ['accuracy'])
+model.fit(x, y, batch_size=8, epochs=3, shuffle=False, verbose=0, callbacks=[Halve()])
+report(model.predict(x))
+""",
+            BACKEND,
+        ),
+        "reduce_on_plateau": (
+            _MODEL
+            + """\
+model.compile('sgd', 'mse')
+plateau = tf.keras.callbacks.ReduceLROnPlateau(monitor='loss', factor=0.2, patience=1, epsilon=10., min_lr=1e-5)
+history = model.fit(x, y, batch_size=8, epochs=4, shuffle=False, verbose=0, callbacks=[plateau])
+report(history.history['loss'], history.history['lr'])
+""",
+        ),
+        "train_optimizer": (
+            _MODEL
+            + "model.compile(tf.train.AdamOptimizer(0.01), loss='mse', metrics=['mse'])\n"
+            + _FIT,
+        ),
+        # Methods -------------------------------------------------------------------------------------
+        "predict_classes": (
+            _MODEL + "model.compile('sgd', 'binary_crossentropy')\n"
+            "report(model.predict_classes(x), model.predict_proba(x))\n",
+        ),
+        "predict_classes_many": (
+            """\
+model = Sequential()
+model.add(Dense(4, input_dim=10, activation='softmax'))
+weigh(model)
+classes = model.predict_classes(x, batch_size=16, verbose=0)
+report(classes)
+""",
+            LAYERS,
+        ),
+        "fit_generator": (
+            _MODEL
+            + """\
+def batches():
+    while True:
+        for start in range(0, 32, 8):
+            yield x[start:start + 8], y[start:start + 8]
+model.compile(optimizer='sgd', loss='mse', metrics=['accuracy'])
+history = model.fit_generator(batches(), steps_per_epoch=len(x) / 8, epochs=2, verbose=0, workers=1,
+                              validation_data=batches(), validation_steps=4, max_queue_size=4,
+                              use_multiprocessing=False)
+report(history.history, model.evaluate_generator(batches(), steps=4), model.predict_generator(batches(), 4))
+""",
+        ),
+        "sequence_generator": (
+            _MODEL
+            + """\
+class Batches(tf.keras.utils.Sequence):
+    def __init__(self, size):
+        self.size = size
+    def __len__(self):
+        return 32 // self.size
+    def __getitem__(self, index):
+        part = slice(index * self.size, (index + 1) * self.size)
+        return x[part], y[part]
+model.compile('sgd', 'mse')
+history = model.fit_generator(generator=Batches(8), epochs=2, verbose=0, shuffle=False,
+                              use_multiprocessing=True, workers=2)
+report(history.history)
+""",
+        ),
+        "image_generator": (
+            """\
+from keras.preprocessing.image import ImageDataGenerator
+images = np.tile(x.reshape(32, 10, 1, 1), (1, 1, 4, 1))
+model = Sequential()
+model.add(keras.layers.Conv2D(3, (3, 3), activation='relu', input_shape=(10, 4, 1)))
+model.add(keras.layers.Flatten())
+model.add(Dense(1, activation='sigmoid'))
+weigh(model)
+model.compile(loss='binary_crossentropy', optimizer=keras.optimizers.SGD(lr=0.05), metrics=['accuracy'])
+flow = ImageDataGenerator(rescale=2.).flow(images, y, batch_size=8, shuffle=False)
+history = model.fit_generator(flow, steps_per_epoch=4, epochs=2, verbose=0, shuffle=False)
+report(history.history['acc'], history.history['loss'])
+""",
+            KERAS,
+        ),
+        "train_on_batch": (
+            _MODEL
+            + """\
+model.compile('sgd', 'mse', metrics=['mae'])
+for step in range(4):
+    report(model.train_on_batch(x[step * 8:step * 8 + 8], y[step * 8:step * 8 + 8]))
+report(model.test_on_batch(x[:8], y[:8]), model.test_on_batch(x[8:], y[8:]))
+print(dict(zip(model.metrics_names, model.test_on_batch(x[:8], y[:8]))))
+""",
+        ),
+        "compile_by_position": (
+            _MODEL
+            + "model.compile('sgd', 'mse', ['mae'], None)\n"
+            + _FIT
+            + "score = model.evaluate(x, y, verbose=0)\nreport(dict(zip(model.metrics_names, score)))\n",
+        ),
+        "sample_weight_mode": (
+            """\
+model = Sequential([LSTM(4, return_sequences=True, input_shape=(5, 2)), TimeDistributed(Dense(1))])
+weigh(model)
+model.compile('sgd', 'mse', sample_weight_mode='temporal')
+weight = (np.arange(160).reshape(32, 5) % 3).astype('float32')
+history = model.fit(x.reshape(32, 5, 2), x.reshape(32, 5, 2)[:, :, :1], sample_weight=weight, epochs=2,
+                    batch_size=8, shuffle=False, verbose=0)
+report(history.history['loss'])
+""",
+            LAYERS,
+        ),
+        # Layers --------------------------------------------------------------------------------------
+        "output_shape": (
+            """\
+model = Sequential()
+model.add(Conv1D(4, 3, input_shape=(10, 1)))
+model.add(MaxPooling1D())
+model.add(Flatten())
+model.add(Dense(2))
+for layer in model.layers:
+    report(list(layer.output_shape[1:]), list(layer.input_shape[1:]))
+report(list(model.layers[-1].get_output_shape_at(0)[1:]), list(model.output_shape[1:]))
+""",
+            LAYERS,
+        ),
+        "get_output_at": (
+            """\
+inputs = Input(shape=(10,))
+shared = Dense(3, name='shared')
+outputs = shared(inputs)
+inner = Model(inputs, shared.get_output_at(0))
+weigh(inner)
+report(inner.predict(x), list(K.int_shape(outputs)[1:]), [int(outputs.get_shape()[1])])
+""",
+            LAYERS + "\n" + BACKEND,
+        ),
+        "fused": (
+            """\
+model = tf.keras.Sequential([
+    tf.keras.layers.Conv2D(3, 3, input_shape=(10, 4, 1)),
+    tf.keras.layers.BatchNormalization(axis=-1, fused=True, momentum=0.9),
+    tf.keras.layers.Flatten(),
+    tf.keras.layers.Dense(1),
+])
+weigh(model)
+model.compile('sgd', 'mse')
+history = model.fit(np.tile(x.reshape(32, 10, 1, 1), (1, 1, 4, 1)), y, batch_size=8, epochs=2, shuffle=False,
+                    verbose=0)
+report(history.history)
+""",
+        ),
+        "write_grads": (
+            _MODEL
+            + """\
+model.compile('sgd', 'mse')
+board = tf.keras.callbacks.TensorBoard(log_dir='./logs', histogram_freq=0, batch_size=8, write_graph=False,
+                                       write_grads=True, write_images=False)
+history = model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0, callbacks=[board])
+report(history.history)
+""",
+        ),
+        "batch_input_shape": (
+            """\
+model = Sequential()
+model.add(LSTM(4, batch_input_shape=(8, 5, 2), stateful=True, return_sequences=False))
+model.add(Dense(1))
+weigh(model)
+model.compile(loss='mse', optimizer='sgd')
+for epoch in range(2):
+    history = model.fit(x.reshape(32, 5, 2), y, epochs=1, batch_size=8, shuffle=False, verbose=0)
+    report(history.history['loss'])
+    model.reset_states()
+report(model.predict(x.reshape(32, 5, 2), batch_size=8))
+""",
+            LAYERS,
+        ),
+        "batch_input_shape_in_list": (
+            """\
+model = tf.keras.models.Sequential([
+    tf.keras.layers.Dense(3, activation='relu', batch_input_shape=(None, 10)),
+    tf.keras.layers.Dense(1)])
+weigh(model)
+print(model.count_params())
+report(model.predict(x), model.layers[0].get_weights()[0].shape)
+""",
+        ),
+        "embedding": (
+            """\
+table = np.random.RandomState(0).normal(size=(30, 4)).astype('float32')
+words = (np.arange(96).reshape(32, 3) * 5 % 30)
+model = Sequential()
+model.add(Embedding(30, 4, weights=[table], input_length=3, trainable=False))
+model.add(Flatten())
+model.add(Dense(1, kernel_initializer='ones'))
+print(model.summary())
+model.compile('sgd', 'mse')
+history = model.fit(words, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
+report(history.history, model.predict(words))
+""",
+            LAYERS,
+        ),
+        "embedding_masked_lstm": (
+            """\
+words = (np.arange(96).reshape(32, 3) * 5 % 30)
+model = Sequential()
+model.add(Embedding(30, 4, mask_zero=True, input_length=3))
+model.add(Bidirectional(LSTM(3, implementation=1), merge_mode='sum'))
+model.add(Dense(1, activation='hard_sigmoid'))
+weigh(model)
+model.compile('sgd', 'mse')
+history = model.fit(words, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
+report(history.history, model.predict(words))
+""",
+            LAYERS,
+        ),
+        "gru": (
+            """\
+model = Sequential()
+model.add(GRU(3, input_shape=(5, 2), dropout=0.0, recurrent_dropout=0.0))
+model.add(Dense(1))
+weigh(model)
+report(model.predict(x.reshape(32, 5, 2)))
+""",
+            LAYERS,
+        ),
+        "regularizer": (
+            _MODEL
+            + """\
+model.add(tf.keras.layers.Dense(1, kernel_regularizer=tf.keras.regularizers.l1_l2(l2=0.02),
+                                bias_regularizer=tf.keras.regularizers.l2(l=0.1)))
+weigh(model)
+model.compile('sgd', 'mse')
+"""
+            + _FIT,
+        ),
+        "leaky": (
+            """\
+from keras.layers.advanced_activations import LeakyReLU, ThresholdedReLU
+model = Sequential()
+model.add(Dense(4, input_shape=(10,)))
+model.add(LeakyReLU(alpha=.1))
+model.add(Dense(3))
+model.add(ThresholdedReLU(theta=0.1))
+weigh(model)
+report(model.predict(x))
+""",
+            KERAS,
+        ),
+        "custom_layer": (
+            """\
+class Scale(tf.keras.layers.Layer):
+    def __init__(self, **kwargs):
+        super(Scale, self).__init__(**kwargs)
+    def build(self, input_shape):
+        size = input_shape[-1].value if hasattr(input_shape[-1], 'value') else input_shape[-1]
+        self.scale = self.add_weight('scale', (int(size),), initializer='ones', trainable=True)
+        super(Scale, self).build(input_shape)
+    def call(self, inputs):
+        return K.dot(inputs, K.ones((10, 2))) * K.sum(self.scale)
+    def compute_output_shape(self, input_shape):
+        return (input_shape[0], 2)
+model = Sequential([Scale(input_shape=(10,)), Dense(1, kernel_initializer='ones')])
+model.compile(tf.keras.optimizers.SGD(lr=0.001), 'mse')
+"""
+            + _FIT,
+            LAYERS + "\n" + BACKEND,
+        ),
+        "backend_operations": (
+            """\
+def root_mean_squared_error(y_true, y_pred):
+    return K.sqrt(K.mean(K.square(y_pred - y_true), axis=-1) + K.epsilon())
+def hits(y_true, y_pred):
+    return K.mean(K.equal(K.round(y_true), K.round(y_pred)))
+"""
+            + _MODEL.replace("tf.keras", "keras")
+            + "model.compile(loss=root_mean_squared_error, optimizer='sgd', metrics=[hits])\n"
+            + _FIT,
+            KERAS,
+        ),
+        "lambda_layer": (
+            """\
+inputs = Input(shape=(10,))
+hidden = Dense(4, activation='tanh')(inputs)
+hidden = Lambda(lambda t: K.l2_normalize(t, axis=-1))(hidden)
+outputs = Dense(1)(hidden)
+model = Model(inputs=inputs, outputs=outputs)
+weigh(model)
+model.compile('sgd', 'mse')
+"""
+            + _FIT,
+            LAYERS + "\n" + BACKEND,
+        ),
+        "middle_function": (
+            _MODEL
+            + """\
+middle = K.function([model.layers[0].input, K.learning_phase()], [model.layers[0].output])
+report(middle([x, 0])[0])
+""",
+            BACKEND,
+        ),
+        # Input ---------------------------------------------------------------------------------------
+        "one_shot_iterator": (
+            _MODEL
+            + """\
+model.compile('sgd', 'mse')
+dataset = tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(8)
+iterator = dataset.make_one_shot_iterator()
+history = model.fit(iterator, steps_per_epoch=4, epochs=2, verbose=0)
+report(history.history)
+""",
+        ),
+        "one_shot_get_next": (
+            _MODEL
+            + """\
+model.compile('sgd', 'mse')
+dataset = tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(8)
+images, labels = dataset.make_one_shot_iterator().get_next()
+history = model.fit(images, labels, steps_per_epoch=4, epochs=2, verbose=0)
+report(history.history)
+""",
+        ),
+        "fit_function": (
+            """\
+def train_input():
+    dataset = tf.data.Dataset.from_tensor_slices((x, y))
+    return dataset.repeat().batch(8, drop_remainder=True)
+"""
+            + _MODEL
+            + """\
+model.compile('sgd', 'mse')
+tpu_model = tf.contrib.tpu.keras_to_tpu_model(model, strategy=tf.contrib.tpu.TPUDistributionStrategy(
+    tf.contrib.cluster_resolver.TPUClusterResolver(os.environ.get('TPU_NAME', ''))))
+history = tpu_model.fit(train_input, steps_per_epoch=4, epochs=2, verbose=0)
+report(history.history)
+tpu_model.save_weights('./tpu_model.h5', overwrite=True)
+""",
+        ),
+        "nb_epoch": (
+            _MODEL.replace("tf.keras", "keras") + "model.compile(loss='mse', optimizer='sgd')\n"
+            "history = model.fit(x, y, batch_size=8, nb_epoch=2, shuffle=False, verbose=0)\n"
+            "report(history.history)\n",
+            KERAS,
+        ),
+        "np_utils": (
+            """\
+from keras.utils import np_utils
+labels = np_utils.to_categorical(y[:, 0].astype('int32'), 2)
+model = Sequential()
+model.add(Dense(2, input_shape=(10,)))
+model.add(keras.layers.Activation('softmax'))
+weigh(model)
+model.compile(loss='categorical_crossentropy', optimizer='sgd', metrics=['acc', 'mse'])
+history = model.fit(x, labels, batch_size=8, epochs=2, shuffle=False, verbose=0, validation_split=0.25)
+report(history.history)
+""",
+            KERAS,
+        ),
+        "text": (
+            """\
+from keras.preprocessing.text import Tokenizer
+from keras.preprocessing.sequence import pad_sequences
+tokens = Tokenizer(num_words=20)
+tokens.fit_on_texts(['one two three', 'two three', 'three one one'])
+report(pad_sequences(tokens.texts_to_sequences(['two one', 'three']), maxlen=4))
+""",
+            KERAS,
+        ),
+        "two_outputs": (
+            """\
+inputs = Input(shape=(10,), name='in')
+hidden = Dense(4, activation='relu')(inputs)
+first = Dense(1, name='first')(hidden)
+second = Dense(1, activation='sigmoid', name='second')(hidden)
+model = Model([inputs], [first, second])
+weigh(model)
+model.compile(optimizer='sgd', loss={'first': 'mse', 'second': 'binary_crossentropy'},
+              loss_weights={'first': 0.5, 'second': 1.}, metrics={'second': 'accuracy'})
+history = model.fit({'in': x}, {'first': x[:, :1], 'second': y}, batch_size=8, epochs=2, shuffle=False,
+                    verbose=0)
+report(history.history)
+""",
+            LAYERS,
+        ),
+        "target_tensors": (
+            _MODEL
+            + "model.compile('sgd', 'mse', target_tensors=[tf.placeholder(tf.float32, (None, 1))])\n"
+            + _FIT,
+        ),
+        "add_loss": (
+            """\
+inputs = Input(shape=(10,))
+mean = Dense(2)(inputs)
+outputs = Dense(10)(mean)
+model = Model(inputs, outputs)
+weigh(model)
+model.add_loss(K.mean(K.square(outputs - inputs)) + 0.1 * K.mean(K.square(mean)))
+model.compile(optimizer='sgd')
+history = model.fit(x, batch_size=8, epochs=2, shuffle=False, verbose=0)
+report(history.history)
+""",
+            LAYERS + "\n" + BACKEND,
+        ),
+    }.items()
+}

@@ -1,0 +1,447 @@
+"""What becomes of each thing that Keras 3 offers otherwise than ``tf.keras`` of TensorFlow 1.15, or not at all.
+
+``legacy/tables/keras_3.txt`` lists by signatures what is other; the rows here say what one writes instead, and
+hold what no signature shows: file names, logs, what is computed. A line of the list without a row is a TODO at
+the line that uses it. ``tpucompat scan``, ``tpucompat migrate`` and the guide's page are made from both.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Mapping, NamedTuple
+
+from tpucompat.legacy import namespace
+
+_LIST = os.path.join(os.path.dirname(namespace.__file__), "tables", "keras_3.txt")
+
+REFUSED, GONE, PLACE, FILE, BEHAVIOUR, GRAPH = (
+    "TPU510",
+    "TPU511",
+    "TPU512",
+    "TPU513",
+    "TPU514",
+    "TPU515",
+)
+
+
+class Row(NamedTuple):
+    """What becomes of one thing.
+
+    Attributes:
+      was: The old way, as people write it.
+      becomes: What one writes today; "" where there is nothing.
+      how: The rewriting in :mod:`tpucompat.migrate.keras_3`; "" where a person has to.
+      code: Why it is reported.
+      note: What to know beside it.
+      tf1: Whether it is about programs of TensorFlow 1 alone: TensorFlow 2.0 was like Keras 3 already.
+      keras_2: Whether tf-keras of today has the old way, so that ``--keras 2`` keeps it.
+    """
+
+    was: str
+    becomes: str = ""
+    how: str = ""
+    code: str = BEHAVIOUR
+    note: str = ""
+    tf1: bool = False
+    keras_2: bool = True
+
+
+class Line(NamedTuple):
+    """A line of the list: what is other, of which owner, which part of it, and the rest."""
+
+    kind: str
+    owner: str
+    rest: tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=None)
+def lines() -> Mapping[tuple[str, str], list[Line]]:
+    """(kind, owner) -> the lines."""
+    found: dict[tuple[str, str], list[Line]] = {}
+    with open(_LIST, encoding="utf-8") as stream:
+        for text in stream:
+            if not text.startswith("#"):
+                kind, owner, *rest = text.split()
+                found.setdefault((kind, owner), []).append(Line(kind, owner, tuple(rest)))
+    return found
+
+
+@functools.lru_cache(maxsize=None)
+def owners(name: str) -> tuple[str, ...]:
+    """A class and the public classes above it, as the list has them."""
+    return (name, *(base for line in lines().get(("base", name), ()) for base in line.rest))
+
+
+def _dropped(was: str, note: str) -> Row:
+    return Row(was, "nothing: it is left out", "drop", REFUSED, note)
+
+
+_WORKERS = "How batches are fetched, not which; a PyDataset says it of itself."
+_DTYPE = "The layer's dtype decides."
+_INPUT = "tf.keras.Input before the layer"
+
+#: (owner, argument) -> what becomes of the argument; "*" stands for any owner.
+ARGUMENTS: Mapping[tuple[str, str], Row] = {
+    **{
+        (f"Model.{method}", argument): _dropped(f"{method}({argument}=)", _WORKERS)
+        for method in ("fit", "evaluate", "predict")
+        for argument in ("workers", "use_multiprocessing", "max_queue_size")
+    },
+    ("Model.fit", "nb_epoch"): Row("fit(nb_epoch=)", "epochs", "rename", REFUSED),
+    ("Model.fit_generator", "nb_epoch"): Row(
+        "fit_generator(nb_epoch=)", "epochs", "rename", REFUSED
+    ),
+    ("Model.compile", "sample_weight_mode"): _dropped(
+        "compile(sample_weight_mode=)", "Weights of any shape are taken as they are."
+    ),
+    ("Model.compile", "distribute"): Row(
+        "compile(distribute=)", "with strategy.scope():", "", REFUSED, keras_2=False
+    ),
+    ("Model.compile", "target_tensors"): Row(
+        "compile(target_tensors=)", "fit(dataset)", "", GRAPH, "Targets come with the batches."
+    ),
+    ("Model.save", "save_format"): _dropped("save(save_format=)", "The file's name decides."),
+    ("Model.save_weights", "save_format"): _dropped(
+        "save_weights(save_format=)", "The file's name decides."
+    ),
+    ("models.save_model", "save_format"): _dropped(
+        "save_model(save_format=)", "The file's name decides."
+    ),
+    # HDF5 takes them as before (keras/src/models/model.py), and such a file keeps its format.
+    ("Model.save", "include_optimizer"): Row("", "", "keep"),
+    ("models.save_model", "include_optimizer"): Row("", "", "keep"),
+    ("Model.load_weights", "by_name"): Row("", "", "keep"),
+    ("Model.train_on_batch", "reset_metrics"): Row(
+        "train_on_batch(reset_metrics=)", "nothing where it is True", "drop_true", REFUSED
+    ),
+    ("Model.test_on_batch", "reset_metrics"): Row(
+        "test_on_batch(reset_metrics=)", "nothing where it is True", "drop_true", REFUSED
+    ),
+    ("callbacks.ModelCheckpoint", "period"): Row(
+        "ModelCheckpoint(period=)",
+        "a callback that counts epochs, written into the script",
+        "period",
+        REFUSED,
+    ),
+    ("callbacks.ModelCheckpoint", "load_weights_on_restart"): Row(
+        "ModelCheckpoint(load_weights_on_restart=)", "model.load_weights", "drop_false", REFUSED
+    ),
+    ("callbacks.ReduceLROnPlateau", "epsilon"): Row(
+        "ReduceLROnPlateau(epsilon=)", "min_delta", "rename", REFUSED
+    ),
+    ("callbacks.TensorBoard", "write_grads"): _dropped(
+        "TensorBoard(write_grads=)", "TensorFlow 2 writes no histograms of gradients."
+    ),
+    **{
+        ("callbacks.TensorBoard", name): _dropped(
+            f"TensorBoard({name}=)", "It was about what graphs wrote."
+        )
+        for name in ("batch_size", "embeddings_layer_names", "embeddings_data")
+    },
+    ("callbacks.ProgbarLogger", "count_mode"): _dropped(
+        "ProgbarLogger(count_mode=)", "It counts steps."
+    ),
+    ("callbacks.LambdaCallback", "on_batch_begin"): Row("", "", "keep"),
+    ("callbacks.LambdaCallback", "on_batch_end"): Row("", "", "keep"),
+    ("layers.BatchNormalization", "fused"): _dropped(
+        "BatchNormalization(fused=)", "It was about speed, and not about what is computed."
+    ),
+    ("*", "lr"): Row("Adam(lr=)", "learning_rate", "rename", REFUSED),
+    ("*", "decay"): Row(
+        "SGD(lr=, decay=)",
+        "tf.keras.optimizers.schedules.InverseTimeDecay",
+        "decay",
+        REFUSED,
+        "Keras 3 ignores it, and says so in a warning only.",
+    ),
+    ("optimizers.Nadam", "schedule_decay"): _dropped(
+        "Nadam(schedule_decay=)", "0.004 is built in."
+    ),
+    ("*", "clipnorm"): Row("", "", "keep"),
+    ("*", "clipvalue"): Row("", "", "keep"),
+    ("*", "name"): Row("", "", "keep"),
+    ("*", "trainable"): Row("", "", "keep"),
+    ("*", "dtype"): Row("", "", "keep"),
+    ("*", "input_shape"): Row("", "", "keep"),
+    ("*", "input_dim"): Row("", "", "keep"),
+    ("layers.Embedding", "activity_regularizer"): Row("", "", "keep"),
+    ("*", "batch_input_shape"): Row("Dense(batch_input_shape=)", _INPUT, "input", REFUSED),
+    ("layers.Embedding", "input_length"): Row(
+        "Embedding(input_length=)",
+        _INPUT,
+        "input",
+        REFUSED,
+        "Without it the model is not built before it sees a batch.",
+    ),
+    ("layers.Embedding", "weights"): Row("", "", "keep"),
+    ("*", "weights"): Row(
+        "Dense(weights=)", "layer.set_weights after the model is built", "", REFUSED
+    ),
+    ("*", "batch_size"): Row("Dense(input_shape=, batch_size=)", _INPUT, "", REFUSED),
+    ("*", "input_dtype"): Row("Embedding(input_dtype=)", "dtype of tf.keras.Input", "", REFUSED),
+    ("*", "dynamic"): Row(
+        "Layer(dynamic=)", "nothing, or run_eagerly of compile", "drop_false", REFUSED
+    ),
+    ("*", "implementation"): _dropped("LSTM(implementation=)", "Another way to the same numbers."),
+    ("layers.LeakyReLU", "alpha"): Row("LeakyReLU(alpha=)", "negative_slope", "rename", REFUSED),
+    ("layers.InputLayer", "input_shape"): Row(
+        "InputLayer(input_shape=)", "shape", "rename", REFUSED
+    ),
+    ("layers.InputLayer", "batch_input_shape"): Row(
+        "InputLayer(batch_input_shape=)", "batch_shape", "rename", REFUSED
+    ),
+    ("regularizers.l1", "l"): Row("l1(l=)", "l1", "rename", REFUSED),
+    ("regularizers.l2", "l"): Row("l2(l=)", "l2", "rename", REFUSED),
+    ("utils.to_categorical", "y"): Row("to_categorical(y=)", "x", "rename", REFUSED),
+    ("utils.to_categorical", "dtype"): Row("to_categorical(dtype=)", ".astype", "", REFUSED),
+    ("preprocessing.text.one_hot", "text"): Row("one_hot(text=)", "input_text", "rename", REFUSED),
+    ("preprocessing.text.text_to_word_sequence", "text"): Row(
+        "text_to_word_sequence(text=)", "input_text", "rename", REFUSED
+    ),
+    ("layers.Layer.add_weight", "partitioner"): _dropped(
+        "add_weight(partitioner=)", "Variables are whole."
+    ),
+    ("layers.Layer.add_weight", "use_resource"): _dropped(
+        "add_weight(use_resource=)", "All variables are resources."
+    ),
+    ("layers.Layer.add_weight", "synchronization"): _dropped(
+        "add_weight(synchronization=)", "The strategy decides."
+    ),
+    ("layers.Layer.add_loss", "losses"): Row("add_loss(losses=)", "loss", "rename", REFUSED),
+    ("Model", "inputs"): Row("", "", "keep"),
+    ("Model", "outputs"): Row("", "", "keep"),
+    **{
+        (f"initializers.{name}", "dtype"): _dropped(f"{name}(dtype=)", _DTYPE)
+        for name in (
+            *("Constant", "Identity", "Ones", "Orthogonal", "RandomNormal", "RandomUniform"),
+            *("TruncatedNormal", "VarianceScaling", "Zeros", "constant", "glorot_normal", "ones"),
+            *("glorot_uniform", "identity", "orthogonal", "random_normal", "random_uniform"),
+            *("truncated_normal", "zeros", "he_normal", "he_uniform", "lecun_normal"),
+            *("lecun_uniform",),
+        )
+    },
+    ("*", "verify_shape"): _dropped("Constant(verify_shape=)", "Shapes are always verified."),
+}
+
+#: (owner, member) -> what becomes of a method or attribute that is gone.
+MEMBERS: Mapping[tuple[str, str], Row] = {
+    ("Model", "fit_generator"): Row("model.fit_generator", "model.fit", "generator", GONE),
+    ("Model", "evaluate_generator"): Row(
+        "model.evaluate_generator", "model.evaluate", "generator", GONE
+    ),
+    ("Model", "predict_generator"): Row(
+        "model.predict_generator", "model.predict", "generator", GONE
+    ),
+    ("Sequential", "predict_classes"): Row(
+        "model.predict_classes",
+        "the class of model.predict, by a function written into the script",
+        "classes",
+        GONE,
+        keras_2=False,
+    ),
+    ("Sequential", "predict_proba"): Row(
+        "model.predict_proba", "model.predict", "predict", GONE, keras_2=False
+    ),
+    ("Model", "reset_states"): Row(
+        "model.reset_states()", "reset_states of each layer that has it", "reset", GONE
+    ),
+    ("layers.Layer", "output_shape"): Row(
+        "layer.output_shape", "tuple(layer.output.shape)", "shape", GONE
+    ),
+    ("layers.Layer", "input_shape"): Row(
+        "layer.input_shape", "tuple(layer.input.shape)", "shape", GONE
+    ),
+    **{
+        ("layers.Layer", f"get_{what}_at"): Row(
+            f"layer.get_{what}_at(0)", f"layer.{what}", "at", GONE
+        )
+        for what in ("input", "output")
+    },
+    **{
+        ("layers.Layer", f"get_{what}_shape_at"): Row(
+            f"layer.get_{what}_shape_at(0)", f"tuple(layer.{what}.shape)", "at", GONE
+        )
+        for what in ("input", "output")
+    },
+    ("layers.Layer", "apply"): Row("layer.apply(x)", "layer(x)", "", GONE),
+    ("Model", "to_yaml"): Row("model.to_yaml()", "model.to_json()", "", GONE, keras_2=False),
+}
+
+#: What `compile` is told by name -> what TensorFlow 1 took for it (from_config of optimizer_v2 in 1.15).
+WORDS: Mapping[str, str] = {
+    "adagrad": "Adagrad(learning_rate=0.001, initial_accumulator_value=0.0, epsilon=1e-14)",
+    "rmsprop": "RMSprop(learning_rate=0.001, epsilon=1e-14)",
+}
+
+#: What belongs to models and layers alone, so that its name tells it also where the object is not known.
+DISTINCT = frozenset(
+    (
+        *("fit_generator", "evaluate_generator", "predict_generator", "predict_classes"),
+        *("predict_proba", "get_output_at", "get_input_at", "get_output_shape_at", "output_shape"),
+        *("get_input_shape_at", "get_updates_for", "get_losses_for", "add_update", "add_metric"),
+        *("inbound_nodes", "outbound_nodes", "state_updates", "to_yaml"),
+    )
+)
+
+#: What no signature shows; the name of a rule of :mod:`tpucompat.analysis.keras_3`.
+BEHAVIOURS: Mapping[str, Row] = {
+    "weights_file": Row(
+        "save_weights('w.h5')",
+        "save_weights('w.weights.h5'), and every other use of that name",
+        "file",
+        FILE,
+        "Keras 3 refuses another ending; it loads a file of Keras 2 that ends in .h5.",
+    ),
+    "model_file": Row(
+        "model.save('model')",
+        "model.save('model.keras'), and every other use of that name",
+        "file",
+        FILE,
+        "Keras 3 knows .keras and .h5; what it saved as .h5 it cannot load where a metric was given by name.",
+    ),
+    "learning_rate": Row(
+        "optimizer.lr",
+        "optimizer.learning_rate",
+        "learning_rate",
+        GONE,
+        "Assigning optimizer.lr changes nothing.",
+    ),
+    "set_value": Row(
+        "K.set_value(optimizer.lr, v)", "optimizer.learning_rate = v", "set_value", GONE
+    ),
+    "log_lr": Row(
+        "logs['lr']",
+        "logs['learning_rate']",
+        "text",
+        BEHAVIOUR,
+        "ReduceLROnPlateau and LearningRateScheduler log it by the new name.",
+    ),
+    "metric_name": Row(
+        "metrics=['accuracy'] and logs['acc']",
+        "metrics=['acc']",
+        "text",
+        BEHAVIOUR,
+        "TensorFlow 1 called the logs by the metric's own name, Keras 3 calls them as the script does.",
+        tf1=True,
+    ),
+    "metrics_names": Row(
+        "model.metrics_names",
+        "the names that evaluate reports, by a function written into the script",
+        "metrics_names",
+        BEHAVIOUR,
+        "Keras 3 says ['loss', 'compile_metrics'].",
+    ),
+    "hard_sigmoid": Row(
+        "recurrent_activation='hard_sigmoid'",
+        "a function written into the script",
+        "hard_sigmoid",
+        "TPU216",
+        "Keras 3's hard_sigmoid is a sixth of x plus one half; it was a fifth.",
+    ),
+    "cudnn": Row(
+        "CuDNNLSTM(8)",
+        "LSTM(8, recurrent_activation='sigmoid')",
+        "cudnn",
+        GONE,
+        "The LSTM of TensorFlow 1 took hard_sigmoid, so what is taken is said.",
+    ),
+    "steps": Row(
+        "fit(steps_per_epoch=len(x) / 8)",
+        "int(numpy.ceil(len(x) / 8))",
+        "steps",
+        REFUSED,
+        "Keras 3 wants a whole number.",
+    ),
+    "fit_function": Row(
+        "tpu_model.fit(input_function)",
+        "model.fit(input_function())",
+        "call",
+        REFUSED,
+        "A function that returns a Dataset was KerasTPUModel's alone.",
+    ),
+    "fit_iterator": Row(
+        "fit(dataset.make_one_shot_iterator())", "fit(dataset)", "iterator", REFUSED
+    ),
+    "fit_batch": Row(
+        "fit(*iterator.get_next())",
+        "fit(dataset)",
+        "batch",
+        GRAPH,
+        "In TensorFlow 2 that is one batch, and not all of them.",
+    ),
+    "generator_lists": Row(
+        "yield [a, b], y",
+        "yield (a, b), y",
+        "lists",
+        REFUSED,
+        "Keras 3 takes tuples, a list is an error.",
+    ),
+    "rmsprop": Row(
+        "RMSprop()",
+        "RMSprop(epsilon=1e-14), the square of the old one",
+        "rmsprop",
+        BEHAVIOUR,
+        "TensorFlow 1 added epsilon to the root, Keras 3 adds it below the root.",
+        tf1=True,
+    ),
+    "optimizer_word": Row(
+        "compile(optimizer='adagrad')",
+        "Adagrad(learning_rate=0.001, initial_accumulator_value=0.0, epsilon=1e-14)",
+        "optimizer_word",
+        BEHAVIOUR,
+        "By name TensorFlow 1 began with an accumulator of zeros.",
+        tf1=True,
+    ),
+    "validation_generator": Row(
+        "fit_generator(validation_data=generator)",
+        "a Sequence of so many batches, written into the script",
+        "validation_generator",
+        BEHAVIOUR,
+        "Keras 3 takes more batches from it than it evaluates, so that each epoch sees others.",
+    ),
+    "constant": Row(
+        "K.ones(shape) in a function",
+        "tf.ones(shape)",
+        "constant",
+        BEHAVIOUR,
+        "It makes a variable, which a function that TensorFlow traces may make once only.",
+    ),
+    "tensor_operation": Row(
+        "tf.reshape(layer(x), …)",
+        "a Lambda layer",
+        "",
+        GRAPH,
+        "Operations of TensorFlow do not take tensors that stand for a model's inputs.",
+    ),
+    "add_loss": Row(
+        "model.add_loss(tensor)",
+        "add_loss in the call of a layer",
+        "",
+        GRAPH,
+    ),
+    "tensor_shape": Row("x.get_shape().as_list()", "list(x.shape)", "tensor_shape", GONE),
+    "function": Row(
+        "K.function([model.input], [layer.output])",
+        "tf.keras.Model, by a function written into the script",
+        "function",
+        GRAPH,
+    ),
+    "trainable": Row(
+        "model.trainable = False after compile",
+        "a model of its own for each way of training",
+        "",
+        BEHAVIOUR,
+        "TensorFlow 1 went on training what was trainable at compile; Keras 3 asks again.",
+    ),
+    "params": Row(
+        "callback.params['samples']", "", "", GONE, "Keras 3 tells verbose, epochs and steps."
+    ),
+    "standalone": Row(
+        "from keras.preprocessing.text import Tokenizer",
+        "from tensorflow.keras.preprocessing.text import Tokenizer",
+        "standalone",
+        GONE,
+        "The package keras has it no more; tf.keras does.",
+    ),
+}

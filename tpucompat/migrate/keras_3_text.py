@@ -1,0 +1,123 @@
+"""Functions that a rewriting puts into a script, which then belong to it; {i} is one step of indentation."""
+
+from __future__ import annotations
+
+PREDICT_CLASSES = '''
+
+def predict_classes(model, x, **kwargs):
+{i}"""The most probable class of each example, or whether its one probability is above a half."""
+{i}probabilities = model.predict(x, **kwargs)
+{i}if probabilities.shape[-1] > 1:
+{i}{i}return probabilities.argmax(axis=-1)
+{i}return (probabilities > 0.5).astype('int32')
+'''
+
+RESET_STATES = '''
+
+def reset_states(model):
+{i}"""Begins new sequences in all stateful layers."""
+{i}for layer in model.layers:
+{i}{i}if hasattr(layer, 'reset_states'):
+{i}{i}{i}layer.reset_states()
+'''
+
+METRICS_NAMES = '''
+
+def metrics_names(model):
+{i}"""The names of what evaluate returns, in its order."""
+{i}return ['loss', *sorted(set(model.get_metrics_result()) - {{'loss'}})]
+'''
+
+PERIODIC_CHECKPOINT = '''
+
+class PeriodicCheckpoint({tf}.keras.callbacks.ModelCheckpoint):
+{i}"""Saves a model every `period` epochs."""
+
+{i}def __init__(self, *args, period, **kwargs):
+{i}{i}super().__init__(*args, **kwargs)
+{i}{i}self.period, self.epochs_since_saving = period, 0
+
+{i}def on_epoch_end(self, epoch, logs=None):
+{i}{i}self.epochs_since_saving += 1
+{i}{i}if self.epochs_since_saving >= self.period:
+{i}{i}{i}self.epochs_since_saving = 0
+{i}{i}{i}super().on_epoch_end(epoch, logs)
+'''
+
+BATCHES = '''
+
+class Batches({tf}.keras.utils.Sequence):
+{i}"""The next so many batches of a generator, in each epoch."""
+
+{i}def __init__(self, generator, steps):
+{i}{i}super().__init__()
+{i}{i}self.generator, self.steps, self.index = generator, steps, None
+
+{i}def __len__(self):
+{i}{i}return self.steps
+
+{i}def __getitem__(self, index):
+{i}{i}if index != self.index:
+{i}{i}{i}self.index, self.batch = index, next(self.generator)
+{i}{i}return self.batch
+
+{i}def on_epoch_end(self):
+{i}{i}self.index = None
+'''
+
+HARD_SIGMOID = '''
+
+@{tf}.keras.utils.register_keras_serializable()
+def hard_sigmoid(x):
+{i}"""The one of Keras 1 and 2: a fifth of x plus one half."""
+{i}return {tf}.clip_by_value(0.2 * x + 0.5, 0.0, 1.0)
+'''
+
+FUNCTION = '''
+
+def keras_function(inputs, outputs):
+{i}"""Computes tensors of a model from others; a value behind the inputs says whether it trains."""
+{i}model = {tf}.keras.Model([one for one in inputs if one is not None], outputs)
+
+{i}def compute(values):
+{i}{i}count = len(model.inputs)
+{i}{i}training = bool(values[count]) if len(values) > count else False
+{i}{i}found = model([{tf}.convert_to_tensor(value) for value in values[:count]], training=training)
+{i}{i}return [one.numpy() for one in {tf}.nest.flatten(found)]
+
+{i}return compute
+'''
+
+#: What of a model is in a file -> (its name where it is written, its name where it is read).
+FILES = {
+    "weights": (
+        '''
+
+def weights_file(path):
+{i}"""The name of a file of weights, which has to end in .weights.h5."""
+{i}path = os.fspath(path)
+{i}return path if path.endswith('.weights.h5') else os.path.splitext(path)[0] + '.weights.h5'
+''',
+        '''
+
+def saved_weights_file(path):
+{i}"""The name under which weights were saved: by this program, or by an older one."""
+{i}return weights_file(path) if os.path.exists(weights_file(path)) else path
+''',
+    ),
+    "model": (
+        '''
+
+def model_file(path):
+{i}"""The name of a model's file, which has to end in .keras or .h5."""
+{i}path = os.fspath(path)
+{i}return path if path.endswith(('.keras', '.h5')) else os.path.splitext(path)[0] + '.keras'
+''',
+        '''
+
+def saved_model_file(path):
+{i}"""The name under which a model was saved: by this program, or by an older one."""
+{i}return model_file(path) if os.path.exists(model_file(path)) else path
+''',
+    ),
+}
