@@ -600,7 +600,11 @@ def _private_rows_of_both() -> Mapping[str, Row]:
     for name, row in table_rows("tf1").items():
         if not name.startswith("python.") or not isinstance(row, (Gone, Moved, Package)):
             continue
-        targets = () if isinstance(row, Gone) else getattr(row, "targets", (row.target,))
+        targets: tuple[str, ...] = ()
+        if isinstance(row, Moved):
+            targets = (row.target,)
+        elif isinstance(row, Package):
+            targets = row.targets
         if any(target.startswith(("tpucompat.", "{own}")) for target in targets):
             continue
         today = tuple(target.replace("{tf}", "tensorflow.compat.v1") for target in targets)
