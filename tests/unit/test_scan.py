@@ -619,8 +619,9 @@ def test_a_program_of_tensorflow_2_is_not_told_of_what_it_may_do_right(scan):
         import argparse
         import tensorflow as tf
 
-        def main(args, model: tf.keras.Model, batch):
-            model = tf.keras.Model(*model)
+        def main(args, layers, batch):
+            with tf.distribute.MirroredStrategy().scope():
+                model = tf.keras.Model(*layers)
             model.save_weights(args.output)
             return tf.nn.softmax(model(batch, training=False)).numpy()
         """
