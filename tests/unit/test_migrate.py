@@ -872,3 +872,32 @@ def test_scan_lists_what_migrate_rewrites_for_keras_3(tmp_path):
     ]
     assert all(one.fix for one in found)
     assert "TODO" not in migrated("import tensorflow as tf\n" + KERAS_LINES)
+
+
+@pytest.mark.parametrize("name", ["args.output", "name()"])
+def test_a_file_of_weights_whose_name_a_program_of_tensorflow_2_does_not_tell(name):
+    """Scan says nothing of it; what migrate writes gives the file a name that Keras 3 takes."""
+    after = migrated(
+        f"""
+        import tensorflow as tf
+
+        with tf.distribute.experimental.TPUStrategy(resolver).scope():
+            model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.save_weights({name})
+        """
+    )
+    assert f"model.save_weights(weights_file({name}))" in after
+
+
+def test_a_model_that_a_graph_calls_gives_a_tensor():
+    """In a function of TensorFlow 1 whose arguments nobody knows, too."""
+    before = """
+        import tensorflow as tf
+
+        tf.logging.set_verbosity(tf.logging.INFO)
+
+        def combined(noise):
+            model = tf.keras.models.Sequential([tf.keras.layers.Dense(4)])
+            return tf.reshape(model(noise), [-1, 2, 2])
+        """
+    assert "Lambda" in migrated(before) or "TPU515" in migrated(before)
