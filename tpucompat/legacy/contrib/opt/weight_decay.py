@@ -11,7 +11,6 @@ from typing import Any, Iterator, Sequence
 import tensorflow.compat.v1 as tf
 
 from tpucompat.legacy.contrib.opt.kernels import Number, value_of
-from tpucompat.legacy.contrib.opt.shampoo import ShampooOptimizer
 
 
 class DecoupledWeightDecayExtension:
@@ -166,34 +165,6 @@ class AdamWOptimizer(DecoupledWeightDecayExtension, tf.train.AdamOptimizer):
             epsilon=epsilon,
             use_locking=use_locking,
             name=name,
-        )
-
-
-class ShampooWOptimizer(DecoupledWeightDecayExtension, ShampooOptimizer):
-    """Shampoo with decoupled weight decay.
-
-    Args:
-      weight_decay: As for :class:`DecoupledWeightDecayExtension`.
-      global_step: The step.
-      max_matrix_size: As for ``ShampooOptimizer``.
-      name: Of the optimizer.
-      **options: The others of ``ShampooOptimizer``.
-    """
-
-    def __init__(
-        self,
-        weight_decay: Number,
-        global_step: Any,
-        max_matrix_size: int = 768,
-        name: str = "ShampooW",
-        **options: Any,
-    ) -> None:
-        super().__init__(
-            weight_decay,
-            global_step=global_step,
-            max_matrix_size=max_matrix_size,
-            name=name,
-            **options,
         )
 
 
