@@ -277,6 +277,12 @@ CASES = {
         _input(tf, None, 8), 0.5, training=_input(tf, dtype="bool")
     ),
     "contrib dropout": lambda tf: tf.contrib.layers.dropout(_input(tf, None, 8), 0.5),
+    **{
+        f"{kind} attention": lambda tf, kind=kind: getattr(tf.contrib.seq2seq, kind + "Attention")(
+            6, _input(tf, 5, 7, 10), memory_sequence_length=[3, 2, 3, 1, 1]
+        )
+        for kind in ("Bahdanau", "Luong")
+    },
     "dynamic_decode, training": lambda tf: tf.contrib.seq2seq.dynamic_decode(
         tf.contrib.seq2seq.BasicDecoder(
             tf.nn.rnn_cell.GRUCell(3),

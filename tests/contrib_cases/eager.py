@@ -23,8 +23,10 @@ def case_metrics_in_a_graph(tf):
             (mean, (tf.constant(numbers(5)),)),
             (weighted, (tf.constant(numbers(5)), tf.constant(numbers(5, seed=2) ** 2))),
             (metrics.Accuracy(), (tf.constant(labels), tf.constant([0, 1, 1, 2], tf.int64))),
-            (metrics.CategoricalAccuracy(), (tf.one_hot(labels, 3), tf.constant(logits))),
-            (metrics.BinaryAccuracy(0.5), (tf.constant([[0, 1, 1]]), tf.constant(logits[:1]))),
+            (
+                metrics.Accuracy("of rows"),
+                (tf.argmax(logits, -1), tf.constant(labels), [1, 2, 3, 4]),
+            ),
         ]
         updates = [metric(*arguments) for metric, arguments in made]
         start = tf.group(*[metric.init_variables() for metric, _ in made])
@@ -49,11 +51,11 @@ def case_metrics_in_a_graph(tf):
 def case_metrics_eagerly(tf):
     with _eager_mode(tf):
         mean = tf.contrib.eager.metrics.Mean()
-        sparse = tf.contrib.eager.metrics.SparseAccuracy("right")
+        right = tf.contrib.eager.metrics.Accuracy("right")
         for step in range(3):
             mean(numbers(4, seed=step), weights=numbers(4, seed=step + 9) ** 2)
-            sparse([2], numbers(1, 3, seed=step))
-        found = [mean.result().numpy(), sparse.result().numpy(), sparse.name]
+            right([2, 1], np.argmax(numbers(2, 3, seed=step), -1).astype(np.int32))
+        found = [mean.result().numpy(), right.result().numpy(), right.name]
         other = tf.contrib.eager.metrics.Mean()
         other(numbers(2))
         mean.aggregate([other])

@@ -7,6 +7,7 @@ point ``((a0 x + a1 y + a2) / k, (b0 x + b1 y + b2) / k)`` with ``k = c0 x + c1 
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import tensorflow.compat.v1 as tf
@@ -198,10 +199,8 @@ def compose_transforms(*transforms: Any) -> Any:
     """
     assert transforms, "transforms cannot be empty"
     with tf.name_scope("compose_transforms"):
-        composed = flat_transforms_to_matrices(transforms[0])
-        for following in transforms[1:]:
-            composed = tf.matmul(composed, flat_transforms_to_matrices(following))
-        return matrices_to_flat_transforms(composed)
+        matrices = map(flat_transforms_to_matrices, transforms)
+        return matrices_to_flat_transforms(functools.reduce(tf.matmul, matrices))
 
 
 def flat_transforms_to_matrices(transforms: Any) -> Any:

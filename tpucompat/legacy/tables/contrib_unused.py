@@ -143,6 +143,12 @@ _GROUPS: dict[tuple[str, str], str] = {
         CheckpointableBase List Mapping NoDependency NumpyState PythonStateWrapper UniqueNameTracker
         capture_dependencies dot_graph_from_checkpoint list_objects object_metadata split_dependency
     """,
+    (
+        "eager",
+        "Use Accuracy of tf.contrib.eager.metrics on tf.argmax of the outputs, or tf.keras.metrics.",
+    ): """
+        metrics.BinaryAccuracy metrics.CategoricalAccuracy metrics.SparseAccuracy
+    """,
     ("model_pruning", "Use tf.nn.rnn_cell with apply_mask on the weights."): """
         MaskedBasicLSTMCell MaskedLSTMCell python.layers.rnn_cells
     """,

@@ -102,11 +102,8 @@ class EveryN(BaseMonitor):
     def step_begin(self, step: int) -> list[Any]:
         """Calls :meth:`every_n_step_begin`."""
         super().step_begin(step)
-        self._active = (
-            step <= self._first_n_steps
-            or step >= self._every_n_steps + self._last_active_step
-            or step == self._max_steps
-        )
+        next_due = self._last_active_step + self._every_n_steps
+        self._active = step == self._max_steps or not self._first_n_steps < step < next_due
         return self.every_n_step_begin(step) if self._active else []
 
     def step_end(self, step: int, output: dict[Any, Any]) -> bool:

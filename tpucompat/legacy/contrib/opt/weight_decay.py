@@ -24,16 +24,17 @@ class DecoupledWeightDecayExtension:
     Args:
       weight_decay: The factor: a number, a tensor or a function that returns one. It is not
         multiplied by the learning rate.
-      **kwargs: Of the optimizer.
+      *args: Of the optimizer.
+      **kwargs: Likewise.
     """
 
     _use_locking: bool
     _decaying = False
 
-    def __init__(self, weight_decay: Number, **kwargs: Any) -> None:
+    def __init__(self, weight_decay: Number, *args: Any, **kwargs: Any) -> None:
         self._decay_var_list: Sequence[Any] = ()
         self._weight_decay = weight_decay
-        super().__init__(**kwargs)
+        super().__init__(*args, **kwargs)
 
     def minimize(
         self,
@@ -129,19 +130,9 @@ def extend_with_decoupled_weight_decay(base_optimizer: type) -> type:
     Returns:
       A subclass of :class:`DecoupledWeightDecayExtension` and of it.
     """
-
-    class OptimizerWithDecoupledWeightDecay(
-        DecoupledWeightDecayExtension,
-        base_optimizer,
-    ):
-        """The base optimizer with decoupled weight decay."""
-
-        def __init__(self, weight_decay: Number, *args: Any, **kwargs: Any) -> None:
-            self._decay_var_list = ()
-            self._weight_decay = weight_decay
-            base_optimizer.__init__(self, *args, **kwargs)  # type: ignore[misc]
-
-    return OptimizerWithDecoupledWeightDecay
+    parts = {"__doc__": "The base optimizer with decoupled weight decay.", "__module__": __name__}
+    bases = (DecoupledWeightDecayExtension, base_optimizer)
+    return type("OptimizerWithDecoupledWeightDecay", bases, parts)
 
 
 class AdamWOptimizer(DecoupledWeightDecayExtension, tf.train.AdamOptimizer):
