@@ -703,6 +703,10 @@ def _seeds():
         product = v1.einsum("ij,jk->ik", v1.ones([2, 3]), v1.ones([3, 4]))
         assert product.shape == (2, 4)
         assert "Einsum" not in {each.type for each in graph.get_operations()}
+        assert not private.is_for_xla()
+        with private.XlaContext():
+            assert private.is_for_xla()
+            assert private.operations_of_weights(1.0, v1.ones([2, 3])) == 6
         original = private.einsum_of_matrices(lambda *args: "the other")
         assert original("ii->i", v1.ones([2, 2])) == "the other"
     for name in ("repeat_dataset", "shuffle_dataset", "concatenate_dataset"):
@@ -996,7 +1000,14 @@ CHECKS = {
     _zero_state: ["zero_state"],
     _checked_image: ["checked_image"],
     _computes_with_onednn: ["computes_with_onednn"],
-    _seeds: ["random_seed", "replace_functions", "einsum_of_matrices", "dataset_operations"],
+    _seeds: [
+        "random_seed",
+        "replace_functions",
+        "einsum_of_matrices",
+        "dataset_operations",
+        "is_for_xla",
+        "operations_of_weights",
+    ],
     _true_variables: ["let_graph_variables_be_true"],
     _eager_keys: ["let_eager_tensors_be_keys"],
     _names_of_losses: ["name_losses_as_then"],

@@ -82,8 +82,10 @@ from tpucompat.private.operations import (
     checked_image,
     complete_api,
     einsum_of_matrices,
+    is_for_xla,
     loss_modules,
     nest,
+    operations_of_weights,
     zero_state,
 )
 from tpucompat.private.paths import (
@@ -218,6 +220,7 @@ __all__ = [
     "hdf5_format",
     "hlo_module",
     "inside_program",
+    "is_for_xla",
     "is_in_loop",
     "is_of_keras",
     "is_ordered",
@@ -244,6 +247,7 @@ __all__ = [
     "one_replica",
     "op_def",
     "open_batches",
+    "operations_of_weights",
     "ordered_program",
     "own_module",
     "path_functions",
