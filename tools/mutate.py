@@ -287,6 +287,7 @@ def main() -> int:
     parser.add_argument("--json", help="outcomes as data; those that are there already stay")
     parser.add_argument("--documents", metavar="FILE", help="for tools/record_pairs.py")
     parser.add_argument("--write", metavar="FILE", help="make the page from outcomes as data")
+    parser.add_argument("--minutes", type=float, help="begin nothing more after them; --json goes on")
     options = parser.parse_args()
     mistakes = read()
     if options.write:
@@ -314,10 +315,15 @@ def main() -> int:
     known = {(one["pair"], one["name"], one["cores"]) for one in done}
     mistakes = [m for m in mistakes if (m.pair, m.name, m.cores) not in known]
     _with_tensorflow()
-    wrong = 0
+    wrong = tried = 0
+    end = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")
     with tempfile.TemporaryDirectory() as own:
         bench = Bench(options.keep or own)
-        for found_one in map(bench.try_out, mistakes):
+        for mistake in mistakes:
+            if time.monotonic() > end:
+                break
+            found_one = bench.try_out(mistake)
+            tried += 1
             wrong += not found_one.right
             mark = "ok   " if found_one.right else "WRONG"
             shown = ", ".join(found_one.shown) or "nothing differs"
@@ -331,7 +337,7 @@ def main() -> int:
                 if path:
                     with open(path, "w", encoding="utf-8") as stream:
                         json.dump(content, stream, indent=1)
-    print(f"{len(mistakes)} tried, {wrong} wrong")
+    print(f"{tried} of {len(mistakes)} tried, {wrong} wrong")
     return 1 if wrong else 0
 
 
