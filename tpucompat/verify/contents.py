@@ -27,6 +27,32 @@ def held(
     return found
 
 
+def turned(
+    wanted: Mapping[str, np.ndarray], there: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """For each tensor the one that points the other way, made as long; empty unless one factor does for all."""
+    found, factors = {}, []
+    for name, value in wanted.items():
+        size = np.sum(np.asarray(value, np.float64) ** 2)
+        best = (np.inf, 0.0, value)
+        for tensor in there.values():
+            factor = (
+                float(np.sum(np.float64(1) * tensor * value) / size)
+                if tensor.shape == value.shape
+                else 0.0
+            )
+            if factor < 0:
+                best = min(
+                    best, (_error(tensor / factor, value), factor, tensor), key=lambda b: b[0]
+                )
+        found[name] = best[2] / best[1] if best[1] else value
+        factors.append(best[1])
+    alike = (
+        bool(factors) and max(factors) < 0 and max(factors) - min(factors) < 1e-3 * -max(factors)
+    )
+    return found if alike else {}
+
+
 def kept(
     wanted: Mapping[str, np.ndarray], there: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:

@@ -16,6 +16,8 @@ from tpucompat.verify.tolerances import Tolerance, tolerances
 
 #: What is smaller than this part of the largest gradient (or update) of a model is rounding.
 _NOISE = 1e-3
+#: So many steps are few enough for rounding not to have grown.
+_FIRST_STEPS = 20
 #: A tensor whose gradient is no larger than this part of the model's largest one has none: what there is is
 #: rounding, which Adam divides by its own size (a bias before batch normalization).
 _ROUNDING = 1e-5
@@ -78,6 +80,7 @@ class _Ladder(Outcomes):
             for make in (
                 self.variables,
                 self.initial,
+                self.dropout,
                 self.forward,
                 self.loss,
                 self.gradients,
@@ -171,12 +174,46 @@ class _Ladder(Outcomes):
             problem = f"the new run did not take the old one's values: {', '.join(lost[:4])}"
         return self.rung("initial", title, rows, problem=problem)
 
+    def dropout(self) -> Rung:
+        title = "dropout rates"
+        old, new = self.old.all("dropout"), self.new.all("dropout")
+        found = self.alone("dropout", title, old, new, "drops anything out")
+        if found:
+            return found
+        # A rate that the script decides in the step, by a placeholder, is not known here.
+        open_rates = any(each["rate"] is None for each in [*old, *new])
+        places = [
+            {("?" if open_rates else each["rate"], _size(each["shape"])) for each in events}
+            for events in (old, new)
+        ]
+        said = [
+            f"only the {which} run drops {rate} of {size}"
+            for which, ours, others in (("old", *places), ("new", *places[::-1]))
+            for rate, size in sorted(ours - others)
+        ]
+        if said:
+            return self.differs("dropout", title, "; ".join(said[:4]))
+        rates = (
+            "known in the step alone"
+            if open_rates
+            else ", ".join(sorted({f"{rate:g}" for rate, _ in places[0]}))
+        )
+        row = Row("rates", Difference(len(places[0])), AGREE, [])
+        return Rung("dropout", title, AGREE, None, None, f"rates: {rates}", [row])
+
+    def random_note(self) -> list[str]:
+        """What to do where dropout decides the numbers of a step."""
+        events = [*self.old.all("dropout"), *self.new.all("dropout")]
+        if not any(event["on"] for event in events):
+            return []
+        return ["each run drops out other numbers: --no-dropout compares without"]
+
     def forward(self) -> Rung:
         title = "forward pass"
         found = self.untrained("forward", title)
         if found:
             return found
-        rows, notes = [], []
+        rows, notes = [], self.random_note()
         for index, (old_outputs, new_outputs) in enumerate(self.outputs()):
             ours, theirs = new_outputs[1], old_outputs[1]
             if len(ours) != len(theirs):
@@ -187,6 +224,8 @@ class _Ladder(Outcomes):
             rows.append(self.row("forward", f"output {index}", ours, theirs))
             if moved is not None:
                 notes.append("the examples of the step come in another order")
+        if not any(row.verdict == DIFFER for row in rows):
+            notes = [note for note in notes if note not in self.random_note()]
         if not rows:
             return self.skipped(
                 "forward", title, "neither loss takes logits: the output is not seen by itself"
@@ -379,6 +418,8 @@ class _Ladder(Outcomes):
         old, new = self.old.snapshots(), self.new.snapshots()
         common = sorted(set(old) & set(new))
         step = common[-1] if common else 0
+        ways, said = self.ways(old, new, common)
+        problems += said
         finals = []
         if step:
             finals = [
@@ -393,13 +434,38 @@ class _Ladder(Outcomes):
                 )
             else:
                 notes.append(f"the variables after {step} steps too, {len(finals)} of them")
+        finals += ways
         rung = self.rung("steps", title, rows, "; ".join(notes), "; ".join(problems))
         if any(row.verdict == DIFFER for row in finals) and all(r.verdict == AGREE for r in rows):
             # The curves say nothing of it: the number to show is that of the variables.
-            limit = self.limits["final"]
-            numbers = [getattr(row.difference, limit.measure) for row in finals]
+            shown = ways if any(row.verdict == DIFFER for row in ways) else finals
+            limit = self.limits["moved" if shown is ways else "final"]
+            numbers = [getattr(row.difference, limit.measure) for row in shown]
             rung = rung._replace(worst=float(max(numbers)), tolerance=limit)
         return rung._replace(rows=[*rung.rows, *finals])
+
+    def ways(
+        self,
+        old: Mapping[int, Mapping[str, np.ndarray]],
+        new: Mapping[int, Mapping[str, np.ndarray]],
+        common: Sequence[int],
+    ) -> tuple[list[Row], list[str]]:
+        """How far variables have come in the first steps: a small rate hides much beside their values."""
+        first = self.old.initial(), self.new.initial()
+        for step in common:
+            if not 1 < step <= _FIRST_STEPS:
+                continue
+            changes = self.changes(old[step], new[step], *first)
+            floor = _NOISE * max((float(np.mean(np.abs(t))) for _, _, t in changes), default=0)
+            rows = [
+                self.row("moved", f"way of {name} in {step} steps", a, e, floor)
+                for name, a, e in changes
+            ]
+            bad = [row for row in rows if row.verdict == DIFFER]
+            if bad:
+                said = f"in {step} steps {len(bad)} of {len(rows)} variables go another way"
+                return rows, [f"{said}, the first is {bad[0].name[7:].rpartition(' in ')[0]}"]
+        return [], []
 
 
 def _with_little_said(rungs: list[Rung]) -> list[Rung]:
@@ -410,6 +476,13 @@ def _with_little_said(rungs: list[Rung]) -> list[Rung]:
         return rungs
     said = "; ".join(filter(None, [compared[0].note, "one number is all that is compared"]))
     return [rung._replace(note=said) if rung is compared[0] else rung for rung in rungs]
+
+
+def _size(shape: Sequence[int | None] | None) -> str:
+    """A shape but for the batch, as it is said; where it is not known, nothing of it is."""
+    if shape is None or None in shape:
+        return "what is there"
+    return "×".join(map(str, shape)) or "single numbers"
 
 
 def _plain(name: str) -> str:

@@ -116,6 +116,7 @@ class _Recorded:
         import tensorflow as tf
 
         from tpucompat.verify import outputs
+        from tpucompat.verify.dropouts import Dropouts
         from tpucompat.verify.eager_doors import EagerDoors
         from tpucompat.verify.graph_doors import GraphDoors
         from tpucompat.verify.model_doors import ModelDoors
@@ -130,6 +131,7 @@ class _Recorded:
             eager.open()
             self._doors.append(eager)
         outputs.watch()
+        Dropouts(self._recorder, self._spec["dropout"]).open()
         Shuffles(self._recorder, _orders(self._spec["initial"])).open()
         models = ModelDoors(
             self._recorder, graphs, eager.between_calls if eager is not None else lambda: None
