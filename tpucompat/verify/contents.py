@@ -31,25 +31,22 @@ def turned(
     wanted: Mapping[str, np.ndarray], there: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
     """For each tensor the one that points the other way, made as long; empty unless one factor does for all."""
-    found, factors = {}, []
+    found: dict[str, np.ndarray] = {}
+    factors: list[float] = []
     for name, value in wanted.items():
-        size = np.sum(np.asarray(value, np.float64) ** 2)
-        best = (np.inf, 0.0, value)
+        size = float(np.sum(np.square(value, dtype=np.float64)))
+        best, least, longer = value, np.inf, 0.0
         for tensor in there.values():
-            factor = (
-                float(np.sum(np.float64(1) * tensor * value) / size)
-                if tensor.shape == value.shape
-                else 0.0
-            )
-            if factor < 0:
-                best = min(
-                    best, (_error(tensor / factor, value), factor, tensor), key=lambda b: b[0]
-                )
-        found[name] = best[2] / best[1] if best[1] else value
-        factors.append(best[1])
-    alike = (
-        bool(factors) and max(factors) < 0 and max(factors) - min(factors) < 1e-3 * -max(factors)
-    )
+            if tensor.shape != value.shape or not size:
+                continue
+            factor = float(np.sum(np.multiply(tensor, value, dtype=np.float64))) / size
+            error = _error(tensor / factor, value) if factor < 0 else np.inf
+            if error < least:
+                best, least, longer = tensor / factor, error, factor
+        found[name] = best
+        factors.append(longer)
+    most, fewest = max(factors, default=0.0), min(factors, default=0.0)
+    alike = most < 0 and most - fewest < 1e-3 * -most
     return found if alike else {}
 
 

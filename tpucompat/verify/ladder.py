@@ -181,25 +181,19 @@ class _Ladder(Outcomes):
         if found:
             return found
         # A rate that the script decides in the step, by a placeholder, is not known here.
-        open_rates = any(each["rate"] is None for each in [*old, *new])
-        places = [
-            {("?" if open_rates else each["rate"], _size(each["shape"])) for each in events}
+        unknown = any(each["rate"] is None for each in [*old, *new])
+        theirs, ours = (
+            {("?" if unknown else f"{each['rate']:g}", _size(each["shape"])) for each in events}
             for events in (old, new)
-        ]
-        said = [
-            f"only the {which} run drops {rate} of {size}"
-            for which, ours, others in (("old", *places), ("new", *places[::-1]))
-            for rate, size in sorted(ours - others)
-        ]
+        )
+        said = [f"only the old run drops {rate} of {size}" for rate, size in sorted(theirs - ours)]
+        said += [f"only the new run drops {rate} of {size}" for rate, size in sorted(ours - theirs)]
         if said:
             return self.differs("dropout", title, "; ".join(said[:4]))
-        rates = (
-            "known in the step alone"
-            if open_rates
-            else ", ".join(sorted({f"{rate:g}" for rate, _ in places[0]}))
-        )
-        row = Row("rates", Difference(len(places[0])), AGREE, [])
-        return Rung("dropout", title, AGREE, None, None, f"rates: {rates}", [row])
+        rates = ", ".join(sorted({rate for rate, _ in theirs}))
+        note = "rates that the step decides" if unknown else f"rates: {rates}"
+        row = Row("rates", Difference(len(theirs)), AGREE, [])
+        return Rung("dropout", title, AGREE, None, None, note, [row])
 
     def random_note(self) -> list[str]:
         """What to do where dropout decides the numbers of a step."""
