@@ -55,7 +55,9 @@ class Outcomes(Rungs):
             problem = f"{len(new)} evaluations instead of {len(old)}"
         for index, (theirs, ours) in enumerate(zip(old, new)):
             place = "" if len(old) == 1 else f"evaluation {index + 1}: "
-            rows += self.shared(key, _metrics(theirs["values"]), _metrics(ours["values"]), place)
+            rows += self.shared(
+                key, same_metrics(theirs["values"]), same_metrics(ours["values"]), place
+            )
         why = self.ignored(key)
         if problem and why:
             return self.rung(key, title, rows, f"{problem}: {why}")
@@ -65,7 +67,7 @@ class Outcomes(Rungs):
         """What ``fit`` says, epoch by epoch."""
         rows = []
         for theirs, ours in zip(self.old.all("history"), self.new.all("history")):
-            old, new = _metrics(theirs["values"]), _metrics(ours["values"])
+            old, new = same_metrics(theirs["values"]), same_metrics(ours["values"])
             for name in old:
                 if name in new and name.startswith("val_"):
                     self.curves[name] = (old[name], new[name])
@@ -302,11 +304,11 @@ class Outcomes(Rungs):
         for found, other, which in ((old, new, "old"), (new, old, "new")):
             for name in found:
                 label = f"printed: {name}"
-                if _metric_name(name) not in map(_metric_name, other):
+                if same_metric(name) not in map(same_metric, other):
                     rows += self.only_in(which, label, name)
-        renamed = {_metric_name(name): value for name, value in new.items()}
+        renamed = {same_metric(name): value for name, value in new.items()}
         for name, expected in old.items():
-            actual = renamed.get(_metric_name(name))
+            actual = renamed.get(same_metric(name))
             if actual is not None and not self.ignored(f"printed: {name}", name):
                 label = name or "at the start of a line"
                 rows.append(self.row(key, label, *printed.rounded(actual, expected)))
@@ -333,7 +335,8 @@ def _is_counter(name: str, value: np.ndarray) -> bool:
     )
 
 
-def _metrics(values: Mapping[str, Any]) -> dict[str, Any]:
+def same_metrics(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Metrics by the name that all generations of Keras are given here."""
     found = {}
     for name, value in values.items():
         before, word = ("val_", name[4:]) if name.startswith("val_") else ("", name)
@@ -343,13 +346,14 @@ def _metrics(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _metric_path(name: str) -> str:
     head, _, last = name.rpartition("/")
-    return f"{head}/{next(iter(_metrics({last: 0})))}".lstrip("/")
+    return f"{head}/{next(iter(same_metrics({last: 0})))}".lstrip("/")
 
 
-def _metric_name(name: str) -> str:
-    """What is printed as "test acc" is "test accuracy"."""
-    head, _, last = name.rpartition(" ")
-    return f"{head} {next(iter(_metrics({last: 0})))}".strip()
+def same_metric(name: str) -> str:
+    """What is printed as "test acc" is "test accuracy", also in the second place behind these words."""
+    words, bracket, place = name.partition(" [")
+    head, _, last = words.rpartition(" ")
+    return f"{head} {next(iter(same_metrics({last: 0})))}".strip() + bracket + place
 
 
 def _answers_like(actual: np.ndarray, expected: np.ndarray) -> bool:
