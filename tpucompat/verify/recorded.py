@@ -6,6 +6,7 @@ watched. What it prints, its exit code and its traceback are its own.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import platform
@@ -149,6 +150,8 @@ class _Recorded:
                 self._recorder.write("problem", text=f"Estimators are not watched: {problem}")
         else:
             tf.random.set_seed(self._spec["seed"])
+        # Whoever looks for variables among all objects need not look at TensorFlow's half a million.
+        gc.freeze()
         self._recorder.write(
             "environment",
             python=platform.python_version(),
