@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -372,18 +373,45 @@ class _Ladder(Outcomes):
         return self.slot_rows("update", old, new, "the new optimizer"), [f"with {len(old)} slots"]
 
     def kept_slots(self, slots: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The old run's slots but those of variables whose gradients are rounding, and those that are empty."""
-        owners = {_plain(old): new for new, old in self.matches.pairs.items()}
-
-        def owner(name: str) -> str:
-            inside = [known for known in owners if known in _plain(name)]
-            return owners[max(inside, key=len)] if inside else ""
-
+        """The old run's slots that have to be there: not empty ones, nor what is rounding or the last step."""
         return {
             name: value
             for name, value in slots.items()
-            if np.any(value) and owner(name) not in self.rounding
+            if np.any(value)
+            and self.matches_of_slots.get(name) not in self.rounding
+            and name not in self.last_steps
         }
+
+    @functools.cached_property
+    def matches_of_slots(self) -> dict[str, str]:
+        """Slot of the old run -> the new run's variable that its name says it belongs to."""
+        owners = {_plain(old): new for new, old in self.matches.pairs.items()}
+        found = {}
+        for name in {name for slots in self.old.slots().values() for name in slots}:
+            inside = [known for known in owners if known in _plain(name)]
+            if inside:
+                found[name] = owners[max(inside, key=len)]
+        return found
+
+    @functools.cached_property
+    def last_steps(self) -> set[str]:
+        """Slots of the old run that are no state, but the step that was made last.
+
+        RMSProp of TensorFlow 1 has one also without momentum. What a step is is compared anyhow.
+        """
+        values = {**self.old.snapshots(), 0: self.old.initial()}
+        found: dict[str, bool] = {}
+        for step, slots in self.old.slots().items():
+            if step not in values or step - 1 not in values:
+                continue
+            for name, slot in slots.items():
+                owner = self.matches.pairs.get(self.matches_of_slots.get(name, ""), "")
+                before, after = values[step - 1].get(owner), values[step].get(owner)
+                if before is None or after is None or before.shape != slot.shape:
+                    continue
+                made = differences.compare(before.astype(np.float64) - after, slot)
+                found[name] = found.get(name, True) and self.within("update", made)
+        return {name for name, same in found.items() if same}
 
     def final_slots(self, recording: Recording) -> Mapping[str, np.ndarray]:
         slots = recording.slots()
