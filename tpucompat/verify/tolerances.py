@@ -46,7 +46,7 @@ DEFAULTS: Mapping[str, Tolerance] = {
         5e-3,
         "mean_scaled",
         "how far a variable has come from its initial value within the first steps, in parts of that way; ten "
-        "times what is allowed for one update (pairs that agree: up to MEASURED)",
+        "times what is allowed for one update (pairs that agree: up to 3.3e-4)",
     ),
     "final": Tolerance(1e-2, "mean_scaled", "as for one update, grown over the steps"),
     "evaluation": Tolerance(1e-3, "max_rel", "as for the steps that came before"),
