@@ -789,6 +789,8 @@ def _verify_doors(monkeypatch):
         for module in private.loss_modules()
         if module.__name__.rpartition(".")[2] in ("nn", "nn_ops")
     )
+    assert all(callable(module.dropout) for module in (tf.nn, v1.nn))
+    assert {tf.nn, v1.nn} <= set(private.dropout_modules())
     assert all(callable(module.gradients) for module in private.gradient_modules())
     from tensorflow.python.client.session import BaseSession
 
@@ -1053,7 +1055,7 @@ CHECKS = {
         "unpacked_tpu_strategy",
     ],
     _graph_collections: ["graph_collections"],
-    _verify_doors: ["loss_modules", "gradient_modules", "before_sessions_close"],
+    _verify_doors: ["loss_modules", "dropout_modules", "gradient_modules", "before_sessions_close"],
 }
 
 

@@ -59,6 +59,20 @@ def loss_modules() -> list[Any]:
     return [nn_ops, nn_impl, nn, tf.nn, tf.compat.v1.nn]
 
 
+def dropout_modules() -> list[Any]:
+    """The modules that functions which drop out are looked up in, by layers and by Keras 2 and 3.
+
+    Seen in 1.13 to 2.21 as those of :func:`loss_modules`; ``nn.experimental`` in 2.4 to 2.21.
+    """
+    import tensorflow as tf
+
+    spaces = [tf.nn, tf.compat.v1.nn]
+    if hasattr(tf.compat, "v2"):
+        spaces.append(tf.compat.v2.nn)
+    inner = [getattr(space, "experimental", None) for space in spaces]
+    return [*loss_modules(), *spaces, *(space for space in inner if space is not None)]
+
+
 def zero_state(size: Any, batch_size: Any, dtype: Any) -> Any:
     """Zeros ``[batch_size, *size]``, as recurrent cells start from.
 

@@ -6,6 +6,7 @@ watched. What it prints, its exit code and its traceback are its own.
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import platform
@@ -116,6 +117,7 @@ class _Recorded:
         import tensorflow as tf
 
         from tpucompat.verify import outputs
+        from tpucompat.verify.dropouts import Dropouts
         from tpucompat.verify.eager_doors import EagerDoors
         from tpucompat.verify.graph_doors import GraphDoors
         from tpucompat.verify.model_doors import ModelDoors
@@ -130,6 +132,7 @@ class _Recorded:
             eager.open()
             self._doors.append(eager)
         outputs.watch()
+        Dropouts(self._recorder, self._spec["dropout"]).open()
         Shuffles(self._recorder, _orders(self._spec["initial"])).open()
         models = ModelDoors(
             self._recorder, graphs, eager.between_calls if eager is not None else lambda: None
@@ -147,6 +150,8 @@ class _Recorded:
                 self._recorder.write("problem", text=f"Estimators are not watched: {problem}")
         else:
             tf.random.set_seed(self._spec["seed"])
+        # Whoever looks for variables among all objects need not look at TensorFlow's half a million.
+        gc.freeze()
         self._recorder.write(
             "environment",
             python=platform.python_version(),
