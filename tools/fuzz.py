@@ -32,6 +32,7 @@ import textwrap
 import time
 import traceback
 import warnings
+import zipfile
 from typing import Any, Callable, Iterator
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -41,7 +42,7 @@ sys.dont_write_bytecode = True
 from tpucompat import cluster  # noqa: E402
 from tpucompat.cli import convert_checkpoint, migrate, scan  # noqa: E402
 from tpucompat.errors import TPUCompatError  # noqa: E402
-from tpucompat.legacy import removed  # noqa: E402, F401  (its tables are read once, before anything is timed)
+from tpucompat.migrate import resolution  # noqa: E402
 
 SECONDS = 5.0  # for each 100 kB, at least once
 MEMORY = 4 << 30
@@ -54,7 +55,7 @@ from tensorflow.contrib import tpu as contrib_tpu|import tensorflow.contrib.slim
 from tensorflow.python.keras import layers|try:|except ImportError:|finally:|else:|if tf.__version__ < '2':
 tf.contrib.tpu.keras_to_tpu_model(m)|tf.contrib.tpu.TPUDistributionStrategy(r)|x = tf.abs(1) if y else tf.exp
 tf.contrib.cluster_resolver.TPUClusterResolver('grpc://' + os.environ['COLAB_TPU_ADDR'])|np.float(1)|os|if x:
-tf.log(1)|tf.layers.dense(x, 1)|tf.placeholder(tf.float32, [None])|history.history['acc']|m.compile('sgd', 'mse')
+tf.log(1)|tf.layers.dense(x, 1)|tf.placeholder(tf.float32, [None])|h.history['acc']|m.compile('sgd', 'mse')
 m.fit_generator(g, steps_per_epoch=2)|m = tf.keras.Sequential([])|tf.train.AdamOptimizer(1, beta1=0.9)|return
 with tf.Session() as s: pass|def f(x, *y, **z): pass|class A(tf.keras.Model): pass|f = lambda x: tf.exp(x)
 @tf.function|async def g(): await x|yield|f'{tf.log(1)!r:>{x}}'|x = y = tf.abs|(|)|[|]|{|}|,|:|=|.|**|@|:=|->|;
@@ -148,6 +149,15 @@ class Failure(Exception):
     """An input that was not treated as it should be."""
 
 
+def is_python(data: bytes) -> bool:
+    """Whether the parser takes it."""
+    try:
+        ast.parse(data)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    return True
+
+
 # Inputs ----------------------------------------------------------------------------------------------
 
 
@@ -166,6 +176,7 @@ def corpus() -> list[str]:
 
 
 STATEMENTS = corpus()
+WHOLE = [word for word in WORD_LIST if is_python(word.encode())]
 NAMES = sorted({match.group() for text in STATEMENTS for match in NAME.finditer(text)})
 AROUND = [
     "def f(x):\n", "class A(object):\n", "if x:\n", "with tf.Graph().as_default():\n", "for x in y:\n",
@@ -176,8 +187,9 @@ AROUND = [
 def text_of(draw: random.Random) -> str:
     """A text that is a program for the most part, of old names in places where they are seldom."""
     parts = []
+    whole = draw.random() < 0.6
     for _ in range(draw.randint(1, 6)):
-        part = draw.choice(STATEMENTS) if draw.random() < 0.7 else draw.choice(WORD_LIST)
+        part = draw.choice(STATEMENTS if draw.random() < 0.6 else WHOLE if whole else WORD_LIST)
         part = part if part.endswith("\n") else part + "\n"
         while draw.random() < 0.25:
             around = draw.choice(AROUND)
@@ -187,13 +199,13 @@ def text_of(draw: random.Random) -> str:
             part = NAME.sub(lambda match: draw.choice([match.group(), draw.choice(NAMES)]), part)
         parts.append(part)
     text = "".join(parts)
-    if draw.random() < 0.7:
+    if draw.random() < 0.8:
         text = "import tensorflow as tf\nimport numpy as np\n" + text
     if draw.random() < 0.2:
         text = text.replace("\n", draw.choice(["\r\n", "\r", "\n\n", " # tf.log\n"]))
     if draw.random() < 0.1:
         text = text.rstrip("\n")
-    return worse(draw, text) if draw.random() < 0.4 else text
+    return text if whole else worse(draw, text)
 
 
 def worse(draw: random.Random, text: str) -> str:
@@ -338,15 +350,6 @@ def read(path: str) -> bytes:
     """The bytes of a file."""
     with open(path, "rb") as file:
         return file.read()
-
-
-def is_python(data: bytes) -> bool:
-    """Whether the parser takes it."""
-    try:
-        ast.parse(data)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
-    return True
 
 
 def notebook(draw: random.Random, folder: str) -> str:
@@ -584,7 +587,7 @@ def resolver(draw: random.Random, folder: str) -> str:
         os.environ.update(before)
 
 
-def checkpoints(folder: str) -> list[str]:
+def checkpoints(folder: str) -> None:
     """Small checkpoints of each format, to be damaged."""
     import h5py
     import numpy as np
@@ -602,13 +605,10 @@ def checkpoints(folder: str) -> list[str]:
 
     values = {"dense/kernel": np.ones([3, 4], "float32"), "global_step": np.int64(7)}
     conversion._write_tf1(os.path.join(folder, "m.ckpt"), values)
-    import zipfile
-
     with zipfile.ZipFile(os.path.join(folder, "m.keras"), "w") as archive:
         archive.write(plain, "model.weights.h5")
         archive.writestr("config.json", "{}")
         archive.writestr("metadata.json", '{"keras_version": "3.0.0"}')
-    return [plain, os.path.join(folder, "m.keras"), os.path.join(folder, "m.ckpt")]
 
 
 MADE: list[str] = []
@@ -788,6 +788,8 @@ def main(argv: list[str]) -> int:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # A name or an address is never looked up: nothing of this may reach a network.
     socket.setdefaulttimeout(1)
+    # What is installed is no question here, and takes a process for each file that is rewritten.
+    resolution.missing = lambda names, legacy_keras=False: set()  # type: ignore[assignment]
     done = set()
     if options.out and os.path.exists(options.out):
         with open(options.out, encoding="utf-8") as file:
@@ -795,7 +797,15 @@ def main(argv: list[str]) -> int:
     failed = False
     with tempfile.TemporaryDirectory() as folder:
         if any(word.startswith("checkpoint") for word in options.what):
-            MADE.extend(checkpoints(os.path.join(folder, "made")))
+            place = os.path.join(folder, "made")
+            # In another process: a process whose TensorFlow has started threads cannot be forked.
+            if os.fork() == 0:
+                checkpoints(place)
+                os._exit(0)
+            os.wait()
+            import tensorflow  # noqa: F401
+
+            MADE.extend(os.path.join(place, name) for name in ("w.h5", "m.keras", "m.ckpt"))
         if any(word.startswith("resolver") for word in options.what):
             from tpucompat.legacy.contrib import cluster_resolver  # noqa: F401
         WATCH = Watch()

@@ -262,7 +262,7 @@ class Names:
             while (
                 base.__class__ is ast.Attribute
             ):  # all at once: none of what is between has a name
-                base = base.value  # type: ignore[attr-defined]
+                base = base.value
             self._visit(base)
         elif node.ctx.__class__ is ast.Load:
             self._use(binding.name, node, binding.guarded, base=binding.base or binding.name)

@@ -61,7 +61,7 @@ def opcodes(old: Sequence[str], new: Sequence[str]) -> list[tuple[str, int, int,
 
 
 def _extend(
-    found: list[tuple[str, int, int, int, int]], codes: list[tuple[str, int, int, int, int]]
+    found: list[tuple[str, int, int, int, int]], codes: Sequence[tuple[str, int, int, int, int]]
 ) -> None:
     for code in codes:
         if found and found[-1][0] == code[0]:
