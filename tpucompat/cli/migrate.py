@@ -10,11 +10,11 @@ same.
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import sys
 from typing import TYPE_CHECKING, Sequence
 
+from tpucompat.cli import line_diff
 from tpucompat.cli.failing import fail
 from tpucompat.errors import ScriptError, TPUCompatError
 
@@ -149,7 +149,7 @@ def _diff(path: str, before: bytes, after: bytes) -> str:
         data.decode("utf-8", "replace").splitlines(keepends=True) for data in (before, after)
     )
     name = path.replace(os.sep, "/").lstrip("/")
-    lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
+    lines = line_diff.unified(old, new, f"a/{name}", f"b/{name}")
     return "".join(
         line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines
     )

@@ -62,6 +62,8 @@ class Context:
         #: Whether it uses layers of Keras 2, which need a package and a setting.
         self.needs_keras_2 = False
         self._free_tf: bool | None = None
+        #: Names of the module itself, and what they stand for.
+        self._bound = {name: what for name, what in self.names.bound().items() if what}
         self._removed: set[int] = set()
         self._indents: list[tuple[int, int, int, str]] = []
 
@@ -169,8 +171,7 @@ class Context:
             return dotted
         if dotted.startswith("collections.abc."):
             module, rest = "collections.abc", dotted[len("collections.abc.") :]
-        bound = self.names.bound()
-        for name, stands_for in bound.items():
+        for name, stands_for in self._bound.items():
             if stands_for == module and "." not in module:
                 return f"{name}.{rest}" if rest else name
             if module == "tensorflow" and stands_for.startswith("tensorflow.compat.v"):
@@ -300,7 +301,7 @@ class Context:
         )
 
     def _write_imports(self) -> None:
-        bound = set(self.names.bound().values())
+        bound = set(self._bound.values())
         wanted = [
             line
             for module, line in sorted(self._wanted.items())

@@ -6,13 +6,15 @@ import os
 import sys
 from typing import Iterable, Iterator, Mapping
 
-from tpucompat.analysis import findings
+from tpucompat.analysis import findings, sources
 from tpucompat.analysis.sources import SourceError
 from tpucompat.migrate import plan
 from tpucompat.migrate.context import Context
 from tpucompat.migrate.plan import Result
 from tpucompat.scan.scanner import DEPTH
 
+#: How often a file is looked at again.
+_PASSES = 3
 #: Way -> what is said of a file that went it.
 WAYS: Mapping[str, str] = {
     plan.NOTHING: "nothing to rewrite",
@@ -59,4 +61,16 @@ def _folder(paths: list[str], unsafe: bool) -> Iterator[Result]:
         plan.needs(Context(module)) for module in modules if not module.source.is_notebook
     )
     for module in modules:
-        yield plan.migrate(module, unsafe, together and not module.source.is_notebook)
+        with_others = together and not module.source.is_notebook
+        yield _settled(plan.migrate(module, unsafe, with_others), unsafe, with_others)
+
+
+def _settled(result: Result, unsafe: bool, together: bool) -> Result:
+    """A rewriting in which nothing is left to rewrite: one may show what another rests on."""
+    for _ in range(_PASSES if result.changed else 0):
+        module = findings.understand(sources.decode(result.path, result.after))
+        after = plan.migrate(module, unsafe, together).after
+        if after == result.after:
+            break
+        result = result._replace(after=after)
+    return result
