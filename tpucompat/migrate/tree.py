@@ -18,6 +18,7 @@ WAYS: Mapping[str, str] = {
     plan.NOTHING: "nothing to rewrite",
     plan.PLAIN: "rewritten to TensorFlow 2",
     plan.KERAS: "rewritten to TensorFlow 2, its model under a strategy",
+    plan.LOOP: "rewritten to TensorFlow 2, with training_loop.py beside it",
     plan.COMPATIBLE: "goes on with tpucompat.v1; its TODO says why",
 }
 
