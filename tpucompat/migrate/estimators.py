@@ -40,7 +40,9 @@ _ESTIMATOR: Mapping[str, str] = {
     "export.TensorServingInputReceiver": "ServingInputReceiver",
 }
 _CONTRIB = ("tensorflow.contrib.tpu.", "tensorflow.contrib.tpu.python.tpu.tpu_config.")
-_CONTRIB += tuple(f"tensorflow.contrib.tpu.python.tpu.tpu_{name}." for name in ("estimator", "optimizer"))
+_CONTRIB += tuple(
+    f"tensorflow.contrib.tpu.python.tpu.tpu_{name}." for name in ("estimator", "optimizer")
+)
 _CONTRIB += ("tensorflow.contrib.tpu.python.ops.tpu_ops.",)
 _TPU = ("tensorflow.tpu.", "tensorflow.compat.v1.tpu.")
 _CORE = ("tensorflow.estimator.", "tensorflow.compat.v1.estimator.")
@@ -65,7 +67,9 @@ _SUMMARIES: Mapping[str, str] = {
     "histogram": "tf.summary.histogram",
     "all_summary_ops": "tf.compat.v1.summary.all_v2_summary_ops",
 }
-_RESOLVERS = ("contrib.cluster_resolver.", "distribute.cluster_resolver.", "contrib.cluster_resolver.python.training.")
+_RESOLVERS = tuple(
+    head + "cluster_resolver." for head in ("contrib.", "distribute.", "compat.v1.distribute.")
+)
 
 #: Class -> its parameters that the module has, under the names they have there.
 _KEPT: Mapping[str, Mapping[str, str]] = {
@@ -119,8 +123,7 @@ _KEPT: Mapping[str, Mapping[str, str]] = {
     ".evaluate": {name: name for name in ("input_fn", "steps", "checkpoint_path", "name")},
     ".predict": {name: name for name in ("input_fn", "checkpoint_path", "yield_single_examples")},
     ".export_saved_model": {
-        name: name
-        for name in ("export_dir_base", "serving_input_receiver_fn", "checkpoint_path")
+        name: name for name in ("export_dir_base", "serving_input_receiver_fn", "checkpoint_path")
     },
     "make_strategy": {name: name for name in ("tpu", "zone", "project")},
     "summary": {"name": "name", "tensor": "data", "data": "data", "step": "step"},
@@ -143,7 +146,9 @@ _DROPPED: Mapping[str, frozenset[str]] = {
         ("export_to_tpu", "export_to_cpu", "eval_on_tpu", "export_saved_model_api_version")
     ),
     ".export_saved_model": frozenset(("strip_default_attrs", "as_text")),
-    "make_strategy": frozenset(("job_name", "coordinator_name", "coordinator_address", "credentials")),
+    "make_strategy": frozenset(
+        ("job_name", "coordinator_name", "coordinator_address", "credentials")
+    ),
 }
 #: How many positional arguments mean the same in the module.
 _POSITIONAL: Mapping[str, int] = {
@@ -235,17 +240,15 @@ def plan(context: Context) -> Plan:
     """
     if context.module.source.is_notebook:
         raise CannotSee("a notebook has no module beside it")
-    beside = os.path.join(os.path.dirname(os.path.abspath(context.module.source.path)), MODULE + ".py")
+    beside = os.path.join(
+        os.path.dirname(os.path.abspath(context.module.source.path)), MODULE + ".py"
+    )
     if os.path.exists(beside) and not written.is_ours(beside):
         raise CannotSee(f"there is another {MODULE}.py beside it")
-    uses = [
-        (use.node, target(use.name)) for use in context.names.uses if target(use.name)
-    ]
+    uses = [(use.node, target(use.name)) for use in context.names.uses if target(use.name)]
     if any(use.guarded and target(use.name) for use in context.names.uses):
         raise CannotSee("it goes on without TPUEstimator where there is none")
-    calls = [
-        (call.node, row) for call in context.names.calls for row in [_row(call)] if row
-    ]
+    calls = [(call.node, row) for call in context.names.calls for row in [_row(call)] if row]
     estimators = _estimators(context)
     renamed = []
     for call in context.names.calls:
@@ -287,7 +290,9 @@ def _row(call: Call) -> str:
 
 def _estimators(context: Context) -> set[str]:
     """Expressions that an estimator is assigned to, as ``ast.dump`` writes them where they are read."""
-    makers = {id(call.node) for call in context.names.calls if target(call.name).endswith(".Trainer")}
+    makers = {
+        id(call.node) for call in context.names.calls if target(call.name).endswith(".Trainer")
+    }
     found = set()
     for tree in context.trees.values():
         for node in ast.walk(tree):
@@ -324,12 +329,17 @@ def _is_nothing(node: ast.AST) -> bool:
 
 def _check_resolvers(context: Context) -> None:
     """That nothing is asked of a resolver: there is a strategy in its place."""
-    makers = {id(call.node) for call in context.names.calls if target(call.name).endswith(".make_strategy")}
+    makers = {
+        id(call.node)
+        for call in context.names.calls
+        if target(call.name).endswith(".make_strategy")
+    }
     for tree in context.trees.values():
         names = {
             one.id
             for node in ast.walk(tree)
-            if isinstance(node, ast.Assign) and any(id(inside) in makers for inside in ast.walk(node.value))
+            if isinstance(node, ast.Assign)
+            and any(id(inside) in makers for inside in ast.walk(node.value))
             for one in node.targets
             if isinstance(one, ast.Name)
         }
@@ -356,7 +366,9 @@ def rewrite(context: Context, found: Plan) -> None:
         context.texts[cell].replace(end - len(attribute.attr), end, name)
     for use in context.names.uses:
         if use.statement is None and target(use.name) and id(use.node) not in context.done:
-            context.replace(use.node, context.cell_of(use.node), _written(context, target(use.name)))
+            context.replace(
+                use.node, context.cell_of(use.node), _written(context, target(use.name))
+            )
     for node in found.op_names:
         cell = context.cell_of(node)
         start = context.texts[cell].span(node.value.value)[1]  # type: ignore[attr-defined]
@@ -391,9 +403,11 @@ def _spans(
     text = context.texts[cell]
 
     def start_of(one: Any) -> int:
-        return text.keyword(one)[0] if isinstance(one, ast.keyword) and one.arg else text.span(
-            getattr(one, "value", one) if isinstance(one, ast.keyword) else one
-        )[0]
+        return (
+            text.keyword(one)[0]
+            if isinstance(one, ast.keyword) and one.arg
+            else text.span(getattr(one, "value", one) if isinstance(one, ast.keyword) else one)[0]
+        )
 
     def end_of(one: Any) -> int:
         return text.span(one.value if isinstance(one, ast.keyword) else one)[1]

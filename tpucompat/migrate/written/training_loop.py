@@ -1,87 +1,61 @@
 """Trains, evaluates and exports a model_fn under a ``tf.distribute`` strategy.
 
-A model_fn describes a graph: it makes variables by name and asks for collections. So it is called twice.
-First in a ``tf.Graph``, whose Session initializes the variables, from a checkpoint if there is one. Then in
-a ``tf.function``, once for each replica, where it gets these variables as ``tf.Variable`` of the strategy.
-Variables and checkpoints keep the names that they had in TensorFlow 1.
+A model_fn describes a graph: it makes variables by name and asks for collections. So it is called twice. First
+in a ``tf.Graph``, whose Session initializes or restores the variables; then in a ``tf.function``, once for each
+replica, where it is given these variables as ``tf.Variable`` of the strategy. Variables and checkpoints keep
+the names that they had in TensorFlow 1.
 """
 
 import collections
 import enum
 import inspect
+import itertools
 import os
 import sys
+import tempfile
 import time
-from typing import Any, Callable, NamedTuple, Optional
+import types
 
 import numpy as np
 import tensorflow as tf
 
 v1 = tf.compat.v1
-_WRITERS: dict = {}
+nest = tf.nest.map_structure
+_WRITERS = {}
+
+#: What a model_fn returns. ``eval_metrics`` and ``host_call`` are a function and its arguments; the function
+#: gets the values of all replicas, one behind the other.
+Spec = collections.namedtuple(
+    "Spec",
+    "mode predictions loss train_op eval_metrics export_outputs scaffold_fn host_call",
+    defaults=[None] * 7,
+)
+#: How the replicas are fed, and how many steps they make in one call.
+TPUConfig = collections.namedtuple(
+    "TPUConfig", "iterations_per_loop per_host_input_for_training", defaults=[2, True]
+)
+RunConfig = collections.namedtuple(
+    "RunConfig",
+    "strategy model_dir tpu_config tf_random_seed save_checkpoints_steps save_checkpoints_secs "
+    "keep_checkpoint_max save_summary_steps",
+    defaults=[None, None, TPUConfig(), 1, None, 600, 5, 100],
+)
+#: What a serving_input_receiver_fn returns: features, and the placeholders that they come from.
+ServingInputReceiver = collections.namedtuple("ServingInputReceiver", "features receiver_tensors")
+TrainSpec = collections.namedtuple("TrainSpec", "input_fn max_steps", defaults=[None])
+EvalSpec = collections.namedtuple(
+    "EvalSpec",
+    "input_fn steps name start_delay_secs throttle_secs",
+    defaults=[100, None, 120, 600],
+)
+#: Who calls input_fn: each replica, or each host, with its own batch or that of one replica.
+InputPipelineConfig = enum.Enum("InputPipelineConfig", "PER_SHARD_V1 PER_HOST_V1 PER_HOST_V2")
 
 
 class ModeKeys:
     """What a model_fn is called for."""
 
     TRAIN, EVAL, PREDICT = "train", "eval", "infer"
-
-
-class Spec(NamedTuple):
-    """What a model_fn returns.
-
-    ``eval_metrics`` and ``host_call`` are a function and its arguments, which have a batch dimension: the
-    function gets those of all replicas, one behind the other.
-    """
-
-    mode: str
-    predictions: Any = None
-    loss: Any = None
-    train_op: Any = None
-    eval_metrics: Any = None
-    export_outputs: Any = None
-    scaffold_fn: Optional[Callable] = None
-    host_call: Any = None
-
-
-class InputPipelineConfig(enum.Enum):
-    """Who calls input_fn: each replica, or each host with its own batch or that of one replica."""
-
-    PER_SHARD_V1, PER_HOST_V1, PER_HOST_V2 = 1, 2, 3
-
-
-class TPUConfig(NamedTuple):
-    """How the replicas are fed, and how many steps they make in one call."""
-
-    iterations_per_loop: int = 2
-    per_host_input_for_training: Any = True
-
-
-class RunConfig(NamedTuple):
-    """Where to train, and when to save."""
-
-    strategy: Optional[tf.distribute.Strategy] = None
-    model_dir: Optional[str] = None
-    tpu_config: TPUConfig = TPUConfig()
-    tf_random_seed: Optional[int] = 1
-    save_checkpoints_steps: Optional[int] = None
-    save_checkpoints_secs: Optional[int] = 600
-    keep_checkpoint_max: int = 5
-
-
-class ServingInputReceiver(NamedTuple):
-    """What a serving_input_receiver_fn returns: features, and the placeholders that they come from."""
-
-    features: Any
-    receiver_tensors: Any
-
-
-class Context(NamedTuple):
-    """``params['context']`` of model_fn and input_fn."""
-
-    num_replicas: int
-    num_hosts: int = 1
-    current_host: int = 0
 
 
 def make_strategy(tpu=None, zone=None, project=None):
@@ -95,13 +69,12 @@ def make_strategy(tpu=None, zone=None, project=None):
     except (ValueError, tf.errors.OpError):
         if name and name != "local":  # it was asked for: no run on something else in silence
             raise
-    if len(tf.config.list_physical_devices("GPU")) > 1:
-        return tf.distribute.MirroredStrategy()
-    return tf.distribute.get_strategy()
+    gpus = tf.config.list_physical_devices("GPU")
+    return tf.distribute.MirroredStrategy() if len(gpus) > 1 else tf.distribute.get_strategy()
 
 
 def summary_writer(logdir, **options):
-    """The one writer of a folder: a function that is traced must not make it anew."""
+    """The one writer of a folder, which outlives the function that is traced with it."""
     if logdir not in _WRITERS:
         with tf.init_scope():
             _WRITERS[logdir] = tf.summary.create_file_writer(logdir, **options)
@@ -125,81 +98,76 @@ class CrossShardOptimizer(v1.train.Optimizer):
     def __init__(self, optimizer, name="CrossShardOptimizer"):
         super().__init__(False, name)
         self._optimizer = optimizer
+        self.get_slot, self.get_slot_names = optimizer.get_slot, optimizer.get_slot_names
+        self.variables = optimizer.variables
 
     def compute_gradients(self, loss, *args, **kwargs):
         """The gradients of a replica's part of the loss."""
-        replicas = tf.distribute.get_strategy().num_replicas_in_sync
-        return self._optimizer.compute_gradients(loss / replicas, *args, **kwargs)
+        loss /= tf.distribute.get_strategy().num_replicas_in_sync
+        return self._optimizer.compute_gradients(loss, *args, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
-        """Sums the gradients over the replicas; the optimizers of ``tf.compat.v1.train`` do that themselves."""
+        """Sums the gradients over the replicas; the optimizers of ``tf.compat.v1`` do it themselves."""
         if type(self._optimizer).apply_gradients is not v1.train.Optimizer.apply_gradients:
-            grads_and_vars = [(g, v) for g, v in grads_and_vars if g is not None]
-            grads = [cross_replica_sum(tf.convert_to_tensor(g)) for g, _ in grads_and_vars]
-            grads_and_vars = list(zip(grads, [v for _, v in grads_and_vars]))
+            pairs = [(tf.convert_to_tensor(g), v) for g, v in grads_and_vars if g is not None]
+            grads_and_vars = [(cross_replica_sum(g), v) for g, v in pairs]
         return self._optimizer.apply_gradients(grads_and_vars, global_step, name)
-
-    def get_slot(self, *args, **kwargs):
-        """A slot of the other optimizer."""
-        return self._optimizer.get_slot(*args, **kwargs)
-
-    def variables(self):
-        """The variables of the other optimizer."""
-        return self._optimizer.variables()
 
 
 class Model:
     """A model_fn with its variables.
 
     Args:
-      call: Calls the model_fn; gets features and labels.
+      call: Calls the model_fn with features and labels.
       inputs: Makes features and labels in a graph.
       strategy: Where the variables go.
+      config: A RunConfig.
       checkpoint: What to restore them from; None to initialize them.
-      config: The RunConfig.
-      warm_start: What initializes variables in another way; a function without arguments.
+      warm_start: What to initialize them from; None for their initializers.
     """
 
-    def __init__(self, call, inputs, strategy, checkpoint, config, warm_start=None):
-        self._call = call
-        made = []
+    def __init__(self, call, inputs, strategy, config, checkpoint, warm_start=None):
+        self._call, made = call, []
 
         def record(next_creator, **kwargs):
-            variable = next_creator(**kwargs)
-            made.append((kwargs.get("name"), variable))
-            return variable
+            made.append((kwargs.get("name"), next_creator(**kwargs)))
+            return made[-1][1]
 
         with tf.Graph().as_default(), tf.variable_creator_scope(record):
             v1.set_random_seed(config.tf_random_seed)
             v1.train.get_or_create_global_step()
             self.spec = call(*inputs())
+            unchanged = _unchanged([variable for _, variable in made], self.spec.train_op)
             scaffold = self.spec.scaffold_fn() if self.spec.scaffold_fn else v1.train.Scaffold()
-            if checkpoint is None and warm_start:
-                warm_start()
+            if warm_start and not checkpoint:
+                v1.train.warm_start(warm_start)
             scaffold.finalize()
+            saved = {id(variable) for variable in v1.global_variables()}
             with v1.Session() as session:
                 session.run([scaffold.init_op, scaffold.local_init_op], scaffold.init_feed_dict)
-                if checkpoint is not None:
+                if checkpoint:
                     scaffold.saver.restore(session, checkpoint)
                 elif scaffold.init_fn:
                     scaffold.init_fn(session)
                 values = session.run([variable for _, variable in made])
-            saved = {id(variable) for variable in v1.global_variables()}
-        self.variables = {}
-        self._asked = collections.defaultdict(list)
-        with strategy.scope():
-            for (asked, old), value in zip(made, values):
+        self.variables, self._asked, self._unchanged = {}, collections.defaultdict(list), []
+        for (asked, old), value in zip(made, values):
+            with strategy.scope():
                 variable = tf.Variable(
                     value,
                     name=old.op.name,
                     trainable=old.trainable,
                     aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
                 )
-                self._asked[asked].append(variable)
-                if id(old) in saved:
-                    self.variables[old.op.name] = variable
-        first = {name: strategy.experimental_local_results(one)[0] for name, one in self.variables.items()}
+            self._asked[asked].append(variable)
+            self._unchanged += [(variable, value)] if id(old) in unchanged else []
+            if id(old) in saved:
+                self.variables[old.op.name] = variable
+        first = nest(lambda one: strategy.experimental_local_results(one)[0], self.variables)
         self._saver = v1.train.Saver(first, max_to_keep=config.keep_checkpoint_max)
+        if checkpoint:
+            state = tf.train.get_checkpoint_state(os.path.dirname(checkpoint))
+            self._saver.recover_last_checkpoints(state.all_model_checkpoint_paths if state else [])
 
     @property
     def step(self):
@@ -208,30 +176,26 @@ class Model:
 
     def save(self, model_dir):
         """Writes a checkpoint."""
+        for variable, value in self._unchanged:
+            variable.assign(value)
         self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
 
-    def given(self):
-        """A context in which who makes a variable gets the one of this name, in the order of their making."""
-        counts: collections.Counter = collections.Counter()
+    def __call__(self, features, labels):
+        """Calls the model_fn in a function that is traced; there it gets the strategy's variables."""
+        graph, counts = v1.get_default_graph(), collections.Counter()
+        for name in graph.collections:  # another replica's
+            graph.clear_collection(name)
 
         def give(_, **kwargs):
             name = kwargs.get("name")
             counts[name] += 1
             variable = self._asked[name][counts[name] - 1]
-            groups = list(kwargs.get("collections") or [v1.GraphKeys.GLOBAL_VARIABLES])
-            groups += [v1.GraphKeys.TRAINABLE_VARIABLES] if variable.trainable else []
-            for group in {*groups}:
-                v1.add_to_collection(group, variable)
+            groups = {*(kwargs.get("collections") or [v1.GraphKeys.GLOBAL_VARIABLES])}
+            groups |= {v1.GraphKeys.TRAINABLE_VARIABLES} if variable.trainable else set()
+            v1.add_to_collections(groups, variable)
             return variable
 
-        return tf.variable_creator_scope(give)
-
-    def __call__(self, features, labels):
-        """Calls the model_fn with the variables of the strategy, in a function that is traced."""
-        graph = v1.get_default_graph()
-        for name in graph.collections:  # those of another replica
-            graph.clear_collection(name)
-        with self.given():
+        with tf.variable_creator_scope(give):
             v1.train.get_or_create_global_step()
             return self._call(features, labels)
 
@@ -240,124 +204,125 @@ class Trainer:
     """Does with a model_fn what TPUEstimator did.
 
     Args:
-      model_fn: Takes features, and labels, mode, params and config if it has such parameters.
+      model_fn: Takes features, and those of labels, mode, params and config that it has parameters for.
+      model_dir: Where checkpoints and summaries go; that of the config where there is none.
       config: A RunConfig.
-      params: For model_fn and input_fn, with ``batch_size`` and ``context`` added.
+      params: For model_fn and input_fn, with ``batch_size``, ``context`` and ``use_tpu`` added.
       use_tpu: Whether to use the strategy of the config, or one device.
       train_batch_size: Batch of all replicas together; so are the other two.
+      warm_start_from: A checkpoint that gives the variables' first values.
     """
 
-    def __init__(self, model_fn, config=None, params=None, use_tpu=True, train_batch_size=None,
-                 eval_batch_size=None, predict_batch_size=None, model_dir=None, warm_start_from=None):  # fmt: skip
-        config = config or RunConfig()
-        self.config = config._replace(model_dir=model_dir or config.model_dir)
-        self.model_dir = self.config.model_dir
+    def __init__(self, model_fn, model_dir=None, config=None, params=None, use_tpu=True,
+                 train_batch_size=None, eval_batch_size=None, predict_batch_size=None,
+                 warm_start_from=None):  # fmt: skip
+        self.config = config or RunConfig()
+        self.model_dir = model_dir or self.config.model_dir or tempfile.mkdtemp()
+        self.config = self.config._replace(model_dir=self.model_dir)
         self.params = dict(params or {}, use_tpu=use_tpu)
-        self.strategy = (use_tpu and config.strategy) or tf.distribute.get_strategy()
+        self.strategy = (use_tpu and self.config.strategy) or tf.distribute.get_strategy()
         self._model_fn = tf.autograph.experimental.do_not_convert(model_fn)
-        self._batch_sizes = {"train": train_batch_size, "eval": eval_batch_size, "infer": predict_batch_size}
-        self._warm_start_from = warm_start_from
+        self._sizes = {
+            "train": train_batch_size,
+            "eval": eval_batch_size,
+            "infer": predict_batch_size,
+        }
+        self._warm_start = warm_start_from
 
-    def _params(self, mode, replicas, batches=1):
-        size = self._batch_sizes[mode]
-        context = Context(replicas)
-        return dict(self.params, context=context, batch_size=size and size // batches)
+    def _params(self, mode, replicas, parts, hosts=1, host=0):
+        context = types.SimpleNamespace(num_replicas=replicas, num_hosts=hosts, current_host=host)
+        size = self._sizes[mode] and self._sizes[mode] // parts
+        return dict(self.params, context=context, batch_size=size)
 
-    def _model(self, mode, checkpoint, inputs):
-        replicas = self.strategy.num_replicas_in_sync
-        params = self._params(mode, replicas, replicas)
+    def _model(self, mode, inputs, strategy, checkpoint):
+        replicas = strategy.num_replicas_in_sync
+        options = {"mode": mode, "config": self.config}
+        options["params"] = self._params(mode, replicas, replicas)
 
         def call(features, labels):
-            options = {"labels": labels, "mode": mode, "params": params, "config": self.config}
-            return _called(self._model_fn, features, **options)
+            return _called(self._model_fn, features, labels=labels, **options)
 
-        return Model(call, inputs, self.strategy, checkpoint, self.config, self._warm_start)
-
-    def _warm_start(self):
-        if self._warm_start_from:
-            v1.train.warm_start(self._warm_start_from)
+        return Model(call, inputs, strategy, self.config, checkpoint, self._warm_start)
 
     def _batches(self, input_fn, mode):
-        """A dataset with an element for each replica, and what makes such elements in a graph."""
-        kind = self.config.tpu_config.per_host_input_for_training
+        """A dataset with an element for each replica, and what such an element is."""
+        kind, specs = self.config.tpu_config.per_host_input_for_training, []
         if isinstance(kind, bool):
             kind = InputPipelineConfig.PER_HOST_V1 if kind else InputPipelineConfig.PER_SHARD_V1
-        if kind is InputPipelineConfig.PER_SHARD_V1 and mode != ModeKeys.TRAIN:
-            kind = InputPipelineConfig.PER_HOST_V1
+        is_sharded = kind == InputPipelineConfig.PER_SHARD_V1 and mode == ModeKeys.TRAIN
+        is_split = kind != InputPipelineConfig.PER_HOST_V2 and not is_sharded
 
         def of_host(context):
             replicas, hosts = context.num_replicas_in_sync, context.num_input_pipelines
-            here, split = replicas // hosts, kind is InputPipelineConfig.PER_HOST_V1
-            params = self._params(mode, replicas, hosts if split else replicas)
-            params["context"] = Context(replicas, hosts, context.input_pipeline_id)
-
-            def made():
-                return _dataset(_called(input_fn, params=params, config=self.config, mode=mode))
-
-            if kind is InputPipelineConfig.PER_SHARD_V1:
-                turns = tf.data.Dataset.range(here).repeat()
-                data = tf.data.Dataset.choose_from_datasets([made() for _ in range(here)], turns)
-            else:
-                data = made()
-                data = data.map(lambda *batch: _in_parts(batch, here)).unbatch() if split else data
+            here = replicas // hosts
+            host = context.input_pipeline_id
+            params = self._params(mode, replicas, hosts if is_split else replicas, hosts, host)
+            made = [
+                _called(input_fn, params=params, config=self.config, mode=mode)
+                for _ in range(here if is_sharded else 1)
+            ]
+            if not isinstance(made[0], tf.data.Dataset):
+                raise TypeError("input_fn has to return a tf.data.Dataset.")
+            turns = tf.data.Dataset.range(here).repeat()
+            data = tf.data.Dataset.choose_from_datasets(made, turns) if is_sharded else made[0]
+            if is_split and here > 1:
+                data = data.map(lambda *batch: _parts(batch, here)).unbatch()
             specs.append(data.element_spec)
             return data
 
-        specs = []
-        data = self.strategy.distribute_datasets_from_function(of_host)
-        return data, lambda: _placeholders(specs[0])
+        return self.strategy.distribute_datasets_from_function(of_host), specs[0]
 
     def train(self, input_fn, steps=None, max_steps=None, after_save=None):
-        """Trains for some steps more, or until there were max_steps; goes on from the last checkpoint.
-
-        Args:
-          input_fn: Returns a ``tf.data.Dataset``.
-          steps: How many more.
-          max_steps: The step to stop at.
-          after_save: Called when a checkpoint is written.
-        """
+        """Trains for some steps more, or up to the step max_steps, from the last checkpoint on."""
+        config, local = self.config, self.strategy.experimental_local_results
+        data, spec = self._batches(input_fn, ModeKeys.TRAIN)
         checkpoint = self.latest_checkpoint()
-        data, inputs = self._batches(input_fn, ModeKeys.TRAIN)
-        model = self._model(ModeKeys.TRAIN, checkpoint, inputs)
-        last = max_steps if max_steps is not None else model.step + (steps or sys.maxsize)
-        specs = []
+        model = self._model(ModeKeys.TRAIN, lambda: _placeholders(spec), self.strategy, checkpoint)
+        last = (model.step + steps if steps else sys.maxsize) if max_steps is None else max_steps
+        host_calls = []
 
         def replica_step(batch):
-            spec = model(*_features_and_labels(batch))
-            specs.append(spec)
-            tensors = spec.host_call[1] if spec.host_call else []
-            return tf.cast(spec.loss, tf.float32), tensors
+            spec = model(*_split(batch))
+            host_calls.append(spec.host_call or (lambda: None, []))
+            return tf.cast(spec.loss, tf.float32), host_calls[-1][1]
 
         @tf.function
         def loop(iterator, steps):
             loss = tf.constant(0.0)
             for _ in tf.range(steps):
-                losses, tensors = self.strategy.run(replica_step, args=(next(iterator),))
-                loss = self.strategy.experimental_local_results(losses)[0]
-                if specs[0].host_call:
-                    tf.summary.experimental.set_step(model.variables["global_step"])
-                    with v1.get_default_graph().name_scope(None):  # the loop's is no part of a summary's tag
-                        _with_arguments(specs[0].host_call[0], self._together(tensors))
+                losses, values = self.strategy.run(replica_step, args=(next(iterator),))
+                loss = local(losses)[0]
+                tf.summary.experimental.set_step(model.variables["global_step"])
+                with v1.get_default_graph().name_scope(None):  # tags are without the loop's scope
+                    _given(host_calls[0][0], self._together(values))
             return loss
 
         def save():
             model.save(self.model_dir)
-            if after_save is not None:
+            if after_save:
                 after_save()
             return model.step, time.time()
 
+        if model.step >= last:
+            return self
         saved, saved_at = (model.step, time.time()) if checkpoint else save()
-        iterator = iter(data)
+        iterator, written = iter(data), -sys.maxsize
         while model.step < last:
-            steps = min(self.config.tpu_config.iterations_per_loop, last - model.step)
+            step = model.step
             try:
-                loss = loop(iterator, tf.constant(steps))
+                loss = loop(
+                    iterator, tf.constant(min(config.tpu_config.iterations_per_loop, last - step))
+                )
             except tf.errors.OutOfRangeError:
                 break
             v1.logging.info("loss = %s, step = %d", loss.numpy(), model.step)
-            every, seconds = self.config.save_checkpoints_steps, self.config.save_checkpoints_secs
-            is_due = model.step - saved >= every if every else seconds and time.time() - saved_at >= seconds
-            if is_due and model.step < last:
+            if config.save_summary_steps and step + 1 >= written + config.save_summary_steps:
+                written = step + 1
+                with summary_writer(self.model_dir).as_default(written):
+                    tf.summary.scalar("loss", loss)
+            every = config.save_checkpoints_steps
+            late = time.time() - saved_at >= (config.save_checkpoints_secs or float("inf"))
+            if (model.step - saved >= every if every else late) and model.step < last:
                 saved, saved_at = save()
         if model.step != saved:
             save()
@@ -365,126 +330,108 @@ class Trainer:
             writer.flush()
         return self
 
-    def _together(self, tensors):
+    def _together(self, values):
         """The values of all replicas, one behind the other."""
-        if self.strategy.num_replicas_in_sync == 1:
-            return tensors
-        return tf.nest.map_structure(
-            lambda one: tf.concat(self.strategy.experimental_local_results(one), 0), tensors
+        local = self.strategy.experimental_local_results
+        return nest(
+            lambda one: tf.concat(local(one), 0) if len(local(one)) > 1 else local(one)[0], values
         )
 
     def evaluate(self, input_fn, steps=None, checkpoint_path=None, name=None):
-        """The metrics of a checkpoint: those of eval_metrics, and the mean loss of the first replica."""
-        data, inputs = self._batches(input_fn, ModeKeys.EVAL)
-        model = self._model(ModeKeys.EVAL, checkpoint_path or self.latest_checkpoint(), inputs)
+        """The metrics of a checkpoint, with the mean loss of the first replica."""
+        data, spec = self._batches(input_fn, ModeKeys.EVAL)
+        checkpoint = checkpoint_path or self.latest_checkpoint()
+        model = self._model(ModeKeys.EVAL, lambda: _placeholders(spec), self.strategy, checkpoint)
 
         def replica_step(batch):
-            spec = model(*_features_and_labels(batch))
+            spec = model(*_split(batch))
             return spec.loss, spec.eval_metrics[1] if spec.eval_metrics else []
 
         @tf.function
         def step(batch):
-            loss, tensors = self.strategy.run(replica_step, args=(batch,))
-            return self.strategy.experimental_local_results(loss)[0], self._together(tensors)
+            losses, values = self.strategy.run(replica_step, args=(batch,))
+            return self.strategy.experimental_local_results(losses)[0], self._together(values)
 
-        losses, metrics = [], None
-        for batch in data:
-            if len(losses) == steps:
-                break
-            loss, tensors = step(batch)
+        losses, update, result = [], None, dict
+        for batch in itertools.islice(data, steps):
+            loss, values = step(batch)
             losses.append(loss.numpy())
             if model.spec.eval_metrics:
-                metrics = metrics or Metrics(model.spec.eval_metrics[0], tensors)
-                metrics.update(tensors)
-        found = dict(metrics.result() if metrics else {}, loss=np.mean(losses), global_step=model.step)
-        with summary_writer(os.path.join(self.model_dir, "eval" + ("_" + name if name else ""))).as_default():
+                update, result = (
+                    (update, result) if update else _metrics(model.spec.eval_metrics[0], values)
+                )
+                update(*tf.nest.flatten(values))
+        found = nest(lambda one: one.numpy(), result())
+        found.update(loss=np.mean(losses), global_step=model.step)
+        folder = os.path.join(self.model_dir, "eval" + (f"_{name}" if name else ""))
+        with summary_writer(folder).as_default(model.step):
             for key, value in found.items():
                 if np.ndim(value) == 0 and key != "global_step":
-                    tf.summary.scalar(key, value, step=model.step)
+                    tf.summary.scalar(key, value)
         v1.logging.info("%s", found)
         return found
 
     def predict(self, input_fn, checkpoint_path=None, yield_single_examples=True):
         """Yields the predictions of a checkpoint for each example, or for each batch."""
         mode, replicas = ModeKeys.PREDICT, self.strategy.num_replicas_in_sync
-        size = self._batch_sizes[mode]
-        params = self._params(mode, replicas, replicas)
-        data = _dataset(_called(input_fn, params=params, config=self.config, mode=mode))
+        params, size = self._params(mode, replicas, replicas), self._sizes[mode]
+        data = _called(input_fn, params=params, config=self.config, mode=mode)
         data = data.unbatch().batch(size) if size else data
         part = size and size // replicas
-        spec = tf.nest.map_structure(lambda one: tf.TensorSpec([part, *one.shape[1:]], one.dtype), data.element_spec)
-
-        def inputs():
-            return _placeholders(spec)
-
-        model = self._model(mode, checkpoint_path or self.latest_checkpoint(), inputs)
-
-        def replica_step(batch):
-            return model(_features_and_labels(batch)[0], None).predictions
+        spec = nest(lambda one: tf.TensorSpec([part, *one.shape[1:]], one.dtype), data.element_spec)
+        checkpoint = checkpoint_path or self.latest_checkpoint()
+        model = self._model(mode, lambda: _placeholders(spec), self.strategy, checkpoint)
 
         @tf.function
         def step(batch):
+            def replica_step(batch):
+                return model(_split(batch)[0], None).predictions
+
             return self._together(self.strategy.run(replica_step, args=(batch,)))
 
         for batch in data:
             count = len(tf.nest.flatten(batch)[0])
-            # The last batch is filled up: a TPU computes in one shape.
-            filled = tf.nest.map_structure(
-                lambda one, more=(size or count) - count: tf.concat([one, tf.repeat(one[-1:], more, 0)], 0), batch
-            )
-            found = tf.nest.map_structure(lambda one: one.numpy()[:count], step(self._shared(filled)))
-            if not yield_single_examples:
-                yield found
-            else:
-                for index in range(count):
-                    yield tf.nest.map_structure(lambda one, at=index: one[at], found)
-
-    def _shared(self, batch):
-        """A batch, each replica's part for it."""
-        replicas = self.strategy.num_replicas_in_sync
-        if replicas == 1:
-            return batch
-        parts = _in_parts(batch, replicas)
-        return self.strategy.experimental_distribute_values_from_function(
-            lambda context: tf.nest.map_structure(lambda one: one[context.replica_id_in_sync_group], parts)
-        )
+            if size:  # the last batch is filled up: a TPU computes in one shape
+                missing = size - count
+                batch = nest(
+                    lambda one, n=missing: tf.concat([one, tf.repeat(one[-1:], n, 0)], 0), batch
+                )
+            if replicas > 1:
+                shares = _parts((batch,), replicas)
+                batch = self.strategy.experimental_distribute_values_from_function(
+                    lambda context, s=shares: nest(
+                        lambda one: one[context.replica_id_in_sync_group], s
+                    )
+                )
+            found = nest(lambda one, n=count: one.numpy()[:n], step(batch))
+            rows = range(count) if yield_single_examples else [slice(None)]
+            yield from (nest(lambda one, at=row: one[at], found) for row in rows)
 
     def export_saved_model(self, export_dir_base, serving_input_receiver_fn, checkpoint_path=None):
-        """Writes a SavedModel with the predictions' export_outputs as signatures.
-
-        Returns:
-          Its folder, below export_dir_base.
-        """
-        receivers, fetched = [], {}
+        """Writes a SavedModel with export_outputs as signatures; returns its folder below export_dir_base."""
+        given, outputs = [], {}
 
         def inputs():
-            receivers.append(serving_input_receiver_fn())
-            return receivers[-1].features, None
+            given[:] = [serving_input_receiver_fn()]
+            return given[0].features, None
 
-        params = self._params(ModeKeys.PREDICT, 1)
-
-        def call(features, labels):
-            options = {"labels": labels, "mode": ModeKeys.PREDICT, "params": params, "config": self.config}
-            return _called(self._model_fn, features, **options)
-
-        one = tf.distribute.get_strategy()
-        model = Model(call, inputs, one, checkpoint_path or self.latest_checkpoint(), self.config)
-        graph = v1.wrap_function(lambda: fetched.update(model(*inputs()).export_outputs), [])
-        module = tf.Module()
-        module.model_variables = list(model.variables.values())
-        placeholders = receivers[-1].receiver_tensors
-        if not isinstance(placeholders, dict):
-            placeholders = {"input": placeholders}
-        specs = [tf.TensorSpec(one.shape, one.dtype, name) for name, one in placeholders.items()]
-
-        def signature(outputs):
-            pruned = graph.prune(list(placeholders.values()), outputs)
-            return tf.function(lambda *given: pruned(*given), specs)
-
-        signatures = {name: signature(outputs) for name, outputs in fetched.items()}
+        one_device, checkpoint = (
+            tf.distribute.get_strategy(),
+            checkpoint_path or self.latest_checkpoint(),
+        )
+        model = self._model(ModeKeys.PREDICT, inputs, one_device, checkpoint)
+        graph = v1.wrap_function(lambda: outputs.update(model(*inputs()).export_outputs), [])
+        tensors = given[0].receiver_tensors
+        tensors = tensors if isinstance(tensors, dict) else {"input": tensors}
+        specs = [tf.TensorSpec(one.shape, one.dtype, name) for name, one in tensors.items()]
+        signatures = {}
+        for name, output in outputs.items():
+            pruned = graph.prune(list(tensors.values()), output)
+            signatures[name] = tf.function(lambda *values, f=pruned: f(*values), specs)
         if len(signatures) == 1:
             signatures["serving_default"] = next(iter(signatures.values()))
-        path = os.path.join(export_dir_base, str(int(time.time())))
+        module, path = tf.Module(), os.path.join(export_dir_base, str(int(time.time())))
+        module.model_variables = list(model.variables.values())
         tf.saved_model.save(module, path, signatures)
         return path
 
@@ -501,28 +448,21 @@ class Trainer:
         return tf.train.load_variable(self.latest_checkpoint(), name)
 
 
-class Metrics:
-    """The metrics of a metric_fn over all batches: for each a value, and an operation that takes in a batch."""
+def train_and_evaluate(trainer, train_spec, eval_spec):
+    """Trains, evaluates the checkpoints on the way, not more often than the spec says, and the last one."""
+    evaluated, results = [time.time() - eval_spec.throttle_secs + eval_spec.start_delay_secs], []
 
-    def __init__(self, metric_fn, tensors):
-        spec = tf.nest.map_structure(lambda one: tf.TensorSpec([None, *one.shape[1:]] if one.shape.rank else [], one.dtype), tensors)
-        found, given = {}, []
+    def evaluate():
+        results[:] = [trainer.evaluate(eval_spec.input_fn, eval_spec.steps, name=eval_spec.name)]
+        evaluated[0] = time.time()
 
-        def build(*flat):
-            given.extend(flat)
-            found.update(_with_arguments(metric_fn, tf.nest.pack_sequence_as(spec, flat)))
+    def after_save():
+        if time.time() - evaluated[0] >= eval_spec.throttle_secs:
+            evaluate()
 
-        graph = v1.wrap_function(build, tf.nest.flatten(spec))
-        self._update = graph.prune(given, [update for _, update in found.values()])
-        self._result = graph.prune([], {name: value for name, (value, _) in found.items()})
-
-    def update(self, tensors):
-        """Takes in a batch."""
-        self._update(*tf.nest.flatten(tensors))
-
-    def result(self):
-        """Name -> value."""
-        return {name: value.numpy() for name, value in self._result().items()}
+    trainer.train(train_spec.input_fn, max_steps=train_spec.max_steps, after_save=after_save)
+    evaluate()
+    return results[0], []
 
 
 def PredictOutput(outputs):
@@ -530,30 +470,53 @@ def PredictOutput(outputs):
     return outputs if isinstance(outputs, dict) else {"output": outputs}
 
 
+def _metrics(metric_fn, values):
+    """A function that takes in a batch, and one that gives the metrics of all batches."""
+    spec = nest(
+        lambda one: tf.TensorSpec([None] * (one.shape.rank > 0) + one.shape[1:], one.dtype), values
+    )
+    found, given = {}, []
+
+    def build(*flat):
+        given.extend(flat)
+        found.update(_given(metric_fn, tf.nest.pack_sequence_as(spec, flat)))
+
+    graph = v1.wrap_function(build, tf.nest.flatten(spec))
+    update = graph.prune(given, [operation for _, operation in found.values()])
+    return update, graph.prune([], {name: value for name, (value, _) in found.items()})
+
+
+def _unchanged(variables, train_op):
+    """Variables that train_op does not write: TensorFlow 1 ran what it waits for, a tf.function runs all."""
+    if train_op is None:
+        return set()
+    reached, waiting = set(), [getattr(train_op, "op", train_op)]
+    while waiting:
+        operation = waiting.pop()
+        if operation not in reached:
+            reached.add(operation)
+            waiting += [*operation.control_inputs, *(one.op for one in operation.inputs)]
+    readers = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape")
+    writers = {op for op in reached if op.type not in readers}
+    return {id(one) for one in variables if not writers & {*one.handle.consumers()}}
+
+
 def _called(function, *args, **options):
     names = inspect.signature(function).parameters
-    return function(*args, **{name: value for name, value in options.items() if name in names})
+    return function(*args, **{name: options[name] for name in options if name in names})
 
 
-def _with_arguments(function, arguments):
+def _given(function, arguments):
     return function(**arguments) if isinstance(arguments, dict) else function(*arguments)
 
 
-def _dataset(made):
-    if not isinstance(made, tf.data.Dataset):
-        raise TypeError("An input_fn has to return a tf.data.Dataset, and no tensors of an iterator.")
-    return made
-
-
-def _features_and_labels(batch):
+def _split(batch):
     return batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
 
 
-def _in_parts(batch, count):
-    batch = batch[0] if isinstance(batch, tuple) and len(batch) == 1 else batch
-    return tf.nest.map_structure(lambda one: tf.stack(tf.split(one, count)), batch)
+def _parts(batch, count):
+    return nest(lambda one: tf.stack(tf.split(one, count)), batch if len(batch) > 1 else batch[0])
 
 
 def _placeholders(spec):
-    batch = tf.nest.map_structure(lambda one: v1.placeholder(one.dtype, one.shape), spec)
-    return _features_and_labels(batch)
+    return _split(nest(lambda one: v1.placeholder(one.dtype, one.shape), spec))
