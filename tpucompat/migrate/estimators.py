@@ -183,17 +183,20 @@ class Plan(NamedTuple):
       calls: Calls whose arguments change, and the row of the table for each.
       renamed: Methods that have another name.
       op_names: ``variable.op.name``.
+      aliases: ``tpu = tf.contrib.tpu``, where all that is used of it has a place.
     """
 
     uses: list[tuple[Any, str]]
     calls: list[tuple[ast.Call, str]]
     renamed: list[tuple[ast.Attribute, str]]
     op_names: list[ast.Attribute]
+    aliases: list[ast.Assign]
 
     @property
     def handled(self) -> frozenset[int]:
         """Nodes that need nothing else."""
-        return frozenset(id(node) for node, _ in self.uses)
+        values = [one.value for one in self.aliases]
+        return frozenset(map(id, [*(node for node, _ in self.uses), *values]))
 
 
 def target(name: str) -> str:
@@ -274,7 +277,20 @@ def plan(context: Context) -> Plan:
         and isinstance(node.value, ast.Attribute)
         and node.value.attr == "op"
     ]
-    return Plan(uses, calls, renamed, op_names)
+    return Plan(uses, calls, renamed, op_names, list(_aliases(context)))
+
+
+def _aliases(context: Context) -> Iterator[ast.Assign]:
+    packages = {_SUMMARY[:-1], *(head[:-1] for head in _CONTRIB)}
+    places = {id(use.node): use for use in context.names.uses if use.name in packages}
+    for tree in context.trees.values():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Assign) or id(node.value) not in places:
+                continue
+            package = places[id(node.value)].name
+            below = [use.name for use in context.names.uses if use.base == package]
+            if len(node.targets) == 1 and all(target(name) for name in below):
+                yield node
 
 
 def _row(call: Call) -> str:
@@ -369,6 +385,8 @@ def rewrite(context: Context, found: Plan) -> None:
             context.replace(
                 use.node, context.cell_of(use.node), _written(context, target(use.name))
             )
+    for statement in found.aliases:
+        context.remove(statement, context.cell_of(statement))
     for node in found.op_names:
         cell = context.cell_of(node)
         start = context.texts[cell].span(node.value.value)[1]  # type: ignore[attr-defined]

@@ -108,6 +108,17 @@ def _names_decide(context: Context, place: Place) -> bool:
     )
 
 
+def stays(context: Context) -> bool:
+    """Whether a file goes on with tpucompat.v1 for its own sake, as far as names tell."""
+    reasons = needs(context)
+    if reasons and context.module.era == era.TF1 and estimators.is_wanted(context):
+        try:
+            return bool(needs(context, estimators.plan(context).handled))
+        except keras.CannotSee:
+            return True
+    return bool(reasons)
+
+
 def needs_graph(context: Context) -> str:
     """The first name of a file that works in a graph only; "" if there is none."""
     if context.module.era != era.TF1:
@@ -140,13 +151,16 @@ def _builds_graph(context: Context) -> bool:
     return False
 
 
-def migrate(module: Module, unsafe: bool = False, together: bool = False) -> Result:
+def migrate(
+    module: Module, unsafe: bool = False, together: bool = False, with_loop: bool = False
+) -> Result:
     """Rewrites one file.
 
     Args:
       module: The file as it was read.
       unsafe: Whether to rewrite too what may change what the program does.
       together: Whether a file beside it goes on with tpucompat.v1, so that this one has to if it builds graphs.
+      with_loop: Whether a file beside it gets a training loop, whose model functions this one may have.
 
     Returns:
       Its new bytes, or the old ones.
@@ -156,7 +170,7 @@ def migrate(module: Module, unsafe: bool = False, together: bool = False) -> Res
     if not source.is_notebook and module.problems:
         return Result(source.path, source.data, source.data, NOTHING, module.problems)
     context = Context(module, unsafe)
-    way = _rewrite(context, together)
+    way = _rewrite(context, together, with_loop)
     changed = context.finish() if way != NOTHING else {}
     beside = {}
     if way == LOOP and changed:
@@ -171,7 +185,7 @@ def migrate(module: Module, unsafe: bool = False, together: bool = False) -> Res
     return Result(source.path, source.data, after, way, module.problems, beside)
 
 
-def _rewrite(context: Context, together: bool) -> str:
+def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
     if not context.names.uses and not context.names.strings and not context.names.calls:
         return NOTHING
     # The old namespace is a graph's; a program of TensorFlow 2 cannot live in it, and gets a TODO instead.
@@ -182,9 +196,11 @@ def _rewrite(context: Context, together: bool) -> str:
         try:
             loop = estimators.plan(context)
             reasons = dict(needs(context, loop.handled))
-            graph = graph if reasons else ""
+            graph = graph if reasons or together else ""
         except keras.CannotSee as error:
             reasons["TPU212"] = f"{reasons.get('TPU212', 'TPUEstimator')} ({error})"
+    if with_loop and not together and not _is_script(context):
+        graph = ""
     conversions: list[keras.Conversion] = []
     if any(keras.is_conversion(call) for call in context.names.calls):
         try:
@@ -229,8 +245,10 @@ def _rewrite(context: Context, together: bool) -> str:
     is_script = graph and _is_script(context)
     if is_script:
         _enter_graph(context)
-    if context.needs_keras_2 and b"TF_USE_LEGACY_KERAS" not in context.module.source.data:
-        if is_script or (loop is not None and _is_script(context)):
+    has_keras_2 = loop is not None or with_loop  # the module beside it asks for Keras 2
+    asks = b"TF_USE_LEGACY_KERAS" in context.module.source.data or has_keras_2
+    if context.needs_keras_2 and not asks:
+        if is_script:
             context.want("os")
             context.before_imports.append(_LEGACY_KERAS)
         else:

@@ -179,7 +179,9 @@ class _Recorded:
 
 
 def _asks_for_keras_2(script: str) -> bool:
-    """Whether a script sets TF_USE_LEGACY_KERAS itself."""
+    """Whether a script sets TF_USE_LEGACY_KERAS itself, or the training loop beside it does."""
+    if _has_training_loop(os.path.dirname(os.path.realpath(script))):
+        return True
     with open(script, "rb") as stream:
         return b"'TF_USE_LEGACY_KERAS', '1'" in stream.read().replace(b'"', b"'")
 

@@ -17,7 +17,9 @@ import time
 import types
 
 import numpy as np
-import tensorflow as tf
+
+os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # for tf.compat.v1.layers: pip install tf-keras
+import tensorflow as tf  # noqa: E402
 
 v1 = tf.compat.v1
 nest = tf.nest.map_structure
@@ -79,6 +81,12 @@ def summary_writer(logdir, **options):
         with tf.init_scope():
             _WRITERS[logdir] = tf.summary.create_file_writer(logdir, **options)
     return _WRITERS[logdir]
+
+
+def record_every(steps, global_step=None):
+    """A context in which summaries are written at one of so many steps."""
+    step = tf.summary.experimental.get_step() if global_step is None else global_step
+    return tf.summary.record_if(lambda: tf.equal(step % steps, 0))
 
 
 def cross_replica_sum(tensor):
@@ -307,17 +315,18 @@ class Trainer:
             return self
         saved, saved_at = (model.step, time.time()) if checkpoint else save()
         iterator, written = iter(data), -sys.maxsize
+        # Without a TPU and on one device each call makes one step, as TPUEstimator's did.
+        is_one = self.strategy is tf.distribute.get_strategy()
+        in_one_call = 1 if is_one else config.tpu_config.iterations_per_loop
         while model.step < last:
             step = model.step
             try:
-                loss = loop(
-                    iterator, tf.constant(min(config.tpu_config.iterations_per_loop, last - step))
-                )
+                loss = loop(iterator, tf.constant(min(in_one_call, last - step)))
             except tf.errors.OutOfRangeError:
                 break
-            v1.logging.info("loss = %s, step = %d", loss.numpy(), model.step)
             if config.save_summary_steps and step + 1 >= written + config.save_summary_steps:
                 written = step + 1
+                v1.logging.info("loss = %s, step = %d", loss.numpy(), model.step)
                 with summary_writer(self.model_dir).as_default(written):
                     tf.summary.scalar("loss", loss)
             every = config.save_checkpoints_steps
