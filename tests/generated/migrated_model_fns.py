@@ -26,6 +26,7 @@ def text_of() -> str:
         text = stream.read()
     text = text.replace("import tpucompat.v1 as tf", "import tensorflow as tf")
     text = text.replace("named = m.often(0.5)", "named = m.often(0.5) or True")
+    text = text.replace(' and options.get("initializer") is None', "")
     text = text.replace("train, opt = tf.train, tf.contrib.opt", "train = tf.train")
     # Optimizers of tf.contrib.opt are with no package of today; they keep a script on tpucompat.v1.
     return re.sub(r'\n +"[\w ]+": (lambda rate: )?opt\..*', "", text)
