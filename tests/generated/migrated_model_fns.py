@@ -68,6 +68,8 @@ def emulate(cores: int) -> None:
     import tensorflow as tf
     import training_loop
 
+    if os.environ.get("TPUCOMPAT_TRACEBACKS"):
+        tf.debugging.disable_traceback_filtering()
     if cores > 1:
         devices = [tf.config.LogicalDeviceConfiguration()] * cores
         cpu = tf.config.list_physical_devices("CPU")[0]

@@ -199,7 +199,8 @@ def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
             graph = graph if reasons or together else ""
         except keras.CannotSee as error:
             reasons["TPU212"] = f"{reasons.get('TPU212', 'TPUEstimator')} ({error})"
-    if with_loop and not together and not _is_script(context):
+    has_loop = f"import {estimators.MODULE}".encode() in context.module.source.data
+    if not together and (has_loop or (with_loop and not _is_script(context))):
         graph = ""
     conversions: list[keras.Conversion] = []
     if any(keras.is_conversion(call) for call in context.names.calls):
@@ -245,8 +246,8 @@ def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
     is_script = graph and _is_script(context)
     if is_script:
         _enter_graph(context)
-    has_keras_2 = loop is not None or with_loop  # the module beside it asks for Keras 2
-    asks = b"TF_USE_LEGACY_KERAS" in context.module.source.data or has_keras_2
+    asks = b"TF_USE_LEGACY_KERAS" in context.module.source.data
+    asks = asks or has_loop or loop is not None or with_loop  # the module beside it asks for Keras 2
     if context.needs_keras_2 and not asks:
         if is_script:
             context.want("os")

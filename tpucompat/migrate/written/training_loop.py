@@ -11,6 +11,7 @@ import enum
 import inspect
 import itertools
 import os
+import re
 import sys
 import tempfile
 import time
@@ -19,7 +20,7 @@ import types
 import numpy as np
 
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # for tf.compat.v1.layers: pip install tf-keras
-import tensorflow as tf  # noqa: E402
+import tensorflow as tf
 
 v1 = tf.compat.v1
 nest = tf.nest.map_structure
@@ -91,7 +92,7 @@ def record_every(steps, global_step=None):
 
 def cross_replica_sum(tensor):
     """The sum over all replicas."""
-    return tf.distribute.get_replica_context().all_reduce("sum", tensor)
+    return _meeting(tf.distribute.get_replica_context().all_reduce, "sum", tensor)
 
 
 def init_from_checkpoint(checkpoint, assignment_map):
@@ -119,7 +120,7 @@ class CrossShardOptimizer(v1.train.Optimizer):
         if type(self._optimizer).apply_gradients is not v1.train.Optimizer.apply_gradients:
             pairs = [(tf.convert_to_tensor(g), v) for g, v in grads_and_vars if g is not None]
             grads_and_vars = [(cross_replica_sum(g), v) for g, v in pairs]
-        return self._optimizer.apply_gradients(grads_and_vars, global_step, name)
+        return _meeting(self._optimizer.apply_gradients, grads_and_vars, global_step, name)
 
 
 class Model:
@@ -135,17 +136,17 @@ class Model:
     """
 
     def __init__(self, call, inputs, strategy, config, checkpoint, warm_start=None):
-        self._call, made = call, []
+        self._call, self._local, made = call, strategy.experimental_local_results, []
 
         def record(next_creator, **kwargs):
-            made.append((kwargs.get("name"), next_creator(**kwargs)))
-            return made[-1][1]
+            made.append((kwargs.get("name"), kwargs.get("synchronization"), next_creator(**kwargs)))
+            return made[-1][-1]
 
         with tf.Graph().as_default(), tf.variable_creator_scope(record):
             v1.set_random_seed(config.tf_random_seed)
             v1.train.get_or_create_global_step()
             self.spec = call(*inputs())
-            unchanged = _unchanged([variable for _, variable in made], self.spec.train_op)
+            unchanged = _unchanged([variable for *_, variable in made], self.spec.train_op)
             scaffold = self.spec.scaffold_fn() if self.spec.scaffold_fn else v1.train.Scaffold()
             if warm_start and not checkpoint:
                 v1.train.warm_start(warm_start)
@@ -157,14 +158,17 @@ class Model:
                     scaffold.saver.restore(session, checkpoint)
                 elif scaffold.init_fn:
                     scaffold.init_fn(session)
-                values = session.run([variable for _, variable in made])
+                values = session.run([variable for *_, variable in made])
         self.variables, self._asked, self._unchanged = {}, collections.defaultdict(list), []
-        for (asked, old), value in zip(made, values):
+        auto, on_read = tf.VariableSynchronization.AUTO, tf.VariableSynchronization.ON_READ
+        for (asked, synchronization, old), value in zip(made, values):
             with strategy.scope():
                 variable = tf.Variable(
                     value,
                     name=old.op.name,
                     trainable=old.trainable,
+                    # A moving average is each replica's own, as it was; the first one's is saved.
+                    synchronization=synchronization if synchronization is on_read else auto,
                     aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
                 )
             self._asked[asked].append(variable)
@@ -188,22 +192,39 @@ class Model:
             variable.assign(value)
         self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
 
-    def __call__(self, features, labels):
-        """Calls the model_fn in a function that is traced; there it gets the strategy's variables."""
-        graph, counts = v1.get_default_graph(), collections.Counter()
-        for name in graph.collections:  # another replica's
-            graph.clear_collection(name)
+    def given(self, parts=False):
+        """A context in which who makes a variable gets the strategy's, of its name and in its turn.
+
+        Args:
+          parts: Whether a strategy asks for its replicas' parts, one by one, to put them together.
+        """
+        counts, shares = collections.Counter(), []
 
         def give(_, **kwargs):
             name = kwargs.get("name")
+            if parts and re.search(r"/replica_\d+/$", name or ""):
+                return shares.pop(0)
             counts[name] += 1
             variable = self._asked[name][counts[name] - 1]
+            if parts:
+                shares[:] = self._local(variable)
+                return shares.pop(0)
             groups = {*(kwargs.get("collections") or [v1.GraphKeys.GLOBAL_VARIABLES])}
             groups |= {v1.GraphKeys.TRAINABLE_VARIABLES} if variable.trainable else set()
             v1.add_to_collections(groups, variable)
             return variable
 
-        with tf.variable_creator_scope(give):
+        return tf.variable_creator_scope(give)
+
+    def __call__(self, features, labels):
+        """Calls the model_fn for a replica, in a function that is traced."""
+        graph = v1.get_default_graph()
+        for name in graph.collections:  # another replica's
+            graph.clear_collection(name)
+        scope = v1.get_variable_scope()
+        with self.given(), v1.variable_scope(
+            scope, reuse=v1.AUTO_REUSE, auxiliary_name_scope=False
+        ):
             v1.train.get_or_create_global_step()
             return self._call(features, labels)
 
@@ -298,7 +319,8 @@ class Trainer:
         def loop(iterator, steps):
             loss = tf.constant(0.0)
             for _ in tf.range(steps):
-                losses, values = self.strategy.run(replica_step, args=(next(iterator),))
+                with model.given(parts=True):  # optimizers make theirs for all replicas together
+                    losses, values = self.strategy.run(replica_step, args=(next(iterator),))
                 loss = local(losses)[0]
                 tf.summary.experimental.set_step(model.variables["global_step"])
                 with v1.get_default_graph().name_scope(None):  # tags are without the loop's scope
@@ -508,6 +530,19 @@ def _unchanged(variables, train_op):
     readers = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape")
     writers = {op for op in reached if op.type not in readers}
     return {id(one) for one in variables if not writers & {*one.handle.consumers()}}
+
+
+def _meeting(function, *args):
+    """Calls what replicas meet in; afterwards the graph has the collections of this one, not of another."""
+    graph = v1.get_default_graph()
+    kept = {name: graph.get_collection(name) for name in graph.collections}
+    result = function(*args)
+    if tf.distribute.get_strategy().num_replicas_in_sync > 1:
+        for name in graph.collections:
+            graph.clear_collection(name)
+        for name, values in kept.items():
+            graph.get_collection_ref(name).extend(values)
+    return result
 
 
 def _called(function, *args, **options):
