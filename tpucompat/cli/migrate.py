@@ -116,7 +116,9 @@ def main(argv: Sequence[str]) -> int:
         elif not options.check:
             _show(_diff(result.path, result.before, result.after))
             for name in result.beside:
-                _show(f"and {os.path.join(os.path.dirname(result.path), name)}, if it is not there\n")
+                _show(
+                    f"and {os.path.join(os.path.dirname(result.path), name)}, if it is not there\n"
+                )
         if not options.quiet and (options.write or options.check):
             _show(f"{result.path}: {tree.said(result)}\n")
     if failed:

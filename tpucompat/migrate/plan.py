@@ -247,7 +247,9 @@ def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
     if is_script:
         _enter_graph(context)
     asks = b"TF_USE_LEGACY_KERAS" in context.module.source.data
-    asks = asks or has_loop or loop is not None or with_loop  # the module beside it asks for Keras 2
+    asks = (
+        asks or has_loop or loop is not None or with_loop
+    )  # the module beside it asks for Keras 2
     if context.needs_keras_2 and not asks:
         if is_script:
             context.want("os")

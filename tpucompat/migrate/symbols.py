@@ -15,7 +15,17 @@ _TENSORFLOW = ("tensorflow", "keras")
 _OURS = "tpucompat."
 #: Modules that hold other names in TensorFlow 2.
 _MEANS_ANOTHER = frozenset(
-    ("initializers", "layers", "losses", "metrics", "nn", "random", "saved_model", "summary", "train")
+    (
+        "initializers",
+        "layers",
+        "losses",
+        "metrics",
+        "nn",
+        "random",
+        "saved_model",
+        "summary",
+        "train",
+    )
 )
 
 
