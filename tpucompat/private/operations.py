@@ -118,3 +118,33 @@ def einsum_of_matrices(einsum: Callable[..., Any]) -> Callable[..., Any]:
             return einsum(equation, *inputs, **options)
 
     return as_then
+
+
+def is_for_xla() -> bool:
+    """Whether what is built now is built for XLA, as the step of a TPU's cores is.
+
+    Seen in 2.5 to 2.21 as ``tf.__internal__.get_enclosing_xla_context``.
+    """
+    import tensorflow as tf
+
+    internal: Any = getattr(tf, "__internal__", None)
+    enclosing = getattr(internal, "get_enclosing_xla_context", None)
+    return enclosing is not None and enclosing() is not None
+
+
+def operations_of_weights(weights: Any, values: Any) -> int:
+    """How many operations check that weights can be broadcast to values, by a graph that has nothing else.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.ops.weights_broadcast_ops.assert_broadcastable``.
+    """
+    import tensorflow.compat.v1 as tf
+    from tensorflow.python.ops import weights_broadcast_ops
+
+    with tf.Graph().as_default() as graph:
+        given = [
+            tf.placeholder(each.dtype, each.shape) if isinstance(each, tf.Tensor) else each
+            for each in (weights, values)
+        ]
+        before = len(graph.get_operations())
+        weights_broadcast_ops.assert_broadcastable(*given)
+        return len(graph.get_operations()) - before

@@ -366,11 +366,15 @@ class _Ladder(Outcomes):
 
     def slots(self, step: int) -> tuple[list[Row], list[str]]:
         """What the optimizers hold after a step, and what is to be said of it."""
-        old = self.kept_slots(self.old.slots().get(step, {}))
+        kept = self.new.slots()
+        # Of a call that makes several steps the slots are seen after the last one.
+        later = [one for one in self.old.slots() if one >= step and one in kept]
+        at = min(later, default=step)
+        old = self.kept_slots(self.old.slots().get(at, {}))
         if not old:
             return [], []
-        new = self.new.slots().get(step, {})
-        return self.slot_rows("update", old, new, "the new optimizer"), [f"with {len(old)} slots"]
+        said = f"with {len(old)} slots" + (f", after {at} steps" if at != step else "")
+        return self.slot_rows("update", old, kept.get(at, {}), "the new optimizer"), [said]
 
     def kept_slots(self, slots: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The old run's slots that have to be there: not empty ones, nor what is rounding or the last step."""

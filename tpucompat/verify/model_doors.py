@@ -73,7 +73,14 @@ class ModelDoors:
         """Begins to watch Estimators; enters the graph world."""
         from tpucompat.idioms.tpu_estimator import estimator
 
-        for one in estimator.TPUEstimator.__mro__:
+        self._watch_estimators(estimator.TPUEstimator)
+
+    def open_training_loop(self, module: Any) -> None:
+        """Begins to watch what ``tpucompat migrate`` writes in the place of TPUEstimator."""
+        self._watch_estimators(module.Trainer)
+
+    def _watch_estimators(self, kind: Any) -> None:
+        for one in kind.__mro__:
             for name, watch in (
                 ("evaluate", lambda f: self._watched(f, self._evaluation)),
                 ("predict", self._watched_rows),

@@ -7,6 +7,7 @@ watched. What it prints, its exit code and its traceback are its own.
 from __future__ import annotations
 
 import gc
+import importlib
 import json
 import os
 import platform
@@ -20,6 +21,8 @@ from typing import Any
 import numpy as np
 
 from tpucompat.environment import environment
+from tpucompat.migrate.estimators import MODULE
+from tpucompat.migrate.written import is_ours
 from tpucompat.verify.printed import Printed
 from tpucompat.verify.recorder import Recorder, Recording
 
@@ -60,6 +63,7 @@ class _Recorded:
         self._recorder = recorder
         self._spec = spec
         self._doors: list[Any] = []
+        self._models: Any = None
         printed = Printed(recorder, spec["script"])
         printed.open()
         self._doors.append(printed)
@@ -100,6 +104,8 @@ class _Recorded:
     def _run_plainly(self) -> None:
         spec = self._spec
         goes_on = _sees_old_namespace(spec["script"])
+        if _asks_for_keras_2(spec["script"]):  # before the doors look for Keras
+            os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
         if spec["rehearse"]:
             os.environ["TPUCOMPAT_REHEARSE"] = spec["rehearse"]
         elif goes_on or spec["cores"] > 1:
@@ -111,6 +117,8 @@ class _Recorded:
         self._open(graph=goes_on)
         sys.argv[:] = [spec["script"], *spec["arguments"]]
         sys.path[0] = os.path.dirname(os.path.realpath(spec["script"]))
+        if _has_training_loop(sys.path[0]):
+            self._models.open_training_loop(importlib.import_module(MODULE))
         runpy.run_path(spec["script"], run_name="__main__")
 
     def _open(self, graph: bool) -> None:
@@ -138,6 +146,7 @@ class _Recorded:
             self._recorder, graphs, eager.between_calls if eager is not None else lambda: None
         )
         models.open_keras()
+        self._models = models
         if graphs is not None:
             graphs.open()
             self._doors.append(graphs)
@@ -172,6 +181,20 @@ class _Recorded:
             files.record(self._recorder, self._spec["work"])
         except Exception as problem:
             self._recorder.write("problem", text=f"files: {type(problem).__name__}: {problem}")
+
+
+def _asks_for_keras_2(script: str) -> bool:
+    """Whether a script sets TF_USE_LEGACY_KERAS itself, or the training loop beside it does."""
+    if _has_training_loop(os.path.dirname(os.path.realpath(script))):
+        return True
+    with open(script, "rb") as stream:
+        return b"'TF_USE_LEGACY_KERAS', '1'" in stream.read().replace(b'"', b"'")
+
+
+def _has_training_loop(folder: str) -> bool:
+    """Whether the module that `tpucompat migrate` writes stands in a folder."""
+    path = os.path.join(folder, MODULE + ".py")
+    return os.path.exists(path) and is_ours(path)
 
 
 def _initial(folder: str | None) -> Any:
