@@ -107,12 +107,18 @@ def main(argv: Sequence[str]) -> int:
         if options.write:
             try:
                 files.write(result.path, result.before, result.after)
+                for name, content in result.beside.items():
+                    files.create(os.path.join(os.path.dirname(result.path), name), content)
             except files.WriteError as error:
                 failed = True
                 fail(error)
                 continue
         elif not options.check:
             _show(_diff(result.path, result.before, result.after))
+            for name in result.beside:
+                _show(
+                    f"and {os.path.join(os.path.dirname(result.path), name)}, if it is not there\n"
+                )
         if not options.quiet and (options.write or options.check):
             _show(f"{result.path}: {tree.said(result)}\n")
     if failed:

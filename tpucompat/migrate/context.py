@@ -203,9 +203,12 @@ class Context:
         return self._free_tf
 
     def want(self, module: str) -> None:
-        """Adds ``import module`` where no statement at the top of the file has it."""
-        for tree in self.trees.values():
+        """Adds ``import module`` where no statement at the top of the file has it by then."""
+        where = self._first_import()
+        for cell, tree in self.trees.items():
             for statement in tree.body:
+                if (cell, statement.lineno) > where:
+                    break
                 if isinstance(statement, ast.Import) and any(
                     alias.name == module and not alias.asname for alias in statement.names
                 ):
@@ -310,7 +313,9 @@ class Context:
         if wanted or self.before_imports:
             cell, line = self._first_import()
             text = self.texts[cell]
-            for words in [*wanted, *self.before_imports]:
+            first = [words for words in wanted if words == "import os"]
+            others = [words for words in wanted if words not in first]
+            for words in [*first, *self.before_imports, *others]:
                 text.insert_line(line, text.indent(line) + words + text.newline, IMPORT)
         if self.after_imports:
             cell, line, indent = self._behind_imports()
@@ -325,9 +330,15 @@ class Context:
 
     def _first_import(self) -> tuple[int, int]:
         """Where the first import of a followed package at the top of the file stands."""
-        for found in self.imports:
-            if any(found.node is statement for statement in self.trees[found.cell].body):
-                return found.cell, found.node.lineno
+        at_top = [
+            found
+            for found in self.imports
+            if any(found.node is statement for statement in self.trees[found.cell].body)
+        ]
+        heads = ("tensorflow", "keras")
+        of_tensorflow = [one for one in at_top if one.uses[0].name.partition(".")[0] in heads]
+        for found in of_tensorflow or at_top:
+            return found.cell, found.node.lineno
         for cell, tree in self.trees.items():
             for statement in tree.body:
                 is_future = (

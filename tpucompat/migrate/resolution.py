@@ -56,7 +56,7 @@ def mark(result: Result) -> Result:
     uses = [
         use for use in module.names.uses if not use.guarded and use.name.partition(".")[0] in _ROOTS
     ]
-    legacy = b"TF_USE_LEGACY_KERAS" in result.after
+    legacy = any(b"TF_USE_LEGACY_KERAS" in text for text in (result.after, *result.beside.values()))
     gone = missing({use.name for use in uses}, legacy) if uses else set()
     context = Context(module)
     for use in uses:
