@@ -24,7 +24,7 @@ import itertools
 from typing import Any, Callable, Generator, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from tpucompat import accelerator, errors, private
-from tpucompat.engines import collectives, observer, trace
+from tpucompat.engines import calls, collectives, observer, trace
 from tpucompat.environment import environment
 
 
@@ -95,6 +95,18 @@ class TracedStep:
         )
         self.variables: dict[str, trace.VariableSpec] = {
             spec.name: spec for spec in self.cut.variables.values()
+        }
+
+    @property
+    def provided(self) -> dict[str, int]:
+        """The type of each tensor that the host provides, by the name that the nodes know it by."""
+        import tensorflow as tf
+
+        known = {tensor.name: tensor.dtype for tensor in self.inputs}
+        known.update((key, tf.as_dtype(value.dtype)) for key, value in self.cut.constants.items())
+        known.update((key, tf.resource) for key in self.cut.variables)
+        return {
+            self.cut.moved.get(key, key): dtype.as_datatype_enum for key, dtype in known.items()
         }
 
     @property
@@ -254,6 +266,9 @@ class ReplicatedStep:
             self._all_replicas, relax_shapes=not collectives.is_for_tpus(strategy)
         )
         self._loops: dict[bool, Callable[..., Any]] = {}
+        self._cut = traced.cut
+        if self.replicas > 1 and _on_cpus(strategy):
+            self._cut = calls.shared(traced.cut, traced.provided)
         self._rehearsed = collectives.is_for_tpus(strategy) and bool(environment().rehearsed_cores)
         if self._rehearsed:
             from tpucompat.engines import rehearsal
@@ -377,7 +392,7 @@ class ReplicatedStep:
         # numbers by themselves.
         replica = private.static_value(context.replica_id_in_sync_group)
         handles = self.variables.handles(self.traced.variables)
-        replay = trace.replay(self.traced.cut, values, handles, replica=int(replica or 0))
+        replay = trace.replay(self._cut, values, handles, replica=int(replica or 0))
         outputs, updates = _drive(
             replay, lambda requests: collectives.meet_replicas(context, requests)
         )
@@ -560,6 +575,10 @@ def drive_together(replays: Sequence[Generator[Any, Any, Any]]) -> list[Any]:
         if not requests:
             return results
         answers = collectives.meet_shards(requests)
+
+
+def _on_cpus(strategy: Any) -> bool:
+    return all("CPU" in device for device in strategy.extended.worker_devices)
 
 
 def _as_fed(value: Any, dtype: Any) -> Any:
