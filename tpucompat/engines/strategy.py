@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import collections.abc
 import contextlib
+import gc
 import itertools
 from typing import Any, Callable, Generator, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
@@ -266,9 +267,11 @@ class ReplicatedStep:
             self._all_replicas, relax_shapes=not collectives.is_for_tpus(strategy)
         )
         self._loops: dict[bool, Callable[..., Any]] = {}
-        self._cut = traced.cut
+        self._cut, self._config = traced.cut, None
         if self.replicas > 1 and _on_cpus(strategy):
-            self._cut = calls.shared(traced.cut, traced.provided)
+            with private.eager_mode():
+                self._cut, self._config = calls.shared(traced.cut, traced.provided)
+        self._is_new = True
         self._rehearsed = collectives.is_for_tpus(strategy) and bool(environment().rehearsed_cores)
         if self._rehearsed:
             from tpucompat.engines import rehearsal
@@ -298,7 +301,7 @@ class ReplicatedStep:
           errors.UninitializedError: If a variable of the step has no value.
         """
         self.variables.create(self.traced.variables)
-        with private.eager_mode(), self._explained():
+        with private.eager_mode(), self._called():
             return self._to_host(self._step(self._from_host(feeds)), wait)
 
     def run(self, iterator: Any, steps: int, stacked: bool = False) -> list[list[Any]]:
@@ -321,7 +324,7 @@ class ReplicatedStep:
         import tensorflow as tf
 
         self.variables.create(self.traced.variables)
-        with private.eager_mode(), self._explained():
+        with private.eager_mode(), self._called():
             if stacked not in self._loops:
                 body = self._stacked_steps if stacked else self._last_step
                 self._loops[stacked] = tf.function(body, autograph=False)
@@ -329,12 +332,15 @@ class ReplicatedStep:
             return self._to_host(self._loops[stacked](iterator, tf.constant(steps, tf.int32)))
 
     @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Within: what XLA refuses in a rehearsal is told with the script's line."""
+    def _called(self) -> Iterator[None]:
+        """Within: the step is called; what XLA refuses in a rehearsal is told with the script's line."""
         import tensorflow as tf
 
+        collected = _nothing_collected() if self._is_new else contextlib.nullcontext()
         try:
-            yield
+            with private.functions_called_with(self._config), collected:
+                yield
+            self._is_new = False
         except tf.errors.OpError as error:
             if not self._rehearsed:
                 raise
@@ -575,6 +581,18 @@ def drive_together(replays: Sequence[Generator[Any, Any, Any]]) -> list[Any]:
         if not requests:
             return results
         answers = collectives.meet_shards(requests)
+
+
+@contextlib.contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Within: Python looks for no garbage, of which a trace makes none and which it would seek in all of it."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _on_cpus(strategy: Any) -> bool:
