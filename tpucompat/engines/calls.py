@@ -1,17 +1,17 @@
 """Stages as functions, which the replicas share instead of importing the same nodes each for itself.
 
-Importing a stage for eight replicas makes eight times its nodes: in Python, and for everything that
-TensorFlow does with a graph before it runs. Here the nodes become the body of a function, which stands
-in the library once, and every replica imports one node that calls it.
+Importing a stage for eight replicas makes eight times its nodes in Python. Here the nodes become the
+body of a function, which stands in the library once, and every replica imports one node that calls it.
+TensorFlow writes the bodies out when it makes the graph ready to run, so that errors, loops and
+resources are as they were.
 
-A call hands out all its values at its end, and what lives as long as a run lives as long as the call.
-So a stage stays as it is where a value comes or goes that some runs do not have (a TF 1 conditional that
-reaches over a meeting), or a resource that the computation makes (the TensorArray of a loop).
+What waits for a call waits for the whole body. So a stage stays as it is where a value comes or goes
+that some runs do not have: where a TF 1 conditional reaches over a meeting.
 """
 
 from __future__ import annotations
 
-from typing import Any, Iterator, Mapping, NamedTuple
+from typing import Any, Iterator, Mapping
 
 from tpucompat import private
 from tpucompat.engines import graphdef, trace
@@ -19,28 +19,12 @@ from tpucompat.engines.graphdef import tensor_name
 
 #: A stage with fewer nodes is imported as fast as a call of it.
 _FEWEST_NODES = 32
-#: Grappler works on a function once for every replica that calls it. In a larger computation that takes
-#: many times as long as it saves in the steps of a run on emulated cores (5 to 10 percent of a step).
-_MOST_OPTIMIZED_NODES = 3000
 
-_RESOURCE = 20  # DT_RESOURCE
+_BOOL = 10  # of DataType
 
 
-class Shared(NamedTuple):
-    """A computation with calls in the place of its larger stages.
-
-    Attributes:
-      cut: The computation.
-      config: The ``ConfigProto`` that a function which replays it is to be called with; None for the
-        usual one.
-    """
-
-    cut: trace.Cut
-    config: Any
-
-
-def shared(cut: trace.Cut, inputs: Mapping[str, int]) -> Shared:
-    """Puts calls in the place of the larger stages; in eager mode.
+def shared(cut: trace.Cut, inputs: Mapping[str, int]) -> trace.Cut:
+    """The computation with calls in the place of its larger stages.
 
     Args:
       cut: The computation.
@@ -50,8 +34,6 @@ def shared(cut: trace.Cut, inputs: Mapping[str, int]) -> Shared:
     Returns:
       A computation that gives the same.
     """
-    size = sum(len(stage.graph_def.node) for stage in cut.stages)
-    config = private.call_config(optimized=size <= _MOST_OPTIMIZED_NODES)
     library = type(cut.library)()
     library.CopyFrom(cut.library)
     outputs = _Outputs(library)
@@ -62,27 +44,19 @@ def shared(cut: trace.Cut, inputs: Mapping[str, int]) -> Shared:
             types.update(
                 (f"{node.name}:{index}", kind) for index, kind in enumerate(outputs.types(node))
             )
-    stages = []
-    imported = 0
-    for stage in cut.stages:
-        crossing = {*stage.needs, *stage.gives} - cut.variables.keys()
-        made = {key for key in crossing if types.get(key) == _RESOURCE}
-        if len(stage.graph_def.node) < _FEWEST_NODES:
-            stages.append(stage)
-        elif stage.conditional or made:
-            stages.append(stage)
-            imported += 1
-        else:
-            function = library.function.add()
-            stages.append(_called(stage, types, outputs, function, config))
-    seeded = graphdef.seeded_functions(library)
-    whole = cut._replace(stages=tuple(stages), library=library, seeded=seeded)
-    # What is left around the calls, Grappler cannot make better.
-    return Shared(whole, None if imported else private.call_config(optimized=False))
+    stages = [
+        stage
+        if stage.conditional or len(stage.graph_def.node) < _FEWEST_NODES
+        else _called(stage, types, outputs, library.function.add())
+        for stage in cut.stages
+    ]
+    return cut._replace(
+        stages=tuple(stages), library=library, seeded=graphdef.seeded_functions(library)
+    )
 
 
 def _called(
-    stage: trace.Stage, types: Mapping[str, int], outputs: _Outputs, function: Any, config: Any
+    stage: trace.Stage, types: Mapping[str, int], outputs: _Outputs, function: Any
 ) -> trace.Stage:
     """The stage as one node.
 
@@ -91,7 +65,6 @@ def _called(
       types: Tensor -> its type.
       outputs: What the nodes give.
       function: An empty FunctionDef, which becomes the stage's.
-      config: The ``ConfigProto`` that it is called with.
     """
     name = f"stage_{graphdef.fresh_number()}"
     taken = [key for key in stage.needs if not key.startswith("^")]
@@ -100,8 +73,6 @@ def _called(
 
     signature = function.signature
     signature.name, signature.is_stateful = name, True
-    # Inlined, the replicas' copies would be one large graph again.
-    function.attr["_noinline"].b = True
     inside = {}
     for index, key in enumerate(taken):
         inside[key] = signature.input_arg.add(name=f"argument_{index}", type=types[key]).name
@@ -115,19 +86,23 @@ def _called(
     for index, key in enumerate(given):
         output = signature.output_arg.add(name=f"result_{index}", type=types[key])
         function.ret[output.name] = inside[key]
-    for index, key in enumerate(set(stage.gives) - set(given)):
-        signature.control_output.append(f"effect_{index}")
-        function.control_ret[f"effect_{index}"] = key[1:]
+    # Some of TensorFlow's inlining lets what waits for a call wait for its values alone.
+    effects = [key for key in stage.gives if key.startswith("^")]
+    token = function.node_def.add(name="all_effects", op="Const", input=effects)
+    token.attr["dtype"].type = _BOOL
+    token.attr["value"].tensor.dtype = _BOOL
+    token.attr["value"].tensor.tensor_shape.SetInParent()
+    token.attr["value"].tensor.bool_val.append(True)
+    function.ret[signature.output_arg.add(name="done", type=_BOOL).name] = "all_effects:output:0"
 
     graph_def = type(stage.graph_def)(versions=stage.graph_def.versions)
     call = graph_def.node.add(name=name, op="StatefulPartitionedCall")
     call.input.extend([*taken, *waits])
     call.attr["f"].func.name = name
-    call.attr["config_proto"].s = config.SerializeToString()
-    for attr, keys in (("Tin", taken), ("Tout", given)):
-        call.attr[attr].list.SetInParent()
-        call.attr[attr].list.type.extend(types[key] for key in keys)
-    elements = dict.fromkeys(stage.gives, name)
+    call.attr["Tin"].list.type.extend(types[key] for key in taken)
+    call.attr["Tin"].list.SetInParent()
+    call.attr["Tout"].list.type.extend([*(types[key] for key in given), _BOOL])
+    elements = dict.fromkeys(effects, f"{name}:{len(given)}")
     elements.update((key, f"{name}:{index}") for index, key in enumerate(given))
     return stage._replace(graph_def=graph_def, elements=elements)
 

@@ -28,6 +28,10 @@ from tpucompat import accelerator, errors, private
 from tpucompat.engines import calls, collectives, observer, trace
 from tpucompat.environment import environment
 
+#: Grappler works on the nodes of all emulated cores together. For larger steps that takes many times as
+#: long as it saves in the steps of a run.
+_MOST_OPTIMIZED_NODES = 2000
+
 
 def to_host(values: Any) -> Any:
     """What a step has left on the cores, as arrays; anything else as it is.
@@ -109,6 +113,11 @@ class TracedStep:
         return {
             self.cut.moved.get(key, key): dtype.as_datatype_enum for key, dtype in known.items()
         }
+
+    @property
+    def size(self) -> int:
+        """The number of its nodes."""
+        return sum(len(stage.graph_def.node) for stage in self.cut.stages)
 
     @property
     def meets(self) -> bool:
@@ -268,9 +277,11 @@ class ReplicatedStep:
         )
         self._loops: dict[bool, Callable[..., Any]] = {}
         self._cut, self._config = traced.cut, None
-        if self.replicas > 1 and _on_cpus(strategy):
-            with private.eager_mode():
-                self._cut, self._config = calls.shared(traced.cut, traced.provided)
+        if self.replicas > 1 and collectives.are_cores_of_a_cpu(strategy):
+            self._cut = calls.shared(traced.cut, traced.provided)
+            if traced.size > _MOST_OPTIMIZED_NODES:
+                with private.eager_mode():
+                    self._config = private.call_config(optimized=False)
         self._is_new = True
         self._rehearsed = collectives.is_for_tpus(strategy) and bool(environment().rehearsed_cores)
         if self._rehearsed:
@@ -300,8 +311,8 @@ class ReplicatedStep:
           errors.BadValueError: If the feeds do not fit the replicas or the inputs.
           errors.UninitializedError: If a variable of the step has no value.
         """
-        self.variables.create(self.traced.variables)
         with private.eager_mode(), self._called():
+            self.variables.create(self.traced.variables)
             return self._to_host(self._step(self._from_host(feeds)), wait)
 
     def run(self, iterator: Any, steps: int, stacked: bool = False) -> list[list[Any]]:
@@ -323,8 +334,8 @@ class ReplicatedStep:
         """
         import tensorflow as tf
 
-        self.variables.create(self.traced.variables)
         with private.eager_mode(), self._called():
+            self.variables.create(self.traced.variables)
             if stacked not in self._loops:
                 body = self._stacked_steps if stacked else self._last_step
                 self._loops[stacked] = tf.function(body, autograph=False)
@@ -593,10 +604,6 @@ def _nothing_collected() -> Iterator[None]:
     finally:
         if enabled:
             gc.enable()
-
-
-def _on_cpus(strategy: Any) -> bool:
-    return all("CPU" in device for device in strategy.extended.worker_devices)
 
 
 def _as_fed(value: Any, dtype: Any) -> Any:

@@ -25,6 +25,7 @@ from tpucompat.engines import (
     flow,
     graphdef,
     host_parts,
+    identities,
     inline,
 )
 from tpucompat.engines.graphdef import node_name, tensor_name
@@ -176,7 +177,8 @@ def cut(
         _check_sent(host, control)
     names = {key: spec.name for key, spec in variables.items()}
     accesses.put_in_order(nodes, names, control, reads_first)
-    control = flow.analyse(nodes)  # of the nodes that it has added too
+    identities.take_out(nodes, control, wanted)
+    control = flow.analyse(nodes)
     everything = {node.name: node for node in graph_def.node}
     meetings = {
         name: collectives.meeting(node, everything, control.conditions[name])
