@@ -43,6 +43,7 @@ ROOMS: Mapping[str, tuple[str, str]] = {
     "TPU322": ("TPUEstimator", "topics/checkpoints"),
     "TPU324": ("TPUEstimator", "topics/hooks"),
     "TPU327": ("TPUEstimator", "topics/batch_size"),
+    "TPU328": ("TPUEstimator", "topics/checkpoints"),
     "TPU329": ("TPUEstimator", "topics/batch_size"),
     "TPU33": ("TPUEstimator", "idioms/tpu_estimator"),
     "TPU331": ("TPUEstimator", "topics/host_call"),

@@ -10,11 +10,11 @@ same.
 from __future__ import annotations
 
 import argparse
-import difflib
 import os
 import sys
 from typing import TYPE_CHECKING, Sequence
 
+from tpucompat.cli import line_diff
 from tpucompat.cli.failing import fail
 from tpucompat.errors import ScriptError, TPUCompatError
 
@@ -107,12 +107,18 @@ def main(argv: Sequence[str]) -> int:
         if options.write:
             try:
                 files.write(result.path, result.before, result.after)
+                for name, content in result.beside.items():
+                    files.create(os.path.join(os.path.dirname(result.path), name), content)
             except files.WriteError as error:
                 failed = True
                 fail(error)
                 continue
         elif not options.check:
             _show(_diff(result.path, result.before, result.after))
+            for name in result.beside:
+                _show(
+                    f"and {os.path.join(os.path.dirname(result.path), name)}, if it is not there\n"
+                )
         if not options.quiet and (options.write or options.check):
             _show(f"{result.path}: {tree.said(result)}\n")
     if failed:
@@ -149,7 +155,7 @@ def _diff(path: str, before: bytes, after: bytes) -> str:
         data.decode("utf-8", "replace").splitlines(keepends=True) for data in (before, after)
     )
     name = path.replace(os.sep, "/").lstrip("/")
-    lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
+    lines = line_diff.unified(old, new, f"a/{name}", f"b/{name}")
     return "".join(
         line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines
     )

@@ -50,3 +50,30 @@ def write(path: str, before: bytes, after: bytes) -> None:
     finally:
         if temporary and os.path.exists(temporary):
             os.remove(temporary)
+
+
+def create(path: str, content: bytes) -> None:
+    """Writes a file that is not there yet, as a whole; leaves one that is there as it is.
+
+    Raises:
+      WriteError: If it cannot be written.
+    """
+    if os.path.exists(path):
+        return
+    folder = os.path.dirname(path) or "."
+    temporary = ""
+    try:
+        temporary_files.sweep(folder)
+        handle, temporary = tempfile.mkstemp(prefix="." + temporary_files.prefix(), dir=folder)
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(content)
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)
+        os.replace(temporary, path)
+        temporary = ""
+    except OSError as error:
+        raise WriteError("TPU452", f"{path}: {error.strerror or error}") from error
+    finally:
+        if temporary and os.path.exists(temporary):
+            os.remove(temporary)

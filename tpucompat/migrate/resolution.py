@@ -1,7 +1,7 @@
 """Looks up the names of a rewritten file in the TensorFlow and Keras that are installed, without running it.
 
-``python -m tpucompat.migrate.resolution`` does that in a process of its own: names on its input, one a
-line, and those that are missing on its output.
+:func:`main` does that in a process of its own: names on its input, one a line, and those that are missing on
+its output.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import subprocess
 import sys
 from typing import Iterable
 
+from tpucompat import processes
 from tpucompat.analysis import findings, sources
 from tpucompat.migrate.context import Context
 from tpucompat.migrate.plan import COMPATIBLE, Result, encoded
@@ -36,7 +37,7 @@ def missing(names: Iterable[str], legacy_keras: bool = False) -> set[str]:
         filter(None, (folder, environment.get("PYTHONPATH")))
     )
     done = subprocess.run(
-        [sys.executable, "-m", "tpucompat.migrate.resolution"],
+        processes.statement("from tpucompat.migrate import resolution; resolution.main()"),
         input="\n".join(sorted(names)),
         env=environment,
         stdout=subprocess.PIPE,
@@ -55,7 +56,7 @@ def mark(result: Result) -> Result:
     uses = [
         use for use in module.names.uses if not use.guarded and use.name.partition(".")[0] in _ROOTS
     ]
-    legacy = b"TF_USE_LEGACY_KERAS" in result.after
+    legacy = any(b"TF_USE_LEGACY_KERAS" in text for text in (result.after, *result.beside.values()))
     gone = missing({use.name for use in uses}, legacy) if uses else set()
     context = Context(module)
     for use in uses:
@@ -96,7 +97,3 @@ def main() -> None:
     for name in names:
         if not is_there(name):
             sys.stdout.write(f"\nMISSING {name}\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -8,6 +8,7 @@ import sys
 from typing import Sequence
 
 from tpucompat import temporary
+from tpucompat.migrate import files
 from tpucompat.migrate.plan import Result
 
 
@@ -33,6 +34,8 @@ def verify(result: Result, arguments: str = "", options: Sequence[str] = ()) -> 
         rewritten = os.path.join(beside, name)
         with open(rewritten, "wb") as stream:
             stream.write(result.after)
+        for module, content in result.beside.items():
+            files.create(os.path.join(beside, module), content)
         command = [sys.executable, "-m", "tpucompat", "verify", original, rewritten]
         command += ["--args", arguments] if arguments else []
         return subprocess.run([*command, *options]).returncode

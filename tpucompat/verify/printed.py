@@ -19,6 +19,8 @@ _MOST = 2**20
 _NUMBER = re.compile(
     r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w)|\bnan\b|[-+]?\binf\b"
 )
+#: More numbers than this in a row are an array.
+_FEW = 4
 _WORD = re.compile(r"[^\W\d_][\w-]*")
 
 
@@ -72,14 +74,26 @@ class Printed:
 
 
 def numbers(text: str) -> dict[str, Numbers]:
-    """Words -> the numbers behind them; a number without words of its own goes with the one before it."""
+    """Words -> the numbers behind them.
+
+    A number without words of its own goes with the words before it. Of a few such numbers in a line the second
+    one is apart from the first: beside a step, an error of a loss would be nothing.
+    """
     found: dict[str, list[tuple[float, float]]] = {}
     for line in text.splitlines():
-        name, end = "", 0
+        runs: list[tuple[str, list[tuple[float, float]]]] = []
+        end = 0
         for match in _NUMBER.finditer(line):
             words = _WORD.findall(line[end : match.start()])
-            name, end = " ".join(words[-3:]) or name, match.end()
-            found.setdefault(name, []).append((float(match.group()), _unit(match.group())))
+            if words or not runs:
+                runs.append((" ".join(words[-3:]), []))
+            runs[-1][1].append((float(match.group()), _unit(match.group())))
+            end = match.end()
+        for name, values in runs:
+            apart = len(values) <= _FEW
+            for index, value in enumerate(values):
+                label = f"{name} [{index}]".strip() if apart and index else name
+                found.setdefault(label, []).append(value)
     return {
         name: Numbers(*(np.array(part) for part in zip(*values))) for name, values in found.items()
     }
