@@ -16,12 +16,11 @@ import weakref
 from typing import Any, Callable, NamedTuple, Sequence
 
 import numpy as np
+import tensorflow.compat.v1 as tf
 
 from tpucompat import accelerator, errors, journal, private
-from tpucompat.engines import coherence, programs, session, shards
+from tpucompat.engines import coherence, programs, shards
 from tpucompat.environment import current_environment, environment
-
-tf = session.v1()
 
 #: Set for tests: emulated cores get doors too, and not only a TPU.
 FORCE = "TPUCOMPAT_SESSION_DOORS"

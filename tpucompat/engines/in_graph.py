@@ -13,13 +13,12 @@ import contextlib
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import numpy as np
+import tensorflow.compat.v1 as tf
 
 from tpucompat import accelerator, journal, private
-from tpucompat.engines import doors, graph_walk, observer, session, shards
+from tpucompat.engines import doors, graph_walk, observer, shards
 from tpucompat.environment import current_environment
 from tpucompat.errors import BadValueError, UnsupportedGraphError
-
-tf = session.v1()
 
 
 class Traced(NamedTuple):

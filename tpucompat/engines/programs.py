@@ -16,19 +16,17 @@ import re
 from typing import Any, Callable, Sequence
 
 import numpy as np
+import tensorflow.compat.v1 as tf
 
 from tpucompat.engines import (
     coherence,
     graph_walk,
     graphdef,
     host_parts,
-    session,
     shards,
     strategy,
 )
 from tpucompat.errors import BadValueError, UnsupportedGraphError
-
-tf = session.v1()
 
 # Operations that only a host can run.
 _HOST = re.compile("PyFunc|EagerPyFunc|Print|.*Summary.*")

@@ -14,12 +14,12 @@ import os
 import sys
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
+import tensorflow.compat.v1 as tf
+
 from tpucompat import journal
-from tpucompat.engines import in_graph, observer, references, session
+from tpucompat.engines import in_graph, observer, references
 from tpucompat.errors import BadTypeError, BadValueError
 from tpucompat.idioms import cross_shard, tpu_system
-
-tf = session.v1()
 
 Computation = Callable[..., Any]
 

@@ -14,10 +14,10 @@ import threading
 import weakref
 from typing import Any, Callable, Iterator, Sequence
 
-from tpucompat import journal, private
-from tpucompat.engines import operation_seeds, session
+import tensorflow.compat.v1 as tf
 
-tf = session.v1()
+from tpucompat import journal, private
+from tpucompat.engines import operation_seeds
 
 _LANES = "_tpucompat_infeed_lanes"
 _watching = False

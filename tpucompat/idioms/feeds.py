@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence
 
+import tensorflow.compat.v1 as tf
+
 from tpucompat import private
-from tpucompat.engines import in_graph, session, shards
+from tpucompat.engines import in_graph, shards
 from tpucompat.errors import BadTypeError, BadValueError
 from tpucompat.idioms import far_feeds, tpu_system
-
-tf = session.v1()
 
 _INFEED_TYPES = frozenset(
     [tf.bool, tf.int32, tf.int64, tf.bfloat16, tf.float32, tf.complex64, tf.uint32]

@@ -12,11 +12,9 @@ import weakref
 from typing import Any, Callable
 
 import numpy
+import tensorflow.compat.v1 as tf
 
-from tpucompat import topology
-from tpucompat.engines import session
-
-tf = session.v1()
+from tpucompat import accelerator, topology
 
 # Reading a variable that nobody makes raises FailedPreconditionError, as a TPU does; its name is in
 # the message.
@@ -68,8 +66,6 @@ def mark_initialized() -> bytes:
     global _initialized
     with _lock:
         _initialized = True
-    from tpucompat import accelerator
-
     return topology.serialized(accelerator.cores())
 
 

@@ -19,6 +19,7 @@ import tensorflow
 from tpucompat import accelerator, private, topology
 from tpucompat.engines import tpu_devices
 from tpucompat.environment import current_environment
+from tpucompat.idioms import tpu_system
 from tpucompat.legacy.contrib.cluster_resolver import LocalClusterSpec, TPUClusterResolver
 
 
@@ -108,8 +109,7 @@ def initialize_tpu_system(cluster_resolver: Any = None) -> Any:
     del cluster_resolver
     accelerator.announce()
     accelerator.strategy()
-    if not tensorflow.executing_eagerly():
-        _graph_system().mark_initialized()
+    tpu_system.mark_initialized()
     return private.topology_class()(serialized=topology.serialized(accelerator.cores()))
 
 
@@ -120,15 +120,7 @@ def shutdown_tpu_system(cluster_resolver: Any = None) -> None:
       cluster_resolver: Not needed.
     """
     del cluster_resolver
-    if not tensorflow.executing_eagerly():
-        _graph_system().mark_shut_down()
-
-
-def _graph_system() -> Any:
-    """The state of the TPU system for computations in a graph; its module enters graph mode."""
-    from tpucompat.idioms import tpu_system
-
-    return tpu_system
+    tpu_system.mark_shut_down()
 
 
 def connect_to_host(remote_host: Any = None, job_name: str = "worker") -> None:

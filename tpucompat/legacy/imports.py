@@ -284,7 +284,7 @@ class ImportHook:
             return self._system
         if head in self._mended:
             module = self._import_module(name)  # Python's own error, where it is not installed
-            self._import_module(self._mended[head])
+            self._import_module(self._mended[head]).load()
             return module
         return self._surroundings.module(name)
 

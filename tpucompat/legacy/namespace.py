@@ -640,7 +640,7 @@ def _enter_v1() -> str:
     from tpucompat.legacy import own_layers, own_optimizers
     from tpucompat.legacy.removed import keras1_arguments, keras_names, numpy_names
 
-    session.enter()
+    session.enter_graph_mode()
     private.leave_package_to_itself("tpucompat")
     numpy_names.print_numbers_as_then()
     keras_names.restore_methods(session.keras())
