@@ -188,6 +188,10 @@ def migrate(
 def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
     if not context.names.uses and not context.names.strings and not context.names.calls:
         return NOTHING
+    has_loop = f"import {estimators.MODULE}".encode() in context.module.source.data
+    if has_loop:  # it went that way before
+        symbols.rewrite(context, around_only=True)
+        return LOOP
     # The old namespace is a graph's; a program of TensorFlow 2 cannot live in it, and gets a TODO instead.
     reasons = dict(needs(context)) if context.module.era == era.TF1 else {}
     graph = needs_graph(context)
@@ -199,8 +203,7 @@ def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
             graph = graph if reasons or together else ""
         except keras.CannotSee as error:
             reasons["TPU212"] = f"{reasons.get('TPU212', 'TPUEstimator')} ({error})"
-    has_loop = f"import {estimators.MODULE}".encode() in context.module.source.data
-    if not together and (has_loop or (with_loop and not _is_script(context))):
+    if not together and with_loop and not _is_script(context):
         graph = ""
     conversions: list[keras.Conversion] = []
     if any(keras.is_conversion(call) for call in context.names.calls):
@@ -247,9 +250,7 @@ def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
     if is_script:
         _enter_graph(context)
     asks = b"TF_USE_LEGACY_KERAS" in context.module.source.data
-    asks = (
-        asks or has_loop or loop is not None or with_loop
-    )  # the module beside it asks for Keras 2
+    asks = asks or loop is not None or with_loop  # the module beside it asks for Keras 2
     if context.needs_keras_2 and not asks:
         if is_script:
             context.want("os")
