@@ -116,6 +116,7 @@ def report(tmp_path, name, old, new):
     ("name", "old", "new", "differs"),
     [
         ("r.json", '{"classes": ["cat", "dog"]}', '{"classes": ["dog", "cat"]}', "classes"),
+        ("r.json", '{"classes": ["cat", "dog"]}', '{"classes": ["cat", "dog"]}', ""),
         ("r.json", '{"best": "0.5"}', '{"best": "0.6"}', "best"),
         ("r.json", '{"where": "/tmp/1/a.h5"}', '{"where": "/tmp/2/b.h5"}', ""),
         ("r.json", '{"when": "2019-01-01 10:00"}', '{"when": "2026-01-01 11:00"}', ""),
@@ -229,3 +230,17 @@ def test_over_several_seeds_what_is_reported_is_compared_too(tmp_path):
 )
 def test_how_often_chance_sets_two_means_apart(one, other, chance):
     assert seeds.by_chance(one, other) == pytest.approx(chance, abs=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("new", "verdict"),
+    [
+        ("predicted:  bag is: coat\nTraining\n", ladder.AGREE),
+        ("predicted: shirt is: coat\n", ladder.DIFFER),
+        ("ready: bag\n", ladder.SKIPPED),
+    ],
+)
+def test_answers_in_print_are_compared(new, verdict, tmp_path):
+    texts = ("Start training ...\npredicted: bag   is: coat\nin: /tmp/a\n", new)
+    both = ([("printed", None, {"text": text})] for text in texts)
+    assert rungs(tmp_path, *both)["printed"].verdict == verdict

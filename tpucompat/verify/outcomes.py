@@ -298,9 +298,8 @@ class Outcomes(Rungs):
     def printed(self) -> Rung:
         """Numbers that the scripts print."""
         key, title = "printed", "printed numbers"
-        old, new = (
-            printed.numbers(str(run.first(key).get("text", ""))) for run in (self.old, self.new)
-        )
+        texts = [str(run.first(key).get("text", "")) for run in (self.old, self.new)]
+        old, new = map(printed.numbers, texts)
         rows: list[Row] = []
         for found, other, which in ((old, new, "old"), (new, old, "new")):
             for name in found:
@@ -313,6 +312,13 @@ class Outcomes(Rungs):
             if actual is not None and not self.ignored(f"printed: {name}", name):
                 label = name or "at the start of a line"
                 rows.append(self.row(key, label, *printed.rounded(actual, expected)))
+        # What is said around answers is a matter of taste: only names that both print are compared.
+        theirs, ours = map(printed.words, texts)
+        rows += [
+            self.row(key, name, ours[name], theirs[name])
+            for name in theirs
+            if name in ours and not self.ignored(f"printed: {name}", name)
+        ]
         if not rows:
             return self.skipped(key, title, "neither script prints numbers")
         return self.rung(key, title, rows)
