@@ -280,7 +280,8 @@ class Finder:
         for owner in owners if kind else ():
             for line in table.lines().get(("member", owner), ()):
                 if line.rest[0] == node.attr and not self._is_own(node, kind):
-                    row = Row(f"{owner}.{node.attr}", "", "", table.GONE)
+                    held = line.rest[1] == "yes"
+                    row = Row(f"{owner}.{node.attr}", "", "", table.GONE, keras_2=held)
                     yield Difference(row, node, None, node.attr, owner, guarded)
                     return
         yield from self._behaviour_of(node, kind)
@@ -631,6 +632,10 @@ def _optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 def _tensors(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Operations on tensors that stand for a model's inputs."""
     name = call.name
+    if below == "backend.gradients" or name == "tensorflow.gradients":
+        if below or finder.values.kind(call.node) == keras_values.TENSOR:
+            yield Difference(table.BEHAVIOURS["gradients"], call.node, call.node)
+        return
     is_operation = (
         name.startswith("tensorflow.") and not below and not name.startswith("tensorflow.data")
     ) or (below.startswith("backend.") and below not in _TAKE_TENSORS)

@@ -330,6 +330,7 @@ class Context:
             text = self.texts[cell]
             indent = text.indent(line) + self._deeper(cell, line)
             for code in sorted(notes):
+                text.rule = code
                 mark = (_NOTE if code in self._notes else _MARK).format(code)
                 words = f"{mark}: {' '.join(notes[code].split())}"
                 words = _writable(words, self.module.source.encoding)

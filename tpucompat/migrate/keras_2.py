@@ -12,6 +12,7 @@ import re
 from typing import TYPE_CHECKING, Any, Iterable
 
 from tpucompat.analysis.keras_3 import Difference
+from tpucompat.analysis.keras_3_rows import kept_by_keras_2
 from tpucompat.analysis.keras_values import below_keras
 from tpucompat.migrate import files
 from tpucompat.migrate.context import Context
@@ -31,7 +32,7 @@ def keeps(one: Difference) -> bool:
     """Whether tf-keras has the old way, so that a difference of Keras 3 needs no rewriting."""
     if one.row.how == "hard_sigmoid":
         return one.name == "text"  # its hard_sigmoid is the old one; the default is not
-    return one.row.keras_2
+    return kept_by_keras_2(one.row)
 
 
 def is_needed(result: Result) -> bool:

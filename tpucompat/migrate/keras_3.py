@@ -558,8 +558,6 @@ def _embedding(self: _Rewriter, one: Difference) -> bool:
 
 
 def _as_layer(self: _Rewriter, one: Difference) -> bool:
-    if "gradients" in one.node.func.attr if isinstance(one.node.func, ast.Attribute) else False:
-        return False
     if not self.define("as_layer", written.AS_LAYER):
         return False
     return self.wrap(one.node.func, "as_layer(", ")")

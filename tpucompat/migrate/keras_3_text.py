@@ -76,17 +76,19 @@ def hard_sigmoid(x):
 OF_STEP = '''
 
 def of_step(callback, name):
-{i}"""A value of this step alone; logs has the mean since the epoch began."""
+{i}"""A value of this step alone, None where there is none; logs has the mean since the epoch began."""
 {i}model = callback.model
 {i}known = [metric for one in model.metrics for metric in getattr(one, 'metrics', None) or [one]]
-{i}metric = next(metric for metric in known if metric.name == name)
+{i}metric = next((metric for metric in known if metric.name == name), None)
+{i}if metric is None:
+{i}{i}return None
 {i}now = float(metric.total.numpy()), float(metric.count.numpy())
-{i}before = callback.__dict__.setdefault('before_the_step', {{}})
-{i}total, count = before.get(name, (0.0, 0.0))
-{i}before[name] = now
-{i}if now[1] <= count:  # another epoch
-{i}{i}total = count = 0.0
-{i}return (now[0] - total) / (now[1] - count)
+{i}sums = callback.__dict__.setdefault('sums_of_steps', {{}})
+{i}before, last = sums.get(name, ((0.0, 0.0), (0.0, 0.0)))
+{i}if now != last:
+{i}{i}before = last if now[1] > last[1] else (0.0, 0.0)  # of another epoch
+{i}sums[name] = before, now
+{i}return (now[0] - before[0]) / (now[1] - before[1])
 '''
 
 DENSE_EMBEDDING = '''

@@ -178,7 +178,7 @@ def rewrite(context: Context, call: Call) -> None:
         elif new != old:
             text.replace(*text.keyword(word), new)
     missing = [
-        f"{counterpart.parameters[old]}={default}"
+        f"{counterpart.parameters.get(old, old)}={default}"
         for old, default in counterpart.defaults.items()
         if old not in given
     ]

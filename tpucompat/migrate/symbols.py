@@ -98,7 +98,7 @@ def _is_getattr(node: ast.Call) -> bool:
 
 def _import(context: Context, found: Import) -> None:
     """Rewrites an import statement as a whole, where each of its names has a place."""
-    if any(use.guarded for use in found.uses):
+    if any(use.guarded for use in found.uses) or id(found.node) in context.done:
         return
     fates = {id(use.node): today.fate(use.name) for use in found.uses}
     if not any(fates.values()):
