@@ -355,8 +355,8 @@ CODES: dict[str, Code] = {
     ),
     "TPU322": Code(
         "The newest checkpoint is not whole",
-        "A file of it is missing or too short; the machine may have stopped, or the disk been full, while it "
-        "was written. The training goes on from the one before.",
+        "A file of it, or the file `checkpoint` that names it, is missing, too short or changed; the machine "
+        "may have stopped, or the disk been full, meanwhile. The training goes on from the one before.",
         "Nothing; the steps since that checkpoint are done again.",
     ),
     "TPU323": Code(
@@ -384,6 +384,11 @@ CODES: dict[str, Code] = {
         "The number of shards is not that of the replicas",
         "TPUConfig names the size of the TPU that the script was written for; this process has other devices.",
         "Nothing; the batches are shared by the replicas that are here. TPUCOMPAT_CORES sets their number.",
+    ),
+    "TPU328": Code(
+        "Another process trains in the model directory",
+        "Each of the two would write over the other's checkpoints and remove them.",
+        "End the other process, or give this one a model_dir of its own.",
     ),
     "TPU329": Code(
         "A batch size that TPUEstimator cannot use",

@@ -43,6 +43,7 @@ ROOMS: Mapping[str, tuple[str, str]] = {
     "TPU322": ("TPUEstimator", "topics/checkpoints"),
     "TPU324": ("TPUEstimator", "topics/hooks"),
     "TPU327": ("TPUEstimator", "topics/batch_size"),
+    "TPU328": ("TPUEstimator", "topics/checkpoints"),
     "TPU329": ("TPUEstimator", "topics/batch_size"),
     "TPU33": ("TPUEstimator", "idioms/tpu_estimator"),
     "TPU331": ("TPUEstimator", "topics/host_call"),
@@ -71,6 +72,9 @@ ROOMS: Mapping[str, tuple[str, str]] = {
     "TPU47": ("verify and convert-checkpoint", "commands/verify"),
     "TPU48": ("faults and files of strangers", "reliability"),
     "TPU49": ("faults and files of strangers", "reliability"),
+    "TPU5": ("Keras 2 and Keras 3", "topics/keras_2_and_3"),
+    "TPU516": ("scan and migrate", "commands/migrate"),
+    "TPU517": ("scan and migrate", "commands/migrate"),
 }
 
 

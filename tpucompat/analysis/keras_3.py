@@ -23,6 +23,7 @@ class Difference(NamedTuple):
       name: The argument, the member, or what else the rewriting wants to know.
       owner: Whose it is, as in the list: ``Model.fit``, ``layers.Dense``.
       guarded: Whether the program is written to go on without it.
+      uncertain: Whether the script may well do what Keras 3 wants: it says nothing of the file's name.
     """
 
     row: Row
@@ -31,6 +32,7 @@ class Difference(NamedTuple):
     name: str = ""
     owner: str = ""
     guarded: bool = False
+    uncertain: bool = False
 
 
 #: Methods of models and layers -> where the list keeps their arguments.
@@ -93,10 +95,10 @@ class Finder:
         self.module = module
         self.trees = [tree for tree in module.trees if tree is not None]
         self.names = module.names
-        self.values = Values(self.trees, module.names)
         self.tf1 = module.era == era.TF1
         #: Whether batches are normalized in it.
         self.normalizes = any(map(_normalizes, module.names.calls))
+        self.values = Values(self.trees, module.names, self.tf1)
         #: Whether it imports from the package ``keras`` what only ``tf.keras`` has today.
         self.needs_tf_keras = any(map(self._is_not_alone, module.names.uses))
 
@@ -357,10 +359,12 @@ class Finder:
         for text, path, call, rule, saves in files:
             if saves and not (_ends_well(text, rule) and (text not in again or text[-3:] != ".h5")):  # type: ignore[index]
                 wrong.add(text)
-                yield Difference(table.BEHAVIOURS[rule], path, call, "save")
+                unseen = text is None and not self.tf1
+                yield Difference(table.BEHAVIOURS[rule], path, call, "save", uncertain=unseen)
         for text, path, call, rule, saves in files:
             if not saves and text in wrong:
-                yield Difference(table.BEHAVIOURS[rule], path, call, "load")
+                unseen = text is None and not self.tf1
+                yield Difference(table.BEHAVIOURS[rule], path, call, "load", uncertain=unseen)
 
     def file_arguments(self) -> Iterator[tuple[ast.expr, ast.Call, str, bool]]:
         """(the expression of a file's name, the call, the rule that it falls under, whether it is written)."""

@@ -58,9 +58,11 @@ class Values:
     Args:
       trees: Its trees, one for each cell.
       names: What its names stand for.
+      graph: Whether the program builds a graph (TensorFlow 1), where a model that is called gives a tensor.
     """
 
-    def __init__(self, trees: Iterable[ast.Module], names: Names) -> None:
+    def __init__(self, trees: Iterable[ast.Module], names: Names, graph: bool) -> None:
+        self._graph = graph
         self.called: Mapping[int, str] = {id(call.node): call.name for call in names.calls}
         self.used: Mapping[int, str] = {id(use.node): use.name for use in names.uses}
         self._kinds: dict[tuple[int, str], set[str]] = {}
@@ -264,10 +266,11 @@ class Values:
             yield from self._applied(node)
 
     def _applied(self, node: ast.Call) -> Iterator[str]:
-        if not self.kinds(node.func) & (MODELS | {LAYER}):
+        kinds = self.kinds(node.func)
+        if not kinds & (MODELS | {LAYER}) or not node.args:
             return
-        # A model that is given an array computes; one that is given such a tensor gives another.
-        if any(TENSOR in self.kinds(one) for one in node.args):
+        # A program that computes at once calls models with arrays, and gets numbers.
+        if self._graph or LAYER in kinds or any(TENSOR in self.kinds(one) for one in node.args):
             yield TENSOR
 
     def _of_keras(self, below: str, node: ast.Call) -> str:

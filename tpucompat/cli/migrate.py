@@ -10,12 +10,12 @@ same.
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import os
 import sys
 from typing import TYPE_CHECKING, Iterable, Sequence
 
+from tpucompat.cli import line_diff
 from tpucompat.cli.failing import fail
 from tpucompat.errors import ScriptError, TPUCompatError
 
@@ -184,6 +184,9 @@ def _deal_with(result: plan.Result, options: argparse.Namespace) -> report.Outco
         return outcome
     if not target and not options.check:
         _show(_diff(result.path, result.before, result.after))
+        for name in result.beside:
+            beside = os.path.join(os.path.dirname(result.path), name)
+            _show(f"and {beside}, if it is not there\n")
     if not options.quiet and (target or options.check):
         _show(f"{result.path}: {tree.said(result)}\n")
     return outcome
@@ -206,11 +209,13 @@ def _write(result: plan.Result, target: str, options: argparse.Namespace) -> Non
     from tpucompat.migrate import files
 
     if options.output:
-        files.create(target, result.after)
-        return
-    if options.backup:
-        files.keep(result.path, result.before)
-    files.write(target, result.before, result.after)
+        files.place(target, result.after)
+    else:
+        if options.backup:
+            files.keep(result.path, result.before)
+        files.write(target, result.before, result.after)
+    for name, content in result.beside.items():
+        files.create(os.path.join(os.path.dirname(target), name), content)
 
 
 def _require_keras_2(outcomes: Sequence[report.Outcome], options: argparse.Namespace) -> None:
@@ -232,7 +237,7 @@ def _diff(path: str, before: bytes, after: bytes) -> str:
         data.decode("utf-8", "replace").splitlines(keepends=True) for data in (before, after)
     )
     name = path.replace(os.sep, "/").lstrip("/")
-    lines = difflib.unified_diff(old, new, f"a/{name}", f"b/{name}")
+    lines = line_diff.unified(old, new, f"a/{name}", f"b/{name}")
     return "".join(
         line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines
     )

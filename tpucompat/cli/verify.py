@@ -66,7 +66,7 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="RUNG=LIMIT",
-        help="another limit for a rung (forward, loss, gradients, update, steps, final, evaluation, "
+        help="another limit for a rung (forward, loss, gradients, update, moved, steps, final, evaluation, "
         "prediction, export, files); may be repeated",
     )
     result.add_argument(
@@ -85,6 +85,12 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         help="run each script N times (5 or more) with other seeds, and compare the distributions of their "
         "final losses: for dropout and other random numbers",
+    )
+    result.add_argument(
+        "--no-dropout",
+        action="store_true",
+        help="let neither script drop anything out, and compare the rates alone: all else is then as sharp as "
+        "without dropout",
     )
     result.add_argument("--timeout", type=float, metavar="SECONDS", help="for each of the runs")
     result.add_argument("--json", metavar="FILE", help="write the comparison as data; - for output")
@@ -175,6 +181,7 @@ def _tasks(options: argparse.Namespace) -> list[Task]:
                 count,
                 shlex.split(options.old_options),
                 rehearse,
+                not options.no_dropout,
             ),
             Half(
                 options.new,
@@ -183,6 +190,7 @@ def _tasks(options: argparse.Namespace) -> list[Task]:
                 False,
                 count,
                 rehearse=rehearse,
+                dropout=not options.no_dropout,
             ),
             mapping,
             limits,

@@ -15,7 +15,7 @@ REASONS: Mapping[str, str] = {
     "TPU206": "TensorFlow 2 has no counterpart; tpucompat.v1 gives TensorFlow 1.15's results",
     "TPU207": "layers of Keras 2 in a graph; tpucompat.v1 has them",
     "TPU211": "where the model is built cannot be seen here; move it into `with strategy.scope():`",
-    "TPU212": "a model_fn builds a graph, which no rewriting turns into Keras; tpucompat.v1 runs it as it is",
+    "TPU212": "out of reach of the training loop that migrate writes; tpucompat.v1 runs it as it is",
     "TPU213": "a computation in a Session; in TensorFlow 2 it is strategy.run in a tf.function",
     "TPU515": "Keras 3 has no graphs and Sessions; tpucompat.v1 runs both",
 }

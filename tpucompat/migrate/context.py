@@ -71,6 +71,8 @@ class Context:
         #: Whether it uses layers of Keras 2, which need a package and a setting.
         self.needs_keras_2 = False
         self._free_tf: bool | None = None
+        #: Names of the module itself, and what they stand for.
+        self._bound = {name: what for name, what in self.names.bound().items() if what}
         self._removed: set[int] = set()
         self._indents: list[tuple[int, int, int, str]] = []
 
@@ -192,8 +194,7 @@ class Context:
             return dotted
         if dotted.startswith("collections.abc."):
             module, rest = "collections.abc", dotted[len("collections.abc.") :]
-        bound = self.names.bound()
-        for name, stands_for in bound.items():
+        for name, stands_for in self._bound.items():
             if stands_for == module and "." not in module:
                 return f"{name}.{rest}" if rest else name
             if module == "tensorflow" and stands_for.startswith("tensorflow.compat.v"):
@@ -225,9 +226,12 @@ class Context:
         return self._free_tf
 
     def want(self, module: str) -> None:
-        """Adds ``import module`` where no statement at the top of the file has it."""
-        for tree in self.trees.values():
+        """Adds ``import module`` where no statement at the top of the file has it by then."""
+        where = self._first_import()
+        for cell, tree in self.trees.items():
             for statement in tree.body:
+                if (cell, statement.lineno) > where:
+                    break
                 if isinstance(statement, ast.Import) and any(
                     alias.name == module and not alias.asname for alias in statement.names
                 ):
@@ -353,7 +357,7 @@ class Context:
         )
 
     def _write_imports(self) -> None:
-        bound = set(self.names.bound().values())
+        bound = set(self._bound.values())
         wanted = [
             line
             for module, line in sorted(self._wanted.items())
@@ -362,7 +366,9 @@ class Context:
         if wanted or self.before_imports:
             cell, line = self._first_import()
             text = self.texts[cell]
-            for words in [*wanted, *self.before_imports]:
+            first = [words for words in wanted if words == "import os"]
+            others = [words for words in wanted if words not in first]
+            for words in [*first, *self.before_imports, *others]:
                 text.insert_line(line, text.indent(line) + words + text.newline, IMPORT)
         if self.after_imports:
             cell, line, indent = self._behind_imports()
@@ -377,9 +383,15 @@ class Context:
 
     def _first_import(self) -> tuple[int, int]:
         """Where the first import of a followed package at the top of the file stands."""
-        for found in self.imports:
-            if any(found.node is statement for statement in self.trees[found.cell].body):
-                return found.cell, found.node.lineno
+        at_top = [
+            found
+            for found in self.imports
+            if any(found.node is statement for statement in self.trees[found.cell].body)
+        ]
+        heads = ("tensorflow", "keras")
+        of_tensorflow = [one for one in at_top if one.uses[0].name.partition(".")[0] in heads]
+        for found in of_tensorflow or at_top:
+            return found.cell, found.node.lineno
         for cell, tree in self.trees.items():
             for statement in tree.body:
                 is_future = (

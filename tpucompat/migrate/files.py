@@ -53,7 +53,17 @@ def write(path: str, before: bytes, after: bytes) -> None:
 
 
 def create(path: str, content: bytes) -> None:
-    """Writes a file that may not be there yet, by renaming; its folder is made.
+    """Writes a file that is not there yet, as a whole; leaves one that is there as it is.
+
+    Raises:
+      WriteError: If it cannot be written.
+    """
+    if not os.path.exists(path):
+        place(path, content)
+
+
+def place(path: str, content: bytes) -> None:
+    """Writes a file as a whole, whether it is there or not; its folder is made.
 
     Raises:
       WriteError: If it cannot be written.
@@ -62,6 +72,7 @@ def create(path: str, content: bytes) -> None:
     temporary = ""
     try:
         os.makedirs(folder, exist_ok=True)
+        temporary_files.sweep(folder)
         name = "." + temporary_files.prefix()
         handle, temporary = tempfile.mkstemp(prefix=name, dir=folder)
         with os.fdopen(handle, "wb") as stream:

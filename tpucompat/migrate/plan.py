@@ -1,16 +1,17 @@
 """Chooses what becomes of a file, and rewrites it.
 
-A file goes one of three ways. *Plain*: each old name has a successor in TensorFlow 2 (or in tf.compat.v1), and
-is rewritten where it stands. *Keras*: plain, and its model is built under a strategy. *Compatible*: something
-in it has no successor that is known to give the same numbers (TPUEstimator, computations in a Session,
-stand-ins), so that the file goes on with ``tpucompat.v1``, and says why.
+A file goes one of four ways. *Plain*: each old name has a successor in TensorFlow 2 (or in tf.compat.v1), and
+is rewritten where it stands. *Keras*: plain, and its model is built under a strategy. *Loop*: plain, and a
+training loop is written beside it. *Compatible*: something in it has no successor that is known to give the
+same numbers (computations in a Session, hooks, stand-ins), so that the file goes on with ``tpucompat.v1``, and
+says why.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from typing import Mapping, NamedTuple, Sequence
+from typing import AbstractSet, Mapping, NamedTuple, Sequence
 
 from tpucompat.analysis import findings, sources, today
 from tpucompat.analysis.findings import Finding, Module, Place
@@ -19,6 +20,7 @@ from tpucompat.migrate import (
     applied,
     compatible,
     computations,
+    estimators,
     keras,
     keras_3,
     methods,
@@ -28,11 +30,12 @@ from tpucompat.migrate import (
     start_ups,
     startup,
     symbols,
+    written,
 )
 from tpucompat.migrate.context import Context
 from tpucompat.scan import hostile
 
-NOTHING, PLAIN, KERAS, COMPATIBLE = "nothing", "plain", "keras", "compatible"
+NOTHING, PLAIN, KERAS, LOOP, COMPATIBLE = "nothing", "plain", "keras", "loop", "compatible"
 
 # Names of tf.compat.v1 that work without a graph.
 _WITHOUT_GRAPH = re.compile(
@@ -61,6 +64,7 @@ class Result(NamedTuple):
       problems: What cannot be read in it.
       changes: What was replaced, by which rule.
       uses: What it uses of TensorFlow and Keras, and what became of each.
+      beside: Modules that are written beside it: name -> content.
     """
 
     path: str
@@ -70,6 +74,7 @@ class Result(NamedTuple):
     problems: list[Finding]
     changes: Sequence[record.Change] = ()
     uses: Sequence[record.ApiUse] = ()
+    beside: Mapping[str, bytes] = {}
 
     @property
     def changed(self) -> bool:
@@ -87,17 +92,20 @@ class Result(NamedTuple):
         return self.after.count(b"NOTE(tpucompat ")
 
 
-def needs(context: Context) -> Mapping[str, str]:
-    """Code -> the first name of a file that only tpucompat still answers."""
+def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[str, str]:
+    """Code -> the first name of a file that only tpucompat still answers.
+
+    Args:
+      context: The file.
+      handled: Identities of nodes that another rewriting has an answer for.
+    """
     found: dict[str, str] = {}
     context.planned |= {
         id(node) for one in applied.find(context) for node in ast.walk(one.inner.func)
     }
     for place in context.places:
-        if (
-            not place.fate.becomes.startswith("tpucompat.v1")
-            or id(place.use.node) in context.planned
-        ):
+        is_answered = id(place.use.node) in context.planned | handled
+        if not place.fate.becomes.startswith("tpucompat.v1") or is_answered:
             continue
         is_import = place.use.statement is not None and today.is_module(place.fate)
         if is_import and _names_decide(context, place):
@@ -114,6 +122,17 @@ def _names_decide(context: Context, place: Place) -> bool:
         for use in context.names.uses
         if use.statement is None and use.base == place.use.name
     )
+
+
+def stays(context: Context) -> bool:
+    """Whether a file goes on with tpucompat.v1 for its own sake, as far as names tell."""
+    reasons = needs(context)
+    if reasons and context.module.era == era.TF1 and estimators.is_wanted(context):
+        try:
+            return bool(needs(context, estimators.plan(context).handled))
+        except keras.CannotSee:
+            return True
+    return bool(reasons)
 
 
 def needs_graph(context: Context) -> str:
@@ -150,7 +169,11 @@ def _builds_graph(context: Context) -> bool:
 
 
 def migrate(
-    module: Module, unsafe: bool = False, together: bool = False, version: int = 3
+    module: Module,
+    unsafe: bool = False,
+    together: bool = False,
+    with_loop: bool = False,
+    version: int = 3,
 ) -> Result:
     """Rewrites one file.
 
@@ -158,6 +181,7 @@ def migrate(
       module: The file as it was read.
       unsafe: Whether to rewrite too what may change what the program does.
       together: Whether a file beside it goes on with tpucompat.v1, so that this one has to if it builds graphs.
+      with_loop: Whether a file beside it gets a training loop, whose model functions this one may have.
       version: Which Keras it gets: 3, or 2, the package tf-keras.
 
     Returns:
@@ -168,8 +192,11 @@ def migrate(
     if not source.is_notebook and module.problems:
         return Result(source.path, source.data, source.data, NOTHING, module.problems)
     context = Context(module, unsafe, version)
-    way = _rewrite(context, together)
+    way = _rewrite(context, together, with_loop)
     changed = context.finish() if way != NOTHING else {}
+    beside = {}
+    if way == LOOP and changed:
+        beside[estimators.MODULE + ".py"] = written.source(estimators.MODULE + ".py")
     after = encoded(module, changed)
     if after != source.data and not _is_sound(source.path, after, module):
         # Whatever happened, a file is never made worse.
@@ -179,15 +206,26 @@ def migrate(
     way = way if changed else NOTHING
     changes = record.changes(context) if changed else []
     uses = record.uses(context, way == COMPATIBLE)
-    return Result(source.path, source.data, after, way, module.problems, changes, uses)
+    return Result(source.path, source.data, after, way, module.problems, changes, uses, beside)
 
 
-def _rewrite(context: Context, together: bool) -> str:
+def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
     if not context.names.uses and not context.names.strings and not context.names.calls:
         return NOTHING
     # The old namespace is a graph's; a program of TensorFlow 2 cannot live in it, and gets a TODO instead.
     reasons = dict(needs(context)) if context.module.era == era.TF1 else {}
     graph = needs_graph(context)
+    loop: estimators.Plan | None = None
+    if context.module.era == era.TF1 and estimators.is_wanted(context):
+        try:
+            loop = estimators.plan(context)
+            reasons = dict(needs(context, loop.handled))
+            graph = graph if reasons or together else ""
+        except keras.CannotSee as error:
+            reasons["TPU212"] = f"{reasons.get('TPU212', 'TPUEstimator')} ({error})"
+    has_loop = f"import {estimators.MODULE}".encode() in context.module.source.data
+    if not together and (has_loop or (with_loop and not _is_script(context))):
+        graph = ""
     conversions: list[keras.Conversion] = []
     if any(keras.is_conversion(call) for call in context.names.calls):
         try:
@@ -215,6 +253,9 @@ def _rewrite(context: Context, together: bool) -> str:
     if context.module.uses_tpucompat:  # it went that way before
         symbols.rewrite(context, around_only=True)
         return COMPATIBLE
+    if loop is not None:
+        with context.rule("TPU212"):
+            estimators.rewrite(context, loop)
     if on_cores is not None:
         with context.rule("TPU213"):
             computations.rewrite(context, on_cores)
@@ -232,7 +273,8 @@ def _rewrite(context: Context, together: bool) -> str:
     with context.rule("TPU208"):
         start_ups.rewrite(context, start_ups.find(context))
         startup.rewrite(context)
-    keras_3.rewrite(context)
+    if loop is None:  # a model_fn is a graph, which Keras 2 alone can build
+        keras_3.rewrite(context)
     with context.rule("TPU214"):
         methods.rewrite(context)
     symbols.rewrite(context)
@@ -240,12 +282,18 @@ def _rewrite(context: Context, together: bool) -> str:
     is_script = graph and _is_script(context)
     if is_script:
         _enter_graph(context)
-    if context.needs_keras_2 and b"TF_USE_LEGACY_KERAS" not in context.module.source.data:
+    asks = b"TF_USE_LEGACY_KERAS" in context.module.source.data
+    asks = (
+        asks or has_loop or loop is not None or with_loop
+    )  # the module beside it asks for Keras 2
+    if context.needs_keras_2 and not asks:
         if is_script:
             context.want("os")
             context.before_imports.append(_LEGACY_KERAS)
         else:
             context.todo_at_import("TPU207", _KERAS_2)
+    if loop is not None:
+        return LOOP
     return KERAS if conversions else PLAIN
 
 

@@ -103,7 +103,7 @@ def write(path: str, outcomes: Sequence[Outcome]) -> None:
         text = json.dumps(document(outcomes), indent=1) + "\n"
     else:
         text = page(outcomes)
-    files.create(path, text.encode("utf-8"))
+    files.place(path, text.encode("utf-8"))
 
 
 # The page --------------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 """Looks up the names of a rewritten file in the TensorFlow and Keras that are installed, without running it.
 
-``python -m tpucompat.migrate.resolution`` does that in a process of its own: names on its input, one a
-line, and those that are missing on its output.
+:func:`main` does that in a process of its own: names on its input, one a line, and those that are missing on
+its output.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import subprocess
 import sys
 from typing import Iterable, Mapping, Sequence
 
+from tpucompat import processes
 from tpucompat.analysis import findings, sources
 from tpucompat.analysis.findings import Module
 from tpucompat.analysis.names import Use
@@ -38,7 +39,7 @@ def missing(names: Iterable[str], legacy_keras: bool = False) -> set[str]:
         filter(None, (folder, environment.get("PYTHONPATH")))
     )
     done = subprocess.run(
-        [sys.executable, "-m", "tpucompat.migrate.resolution"],
+        processes.statement("from tpucompat.migrate import resolution; resolution.main()"),
         input="\n".join(sorted(names)),
         env=environment,
         stdout=subprocess.PIPE,
@@ -58,7 +59,7 @@ def mark(results: Sequence[Result]) -> list[Result]:
     }
     wanted: dict[bool, set[str]] = {}
     for index, module in modules.items():
-        legacy = b"TF_USE_LEGACY_KERAS" in results[index].after
+        legacy = _asks_for_keras_2(results[index])
         wanted.setdefault(legacy, set()).update(use.name for use in _uses(module))
     gone = {legacy: missing(names, legacy) for legacy, names in wanted.items() if names}
     return [
@@ -73,8 +74,12 @@ def _uses(module: Module) -> list[Use]:
     ]
 
 
+def _asks_for_keras_2(result: Result) -> bool:
+    return any(b"TF_USE_LEGACY_KERAS" in text for text in (result.after, *result.beside.values()))
+
+
 def _marked(result: Result, module: Module, gone: Mapping[bool, set[str]]) -> Result:
-    names = gone.get(b"TF_USE_LEGACY_KERAS" in result.after, set())
+    names = gone.get(_asks_for_keras_2(result), set())
     context = Context(module)
     marked = False
     for use in _uses(module):
@@ -116,7 +121,3 @@ def main() -> None:
     for name in names:
         if not is_there(name):
             sys.stdout.write(f"\nMISSING {name}\n")
-
-
-if __name__ == "__main__":
-    main()

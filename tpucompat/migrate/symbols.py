@@ -8,10 +8,25 @@ from typing import Any
 
 from tpucompat.analysis import today
 from tpucompat.analysis.findings import Place
+from tpucompat.legacy import era
 from tpucompat.migrate.context import Context, Import
 
 _TENSORFLOW = ("tensorflow", "keras")
 _OURS = "tpucompat."
+#: Modules that hold other names in TensorFlow 2.
+_MEANS_ANOTHER = frozenset(
+    (
+        "initializers",
+        "layers",
+        "losses",
+        "metrics",
+        "nn",
+        "random",
+        "saved_model",
+        "summary",
+        "train",
+    )
+)
 
 
 def rewrite(context: Context, around_only: bool = False) -> None:
@@ -48,6 +63,18 @@ def rewrite(context: Context, around_only: bool = False) -> None:
             context.todo_for(place.finding, use.node)
     if keras_2:
         context.needs_keras_2 = True
+    if not around_only and context.module.era == era.TF1:
+        _whole_modules(context)
+
+
+def _whole_modules(context: Context) -> None:
+    """``losses = tf.losses``, and ``getattr(tf.train, name)``: what is used of it cannot be followed."""
+    for use in context.names.uses:
+        head, _, path = use.name.partition(".")
+        is_alone = use.statement is None and not use.guarded and id(use.node) not in context.done
+        if head == "tensorflow" and path in _MEANS_ANOTHER and is_alone:
+            new = context.local("tf.compat.v1." + path)
+            context.replace(use.node, context.cell_of(use.node), new)
 
 
 def _code_of(context: Context, found: Import) -> str:
@@ -83,6 +110,8 @@ def _goes_on(context: Context, place: Place) -> bool:
     package = today.fate(base)
     if package is None or not package.becomes or package.fix != today.SAFE:
         return False
+    if package.becomes == "tf_slim.layers" and place.fate.becomes.count(".") == 1:
+        return False  # it stands beside that module
     below = place.use.name[len(base) + 1 :]
     symbol = below[: len(below) - len(place.fate.rest) - 1] if place.fate.rest else below
     # slim.conv2d is tf_slim.conv2d, which the table calls tf_slim.layers.conv2d.

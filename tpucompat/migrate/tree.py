@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import sys
 from typing import Iterable, Iterator, Mapping
 
-from tpucompat.analysis import findings
+from tpucompat.analysis import findings, sources
 from tpucompat.analysis.sources import SourceError
-from tpucompat.migrate import plan
+from tpucompat.migrate import estimators, plan
 from tpucompat.migrate.context import Context
 from tpucompat.migrate.plan import Result
 from tpucompat.scan.scanner import DEPTH
 
+#: How often a file is looked at again.
+_PASSES = 3
 #: Way -> what is said of a file that went it.
 WAYS: Mapping[str, str] = {
     plan.NOTHING: "nothing to rewrite",
     plan.PLAIN: "rewritten to TensorFlow 2",
     plan.KERAS: "rewritten to TensorFlow 2, its model under a strategy",
+    plan.LOOP: "rewritten to TensorFlow 2, with training_loop.py beside it",
     plan.COMPATIBLE: "goes on with tpucompat.v1; its TODO says why",
 }
 
@@ -37,7 +41,7 @@ def migrate(paths: Iterable[str], unsafe: bool = False, version: int = 3) -> Ite
     """Rewrites files in memory.
 
     The modules of one program share a process, and that is in the graph world as soon as one of them uses
-    tpucompat.v1; so the files of a folder that build graphs use it all, or none does.
+    tpucompat.v1; so of the files that import each other those that build graphs use it all, or none does.
 
     Args:
       paths: The files.
@@ -63,8 +67,59 @@ def _folder(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
             modules.append(findings.analyse(path))
         except SourceError as error:
             yield Result(path, b"", b"", plan.NOTHING, [findings.problem(path, error)])
-    together = any(
-        plan.needs(Context(module)) for module in modules if not module.source.is_notebook
-    )
-    for module in modules:
-        yield plan.migrate(module, unsafe, together and not module.source.is_notebook, version)
+    scripts = [module for module in modules if not module.source.is_notebook]
+    alone = {id(module): module for module in modules if module.source.is_notebook}
+    for group in _groups(scripts):
+        contexts = [Context(module) for module in group]
+        together = any(map(plan.stays, contexts))
+        with_loop = not together and any(map(estimators.is_wanted, contexts))
+        for module in group:
+            yield _settled(module, unsafe, together, with_loop, version)
+    for module in alone.values():
+        yield _settled(module, unsafe, version=version)
+
+
+def _settled(
+    module: findings.Module,
+    unsafe: bool,
+    together: bool = False,
+    with_loop: bool = False,
+    version: int = 3,
+) -> Result:
+    """A rewriting in which nothing is left to rewrite: one may show what another rests on."""
+    result = plan.migrate(module, unsafe, together, with_loop, version)
+    for _ in range(_PASSES if result.changed else 0):
+        again = findings.understand(sources.decode(result.path, result.after))
+        after = plan.migrate(again, unsafe, together, with_loop, version).after
+        if after == result.after:
+            break
+        result = result._replace(after=after)
+    return result
+
+
+def _groups(modules: list[findings.Module]) -> Iterator[list[findings.Module]]:
+    """The files of a folder, those together of which one imports another."""
+    names = [os.path.splitext(os.path.basename(module.source.path))[0] for module in modules]
+    group = {name: {name} for name in names}
+    for name, module in zip(names, modules):
+        for other in _imported(module) & group.keys():
+            joined = group[name] | group[other]
+            group.update(dict.fromkeys(joined, joined))
+    done: set[int] = set()
+    for name in names:
+        if id(group[name]) not in done:
+            done.add(id(group[name]))
+            yield [module for one, module in zip(names, modules) if one in group[name]]
+
+
+def _imported(module: findings.Module) -> set[str]:
+    """Last parts of what a file imports."""
+    found = set()
+    for tree in filter(None, module.trees):
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ImportFrom):
+                found.add((node.module or "").rpartition(".")[2])
+                found.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.Import):
+                found.update(alias.name.rpartition(".")[2] for alias in node.names)
+    return found

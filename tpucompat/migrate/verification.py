@@ -9,6 +9,7 @@ import sys
 from typing import Any, NamedTuple, Sequence
 
 from tpucompat import temporary
+from tpucompat.migrate import files
 from tpucompat.migrate.plan import COMPATIBLE, Result
 
 #: One replica, cores that are emulated, and cores that are rehearsed under TensorFlow's own TPUStrategy.
@@ -82,6 +83,8 @@ def verify(result: Result, arguments: str = "", options: Sequence[str] = ()) -> 
         rewritten = os.path.join(beside, name)
         with open(rewritten, "wb") as stream:
             stream.write(result.after)
+        for module, content in result.beside.items():
+            files.create(os.path.join(beside, module), content)
         command = [sys.executable, "-m", "tpucompat", "verify", original, rewritten]
         command += ["--args", arguments] if arguments else []
         return subprocess.run([*command, *options]).returncode

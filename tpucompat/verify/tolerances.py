@@ -42,6 +42,12 @@ DEFAULTS: Mapping[str, Tolerance] = {
         "to 1.2e-4; Adam with Keras' epsilon: 2e-3)",
     ),
     "steps": Tolerance(1e-3, "max_rel", "rounding grows with every step"),
+    "moved": Tolerance(
+        5e-3,
+        "mean_scaled",
+        "how far a variable has come from its initial value within the first steps, in parts of that way; ten "
+        "times what is allowed for one update (pairs that agree: up to 3.3e-4)",
+    ),
     "final": Tolerance(1e-2, "mean_scaled", "as for one update, grown over the steps"),
     "evaluation": Tolerance(1e-3, "max_rel", "as for the steps that came before"),
     "prediction": Tolerance(1e-3, "scaled", "as for the steps that came before"),

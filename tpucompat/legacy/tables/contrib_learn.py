@@ -1,4 +1,4 @@
-"""``tf.contrib.learn``: what drove an Estimator, preprocessing, and data sets; its own Estimators are gone."""
+"""``tf.contrib.learn``: what drove an Estimator, and data sets; its own Estimators are gone."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LEARN = Gone(
     "tf.contrib.learn was the forerunner of tf.estimator, and was removed with the Estimators and heads "
     "that belonged to it.",
     "Use tf.estimator: Estimator, train_and_evaluate, TrainSpec and EvalSpec. Experiment, learn_runner, "
-    "RunConfig, monitors and preprocessing of tf.contrib.learn are here.",
+    "RunConfig and monitors of tf.contrib.learn are here.",
 )
 
 # The modules of ours that have the names of each old one.
@@ -21,10 +21,6 @@ _MODULES = {
     "learn_runner": "runner",
     "monitors": "monitors",
     "estimators.run_config": "config",
-    "preprocessing": "preprocessing",
-    "preprocessing.categorical": "preprocessing",
-    "preprocessing.categorical_vocabulary": "preprocessing",
-    "preprocessing.text": "preprocessing",
     "utils": "exports",
     "utils.input_fn_utils": "exports",
     "utils.saved_model_export_utils": "exports",
