@@ -194,9 +194,9 @@ def homes() -> Mapping[str, Home]:
 @functools.lru_cache(maxsize=None)
 def roots() -> frozenset[str]:
     """First parts of the names that have a fate."""
-    return frozenset(("tensorflow", "keras", "tensorflow_estimator", "tpucompat")) | frozenset(
-        name.partition(".")[0] for name in (*removed.ROWS, *removed.MODULES)
-    )
+    return frozenset(
+        ("tensorflow", "keras", "tf_keras", "tensorflow_estimator", "tpucompat")
+    ) | frozenset(name.partition(".")[0] for name in (*removed.ROWS, *removed.MODULES))
 
 
 @functools.lru_cache(maxsize=None)

@@ -39,7 +39,10 @@ _ESTIMATOR: Mapping[str, str] = {
     "export.ServingInputReceiver": "ServingInputReceiver",
     "export.TensorServingInputReceiver": "ServingInputReceiver",
 }
-_CONTRIB = ("tensorflow.contrib.tpu.", "tensorflow.contrib.tpu.python.tpu.tpu_config.")
+_CONTRIB: tuple[str, ...] = (
+    "tensorflow.contrib.tpu.",
+    "tensorflow.contrib.tpu.python.tpu.tpu_config.",
+)
 _CONTRIB += tuple(
     f"tensorflow.contrib.tpu.python.tpu.tpu_{name}." for name in ("estimator", "optimizer")
 )
@@ -376,10 +379,10 @@ def rewrite(context: Context, found: Plan) -> None:
     for call in context.names.calls:
         if call.name.startswith(_SUMMARY):
             _recording(context, call)
-    for attribute, name in found.renamed:
-        cell = context.cell_of(attribute)
-        end = context.texts[cell].span(attribute)[1]
-        context.texts[cell].replace(end - len(attribute.attr), end, name)
+    for method, name in found.renamed:
+        cell = context.cell_of(method)
+        end = context.texts[cell].span(method)[1]
+        context.texts[cell].replace(end - len(method.attr), end, name)
     for use in context.names.uses:
         if use.statement is None and target(use.name) and id(use.node) not in context.done:
             context.replace(
@@ -387,10 +390,11 @@ def rewrite(context: Context, found: Plan) -> None:
             )
     for statement in found.aliases:
         context.remove(statement, context.cell_of(statement))
-    for node in found.op_names:
-        cell = context.cell_of(node)
-        start = context.texts[cell].span(node.value.value)[1]  # type: ignore[attr-defined]
-        context.texts[cell].replace(start, context.texts[cell].span(node)[1], '.name.split(":")[0]')
+    for named in found.op_names:
+        cell = context.cell_of(named)
+        start = context.texts[cell].span(named.value.value)[1]  # type: ignore[attr-defined]
+        end = context.texts[cell].span(named)[1]
+        context.texts[cell].replace(start, end, '.name.split(":")[0]')
     context.want(MODULE)
 
 
