@@ -196,9 +196,9 @@ def pair_index(pairs: Collection[Mapping[str, Any]], recorded: Mapping[str, Any]
         "# The pairs",
         "",
         f"{len(scripts)} programs as they were written for TensorFlow 1.12 to 2.4, each beside what a "
-        "TensorFlow 2 programmer writes today. `tpucompat verify --all` runs both halves from the same initial values and "
-        "compares them rung by rung. The figures are the largest relative differences after all steps, and in "
-        "the numbers that the scripts write.",
+        "TensorFlow 2 programmer writes today. `tpucompat verify --all` runs both halves from the same "
+        "initial values and compares them rung by rung. The figures are the largest relative differences "
+        "after all steps, and in the numbers that the scripts write.",
         "",
         *_versions(recorded),
         "::::{div} side-by-side",
