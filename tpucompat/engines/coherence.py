@@ -22,6 +22,8 @@ import threading
 import weakref
 from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
+import tensorflow.compat.v1 as tf
+
 from tpucompat import private
 from tpucompat.engines import strategy as engine
 
@@ -109,8 +111,6 @@ class Residents:
     """
 
     def __init__(self, graph: Any, strategy: Any) -> None:
-        import tensorflow.compat.v1 as tf
-
         self.strategy = strategy
         self.handles: dict[str, Any] = {}
         with graph.as_default(), tf.control_dependencies(None), tf.device(None), tf.name_scope(
@@ -130,8 +130,6 @@ class Residents:
 
     def number(self) -> Any:
         """A tensor of the default graph by which a computation knows the session that runs it."""
-        import tensorflow.compat.v1 as tf
-
         return tf.raw_ops.ReadVariableOp(resource=self._number, dtype=tf.int64)
 
     def tell(self, session: Any, number: int) -> None:
@@ -372,15 +370,11 @@ def _here() -> Any:
 
     The session's own threads may all be waiting for this one, inside of computations.
     """
-    import tensorflow.compat.v1 as tf
-
     return tf.RunOptions(inter_op_thread_pool=-1)
 
 
 def _transfer(handle: Any) -> tuple[Any, Any, Any]:
     """The variable's value in the session's graph, a slot to feed a new one, its assignment."""
-    import tensorflow.compat.v1 as tf
-
     graph, name = handle.graph, handle.op.name
     if not hasattr(graph, _TRANSFERS):
         setattr(graph, _TRANSFERS, {})

@@ -8,13 +8,14 @@ import importlib
 import inspect
 from typing import Any, Callable, ContextManager, Iterator
 
+import tensorflow as tf
+import tensorflow.compat.v1 as v1
+
 from tpucompat.private.functions import left_alone_by_autograph
 
 
 def keras_source() -> str:
     """The package with the source of Keras 2: ``tf_keras.src``, ``keras.src``, ``tensorflow.python.keras``."""
-    import tensorflow as tf
-
     root: list[str] = tf.compat.v1.keras.Model.__module__.split(".")
     depth = root.index("src") + 1 if "src" in root else root.index("keras") + 1
     return ".".join(root[:depth])
@@ -31,8 +32,6 @@ def keras_models(graph: bool) -> tuple[type, ...]:
     Seen as ``engine.training_v1.Model`` in 2.2 to 2.15 (bundled Keras) and in tf-keras 2.16 to 2.21; before
     2.2 the one class ``Model`` serves both modes.
     """
-    import tensorflow as tf
-
     public = tf.compat.v1.keras.Model if graph else tf.keras.Model
     if not graph:
         return (public,)
@@ -50,8 +49,6 @@ def keras_model_engines() -> tuple[type, ...]:
     Seen as ``engine.training_v1.Model`` and ``engine.functional.Functional`` in 2.2 (``functional`` in 2.3) to
     2.15 and in tf-keras 2.16 to 2.21; before that ``Model`` is all of them.
     """
-    import tensorflow as tf
-
     root = tf.compat.v1.keras.Model.__module__.rpartition(".")[0]
     found = []
     for module, name in (("training_v1", "Model"), ("functional", "Functional")):
@@ -77,8 +74,6 @@ def functional_model() -> Any:
 
     Seen as ``engine.functional.Functional`` in 2.3 to 2.15 and in tf-keras 2.16 to 2.21.
     """
-    import tensorflow as tf
-
     root = tf.compat.v1.keras.Model.__module__.rpartition(".")[0]
     try:
         return importlib.import_module(root + ".functional").Functional
@@ -148,8 +143,6 @@ def open_batches() -> Iterator[None]:
 
     @functools.wraps(conform)
     def with_open_batch(self: Any, tensor: Any, ref_input: Any) -> Any:
-        import tensorflow as tf
-
         if tensor.shape.rank and tensor.shape.as_list()[0] is None and ref_input.shape.rank:
             shape = [None, *ref_input.shape.as_list()[1:]]
             ref_input = tf.TensorSpec(shape, ref_input.dtype)
@@ -189,8 +182,6 @@ def average_masked_losses_over_all() -> None:
     Since Keras 2.10 it divides by the steps that are not masked. Seen as ``losses_utils.apply_valid_mask`` in
     ``keras.src.utils`` of 2.15 and ``tf_keras.src.utils`` of 2.16 to 2.21.
     """
-    import tensorflow as tf
-
     root = tf.compat.v1.keras.Model.__module__.rpartition(".engine.")[0]
     try:
         module: Any = importlib.import_module(root + ".utils.losses_utils")
@@ -245,8 +236,6 @@ def feed_missing_axes() -> None:
     are fed in ``GraphExecutionFunction._make_callable``, seen in 1.13 (``Function``) to 2.15 (bundled Keras)
     and in tf-keras 2.16 to 2.21.
     """
-    import tensorflow.compat.v1 as tf
-
     backend = importlib.import_module(keras_source() + ".backend")
     function: Any = getattr(backend, "GraphExecutionFunction", None) or backend.Function
     make = function._make_callable
@@ -267,7 +256,7 @@ def feed_missing_axes() -> None:
         if None in ranks or ranks[0] != ranks[1] + 1 or not is_squeezed(placeholder):
             return value
         with value.graph.as_default():
-            return tf.expand_dims(value, -1)
+            return v1.expand_dims(value, -1)
 
     @functools.wraps(make)
     def make_callable(
@@ -399,8 +388,6 @@ def forget_masks_of_convolutional_cells() -> None:
     call, of the layer or of a model around it, is given the masks of the first one's inputs. Seen as
     ``layers.rnn.base_conv_lstm.ConvLSTM`` in Keras 2.15 and tf-keras 2.21.
     """
-    import tensorflow as tf
-
     kind = tf.compat.v1.keras.layers.ConvLSTM2D
     owner: Any = next(base for base in kind.__mro__ if "call" in vars(base))
     call = owner.call

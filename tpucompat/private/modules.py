@@ -8,6 +8,8 @@ import sys
 import types
 from typing import Any, Callable, Mapping
 
+import tensorflow as tf
+
 from tpucompat.private.keras import keras_source
 
 
@@ -43,8 +45,6 @@ def replace_functions(by_place: Mapping[str, Callable[[Callable[..., Any]], Any]
         ``tf.compat.v1.keras.layers``, ``keras/module:name`` for a module of Keras' source. One that this
         release does not have is left out.
     """
-    import tensorflow as tf
-
     new: dict[Any, Any] = {}
     for place, change in by_place.items():
         path, _, name = place.partition(":")

@@ -6,6 +6,10 @@ import inspect
 import types
 from typing import Any
 
+from tensorflow.python.framework import graph_io
+from tensorflow.python.saved_model import loader_impl
+from tensorflow.python.training import checkpoint_ops
+
 
 def saved_model_loader() -> Any:
     """The class that finds, imports and restores a MetaGraphDef of a SavedModel.
@@ -13,8 +17,6 @@ def saved_model_loader() -> Any:
     Seen in 1.13 to 2.21 as ``tensorflow.python.saved_model.loader_impl.SavedModelLoader``; the public API has
     the function that does all of it.
     """
-    from tensorflow.python.saved_model import loader_impl
-
     return loader_impl.SavedModelLoader
 
 
@@ -23,8 +25,6 @@ def load_and_remap_matrix_initializer() -> Any:
 
     Seen in 1.13 to 2.21 as a private name of ``tensorflow.python.training.checkpoint_ops``.
     """
-    from tensorflow.python.training import checkpoint_ops
-
     return checkpoint_ops._load_and_remap_matrix_initializer
 
 
@@ -36,7 +36,6 @@ def write_graphs_with_any_protobuf() -> None:
     gives no argument.
     """
     from google.protobuf import text_format
-    from tensorflow.python.framework import graph_io
 
     if "float_format" in inspect.signature(text_format.MessageToString).parameters:
         return

@@ -6,6 +6,10 @@ import functools
 import weakref
 from typing import Any, Callable
 
+from tensorflow.core.protobuf import config_pb2
+from tensorflow.python.client import session
+from tensorflow.python.eager import context
+
 from tpucompat.private.modules import own_module
 
 
@@ -15,9 +19,6 @@ def default_session_config() -> Any:
     Seen in 1.14 to 2.21 as ``tensorflow.python.eager.context.context().config``; in 1.13 a session without
     a ConfigProto gets an empty one.
     """
-    from tensorflow.core.protobuf import config_pb2
-    from tensorflow.python.eager import context
-
     return getattr(context.context(), "config", None) or config_pb2.ConfigProto()
 
 
@@ -33,8 +34,6 @@ def convert_in_sessions(
       fetch: Gives what to fetch for it, and the function that makes one value of what was fetched.
       feed: Gives the tensors to feed for it and their values; without a value, for a partial run.
     """
-    from tensorflow.python.client import session
-
     register = session.register_session_run_conversion_functions
     register(kind, fetch, feed, lambda value: [tensor for tensor, _ in feed(value)])
 
@@ -52,8 +51,6 @@ def watch_sessions(watcher: Callable[[Any, set[str]], Callable[[], None] | None]
         returns what is to be called when the run has ended, or None. A partial run lasts until everything
         has been fetched that it was set up for.
     """
-    from tensorflow.python.client import session
-
     base = session.BaseSession
     do_run, from_options = base._do_run, base._make_callable_from_options
     make_callable, set_up = base.make_callable, base.partial_run_setup

@@ -5,6 +5,9 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import tensorflow as tf
+from tensorflow.python.ops import resource_variable_ops
+
 
 def count_resource_variables_as_variables() -> None:
     """Lets ``isinstance(variable, tf.Variable)`` hold for resource variables, as in TensorFlow 1.
@@ -12,9 +15,6 @@ def count_resource_variables_as_variables() -> None:
     ``resource_variable_ops.ResourceVariable`` was a ``VariableV1`` up to 2.0; since then the classes are
     siblings, and VariableV1 is an abstract base class (seen in 2.15 to 2.21), which can be told.
     """
-    import tensorflow as tf
-    from tensorflow.python.ops import resource_variable_ops
-
     base = getattr(resource_variable_ops, "BaseResourceVariable", None)
     register = getattr(tf.compat.v1.Variable, "register", None)
     if base is not None and register is not None:
@@ -27,8 +27,6 @@ def let_graph_variables_be_true() -> None:
     Up to 1.15 scripts get reference variables, objects like any other, which are true. A resource variable
     reads its value for that, seen in 1.13 to 2.21, and in a graph there is none.
     """
-    import tensorflow as tf
-
     base = resource_variable_class()
     truth = base.__bool__
     if hasattr(truth, "__wrapped__"):
@@ -46,8 +44,6 @@ def resource_variable_class() -> Any:
 
     Seen in 1.14 to 2.21 as ``resource_variable_ops.BaseResourceVariable``; in 1.13 as ``ResourceVariable``.
     """
-    from tensorflow.python.ops import resource_variable_ops
-
     name = "BaseResourceVariable"
     return getattr(resource_variable_ops, name, resource_variable_ops.ResourceVariable)
 
@@ -59,9 +55,6 @@ def complete_resource_variables() -> None:
     and are seen in 2.15 to 2.21 to raise NotImplementedError. ``_ref`` is what ``tf.assign`` and its
     kin were given. With ``validate_shape=False`` a variable's shape is unknown, as in ``RefVariable``.
     """
-    import tensorflow as tf
-    from tensorflow.python.ops import resource_variable_ops
-
     base = resource_variable_class()
     base._ref = lambda self: self  # 1.13 has one that raises, others have none
     if tf.__version__.startswith("1."):
@@ -107,6 +100,4 @@ def plain_variable_class() -> Any:
     Seen in 1.13 to 2.21 as ``tensorflow.python.ops.resource_variable_ops.ResourceVariable``; the public
     ``tf.Variable`` is one of its bases.
     """
-    from tensorflow.python.ops import resource_variable_ops
-
     return resource_variable_ops.ResourceVariable
