@@ -26,6 +26,7 @@ import tensorflow.compat.v1 as tf
 
 from tpucompat import private
 from tpucompat.engines import strategy as engine
+from tpucompat.private import patches
 
 # Operations that take a variable's handle and leave its value alone.
 _READERS = frozenset(
@@ -36,22 +37,19 @@ _mirrors: weakref.WeakKeyDictionary[Any, Mirror] = weakref.WeakKeyDictionary()
 _by_number: weakref.WeakValueDictionary[int, Mirror] = weakref.WeakValueDictionary()
 _numbers = itertools.count(1)
 _lock = threading.RLock()
-_watching = False
 
 _RESIDENTS = "_tpucompat_residents"
 _TRANSFERS = "_tpucompat_transfers"
 
 
+@patches.patch
 def watch() -> None:
     """Watches the runs of all sessions from here on; to be called before the first of them.
 
     A callable that Keras has made earlier would go past.
     """
-    global _watching
-    if not _watching:
-        private.watch_sessions(_session_runs)
-        private.before_sessions_close(_session_closes)
-        _watching = True
+    private.watch_sessions(_session_runs)
+    private.before_sessions_close(_session_closes)
 
 
 def _session_runs(session: Any, names: set[str]) -> Callable[[], None] | None:

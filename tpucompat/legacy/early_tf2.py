@@ -21,6 +21,7 @@ from tpucompat.engines import tpu_devices
 from tpucompat.environment import current_environment
 from tpucompat.idioms import tpu_system
 from tpucompat.legacy.contrib.cluster_resolver import LocalClusterSpec, TPUClusterResolver
+from tpucompat.private import patches
 
 
 class _TPUStrategyType(type):
@@ -63,6 +64,7 @@ def device(device_name: Any) -> Any:
     return tensorflow.device(device_name)
 
 
+@patches.patch
 def restore_methods() -> None:
     """Gives strategies, those of graphs too, back the methods that they have lost since 1.15 and 2.0.
 
@@ -71,7 +73,7 @@ def restore_methods() -> None:
     for strategy in (tensorflow.distribute.Strategy, tensorflow.compat.v1.distribute.Strategy):
         for name, method in _OLD_METHODS.items():
             if not hasattr(strategy, name):
-                setattr(strategy, name, method)
+                patches.replace(strategy, name, method)
 
 
 def _experimental_run_v2(self: Any, fn: Any, args: Any = (), kwargs: Any = None) -> Any:

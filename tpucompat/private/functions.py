@@ -12,6 +12,8 @@ from tensorflow.python.eager import context
 from tensorflow.python.framework import function_def_to_graph
 from tensorflow.python.util import tf_inspect as tf_inspect_module
 
+from tpucompat.private import patches
+
 
 def plain_function(
     python_function: Any, jit_compile: bool = False, relax_shapes: bool = False
@@ -185,6 +187,7 @@ def left_alone_by_autograph(function: Any) -> Any:
     return api.autograph_artifact(function)
 
 
+@patches.patch
 def leave_package_to_itself(name: str) -> None:
     """Lets AutoGraph call the functions of a package as they are, as it does with TensorFlow's own; idempotent.
 
@@ -197,7 +200,7 @@ def leave_package_to_itself(name: str) -> None:
         return
     rules = getattr(config, "CONVERSION_RULES", None)
     if rules is not None and not any(getattr(rule, "_prefix", None) == name for rule in rules):
-        config.CONVERSION_RULES = (config.DoNotConvert(name), *rules)
+        patches.replace(config, "CONVERSION_RULES", (config.DoNotConvert(name), *rules))
 
 
 def tf_inspect() -> Any:

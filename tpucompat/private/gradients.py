@@ -12,7 +12,10 @@ from tensorflow.python.framework import ops
 from tensorflow.python.ops import gradients as gradients_module
 from tensorflow.python.ops import gradients_impl
 
+from tpucompat.private import patches
 
+
+@patches.patch
 def gate_gradients(told: Callable[[Any, int], None]) -> None:
     """Lets ``tf.gradients`` finish an operation's gradients together, where reference variables are.
 
@@ -34,8 +37,6 @@ def gate_gradients(told: Callable[[Any, int], None]) -> None:
         gradients_util = importlib.import_module("tensorflow.python.ops.gradients_impl")
 
     helper = gradients_util._GradientsHelper
-    if hasattr(helper, "__wrapped__"):
-        return
     position = list(inspect.signature(helper).parameters).index("gate_gradients")
 
     @functools.wraps(helper)
@@ -53,7 +54,7 @@ def gate_gradients(told: Callable[[Any, int], None]) -> None:
         told(graph, sum("_grad/tuple/" in each.name for each in graph.get_operations()[before:]))
         return gradients
 
-    gradients_util._GradientsHelper = gated
+    patches.replace(gradients_util, "_GradientsHelper", gated)
 
 
 def _variables_of(graph: Any) -> list[Any]:
@@ -88,4 +89,4 @@ def replace_gradients(by_type: Mapping[str, Callable[[Callable[..., Any]], Any]]
     entries = ops._gradient_registry._registry
     for operation, change in by_type.items():
         if operation in entries:
-            entries[operation]["type"] = change(entries[operation]["type"])
+            patches.replace(entries[operation], "type", change(entries[operation]["type"]))

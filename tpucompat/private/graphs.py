@@ -13,6 +13,7 @@ from tensorflow.python.framework import random_seed as random_seed_module
 from tensorflow.python.framework import smart_cond as smart_cond_module
 from tensorflow.python.ops import control_flow_util
 
+from tpucompat.private import patches
 from tpucompat.private.modules import own_module
 
 
@@ -41,6 +42,7 @@ def static_value(value: Any) -> Any:
     return tensor_util.constant_value(tf.convert_to_tensor(value))
 
 
+@patches.patch
 def change_inputs_of_imports(change: Callable[[Any, dict[Any, Any]], dict[Any, Any]]) -> None:
     """Says what an import of a graph takes for the values of its ``input_map``.
 
@@ -60,7 +62,7 @@ def change_inputs_of_imports(change: Callable[[Any, dict[Any, Any]], dict[Any, A
             input_map = change(graph_def, input_map)
         return original(graph_def, input_map, *args, **kwargs)
 
-    setattr(importer, name, import_graph)
+    patches.replace(importer, name, import_graph)
 
 
 def control_flow_context(operation: Any) -> Any:
@@ -80,6 +82,7 @@ def is_in_loop(operation: Any) -> bool:
     return control_flow_util.GetContainingWhileContext(context) is not None
 
 
+@patches.patch
 def give_specs_their_sizes() -> None:
     """Gives ``tf.TensorSpec`` the sizes of its shape as ``_shape_tuple``, None for an unknown rank.
 
@@ -91,9 +94,10 @@ def give_specs_their_sizes() -> None:
         return None if self.shape.ndims is None else tuple(self.shape.as_list())
 
     if not hasattr(tf.TensorSpec, "_shape_tuple"):
-        tf.TensorSpec._shape_tuple = property(sizes)
+        patches.replace(tf.TensorSpec, "_shape_tuple", property(sizes))
 
 
+@patches.patch
 def accept_whole_numbers_as_dimensions() -> None:
     """Lets a static shape have ``256.0`` for a dimension, as in TensorFlow 1: ``16 * 16 / 1`` in Python 3.
 
@@ -103,8 +107,6 @@ def accept_whole_numbers_as_dimensions() -> None:
     """
     dimension = tensor_shape.Dimension
     initialize = dimension.__init__
-    if hasattr(initialize, "__wrapped__"):
-        return
 
     @functools.wraps(initialize)
     def with_whole_numbers(self: Any, value: Any) -> None:
@@ -114,7 +116,7 @@ def accept_whole_numbers_as_dimensions() -> None:
             value = int(float(value))
         initialize(self, value)
 
-    dimension.__init__ = with_whole_numbers
+    patches.replace(dimension, "__init__", with_whole_numbers)
 
 
 def op_def(name: str) -> Any:
@@ -132,6 +134,7 @@ def graph_collections(graph: Any) -> Any:
     return graph._collections
 
 
+@patches.patch
 def forget_eager_start() -> None:
     """Lets ``tf.init_scope`` lift out of functions into the graph, in every thread.
 
@@ -161,7 +164,7 @@ def forget_eager_start() -> None:
     switches = Switches(False)
     before = context_module.context()._context_switches.stack
     switches.stack.extend(before[1:] if before and is_start(before[0]) else before)
-    context_module.context()._context_switches = switches
+    patches.replace(context_module.context(), "_context_switches", switches)
 
 
 def graph_op_functions() -> list[tuple[Any, str]]:
@@ -208,6 +211,7 @@ def smart_cond(predicate: Any, true_fn: Callable[[], Any], false_fn: Callable[[]
     return smart_cond_module.smart_cond(predicate, true_fn, false_fn)
 
 
+@patches.patch
 def let_eager_tensors_be_keys() -> None:
     """Lets eager tensors be keys and members of sets by their identity, as graph tensors are.
 
@@ -217,4 +221,4 @@ def let_eager_tensors_be_keys() -> None:
     """
     base = getattr(ops, "_EagerTensorBase", None)
     if base is not None and "__hash__" in vars(base):
-        base.__hash__ = base.__mro__[1].__hash__
+        patches.replace(base, "__hash__", base.__mro__[1].__hash__)

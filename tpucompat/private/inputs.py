@@ -11,7 +11,10 @@ from tensorflow.python.ops import data_flow_ops as data_flow_ops_module
 from tensorflow.python.ops import gen_dataset_ops
 from tensorflow.python.ops import lookup_ops as lookup_ops_module
 
+from tpucompat.private import patches
 
+
+@patches.patch
 def read_no_element_ahead() -> None:
     """Lets an iterator ask its dataset for an element only when somebody asks the iterator, as 1.15 does.
 
@@ -25,8 +28,6 @@ def read_no_element_ahead() -> None:
     if not hasattr(tf.data.Options().experimental_optimization, "inject_prefetch"):
         return
     own = dataset_ops.DatasetV2._apply_debug_options
-    if hasattr(own, "__wrapped__"):
-        return
 
     @functools.wraps(own)
     def _apply_debug_options(self: Any) -> Any:
@@ -34,9 +35,10 @@ def read_no_element_ahead() -> None:
         options.experimental_optimization.inject_prefetch = False
         return own(self).with_options(options)
 
-    dataset_ops.DatasetV2._apply_debug_options = _apply_debug_options
+    patches.replace(dataset_ops.DatasetV2, "_apply_debug_options", _apply_debug_options)
 
 
+@patches.patch
 def leave_replica_inputs_untuned() -> None:
     """Lets what brings batches to the replicas go without tf.data's tuning of buffers and threads.
 
@@ -59,14 +61,16 @@ def leave_replica_inputs_untuned() -> None:
         return dataset.with_options(options)
 
     create = getattr(multi_device_iterator_ops, "_create_device_dataset", None)
-    if create is not None and not hasattr(create, "__wrapped__"):
-        multi_device_iterator_ops._create_device_dataset = functools.wraps(create)(
-            lambda *args, **kwargs: untuned(create(*args, **kwargs))
+    if create is not None:
+        patches.replace(
+            multi_device_iterator_ops,
+            "_create_device_dataset",
+            functools.wraps(create)(lambda *args, **kwargs: untuned(create(*args, **kwargs))),
         )
     for name in ("MultiDeviceIterator", "OwnedMultiDeviceIterator"):  # of a graph, of eager code
         kind = getattr(multi_device_iterator_ops, name, None)
-        if kind is not None and not hasattr(kind.__init__, "__wrapped__"):
-            kind.__init__ = _with_dataset(untuned, kind.__init__)
+        if kind is not None:
+            patches.replace(kind, "__init__", _with_dataset(untuned, kind.__init__))
 
 
 def _with_dataset(changed: Callable[[Any], Any], initialize: Any) -> Any:

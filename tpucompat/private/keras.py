@@ -11,6 +11,7 @@ from typing import Any, Callable, ContextManager, Iterator
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
 
+from tpucompat.private import patches
 from tpucompat.private.functions import left_alone_by_autograph
 
 
@@ -176,6 +177,7 @@ def added_by_layers(model: Any) -> Iterator[tuple[list[Any], str]]:
                 yield added, mark
 
 
+@patches.patch
 def average_masked_losses_over_all() -> None:
     """Lets Keras divide the loss of a masked sequence by all its steps again, as TensorFlow 1.15 did.
 
@@ -188,11 +190,14 @@ def average_masked_losses_over_all() -> None:
     except ImportError:
         return
     if hasattr(module, "apply_valid_mask"):
-        module.apply_valid_mask = lambda losses, sw, mask, reduction: module.apply_mask(
-            losses, sw, mask
+        patches.replace(
+            module,
+            "apply_valid_mask",
+            lambda losses, sw, mask, reduction: module.apply_mask(losses, sw, mask),
         )
 
 
+@patches.patch
 def normalize_without_masks() -> None:
     """Lets a subclass of BatchNormalization define ``_moments(inputs, reduction_axes, keep_dims)`` as ever.
 
@@ -225,9 +230,10 @@ def normalize_without_masks() -> None:
             ):
                 setattr(cls, name, without_mask(method))
 
-    base.__init_subclass__ = classmethod(adapt)
+    patches.replace(base, "__init_subclass__", classmethod(adapt))
 
 
+@patches.patch
 def feed_missing_axes() -> None:
     """Lets a target without its last axis be fed where the graph takes that axis off again.
 
@@ -266,9 +272,10 @@ def feed_missing_axes() -> None:
         make(self, feed_arrays, feed_symbols, fed, session)
         self._symbol_vals = symbol_vals  # which it compares with those of the next call
 
-    function._make_callable = make_callable
+    patches.replace(function, "_make_callable", make_callable)
 
 
+@patches.patch
 def write_all_h5_files_alike() -> None:
     """Lets models of the graph world write and read ``x.weights.h5`` as every other ``.h5`` file.
 
@@ -286,8 +293,7 @@ def write_all_h5_files_alike() -> None:
     for model in keras_models(graph=True):
         for name in ("save_weights", "load_weights"):
             own, plain = getattr(model, name), getattr(legacy, name)
-            if not hasattr(own, "_tpucompat"):
-                setattr(model, name, _by_suffix(".weights.h5", plain, own))
+            patches.replace(model, name, _by_suffix(".weights.h5", plain, own))
 
 
 def _by_suffix(suffix: str, chosen: Any, others: Any) -> Any:
@@ -296,10 +302,10 @@ def _by_suffix(suffix: str, chosen: Any, others: Any) -> Any:
         function = chosen if str(filepath).endswith(suffix) else others
         return function(self, filepath, *args, **kwargs)
 
-    call._tpucompat = True  # type: ignore[attr-defined]
     return call
 
 
+@patches.patch
 def name_recurrent_weights_by_layer() -> None:
     """Lets a recurrent layer's weights be ``lstm/kernel`` again, as in checkpoints of TensorFlow 1.15.
 
@@ -329,9 +335,10 @@ def name_recurrent_weights_by_layer() -> None:
             continue
         for name in {"K", "backend"} & vars(module).keys():
             if inspect.ismodule(getattr(module, name)):
-                setattr(module, name, Backend(getattr(module, name)))
+                patches.replace(module, name, Backend(getattr(module, name)))
 
 
+@patches.patch
 def take_inputs_of_updates() -> None:
     """Lets a layer's ``add_update`` and ``add_loss`` be given the layer's inputs in the second place.
 
@@ -348,7 +355,7 @@ def take_inputs_of_updates() -> None:
             method = vars(layer)[name]
             # The signature, not the code: 1.15 decorates both.
             if "inputs" not in inspect.signature(method).parameters:
-                setattr(layer, name, left_alone_by_autograph(_without_inputs(method)))
+                patches.replace(layer, name, left_alone_by_autograph(_without_inputs(method)))
 
 
 def _without_inputs(method: Any) -> Any:
@@ -360,6 +367,7 @@ def _without_inputs(method: Any) -> Any:
     return add
 
 
+@patches.patch
 def name_losses_as_then() -> None:
     """Calls Keras' loss functions what they were called in 1.15, from which the names of metrics follow.
 
@@ -378,9 +386,10 @@ def name_losses_as_then() -> None:
         for now, then in renamed.items():
             function = getattr(functions, now, None)
             if inspect.isfunction(function):
-                function.__name__ = then
+                patches.replace(function, "__name__", then)
 
 
+@patches.patch
 def forget_masks_of_convolutional_cells() -> None:
     """Lets a ``ConvLSTM2D`` draw what it drops out anew whenever it is called, as other recurrent layers do.
 
@@ -391,8 +400,6 @@ def forget_masks_of_convolutional_cells() -> None:
     kind = tf.compat.v1.keras.layers.ConvLSTM2D
     owner: Any = next(base for base in kind.__mro__ if "call" in vars(base))
     call = owner.call
-    if hasattr(call, "__wrapped__"):
-        return
 
     @functools.wraps(call)
     def with_masks_of_its_own(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -400,4 +407,4 @@ def forget_masks_of_convolutional_cells() -> None:
         self.cell.reset_recurrent_dropout_mask()
         return call(self, *args, **kwargs)
 
-    owner.call = left_alone_by_autograph(with_masks_of_its_own)
+    patches.replace(owner, "call", left_alone_by_autograph(with_masks_of_its_own))

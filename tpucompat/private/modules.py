@@ -10,6 +10,7 @@ from typing import Any, Callable, Mapping
 
 import tensorflow as tf
 
+from tpucompat.private import patches
 from tpucompat.private.keras import keras_source
 
 
@@ -65,7 +66,7 @@ def replace_functions(by_place: Mapping[str, Callable[[Callable[..., Any]], Any]
         if old is None:
             continue
         changed = change(old)
-        setattr(owner, attribute, changed)
+        patches.replace(owner, attribute, changed)
         if inspect.ismodule(owner):
             new[inspect.unwrap(old)] = changed
     names = {function.__name__ for function in new}
@@ -82,4 +83,4 @@ def replace_functions(by_place: Mapping[str, Callable[[Callable[..., Any]], Any]
             # Two decorated forms of one function may be about: tf.nn.swish is not tf.compat.v1.nn.swish.
             changed = new.get(inspect.unwrap(value))
             if changed is not None and changed is not value:
-                setattr(module, name, changed)
+                patches.replace(module, name, changed)

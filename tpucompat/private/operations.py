@@ -21,6 +21,8 @@ from tensorflow.python.ops import (
 )
 from tensorflow.python.util import nest as nest_module
 
+from tpucompat.private import patches
+
 
 def nest() -> Any:
     """TensorFlow's structure helpers, more of them than ``tf.nest`` shows.
@@ -30,6 +32,7 @@ def nest() -> Any:
     return nest_module
 
 
+@patches.patch
 def complete_api() -> None:
     """Gives TensorFlow 1.13 ``tf.nest`` and ``tf.raw_ops``, which became public in 1.14.
 
@@ -38,9 +41,9 @@ def complete_api() -> None:
     """
     for each in (tf, tf.compat.v1):
         if not hasattr(each, "nest"):
-            each.nest = nest()
+            patches.replace(each, "nest", nest())
         if not hasattr(each, "raw_ops"):
-            each.raw_ops = RawOperations("tensorflow.raw_ops")
+            patches.replace(each, "raw_ops", RawOperations("tensorflow.raw_ops"))
 
 
 class RawOperations(types.ModuleType):

@@ -10,6 +10,8 @@ from tensorflow.python.framework import graph_io
 from tensorflow.python.saved_model import loader_impl
 from tensorflow.python.training import checkpoint_ops
 
+from tpucompat.private import patches
+
 
 def saved_model_loader() -> Any:
     """The class that finds, imports and restores a MetaGraphDef of a SavedModel.
@@ -28,6 +30,7 @@ def load_and_remap_matrix_initializer() -> Any:
     return checkpoint_ops._load_and_remap_matrix_initializer
 
 
+@patches.patch
 def write_graphs_with_any_protobuf() -> None:
     """Lets ``tf.train.write_graph`` work with protobuf 7, and so every saver of a MonitoredSession.
 
@@ -45,7 +48,7 @@ def write_graphs_with_any_protobuf() -> None:
         text: str = text_format.MessageToString(message, **options)
         return text
 
-    graph_io.text_format = types.SimpleNamespace(MessageToString=as_text)
+    patches.replace(graph_io, "text_format", types.SimpleNamespace(MessageToString=as_text))
 
 
 def trackable_module() -> Any:

@@ -9,13 +9,16 @@ import tensorflow as tf
 from tensorflow.python.ops import summary_ops_v2 as summary_ops_v2_module
 from tensorflow.python.util import deprecation
 
+from tpucompat.private import patches
 
+
+@patches.patch
 def silence_deprecations() -> None:
     """Stops TensorFlow's deprecation warnings, for good: its public switch is a context only.
 
     Seen in 1.13 to 2.21 as ``tensorflow.python.util.deprecation``.
     """
-    deprecation._PRINT_DEPRECATION_WARNINGS = False
+    patches.replace(deprecation, "_PRINT_DEPRECATION_WARNINGS", False)
 
 
 def summary_ops_v2() -> Any:

@@ -8,7 +8,10 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.ops import resource_variable_ops
 
+from tpucompat.private import patches
 
+
+@patches.patch
 def count_resource_variables_as_variables() -> None:
     """Lets ``isinstance(variable, tf.Variable)`` hold for resource variables, as in TensorFlow 1.
 
@@ -21,6 +24,7 @@ def count_resource_variables_as_variables() -> None:
         register(base)
 
 
+@patches.patch
 def let_graph_variables_be_true() -> None:
     """Lets ``average if average else variable`` be asked of a graph's variables, as in TensorFlow 1.
 
@@ -29,14 +33,12 @@ def let_graph_variables_be_true() -> None:
     """
     base = resource_variable_class()
     truth = base.__bool__
-    if hasattr(truth, "__wrapped__"):
-        return
 
     @functools.wraps(truth)
     def true_in_graphs(self: Any) -> bool:
         return bool(truth(self)) if tf.executing_eagerly() else True
 
-    base.__bool__ = true_in_graphs
+    patches.replace(base, "__bool__", true_in_graphs)
 
 
 def resource_variable_class() -> Any:
@@ -48,6 +50,7 @@ def resource_variable_class() -> Any:
     return getattr(resource_variable_ops, name, resource_variable_ops.ResourceVariable)
 
 
+@patches.patch
 def complete_resource_variables() -> None:
     """Gives resource variables the methods of reference variables that they have lost, or never had.
 
@@ -56,7 +59,7 @@ def complete_resource_variables() -> None:
     kin were given. With ``validate_shape=False`` a variable's shape is unknown, as in ``RefVariable``.
     """
     base = resource_variable_class()
-    base._ref = lambda self: self  # 1.13 has one that raises, others have none
+    patches.replace(base, "_ref", lambda self: self)  # 1.13 has one that raises, others have none
     if tf.__version__.startswith("1."):
         return
 
@@ -73,7 +76,8 @@ def complete_resource_variables() -> None:
             raise ValueError("There is no session: give one, or enter `with session.as_default()`")
         session.run(self.initializer, {self.initializer.inputs[1]: value})
 
-    base.initialized_value, base.load = initialized_value, load
+    patches.replace(base, "initialized_value", initialized_value)
+    patches.replace(base, "load", load)
     made = resource_variable_ops.ResourceVariable
     original: Any = made.__init__
 
@@ -83,8 +87,7 @@ def complete_resource_variables() -> None:
             kwargs["shape"] = tf.TensorShape(None)
         original(self, *args, **kwargs)
 
-    if not hasattr(original, "__wrapped__"):
-        made.__init__ = __init__
+    patches.replace(made, "__init__", __init__)
 
 
 #: Where ``tf.Variable`` of a graph is made, as places of :func:`replace_functions`: up to 2.11, and from 2.12.
