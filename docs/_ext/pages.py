@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Iterable, Mapping
+from typing import Any, Collection, Iterable, Mapping
 
 import tomllib
 
@@ -185,8 +185,9 @@ def code_index() -> str:
     return "\n".join([*lines, "```{toctree}", ":hidden:", ":glob:", "", "TPU*", "```", ""])
 
 
-def pair_index(pairs: Iterable[Mapping[str, Any]], recorded: Mapping[str, Any]) -> str:
+def pair_index(pairs: Collection[Mapping[str, Any]], recorded: Mapping[str, Any]) -> str:
     """The table of the pairs."""
+    scripts = {pair.get("script", pair["name"]) for pair in pairs}
     lines = [
         "---",
         "hide-toc: true",
@@ -194,10 +195,10 @@ def pair_index(pairs: Iterable[Mapping[str, Any]], recorded: Mapping[str, Any]) 
         "",
         "# The pairs",
         "",
-        "Ten programs as they were written for TensorFlow 1.12 to 2.4, each beside what a TensorFlow 2 "
-        "programmer writes today. `tpucompat verify --all` runs both halves from the same initial values and "
-        "compares them rung by rung. The figures are the largest relative differences after all steps, and in "
-        "the numbers that the scripts write.",
+        f"{len(scripts)} programs as they were written for TensorFlow 1.12 to 2.4, each beside what a "
+        "TensorFlow 2 programmer writes today. `tpucompat verify --all` runs both halves from the same "
+        "initial values and compares them rung by rung. The figures are the largest relative differences "
+        "after all steps, and in the numbers that the scripts write.",
         "",
         *_versions(recorded),
         "::::{div} side-by-side",
@@ -247,6 +248,7 @@ def _figure(number: float | None) -> str:
 def pair_page(pair: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
     """The page of one pair: what it is, the ladder, both halves side by side."""
     name = pair["name"]
+    script = pair.get("script", name)
     lines = [
         "---",
         "hide-toc: true",
@@ -271,9 +273,9 @@ def pair_page(pair: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
     for title, folder in (("Before", "legacy_examples"), ("After", "migrated_examples")):
         lines += [
             ":::{grid-item}",
-            f"**{title}**: `{folder}/{name}.py`",
+            f"**{title}**: `{folder}/{script}.py`",
             "",
-            f"```{{literalinclude}} ../../{folder}/{name}.py",
+            f"```{{literalinclude}} ../../{folder}/{script}.py",
             ":language: python",
             "```",
             ":::",

@@ -194,9 +194,9 @@ def homes() -> Mapping[str, Home]:
 @functools.lru_cache(maxsize=None)
 def roots() -> frozenset[str]:
     """First parts of the names that have a fate."""
-    return frozenset(("tensorflow", "keras", "tensorflow_estimator", "tpucompat")) | frozenset(
-        name.partition(".")[0] for name in (*removed.ROWS, *removed.MODULES)
-    )
+    return frozenset(
+        ("tensorflow", "keras", "tf_keras", "tensorflow_estimator", "tpucompat")
+    ) | frozenset(name.partition(".")[0] for name in (*removed.ROWS, *removed.MODULES))
 
 
 @functools.lru_cache(maxsize=None)
@@ -235,6 +235,8 @@ def needs_keras_2(found: Fate) -> bool:
 def is_module(found: Fate) -> bool:
     """Whether a fate is that of a module, whose names have fates of their own."""
     symbol = found.was.partition(".")[2]
+    if symbol.startswith("compat.v1."):
+        symbol = symbol[len("compat.v1.") :]
     row = namespace.find_row(symbol)
     return isinstance(row, Package) or symbols.kind(symbol) == "module"
 

@@ -298,9 +298,8 @@ class Outcomes(Rungs):
     def printed(self) -> Rung:
         """Numbers that the scripts print."""
         key, title = "printed", "printed numbers"
-        old, new = (
-            printed.numbers(str(run.first(key).get("text", ""))) for run in (self.old, self.new)
-        )
+        texts = [str(run.first(key).get("text", "")) for run in (self.old, self.new)]
+        old, new = map(printed.numbers, texts)
         rows: list[Row] = []
         for found, other, which in ((old, new, "old"), (new, old, "new")):
             for name in found:
@@ -313,9 +312,29 @@ class Outcomes(Rungs):
             if actual is not None and not self.ignored(f"printed: {name}", name):
                 label = name or "at the start of a line"
                 rows.append(self.row(key, label, *printed.rounded(actual, expected)))
+        # What is said around answers is a matter of taste: only names that both print are compared.
+        theirs, ours = map(printed.words, texts)
+        rows += [
+            self.row(key, name, ours[name], theirs[name])
+            for name in theirs
+            if name in ours and not self.ignored(f"printed: {name}", name)
+        ]
         if not rows:
             return self.skipped(key, title, "neither script prints numbers")
         return self.rung(key, title, rows)
+
+    def flags(self) -> Rung:
+        """The defaults of flags that both scripts have, whether or not they were given this time."""
+        key, title = "flags", "defaults of flags"
+        old, new = (run.first(key).get("defaults", {}) for run in (self.old, self.new))
+        shared = [n for n in old if n in new and not self.ignored(f"flags: {n}")]
+        if not shared:
+            return self.skipped(key, title, "the scripts share no flags that are numbers")
+        said = [f"--{n} is {new[n]} instead of {old[n]}" for n in shared if new[n] != old[n]]
+        if said:
+            return self.differs(key, title, "; ".join(said[:4]))
+        row = Row("defaults", Difference(len(shared)), AGREE, [])
+        return Rung(key, title, AGREE, None, None, f"{len(shared)} of them", [row])
 
 
 def _whole(values: np.ndarray) -> np.ndarray:
