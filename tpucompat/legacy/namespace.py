@@ -638,13 +638,14 @@ def _enter_v1() -> str:
     from tpucompat.engines import session
     from tpucompat.environment import environment
     from tpucompat.legacy import own_layers, own_optimizers
-    from tpucompat.legacy.removed import keras1_arguments, keras_names, numpy_names
+    from tpucompat.legacy.removed import keras1_arguments, keras_names, keras_positions, numpy_names
 
     session.enter_graph_mode()
     private.leave_package_to_itself("tpucompat")
     numpy_names.print_numbers_as_then()
     keras_names.restore_methods(session.keras())
     keras1_arguments.accept(session.keras())
+    keras_positions.accept(session.keras())
     own_optimizers.accept(session.keras())
     own_layers.accept(session.keras())
     if environment().has("contrib"):
@@ -673,10 +674,11 @@ def _restore_early_tf2() -> None:
     import tensorflow
 
     from tpucompat.legacy import early_keras, early_tf2
-    from tpucompat.legacy.removed import keras1_arguments, keras_names
+    from tpucompat.legacy.removed import keras1_arguments, keras_names, keras_positions
 
     keras_names.restore_methods(tensorflow.keras)
     keras1_arguments.accept(tensorflow.keras)
+    keras_positions.accept(tensorflow.keras)
     early_keras.compile_as_then()
     early_keras.step_as_then()
     early_keras.take_arguments_as_then()

@@ -85,6 +85,14 @@ COMMON: dict[str, Row] = {
             "save_weights_to_hdf5_group",
         )
     },
+    **{
+        f"keras.{module}.{name}": StandIn("tpucompat.legacy.removed.keras_positions:" + name)
+        for module, name in (
+            ("preprocessing.text", "one_hot"),
+            ("preprocessing.text", "text_to_word_sequence"),
+            ("utils", "serialize_keras_object"),
+        )
+    },
     "keras.backend.common": Package("{tf}:keras.backend"),
     "keras.backend.tensorflow_backend": Package(("{tf}:keras.backend", "{keras}.backend")),
     "keras.utils.print_summary": Moved("{keras}.utils.layer_utils:print_summary"),
