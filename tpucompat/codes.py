@@ -359,11 +359,6 @@ CODES: dict[str, Code] = {
         "may have stopped, or the disk been full, meanwhile. The training goes on from the one before.",
         "Nothing; the steps since that checkpoint are done again.",
     ),
-    "TPU323": Code(
-        "Features that cannot be forwarded",
-        "tf.contrib.estimator.forward_features puts dense features beside the predictions of an Estimator.",
-        "Name features that the input function gives and that are no predictions yet.",
-    ),
     "TPU324": Code(
         "A hook asks for a value that exists on the cores only",
         "The model function of TPUEstimator runs on the cores; the host sees the loss, the global step, the "

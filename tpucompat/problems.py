@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tpucompat.environment import (
-    LEGACY_KERAS_ON,
-    NEWEST,
-    OLDEST,
-    Environment,
-    Problem,
-    Release,
-    release_of,
-)
+from tpucompat.releases import LEGACY_KERAS_ON, NEWEST, OLDEST, Release, release_of
+
+if TYPE_CHECKING:
+    from tpucompat.environment import Environment
+
+
+class Problem(NamedTuple):
+    """Something about the environment that a script would stumble over.
+
+    ``severity`` is "error" (no script can run), "warning" (every script is concerned) or "note"
+    (some are); ``repair`` is a command, or "".
+    """
+
+    code: str
+    severity: str
+    text: str
+    repair: str
 
 
 class PythonRange(NamedTuple):

@@ -105,17 +105,6 @@ def test_a_condition_that_may_differ_between_the_shards_is_named():
     assert "TPU344" in [code for code, _ in journal.notices()]
 
 
-def forwarded(predictions, features, keys=None):
-    """What tf.contrib.estimator.forward_features makes of a model's predictions."""
-    from tpucompat.legacy.contrib import estimator
-
-    inner = tf.estimator.Estimator(
-        lambda features, labels, mode, config: tf.estimator.EstimatorSpec(mode, predictions)
-    )
-    outer = estimator.forward_features(inner, keys)
-    return outer.model_fn(features, None, "infer", None)
-
-
 class Embedded:
     """A machine with a TPU, whose cores have no embedding tables."""
 
@@ -189,7 +178,6 @@ def circle(monkeypatch):
         ("TPU318", without_model_dir, "storage that all machines share"),
         ("TPU320", lambda patch: several_machines(), "TPUEstimator needs no train_distribute"),
         ("TPU321", on_a_tpu, "TPUEmbedding"),
-        ("TPU323", lambda patch: forwarded({}, {"x": tf.zeros([1])}, ["y"]), "Name features"),
         ("TPU326", scaffold_of_nothing, "inside scaffold_fn"),
         ("TPU343", reference, "use_resource=True"),
         ("TPU363", circle, "build it anew"),

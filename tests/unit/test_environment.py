@@ -10,8 +10,9 @@ import pytest
 from installations import ACCEL, NVIDIA, RELEASES, VFIO, made_up
 
 from tpucompat import accelerator, codes, journal, probes, problems
-from tpucompat.environment import CAPABILITIES, NEWEST, environment, release_of, sniff
+from tpucompat.environment import CAPABILITIES, environment, sniff
 from tpucompat.errors import SetupError
+from tpucompat.releases import NEWEST, release_of
 
 
 def codes_of(made, severity=None):

@@ -10,8 +10,9 @@ import sys
 from typing import Sequence
 
 from tpucompat.check import compiler
-from tpucompat.environment import Environment, Problem, environment
+from tpucompat.environment import Environment, environment
 from tpucompat.errors import SetupError
+from tpucompat.problems import Problem
 from tpucompat.version import VERSION
 
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}

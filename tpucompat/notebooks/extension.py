@@ -22,8 +22,8 @@ SHELL = "TPUCOMPAT_SHELL"
 _CELL_SHELLS = ("bash", "sh", "shell", "script", "system", "sx", "!")
 
 
-def load(shell: Any) -> None:
-    """Installs the old namespace for the cells of a notebook.
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext tpucompat``: ``install()`` for a notebook's cells, and Colab's habits for its shell.
 
     Args:
       shell: IPython's InteractiveShell.
@@ -47,7 +47,7 @@ def load(shell: Any) -> None:
     if not hasattr(shell, "magic"):
         # IPython 9 removed it: get_ipython().magic('matplotlib inline')
         shell.magic = lambda line: shell.run_line_magic(*_name_and_rest(line))
-    unload(shell)  # loading anew
+    _unload(shell)  # loading anew
     _hide_our_frames(shell)
     shell.tpucompat_after_line = lambda line: _after_line(shell, line)
     shell.input_transformers_cleanup.insert(0, cells.outdented)
@@ -65,8 +65,14 @@ def _options() -> dict[str, Any]:
     return options
 
 
-def unload(shell: Any) -> None:
-    """Takes away what :func:`load` put into the shell, but not the old namespace."""
+def unload_ipython_extension(shell: Any) -> None:
+    """``%unload_ext tpucompat``: the shell and its cells are as they were before."""
+    _unload(shell)
+    installation.uninstall()
+
+
+def _unload(shell: Any) -> None:
+    """Takes away what :func:`load_ipython_extension` put into the shell, but not the old namespace."""
     shell.ast_transformers[:] = [
         each for each in shell.ast_transformers if not isinstance(each, (ShellLines, Arithmetic))
     ]
