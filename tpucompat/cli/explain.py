@@ -89,7 +89,7 @@ def symbol_text(name: str) -> str:
     )
     if name.startswith("contrib."):
         text = "TensorFlow 2 has no counterpart, and using it is an error (TPU101)."
-    return "\n".join([title, "", textwrap.fill(text, 88)])
+    return "\n".join([title, "", textwrap.fill(text, 88, break_on_hyphens=False)])
 
 
 def _today(name: str) -> str:
@@ -121,7 +121,7 @@ def _row_lines(row: Row) -> list[str]:
         if row.rest is not None:
             lines.append("What none of them has is gone. " + row.rest.reason)
             lines.append(_filled("Instead", row.rest.instead))
-    return [*lines, textwrap.fill(row.note, 88)] if row.note else lines
+    return [*lines, textwrap.fill(row.note, 88, break_on_hyphens=False)] if row.note else lines
 
 
 def _place(target: str) -> str:
@@ -188,4 +188,4 @@ def _close_to(what: str) -> list[str]:
 
 def _filled(label: str, text: str) -> str:
     indent = " " * (len(label) + 2)
-    return textwrap.fill(f"{label}: {text}", 88, subsequent_indent=indent)
+    return textwrap.fill(f"{label}: {text}", 88, subsequent_indent=indent, break_on_hyphens=False)
