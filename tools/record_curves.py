@@ -3,9 +3,9 @@
     python tools/record_curves.py --reference /path/to/tf115/bin/python
     python tools/draw_pictures.py                  # and draws them
 
-Every idiom's legacy example runs on the reference, a real TensorFlow 1.15, and on this interpreter's TensorFlow;
-its migrated twin runs on this one. ``tpucompat verify`` runs them, from the same initial values. The picture of the
-README needs no run of the reference: ``tests/data/first_pair_tf115.json`` has it.
+For each idiom, the legacy example runs on the reference, a real TensorFlow 1.15, and its migrated twin on this
+interpreter's TensorFlow; ``tpucompat verify`` runs both, from the same initial values. The picture of the README shows
+one unmodified script on both; ``tests/data/first_pair_tf115.json`` has its losses on the reference.
 """
 
 from __future__ import annotations
@@ -79,22 +79,17 @@ def verified(pair: str, words: str, python_old: str) -> dict[str, Any]:
     return document
 
 
-def idiom(pair: str, has_reference: bool, words: str, reference: str) -> dict[str, Any]:
-    """The curves of one idiom: the legacy script on both releases, and its twin."""
-    today = verified(pair, words, sys.executable)
-    before = verified(pair, words, reference) if has_reference else None
-    runs = [] if before is None else [("legacy", before["old"], before["curves"], "old")]
-    runs += [
-        ("legacy", today["old"], today["curves"], "old"),
-        ("migrated", today["new"], today["curves"], "new"),
-    ]
+def idiom(pair: str, python_old: str, words: str) -> dict[str, Any]:
+    """The curves of one idiom: the legacy script, and its twin from the same initial values."""
+    found = verified(pair, words, python_old)
+    losses = next(iter(found["curves"].values()))
     curves = [
         {
-            "script": f"{which}_examples/{pair}.py",
-            "tensorflow": half["environment"]["tensorflow"],
-            "loss": next(iter(found.values()))[side],
+            "script": f"{folder}/{pair}.py",
+            "tensorflow": found[half]["environment"]["tensorflow"],
+            "loss": losses[half],
         }
-        for which, half, found, side in runs
+        for half, folder in (("old", "legacy_examples"), ("new", "migrated_examples"))
     ]
     return {"pair": pair, "arguments": words.replace(ROOT + os.sep, ""), "curves": curves}
 
@@ -139,9 +134,10 @@ def main() -> int:
         if name == "readme":
             found = unmodified()
         else:
-            if not args.reference:
+            pair, on_reference, words = IDIOMS[name]
+            if on_reference and not args.reference:
                 parser.error("no TensorFlow 1.15: give --reference or set TPUCOMPAT_TF115_PYTHON")
-            found = idiom(*IDIOMS[name], reference=args.reference)
+            found = idiom(pair, args.reference if on_reference else sys.executable, words)
         record["pictures"][name] = {**provenance.where(), **found}
         print(name, *(f"{curve['tensorflow']}: {curve['loss'][-1]}" for curve in found["curves"]))
     with open(OUT, "w", encoding="utf-8") as stream:
