@@ -71,6 +71,9 @@ ROOMS: Mapping[str, tuple[str, str]] = {
     "TPU47": ("verify and convert-checkpoint", "commands/verify"),
     "TPU48": ("faults and files of strangers", "reliability"),
     "TPU49": ("faults and files of strangers", "reliability"),
+    "TPU5": ("Keras 2 and Keras 3", "topics/keras_2_and_3"),
+    "TPU516": ("scan and migrate", "commands/migrate"),
+    "TPU517": ("scan and migrate", "commands/migrate"),
 }
 
 

@@ -365,7 +365,7 @@ def test_devices_and_clusters_of_the_tpu_in_a_graph():
     with tf.Session("grpc://10.240.1.2:8470", config=config) as session:
         assert session.run(value) == 2
     assert not config.allow_soft_placement
-    strict = tf.Session()
+    strict = tf.Session(config=tf.ConfigProto())
     with pytest.raises(tf.errors.InvalidArgumentError):
         strict.run(value)
 

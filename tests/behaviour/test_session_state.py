@@ -528,6 +528,7 @@ def test_what_the_host_runs_is_told_and_is_an_error_where_a_tpu_is_required(monk
         np.testing.assert_array_equal(sess.run(build())[0], np.ones(8))
     assert [code for code, text in notices if "PyFunc" in text] == ["TPU354"]
     monkeypatch.setenv("TPUCOMPAT_REQUIRE_TPU", "1")
+    monkeypatch.delenv("TPUCOMPAT_CORES")  # the cores that were made above are a TPU's from here on
     monkeypatch.setattr(environment.Environment, "tpu", property(lambda self: True))
     with pytest.raises(errors.SetupError, match="TPU358 .*PyFunc"):
         build()

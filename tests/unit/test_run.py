@@ -9,6 +9,8 @@ import textwrap
 
 import pytest
 
+from tpucompat import accelerator
+
 SHOW = """
 import sys, os, json
 import helper
@@ -31,12 +33,14 @@ def write(folder, text, name="script.py"):
 
 
 def python(folder, *arguments, **environ):
+    # A test before this one may have left a TPU's address in the environment.
+    left = {name: value for name, value in os.environ.items() if name not in accelerator.OFFERED}
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH")]))
     return subprocess.run(
         [sys.executable, *arguments],
         cwd=str(folder),
-        env=dict(os.environ, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1", **environ),
+        env=dict(left, PYTHONPATH=path, PYTHONDONTWRITEBYTECODE="1", **environ),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         universal_newlines=True,

@@ -619,3 +619,30 @@ def test_magics_without_a_percent_sign_are_no_python():
     made = sources.without_magics(text)
     assert made.splitlines() == ["pass", "ls -l", "pass", "", "cat = 1", "cd = cat"]
     assert sources.without_magics("x = 1\n") == "x = 1\n"
+
+
+def test_a_program_of_tensorflow_2_is_not_told_of_what_it_may_do_right(scan):
+    assert not scan(
+        """
+        import argparse
+        import tensorflow as tf
+
+        def main(args, layers, batch):
+            with tf.distribute.MirroredStrategy().scope():
+                model = tf.keras.Model(*layers)
+            model.save_weights(args.output)
+            return tf.nn.softmax(model(batch, training=False)).numpy()
+        """
+    )
+
+
+def test_a_file_of_weights_whose_name_keras_3_refuses(scan):
+    (found,) = scan(
+        """
+        import tensorflow as tf
+
+        model = tf.keras.Sequential()
+        model.save_weights("weights.h5")
+        """
+    )
+    assert found.code == "TPU513"

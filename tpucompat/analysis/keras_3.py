@@ -343,6 +343,8 @@ class Finder:
         again = {text for text, _, call, rule, saves in files if not saves and _compiles(call)}
         wrong: set[str | None] = set()
         for text, path, call, rule, saves in files:
+            if text is None and not self.tf1:
+                continue  # a program of TensorFlow 2 may well give a name that ends as it has to
             if saves and not (_ends_well(text, rule) and (text not in again or text[-3:] != ".h5")):  # type: ignore[index]
                 wrong.add(text)
                 yield Difference(table.BEHAVIOURS[rule], path, call, "save")

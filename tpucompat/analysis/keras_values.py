@@ -236,7 +236,10 @@ class Values:
             yield from self._applied(node)
 
     def _applied(self, node: ast.Call) -> Iterator[str]:
-        if self.kinds(node.func) & (MODELS | {LAYER}) and node.args:
+        kinds = self.kinds(node.func)
+        # A model is applied to arrays too, and gives numbers; a layer is so only in its own methods.
+        symbolic = LAYER in kinds or any(TENSOR in self.kinds(one) for one in node.args)
+        if kinds & (MODELS | {LAYER}) and node.args and symbolic:
             yield TENSOR
 
     def _of_keras(self, below: str, node: ast.Call) -> str:

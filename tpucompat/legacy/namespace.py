@@ -605,7 +605,10 @@ def _private_rows_of_both() -> Mapping[str, Row]:
             targets = (row.target,)
         elif isinstance(row, Package):
             targets = row.targets
-        if any(target.startswith(("tpucompat.", "{own}")) for target in targets):
+        if any(
+            target.startswith(("tpucompat.", "{own}")) and not target.startswith("{own}.python.")
+            for target in targets
+        ):
             continue
         today = tuple(target.replace("{tf}", "tensorflow.compat.v1") for target in targets)
         if isinstance(row, Moved):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from tpucompat.legacy.rows import Moved, Row, StandIn
-from tpucompat.legacy.tables import python_package
 
 ERA = "tf2"
 
@@ -12,7 +11,6 @@ _RESOLVER = StandIn("tpucompat.legacy.contrib.cluster_resolver:TPUClusterResolve
 _STRATEGY = StandIn(_START_UP + "TPUStrategy")
 
 ROWS: dict[str, Row] = {
-    **python_package.ROWS,
     "distribute.TPUStrategy": _STRATEGY,
     "distribute.experimental.TPUStrategy": _STRATEGY,
     "distribute.cluster_resolver.TPUClusterResolver": _RESOLVER,
