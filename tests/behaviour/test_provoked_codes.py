@@ -47,7 +47,7 @@ def test_a_computation_that_is_refused(code, call, advised):
 #: What TPUEstimator's source raises (tensorflow_estimator 2.15.0, tpu/*.py) -> code, a word of the advice.
 ESTIMATOR = {
     "train batch size 17 must be divisible by number of replicas 8": ("TPU329", "multiples"),
-    "eval_batch_size in TPUEstimator constructor cannot be `None`": ("TPU329", "whole numbers"),
+    "eval_batch_size in TPUEstimator constructor cannot be `None`": ("TPU329", "Pass integers"),
     "model_fn should return an EstimatorSpec.": ("TPU330", "TPUEstimatorSpec"),
     "estimator_spec used by TPU evaluation must have type`TPUEstimatorSpec`.": (
         "TPU330",

@@ -314,7 +314,7 @@ REFUSED_ON_CORES = {
     "evaluation spec": ("RuntimeError", "must have type`TPUEstimatorSpec`"),
     "dynamic shape": ("ValueError", "must have a fixed size for dimension 0"),
     "ends early": ("OutOfRangeError", "End of sequence"),
-    "greedy hook": ("NotImplementedError", "which is computed on the cores"),
+    "greedy hook": ("NotImplementedError", "which exists only on the cores"),
 }
 
 

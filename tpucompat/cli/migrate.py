@@ -31,32 +31,38 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("paths", nargs="+", metavar="PATH", help="file or folder")
     ways = result.add_mutually_exclusive_group()
-    ways.add_argument("--diff", action="store_true", help="show the changes; the default")
-    ways.add_argument("--check", action="store_true", help="name the files that would be rewritten")
+    ways.add_argument("--diff", action="store_true", help="show the changes (default)")
+    ways.add_argument("--check", action="store_true", help="list the files that would be rewritten")
     ways.add_argument("--write", action="store_true", help="rewrite the files")
     result.add_argument(
-        "--unsafe", action="store_true", help="make changes too that may change what a program does"
+        "--unsafe", action="store_true", help="also make changes that may affect results"
     )
     result.add_argument(
         "--exclude",
         action="append",
         default=[],
         metavar="PATTERN",
-        help="leave files or folders out",
+        help="skip files and folders that match",
     )
     result.add_argument(
         "--verify",
         action="store_true",
-        help="run each script and its rewriting by `tpucompat verify`; what differs is not written",
+        help=(
+            "run each script and its rewritten form with `tpucompat verify`; write only "
+            "if they agree"
+        ),
     )
     result.add_argument(
         "--try",
         dest="try_it",
         action="store_true",
-        help="run each rewritten script for few steps; one that fails is not written",
+        help="run each rewritten script for a few steps; write only if it succeeds",
     )
     result.add_argument(
-        "--args", default="", metavar="'WORDS'", help="of the scripts, for --verify and --try"
+        "--args",
+        default="",
+        metavar="'WORDS'",
+        help="arguments of the scripts, for --verify and --try",
     )
     result.add_argument("--quiet", action="store_true", help="do not list the files")
     return result
@@ -77,12 +83,10 @@ def main(argv: Sequence[str]) -> int:
     options = parser().parse_args(argv)
     try:
         if sys.version_info < (3, 8):
-            raise ScriptError(
-                "TPU453", "migrate needs Python 3.8 or later, which tells where an expression ends."
-            )
+            raise ScriptError("TPU453", "migrate requires Python 3.8 or later.")
         for path in options.paths:
             if not os.path.lexists(path):
-                raise ScriptError("TPU420", f"{path}: there is no such file or folder.")
+                raise ScriptError("TPU420", f"{path}: no such file or folder.")
         settings = configuration.load(options.paths[0], exclude=options.exclude)
     except TPUCompatError as error:
         return fail(error)
@@ -97,7 +101,7 @@ def main(argv: Sequence[str]) -> int:
         changed += 1
         if options.verify and not _is_verified(result, options.args):
             failed = True
-            sys.stderr.write(f"{result.path}: not verified, and left as it is\n")
+            sys.stderr.write(f"{result.path}: not verified, left unchanged\n")
             continue
         if options.write or options.try_it:
             result = resolution.mark(result)
@@ -126,7 +130,7 @@ def _is_verified(result: plan.Result, arguments: str) -> bool:
 
     if result.way == plan.COMPATIBLE:
         # `verify` runs a migration as TensorFlow 2; this one sees what `tpucompat run` shows the original.
-        sys.stderr.write(f"{result.path}: nothing to verify, it goes on with tpucompat.v1\n")
+        sys.stderr.write(f"{result.path}: nothing to verify, it uses tpucompat.v1\n")
         return True
     return not result.path.endswith(".py") or verification.verify(result, arguments) == 0
 
@@ -139,7 +143,7 @@ def _runs(result: plan.Result, arguments: str) -> bool:
         return True
     error = trial.fails(result, arguments)
     if error:
-        sys.stderr.write(f"{result.path}: TPU517 does not run, and is left as it is: {error}\n")
+        sys.stderr.write(f"{result.path}: TPU517 fails, left unchanged: {error}\n")
     return not error
 
 

@@ -70,7 +70,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         for path in options.paths:
             if not os.path.lexists(path):
-                raise ScriptError("TPU420", f"{path}: there is no such file or folder.")
+                raise ScriptError("TPU420", f"{path}: no such file or folder.")
         settings = configuration.load(
             options.paths[0], _codes(options.select), _codes(options.ignore), options.exclude
         )

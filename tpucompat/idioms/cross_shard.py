@@ -166,8 +166,10 @@ class CrossShardOptimizer(tf.train.Optimizer):  # type: ignore[name-defined]
         if _is_keras_optimizer(opt):
             raise BadTypeError(
                 "TPU341",
-                "CrossShardOptimizer does not work with OptimizerV2, the optimizers of Keras; it "
-                f"got {type(opt).__name__}.",
+                (
+                    "CrossShardOptimizer does not support Keras optimizers (OptimizerV2); "
+                    f"received {type(opt).__name__}."
+                ),
             )
         super().__init__(False, name)
         self._opt = opt

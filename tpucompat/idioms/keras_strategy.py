@@ -51,8 +51,10 @@ class TPUDistributionStrategy:
         if cores > 1 and session.enter().__version__.startswith("1."):
             raise errors.SetupError(
                 "TPU308",
-                f"{cores} cores were asked for, and TensorFlow {session.enter().__version__} "
-                "trains Keras models on one replica only.",
+                (
+                    f"{cores} cores were requested, but TensorFlow "
+                    f"{session.enter().__version__} trains Keras models on one replica only."
+                ),
             )
         _say_if_alone()
         self._tpu_cluster_resolver = tpu_cluster_resolver
@@ -80,5 +82,8 @@ def _say_if_alone() -> None:
     if given is not None and given.machines > 1:
         journal.notice(
             "TPU301",
-            f"TF_CONFIG names {given.machines} machines; a Keras TPU model trains on this one alone",
+            (
+                f"TF_CONFIG lists {given.machines} machines; a Keras TPU model trains on this "
+                "one only"
+            ),
         )

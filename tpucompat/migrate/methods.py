@@ -71,7 +71,7 @@ def _generator(context: Context, call: Call) -> None:
         or any(word.arg is None for word in node.keywords)
         or len(node.args) > len(parameters)
     ):
-        context.todo("TPU214", f"{call.name[1:]} → {new}: its arguments cannot be seen", node, cell)
+        context.todo("TPU214", f"{call.name[1:]} → {new}: its arguments are unknown", node, cell)
         return
     validation = (
         argument(node, list(parameters).index("validation_data"), "validation_data")
@@ -79,7 +79,7 @@ def _generator(context: Context, call: Call) -> None:
         else None
     )
     if isinstance(validation, ast.Tuple):
-        what = "val_loss was the mean of the batches, also where the last was smaller; it weighs them now"
+        what = "val_loss was the unweighted mean of the batches; it now weights them by size"
         context.todo("TPU217", what, node, cell)
     end = text.span(node.func)[1]
     old = call.name[1:]
@@ -155,7 +155,8 @@ def _step_logs(context: Context) -> None:
             if context.unsafe and len(arguments) == 3 and _of_step(context, arguments, node, cell):
                 continue
             what = (
-                "logs of a step hold the mean since the epoch began, no longer the step's own value"
+                "batch logs now contain the mean since the start of the epoch, not the "
+                "value of the step"
             )
             context.todo("TPU215", what, node, cell)
             break

@@ -70,7 +70,9 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
         },
         {"epsilon": "1e-10"},
         same=False,
-        note="tf.train.RMSPropOptimizer begins with an average of ones, Keras' RMSprop with zeros",
+        note=(
+            "tf.train.RMSPropOptimizer initializes its average with ones, Keras' RMSprop with zeros"
+        ),
     ),
     "AdagradOptimizer": Counterpart(
         "Adagrad",
@@ -88,7 +90,7 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
         {"learning_rate": "learning_rate", "rho": "rho", "epsilon": "epsilon", **_IGNORED},
         {"learning_rate": "0.001", "epsilon": "1e-08"},
         same=False,
-        note="Keras' Adadelta begins with other averages",
+        note="Keras' Adadelta initializes its averages differently",
     ),
 }
 
@@ -109,9 +111,9 @@ def why_not(call: Call, unsafe: bool) -> str:
     if len(call.node.args) > len(names) or any(
         isinstance(value, ast.Starred) for value in call.node.args
     ):
-        return "its arguments cannot be seen"
+        return "its arguments are unknown"
     if any(word.arg not in names for word in call.node.keywords):
-        return "its arguments cannot be seen"
+        return "its arguments are unknown"
     return "" if counterpart.same or unsafe else counterpart.note
 
 

@@ -61,7 +61,7 @@ def mark(result: Result) -> Result:
     for use in uses:
         if use.name in gone:
             at = use.statement if use.statement is not None else use.node
-            what = f"{use.name} is not in the packages that are installed"
+            what = f"{use.name} does not exist in the installed packages"
             context.todo(_CODE, what, at, context.cell_of(at))
     return result._replace(after=encoded(module, context.finish())) if gone else result
 

@@ -17,8 +17,8 @@ from tpucompat.scan.scanner import DEPTH
 WAYS: Mapping[str, str] = {
     plan.NOTHING: "nothing to rewrite",
     plan.PLAIN: "rewritten to TensorFlow 2",
-    plan.KERAS: "rewritten to TensorFlow 2, its model under a strategy",
-    plan.COMPATIBLE: "goes on with tpucompat.v1; its TODO says why",
+    plan.KERAS: "rewritten for TensorFlow 2, with its model under a strategy",
+    plan.COMPATIBLE: "uses tpucompat.v1; its TODO gives the reason",
 }
 
 
@@ -27,7 +27,7 @@ def said(result: Result) -> str:
     if result.todos == 0 or result.way == plan.COMPATIBLE:
         return WAYS[result.way]
     many = "1 TODO is" if result.todos == 1 else f"{result.todos} TODOs are"
-    return f"rewritten in part; {many} left to a person"
+    return f"partly rewritten; {many} left to resolve by hand"
 
 
 def migrate(paths: Iterable[str], unsafe: bool = False) -> Iterator[Result]:

@@ -50,7 +50,7 @@ def files(paths: Sequence[str], configuration: Configuration) -> Iterator[str]:
     if outside:
         shown = ", ".join(outside[:5]) + (f" and {len(outside) - 5} more" if outside[5:] else "")
         verb = "is a link" if len(outside) == 1 else "are links"
-        journal.notice("TPU485", f"left out: {shown} {verb} out of the tree")
+        journal.notice("TPU485", f"skipped: {shown} {verb} out of the tree")
 
 
 def _below(

@@ -34,7 +34,7 @@ def pass_over_truncated(model_dir: str) -> None:
         return
     journal.notice(
         "TPU322",
-        f"the checkpoint {newest} is not whole, using {os.path.basename(others[-1])}",
+        f"the checkpoint {newest} is incomplete, using {os.path.basename(others[-1])}",
     )
     tf.train.update_checkpoint_state(model_dir, others[-1], others)
 

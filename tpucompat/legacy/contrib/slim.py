@@ -83,8 +83,10 @@ def _load() -> Any:
     except ImportError as error:
         raise SetupError(
             "TPU110",
-            "tf.contrib.layers, slim and their like come from the package tf-slim, which cannot be "
-            f"imported: {error}.",
+            (
+                "tf.contrib.layers and slim require the package tf-slim, which cannot be "
+                f"imported: {error}."
+            ),
             "pip install tf-slim==1.1.0",
         ) from error
     return tf_slim

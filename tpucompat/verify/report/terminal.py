@@ -63,7 +63,7 @@ def conclusion(result: Result) -> str:
     compared = [rung for rung in rungs if rung.verdict != SKIPPED]
     differ = [rung.title for rung in compared if rung.verdict == DIFFER]
     if result.exit_code == 2:
-        more = f"; what there is differs on: {differ[0]}" if differ else ""
+        more = f"; the partial results differ on: {differ[0]}" if differ else ""
         return "could not be compared" + more
     if differ:
         return f"they differ on {len(differ)} of {len(compared)} rungs, first on: {differ[0]}"
