@@ -3,8 +3,8 @@
     python tools/draw_pictures.py            # draws all of them
     python tools/draw_pictures.py --check    # exit code 1 if one is not what this draws
 
-Curves come from ``docs/curves.json`` (``tools/record_curves.py`` records it), diagrams from the table below. Text and
-lines have colours that can be read on white and on black, because an ``<img>`` does not know the page's theme.
+Curves come from ``docs/curves.json`` (see ``tools/record_curves.py``), diagrams from the table below. Colours
+are readable on white and on black, because an ``<img>`` does not know the theme of the page.
 """
 
 from __future__ import annotations

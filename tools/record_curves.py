@@ -3,9 +3,9 @@
     python tools/record_curves.py --reference /path/to/tf115/bin/python
     python tools/draw_pictures.py                  # and draws them
 
-For each idiom, the legacy example runs on the reference, a real TensorFlow 1.15, and its migrated twin on this
-interpreter's TensorFlow; ``tpucompat verify`` runs both, from the same initial values. The picture of the README shows
-one unmodified script on both; ``tests/data/first_pair_tf115.json`` has its losses on the reference.
+For each idiom, the legacy example runs on the reference, a real TensorFlow 1.15, and its migrated twin on
+this interpreter's TensorFlow; ``tpucompat verify`` runs both, from the same initial values. The README
+shows one unmodified script on both; ``tests/data/first_pair_tf115.json`` has its losses on the reference.
 """
 
 from __future__ import annotations

@@ -10,8 +10,7 @@ from typing import Any, Counter, Iterable
 
 quiet = False  # set by ``tpucompat run --quiet``: notices are kept but not shown
 
-#: Where a program that uses tpucompat as a library gets the notices: give this logger a handler, and they go to it
-#: instead of standard error.
+#: Notices go to the handlers of this logger if it has any, else to standard error.
 LOGGER = logging.getLogger("tpucompat")
 
 _lock = threading.Lock()

@@ -26,8 +26,7 @@ _STYLES = {
 def has_colours(stream: TextIO) -> bool:
     """Whether to write colours: on a terminal, unless NO_COLOR or FORCE_COLOR is set.
 
-    The rules are Python's own (3.13 and later): NO_COLOR comes before FORCE_COLOR, and TERM=dumb before the look at
-    the stream.
+    The rules are those of Python 3.13: NO_COLOR takes precedence over FORCE_COLOR.
     """
     if os.environ.get("NO_COLOR"):
         return False

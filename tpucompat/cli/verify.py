@@ -12,6 +12,7 @@ from typing import Any, Sequence
 
 from tpucompat import rounding, temporary
 from tpucompat.check import targets
+from tpucompat.cli import console
 from tpucompat.cli.failing import fail
 from tpucompat.errors import ScriptError, TPUCompatError
 from tpucompat.verify import comparison, pairs, proofs
@@ -126,12 +127,14 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--pair", action="append", metavar="NAME", help="with --all: only this pair"
     )
+    console.add_logging(result)
     return result
 
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns the exit code."""
     options = parser().parse_args(argv)
+    console.set_up_logging(options)
     try:
         if options.check_tpu:
             targets.parse(options.check_tpu)
@@ -143,13 +146,14 @@ def main(argv: Sequence[str]) -> int:
         return fail(ScriptError("TPU470", str(error)))
     folder = os.path.abspath(options.keep or temporary.make())
     stages = _STAGES + 2 * bool(options.check_tpu)
-    progress = terminal.Progress(stages * len(tasks))
+    progress = console.Progress(stages * len(tasks))
     results = []
     try:
         for index, task in enumerate(tasks):
             here = os.path.join(folder, f"{index:02d}-{_slug(task.name)}")
             shutil.rmtree(here, ignore_errors=True)
             progress.name = task.name
+            console.LOGGER.info("comparing %s in %s", task.name, here)
             result = comparison.verify(task, here, progress)
             results.append(result)
             progress.close()
@@ -260,8 +264,7 @@ def _slug(name: str) -> str:
 
 def _report(result: Result, options: argparse.Namespace) -> None:
     if options.json != "-":
-        columns = shutil.get_terminal_size((110, 24)).columns
-        print(terminal.table(result, terminal.has_colours(sys.stdout), min(columns, 110)))
+        print(terminal.table(result, console.has_colours(sys.stdout), console.width()))
         print()
     if options.html:
         path = options.html
@@ -275,7 +278,7 @@ def _report(result: Result, options: argparse.Namespace) -> None:
 
 def _report_all(results: Sequence[Result], options: argparse.Namespace) -> None:
     if options.all and options.json != "-":
-        print(terminal.summary(results, terminal.has_colours(sys.stdout)))
+        print(terminal.summary(results, console.has_colours(sys.stdout)))
     if options.json:
         documents: Any = [as_json.document(result) for result in results]
         text = json.dumps(documents if len(documents) != 1 else documents[0], indent=1)
