@@ -40,6 +40,8 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     Returns:
       The exit code: 2 for a command line that cannot be understood, else the command's.
     """
+    if "_ARGCOMPLETE" in os.environ:
+        _complete()
     arguments = list(sys.argv[1:] if argv is None else argv)
     # What a script prints is its own, and Python says what becomes of it.
     if arguments[:1] == ["run"] and arguments[1:] not in (["-h"], ["--help"]):
@@ -62,6 +64,22 @@ def _command(arguments: Sequence[str]) -> int:
         return 2
     result: int = importlib.import_module(COMMANDS[name][0]).main(arguments[1:])
     return result
+
+
+def _complete() -> None:
+    """Answers the shell, which asks for completions through argcomplete (the extra "completion")."""
+    import argparse
+
+    import argcomplete
+
+    everything = argparse.ArgumentParser(prog="tpucompat")
+    commands = everything.add_subparsers()
+    for name, (module, what) in COMMANDS.items():
+        own = importlib.import_module(module).parser()
+        commands.add_parser(
+            name, parents=[own], add_help=False, help=what, conflict_handler="resolve"
+        )
+    argcomplete.autocomplete(everything)
 
 
 def usage() -> str:

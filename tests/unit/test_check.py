@@ -5,6 +5,7 @@ import os
 import sys
 
 import pytest
+import schemas
 
 from tpucompat.check import compiler as compilers
 from tpucompat.check import operations, pjrt, rehearse, report, targets
@@ -191,7 +192,7 @@ def test_the_report():
     assert shown["verdict"] == "does not compile" and shown["exit"] == 1
     first = shown["computations"][0]["targets"][0]
     assert (first["tpu"], first["total"], first["flops"]) == ("v5e-8", 3 * GIB, 2.5e9)
-    json.dumps(shown)
+    schemas.check("check", json.loads(json.dumps(shown)))
 
 
 # The compiler's process: a made-up one in the place of tpucompat.check.pjrt ------------------------

@@ -12,6 +12,7 @@ import textwrap
 
 import numpy as np
 import pytest
+import schemas
 
 from tpucompat.__main__ import main
 from tpucompat.cli import verify
@@ -607,6 +608,7 @@ def test_the_table(result):
 
 def test_the_data(result):
     content = json.loads(json.dumps(as_json.document(result), allow_nan=False))
+    schemas.check("verify", content)
     assert content["exit_code"] == 1 and content["verdict"] == "differ"
     by_key = {rung["key"]: rung for rung in content["rungs"]}
     assert by_key["update"]["verdict"] == "differ"
