@@ -99,7 +99,7 @@ def _styles(count: int) -> list[str]:
 
 
 def _legend(index: int, run: dict[str, Any], style: str) -> str:
-    left, top = 300, 58 + 22 * index
+    left, top = 250, 58 + 22 * index
     name = f"{run['script']} on TensorFlow {run['tensorflow']}"
     return f'<path d="M{left} {top}h30" {style}/>' + _text(left + 40, top + 4, name)
 
@@ -207,7 +207,7 @@ DIAGRAMS: dict[str, tuple[Side, Side]] = {
             "TensorFlow 1: batch_parallel, shard",
             ("Session.run(outputs)",),
             "shards of the inputs",
-            ("the computation,", "compiled by rewrite"),
+            ("the computation", "compiled by rewrite"),
             "CrossReplicaSum",
             "joined outputs",
         ),
@@ -215,7 +215,7 @@ DIAGRAMS: dict[str, tuple[Side, Side]] = {
             "Today: strategy.run in a tf.function",
             ("outputs = step(inputs)",),
             "strategy.run(computation, shards)",
-            ("the computation,", "one replica per core"),
+            ("the computation", "one replica per core"),
             "all-reduce",
             "one value per replica",
         ),
@@ -257,7 +257,7 @@ def described(sides: tuple[Side, Side]) -> str:
     """A diagram in words."""
     return " ".join(
         f"{side.title}. The host runs {', '.join(side.host)}. It sends {side.there} to the 8 cores, which run "
-        f"{' '.join(side.cores)} and meet in {side.meeting}. Back to the host: {side.back}."
+        f"{', '.join(side.cores)} and meet in {side.meeting}. Back to the host: {side.back}."
         for side in sides
     )
 
@@ -275,7 +275,7 @@ def _side(side: Side, colour: str, top: int) -> Iterator[str]:
         yield _text(473 + 36 * core, top + 81, str(core), 11, "middle")
     yield f'<path d="M458 {top + 95}H740" stroke="{colour}" stroke-width="3"/>'
     yield _text(599, top + 110, side.meeting, 11, "middle")
-    yield _text(599, top + 130, " ".join(side.cores), 13, "middle")
+    yield _text(599, top + 130, ", ".join(side.cores), 13, "middle")
     for height, text, way in ((70, side.there, "M212 {}H440"), (116, side.back, "M442 {}H214")):
         yield (
             f'<path d="{way.format(top + height)}" stroke="{INK}" stroke-width="1.5" '

@@ -273,7 +273,7 @@ def cheat_sheet() -> str:
             continue
         if fate.code == "TPU206" and not name.startswith(_LISTED):
             continue
-        rows.append((name.count("contrib") == 0, fate.was, fate.becomes, fate.note, fate.code))
+        rows.append((not name.startswith("contrib.tpu"), fate.was, fate.becomes, fate.note, fate.code))
     keras = {
         row.was: row
         for group in (keras_3_rows.MEMBERS, keras_3_rows.ARGUMENTS, keras_3_rows.BEHAVIOURS)
@@ -283,7 +283,7 @@ def cheat_sheet() -> str:
     rows += [(True, row.was, row.becomes, row.note, row.code) for row in keras.values()]
     lines = [
         "<tr>"
-        f"<td><code>{html.escape(was)}</code></td>"
+        f"<td><code>{_breakable(was)}</code></td>"
         f"<td>{_becomes(becomes)}{f'<br><small>{html.escape(note)}</small>' if note else ''}</td>"
         f'<td><a href="../codes/{code}.html">{code}</a></td></tr>'
         for _, was, becomes, note, code in sorted(set(rows))
@@ -316,8 +316,13 @@ def cheat_sheet() -> str:
 
 
 def _becomes(text: str) -> str:
-    escaped = html.escape(text)
-    return f"<code>{escaped}</code>" if re.fullmatch(r"[\w.]+(\(.*\))?", text) else escaped
+    is_code = re.fullmatch(r"[\w.]+(\(.*\))?", text)
+    return f"<code>{_breakable(text)}</code>" if is_code else html.escape(text)
+
+
+def _breakable(name: str) -> str:
+    """A dotted name that may be wrapped before its dots."""
+    return html.escape(name).replace(".", "<wbr>.")
 
 
 def code_index() -> str:
