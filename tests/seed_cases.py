@@ -277,7 +277,6 @@ CASES = {
         _input(tf, None, 8), 0.5, training=_input(tf, dtype="bool")
     ),
     "contrib dropout": lambda tf: tf.contrib.layers.dropout(_input(tf, None, 8), 0.5),
-    "alpha dropout": lambda tf: tf.contrib.nn.alpha_dropout(_input(tf, None, 8), 0.5),
     **{
         f"{kind} attention": lambda tf, kind=kind: getattr(tf.contrib.seq2seq, kind + "Attention")(
             6, _input(tf, 5, 7, 10), memory_sequence_length=[3, 2, 3, 1, 1]
@@ -406,9 +405,6 @@ CASES = {
     "contrib max_pool2d": lambda tf: tf.contrib.layers.max_pool2d(_input(tf, None, 8, 8, 1), 2),
     "contrib instance_norm": lambda tf: tf.contrib.layers.instance_norm(_input(tf, 2, 8, 8, 3)),
     "contrib group_norm": lambda tf: tf.contrib.layers.group_norm(_input(tf, 2, 8, 8, 4), groups=2),
-    "contrib embed_sequence": lambda tf: tf.contrib.layers.embed_sequence(
-        _input(tf, None, 5, dtype="int32"), 9, 3
-    ),
     "contrib spatial_softmax": lambda tf: tf.contrib.layers.spatial_softmax(
         _input(tf, None, 8, 8, 2)
     ),

@@ -6,16 +6,20 @@
     python tools/mutate.py --write FILE      # the page docs/verify_power.md, from such a --json FILE
 
 ``tools/mistakes.toml`` has the mistakes: which text of which twin becomes which, and the rung that has to show
-it. A legacy example runs once for each number of cores and is kept (--keep); a twin with a mistake runs in a
-process that is forked from one with TensorFlow in it, which saves most of its time. The exit code is 1 if a
-mistake is not shown on its rung, or a clean pair differs.
+it. A legacy example runs once for each number of cores; a twin with a mistake runs in a process that is forked
+from one with TensorFlow in it, which saves most of its time. With --keep, the recordings of all runs stay in a
+folder, and are compared again next time: empty it where what records has changed, not for another limit. The
+exit code is 1 if a mistake is not shown on its rung, or a clean pair differs.
 """
 
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
+import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -141,41 +145,49 @@ class Bench:
         return task, old
 
     def try_out(self, mistake: Mistake) -> Outcome:
-        """Runs a twin with a mistake, and compares."""
+        """Runs a twin with a mistake, unless its recording is kept, and compares."""
         pair, name, rung, cores = mistake[:4]
         task, old = self.old(pair, cores)
-        with tempfile.TemporaryDirectory(prefix="tpucompat-mutate-") as folder:
-            script = os.path.join(folder, pair + ".py")
+        folder = os.path.join(self._folder, f"{pair}-{cores}", _file_name(mistake))
+        half = task.new._replace(script=os.path.join(folder, pair + ".py"))
+        new = Recording(os.path.join(folder, "new", "recording"))
+        code = 0
+        if not new.all("end"):
+            shutil.rmtree(folder, ignore_errors=True)
+            os.makedirs(folder)
             text = twin(pair)
             if mistake.before:
                 text = text.replace(mistake.before, mistake.after)
-            with open(script, "w", encoding="utf-8") as stream:
+            with open(half.script, "w", encoding="utf-8") as stream:
                 stream.write(text)
-            half = task.new._replace(script=script)
             spec = runs.specification(
                 half, os.path.join(folder, "new"), os.path.join(old, "recording"), task.mapping
             )
             code = _forked(spec, os.path.join(folder, "output.txt"))
-            new, before = (Recording(os.path.join(f, "recording")) for f in (spec["run"], old))
-            problem = ""
-            if code:
-                problem = new.first("end").get("error", "") or f"exit code {code}"
-            elif not new.all("end"):
-                problem = "it left no recording"
-            ours = runs.Run(half, code, 0.0, "", new, problem, spec["work"])
-            theirs = runs.Run(task.old, 0, 0.0, "", before, "", old)
-            exported = comparison.exported(task, theirs, ours, folder)
-            found = ladder.compare(
-                before, new, task.mapping, task.tolerances, task.ignore, exported
-            )
-            result = comparison.Result(task.name, theirs, ours, found, [problem] * bool(problem))
-            self.documents.append(as_json.document(result))
+            new = Recording(new.folder)
+        problem = new.first("end").get("error", "") or (f"exit code {code}" if code else "")
+        if not new.all("end"):
+            problem = problem or "it left no recording"
+        before = Recording(os.path.join(old, "recording"))
+        ours = runs.Run(half, code, 0.0, "", new, problem, os.path.join(folder, "new", "work"))
+        theirs = runs.Run(task.old, 0, 0.0, "", before, "", old)
+        exported = comparison.exported(task, theirs, ours, folder)
+        found = ladder.compare(before, new, task.mapping, task.tolerances, task.ignore, exported)
+        result = comparison.Result(task.name, theirs, ours, found, [problem] * bool(problem))
+        self.documents.append(as_json.document(result))
         differing = {each.key: each.note for each in found.rungs if each.verdict == ladder.DIFFER}
         said = differing.get(rung) or next(iter(differing.values()), "")
         # A mistake that stops the program is shown by that.
         if rung == "error":
             return Outcome(pair, name, cores, rung, ["error"] if problem else [], problem, "")
         return Outcome(pair, name, cores, rung, list(differing), said, problem)
+
+
+def _file_name(mistake: Mistake) -> str:
+    """A folder for a mistake: its name, and a digest of what it changes in which twin."""
+    made = repr([twin(mistake.pair), mistake.before, mistake.after]).encode()
+    words = re.sub(r"\W+", "_", mistake.name) or "clean"
+    return f"{words}-{hashlib.sha256(made).hexdigest()[:8]}"
 
 
 def _forked(spec: dict[str, Any], log: str) -> int:
@@ -283,10 +295,13 @@ def main() -> int:
     parser.add_argument(
         "--clean", choices=["no", "too", "only"], default="no", help="the twins without mistakes"
     )
-    parser.add_argument("--keep", default="", help="folder for the runs of the legacy examples")
+    parser.add_argument("--keep", default="", help="folder in which all runs stay, for next time")
     parser.add_argument("--json", help="outcomes as data; those that are there already stay")
     parser.add_argument("--documents", metavar="FILE", help="for tools/record_pairs.py")
     parser.add_argument("--write", metavar="FILE", help="make the page from outcomes as data")
+    parser.add_argument(
+        "--minutes", type=float, help="begin nothing more after them; --json goes on"
+    )
     options = parser.parse_args()
     mistakes = read()
     if options.write:
@@ -314,10 +329,15 @@ def main() -> int:
     known = {(one["pair"], one["name"], one["cores"]) for one in done}
     mistakes = [m for m in mistakes if (m.pair, m.name, m.cores) not in known]
     _with_tensorflow()
-    wrong = 0
+    wrong = tried = 0
+    end = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")
     with tempfile.TemporaryDirectory() as own:
         bench = Bench(options.keep or own)
-        for found_one in map(bench.try_out, mistakes):
+        for mistake in mistakes:
+            if time.monotonic() > end:
+                break
+            found_one = bench.try_out(mistake)
+            tried += 1
             wrong += not found_one.right
             mark = "ok   " if found_one.right else "WRONG"
             shown = ", ".join(found_one.shown) or "nothing differs"
@@ -331,7 +351,7 @@ def main() -> int:
                 if path:
                     with open(path, "w", encoding="utf-8") as stream:
                         json.dump(content, stream, indent=1)
-    print(f"{len(mistakes)} tried, {wrong} wrong")
+    print(f"{tried} of {len(mistakes)} tried, {wrong} wrong")
     return 1 if wrong else 0
 
 

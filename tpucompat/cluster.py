@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import Any, Mapping, NamedTuple
 
 from tpucompat.errors import BadValueError, SetupError
@@ -86,7 +87,7 @@ def cluster() -> Cluster | None:
             '"task" with "type" and "index" is missing, so this machine cannot be identified'
         )
     kind, index = str(task["type"]), task["index"]
-    if isinstance(index, bool) or not str(index).isdigit():
+    if isinstance(index, bool) or not _is_number(index):
         raise _wrong(f'"index" is {index!r}, which is not a task number')
     if kind != "evaluator":  # which stands beside the cluster
         known = everything.get(kind)
@@ -112,7 +113,7 @@ def patience() -> int:
       SetupError: TPUCOMPAT_WORKERS_TIMEOUT is no positive whole number (TPU419).
     """
     text = os.environ.get(PATIENCE, "3600")
-    if not text.isdigit() or not int(text):
+    if not _is_number(text) or not int(text):
         raise SetupError("TPU419", f"{PATIENCE}={text} is not a number of seconds.")
     return int(text)
 
@@ -121,15 +122,21 @@ def _parsed() -> dict[str, Any]:
     text = os.environ.get(VARIABLE) or "{}"
     try:
         given = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _wrong(f"it is not valid JSON ({error})") from error
     if not isinstance(given, dict):
         raise _wrong("it is not a JSON object")
     return given
 
 
+def _is_number(value: Any) -> bool:
+    return re.fullmatch("[0-9]{1,9}", str(value)) is not None
+
+
 def _addresses(job: Any, tasks: Any) -> list[str]:
     if isinstance(tasks, dict):  # of a sparse cluster: number -> address
+        if not all(map(_is_number, tasks)):
+            raise _wrong(f"the tasks of {job!r} have other names than numbers")
         tasks = [tasks[number] for number in sorted(tasks, key=int)]
     if not isinstance(tasks, list) or not all(isinstance(task, str) for task in tasks):
         raise _wrong(f"the addresses of {job!r} are not a list of strings")

@@ -362,8 +362,9 @@ CODES: dict[str, Code] = {
     ),
     "TPU322": Code(
         "The latest checkpoint is incomplete",
-        "One of its files is missing or truncated; the machine stopped, or the disk was full, while it was "
-        "written. Training resumes from the previous checkpoint.",
+        "One of its files, or the file `checkpoint` that names it, is missing, truncated or modified. The "
+        "machine may have stopped while writing, or the disk was full. Training resumes from the previous "
+        "checkpoint.",
         "Nothing; the steps after that checkpoint are repeated.",
     ),
     "TPU323": Code(
@@ -393,6 +394,11 @@ CODES: dict[str, Code] = {
         "number of devices.",
         "Nothing; batches are split across the available replicas. Set TPUCOMPAT_CORES to change their "
         "number.",
+    ),
+    "TPU328": Code(
+        "Another process trains in the model directory",
+        "Each of the two would write over the other's checkpoints and remove them.",
+        "End the other process, or give this one a model_dir of its own.",
     ),
     "TPU329": Code(
         "A batch size that TPUEstimator cannot use",

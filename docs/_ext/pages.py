@@ -51,6 +51,7 @@ ROOMS: Mapping[str, tuple[str, str]] = {
     "TPU322": ("TPUEstimator", "topics/checkpoints"),
     "TPU324": ("TPUEstimator", "topics/hooks"),
     "TPU327": ("TPUEstimator", "topics/batch_size"),
+    "TPU328": ("TPUEstimator", "topics/checkpoints"),
     "TPU329": ("TPUEstimator", "topics/batch_size"),
     "TPU33": ("TPUEstimator", "idioms/tpu_estimator"),
     "TPU331": ("TPUEstimator", "topics/host_call"),
@@ -273,7 +274,9 @@ def cheat_sheet() -> str:
             continue
         if fate.code == "TPU206" and not name.startswith(_LISTED):
             continue
-        rows.append((not name.startswith("contrib.tpu"), fate.was, fate.becomes, fate.note, fate.code))
+        rows.append(
+            (not name.startswith("contrib.tpu"), fate.was, fate.becomes, fate.note, fate.code)
+        )
     keras = {
         row.was: row
         for group in (keras_3_rows.MEMBERS, keras_3_rows.ARGUMENTS, keras_3_rows.BEHAVIOURS)

@@ -115,6 +115,22 @@ update(tf.ones([8]))
 """
 
 
+UNEVEN = """
+import tensorflow as tf
+
+strategy = tf.distribute.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver(''))
+data = tf.data.Dataset.from_tensor_slices(tf.ones([24, 2])).batch(12)
+for batch in strategy.experimental_distribute_dataset(data):
+    strategy.run(tf.function(tf.reduce_sum), args=(batch,))
+"""
+
+
+def test_a_batch_that_the_cores_cannot_share_equally(tmp_path):
+    (tmp_path / "uneven.py").write_text(UNEVEN)
+    told, _ = check(tmp_path, "--tpu", "v3-8", "--era", "tf2", "uneven.py")
+    assert any("a batch of 12" in note and "[TPU399]" in note for note in told["notes"]), told
+
+
 def test_a_function_that_returns_an_operation(tmp_path):
     (tmp_path / "metric.py").write_text(METRIC)
     told, code = check(tmp_path, "--tpu", "v3-8", "--era", "tf2", "metric.py")

@@ -31,14 +31,10 @@ ROUNDING = 5e-6
 # input is moved by a unit of its last digit, the most over six draws (record_contrib_reference.py --units):
 # other processors round inside as well, so three times that is allowed.
 LOOSER = {
-    # The statistics of a 3x4 variable, 4x4, have singular values from 2.5e5 to 4.8e-2, and float32 rounds the
-    # largest by 1.5e-2; all of them go through a root. One unit: 8.2e-4; AVX2, oneDNN on or off: 1.1e-4.
-    "opt/second_order/seldom": 2.5e-3,
     # Gradients of squares through two steps of 3x3 convolutions. One unit: 5.9e-6; AVX2 without
     # oneDNN: 5.9e-6, with it 2.4e-6, with it on SSE4.1 4.6e-6.
     "rnn/convolutional": 1.8e-5,
     "seq2seq/attention": 1e-5,  # gradients of squares through several steps
-    "image/warps": 2e-5,  # splines solve a linear system, which loses a digit
 }
 
 

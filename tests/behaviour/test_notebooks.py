@@ -186,6 +186,13 @@ def test_what_failed_before_is_named(tmp_path):
     assert last.endswith("[TPU447]")
 
 
+def test_a_cell_that_fails_for_a_reason_of_its_own(tmp_path):
+    book = write(tmp_path, "assert not 'so'")
+    last = run(tmp_path, "--quiet", book).stderr.strip().split("\n")[-1]
+    assert last.startswith("tpucompat: cell 1 of book.ipynb failed.") and last.endswith("[TPU432]")
+    assert "Fix the cell" in last
+
+
 def test_a_kernel_that_ends(tmp_path):
     book = write(tmp_path, "print('before')", "import os\nos._exit(3)")
     result = run(tmp_path, "--quiet", book, "--out", "out.ipynb")
@@ -322,6 +329,7 @@ def test_shell_lines_that_fetch(tmp_path, how):
     assert (failed in result.stderr) is (how != "skip")
     assert ("left out: !curl" in result.stderr) is (how == "skip")
     assert ("run: !curl" in result.stderr) is (how == "name")
+    assert "[TPU435]" in result.stderr
 
 
 LIVE = """

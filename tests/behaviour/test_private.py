@@ -558,10 +558,7 @@ def _small_modules():
     assert callable(private.training_loop().repeat)
     assert hasattr(private.summary_ops_v2(), "create_file_writer")
     assert callable(private.lookup_ops().index_table_from_file)
-    assert inspect.isclass(private.feature_columns_of_graphs()._CategoricalColumn)
-    assert callable(private.queue_inputs()._as_tensor_list)
     assert inspect.isclass(private.data_flow_ops().Barrier)
-    assert all(map(callable, private.sparse_maps()))
     assert callable(private.test_util().run_in_graph_and_eager_modes)
     assert inspect.isclass(private.cluster_resolver_class())
     assert isinstance(private.gpus(), list)
@@ -570,8 +567,6 @@ def _small_modules():
     assert private.op_def("NoSuchOperation") is None
     assert callable(private.saved_model_loader().get_meta_graph_def_from_tags)
     assert type(private.default_session_config()).__name__ == "ConfigProto"
-    assert all(inspect.isclass(module.FileWriter) for module in private.summary_writer_modules())
-    assert inspect.isclass(private.saver_builder().SaveableObject)
     assert callable(private.plain_variable_class()._init_from_args)
     assert private.smart_cond(True, lambda: 1, lambda: 2) == 1
     assert private.tf_inspect().getfullargspec(lambda a, b=1: a).args == ["a", "b"]
@@ -580,7 +575,6 @@ def _small_modules():
 def _trackables():
     assert private.trackable_module().VARIABLE_VALUE_KEY == "VARIABLE_VALUE"
     assert issubclass(private.data_structures().List, private.trackable_class())
-    assert callable(private.object_checkpoints().object_metadata)
 
 
 def _keras_test_modules():
@@ -709,6 +703,10 @@ def _seeds():
         product = v1.einsum("ij,jk->ik", v1.ones([2, 3]), v1.ones([3, 4]))
         assert product.shape == (2, 4)
         assert "Einsum" not in {each.type for each in graph.get_operations()}
+        assert not private.is_for_xla()
+        with private.XlaContext():
+            assert private.is_for_xla()
+            assert private.operations_of_weights(1.0, v1.ones([2, 3])) == 6
         original = private.einsum_of_matrices(lambda *args: "the other")
         assert original("ii->i", v1.ones([2, 2])) == "the other"
     for name in ("repeat_dataset", "shuffle_dataset", "concatenate_dataset"):
@@ -791,6 +789,8 @@ def _verify_doors(monkeypatch):
         for module in private.loss_modules()
         if module.__name__.rpartition(".")[2] in ("nn", "nn_ops")
     )
+    assert all(callable(module.dropout) for module in (tf.nn, v1.nn))
+    assert {tf.nn, v1.nn} <= set(private.dropout_modules())
     assert all(callable(module.gradients) for module in private.gradient_modules())
     from tensorflow.python.client.session import BaseSession
 
@@ -1002,14 +1002,20 @@ CHECKS = {
     _zero_state: ["zero_state"],
     _checked_image: ["checked_image"],
     _computes_with_onednn: ["computes_with_onednn"],
-    _seeds: ["random_seed", "replace_functions", "einsum_of_matrices", "dataset_operations"],
+    _seeds: [
+        "random_seed",
+        "replace_functions",
+        "einsum_of_matrices",
+        "dataset_operations",
+        "is_for_xla",
+        "operations_of_weights",
+    ],
     _true_variables: ["let_graph_variables_be_true"],
     _eager_keys: ["let_eager_tensors_be_keys"],
     _names_of_losses: ["name_losses_as_then"],
     _inputs_of_updates: ["take_inputs_of_updates", "_without_inputs"],
     _trackables: [
         "data_structures",
-        "object_checkpoints",
         "trackable_class",
         "trackable_module",
     ],
@@ -1017,26 +1023,19 @@ CHECKS = {
     _whole_dimensions: ["accept_whole_numbers_as_dimensions"],
     _monitoring: ["monitoring"],
     _small_modules: [
-        "SparseMaps",
-        "assign_moving_average",
         "cluster_resolver_class",
         "data_flow_ops",
         "default_session_config",
-        "feature_columns_of_graphs",
         "gpus",
         "load_and_remap_matrix_initializer",
         "lookup_ops",
         "nest",
         "op_def",
         "plain_variable_class",
-        "queue_inputs",
         "saved_model_loader",
-        "saver_builder",
         "session_interface",
         "smart_cond",
-        "sparse_maps",
         "summary_ops_v2",
-        "summary_writer_modules",
         "test_util",
         "tf_inspect",
         "tpu_feed",
@@ -1056,7 +1055,7 @@ CHECKS = {
         "unpacked_tpu_strategy",
     ],
     _graph_collections: ["graph_collections"],
-    _verify_doors: ["loss_modules", "gradient_modules", "before_sessions_close"],
+    _verify_doors: ["loss_modules", "dropout_modules", "gradient_modules", "before_sessions_close"],
 }
 
 

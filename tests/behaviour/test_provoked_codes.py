@@ -1,13 +1,19 @@
 """Codes that no other test reads by their number: each is provoked here, and its advice read."""
 
+import types
+
 import numpy as np
 import pytest
 
 import tpucompat.v1 as tf
 from tpucompat import journal
+from tpucompat.codes import CODES
+from tpucompat.engines import flow
 from tpucompat.errors import TPUCompatError
-from tpucompat.idioms import feeds
+from tpucompat.idioms import far_feeds, feeds
+from tpucompat.idioms.tpu_estimator import context
 from tpucompat.idioms.tpu_estimator.errors import explained
+from tpucompat.legacy.removed import keras_names
 
 tpu = tf.contrib.tpu
 
@@ -97,3 +103,128 @@ def test_a_condition_that_may_differ_between_the_shards_is_named():
     with tf.Graph().as_default():
         tpu.shard(sum_in_a_loop, [tf.constant(np.ones([2, 1], "float32"))], num_shards=2)
     assert "TPU344" in [code for code, _ in journal.notices()]
+
+
+def forwarded(predictions, features, keys=None):
+    """What tf.contrib.estimator.forward_features makes of a model's predictions."""
+    from tpucompat.legacy.contrib import estimator
+
+    inner = tf.estimator.Estimator(
+        lambda features, labels, mode, config: tf.estimator.EstimatorSpec(mode, predictions)
+    )
+    outer = estimator.forward_features(inner, keys)
+    return outer.model_fn(features, None, "infer", None)
+
+
+class Embedded:
+    """A machine with a TPU, whose cores have no embedding tables."""
+
+    tpu = "a TPU"
+
+
+def several_machines():
+    from tpucompat.legacy import estimator
+
+    wanted = types.SimpleNamespace(train_distribute=None, remote_cluster=None)
+    config = types.SimpleNamespace(_experimental_distribute=wanted, _train_distribute="Mirrored")
+    estimator._init_run_config(config, {"cluster": {"worker": ["a:1", "b:1"]}})
+
+
+def without_model_dir(monkeypatch):
+    from tpucompat.idioms.tpu_estimator import workers
+
+    monkeypatch.setattr(workers.cluster, "cluster", lambda: "a cluster")
+    monkeypatch.setattr(workers.workers_lib, "of_process", lambda: "several workers")
+    config = types.SimpleNamespace(task_type="worker", model_dir=None)
+    workers.connected(lambda self, **kwargs: None, (), {})  # without a configuration nobody is met
+
+    def constructor(self, model_dir=None, config=None, use_tpu=True):
+        raise AssertionError
+
+    workers.connected(constructor, (), {"config": config})
+
+
+def on_a_tpu(monkeypatch):
+    from tpucompat.idioms.embedding import tables
+
+    monkeypatch.setattr(tables, "environment", lambda: Embedded)
+    tables.TPUEmbedding({}, {}, 8, 1)
+
+
+def joined_text(monkeypatch):
+    from tpucompat.idioms import keras_replicas
+
+    keras_replicas.GlobalBatch(tf.get_default_graph(), 2).join(tf.constant(["text"]))
+
+
+def scaffold_of_nothing(monkeypatch):
+    from tpucompat.idioms.tpu_estimator import replica
+
+    loss = tf.constant(1.0)
+    spec = tpu.TPUEstimatorSpec("train", loss=loss, train_op=tf.no_op(), scaffold_fn=lambda: None)
+    replica._as_estimator_spec(spec, "train")
+
+
+def reference(monkeypatch):
+    weight = tf.Variable(1.0, use_resource=False)
+    tpu.rewrite(lambda: weight._ref() * 2.0)
+
+
+def circle(monkeypatch):
+    nodes = {}
+    for name, source in (("a", "b"), ("b", "a")):
+        nodes[name] = tf.NodeDef(name=name, op="Identity", input=[source])
+    flow.analyse(nodes)
+
+
+@pytest.mark.parametrize(
+    "code, call, advised",
+    [
+        (
+            "TPU103",
+            lambda patch: tf.contrib.image.translate(tf.zeros([2]), [0, 0]),
+            "TensorFlow 1.15 documentation",
+        ),
+        ("TPU313", joined_text, "dense numeric tensors"),
+        ("TPU318", without_model_dir, "shared storage"),
+        ("TPU320", lambda patch: several_machines(), "TPUEstimator does not need train_distribute"),
+        ("TPU321", on_a_tpu, "TPUEmbedding"),
+        ("TPU323", lambda patch: forwarded({}, {"x": tf.zeros([1])}, ["y"]), "Name features"),
+        ("TPU326", scaffold_of_nothing, "inside scaffold_fn"),
+        ("TPU343", reference, "use_resource=True"),
+        ("TPU363", circle, "Rebuild it"),
+    ],
+)
+def test_what_is_refused_has_its_code_and_advice(code, call, advised, monkeypatch):
+    with pytest.raises(TPUCompatError) as caught:
+        call(monkeypatch)
+    assert caught.value.code == code
+    assert advised in caught.value.next_step
+
+
+def other_shards():
+    config = tpu.RunConfig(tpu_config=tpu.TPUConfig(num_shards=8))
+    context._for_replicas(config, 1)
+
+
+def two_sessions():
+    far_feeds.carry(tf.Graph(), tf.Graph(), 0, [], list, lambda values: tf.no_op())
+
+
+@pytest.mark.parametrize(
+    "code, call, advised",
+    [
+        ("TPU327", other_shards, "Set TPUCOMPAT_CORES"),
+        ("TPU355", two_sessions, "in the same graph as the computation"),
+        (
+            "TPU426",
+            lambda: keras_names.multi_gpu_model("the model", gpus=8),
+            "keras_to_tpu_model",
+        ),
+    ],
+)
+def test_what_is_done_in_another_way_is_said(code, call, advised):
+    journal.reset()
+    call()
+    assert [each for each, _ in journal.notices()] == [code]
+    assert advised in CODES[code].what_to_do

@@ -180,6 +180,9 @@ def test_eight_cores_start_from_a_checkpoint(on):
 def test_export_serves_what_is_predicted(on, cores, case):
     ours = on(case, cores)
     same(ours["served"], ours["predicted"], 1e-6)
+    assert (
+        case == "exported" or "TPU356" in ours["said"]
+    )  # it says what it does with a TPU's program
 
 
 def test_threads_end_before_the_interpreter(on):
@@ -309,12 +312,12 @@ REFUSED = {
 }
 REFUSED_ON_CORES = {
     "uneven": ("ValueError", "train batch size 17 must be divisible by number of replicas 8"),
-    "no CrossShardOptimizer": ("ValueError", "CrossShardOptimizer must be used"),
+    "no CrossShardOptimizer": ("ValueError", "TPU325 CrossShardOptimizer must be used"),
     "scalar": ("RuntimeError", "should preserve batch size dimension, but got scalar"),
     "evaluation spec": ("RuntimeError", "must have type`TPUEstimatorSpec`"),
     "dynamic shape": ("ValueError", "must have a fixed size for dimension 0"),
     "ends early": ("OutOfRangeError", "End of sequence"),
-    "greedy hook": ("NotImplementedError", "which exists only on the cores"),
+    "greedy hook": ("NotImplementedError", "TPU324 a hook asks for 'mean_squared_error/value"),
 }
 
 

@@ -214,3 +214,62 @@ def test_the_training_of_a_plain_session_is_seen(tmp_path):
     agreed = ("variables", "initial", "loss", "gradients", "update")
     assert {rungs[key]["verdict"] for key in agreed} == {"agree"}
     assert "5 steps instead of 7" in rungs["steps"]["note"] and rungs["steps"]["worst"] < 1e-6
+
+
+DROPPING = """
+import numpy as np
+import tensorflow as tf
+
+x = np.random.RandomState(0).randn(64, 12).astype(np.float32)
+keep = tf.placeholder_with_default(1.0, [])
+images, labels = tf.placeholder(tf.float32, [None, 12]), tf.placeholder(tf.int32, [None])
+hidden = tf.nn.dropout(tf.layers.dense(images, 16, tf.tanh, name="a"), keep_prob=0.7)
+logits = tf.layers.dense(tf.layers.dropout(hidden, 0.5, training=True), 2, name="b")
+loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
+train = tf.train.MomentumOptimizer(0.05, 0.9).minimize(loss)
+with tf.Session() as session:
+  session.run(tf.global_variables_initializer())
+  for step in range(6):
+    feeds = {images: x, labels: (x[:, 0] > 0).astype(np.int32)}
+    print("loss %.6f" % session.run([loss, train], feeds)[0])
+"""
+DROPPING_TODAY = """
+import numpy as np
+import tensorflow as tf
+
+layers = tf.keras.layers
+x = np.random.RandomState(0).randn(64, 12).astype(np.float32)
+model = tf.keras.Sequential([
+    tf.keras.Input((12,)), layers.Dense(16, "tanh", name="a"), layers.Dropout(0.3),
+    layers.Dropout(0.5), layers.Dense(2, name="b"),
+])
+optimizer = tf.keras.optimizers.SGD(0.05, 0.9)
+loss_of = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+
+@tf.function
+def step(x, y):
+    with tf.GradientTape() as tape:
+        loss = loss_of(y, model(x, training=True))
+    variables = model.trainable_variables
+    optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables))
+    return loss
+
+for _ in range(6):
+    print("loss %.6f" % float(step(x, (x[:, 0] > 0).astype(np.int32))))
+"""
+
+
+def test_without_dropout_a_program_that_has_some_is_compared_sharply(tmp_path):
+    """The masks of two generations are others, the rates are not; momentum is kept with the rate in it."""
+    scripts = []
+    for name, text in (("old", DROPPING), ("new", DROPPING_TODAY)):
+        scripts.append(str(tmp_path / f"{name}.py"))
+        (tmp_path / f"{name}.py").write_text(text)
+    data = tmp_path / "r.json"
+    arguments = ["verify", *scripts, "--timeout", "200", "--json", str(data), "--no-dropout"]
+    assert main(arguments) == 0
+    rungs = {rung["key"]: rung for rung in json.loads(data.read_text())["rungs"]}
+    assert rungs["dropout"]["note"] == "rates: 0.3, 0.5"
+    assert rungs["forward"]["worst"] < 1e-6 and rungs["steps"]["worst"] < 1e-5
+    assert rungs["update"]["verdict"] == rungs["printed"]["verdict"] == "agree"
+    assert "slots" in rungs["update"]["note"]

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 
-from contrib_cases import numbers, run, session
+from contrib_cases import numbers, run
 
 # Far enough from each other that the splines' linear systems are well conditioned.
 PLACES = np.array([[[0, 0], [0, 2], [2, 0], [2, 2], [1, 1], [3, 1]]], np.float32)
@@ -40,31 +40,6 @@ def case_transforms(tf):
         made["gradient"] = tf.gradients(
             made["transformed_smooth"] * tf.constant(numbers(2, 6, 5, 3, seed=4)), batch
         )[0]
-        return made
-
-    return run(tf, build)
-
-
-def case_warps(tf):
-    image = tf.contrib.image
-
-    def build():
-        batch = tf.constant(numbers(2, 5, 6, 2))
-        source = tf.constant([[[1.0, 1.0], [3.0, 4.0], [2.0, 2.0]]] * 2)
-        target = source + tf.constant(numbers(2, 3, 2, seed=3)) * 0.5
-        made = {"dense": image.dense_image_warp(batch, tf.constant(numbers(2, 5, 6, 2, seed=2)))}
-        for order in (1, 2, 3, 4, 6):
-            made["spline" + str(order)] = image.interpolate_spline(
-                tf.constant(PLACES),
-                tf.constant(numbers(1, 6, 3, seed=5)),
-                tf.constant(numbers(1, 4, 2, seed=6)),
-                order,
-                regularization_weight=0.1 if order == 3 else 0.0,
-            )
-        made["sparse"] = image.sparse_image_warp(batch, source, target)
-        made["held"] = image.sparse_image_warp(
-            batch, source, target, num_boundary_points=2, regularization_weight=0.01
-        )
         return made
 
     return run(tf, build)
@@ -109,39 +84,3 @@ def case_colors(tf):
             "back": sess.run(adjust(tf.constant(colors), -2.0, 0.5)),
             "hue": sess.run(adjust(tf.constant(colors[0]), tf.constant(3.0))),
         }
-
-
-def case_between_pixels(tf):
-    """The function behind dense_image_warp, and what it refuses; likewise of the colors in YIQ."""
-    behind = importlib.import_module(
-        tf.__name__ + ".contrib.image.python.ops.dense_image_warp"
-    )._interpolate_bilinear
-    change = importlib.import_module(
-        tf.__name__ + ".contrib.image.python.ops.distort_image_ops"
-    ).adjust_hsv_in_yiq
-    grid, points = numbers(2, 4, 3, 2), numbers(2, 5, 2) * 3.0
-
-    def build():
-        return [behind(grid, points), behind(grid, points, indexing="xy")]
-
-    def refused(function, *arguments, **options):
-        with tf.Graph().as_default():
-            try:
-                with session(tf) as sess:
-                    sess.run(function(*map(tf.constant, arguments), **options))
-            except tf.errors.InvalidArgumentError:
-                return "InvalidArgumentError"
-            except ValueError:
-                return "ValueError"
-        return "accepted"
-
-    return {
-        "values": run(tf, build),
-        "refused": [
-            refused(behind, grid, points, indexing="ji"),
-            refused(behind, grid[0], points),
-            refused(change, numbers(2, 3), 0.1),
-            refused(change, numbers(4, 2, 4), 0.1),
-            refused(change, numbers(2, 2, 3), 0.1),
-        ],
-    }

@@ -208,24 +208,10 @@ def case_embeddings(tf):
     layers = tf.contrib.layers
     table = numbers(7, 3)
 
-    def initializer(shape, dtype=None, partition_info=None):
-        return tf.constant(table)
-
     def build():
-        ids = tf.constant([[1, 2, 0], [6, 2, 2]])
-        first = layers.embed_sequence(ids, 7, 3, initializer=initializer, scope="e")
-        again = layers.embed_sequence(ids, unique=True, scope="e", reuse=True)
         sparse = tf.SparseTensor([[0, 0], [2, 1]], tf.constant([3, -1], tf.int64), [3, 2])
         return {
-            "sequence": first,
-            "unique": again,
-            "bow": layers.bow_encoder(ids, 7, 3, initializer=initializer),
-            "bow_dense": layers.bow_encoder(ids, 7, 3, False, initializer=initializer),
             "safe": layers.safe_embedding_lookup_sparse([tf.constant(table)], sparse),
-            "gradient": tf.gradients(
-                again * tf.constant(numbers(2, 3, 3)), tf.global_variables()[0]
-            )[0].values,
-            "names": tf.constant(" ".join(_names(tf))),
         }
 
     return run(tf, build)

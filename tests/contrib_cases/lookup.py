@@ -32,10 +32,6 @@ def case_tables(tf):
             "back": lookup.index_to_string_table_from_tensor(names).lookup(ids),
             "back_default": lookup.index_to_string_table_from_tensor(names, "?").lookup(ids),
             "back_file": lookup.index_to_string_table_from_file(path).lookup(ids),
-            "direct": lookup.string_to_index(words, names),
-            "direct_back": lookup.index_to_string(ids, names, default_value="none"),
-            "old_file": lookup.string_to_index_table_from_file(path).lookup(words),
-            "old_tensor": lookup.string_to_index_table_from_tensor(names).lookup(words),
             "hash": lookup.HashTable(
                 lookup.KeyValueTensorInitializer(["a", "b"], [1.5, 2.5]), -1.0
             ).lookup(tf.constant(["b", "c"])),
@@ -68,10 +64,4 @@ def case_tables(tf):
             results = {"made": sess.run(made)}
             sess.run(insert)
             results["later"] = sess.run(later)
-    for mapping in (None, [1, 2]):
-        with tf.Graph().as_default():
-            try:
-                lookup.string_to_index_table_from_tensor(mapping)
-            except ValueError:
-                results["refused" + str(mapping)] = "ValueError"
     return results

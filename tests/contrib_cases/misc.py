@@ -16,30 +16,10 @@ def case_nn(tf):
 
     def build():
         x = tf.constant(numbers(3, 4))
-        labels = tf.nn.softmax(tf.constant(numbers(3, 4, seed=2)))
-        z = tf.constant(numbers(3, 4, seed=3))
-        sparse = tf.contrib.sparsemax.sparsemax(z)
-        infinite = tf.constant([[1.0, float("-inf"), 0.5], [float("nan"), 1.0, 2.0]])
-        made = {
-            "dropped": nn.alpha_dropout(x, 0.6, seed=4),
-            "kept": nn.alpha_dropout(x, 1.0),
-            "shaped": nn.alpha_dropout(x, tf.constant(0.5), noise_shape=[3, 1], seed=5),
-            "softplus": nn.scaled_softplus(x, 0.5),
-            "clipped": nn.scaled_softplus(x, [[0.5], [1.0], [2.0]], clip=1.2),
-            "softmax": nn.deprecated_flipped_softmax_cross_entropy_with_logits(x, labels),
-            "sparse": nn.deprecated_flipped_sparse_softmax_cross_entropy_with_logits(x, [1, 0, 3]),
-            "sigmoid": nn.deprecated_flipped_sigmoid_cross_entropy_with_logits(x, labels),
+        return {
             "nth": nn.nth_element(x, 1),
             "nth_last": nn.nth_element(x, 1, reverse=True),
-            "sparsemax": sparse,
-            "sparsemax_odd": tf.contrib.sparsemax.sparsemax(infinite),
-            "loss": tf.contrib.sparsemax.sparsemax_loss(z, sparse, labels),
         }
-        for name in ("softplus", "clipped"):
-            made[name + "_gradient"] = tf.gradients(made[name] * z, x)[0]
-        made["loss_gradient"] = tf.gradients(made["loss"], z)[0]
-        made["sparsemax_gradient"] = tf.gradients(sparse * x, z)[0]
-        return made
 
     return run(tf, build)
 
@@ -49,10 +29,6 @@ def case_functions(tf):
 
     def build():
         x = tf.constant(numbers(2, 40))
-        data = tf.constant(numbers(2, 4, 5, 3))
-        # Between the pixels, where the gradient is defined.
-        warp = tf.constant(numbers(2, 6, 2, seed=2) * 2.4 + 1.7)
-        sampled = contrib.resampler.resampler(data, warp)
         with contrib.compiler.jit.experimental_jit_scope():
             inside = x * 2
         return {
@@ -64,10 +40,6 @@ def case_functions(tf):
             "frame": contrib.signal.frame(x, 10, 5),
             "mel": contrib.signal.linear_to_mel_weight_matrix(4, 9, 8000),
             "window": contrib.signal.hann_window(6),
-            "resampled": sampled,
-            "resampled_gradient": tf.gradients(
-                sampled * tf.constant(numbers(2, 6, 3, seed=5)), [data, warp]
-            ),
             "inside": inside,
         }
 
@@ -219,138 +191,6 @@ def case_deprecated_summaries(tf):
             texts = sess.run([everything, alone])
     found = [tf.Summary.FromString(text) for text in texts]
     return [[value.tag for value in summary.value] for summary in found]
-
-
-def case_optimizer_v2(tf):
-    package = tf.contrib.optimizer_v2
-    results = {}
-    for name, options in (
-        ("Adam", {}),
-        ("GradientDescent", {}),
-        ("Momentum", {"momentum": 0.9}),
-        ("RMSProp", {"momentum": 0.5}),
-        ("RMSProp", {"centered": True, "epsilon": 0.1}),
-        ("Adagrad", {}),
-        ("Adadelta", {}),
-    ):
-        with tf.Graph().as_default():
-            x = tf.get_variable("x", initializer=numbers(3))
-            y = tf.get_variable("y", initializer=numbers(3, 2, seed=2))
-            loss = tf.reduce_sum(x**2) + tf.reduce_sum(tf.gather(y, [0, 2]) ** 2)
-            step = tf.train.get_or_create_global_step()
-            optimizer = getattr(package, name + "Optimizer")(learning_rate=0.1, **options)
-            train = optimizer.minimize(loss, global_step=step)
-            with session(tf) as sess:
-                for _ in range(3):
-                    sess.run(train)
-                results[name + str(len(results))] = sess.run([x, y, step])
-    return results
-
-
-def case_sequence_columns(tf):
-    columns = tf.contrib.feature_column
-
-    def build():
-        features = {
-            "price": tf.SparseTensor([[0, 0], [0, 1], [1, 0]], [1.0, 2.0, 3.0], [2, 2]),
-            "word": tf.SparseTensor([[0, 0], [0, 1], [1, 0]], [2, 0, 1], [2, 2]),
-        }
-        word = columns.sequence_categorical_column_with_identity("word", 3)
-        return columns.sequence_input_layer(
-            features,
-            [
-                columns.sequence_numeric_column("price"),
-                tf.feature_column.embedding_column(
-                    word, 2, initializer=tf.constant_initializer(numbers(3, 2))
-                ),
-            ],
-        )
-
-    return run(tf, build)
-
-
-def case_sequence_layers(tf):
-    """All columns of sequences: inputs, lengths, names of variables, and features of three dimensions."""
-    columns = tf.contrib.feature_column
-    private = importlib.import_module(
-        tf.__name__ + ".contrib.feature_column.python.feature_column.sequence_feature_column"
-    )
-    path = os.path.join(tempfile.mkdtemp(), "words")
-    with open(path, "w") as file:
-        file.write("x\ny\nz\n")
-    indices = [[0, 0], [0, 1], [0, 3], [2, 0]]
-    deep = [[0, 0, 0], [0, 1, 0], [0, 1, 1], [1, 0, 0]]
-    results = {}
-
-    def build():
-        words = tf.SparseTensor(indices, ["x", "u", "z", "y"], [4, 4])
-        numbers_of = tf.SparseTensor(indices, [1.0, 2.0, 3.0, 4.0], [4, 4])
-        features = dict.fromkeys(["by_list", "by_file", "by_hash"], words)
-        features["by_id"] = tf.SparseTensor(indices, [2, 0, 1, 1], [4, 4])
-        features["one"] = features["scaled"] = numbers_of
-        embedded = [
-            columns.sequence_categorical_column_with_vocabulary_list(
-                "by_list", ["x", "y", "z"], num_oov_buckets=2
-            ),
-            columns.sequence_categorical_column_with_vocabulary_file(
-                "by_file", path, default_value=2
-            ),
-            columns.sequence_categorical_column_with_hash_bucket("by_hash", 5),
-        ]
-        made = columns.sequence_input_layer(
-            features,
-            [
-                columns.sequence_numeric_column("one"),
-                columns.sequence_numeric_column("scaled", normalizer_fn=lambda x: x * 0.5),
-                tf.feature_column.indicator_column(
-                    columns.sequence_categorical_column_with_identity("by_id", 3)
-                ),
-                *(
-                    tf.feature_column.embedding_column(
-                        column, 2, initializer=tf.constant_initializer(numbers(5, 2)[:size])
-                    )
-                    for column, size in zip(embedded, (5, 3, 5))
-                ),
-            ],
-        )
-        deeper = columns.sequence_input_layer(
-            {
-                "pair": tf.SparseTensor(
-                    [*indices[:2], [0, 2], [0, 3]], [1.0, 2.0, 3.0, 4.0], [2, 4]
-                ),
-            },
-            [columns.sequence_numeric_column("pair", shape=(2,), default_value=-1.0)],
-            trainable=False,
-        )
-        deepest = columns.sequence_input_layer(
-            {
-                "pair": tf.SparseTensor(deep, [1.0, 2.0, 3.0, 4.0], [2, 2, 2]),
-                "ids": tf.SparseTensor(deep, [2, 0, 1, 1], [2, 2, 2]),
-            },
-            [
-                columns.sequence_numeric_column("pair", shape=(2,), default_value=-1.0),
-                tf.feature_column.embedding_column(
-                    columns.sequence_categorical_column_with_identity("ids", 3),
-                    2,
-                    initializer=tf.constant_initializer(numbers(3, 2)),
-                ),
-            ],
-        )
-        context = private.concatenate_context_input(tf.constant(numbers(4, 2)), made[0])
-        results["names"] = " ".join(sorted(v.op.name for v in tf.trainable_variables()))
-        results["gradients"] = len(tf.gradients(context, tf.trainable_variables()))
-        return made, deeper, deepest, context
-
-    results["values"] = run(tf, build)
-    for name, make in (
-        ("bare", lambda: columns.sequence_categorical_column_with_identity("x", 3)),
-        ("plain", lambda: tf.feature_column.numeric_column("x")),
-    ):
-        try:
-            columns.sequence_input_layer({"x": tf.constant([[1]])}, [make()])
-        except ValueError as error:
-            results[name] = str(error).partition("All feature_columns")[2][:30]
-    return results
 
 
 def case_profile(tf):

@@ -55,7 +55,7 @@ def case_weight_decay(tf):
         ),
     }
     # Whose updates of the two kinds of variables may be one: each variable decays once all the same.
-    for base in (opt.AdaMaxOptimizer, opt.AddSignOptimizer, opt.LARSOptimizer, opt.NadamOptimizer):
+    for base in (opt.LARSOptimizer, opt.NadamOptimizer):
         decaying = opt.extend_with_decoupled_weight_decay(base)
         results[base.__name__] = _trained(
             tf, lambda step, decaying=decaying: decaying(0.05, learning_rate=0.1)
@@ -98,47 +98,7 @@ def case_adams(tf):
     return {
         "lazy": _trained(tf, lambda step: opt.LazyAdamOptimizer(0.1)),
         "nadam": _trained(tf, lambda step: opt.NadamOptimizer(0.1, beta1=0.8)),
-        "adamax": _trained(tf, lambda step: opt.AdaMaxOptimizer(0.1, epsilon=1e-3)),
-        "global_step": _trained(tf, lambda step: opt.AdamGSOptimizer(step, 0.1)),
-        "lazy_global_step": _trained(tf, lambda step: opt.LazyAdamGSOptimizer(step, 0.1)),
-        "adagrad": _trained(tf, lambda step: opt.RegAdagradOptimizer(0.1)),
     }
-
-
-def case_signs(tf):
-    name = tf.__name__ + ".contrib.opt.python.training.sign_decay"
-    decay = importlib.import_module(name)
-    opt = tf.contrib.opt
-    results = {}
-    # 1.15 cannot apply rows' gradients of resource variables here; ours can, and is not compared.
-    with tf.Graph().as_default():
-        for number, make in enumerate(
-            [
-                lambda: opt.AddSignOptimizer(0.1),
-                lambda: opt.AddSignOptimizer(
-                    0.1, alpha=0.5, sign_decay_fn=decay.get_linear_decay_fn(3)
-                ),
-                lambda: opt.PowerSignOptimizer(0.1),
-                lambda: opt.PowerSignOptimizer(
-                    0.1,
-                    base=2.0,
-                    beta=0.5,
-                    sign_decay_fn=decay.get_cosine_decay_fn(4, zero_after=2),
-                ),
-                lambda: opt.PowerSignOptimizer(
-                    0.1, sign_decay_fn=decay.get_restart_decay_fn(6, 2, zero_after=1)
-                ),
-            ]
-        ):
-            x = tf.get_variable(f"x{number}", initializer=numbers(4))
-            step = tf.get_variable(f"step{number}", initializer=0, trainable=False)
-            loss = tf.reduce_sum(tf.sin(x * 4))
-            train = make().minimize(loss, global_step=step, var_list=[x])
-            with session(tf) as sess:
-                for _ in range(4):
-                    sess.run(train)
-                results[str(number)] = sess.run(x)
-    return results
 
 
 def case_moving_average(tf):
@@ -183,99 +143,6 @@ def case_moving_average(tf):
     return results
 
 
-def case_clipping(tf):
-    opt = tf.contrib.opt
-    results = {}
-    with tf.Graph().as_default():
-        x = tf.get_variable("x", initializer=numbers(3, 2))
-        y = tf.get_variable("y", initializer=numbers(4, 2, seed=2))
-        z = tf.get_variable("z", initializer=numbers(2, seed=3))
-        loss = tf.reduce_sum(x**2) + tf.reduce_sum(tf.gather(y, [0, 2]) ** 2) + tf.reduce_sum(z)
-        optimizer = opt.VariableClippingOptimizer(
-            tf.train.GradientDescentOptimizer(0.01), {x: [0], y: [1]}, 0.5
-        )
-        train = optimizer.minimize(loss)
-        pairs, norm = opt.clip_gradients_by_global_norm([(2 * x, x), (z, z)], 1.5)
-        with session(tf) as sess:
-            results["clipped"] = sess.run([pairs[0][0], pairs[1][0], norm])
-            sess.run(train)
-            results["variables"] = sess.run([x, y, z])
-    return results
-
-
-def case_multitask(tf):
-    opt = tf.contrib.opt
-    with tf.Graph().as_default():
-        x = tf.get_variable("x", initializer=numbers(3))
-        y = tf.get_variable("y", initializer=numbers(3, seed=2))
-        task = tf.get_variable("task", initializer=0.0, trainable=False)
-        loss = tf.reduce_sum(x**2) * (1 - task) + tf.reduce_sum(y**2) * task
-        optimizer = opt.MultitaskOptimizerWrapper(tf.train.MomentumOptimizer(0.1, 0.9))
-        train = optimizer.minimize(loss, var_list=[x, y])
-        results = []
-        with session(tf) as sess:
-            for number in range(4):
-                sess.run(task.assign(float(number % 2)))
-                sess.run(train)
-                results.append(sess.run([x, y]))
-    return results
-
-
-def case_second_order(tf):
-    opt = tf.contrib.opt
-
-    module = ".contrib.opt.python.training.weight_decay_optimizers"
-    decayed = importlib.import_module(tf.__name__ + module).ShampooWOptimizer
-
-    def shampoo(**options):
-        return lambda step: opt.ShampooOptimizer(step, learning_rate=0.1, **options)
-
-    def only_dense(make):
-        with tf.Graph().as_default():
-            weights = [tf.get_variable(name, initializer=numbers(2, 3)) for name in "ab"]
-            loss = tf.reduce_sum(tf.square(weights[0])) + tf.reduce_sum(weights[1] ** 4)
-            train = make().minimize(loss)
-            with session(tf) as sess:
-                for _ in range(3):
-                    sess.run(train)
-                return sess.run(weights)
-
-    return {
-        "shampoo": _trained(tf, shampoo()),
-        "iterative": _trained(tf, shampoo(use_iterative_root=True)),
-        "diagonal": _trained(tf, shampoo(max_matrix_size=3)),
-        "averaged": _trained(
-            tf, shampoo(gbar_decay=0.5, gbar_weight=0.5, mat_gbar_decay=0.9, svd_interval=2)
-        ),
-        "seldom": _trained(tf, shampoo(precond_update_interval=2)),
-        "decayed": _trained(tf, lambda step: decayed(0.01, step, learning_rate=0.1)),
-        # Where singular values are small, a float32 has few digits of their inverses.
-        "ggt": only_dense(lambda: opt.GGTOptimizer(0.1, window=3, svd_eps=0.1)),
-    }
-
-
-def case_scipy(tf):
-    def minimized(method=None, **constraints):
-        with tf.Graph().as_default():
-            x = tf.get_variable("x", initializer=[7.0, 7.0])
-            y = tf.get_variable("y", initializer=3.0)
-            loss = tf.reduce_sum(tf.square(x)) + tf.square(y - 1.0)
-            made = {name: make(x, y) for name, make in constraints.items()}
-            more = {} if method is None else {"method": method}
-            optimizer = tf.contrib.opt.ScipyOptimizerInterface(loss, **made, **more)
-            with session(tf) as sess:
-                seen = []
-                optimizer.minimize(sess, fetches=[loss], loss_callback=seen.append)
-                return {"x": sess.run(x), "y": sess.run(y), "first": seen[0]}
-
-    return {
-        "free": minimized(),
-        "equal": minimized("SLSQP", equalities=lambda x, y: [tf.reduce_sum(x) - 3.0]),
-        "above": minimized("SLSQP", inequalities=lambda x, y: [x[1] - 1.0, y - 2.0]),
-        "bounded": minimized(var_to_bounds=lambda x, y: {x: (1.0, [2.0, 9.0]), y: (-5, 0.5)}),
-    }
-
-
 def case_mixed_precision(tf):
     package = tf.contrib.mixed_precision
 
@@ -317,8 +184,6 @@ def case_eagerly(tf):
     eager = importlib.import_module(tf.__name__ + ".python.eager.context").eager_mode
     results = {}
     for name, make in (
-        ("adamax", lambda: opt.AdaMaxOptimizer(0.1)),
-        ("ggt", lambda: opt.GGTOptimizer(0.1, window=2)),
         ("nadam", lambda: opt.NadamOptimizer(0.1)),
         ("lazy", lambda: opt.LazyAdamOptimizer(0.1)),
     ):

@@ -33,7 +33,12 @@ TARGETS = {
     "emulated": "TPUCOMPAT_CORES",
     "rehearse": "TPUCOMPAT_REHEARSE",
 }
-MODULES = {"keras": "keras_models", "model_fn": "model_fns"}
+MODULES = {
+    "keras": "keras_models",
+    "keras_script": "keras_scripts",
+    "model_fn": "model_fns",
+    "estimator_script": "estimator_scripts",
+}
 
 
 def environment_of(target):

@@ -80,6 +80,7 @@ def test_the_table_of_operations():
         ("SparseTensorDenseMatMul", "TPU387"),
         ("VariableV2", "TPU389"),
         ("BesselI0", "TPU381"),
+        ("Where", "TPU388"),
     ],
 )
 def test_what_is_said_of_an_operation(kind, code):
@@ -119,8 +120,18 @@ FITS = compilers.Outcome(
             "PyFunc (f) runs Python",
         ),
         ({"program": "", "unsure": "strange"}, None, "unknown", "strange"),
-        ({}, compilers.Outcome("too big", "23 G"), "does not compile", "does not fit 15.75 GiB"),
-        ({}, compilers.Outcome("refused", "no"), "does not compile", "rejects it for v5e: no"),
+        (
+            {},
+            compilers.Outcome("too big", "23 G"),
+            "does not compile",
+            "does not fit 15.75 GiB per core: 23 G [TPU398]",
+        ),
+        (
+            {},
+            compilers.Outcome("refused", "no"),
+            "does not compile",
+            "rejects it for v5e: no [TPU395]",
+        ),
         ({}, compilers.Outcome("unknown", "it ended"), "unknown", "it ended"),
     ],
 )

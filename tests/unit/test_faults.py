@@ -55,9 +55,16 @@ def test_output_nobody_reads(old):
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="runpy is a file that can be hidden")
 def test_a_folder_with_files_named_as_python_s_own(old):
     """`python -m` searches the current folder first."""
-    for name in ("typing", "difflib", "argparse", "json", "ast", "warnings", "random", "tempfile"):
+    own = ("typing", "difflib", "argparse", "json", "ast", "warnings", "random", "tempfile")
+    for name in (*own, "tensorflow", "numpy", "keras", "tf_keras", "h5py"):
         (old / (name + ".py")).write_text(f"open('{name}.ran', 'w')\n")
-    for words in (["scan", "."], ["migrate", "."], ["explain", "TPU410"]):
+    # `--write` asks the installed TensorFlow for the names that it has written.
+    for words in (
+        ["scan", "."],
+        ["migrate", "."],
+        ["migrate", "--write", "."],
+        ["explain", "TPU410"],
+    ):
         with tpucompat(words, old, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             said = process.communicate()
         assert process.returncode in (0, 1), said

@@ -44,7 +44,7 @@ class Row(NamedTuple):
     code: str = BEHAVIOUR
     note: str = ""
     tf1: bool = False
-    keras_2: bool = True
+    keras_2: bool = False
 
 
 class Line(NamedTuple):
@@ -96,7 +96,7 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
         "compile(sample_weight_mode=)", "Weights are cropped or padded by position."
     ),
     ("Model.compile", "distribute"): Row(
-        "compile(distribute=)", "with strategy.scope():", "", REFUSED, keras_2=False
+        "compile(distribute=)", "with strategy.scope():", "", REFUSED
     ),
     ("Model.compile", "target_tensors"): Row(
         "compile(target_tensors=)", "fit(dataset)", "", GRAPH, "The batches contain the targets."
@@ -158,7 +158,7 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
         "Keras 3 ignores it with a warning.",
     ),
     ("optimizers.Nadam", "schedule_decay"): _dropped(
-        "Nadam(schedule_decay=)", "0.004 is built in."
+        "Nadam(schedule_decay=)", "Keras 3 has no such setting."
     ),
     ("*", "clipnorm"): Row("", "", "keep"),
     ("*", "clipvalue"): Row("", "", "keep"),
@@ -178,10 +178,16 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     ),
     ("layers.Embedding", "weights"): Row("", "", "keep"),
     ("*", "weights"): Row(
-        "Dense(weights=)", "layer.set_weights after the model is built", "", REFUSED
+        "Dense(weights=)",
+        "layer.set_weights after the model is built",
+        "",
+        REFUSED,
+        keras_2=True,
     ),
-    ("*", "batch_size"): Row("Dense(input_shape=, batch_size=)", _INPUT, "", REFUSED),
-    ("*", "input_dtype"): Row("Embedding(input_dtype=)", "dtype of tf.keras.Input", "", REFUSED),
+    ("*", "batch_size"): Row("Dense(input_shape=, batch_size=)", _INPUT, "", REFUSED, keras_2=True),
+    ("*", "input_dtype"): Row(
+        "Embedding(input_dtype=)", "dtype of tf.keras.Input", "", REFUSED, keras_2=True
+    ),
     ("*", "dynamic"): Row(
         "Layer(dynamic=)", "nothing, or run_eagerly of compile", "drop_false", REFUSED
     ),
@@ -242,11 +248,8 @@ MEMBERS: Mapping[tuple[str, str], Row] = {
         "the class computed from model.predict, by a function added to the script",
         "classes",
         GONE,
-        keras_2=False,
     ),
-    ("Sequential", "predict_proba"): Row(
-        "model.predict_proba", "model.predict", "predict", GONE, keras_2=False
-    ),
+    ("Sequential", "predict_proba"): Row("model.predict_proba", "model.predict", "predict", GONE),
     ("Model", "reset_states"): Row(
         "model.reset_states()", "reset_states of every stateful layer", "reset", GONE
     ),
@@ -268,8 +271,8 @@ MEMBERS: Mapping[tuple[str, str], Row] = {
         )
         for what in ("input", "output")
     },
-    ("layers.Layer", "apply"): Row("layer.apply(x)", "layer(x)", "", GONE),
-    ("Model", "to_yaml"): Row("model.to_yaml()", "model.to_json()", "", GONE, keras_2=False),
+    ("layers.Layer", "apply"): Row("layer.apply(x)", "layer(x)", "", GONE, keras_2=True),
+    ("Model", "to_yaml"): Row("model.to_yaml()", "model.to_json()", "", GONE),
 }
 
 #: What `compile` is told by name -> what TensorFlow 1 took for it (from_config of optimizer_v2 in 1.15).
@@ -277,6 +280,26 @@ WORDS: Mapping[str, str] = {
     "adagrad": "Adagrad(learning_rate=0.001, initial_accumulator_value=0.0, epsilon=1e-14)",
     "rmsprop": "RMSprop(learning_rate=0.001, epsilon=1e-14)",
 }
+
+#: Rewritings that a program needs for Keras 3 alone: tf-keras of today has the old way.
+KEPT_BY_KERAS_2 = frozenset(
+    (
+        *("as_layer", "at", "embedding", "file", "first", "hard_sigmoid_function", "input"),
+        *("lists", "metrics_names", "period", "place", "reset", "shape", "standalone"),
+        "tensor_shape",
+    )
+)
+#: Parameters that have another name in Keras 3 alone.
+_NEW_NAMES = frozenset(
+    ("negative_slope", "shape", "batch_shape", "l1", "l2", "x", "input_text", "loss")
+)
+
+
+def kept_by_keras_2(row: Row) -> bool:
+    """Whether ``migrate --keras 2`` leaves the old way as it is."""
+    renamed = row.how == "rename" and row.becomes in _NEW_NAMES
+    return row.keras_2 or renamed or row.how in KEPT_BY_KERAS_2
+
 
 #: What belongs to models and layers alone, so that its name tells it also where the object is not known.
 DISTINCT = frozenset(
@@ -290,6 +313,88 @@ DISTINCT = frozenset(
 
 #: What no signature shows; the name of a rule of :mod:`tpucompat.analysis.keras_3`.
 BEHAVIOURS: Mapping[str, Row] = {
+    "quiet": Row(
+        "model.predict(x)",
+        "model.predict(x, verbose=0)",
+        "quiet",
+        BEHAVIOUR,
+        "A bar of progress is printed where nothing is said.",
+        tf1=True,
+    ),
+    "epsilon": Row(
+        "Adam(epsilon=None)",
+        "nothing: it is left out",
+        "drop",
+        REFUSED,
+        "None stood for 1e-7, which is the default.",
+    ),
+    "nadam": Row(
+        "Nadam()",
+        "Adam, or Nadam with other steps",
+        "",
+        BEHAVIOUR,
+        "The momentum's schedule went by 0.96 ** (0.004 t), and goes by 0.96 ** t.",
+        tf1=True,
+    ),
+    "sequential_tensors": Row(
+        "model.input of a Sequential",
+        "model.inputs[0]",
+        "first",
+        GONE,
+        "A Sequential that was never called has only the lists.",
+    ),
+    "metrics_of_outputs": Row(
+        "compile(metrics=['acc']) of a model with several outputs",
+        "metrics=[['acc'] for _ in model.outputs]",
+        "each_output",
+        REFUSED,
+        "One list was for each of the outputs; now it is one metric for each output.",
+    ),
+    "frozen_statistics": Row(
+        "layer.trainable = False with batch normalization",
+        "",
+        "",
+        BEHAVIOUR,
+        "TensorFlow 1 went on normalizing by the batch, and Keras 3 takes the moving averages.",
+        tf1=True,
+    ),
+    "columns": Row(
+        "compile(loss=my_loss)",
+        "with_columns(my_loss), by a function written into the script",
+        "columns",
+        BEHAVIOUR,
+        "Targets of one axis came as a column; now predictions come as a row.",
+        tf1=True,
+    ),
+    "embedding": Row(
+        "Embedding(1000, 8) and an optimizer that squares gradients",
+        "an Embedding that sums its gradients, by a class written into the script",
+        "embedding",
+        BEHAVIOUR,
+        "Where an entry stands in a batch twice, Keras 3 squares the parts of its gradient one by one.",
+    ),
+    "masked_outputs": Row(
+        "a loss for each step of masked sequences",
+        "",
+        "",
+        BEHAVIOUR,
+        "The mean was over all steps, and is over those that are not masked.",
+    ),
+    "sparse_labels": Row(
+        "metrics=['mae'] beside a sparse loss",
+        "a metric of the labels' classes",
+        "",
+        BEHAVIOUR,
+        "Labels came as a column, which was subtracted from all classes.",
+        tf1=True,
+    ),
+    "hard_sigmoid_function": Row(
+        "tf.keras.activations.hard_sigmoid",
+        "a function written into the script",
+        "hard_sigmoid_function",
+        "TPU216",
+        "Keras 3's hard_sigmoid is a sixth of x plus one half; it was a fifth.",
+    ),
     "weights_file": Row(
         "save_weights('w.h5')",
         "save_weights('w.weights.h5'), and every other use of that name",
@@ -323,6 +428,7 @@ BEHAVIOURS: Mapping[str, Row] = {
         "text",
         BEHAVIOUR,
         "ReduceLROnPlateau and LearningRateScheduler log it under the new name.",
+        keras_2=True,
     ),
     "metric_name": Row(
         "metrics=['accuracy'] and logs['acc']",
@@ -416,16 +522,23 @@ BEHAVIOURS: Mapping[str, Row] = {
     ),
     "tensor_operation": Row(
         "tf.reshape(layer(x), …)",
-        "a Lambda layer",
-        "",
+        "a Lambda layer, by a function written into the script",
+        "as_layer",
         GRAPH,
         "TensorFlow operations do not accept symbolic Keras tensors.",
+    ),
+    "gradients": Row(
+        "K.gradients(model.output, model.input)",
+        "tf.GradientTape",
+        "",
+        GRAPH,
     ),
     "add_loss": Row(
         "model.add_loss(tensor)",
         "add_loss in the call of a layer",
         "",
         GRAPH,
+        keras_2=True,
     ),
     "tensor_shape": Row("x.get_shape().as_list()", "list(x.shape)", "tensor_shape", GONE),
     "function": Row(
@@ -440,6 +553,7 @@ BEHAVIOURS: Mapping[str, Row] = {
         "",
         BEHAVIOUR,
         "TensorFlow 1 kept the trainable weights from compile; Keras 3 checks them again.",
+        keras_2=True,
     ),
     "params": Row(
         "callback.params['samples']", "", "", GONE, "Keras 3 provides verbose, epochs and steps."

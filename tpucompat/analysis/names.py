@@ -17,6 +17,8 @@ from tpucompat.legacy import symbols
 #: Packages whose names are followed, beside those that the tables of removed names are about.
 FOLLOWED = frozenset(("tensorflow", "keras", "tensorflow_estimator", "tensorflow_core"))
 
+#: Attributes behind each other that are a name; generated code may have thousands.
+_LONGEST = 64
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _GUARDING = frozenset(
     ("ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException")
@@ -163,6 +165,8 @@ class Names:
             return None
         if found is None or not attributes:
             return found
+        if found.name.count(".") + len(attributes) > _LONGEST:
+            return None
         name = ".".join([found.name, *reversed(attributes)])
         return _Binding(name, found.guarded, found.base or found.name)
 
@@ -254,7 +258,12 @@ class Names:
     def _expression(self, node: ast.Attribute) -> None:
         binding = self._binding(node)
         if binding is None:
-            self._visit(node.value)
+            base: ast.AST = node
+            while (
+                base.__class__ is ast.Attribute
+            ):  # all at once: none of what is between has a name
+                base = base.value
+            self._visit(base)
         elif node.ctx.__class__ is ast.Load:
             self._use(binding.name, node, binding.guarded, base=binding.base or binding.name)
 

@@ -7,7 +7,6 @@ every character that does not belong to a changed cell.
 from __future__ import annotations
 
 import ast
-import codecs
 import io
 import json
 import os
@@ -105,11 +104,13 @@ def _text(data: bytes) -> tuple[str, str]:
             raise SourceError("TPU420", str(error)) from error
         encoding = "latin-1"
     try:
-        return encoding, codecs.decode(data, encoding)
-    except UnicodeDecodeError as error:
+        return encoding, data.decode(encoding)
+    except LookupError as error:  # rot13 and the like, which make texts of texts
+        raise SourceError("TPU420", str(error)) from error
+    except UnicodeError as error:
         if encoding in ("utf-8", "utf-8-sig"):
             # Python 2 took such bytes in comments and strings; read so, every byte can be written again.
-            return "latin-1", codecs.decode(data, "latin-1")
+            return "latin-1", data.decode("latin-1")
         raise SourceError("TPU420", str(error)) from error
 
 

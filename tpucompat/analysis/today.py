@@ -18,6 +18,17 @@ from tpucompat.legacy.rows import Changed, Constant, Gone, Moved, Package, Row, 
 
 SAFE, UNSAFE, NONE = "safe", "unsafe", ""
 
+#: Names of tf.contrib.layers that tf-slim has beside its module ``layers``, and not in it.
+_ABOVE_LAYERS = frozenset(
+    (
+        *("OPTIMIZER_CLS_NAMES", "OPTIMIZER_SUMMARIES", "RevBlock", "apply_regularization"),
+        *("group_norm", "instance_norm", "l1_l2_regularizer", "l1_regularizer", "l2_regularizer"),
+        *("optimize_loss", "recompute_grad", "rev_block", "sum_regularizer"),
+        *("summarize_activation", "summarize_activations", "summarize_collection"),
+        *("summarize_tensor", "summarize_tensors", "variance_scaling_initializer"),
+        *("xavier_initializer", "xavier_initializer_conv2d"),
+    )
+)
 _HOMES = os.path.join(os.path.dirname(namespace.__file__), "tables", "tf2_homes.txt")
 _SLIM = "tpucompat.legacy.contrib.slim"
 
@@ -188,14 +199,22 @@ def homes() -> Mapping[str, Home]:
 @functools.lru_cache(maxsize=None)
 def roots() -> frozenset[str]:
     """First parts of the names that have a fate."""
-    return frozenset(("tensorflow", "keras", "tensorflow_estimator", "tpucompat")) | frozenset(
-        name.partition(".")[0] for name in (*removed.ROWS, *removed.MODULES)
-    )
+    return frozenset(
+        ("tensorflow", "keras", "tf_keras", "tensorflow_estimator", "tpucompat")
+    ) | frozenset(name.partition(".")[0] for name in (*removed.ROWS, *removed.MODULES))
 
 
 @functools.lru_cache(maxsize=None)
 def fate(name: str) -> Fate | None:
     """What became of a dotted name as a program imports it; None where there is nothing to say."""
+    found = _fate(name)
+    head, _, last = found.becomes.rpartition(".") if found is not None else ("", "", "")
+    if found is not None and head == "tf_slim.layers" and last in _ABOVE_LAYERS:
+        return found._replace(becomes="tf_slim." + last)
+    return found
+
+
+def _fate(name: str) -> Fate | None:
     head, _, path = name.partition(".")
     if head == "tensorflow":
         return _of_tensorflow(path) if path else None

@@ -11,6 +11,7 @@ import sys
 import tempfile
 from typing import Sequence
 
+from tpucompat import processes
 from tpucompat.checkpoints import conversion
 from tpucompat.checkpoints.conversion import ConversionError
 from tpucompat.checkpoints.formats import UnreadableError
@@ -69,10 +70,8 @@ def main(argv: Sequence[str]) -> int:
     options = parser().parse_args(argv)
     files = [name for name in (options.old, options.like) if name]
     limit = SECONDS + sum(map(_size, files)) / BYTES_A_SECOND
-    # No `-m`: it would look for Python's own modules in the current folder.
-    start = f"import sys; sys.path[:] = [{_root()!r}, *filter(None, sys.path)]; "
-    start += "from tpucompat.cli import convert_checkpoint as c; sys.exit(c.convert(sys.argv[1:]))"
-    command = [sys.executable, "-c", start, *argv]
+    start = "from tpucompat.cli import convert_checkpoint as c; sys.exit(c.convert(sys.argv[1:]))"
+    command = processes.statement(start, *argv)
     environment = dict(os.environ, PYTHONIOENCODING="utf-8")
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         try:
@@ -96,11 +95,6 @@ def _size(path: str) -> int:
         return sum(entry.stat().st_size for entry in os.scandir(path) if entry.is_file())
     names = [path, *glob.glob(glob.escape(path) + ".data-*")]
     return sum(os.path.getsize(name) for name in names if os.path.isfile(name))
-
-
-def _root() -> str:
-    """The folder that this package was imported from."""
-    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def _signal(number: int) -> str:

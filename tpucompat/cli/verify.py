@@ -76,7 +76,7 @@ def parser() -> argparse.ArgumentParser:
         default=[],
         metavar="RUNG=LIMIT",
         help=(
-            "limit for a rung (forward, loss, gradients, update, steps, final, "
+            "limit for a rung (forward, loss, gradients, update, moved, steps, final, "
             "evaluation, prediction, export, files); may be repeated"
         ),
     )
@@ -104,6 +104,14 @@ def parser() -> argparse.ArgumentParser:
         help=(
             "run each script with N seeds (5 or more) and compare the distributions of "
             "the final losses, for scripts with dropout or other random numbers"
+        ),
+    )
+    result.add_argument(
+        "--no-dropout",
+        action="store_true",
+        help=(
+            "disable dropout in both scripts and compare only the rates, so that all other "
+            "comparisons are exact"
         ),
     )
     result.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit of each run")
@@ -202,6 +210,7 @@ def _tasks(options: argparse.Namespace) -> list[Task]:
                 count,
                 shlex.split(options.old_options),
                 rehearse,
+                not options.no_dropout,
             ),
             Half(
                 options.new,
@@ -210,6 +219,7 @@ def _tasks(options: argparse.Namespace) -> list[Task]:
                 False,
                 count,
                 rehearse=rehearse,
+                dropout=not options.no_dropout,
             ),
             mapping,
             limits,

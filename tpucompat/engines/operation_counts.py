@@ -15,6 +15,7 @@ from typing import Any, Callable, Mapping, NamedTuple
 import numpy as np
 import tensorflow
 
+from tpucompat import private
 from tpucompat.engines import references
 from tpucompat.environment import current_environment
 
@@ -125,6 +126,42 @@ def _enlarged_images(arguments: Arguments) -> More:
 def _weighted_loss(arguments: Arguments) -> More:
     """1.15 broadcasts the weight 1 to the losses."""
     return More(after=9 if arguments["sample_weight"] is None else 0)
+
+
+def _unchecked_weights(values: str, are_tensors: bool = False) -> Difference:
+    """TensorFlow 2 does not check weights in a step for XLA, which would draw other numbers after a loss.
+
+    Args:
+      values: The argument that the weights have to fit.
+      are_tensors: Whether the function has made tensors of both before it checks.
+    """
+
+    def more(arguments: Arguments) -> More:
+        if not private.is_for_xla():
+            return More()
+        given, weights = arguments[values], arguments["weights"]
+        return More(before=private.operations_of_weights(weights, given, are_tensors))
+
+    return more
+
+
+def _broadcast_weights(arguments: Arguments) -> More:
+    """As the losses; weights of the values' shape are returned as they are."""
+    weights, values = (getattr(arguments[name], "shape", None) for name in ("weights", "values"))
+    if (
+        weights is not None
+        and values is not None
+        and weights.is_fully_defined()
+        and weights == values
+    ):
+        return More()
+    return _unchecked_weights("values")(arguments)
+
+
+def _recurrent(arguments: Arguments) -> More:
+    """A loop for XLA also counts its steps, up to the most that there can be."""
+    looped = not arguments["unroll"] and private.is_for_xla()
+    return More(after=-19 if looped else 0)
 
 
 def _regularization(arguments: Arguments) -> More:
@@ -412,6 +449,12 @@ DIFFERENCES: Mapping[str, Difference] = {
     "keras:LayerNormalization.call": _always(after=-19),  # by way of a fused batch normalization
     "keras/backend:resize_images": _enlarged_images,
     "keras/utils.losses_utils:compute_weighted_loss": _weighted_loss,
+    "tensorflow.python.ops.losses.losses_impl:compute_weighted_loss": _unchecked_weights("losses"),
+    "tensorflow.python.ops.losses.losses_impl:mean_pairwise_squared_error": (
+        _unchecked_weights("labels", are_tensors=True)
+    ),
+    "tensorflow.python.ops.weights_broadcast_ops:broadcast_weights": _broadcast_weights,
+    "keras/backend:rnn": _recurrent,
     "keras/regularizers:L1.__call__": _regularization,
     "keras/regularizers:L2.__call__": _regularization,
     "keras/regularizers:L1L2.__call__": _regularization,

@@ -124,6 +124,9 @@ def _flip_one(flip: Callable[..., Any]) -> Callable[..., Any]:
 #: Functions that TensorFlow 2 computes with other operations.
 _OTHERWISE: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "tensorflow.python.ops.special_math_ops:einsum": private.einsum_of_matrices,
+    # Inside of a TPU's step einsum would be one XlaEinsum, which gives all that comes after it other seeds
+    # than the same step has on one replica, and has no kernel on a CPU.
+    "tensorflow.python.ops.special_math_ops:_enclosing_tpu_context": lambda _: lambda: None,
     "keras/activations:softmax": _softmax_by_parts,
     "keras/backend:categorical_crossentropy": _of_logits("Softmax"),
     "keras/backend:sparse_categorical_crossentropy": _of_logits("Softmax"),

@@ -205,12 +205,22 @@ def _of_one_shape(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
             if first.dtype != value.dtype or not first.shape.is_compatible_with(value.shape):
                 raise errors.BadValueError("TPU373", text)
             if not (first.shape.is_fully_defined() and value.shape.is_fully_defined()):
-                same = tf.debugging.assert_equal(
-                    tf.shape(first), tf.shape(value), str(errors.BadValueError("TPU373", text))
-                )
-                with tf.control_dependencies([same] if same is not None else []):
+                with tf.control_dependencies(_assert_one_shape(first, value, core)):
                     row[index] = tf.identity(value)
     return checked
+
+
+def _assert_one_shape(first: Any, value: Any, core: int) -> list[Any]:
+    """Checks in the run that a core's value has the shape of core 0's, and tells both shapes if not."""
+    import tensorflow as tf
+
+    text = f"the cores of a TPU run one program, and core 0 was given {first.dtype.name} of shape"
+    said, *steps = str(errors.BadValueError("TPU373", text)).splitlines(keepends=True)
+    shapes = tf.shape(first), tf.shape(value)
+    data = [said.rstrip(), shapes[0], f"core {core} of shape", shapes[1], "\n" + "".join(steps)]
+    same = tf.raw_ops.Equal(x=shapes[0], y=shapes[1], incompatible_shape_error=False)
+    check = tf.debugging.Assert(tf.reduce_all(same), data)
+    return [] if check is None else [check]
 
 
 def _trace(computation: Any, structure: Any, like: Sequence[Any], cores: int) -> _Program:

@@ -134,6 +134,18 @@ def collective_permute(
     return private.tpu_ops().collective_permute(x, source_target_pairs, name=name)
 
 
+def _check_arguments(optimizer: Any, reduction: str) -> None:
+    known = (tf.losses.Reduction.SUM, tf.losses.Reduction.MEAN)
+    if reduction not in known:
+        raise BadValueError("TPU340", f"Unsupported reduction: {reduction}.")
+    if _is_keras_optimizer(optimizer):
+        raise BadTypeError(
+            "TPU341",
+            "CrossShardOptimizer does not work with OptimizerV2, the optimizers of Keras; it "
+            f"got {type(optimizer).__name__}.",
+        )
+
+
 class CrossShardOptimizer(tf.train.Optimizer):  # type: ignore[name-defined]
     """Averages the gradients of the shards and lets another optimizer apply them.
 
@@ -161,16 +173,7 @@ class CrossShardOptimizer(tf.train.Optimizer):  # type: ignore[name-defined]
         name: str = "CrossShardOptimizer",
         group_assignment: Groups = None,
     ) -> None:
-        if reduction not in (tf.losses.Reduction.SUM, tf.losses.Reduction.MEAN):
-            raise BadValueError("TPU340", f"Unsupported reduction: {reduction}.")
-        if _is_keras_optimizer(opt):
-            raise BadTypeError(
-                "TPU341",
-                (
-                    "CrossShardOptimizer does not support Keras optimizers (OptimizerV2); "
-                    f"received {type(opt).__name__}."
-                ),
-            )
+        _check_arguments(opt, reduction)
         super().__init__(False, name)
         self._opt = opt
         self._reduction = reduction

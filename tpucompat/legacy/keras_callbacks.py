@@ -58,23 +58,29 @@ class EarlyStopping(_callbacks.EarlyStopping):
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Decides whether the next epoch is trained."""
-        current = self.get_monitor_value(logs)
-        if current is None or epoch < getattr(self, "start_from_epoch", 0):
+        reached = self.get_monitor_value(logs)
+        if reached is None or epoch < getattr(self, "start_from_epoch", 0):
             return
-        if self.monitor_op(current - self.min_delta, self.best):
-            self.best = current
-            self.wait = 0
-            if self.restore_best_weights:
-                self.best_weights = self.model.get_weights()
+        is_better = self.monitor_op(reached - self.min_delta, self.best)
+        self.wait = 0 if is_better else self.wait + 1
+        if is_better:
+            self._keep(reached)
+        elif self.wait >= self.patience:
+            self._stop(epoch)
+
+    def _keep(self, reached: Any) -> None:
+        """Takes this epoch for the best one."""
+        self.best = reached
+        self.best_weights = self.model.get_weights() if self.restore_best_weights else None
+
+    def _stop(self, epoch: int) -> None:
+        """Ends the training after this epoch, with the weights of the best one if that is wished."""
+        self.stopped_epoch, self.model.stop_training = epoch, True
+        if not self.restore_best_weights or self.best_weights is None:
             return
-        self.wait += 1
-        if self.wait >= self.patience:
-            self.stopped_epoch = epoch
-            self.model.stop_training = True
-            if self.restore_best_weights and self.best_weights is not None:
-                if self.verbose > 0:
-                    print("Restoring model weights from the end of the best epoch.")
-                self.model.set_weights(self.best_weights)
+        if self.verbose > 0:
+            print("Restoring model weights from the end of the best epoch.")
+        self.model.set_weights(self.best_weights)
 
     def on_train_end(self, logs: Any = None) -> None:
         """Says that training was stopped."""

@@ -14,10 +14,9 @@ REASONS: Mapping[str, str] = {
     "TPU205": "private modules; tpucompat.v1 provides their names",
     "TPU206": "no counterpart in TensorFlow 2; tpucompat.v1 has TensorFlow 1.15's results",
     "TPU207": "Keras 2 layers in a graph; tpucompat.v1 provides them",
-    "TPU211": ("cannot find where the model is built; move it into `with strategy.scope():`"),
+    "TPU211": "cannot find where the model is built; move it into `with strategy.scope():`",
     "TPU212": (
-        "a model_fn builds a graph, which has no automatic rewrite to Keras; "
-        "tpucompat.v1 runs it unchanged"
+        "the training loop that migrate generates does not cover it; tpucompat.v1 runs it unchanged"
     ),
     "TPU213": "a computation in a Session; in TensorFlow 2 it is strategy.run in a tf.function",
     "TPU515": "Keras 3 has no graphs or Sessions; tpucompat.v1 runs both",

@@ -110,7 +110,7 @@ def plan(context: Context) -> list[Conversion]:
             raise CannotSee("two models are built in one block of statements")
     for call in context.names.calls:
         if optimizers.class_of(call) and not call.guarded:
-            reason = optimizers.why_not(call, context.unsafe)
+            reason = optimizers.why_not(context, call)
             if reason:
                 raise CannotSee(f"tf.train.{optimizers.class_of(call)}: {reason}")
     return found
@@ -310,8 +310,13 @@ def rewrite(context: Context, conversions: list[Conversion], optimizers_too: boo
     """
     for call in context.names.calls:
         is_optimizer = optimizers_too and optimizers.class_of(call) and not call.guarded
-        if is_optimizer and not optimizers.why_not(call, context.unsafe):
-            optimizers.rewrite(context, call)
+        if is_optimizer:
+            reason = optimizers.why_not(context, call)
+            if not reason:
+                optimizers.rewrite(context, call)
+            elif _is_given_to_compile(context, call):
+                what = f"compile takes no tf.train.{optimizers.class_of(call)}: {reason}"
+                context.todo("TPU510", what, call.node, context.cell_of(call.node))
         elif call.name == ".sync_to_cpu" and isinstance(call.node.func, ast.Attribute):
             cell = context.cell_of(call.node)
             end = context.texts[cell].span(call.node)[1]
@@ -322,6 +327,24 @@ def rewrite(context: Context, conversions: list[Conversion], optimizers_too: boo
         _convert(context, one)
     if conversions:
         add_helper(context)
+
+
+def _is_given_to_compile(context: Context, call: Call) -> bool:
+    """Whether an optimizer is an argument of compile, or the value of a name that is."""
+    for other in context.names.calls:
+        given = argument(other.node, 0, "optimizer") if other.name == ".compile" else None
+        if given is call.node:
+            return True
+        if given is not None and _key(given):
+            assigned = (node for tree in context.trees.values() for node in ast.walk(tree))
+            if any(
+                isinstance(node, ast.Assign)
+                and node.value is call.node
+                and any(_key(target) == _key(given) for target in node.targets)
+                for node in assigned
+            ):
+                return True
+    return False
 
 
 def _convert(context: Context, one: Conversion) -> None:

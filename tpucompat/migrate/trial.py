@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+from tpucompat.migrate import files
 from tpucompat.migrate.plan import Result
 
 
@@ -37,6 +38,8 @@ def fails(result: Result, arguments: str = "") -> str:
                 os.symlink(os.path.join(folder, entry), os.path.join(beside, entry))
         with open(os.path.join(beside, name), "wb") as stream:
             stream.write(result.after)
+        for module, content in result.beside.items():
+            files.create(os.path.join(beside, module), content)
         done = subprocess.run(
             [sys.executable, "-m", "tpucompat.migrate.trial", name, *shlex.split(arguments)],
             cwd=beside,

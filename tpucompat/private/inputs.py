@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, NamedTuple
+from typing import Any, Callable
 
 
 def read_no_element_ahead() -> None:
@@ -89,26 +89,6 @@ def lookup_ops() -> Any:
     return lookup_ops
 
 
-def feature_columns_of_graphs() -> Any:
-    """The module with the columns that ``tf.feature_column`` had before those of V2, and their base classes.
-
-    Seen in 1.13 to 2.21; ``tf.compat.v1.feature_column`` shows what reads such columns, but no base class.
-    """
-    from tensorflow.python.feature_column import feature_column
-
-    return feature_column
-
-
-def queue_inputs() -> Any:
-    """The module of ``tf.train.batch``, with what takes examples apart for queues and puts batches together.
-
-    Seen in 1.13 to 2.21; the public API has the functions that fill one queue.
-    """
-    from tensorflow.python.training import input as module
-
-    return module
-
-
 def data_flow_ops() -> Any:
     """The module of the queues, with the barrier and with queues without a bound.
 
@@ -117,25 +97,6 @@ def data_flow_ops() -> Any:
     from tensorflow.python.ops import data_flow_ops as module
 
     return module
-
-
-class SparseMaps(NamedTuple):
-    """Puts the rows of a SparseTensor into a table, and takes them out."""
-
-    add_many: Callable[..., Any]
-    take_many: Callable[..., Any]
-
-
-def sparse_maps() -> SparseMaps:
-    """What ``tf.train.batch`` carries SparseTensors through queues by.
-
-    Seen in 1.13 to 2.21 in ``tensorflow.python.ops.sparse_ops``; the operations alone are in ``tf.raw_ops``.
-    """
-    from tensorflow.python.ops import sparse_ops
-
-    return SparseMaps(
-        sparse_ops._add_many_sparse_to_tensors_map, sparse_ops._take_many_sparse_from_tensors_map
-    )
 
 
 def dataset_operations() -> Any:

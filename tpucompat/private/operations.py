@@ -59,6 +59,20 @@ def loss_modules() -> list[Any]:
     return [nn_ops, nn_impl, nn, tf.nn, tf.compat.v1.nn]
 
 
+def dropout_modules() -> list[Any]:
+    """The modules that functions which drop out are looked up in, by layers and by Keras 2 and 3.
+
+    Seen in 1.13 to 2.21 as those of :func:`loss_modules`; ``nn.experimental`` in 2.4 to 2.21.
+    """
+    import tensorflow as tf
+
+    spaces = [tf.nn, tf.compat.v1.nn]
+    if hasattr(tf.compat, "v2"):
+        spaces.append(tf.compat.v2.nn)
+    inner = [getattr(space, "experimental", None) for space in spaces]
+    return [*loss_modules(), *spaces, *(space for space in inner if space is not None)]
+
+
 def zero_state(size: Any, batch_size: Any, dtype: Any) -> Any:
     """Zeros ``[batch_size, *size]``, as recurrent cells start from.
 
@@ -104,3 +118,40 @@ def einsum_of_matrices(einsum: Callable[..., Any]) -> Callable[..., Any]:
             return einsum(equation, *inputs, **options)
 
     return as_then
+
+
+def is_for_xla() -> bool:
+    """Whether what is built now is built for XLA, as the step of a TPU's cores is.
+
+    Seen in 2.5 to 2.21 as ``tf.__internal__.get_enclosing_xla_context``.
+    """
+    import tensorflow as tf
+
+    internal: Any = getattr(tf, "__internal__", None)
+    enclosing = getattr(internal, "get_enclosing_xla_context", None)
+    return enclosing is not None and enclosing() is not None
+
+
+def operations_of_weights(weights: Any, values: Any, are_tensors: bool = False) -> int:
+    """How many operations check that weights can be broadcast to values, by a graph that has nothing else.
+
+    Args:
+      weights: A tensor, or what becomes one.
+      values: The same.
+      are_tensors: Whether the caller has made tensors of them before it checks.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.ops.weights_broadcast_ops.assert_broadcastable``.
+    """
+    import tensorflow.compat.v1 as tf
+    from tensorflow.python.ops import weights_broadcast_ops
+
+    with tf.Graph().as_default() as graph:
+        given = [
+            tf.placeholder(each.dtype, each.shape) if isinstance(each, tf.Tensor) else each
+            for each in (weights, values)
+        ]
+        if are_tensors:
+            given = list(map(tf.convert_to_tensor, given))
+        before = len(graph.get_operations())
+        weights_broadcast_ops.assert_broadcastable(*given)
+        return len(graph.get_operations()) - before

@@ -78,26 +78,3 @@ def data_structures() -> Any:
     except ImportError:
         from tensorflow.python.training.tracking import data_structures as module
     return module
-
-
-def object_checkpoints() -> Any:
-    """The module of object-based checkpoints, with what looks into one.
-
-    Seen in 2.9 to 2.21 as ``tensorflow.python.checkpoint.checkpoint``, in 1.14 to 2.8 as
-    ``tensorflow.python.training.tracking.util``.
-    """
-    try:
-        from tensorflow.python.checkpoint import checkpoint
-    except ImportError:
-        from tensorflow.python.training.tracking import util as checkpoint
-    return checkpoint
-
-
-def saver_builder() -> Any:
-    """The class whose attributes ``SaveableObject`` and ``SaveSpec`` say what a ``tf.train.Saver`` writes.
-
-    Seen in 1.13 to 2.21 as ``tensorflow.python.training.saver.BaseSaverBuilder``.
-    """
-    from tensorflow.python.training import saver
-
-    return saver.BaseSaverBuilder

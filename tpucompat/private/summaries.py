@@ -39,13 +39,3 @@ def monitoring() -> Any:
     if internal is not None and hasattr(internal, "monitoring"):
         return internal.monitoring
     return importlib.import_module("tensorflow.python.eager.monitoring")
-
-
-def summary_writer_modules() -> tuple[Any, Any]:
-    """The two modules whose ``FileWriter`` writes what hooks and Estimators summarize.
-
-    Seen in 1.13 to 2.21 as ``tensorflow.python.summary.writer.writer`` and ``writer_cache``.
-    """
-    from tensorflow.python.summary.writer import writer, writer_cache
-
-    return writer, writer_cache

@@ -94,16 +94,6 @@ def complete_resource_variables() -> None:
         made.__init__ = __init__
 
 
-def assign_moving_average(variable: Any, value: Any, decay: float) -> Any:
-    """Moves a variable towards a value; its first values count as if they had been there before.
-
-    Seen in 1.13 to 2.21; the public ``tf.train.ExponentialMovingAverage`` makes its variables itself.
-    """
-    from tensorflow.python.training import moving_averages
-
-    return moving_averages.assign_moving_average(variable, value, decay)
-
-
 #: Where ``tf.Variable`` of a graph is made, as places of :func:`replace_functions`: up to 2.11, and from 2.12.
 DEFAULT_VARIABLE_CREATORS = (
     "tensorflow.python.ops.variable_scope:default_variable_creator",

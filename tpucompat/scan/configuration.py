@@ -103,7 +103,7 @@ def _read(path: str) -> Configuration:
         with open(path, encoding="utf-8") as stream:
             text = stream.read()
         table = _table(text)
-    except (OSError, ValueError, SyntaxError) as error:
+    except (OSError, ValueError, SyntaxError, RecursionError) as error:
         raise ConfigurationError("TPU451", f"{path}: {error}") from error
     for key, value in table.items():
         if key not in _KEYS:
@@ -122,8 +122,12 @@ def _table(text: str) -> dict[str, Any]:
             reader = importlib.import_module(name)
         except ImportError:
             continue
-        table = reader.loads(text).get("tool", {}).get("tpucompat", {})
-        return table if isinstance(table, dict) else {}
+        table = reader.loads(text)
+        for name in ("tool", "tpucompat"):
+            table = table.get(name, {})
+            if not isinstance(table, dict):
+                raise ValueError(f"{name!r} is no table.")
+        return table
     return _plain_table(text)
 
 

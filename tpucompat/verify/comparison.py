@@ -145,7 +145,7 @@ def _over_seeds(
             tell(f"{which}, seed {seed}")
             where = os.path.join(folder, f"{which}-{seed}")
             found.append(runs.record(half, where, seed=seed, timeout=task.timeout).recording)
-    return seeds.with_distributions(comparison, *recordings)
+    return seeds.with_distributions(comparison, recordings[0], recordings[1], task.ignore)
 
 
 def prepared(task: Task, data: str) -> Task:

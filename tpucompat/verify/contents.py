@@ -27,6 +27,29 @@ def held(
     return found
 
 
+def turned(
+    wanted: Mapping[str, np.ndarray], there: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """For each tensor the one that points the other way, made as long; empty unless one factor does for all."""
+    found: dict[str, np.ndarray] = {}
+    factors: list[float] = []
+    for name, value in wanted.items():
+        size = float(np.sum(np.square(value, dtype=np.float64)))
+        best, least, longer = value, np.inf, 0.0
+        for tensor in there.values():
+            if tensor.shape != value.shape or not size:
+                continue
+            factor = float(np.sum(np.multiply(tensor, value, dtype=np.float64))) / size
+            error = _error(tensor / factor, value) if factor < 0 else np.inf
+            if error < least:
+                best, least, longer = tensor / factor, error, factor
+        found[name] = best
+        factors.append(longer)
+    most, fewest = max(factors, default=0.0), min(factors, default=0.0)
+    alike = most < 0 and most - fewest < 1e-3 * -most
+    return found if alike else {}
+
+
 def kept(
     wanted: Mapping[str, np.ndarray], there: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:

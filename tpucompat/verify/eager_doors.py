@@ -14,6 +14,7 @@ from typing import Any, Callable, Mapping
 
 import numpy as np
 
+from tpucompat import private
 from tpucompat.engines import host_parts
 from tpucompat.verify import names, outputs
 from tpucompat.verify.matching import match
@@ -54,6 +55,8 @@ class EagerDoors:
         tape.__enter__ = self._enter(tape.__enter__)
         function_type: Any = type(tf.function(lambda: None))
         function_type.__call__ = self._call(function_type.__call__)
+        for module in private.gradient_modules():
+            module.gradients = self._graph_gradients(module.gradients)
 
     # Traced functions --------------------------------------------------------------------------
 
@@ -148,6 +151,38 @@ class EagerDoors:
             return found
 
         return outputs.not_converted(gradient)
+
+    def _graph_gradients(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        """``tf.gradients`` in a traced function, as optimizers of ``tf.compat.v1`` ask for it."""
+
+        @functools.wraps(original)
+        def gradients(ys: Any, xs: Any, *args: Any, **kwargs: Any) -> Any:
+            import tensorflow as tf
+
+            found = original(ys, xs, *args, **kwargs)
+            if tf.inside_function() and not self._recorder.at_own_work:
+                with self._recorder.door("gradients") as outermost:
+                    if outermost:
+                        self._note_variables()
+                        self._record(ys, xs, found)
+            return found
+
+        return outputs.not_converted(gradients)
+
+    def _note_variables(self) -> None:
+        """The model's variables, where the traced function keeps a collection of them as a graph does."""
+        import tensorflow as tf
+
+        graph = tf.compat.v1.get_default_graph()
+        collection = private.graph_collections(graph).get(
+            tf.compat.v1.GraphKeys.GLOBAL_VARIABLES, []
+        )
+        known = {id(variable) for variable in self._variables.values()}
+        new = [names.container(v) for v in collection if names.is_variable(v)]
+        new = [v for v in new if v.dtype.is_floating and id(v) not in known]
+        if new and not self._recorder.steps:
+            with self._recorder.own_work():
+                self._variables.update(zip(names.names_of(new, taken=self._variables), new))
 
     def _record(self, target: Any, sources: Any, found: Any) -> None:
         import tensorflow as tf

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -16,6 +17,8 @@ from tpucompat.verify.tolerances import Tolerance, tolerances
 
 #: What is smaller than this part of the largest gradient (or update) of a model is rounding.
 _NOISE = 1e-3
+#: So many steps are few enough for rounding not to have grown.
+_FIRST_STEPS = 20
 #: A tensor whose gradient is no larger than this part of the model's largest one has none: what there is is
 #: rounding, which Adam divides by its own size (a bias before batch normalization).
 _ROUNDING = 1e-5
@@ -78,6 +81,7 @@ class _Ladder(Outcomes):
             for make in (
                 self.variables,
                 self.initial,
+                self.dropout,
                 self.forward,
                 self.loss,
                 self.gradients,
@@ -171,12 +175,40 @@ class _Ladder(Outcomes):
             problem = f"the new run did not use the old run's initial values: {', '.join(lost[:4])}"
         return self.rung("initial", title, rows, problem=problem)
 
+    def dropout(self) -> Rung:
+        title = "dropout rates"
+        old, new = self.old.all("dropout"), self.new.all("dropout")
+        found = self.alone("dropout", title, old, new, "drops anything out")
+        if found:
+            return found
+        # A rate that the script decides in the step, by a placeholder, is not known here.
+        unknown = any(each["rate"] is None for each in [*old, *new])
+        theirs, ours = (
+            {("?" if unknown else f"{each['rate']:g}", _size(each["shape"])) for each in events}
+            for events in (old, new)
+        )
+        said = [f"only the old run drops {rate} of {size}" for rate, size in sorted(theirs - ours)]
+        said += [f"only the new run drops {rate} of {size}" for rate, size in sorted(ours - theirs)]
+        if said:
+            return self.differs("dropout", title, "; ".join(said[:4]))
+        rates = ", ".join(sorted({rate for rate, _ in theirs}))
+        note = "rates that the step decides" if unknown else f"rates: {rates}"
+        row = Row("rates", Difference(len(theirs)), AGREE, [])
+        return Rung("dropout", title, AGREE, None, None, note, [row])
+
+    def random_note(self) -> list[str]:
+        """What to do where dropout decides the numbers of a step."""
+        events = [*self.old.all("dropout"), *self.new.all("dropout")]
+        if not any(event["on"] for event in events):
+            return []
+        return ["each run drops out other numbers: --no-dropout compares without"]
+
     def forward(self) -> Rung:
         title = "forward pass"
         found = self.untrained("forward", title)
         if found:
             return found
-        rows, notes = [], []
+        rows, notes = [], self.random_note()
         for index, (old_outputs, new_outputs) in enumerate(self.outputs()):
             ours, theirs = new_outputs[1], old_outputs[1]
             if len(ours) != len(theirs):
@@ -187,6 +219,8 @@ class _Ladder(Outcomes):
             rows.append(self.row("forward", f"output {index}", ours, theirs))
             if moved is not None:
                 notes.append("the examples of the step are in a different order")
+        if not any(row.verdict == DIFFER for row in rows):
+            notes = [note for note in notes if note not in self.random_note()]
         if not rows:
             return self.skipped(
                 "forward", title, "neither loss uses logits, so the output is not recorded"
@@ -332,25 +366,56 @@ class _Ladder(Outcomes):
 
     def slots(self, step: int) -> tuple[list[Row], list[str]]:
         """What the optimizers hold after a step, and what is to be said of it."""
-        old = self.kept_slots(self.old.slots().get(step, {}))
+        kept = self.new.slots()
+        # Of a call that makes several steps the slots are seen after the last one.
+        later = [one for one in self.old.slots() if one >= step and one in kept]
+        at = min(later, default=step)
+        old = self.kept_slots(self.old.slots().get(at, {}))
         if not old:
             return [], []
-        new = self.new.slots().get(step, {})
-        return self.slot_rows("update", old, new, "the new optimizer"), [f"with {len(old)} slots"]
+        said = f"with {len(old)} slots" + (f", after {at} steps" if at != step else "")
+        return self.slot_rows("update", old, kept.get(at, {}), "the new optimizer"), [said]
 
     def kept_slots(self, slots: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """The old run's slots but those of variables whose gradients are rounding, and those that are empty."""
-        owners = {_plain(old): new for new, old in self.matches.pairs.items()}
-
-        def owner(name: str) -> str:
-            inside = [known for known in owners if known in _plain(name)]
-            return owners[max(inside, key=len)] if inside else ""
-
+        """The old run's slots that have to be there: not empty ones, nor what is rounding or the last step."""
         return {
             name: value
             for name, value in slots.items()
-            if np.any(value) and owner(name) not in self.rounding
+            if np.any(value)
+            and self.matches_of_slots.get(name) not in self.rounding
+            and name not in self.last_steps
         }
+
+    @functools.cached_property
+    def matches_of_slots(self) -> dict[str, str]:
+        """Slot of the old run -> the new run's variable that its name says it belongs to."""
+        owners = {_plain(old): new for new, old in self.matches.pairs.items()}
+        found = {}
+        for name in {name for slots in self.old.slots().values() for name in slots}:
+            inside = [known for known in owners if known in _plain(name)]
+            if inside:
+                found[name] = owners[max(inside, key=len)]
+        return found
+
+    @functools.cached_property
+    def last_steps(self) -> set[str]:
+        """Slots of the old run that are no state, but the step that was made last.
+
+        RMSProp of TensorFlow 1 has one also without momentum. What a step is is compared anyhow.
+        """
+        values = {**self.old.snapshots(), 0: self.old.initial()}
+        found: dict[str, bool] = {}
+        for step, slots in self.old.slots().items():
+            if step not in values or step - 1 not in values:
+                continue
+            for name, slot in slots.items():
+                owner = self.matches.pairs.get(self.matches_of_slots.get(name, ""), "")
+                before, after = values[step - 1].get(owner), values[step].get(owner)
+                if before is None or after is None or before.shape != slot.shape:
+                    continue
+                made = differences.compare(before.astype(np.float64) - after, slot)
+                found[name] = found.get(name, True) and self.within("update", made)
+        return {name for name, same in found.items() if same}
 
     def final_slots(self, recording: Recording) -> Mapping[str, np.ndarray]:
         slots = recording.slots()
@@ -379,6 +444,8 @@ class _Ladder(Outcomes):
         old, new = self.old.snapshots(), self.new.snapshots()
         common = sorted(set(old) & set(new))
         step = common[-1] if common else 0
+        ways, said = self.ways(old, new, common)
+        problems += said
         finals = []
         if step:
             finals = [
@@ -394,13 +461,38 @@ class _Ladder(Outcomes):
                 )
             else:
                 notes.append(f"includes {len(finals)} variables after {step} steps")
+        finals += ways
         rung = self.rung("steps", title, rows, "; ".join(notes), "; ".join(problems))
         if any(row.verdict == DIFFER for row in finals) and all(r.verdict == AGREE for r in rows):
             # The curves say nothing of it: the number to show is that of the variables.
-            limit = self.limits["final"]
-            numbers = [getattr(row.difference, limit.measure) for row in finals]
+            shown = ways if any(row.verdict == DIFFER for row in ways) else finals
+            limit = self.limits["moved" if shown is ways else "final"]
+            numbers = [getattr(row.difference, limit.measure) for row in shown]
             rung = rung._replace(worst=float(max(numbers)), tolerance=limit)
         return rung._replace(rows=[*rung.rows, *finals])
+
+    def ways(
+        self,
+        old: Mapping[int, Mapping[str, np.ndarray]],
+        new: Mapping[int, Mapping[str, np.ndarray]],
+        common: Sequence[int],
+    ) -> tuple[list[Row], list[str]]:
+        """How far variables have come in the first steps: a small rate hides much beside their values."""
+        first = self.old.initial(), self.new.initial()
+        for step in common:
+            if not 1 < step <= _FIRST_STEPS:
+                continue
+            changes = self.changes(old[step], new[step], *first)
+            floor = _NOISE * max((float(np.mean(np.abs(t))) for _, _, t in changes), default=0)
+            rows = [
+                self.row("moved", f"way of {name} in {step} steps", a, e, floor)
+                for name, a, e in changes
+            ]
+            bad = [row for row in rows if row.verdict == DIFFER]
+            if bad:
+                said = f"in {step} steps {len(bad)} of {len(rows)} variables go another way"
+                return rows, [f"{said}, the first is {bad[0].name[7:].rpartition(' in ')[0]}"]
+        return [], []
 
 
 def _with_little_said(rungs: list[Rung]) -> list[Rung]:
@@ -411,6 +503,13 @@ def _with_little_said(rungs: list[Rung]) -> list[Rung]:
         return rungs
     said = "; ".join(filter(None, [compared[0].note, "only one number is compared"]))
     return [rung._replace(note=said) if rung is compared[0] else rung for rung in rungs]
+
+
+def _size(shape: Sequence[int | None] | None) -> str:
+    """A shape but for the batch, as it is said; where it is not known, nothing of it is."""
+    if shape is None or None in shape:
+        return "what is there"
+    return "×".join(map(str, shape)) or "single numbers"
 
 
 def _plain(name: str) -> str:

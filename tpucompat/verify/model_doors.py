@@ -73,7 +73,14 @@ class ModelDoors:
         """Begins to watch Estimators; enters the graph world."""
         from tpucompat.idioms.tpu_estimator import estimator
 
-        for one in estimator.TPUEstimator.__mro__:
+        self._watch_estimators(estimator.TPUEstimator)
+
+    def open_training_loop(self, module: Any) -> None:
+        """Begins to watch what ``tpucompat migrate`` writes in the place of TPUEstimator."""
+        self._watch_estimators(module.Trainer)
+
+    def _watch_estimators(self, kind: Any) -> None:
+        for one in kind.__mro__:
             for name, watch in (
                 ("evaluate", lambda f: self._watched(f, self._evaluation)),
                 ("predict", self._watched_rows),
@@ -102,6 +109,7 @@ class ModelDoors:
         @functools.wraps(original)
         def predict(this: Any, *args: Any, **kwargs: Any) -> Iterator[Any]:
             rows: list[Any] = []
+            count, complete = 0, False
             found = iter(original(this, *args, **kwargs))
             try:
                 while True:
@@ -110,22 +118,24 @@ class ModelDoors:
                         try:
                             row = next(found)
                         except StopIteration:
+                            complete = True
                             return
+                    count += outermost
                     if outermost and len(rows) < _ROWS:
                         rows.append(row)
                     yield row
             finally:
                 if rows:
-                    self._write_rows(rows)
+                    self._write_rows(rows, count, complete)
 
         return predict
 
-    def _write_rows(self, rows: list[Any]) -> None:
+    def _write_rows(self, rows: list[Any], count: int, complete: bool) -> None:
         if isinstance(rows[0], dict):
             arrays = {str(k): np.stack([np.asarray(row[k]) for row in rows]) for k in rows[0]}
         else:
             arrays = {"predictions": np.stack([np.asarray(row) for row in rows])}
-        self._recorder.write("prediction", arrays)
+        self._recorder.write("prediction", arrays, count=count, complete=complete)
 
     def _history(self, model: Any, result: Any) -> None:
         values = getattr(result, "history", None)
@@ -140,12 +150,14 @@ class ModelDoors:
     def _prediction(self, model: Any, result: Any) -> None:
         outputs = list(result) if isinstance(result, (list, tuple)) else [result]
         if isinstance(result, dict):
-            arrays = {str(key): np.asarray(value)[:_ROWS] for key, value in result.items()}
+            arrays = {str(key): np.asarray(value) for key, value in result.items()}
         elif len(outputs) == 1:
-            arrays = {"predictions": np.asarray(outputs[0])[:_ROWS]}
+            arrays = {"predictions": np.asarray(outputs[0])}
         else:
-            arrays = {f"predictions_{i}": np.asarray(o)[:_ROWS] for i, o in enumerate(outputs)}
-        self._recorder.write("prediction", arrays)
+            arrays = {f"predictions_{i}": np.asarray(o) for i, o in enumerate(outputs)}
+        count = max((len(np.atleast_1d(array)) for array in arrays.values()), default=0)
+        kept = {name: array[:_ROWS] if array.ndim else array for name, array in arrays.items()}
+        self._recorder.write("prediction", kept, count=count, complete=True)
 
 
 def _named_metrics(model: Any, result: Any) -> dict[str, float]:

@@ -5,13 +5,15 @@ What one run does and the other does not is a difference, unless whoever compare
 
 from __future__ import annotations
 
+import re
 from typing import AbstractSet, Any, Mapping
 
 import numpy as np
 
 from tpucompat.verify import contents, printed
 from tpucompat.verify.differences import Difference
-from tpucompat.verify.rungs import DIFFER, Row, Rung, Rungs
+from tpucompat.verify.files import STEPS
+from tpucompat.verify.rungs import AGREE, DIFFER, Row, Rung, Rungs
 
 #: Words that one metric goes by.
 _METRICS = {
@@ -21,6 +23,12 @@ _METRICS = {
     "binary_accuracy": "accuracy",
     "compile_metrics": "accuracy",
 }
+
+
+#: Kinds of numbers.
+_NUMBERS = {"b": "truth", "i": "whole", "u": "whole", "f": "fraction"}
+#: Names of what counts steps.
+_COUNTED = re.compile(r"(?i)step|epoch|iteration")
 
 
 class Outcomes(Rungs):
@@ -47,7 +55,9 @@ class Outcomes(Rungs):
             problem = f"{len(new)} evaluations instead of {len(old)}"
         for index, (theirs, ours) in enumerate(zip(old, new)):
             place = "" if len(old) == 1 else f"evaluation {index + 1}: "
-            rows += self.shared(key, _metrics(theirs["values"]), _metrics(ours["values"]), place)
+            rows += self.shared(
+                key, same_metrics(theirs["values"]), same_metrics(ours["values"]), place
+            )
         why = self.ignored(key)
         if problem and why:
             return self.rung(key, title, rows, f"{problem}: {why}")
@@ -57,7 +67,7 @@ class Outcomes(Rungs):
         """What ``fit`` says, epoch by epoch."""
         rows = []
         for theirs, ours in zip(self.old.all("history"), self.new.all("history")):
-            old, new = _metrics(theirs["values"]), _metrics(ours["values"])
+            old, new = same_metrics(theirs["values"]), same_metrics(ours["values"])
             for name in old:
                 if name in new and name.startswith("val_"):
                     self.curves[name] = (old[name], new[name])
@@ -78,6 +88,10 @@ class Outcomes(Rungs):
             both = self.old.arrays(theirs), self.new.arrays(ours)
             found_rows, said = self.answers(key, *both)
             rows += found_rows
+            # Whoever asked for some answers only says nothing of how many there are.
+            other = theirs.get("complete") and ours["count"] != theirs["count"]
+            if other and not self.ignored("prediction: count"):
+                said = [f"{ours['count']} answers instead of {theirs['count']}"]
             # Examples that a batch of another size leaves over are lost in one run only.
             problems += [each for each in said if "answers instead" in each]
             notes += [each for each in said if "answers instead" not in each]
@@ -109,11 +123,22 @@ class Outcomes(Rungs):
             if converted is not actual:
                 notes.append("the new model returns logits")
             if not self.ignored(name, f"{key}: {name}"):
-                rows.append(self.row(key, name, converted, expected))
+                rows.append(self.typed_row(key, name, converted, expected, actual.dtype))
         for name in new:
             if name not in taken:
                 rows += self.only_in("new", name, f"{key}: {name}")
         return rows, notes
+
+    def typed_row(
+        self, key: str, name: str, actual: np.ndarray, expected: np.ndarray, dtype: Any = None
+    ) -> Row:
+        """A row for arrays whose type is part of the result: integers are no fractions, half is not single."""
+        theirs, ours = expected.dtype, actual.dtype if dtype is None else dtype
+        if all(_NUMBERS[each.kind] == "whole" for each in (theirs, ours) if each.kind in _NUMBERS):
+            return self.row(key, name, actual, expected)
+        if theirs == ours or not {theirs.kind, ours.kind} <= set(_NUMBERS):
+            return self.row(key, name, actual, expected)
+        return Row(name, Difference(note=f"{ours} instead of {theirs}"), DIFFER, [])
 
     def checkpoint(self) -> Rung:
         """Each run's checkpoint beside its own variables, and the new one beside the old one."""
@@ -143,9 +168,25 @@ class Outcomes(Rungs):
             and new.get(name) is not None
             and name not in self.rounding
         ]
+        shared += self.counters(*last)
         slots = contents.kept(self.final_slots(self.old), last[0])
         shared += self.slot_rows("saved", slots, last[1], "the new checkpoint")
         return self.beside(self.rung(key, title, own), self.rung("saved", title, shared))
+
+    def counters(self, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]) -> list[Row]:
+        """A row for each count of steps in the old checkpoint: who goes on from the new one has to find it."""
+        rows = []
+        there = {int(v) for n, v in new.items() if _is_counter(n, v)}
+        for name, value in old.items():
+            if not _is_counter(name, value) or self.ignored(name, f"checkpoint: {name}"):
+                continue
+            missing = int(value) not in there
+            found = ", ".join(map(str, sorted(there))) or "none"
+            note = f"{found} instead of {int(value)}" if missing else ""
+            rows.append(
+                Row(f"count {name}", Difference(1, note=note), DIFFER if missing else AGREE, [])
+            )
+        return rows
 
     def beside(self, first: Rung, second: Rung) -> Rung:
         """One rung of two with limits of their own; the number to show is that of the one that differs."""
@@ -162,16 +203,22 @@ class Outcomes(Rungs):
         self, key: str, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray], where: str
     ) -> list[Row]:
         """A row for each slot of the old run's optimizer, beside the most similar tensor of the new run."""
-        rows = []
+        rows, apart = [], {}
         for name, value in contents.held(old, new).items():
             if self.ignored(f"slot: {name}"):
                 continue
             if value is None:
                 lacking = Difference(note=f"{where} has no tensor of this shape")
                 rows.append(Row(f"slot {name}", lacking, DIFFER, []))
-            else:
-                rows.append(self.row(key, f"slot {name}", value, old[name]))
-        return rows
+                continue
+            row = self.row(key, f"slot {name}", value, old[name])
+            if row.verdict == DIFFER:
+                apart[name] = old[name]
+            rows.append(row)
+        # Keras keeps the step that momentum makes, TensorFlow 1 the gradients: minus the rate, times as much.
+        turned = contents.turned(apart, new)
+        again = {f"slot {n}": self.row(key, f"slot {n}", v, old[n]) for n, v in turned.items()}
+        return [again.get(row.name, row) for row in rows]
 
     def export(self) -> Rung:
         """What the exported models answer to the same questions."""
@@ -200,35 +247,103 @@ class Outcomes(Rungs):
                 rows += self.only_in("old" if path in old else "new", path)
                 continue
             theirs, ours = ({_metric_path(n): v for n, v in r[path].items()} for r in reports)
-            rows += self.shared(key, theirs, ours, f"{path}: ")
+            rows += self.report(path, theirs, ours)
         if not rows:
             return self.skipped(key, title, "there are none")
         return self.rung(key, title, rows)
 
+    def report(
+        self, path: str, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]
+    ) -> list[Row]:
+        """Rows for what is in one file of both runs."""
+        place, rows = f"{path}: ", []
+        for name, value in old.items():
+            base = name[: -len(STEPS)] if name.endswith(STEPS) else name
+            if self.ignored(base, place + base):
+                continue
+            if name not in new:
+                # A tag that is gone is said once.
+                rows += [] if base != name and base in old else self.only_in("old", place + name)
+            elif path.endswith((".npy", ".npz")):
+                rows.append(self.typed_row("files", place + name, new[name], value))
+            else:
+                rows += self.columns(place + name, new[name], value)
+        for name in new:
+            base = name[: -len(STEPS)] if name.endswith(STEPS) else name
+            if name not in old and not self.ignored(base, place + base):
+                rows += [] if base != name and base in new else self.only_in("new", place + name)
+        return rows
+
+    def columns(self, name: str, actual: np.ndarray, expected: np.ndarray) -> list[Row]:
+        """A row for an array of a report, or for each column of a table in which steps stand beside losses."""
+        whole = _whole(expected)
+        if expected.ndim == 2 and actual.shape == expected.shape and not np.all(whole):
+            by_column = np.all(whole, axis=0)
+            if np.any(by_column):
+                return [
+                    self.number_row("files", f"{name} [{index}]", a, e)
+                    for index, (a, e) in enumerate(zip(actual.T, expected.T))
+                ]
+        return [self.number_row("files", name, actual, expected)]
+
+    def number_row(self, key: str, name: str, actual: np.ndarray, expected: np.ndarray) -> Row:
+        """A row in which a count of steps or epochs has to be exact, however large it is."""
+        found = self.row(key, name, actual, expected)
+        counted = _COUNTED.search(name.rpartition(": ")[2]) and np.all(_whole(expected))
+        if counted and found.verdict == AGREE and found.difference.max_abs:
+            note = f"a count is {found.difference.max_abs:g} off"
+            return found._replace(difference=found.difference._replace(note=note), verdict=DIFFER)
+        return found
+
     def printed(self) -> Rung:
         """Numbers that the scripts print."""
         key, title = "printed", "printed numbers"
-        old, new = (
-            printed.numbers(str(run.first(key).get("text", ""))) for run in (self.old, self.new)
-        )
+        texts = [str(run.first(key).get("text", "")) for run in (self.old, self.new)]
+        old, new = map(printed.numbers, texts)
         rows: list[Row] = []
         for found, other, which in ((old, new, "old"), (new, old, "new")):
             for name in found:
                 label = f"printed: {name}"
-                if _metric_name(name) not in map(_metric_name, other):
+                if same_metric(name) not in map(same_metric, other):
                     rows += self.only_in(which, label, name)
-        renamed = {_metric_name(name): value for name, value in new.items()}
+        renamed = {same_metric(name): value for name, value in new.items()}
         for name, expected in old.items():
-            actual = renamed.get(_metric_name(name))
+            actual = renamed.get(same_metric(name))
             if actual is not None and not self.ignored(f"printed: {name}", name):
                 label = name or "at the start of a line"
                 rows.append(self.row(key, label, *printed.rounded(actual, expected)))
+        # What is said around answers is a matter of taste: only names that both print are compared.
+        theirs, ours = map(printed.words, texts)
+        rows += [
+            self.row(key, name, ours[name], theirs[name])
+            for name in theirs
+            if name in ours and not self.ignored(f"printed: {name}", name)
+        ]
         if not rows:
             return self.skipped(key, title, "neither script prints numbers")
         return self.rung(key, title, rows)
 
 
-def _metrics(values: Mapping[str, Any]) -> dict[str, Any]:
+def _whole(values: np.ndarray) -> np.ndarray:
+    """Which numbers of an array are whole."""
+    if values.dtype.kind != "f":
+        return np.full(values.shape, values.dtype.kind in "biu")
+    found: np.ndarray = np.isfinite(values) & (values == np.round(values))
+    return found
+
+
+def _is_counter(name: str, value: np.ndarray) -> bool:
+    """Whether a tensor of a checkpoint counts steps; how often a run has saved is its own matter."""
+    return bool(
+        np.asarray(value).dtype.kind in "iu"
+        and np.size(value) == 1
+        and _COUNTED.search(name)
+        and "save_counter" not in name
+    )
+
+
+def same_metrics(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Metrics by the name that all generations of Keras are given here."""
     found = {}
     for name, value in values.items():
         before, word = ("val_", name[4:]) if name.startswith("val_") else ("", name)
@@ -238,13 +353,14 @@ def _metrics(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def _metric_path(name: str) -> str:
     head, _, last = name.rpartition("/")
-    return f"{head}/{next(iter(_metrics({last: 0})))}".lstrip("/")
+    return f"{head}/{next(iter(same_metrics({last: 0})))}".lstrip("/")
 
 
-def _metric_name(name: str) -> str:
-    """What is printed as "test acc" is "test accuracy"."""
-    head, _, last = name.rpartition(" ")
-    return f"{head} {next(iter(_metrics({last: 0})))}".strip()
+def same_metric(name: str) -> str:
+    """What is printed as "test acc" is "test accuracy", also in the second place behind these words."""
+    words, bracket, place = name.partition(" [")
+    head, _, last = words.rpartition(" ")
+    return f"{head} {next(iter(same_metrics({last: 0})))}".strip() + bracket + place
 
 
 def _answers_like(actual: np.ndarray, expected: np.ndarray) -> bool:

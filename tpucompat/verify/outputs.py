@@ -84,9 +84,10 @@ def not_converted(function: Callable[..., Any]) -> Callable[..., Any]:
     return marked
 
 
-def _by_name(
+def by_name(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
+    """The arguments of a call, by name; empty for a call that cannot be made."""
     try:
         return dict(inspect.signature(function).bind(*args, **kwargs).arguments)
     except (TypeError, ValueError):  # the function itself says what is wrong
@@ -102,7 +103,7 @@ def _watched(function: Callable[..., Any], kind: str) -> Callable[..., Any]:
             return function(*args, **kwargs)
         _thread.inside = True
         try:
-            named = _by_name(function, args, kwargs)
+            named = by_name(function, args, kwargs)
             labels, logits = named.get("labels"), named.get("logits")
             if labels is not None and logits is not None:
                 logits = tf.convert_to_tensor(logits)

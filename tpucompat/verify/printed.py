@@ -19,6 +19,9 @@ _MOST = 2**20
 _NUMBER = re.compile(
     r"(?<![\w.])[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w)|\bnan\b|[-+]?\binf\b"
 )
+#: More numbers than this in a row are an array.
+_FEW = 4
+_NAMED = re.compile(r"\s*([^\W\d_][\w ]*?)\s*[:=]\s*(\S.*)")
 _WORD = re.compile(r"[^\W\d_][\w-]*")
 
 
@@ -72,17 +75,39 @@ class Printed:
 
 
 def numbers(text: str) -> dict[str, Numbers]:
-    """Words -> the numbers behind them; a number without words of its own goes with the one before it."""
+    """Words -> the numbers behind them.
+
+    A number without words of its own goes with the words before it. Of a few such numbers in a line the second
+    one is apart from the first: beside a step, an error of a loss would be nothing.
+    """
     found: dict[str, list[tuple[float, float]]] = {}
     for line in text.splitlines():
-        name, end = "", 0
+        runs: list[tuple[str, list[tuple[float, float]]]] = []
+        end = 0
         for match in _NUMBER.finditer(line):
             words = _WORD.findall(line[end : match.start()])
-            name, end = " ".join(words[-3:]) or name, match.end()
-            found.setdefault(name, []).append((float(match.group()), _unit(match.group())))
+            if words or not runs:
+                runs.append((" ".join(words[-3:]), []))
+            runs[-1][1].append((float(match.group()), _unit(match.group())))
+            end = match.end()
+        for name, values in runs:
+            apart = len(values) <= _FEW
+            for index, value in enumerate(values):
+                label = f"{name} [{index}]".strip() if apart and index else name
+                found.setdefault(label, []).append(value)
     return {
         name: Numbers(*(np.array(part) for part in zip(*values))) for name, values in found.items()
     }
+
+
+def words(text: str) -> dict[str, str]:
+    """What stands behind a name and a colon, in lines without numbers: answers, such as the name of a class."""
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        named = _NAMED.fullmatch(line)
+        if named and not _NUMBER.search(line) and "/" not in line:
+            found.setdefault(" ".join(named[1].split()), []).append(" ".join(named[2].split()))
+    return {name: "; ".join(answers) for name, answers in found.items()}
 
 
 def rounded(actual: Numbers, expected: Numbers) -> tuple[np.ndarray, np.ndarray]:

@@ -6,6 +6,8 @@ watched. What it prints, its exit code and its traceback are its own.
 
 from __future__ import annotations
 
+import gc
+import importlib
 import json
 import os
 import platform
@@ -19,6 +21,8 @@ from typing import Any
 import numpy as np
 
 from tpucompat.environment import environment
+from tpucompat.migrate.estimators import MODULE
+from tpucompat.migrate.written import is_ours
 from tpucompat.verify.printed import Printed
 from tpucompat.verify.recorder import Recorder, Recording
 
@@ -59,6 +63,7 @@ class _Recorded:
         self._recorder = recorder
         self._spec = spec
         self._doors: list[Any] = []
+        self._models: Any = None
         printed = Printed(recorder, spec["script"])
         printed.open()
         self._doors.append(printed)
@@ -99,6 +104,8 @@ class _Recorded:
     def _run_plainly(self) -> None:
         spec = self._spec
         goes_on = _sees_old_namespace(spec["script"])
+        if _asks_for_keras_2(spec["script"]):  # before the doors look for Keras
+            os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
         if spec["rehearse"]:
             os.environ["TPUCOMPAT_REHEARSE"] = spec["rehearse"]
         elif goes_on or spec["cores"] > 1:
@@ -110,12 +117,15 @@ class _Recorded:
         self._open(graph=goes_on)
         sys.argv[:] = [spec["script"], *spec["arguments"]]
         sys.path[0] = os.path.dirname(os.path.realpath(spec["script"]))
+        if _has_training_loop(sys.path[0]):
+            self._models.open_training_loop(importlib.import_module(MODULE))
         runpy.run_path(spec["script"], run_name="__main__")
 
     def _open(self, graph: bool) -> None:
         import tensorflow as tf
 
         from tpucompat.verify import outputs
+        from tpucompat.verify.dropouts import Dropouts
         from tpucompat.verify.eager_doors import EagerDoors
         from tpucompat.verify.graph_doors import GraphDoors
         from tpucompat.verify.model_doors import ModelDoors
@@ -130,11 +140,13 @@ class _Recorded:
             eager.open()
             self._doors.append(eager)
         outputs.watch()
+        Dropouts(self._recorder, self._spec["dropout"]).open()
         Shuffles(self._recorder, _orders(self._spec["initial"])).open()
         models = ModelDoors(
             self._recorder, graphs, eager.between_calls if eager is not None else lambda: None
         )
         models.open_keras()
+        self._models = models
         if graphs is not None:
             graphs.open()
             self._doors.append(graphs)
@@ -147,6 +159,8 @@ class _Recorded:
                 self._recorder.write("problem", text=f"Estimators are not watched: {problem}")
         else:
             tf.random.set_seed(self._spec["seed"])
+        # Whoever looks for variables among all objects need not look at TensorFlow's half a million.
+        gc.freeze()
         self._recorder.write(
             "environment",
             python=platform.python_version(),
@@ -167,6 +181,20 @@ class _Recorded:
             files.record(self._recorder, self._spec["work"])
         except Exception as problem:
             self._recorder.write("problem", text=f"files: {type(problem).__name__}: {problem}")
+
+
+def _asks_for_keras_2(script: str) -> bool:
+    """Whether a script sets TF_USE_LEGACY_KERAS itself, or the training loop beside it does."""
+    if _has_training_loop(os.path.dirname(os.path.realpath(script))):
+        return True
+    with open(script, "rb") as stream:
+        return b"'TF_USE_LEGACY_KERAS', '1'" in stream.read().replace(b'"', b"'")
+
+
+def _has_training_loop(folder: str) -> bool:
+    """Whether the module that `tpucompat migrate` writes stands in a folder."""
+    path = os.path.join(folder, MODULE + ".py")
+    return os.path.exists(path) and is_ours(path)
 
 
 def _initial(folder: str | None) -> Any:

@@ -74,6 +74,19 @@ class Comparison(NamedTuple):
         return AGREE if AGREE in verdicts else SKIPPED
 
 
+def ignored(ignore: Mapping[str, str], *names: str) -> str:
+    """Why none of these names need agree; "" if it has to.
+
+    Args:
+      ignore: Pattern -> why.
+      *names: What something is called.
+    """
+    for pattern, why in ignore.items():
+        if any(fnmatch.fnmatch(name, pattern) for name in names):
+            return why or "asked for"
+    return ""
+
+
 class Rungs:
     """Two recordings, and what every rung is made of.
 
@@ -148,10 +161,7 @@ class Rungs:
 
     def ignored(self, *names: str) -> str:
         """Why none of these names need agree; "" if it has to."""
-        for pattern, why in self.ignore.items():
-            if any(fnmatch.fnmatch(name, pattern) for name in names):
-                return why or "asked for"
-        return ""
+        return ignored(self.ignore, *names)
 
     def alone(self, key: str, title: str, old: Any, new: Any, does: str) -> Rung | None:
         """The verdict where one run does what the other does not, or none of them does it.

@@ -31,6 +31,7 @@ class Half(NamedTuple):
       options: More options for ``tpucompat run``.
       rehearse: The TPU that is rehearsed, as ``tpucompat run --rehearse`` takes it; its cores are
         then not emulated. "" for none.
+      dropout: Whether it drops out what it says.
     """
 
     script: str
@@ -40,6 +41,7 @@ class Half(NamedTuple):
     cores: int = 1
     options: Sequence[str] = ()
     rehearse: str = ""
+    dropout: bool = True
 
 
 def described(cores: int, rehearsed: bool) -> str:
@@ -143,6 +145,7 @@ def specification(
         "legacy": half.legacy,
         "cores": half.cores,
         "rehearse": half.rehearse,
+        "dropout": half.dropout,
         "run": folder,
         "folder": os.path.join(folder, "recording"),
         "work": work,

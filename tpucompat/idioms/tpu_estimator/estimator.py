@@ -121,7 +121,7 @@ class TPUEstimator(_TPUEstimator):
         self._steps_asked_for: tuple[Any, Any] = (None, None)
         self._stop: Any = None
         if self._workers is None or self._workers.is_chief:
-            checkpoints.pass_over_truncated(self._model_dir)
+            checkpoints.pass_over_damaged(self._model_dir)
 
     def train(self, *args: Any, **kwargs: Any) -> Any:
         """Trains; see ``tf.estimator.Estimator.train``.
@@ -137,17 +137,24 @@ class TPUEstimator(_TPUEstimator):
 
         Raises:
           ValueError, TypeError, RuntimeError: As in TensorFlow (TPU324 to TPU335).
+          RuntimeError: If another process trains in the same model_dir (TPU328).
           tf.errors.OutOfRangeError: If the input ends before the steps do (TPU336).
           KeyboardInterrupt: After Ctrl-C, when the step is finished and saved.
         """
         try:
             together = workers_lib.training(self._workers, self._model_dir)
             stop = stopping.StopOnSignal(self._workers, self._model_dir)
-            with stop as self._stop, explained(), together:
+            with self._alone(), stop as self._stop, explained(), together:
                 return super().train(*args, **kwargs)
         except observer.Told:
             watched.evaluate_for(self, kwargs.get("saving_listeners", args[4:5]))
             return self
+
+    def _alone(self) -> contextlib.AbstractContextManager[None]:
+        """Within: no other process trains in the directory; of several workers the chief asks."""
+        if (self._workers is not None and not self._workers.is_chief) or observer.watched():
+            return contextlib.nullcontext()
+        return checkpoints.alone_in(self._model_dir)
 
     def evaluate(self, *args: Any, **kwargs: Any) -> Any:
         """Evaluates; see ``tf.estimator.Estimator.evaluate``.

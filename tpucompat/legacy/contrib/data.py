@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import Any, Callable, NamedTuple
 
 import tensorflow.compat.v1 as tf
-import tensorflow.compat.v2 as tf2
 
-from tpucompat.errors import BadTypeError, BadValueError
+from tpucompat.errors import BadValueError
 
 Transformation = Callable[[Any], Any]
 
@@ -120,121 +119,6 @@ def sliding_window_batch(
     return lambda dataset: dataset.window(
         window_size, shift=shift, stride=window_stride, drop_remainder=True
     ).flat_map(batch)
-
-
-def reduce_dataset(dataset: Any, reducer: Any) -> Any:
-    """Reduces a whole dataset by a ``Reducer``; its finalize_func is not used, as in TensorFlow
-    1.15.
-
-    Args:
-      dataset: The dataset.
-      reducer: A ``tf.contrib.data.Reducer``; its init_func gets an int64 zero as the key.
-
-    Returns:
-      A structure of tensors: the final state.
-
-    Raises:
-      TypeError: If ``dataset`` is none.
-    """
-    if not isinstance(dataset, tf2.data.Dataset):
-        raise BadTypeError("TPU103", "`dataset` must be a `tf.data.Dataset` object.")
-    zero = tf.constant(0, tf.int64)
-    return dataset.reduce(reducer.init_func(zero), reducer.reduce_func)
-
-
-def assert_element_shape(expected_shapes: Any) -> Transformation:
-    """Checks the shapes of all elements when they are produced, and makes them static.
-
-    Args:
-      expected_shapes: A structure of ``tf.TensorShape`` like an element; unknown dimensions are not
-        checked.
-
-    Returns:
-      A function for ``Dataset.apply``; the dataset fails with InvalidArgumentError at a wrong
-      element.
-
-    Raises:
-      ValueError: On application, if the static shapes contradict the expected ones.
-    """
-
-    def check(*element: Any) -> Any:
-        flat_shapes = [tf.TensorShape(shape) for shape in _flat_shapes(expected_shapes)]
-        flat = tf.nest.flatten(element)
-        checked = [_with_shape(part, shape) for part, shape in zip(flat, flat_shapes)]
-        return tf.nest.pack_sequence_as(element, checked)
-
-    return lambda dataset: dataset.map(
-        lambda *element: check(*element) if len(element) > 1 else check(*element)[0]
-    )
-
-
-def _flat_shapes(shapes: Any) -> Any:
-    """The shapes of a structure; a TensorShape is a leaf, and so are its spellings by lists."""
-    if isinstance(shapes, tf.TensorShape):
-        return [shapes]
-    if isinstance(shapes, dict):
-        return [leaf for key in sorted(shapes) for leaf in _flat_shapes(shapes[key])]
-    if any(not isinstance(entry, (int, type(None), tf.Dimension)) for entry in shapes):
-        return [leaf for entry in shapes for leaf in _flat_shapes(entry)]
-    return [shapes]
-
-
-def _with_shape(tensor: Any, shape: Any) -> Any:
-    if shape.rank is None:
-        return tensor
-    static = tensor.shape.merge_with(shape)
-    known = [-1 if size is None else size for size in shape.as_list()]
-    actual = tf.shape(tensor)
-    fits = tf.equal(tf.rank(tensor), len(known))
-    wanted = tf.where(tf.less(known, 0), tf.reshape(actual, [-1])[: len(known)], known)
-    with tf.control_dependencies(
-        [tf.Assert(fits, ["wrong rank; expected", str(shape), "but got", actual])]
-    ):
-        same = tf.reduce_all(tf.equal(actual, wanted))
-    with tf.control_dependencies(
-        [tf.Assert(same, ["wrong shape; expected", str(shape), "but got", actual])]
-    ):
-        tensor = tf.identity(tensor)
-    tensor.set_shape(static)
-    return tensor
-
-
-def read_batch_features(
-    file_pattern: Any,
-    batch_size: Any,
-    features: Any,
-    reader: Any = None,
-    reader_args: Any = None,
-    randomize_input: bool = True,
-    num_epochs: int | None = None,
-    capacity: int = 10000,
-) -> Any:
-    """Reads batches of parsed ``tf.Example`` records by a one-shot iterator.
-
-    Args:
-      file_pattern: Files of records, or a pattern.
-      batch_size: Records per batch.
-      features: Feature name to ``FixedLenFeature``, ``VarLenFeature`` or ``SparseFeature``.
-      reader: A dataset class for the files, ``TFRecordDataset`` by default.
-      reader_args: More arguments for it.
-      randomize_input: Whether to shuffle.
-      num_epochs: How often the files are read; without end by default.
-      capacity: Size of the shuffle buffer, in records.
-
-    Returns:
-      A dictionary of feature name to Tensor or SparseTensor.
-    """
-    dataset = tf.data.experimental.make_batched_features_dataset(
-        file_pattern,
-        batch_size,
-        features,
-        reader=reader or tf.data.TFRecordDataset,
-        reader_args=reader_args,
-        shuffle=randomize_input,
-        num_epochs=num_epochs,
-        shuffle_buffer_size=capacity,
-    )
-    return tf.data.make_one_shot_iterator(dataset).get_next()
 
 
 class PrivateThreadPool(NamedTuple):

@@ -13,14 +13,7 @@ import tensorflow.compat.v1 as tf
 
 from tpucompat import private
 
-__all__ = [
-    "Accuracy",
-    "BinaryAccuracy",
-    "CategoricalAccuracy",
-    "Mean",
-    "Metric",
-    "SparseAccuracy",
-]
+__all__ = ["Accuracy", "Mean", "Metric"]
 
 
 class Metric(private.trackable_class()):  # type: ignore[misc]
@@ -64,10 +57,14 @@ class Metric(private.trackable_class()):  # type: ignore[misc]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Adds a batch; gives what ``call`` does, in a graph as tensors that make the update."""
-        if not self._built:
-            with tf.variable_scope(self._scope), self._world():
-                self.build(*args, **kwargs)
+        self._make_variables_for(args, kwargs)
         return self.call(*args, **kwargs)
+
+    def _make_variables_for(self, args: Any, kwargs: Any) -> None:
+        if self._built:
+            return
+        with tf.variable_scope(self._scope), self._world():
+            self.build(*args, **kwargs)
 
     @property
     def name(self) -> str:
@@ -190,9 +187,10 @@ class Mean(Metric):
 
     def build(self, *args: Any, **kwargs: Any) -> None:
         """Makes the sums of values and of weights."""
-        start: Any = tf.zeros_initializer
-        self.numer = self.add_variable("numer", shape=(), dtype=self.dtype, initializer=start)
-        self.denom = self.add_variable("denom", shape=(), dtype=self.dtype, initializer=start)
+        self.numer, self.denom = map(self._sum_from_zero, ("numer", "denom"))
+
+    def _sum_from_zero(self, name: str) -> Any:
+        return self.add_variable(name, (), self.dtype, tf.zeros_initializer)
 
     def call(self, values: Any, weights: Any = None) -> Any:
         """Adds values.
@@ -204,16 +202,19 @@ class Mean(Metric):
         Returns:
           The sum of the values, or the weighted values and the weights, so that calls can be chained.
         """
+        number, amount, given = self._counted(values, weights)
+        self.denom.assign_add(tf.cast(number, self.dtype))
+        self.numer.assign_add(tf.cast(amount, self.dtype))
+        return given
+
+    def _counted(self, values: Any, weights: Any) -> tuple[Any, Any, Any]:
+        """How many values there are, or how much they weigh; their sum; and what the call returns."""
         if weights is None:
-            self.denom.assign_add(tf.cast(tf.identity(tf.size(values)), self.dtype))
-            values = tf.reduce_sum(values)
-            self.numer.assign_add(tf.cast(values, self.dtype))
-            return values
+            total = tf.reduce_sum(values)
+            return tf.size(values), total, total
         weights = tf.cast(weights, self.dtype)
-        self.denom.assign_add(tf.reduce_sum(weights))
-        values = tf.cast(values, self.dtype) * weights
-        self.numer.assign_add(tf.reduce_sum(values))
-        return values, weights
+        weighted = tf.cast(values, self.dtype) * weights
+        return tf.reduce_sum(weights), tf.reduce_sum(weighted), (weighted, weights)
 
     def result(self, write_summary: Any = True) -> Any:
         """The mean so far, a scalar of the metric's type.
@@ -231,11 +232,16 @@ class Mean(Metric):
         return mean
 
 
-class _Matches(Mean):
-    """The mean of whether labels and predictions match, as a subclass compares them."""
+class Accuracy(Mean):
+    """How often predictions equal labels of the same shape and type.
+
+    Args:
+      name: See :class:`Metric`.
+      dtype: Of the result.
+    """
 
     def __init__(self, name: str | None = None, dtype: Any = tf.float64) -> None:
-        super().__init__(name=name, dtype=dtype)
+        super().__init__(name, dtype)
 
     def call(  # type: ignore[override]
         self, labels: Any, predictions: Any, weights: Any = None
@@ -250,78 +256,9 @@ class _Matches(Mean):
         Returns:
           The arguments, without the weights where they are None.
         """
-        matches = tf.cast(tf.equal(*self._compared(labels, predictions)), self.dtype)
-        super().call(matches, weights=weights)
-        return (labels, predictions) if weights is None else (labels, predictions, weights)
-
-    def _compared(self, labels: Any, predictions: Any) -> tuple[Any, Any]:
-        raise NotImplementedError
-
-
-def _check_shapes(labels: Any, predictions: Any) -> None:
-    tf.assert_equal(
-        tf.shape(labels),
-        tf.shape(predictions),
-        message="Shapes of labels and predictions are unequal",
-    )
-
-
-class Accuracy(_Matches):
-    """How often predictions equal labels of the same shape and type.
-
-    Args:
-      name: See :class:`Metric`.
-      dtype: Of the result.
-    """
-
-    def _compared(self, labels: Any, predictions: Any) -> tuple[Any, Any]:
-        _check_shapes(labels, predictions)
-        return labels, predictions
-
-
-class CategoricalAccuracy(_Matches):
-    """How often the largest of the logits or probabilities is where the one-hot label has its one.
-
-    Args:
-      name: See :class:`Metric`.
-      dtype: Of the result.
-    """
-
-    def _compared(self, labels: Any, predictions: Any) -> tuple[Any, Any]:
-        _check_shapes(labels, predictions)
-        return tf.argmax(labels, axis=-1), tf.argmax(predictions, axis=-1)
-
-
-class BinaryAccuracy(_Matches):
-    """How often predictions lie above a threshold where the label is 1, and not above it where it is 0.
-
-    Args:
-      threshold: 0.5 for probabilities, 0 for logits.
-      name: See :class:`Metric`.
-      dtype: Of the result.
-    """
-
-    def __init__(self, threshold: float, name: str | None = None, dtype: Any = tf.float64) -> None:
-        super().__init__(name=name, dtype=dtype)
-        self.threshold = threshold
-
-    def _compared(self, labels: Any, predictions: Any) -> tuple[Any, Any]:
-        _check_shapes(labels, predictions)
-        return tf.cast(labels, tf.bool), tf.convert_to_tensor(predictions) > self.threshold
-
-
-class SparseAccuracy(_Matches):
-    """How often the largest of the logits or probabilities is that of the label's number.
-
-    Args:
-      name: See :class:`Metric`.
-      dtype: Of the result.
-    """
-
-    def _compared(self, labels: Any, predictions: Any) -> tuple[Any, Any]:
+        given = [each for each in (labels, predictions, weights) if each is not None]
         tf.assert_equal(
-            tf.shape(labels),
-            tf.shape(predictions)[0],
-            message="First axis of labels and predictions is unequal",
+            *map(tf.shape, given[:2]), message="Shapes of labels and predictions are unequal"
         )
-        return tf.cast(labels, tf.int64), tf.argmax(predictions, axis=-1)
+        super().call(tf.cast(tf.equal(labels, predictions), self.dtype), weights)
+        return tuple(given)

@@ -11,7 +11,6 @@ from typing import Any, Callable, Mapping, Sequence
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat.errors import BadTypeError, BadValueError
 from tpucompat.legacy import estimator as _estimator
 
 _SOURCE = "tensorflow_estimator.python.estimator."
@@ -122,36 +121,6 @@ def regression_head(
     )
 
 
-def poisson_regression_head(
-    weight_column: Any = None,
-    label_dimension: int = 1,
-    loss_reduction: str = _MEAN,
-    compute_full_loss: bool = True,
-    name: str | None = None,
-) -> Any:
-    """A regression head with ``tf.nn.log_poisson_loss``, see :func:`regression_head`."""
-
-    def loss_fn(labels: Any, logits: Any) -> Any:
-        return tf.nn.log_poisson_loss(
-            targets=labels, log_input=logits, compute_full_loss=compute_full_loss
-        )
-
-    return regression_head(weight_column, label_dimension, loss_reduction, loss_fn, tf.exp, name)
-
-
-def logistic_regression_head(
-    weight_column: Any = None, loss_reduction: str = _MEAN, name: str | None = None
-) -> Any:
-    """A regression head for labels in [0, 1] with the sigmoid cross entropy, see
-    :func:`regression_head`."""
-
-    def loss_fn(labels: Any, logits: Any) -> Any:
-        labels = _heads._assert_range(labels, 2, message="Labels must be in range [0, 1]")
-        return tf.nn.sigmoid_cross_entropy_with_logits(labels=labels, logits=logits)
-
-    return regression_head(weight_column, 1, loss_reduction, loss_fn, tf.sigmoid, name)
-
-
 def clip_gradients_by_norm(optimizer: Any, clip_norm: Any) -> Any:
     """An optimizer that clips the gradients by their global norm before another one applies them.
 
@@ -189,96 +158,6 @@ class _ClippingOptimizer(tf.train.Optimizer):
     def get_slot_names(self, *args: Any, **kwargs: Any) -> list[str]:
         """The wrapped optimizer's slots."""
         return self._optimizer.get_slot_names(*args, **kwargs)
-
-
-def forward_features(
-    estimator: Any,
-    keys: str | Sequence[str] | None = None,
-    sparse_default_values: Mapping[str, Any] | None = None,
-) -> Any:
-    """An Estimator whose predictions hold some of the features too.
-
-    Args:
-      estimator: The Estimator that predicts.
-      keys: Name or names of the features; all of them when None.
-      sparse_default_values: Sparse feature -> the value that fills its gaps.
-
-    Returns:
-      A new Estimator with the same model directory.
-
-    Raises:
-      TypeError: If ``keys`` are no strings.
-      ValueError: When it predicts: a key is no feature, is a prediction already, or is no dense
-      tensor.
-    """
-    if isinstance(keys, str):
-        keys = [keys]
-    if keys is not None and not isinstance(keys, (list, tuple)):
-        raise BadTypeError(
-            "TPU323",
-            f"keys should be either a string or a list of strings. Given: {type(keys)}",
-        )
-    for key in keys or ():
-        if not isinstance(key, str):
-            raise BadTypeError(
-                "TPU323",
-                "All items in the given keys list should be a string. There exist an item with "
-                f"type: {type(key)}",
-            )
-
-    def model_fn(features: Any, labels: Any, mode: Any, config: Any) -> Any:
-        spec = estimator.model_fn(features, labels, mode, config)
-        if spec.predictions is None:
-            return spec
-        forwarded = {
-            key: _dense_feature(key, features, spec.predictions, sparse_default_values or {})
-            for key in (features.keys() if keys is None else keys)
-        }
-        predictions: dict[Any, Any] = dict(spec.predictions)
-        predictions.update(forwarded)
-        for key in ("predict", "serving_default"):
-            output = (spec.export_outputs or {}).get(key)
-            if isinstance(output, _api.export.PredictOutput):
-                output.outputs.update(forwarded)
-        return spec._replace(predictions=predictions)
-
-    return _api.Estimator(model_fn=model_fn, model_dir=estimator.model_dir, config=estimator.config)
-
-
-def _dense_feature(
-    key: str, features: Any, predictions: Any, sparse_default_values: Mapping[str, Any]
-) -> Any:
-    if not isinstance(predictions, dict):
-        raise BadValueError(
-            "TPU323",
-            f"Predictions should be a dict to be able to forward features. Given: "
-            f"{type(predictions)}",
-        )
-    if key not in features:
-        raise BadValueError(
-            "TPU323",
-            f"keys should be exist in features. Key {key!r} is not in features dict. features "
-            f"dict has following keys: {list(features)}.",
-        )
-    if key in predictions:
-        raise BadValueError(
-            "TPU323",
-            f"Cannot forward feature key ({key}). Since it does exist in predictions. Existing "
-            f"prediction keys: {list(predictions)}.",
-        )
-    feature = features[key]
-    sparse = isinstance(feature, (tf.SparseTensor, tf.SparseTensorValue))
-    if key in sparse_default_values:
-        if not sparse:
-            raise BadValueError("TPU323", f"Feature ({key}) is expected to be a `SparseTensor`.")
-        return tf.sparse.to_dense(feature, default_value=sparse_default_values[key])
-    if sparse:
-        raise BadValueError(
-            "TPU323",
-            f"Feature ({key}) should be a Tensor. Use `keys` to filter unwanted features, or add "
-            f"the key to `sparse_default_values`. Type of features[{key}] is {type(feature)}.",
-        )
-    return tf.convert_to_tensor(feature)
 
 
 def export_saved_model_for_mode(

@@ -6,7 +6,6 @@ batch: the order comes from NumPy's global generator, which a ``DataSet`` seeds 
 
 from __future__ import annotations
 
-import csv
 import gzip
 import os
 import urllib.request
@@ -20,13 +19,6 @@ from tpucompat.errors import BadTypeError, BadValueError
 DEFAULT_SOURCE_URL = "https://storage.googleapis.com/cvdf-datasets/mnist/"
 # Magic numbers of the IDX files: unsigned bytes in three dimensions and in one.
 _IMAGES, _LABELS = 2051, 2049
-
-
-class Dataset(NamedTuple):
-    """A table and its targets."""
-
-    data: Any
-    target: Any
 
 
 class Datasets(NamedTuple):
@@ -294,67 +286,3 @@ def read_data_sets(
 def load_mnist(train_dir: str = "MNIST-data") -> Datasets:
     """MNIST from a folder; see :func:`read_data_sets`."""
     return read_data_sets(train_dir)
-
-
-def load_dataset(name: str, size: str = "small", test_with_fake_data: bool = False) -> Datasets:
-    """MNIST by its name.
-
-    Args:
-      name: "mnist".
-      size: Ignored.
-      test_with_fake_data: Ignored.
-
-    Returns:
-      The datasets.
-
-    Raises:
-      ValueError: For other names; their files were part of TensorFlow 1.x.
-    """
-    if name != "mnist":
-        raise BadValueError("TPU103", f"Name of dataset is not found: {name}")
-    return load_mnist()
-
-
-def load_csv_with_header(
-    filename: str, target_dtype: Any, features_dtype: Any, target_column: int = -1
-) -> Dataset:
-    """Reads a CSV file whose first line has the numbers of rows and of features.
-
-    Args:
-      filename: The file.
-      target_dtype: Of the target column.
-      features_dtype: Of the others.
-      target_column: Which.
-
-    Returns:
-      The table and its targets.
-    """
-    with tf.gfile.GFile(filename) as file:
-        rows = csv.reader(file)
-        header = next(rows)
-        data = np.zeros((int(header[0]), int(header[1])), dtype=features_dtype)
-        target = np.zeros((int(header[0]),), dtype=target_dtype)
-        for number, row in enumerate(rows):
-            target[number] = np.asarray(row.pop(target_column), dtype=target_dtype)
-            data[number] = np.asarray(row, dtype=features_dtype)
-    return Dataset(data, target)
-
-
-def load_csv_without_header(
-    filename: str, target_dtype: Any, features_dtype: Any, target_column: int = -1
-) -> Dataset:
-    """Reads a CSV file without a header.
-
-    Args:
-      filename: The file.
-      target_dtype: Of the target column.
-      features_dtype: Of the others.
-      target_column: Which.
-
-    Returns:
-      The table and its targets.
-    """
-    with tf.gfile.GFile(filename) as file:
-        rows = list(csv.reader(file))
-    target = [row.pop(target_column) for row in rows]
-    return Dataset(np.array(rows).astype(features_dtype), np.array(target).astype(target_dtype))

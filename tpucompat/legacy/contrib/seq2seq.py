@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
+import functools
 from typing import Any, Callable, NamedTuple
 
 import tensorflow.compat.v1 as tf
@@ -227,9 +228,11 @@ class BasicDecoder(Decoder):
     @property
     def output_dtype(self) -> BasicDecoderOutput:
         """Types of outputs and samples."""
-        dtype = nest.flatten(self._initial_state)[0].dtype
-        types = nest.map_structure(lambda _: dtype, self.output_size.rnn_output)
-        return BasicDecoderOutput(types, self._helper.sample_ids_dtype)
+        sizes = self.output_size.rnn_output
+        # A cell computes in the type of its state.
+        computed = next(iter(nest.flatten(self._initial_state))).dtype
+        types = nest.pack_sequence_as(sizes, [computed] * len(nest.flatten(sizes)))
+        return BasicDecoderOutput(rnn_output=types, sample_id=self._helper.sample_ids_dtype)
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any, Any]:
         """Starts; see :meth:`Decoder.initialize`."""
@@ -294,7 +297,57 @@ class Helper(abc.ABC):
         """What is finished, the next inputs and the state."""
 
 
-class CustomHelper(Helper):
+class _HelperOfFunctions(Helper):
+    """A helper that asks three functions.
+
+    Args:
+      start: Gives (finished, inputs).
+      draw: Samples from ``time``, ``outputs`` and ``state``.
+      advance: Gives (finished, inputs, state) for these and ``sample_ids``.
+      sample: What a sample is like, without the batch.
+    """
+
+    def __init__(self, start: Any, draw: Any, advance: Any, sample: tf.TensorSpec) -> None:
+        self._functions = (start, draw, advance)
+        self._sample = sample
+        self._sequences: Any = None
+
+    @property
+    def batch_size(self) -> Any:
+        """The number of sequences, which may be known only once decoding has started."""
+        if self._sequences is None:
+            raise BadValueError("TPU103", "batch_size accessed before initialize was called")
+        return self._sequences
+
+    @property
+    def sample_ids_shape(self) -> Any:
+        """The shape of a sample."""
+        return self._sample.shape
+
+    @property
+    def sample_ids_dtype(self) -> Any:
+        """Its type."""
+        return self._sample.dtype
+
+    def initialize(self, name: str | None = None) -> tuple[Any, Any]:
+        """Starts; see :meth:`Helper.initialize`."""
+        finished, inputs = self._functions[0]()
+        if self._sequences is None:
+            self._sequences = tf.size(finished)
+        return finished, inputs
+
+    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
+        """Samples; see :meth:`Helper.sample`."""
+        return self._functions[1](time=time, outputs=outputs, state=state)
+
+    def next_inputs(
+        self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
+    ) -> tuple[Any, Any, Any]:
+        """Goes on; see :meth:`Helper.next_inputs`."""
+        return self._functions[2](time=time, outputs=outputs, state=state, sample_ids=sample_ids)
+
+
+class CustomHelper(_HelperOfFunctions):
     """A helper of three functions.
 
     Args:
@@ -313,46 +366,13 @@ class CustomHelper(Helper):
         sample_ids_shape: Any = None,
         sample_ids_dtype: Any = None,
     ) -> None:
-        self._initialize_fn = initialize_fn
-        self._sample_fn = sample_fn
-        self._next_inputs_fn = next_inputs_fn
-        self._batch_size: Any = None
-        self._sample_ids_shape = tf.TensorShape(sample_ids_shape or [])
-        self._sample_ids_dtype = sample_ids_dtype or tf.int32
+        sample = tf.TensorSpec(sample_ids_shape or [], sample_ids_dtype or tf.int32)
+        super().__init__(initialize_fn, sample_fn, next_inputs_fn, sample)
 
-    @property
-    def batch_size(self) -> Any:
-        """The number of what initialize_fn said is finished or not."""
-        if self._batch_size is None:
-            raise BadValueError("TPU103", "batch_size accessed before initialize was called")
-        return self._batch_size
 
-    @property
-    def sample_ids_shape(self) -> Any:
-        """The shape of a sample."""
-        return self._sample_ids_shape
-
-    @property
-    def sample_ids_dtype(self) -> Any:
-        """Its type."""
-        return self._sample_ids_dtype
-
-    def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """Starts; see :meth:`Helper.initialize`."""
-        finished, inputs = self._initialize_fn()
-        if self._batch_size is None:
-            self._batch_size = tf.size(finished)
-        return finished, inputs
-
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
-        """Samples; see :meth:`Helper.sample`."""
-        return self._sample_fn(time=time, outputs=outputs, state=state)
-
-    def next_inputs(
-        self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
-    ) -> tuple[Any, Any, Any]:
-        """Goes on; see :meth:`Helper.next_inputs`."""
-        return self._next_inputs_fn(time=time, outputs=outputs, state=state, sample_ids=sample_ids)
+def _unless_all(finished: Any, idle: Any, make: Callable[[], Any]) -> Any:
+    """The next inputs; once all sequences have ended nobody reads them, and they are not computed."""
+    return tf.cond(tf.reduce_all(finished), lambda: idle, make)
 
 
 def _steps_of(inputs: Any) -> Any:
@@ -421,9 +441,7 @@ class TrainingHelper(Helper):
         return tf.int32
 
     def _read(self, finished: Any, time: Any) -> Any:
-        return tf.cond(
-            tf.reduce_all(finished), lambda: self._zero_inputs, lambda: self._steps.read(time)
-        )
+        return _unless_all(finished, self._zero_inputs, lambda: self._steps.read(time))
 
     def initialize(self, name: str | None = None) -> tuple[Any, Any]:
         """Starts; see :meth:`Helper.initialize`."""
@@ -611,7 +629,7 @@ class ScheduledEmbeddingTrainingHelper(TrainingHelper):
             where = sample_ids > -1
             return _mixed(where, self._embedding_fn(tf.boolean_mask(sample_ids, where)), inputs)
 
-        return finished, tf.cond(tf.reduce_all(finished), lambda: inputs, mixed), state
+        return finished, _unless_all(finished, inputs, mixed), state
 
 
 class ScheduledOutputTrainingHelper(TrainingHelper):
@@ -735,13 +753,9 @@ class GreedyEmbeddingHelper(Helper):
         self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
     ) -> tuple[Any, Any, Any]:
         """Goes on; see :meth:`Helper.next_inputs`."""
-        finished = tf.equal(sample_ids, self._end_token)
-        inputs = tf.cond(
-            tf.reduce_all(finished),
-            lambda: self._start_inputs,
-            lambda: self._embedding_fn(sample_ids),
-        )
-        return finished, inputs, state
+        ended = tf.equal(sample_ids, self._end_token)
+        embed = functools.partial(self._embedding_fn, sample_ids)
+        return ended, _unless_all(ended, self._start_inputs, embed), state
 
 
 def tokens(start_tokens: Any, end_token: Any) -> tuple[Any, Any]:
@@ -792,7 +806,7 @@ class SampleEmbeddingHelper(GreedyEmbeddingHelper):
         return _drawn(outputs if temperature is None else outputs / temperature, self._seed)
 
 
-class InferenceHelper(Helper):
+class InferenceHelper(_HelperOfFunctions):
     """A helper of functions, for inference.
 
     Args:
@@ -813,44 +827,20 @@ class InferenceHelper(Helper):
         end_fn: Any,
         next_inputs_fn: Any = None,
     ) -> None:
-        self._sample_fn = sample_fn
-        self._end_fn = end_fn
-        self._sample_shape = tf.TensorShape(sample_shape)
-        self._sample_dtype = sample_dtype
-        self._next_inputs_fn = next_inputs_fn
-        self._batch_size = tf.shape(start_inputs)[0]
-        self._start_inputs = tf.convert_to_tensor(start_inputs, name="start_inputs")
+        sequences = tf.shape(start_inputs)[0]
+        first = tf.convert_to_tensor(start_inputs, name="start_inputs")
 
-    @property
-    def batch_size(self) -> Any:
-        """Of the first inputs."""
-        return self._batch_size
+        def advance(state: Any, sample_ids: Any, **others: Any) -> tuple[Any, Any, Any]:
+            inputs = next_inputs_fn(sample_ids) if next_inputs_fn else sample_ids
+            return end_fn(sample_ids), inputs, state
 
-    @property
-    def sample_ids_shape(self) -> Any:
-        """The shape of a sample."""
-        return self._sample_shape
-
-    @property
-    def sample_ids_dtype(self) -> Any:
-        """Its type."""
-        return self._sample_dtype
-
-    def initialize(self, name: str | None = None) -> tuple[Any, Any]:
-        """Starts; see :meth:`Helper.initialize`."""
-        return tf.tile([False], [self._batch_size]), self._start_inputs
-
-    def sample(self, time: Any, outputs: Any, state: Any, name: str | None = None) -> Any:
-        """Samples; see :meth:`Helper.sample`."""
-        return self._sample_fn(outputs)
-
-    def next_inputs(
-        self, time: Any, outputs: Any, state: Any, sample_ids: Any, name: str | None = None
-    ) -> tuple[Any, Any, Any]:
-        """Goes on; see :meth:`Helper.next_inputs`."""
-        make = self._next_inputs_fn
-        inputs = sample_ids if make is None else make(sample_ids)
-        return self._end_fn(sample_ids), inputs, state
+        super().__init__(
+            lambda: (tf.tile([False], [sequences]), first),
+            lambda outputs, **others: sample_fn(outputs),
+            advance,
+            tf.TensorSpec(sample_shape, sample_dtype),
+        )
+        self._sequences = sequences
 
 
 # Loss (loss.py)

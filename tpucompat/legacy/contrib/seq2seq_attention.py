@@ -327,9 +327,14 @@ def safe_cumprod(x: Any, *args: Any, **kwargs: Any) -> Any:
       The products.
     """
     with tf.name_scope(None, "SafeCumprod", [x]):
-        x = tf.convert_to_tensor(x, name="x")
-        tiny = np.finfo(x.dtype.as_numpy_dtype).tiny
-        return tf.exp(tf.cumsum(tf.log(tf.clip_by_value(x, tiny, 1)), *args, **kwargs))
+        logarithms = _finite_log(tf.convert_to_tensor(x, name="x"))
+        return tf.exp(tf.cumsum(logarithms, *args, **kwargs))
+
+
+def _finite_log(probabilities: Any) -> Any:
+    """The logarithms of numbers in [0, 1]; of 0, that of the smallest number above it."""
+    smallest = np.finfo(probabilities.dtype.as_numpy_dtype).tiny
+    return tf.log(tf.clip_by_value(probabilities, smallest, 1))
 
 
 def monotonic_attention(p_choose_i: Any, previous_attention: Any, mode: str) -> Any:
@@ -685,16 +690,16 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
     @property
     def state_size(self) -> AttentionWrapperState:
         """Sizes of the parts of a state."""
-        mechanisms = self._attention_mechanisms
+        kept = [each.state_size for each in self._attention_mechanisms]
+        widths = self._one_or_all(each.alignments_size for each in self._attention_mechanisms)
+        none = self._one_or_all(() for _ in kept)
         return AttentionWrapperState(
-            cell_state=self._cell.state_size,
             time=tf.TensorShape([]),
+            cell_state=self._cell.state_size,
             attention=self._attention_layer_size,
-            alignments=self._one_or_all(m.alignments_size for m in mechanisms),
-            attention_state=self._one_or_all(m.state_size for m in mechanisms),
-            alignment_history=self._one_or_all(
-                m.alignments_size if self._alignment_history else () for m in mechanisms
-            ),
+            attention_state=self._one_or_all(kept),
+            alignments=widths,
+            alignment_history=widths if self._alignment_history else none,
         )
 
     def zero_state(self, batch_size: Any, dtype: Any) -> AttentionWrapperState:

@@ -154,10 +154,9 @@ def _predict_proba(self: Any, x: Any, batch_size: int = 32, verbose: int = 0) ->
 
 def _predict_classes(self: Any, x: Any, batch_size: int = 32, verbose: int = 0) -> Any:
     """The class of each sample: the largest output, or whether the only one is above a half."""
-    probabilities = self.predict(x, batch_size=batch_size, verbose=verbose)
-    if probabilities.shape[-1] > 1:
-        return np.argmax(probabilities, axis=-1)
-    return (probabilities > 0.5).astype("int32")
+    outputs = self.predict(x, batch_size, verbose)
+    is_binary = outputs.shape[-1] == 1
+    return np.greater(outputs, 0.5).astype("int32") if is_binary else outputs.argmax(-1)
 
 
 def _backend() -> Any:

@@ -64,6 +64,12 @@ class BaseWrapper:
         taken.update(override or {})
         return taken
 
+    def _evaluated(self, x: Any, y: Any, given: dict[str, Any]) -> list[Any]:
+        """The loss and the metrics of the model."""
+        arguments = self.filter_sk_params(_sequential().evaluate, given)
+        found = self.model.evaluate(x, y, **arguments)
+        return found if isinstance(found, list) else [found]
+
     def _builder(self) -> Any:
         make: Any = self if self.build_fn is None else self.build_fn
         return make if isinstance(make, (types.FunctionType, types.MethodType)) else make.__call__
@@ -84,16 +90,9 @@ class KerasClassifier(BaseWrapper):
         Raises:
           ValueError: ``y`` has more dimensions.
         """
-        y = np.array(y)
-        if y.ndim == 2 and y.shape[1] > 1:
-            self.classes_ = np.arange(y.shape[1])
-        elif y.ndim == 1 or (y.ndim == 2 and y.shape[1] == 1):
-            self.classes_ = np.unique(y)
-            y = np.searchsorted(self.classes_, y)
-        else:
-            raise ValueError("Invalid shape for y: " + str(y.shape))
+        self.classes_, targets = _numbered(np.array(y))
         self.n_classes_ = len(self.classes_)
-        return super().fit(x, y, **kwargs)
+        return super().fit(x, targets, **kwargs)
 
     def predict(self, x: Any, **kwargs: Any) -> Any:
         """The labels of samples."""
@@ -102,10 +101,9 @@ class KerasClassifier(BaseWrapper):
 
     def predict_proba(self, x: Any, **kwargs: Any) -> Any:
         """Class probabilities, shape [samples, classes]."""
-        kwargs = self.filter_sk_params(_sequential().predict_proba, kwargs)
-        chances = self.model.predict(x, **kwargs)
-        # A sigmoid gives that of the second class only.
-        return np.hstack([1 - chances, chances]) if chances.shape[1] == 1 else chances
+        arguments = self.filter_sk_params(_sequential().predict_proba, kwargs)
+        found = np.asarray(self.model.predict(x, **arguments))
+        return _of_both_classes(found) if found.shape[1] == 1 else found
 
     def score(self, x: Any, y: Any, **kwargs: Any) -> Any:
         """The mean accuracy.
@@ -114,18 +112,16 @@ class KerasClassifier(BaseWrapper):
           ValueError: The model was compiled without accuracy.
         """
         y = np.searchsorted(self.classes_, y)
-        kwargs = self.filter_sk_params(_sequential().evaluate, kwargs)
         if _loss_name(self.model) == "categorical_crossentropy" and y.ndim != 2:
             y = _categories(y)
-        outputs = self.model.evaluate(x, y, **kwargs)
-        outputs = outputs if isinstance(outputs, list) else [outputs]
-        for name, output in zip(self.model.metrics_names, outputs):
-            if name in ("accuracy", "acc"):
-                return output
-        raise ValueError(
-            "The model is not configured to compute accuracy. You should pass "
-            '`metrics=["accuracy"]` to the `model.compile()` method.'
-        )
+        found = dict(zip(self.model.metrics_names, self._evaluated(x, y, kwargs)))
+        accuracy = found.get("accuracy", found.get("acc"))
+        if accuracy is None:
+            raise ValueError(
+                "The model is not configured to compute accuracy. You should pass "
+                '`metrics=["accuracy"]` to the `model.compile()` method.'
+            )
+        return accuracy
 
 
 class KerasRegressor(BaseWrapper):
@@ -138,12 +134,29 @@ class KerasRegressor(BaseWrapper):
 
     def score(self, x: Any, y: Any, **kwargs: Any) -> Any:
         """Minus the loss: the more the better."""
-        kwargs = self.filter_sk_params(_sequential().evaluate, kwargs)
-        loss = self.model.evaluate(x, y, **kwargs)
-        return -loss[0] if isinstance(loss, list) else -loss
+        return -self._evaluated(x, y, kwargs)[0]
+
+
+def _of_both_classes(second: Any) -> Any:
+    """Probabilities of two classes from a sigmoid's, which are those of the second."""
+    return np.concatenate((1 - second, second), axis=1)
 
 
 _METHODS = ("fit", "predict", "predict_classes", "evaluate")
+
+
+def _numbered(labels: Any) -> tuple[Any, Any]:
+    """The classes of labels, and the labels as numbers of theirs; rows are one-hot, and stay.
+
+    Raises:
+      ValueError: The labels have more dimensions.
+    """
+    if labels.ndim == 2 and labels.shape[1] > 1:
+        return np.arange(labels.shape[1]), labels
+    if labels.ndim != 1 and labels.shape[1:] != (1,):
+        raise ValueError("Invalid shape for y: " + str(labels.shape))
+    classes, numbers = np.unique(labels, return_inverse=True)
+    return classes, numbers.reshape(labels.shape)
 
 
 def _arguments(function: Callable[..., Any]) -> Any:

@@ -20,11 +20,8 @@ ROWS: dict[str, Row] = {
     **{
         "contrib.data." + name: StandIn(_OURS + ":" + name)
         for name in (
-            "assert_element_shape",
             "batch_and_drop_remainder",
             "padded_batch_and_drop_remainder",
-            "read_batch_features",
-            "reduce_dataset",
             "sliding_window_batch",
             "sloppy_interleave",
         )

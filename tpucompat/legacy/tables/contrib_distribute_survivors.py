@@ -33,7 +33,6 @@ _MOVED = {
 _STRATEGIES = {
     "CollectiveAllReduceStrategy": "collective_all_reduce_strategy",
     "MirroredStrategy": "mirrored_strategy",
-    "Monitor": "monitor",
     "OneDeviceStrategy": "one_device_strategy",
     "ParameterServerStrategy": "parameter_server_strategy",
 }

@@ -19,7 +19,6 @@ ROWS: dict[str, Row] = {
         "It rewrote graphs for the TensorFlow Lite of its time.",
         "Convert the model by tf.lite.TFLiteConverter.",
     ),
-    "contrib.framework.python.ops.prettyprint_ops": Package(_OURS),
     "contrib.framework.python.ops.audio_ops": Package(("{tf}:audio", "{tf}:raw_ops")),
     **{
         "contrib.framework." + name: Moved(target)
@@ -70,14 +69,7 @@ ROWS: dict[str, Row] = {
     **{
         "contrib.framework." + name: StandIn(_OURS + ":" + name)
         for name in (
-            "assert_scalar_int",
             "assign_from_checkpoint",
-            "get_placeholders",
-            "load_linear_multiclass_bias_initializer",
-            "load_variable_slot_initializer",
-            "py_func",
-            "reduce_sum_n",
-            "remove_squeezable_dimensions",
             "with_same_shape",
             "with_shape",
             "zero_initializer",

@@ -5,7 +5,7 @@ A row on a package holds for every name in it that has no row of its own.
 
 from __future__ import annotations
 
-from tpucompat.legacy.rows import Gone, Package, Row, StandIn
+from tpucompat.legacy.rows import Gone, Package, Row
 
 _OURS = "tpucompat.legacy.contrib."
 
@@ -92,15 +92,12 @@ ROWS: dict[str, Row] = {
     ),
     "contrib.mixed_precision": Package(_OURS + "mixed_precision"),
     "contrib.model_pruning": Package(_PRUNING),
-    "contrib.model_pruning.python.learning": Package(_PRUNING + ".training"),
     "contrib.model_pruning.python.pruning": Package(_PRUNING + ".pruning"),
     "contrib.model_pruning.python.pruning_utils": Package(_PRUNING + ".masks"),
-    "contrib.model_pruning.python.strip_pruning_vars_lib": Package(_PRUNING + ".stripping"),
     "contrib.model_pruning.python.layers.core_layers": Package(
         (_PRUNING + ".layers", _PRUNING + ".masks")
     ),
     "contrib.model_pruning.python.layers.layers": Package(_PRUNING + ".layers"),
-    "contrib.model_pruning.python.layers.rnn_cells": Package(_PRUNING + ".cells"),
     "contrib.nearest_neighbor": _gone(_COMPILED, "Use the package scann."),
     "contrib.periodic_resample": _gone(_COMPILED, "Use tf.nn.depth_to_space."),
     "contrib.quantize": _gone(
@@ -133,9 +130,6 @@ ROWS: dict[str, Row] = {
         "It converted frozen graphs for one kind of GPU.",
         "Use tf.experimental.tensorrt.Converter on a SavedModel.",
     ),
-    "contrib.testing": Package(_OURS + "testing"),
-    "contrib.testing.python.framework.fake_summary_writer": Package(_OURS + "testing"),
-    "contrib.testing.python.framework.util_test": Package(_OURS + "testing"),
     "contrib.text": _gone(_COMPILED, "Use tf.keras.preprocessing.sequence.skipgrams."),
     "contrib.timeseries": _gone(
         "It was based on the Estimators of tf.contrib.", "Use tfp.sts of tensorflow-probability."
@@ -143,25 +137,4 @@ ROWS: dict[str, Row] = {
     # Packages that someone else keeps
     "contrib.gan": Package(_OURS + "gan"),
     "contrib.distributions": Package(("{tf}:distributions", _OURS + "distributions")),
-    # Unrolled sequence models
-    "contrib.legacy_seq2seq.python.ops.seq2seq.Linear": StandIn(_OURS + "rnn_cells:Linear"),
-    "contrib.legacy_seq2seq": Package(_OURS + "legacy_seq2seq"),
-    **{
-        "contrib.legacy_seq2seq." + name: StandIn(_OURS + "legacy_seq2seq:" + name)
-        for name in (
-            "attention_decoder",
-            "basic_rnn_seq2seq",
-            "embedding_attention_decoder",
-            "embedding_attention_seq2seq",
-            "embedding_rnn_decoder",
-            "embedding_rnn_seq2seq",
-            "embedding_tied_rnn_seq2seq",
-            "model_with_buckets",
-            "one2many_rnn_seq2seq",
-            "rnn_decoder",
-            "sequence_loss",
-            "sequence_loss_by_example",
-            "tied_rnn_seq2seq",
-        )
-    },
 }

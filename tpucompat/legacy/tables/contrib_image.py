@@ -22,20 +22,14 @@ ROWS: dict[str, Row] = {
         for name in (
             "angles_to_projective_transforms",
             "compose_transforms",
-            "dense_image_warp",
             "flat_transforms_to_matrices",
-            "interpolate_spline",
             "matrices_to_flat_transforms",
             "rotate",
-            "sparse_image_warp",
             "transform",
             "translate",
             "translations_to_projective_transforms",
         )
     },
-    "contrib.image.python.ops.dense_image_warp._interpolate_bilinear": StandIn(
-        _OURS + ":interpolate_bilinear"
-    ),
     "contrib.image.bipartite_match": _compiled("Use scipy.optimize.linear_sum_assignment."),
     "contrib.image.connected_components": _compiled("Use scipy.ndimage.label in a tf.py_func."),
     "contrib.image.single_image_random_dot_stereograms": _compiled("Make the picture by NumPy."),

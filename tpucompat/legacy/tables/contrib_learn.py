@@ -1,4 +1,4 @@
-"""``tf.contrib.learn``: what drove an Estimator, preprocessing, and data sets; its own Estimators are gone."""
+"""``tf.contrib.learn``: what drove an Estimator, and data sets; its own Estimators are gone."""
 
 from __future__ import annotations
 
@@ -10,11 +10,8 @@ _LEARN = Gone(
     "TPU101",
     "tf.contrib.learn was the forerunner of tf.estimator, and was removed with the Estimators and heads "
     "that belonged to it.",
-    (
-        "Use tf.estimator: Estimator, train_and_evaluate, TrainSpec and EvalSpec. tpucompat "
-        "provides Experiment, learn_runner, RunConfig, monitors and preprocessing of "
-        "tf.contrib.learn."
-    ),
+    "Use tf.estimator: Estimator, train_and_evaluate, TrainSpec and EvalSpec. tpucompat provides Experiment, "
+    "learn_runner, RunConfig and monitors of tf.contrib.learn.",
 )
 
 # The modules of ours that have the names of each old one.
@@ -24,10 +21,6 @@ _MODULES = {
     "learn_runner": "runner",
     "monitors": "monitors",
     "estimators.run_config": "config",
-    "preprocessing": "preprocessing",
-    "preprocessing.categorical": "preprocessing",
-    "preprocessing.categorical_vocabulary": "preprocessing",
-    "preprocessing.text": "preprocessing",
     "utils": "exports",
     "utils.input_fn_utils": "exports",
     "utils.saved_model_export_utils": "exports",

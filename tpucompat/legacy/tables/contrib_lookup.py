@@ -17,11 +17,7 @@ ROWS: dict[str, Row] = {
         for name in (
             "HashTable",
             "index_table_from_tensor",
-            "index_to_string",
             "index_to_string_table_from_tensor",
-            "string_to_index",
-            "string_to_index_table_from_file",
-            "string_to_index_table_from_tensor",
         )
     },
     **{

@@ -179,15 +179,6 @@ ROWS: dict[str, Row] = {
     "contrib.nn": Package((_OURS + "nn", "{tf}:nn")),
     "contrib.nn.conv1d_transpose": Moved("{tf}:nn.conv1d_transpose"),
     "contrib.nn.nth_element": StandIn(_OURS + "nn:nth_element"),
-    **_stand_ins(
-        "nn",
-        "nn",
-        "alpha_dropout",
-        "deprecated_flipped_sigmoid_cross_entropy_with_logits",
-        "deprecated_flipped_softmax_cross_entropy_with_logits",
-        "deprecated_flipped_sparse_softmax_cross_entropy_with_logits",
-        "scaled_softplus",
-    ),
     **_gone(
         "nn",
         Gone(
@@ -198,7 +189,6 @@ ROWS: dict[str, Row] = {
         "rank_sampled_softmax_loss",
         "sampled_sparse_softmax_loss",
     ),
-    **_stand_ins("sparsemax", "nn", "sparsemax", "sparsemax_loss"),
     "contrib.recurrent": Package(_OURS + "recurrent"),
     **_stand_ins("recurrent", "recurrent", "bidirectional_functional_rnn", "functional_rnn"),
     "contrib.recurrent.Recurrent": Gone(
@@ -206,7 +196,6 @@ ROWS: dict[str, Row] = {
         "TensorFlow 2 runs recurrent loops on TPUs natively.",
         "Use tf.while_loop, tf.scan or tf.nn.dynamic_rnn.",
     ),
-    "contrib.resampler.resampler": StandIn(_OURS + "resampler:resampler"),
     "contrib.linalg": Package("{tf}:linalg"),
     "contrib.proto.decode_proto": Moved("{tf}:io.decode_proto"),
     "contrib.proto.encode_proto": Moved("{tf}:io.encode_proto"),
@@ -293,23 +282,7 @@ ROWS: dict[str, Row] = {
     "contrib.checkpoint.CheckpointableObjectGraph": Moved(
         "tensorflow.core.protobuf.trackable_object_graph_pb2:TrackableObjectGraph"
     ),
-    **_stand_ins(
-        "checkpoint",
-        "checkpoint",
-        "CheckpointableBase",
-        "List",
-        "Mapping",
-        "NoDependency",
-        "NumpyState",
-        "PythonStateWrapper",
-        "UniqueNameTracker",
-        "capture_dependencies",
-        "dot_graph_from_checkpoint",
-        "list_objects",
-        "object_metadata",
-        "split_dependency",
-    ),
-    "contrib.optimizer_v2": Package((_OURS + "optimizer_v2", "{tf}:train")),
+    "contrib.optimizer_v2": Package("{tf}:train"),
     **_moved(
         "optimizer_v2",
         "{tf}:train",
@@ -319,18 +292,7 @@ ROWS: dict[str, Row] = {
         "GradientDescentOptimizer",
         "MomentumOptimizer",
     ),
-    **_stand_ins("optimizer_v2", "optimizer_v2", "RMSPropOptimizer"),
     "contrib.optimizer_v2.OptimizerV2": Moved("{tf}:train.Optimizer"),
-    "contrib.feature_column": Package((_OURS + "feature_column", "{tf}:feature_column")),
-    **_stand_ins(
-        "feature_column",
-        "feature_column",
-        "sequence_categorical_column_with_hash_bucket",
-        "sequence_categorical_column_with_identity",
-        "sequence_categorical_column_with_vocabulary_file",
-        "sequence_categorical_column_with_vocabulary_list",
-        "sequence_input_layer",
-        "sequence_numeric_column",
-    ),
+    "contrib.feature_column": Package("{tf}:feature_column"),
     "contrib.lite": Package("{tf}:lite"),
 }

@@ -17,26 +17,13 @@ ROWS: dict[str, Row] = {
     **{
         "contrib.opt." + name: StandIn(_OURS + ":" + name)
         for name in (
-            "AdaMaxOptimizer",
-            "AdamGSOptimizer",
             "AdamWOptimizer",
-            "AddSignOptimizer",
             "DecoupledWeightDecayExtension",
-            "ExternalOptimizerInterface",
-            "GGTOptimizer",
             "LARSOptimizer",
-            "LazyAdamGSOptimizer",
             "LazyAdamOptimizer",
             "MomentumWOptimizer",
             "MovingAverageOptimizer",
-            "MultitaskOptimizerWrapper",
             "NadamOptimizer",
-            "PowerSignOptimizer",
-            "RegAdagradOptimizer",
-            "ScipyOptimizerInterface",
-            "ShampooOptimizer",
-            "VariableClippingOptimizer",
-            "clip_gradients_by_global_norm",
             "extend_with_decoupled_weight_decay",
         )
     },
@@ -58,5 +45,4 @@ ROWS: dict[str, Row] = {
         )
         for name in names
     },
-    "contrib.opt.python.training.matrix_functions": Package(_OURS + ".matrix_functions"),
 }

@@ -6,12 +6,10 @@ from tpucompat.legacy.rows import Constant, Moved, Package, Row, StandIn
 
 _OURS = "tpucompat.legacy.contrib.rnn"
 _CELLS = "tpucompat.legacy.contrib.rnn_cells"
-_RESEARCH = "tpucompat.legacy.contrib.rnn_research_cells"
-_GRID = "tpucompat.legacy.contrib.rnn_grid_cells"
 _TF = "{tf}:nn.rnn_cell"
 
 ROWS: dict[str, Row] = {
-    "contrib.rnn": Package((_OURS, _CELLS, _RESEARCH, _GRID, _TF, "{tf}:nn")),
+    "contrib.rnn": Package((_OURS, _CELLS, _TF, "{tf}:nn")),
     **{
         "contrib.rnn." + name: Moved(_TF + "." + name)
         for name in (
@@ -34,20 +32,7 @@ ROWS: dict[str, Row] = {
     **{
         "contrib.rnn." + name: StandIn(_OURS + ":" + name)
         for name in (
-            "AttentionCellWrapper",
-            "CompiledWrapper",
-            "EmbeddingWrapper",
-            "FusedRNNCell",
-            "FusedRNNCellAdaptor",
-            "HighwayWrapper",
-            "InputProjectionWrapper",
-            "LSTMBlockFusedCell",
-            "LSTMBlockWrapper",
-            "OutputProjectionWrapper",
-            "TimeReversedFusedRNN",
-            "best_effort_input_batch_size",
             "stack_bidirectional_dynamic_rnn",
-            "stack_bidirectional_rnn",
             "transpose_batch_time",
         )
     },
@@ -58,31 +43,12 @@ ROWS: dict[str, Row] = {
             "Conv2DLSTMCell",
             "Conv3DLSTMCell",
             "ConvLSTMCell",
-            "CoupledInputForgetGateLSTMCell",
             "GRUBlockCell",
             "GRUBlockCellV2",
-            "IndRNNCell",
-            "IndyGRUCell",
-            "IndyLSTMCell",
-            "IntersectionRNNCell",
             "LSTMBlockCell",
             "LayerNormBasicLSTMCell",
             "LayerRNNCell",
             "NASCell",
-            "SRUCell",
-            "UGRNNCell",
-        )
-    },
-    **{
-        "contrib.rnn." + name: StandIn(_RESEARCH + ":" + name)
-        for name in ("GLSTMCell", "PhasedLSTMCell")
-    },
-    **{
-        "contrib.rnn." + name: StandIn(_GRID + ":" + name)
-        for name in (
-            "BidirectionalGridLSTMCell",
-            "GridLSTMCell",
-            "TimeFreqLSTMCell",
         )
     },
     # What programs made cells of their own with.
@@ -94,9 +60,6 @@ ROWS: dict[str, Row] = {
             ("rnn_cell", "_Linear", "Linear"),
         )
     },
-    "contrib.rnn.python.tools.checkpoint_convert": Package(
-        "tpucompat.legacy.contrib.rnn_checkpoints"
-    ),
     "python.ops.rnn_cell_impl.ASSERT_LIKE_RNNCELL_ERROR_REGEXP": Constant("is not an RNNCell"),
     # The private modules of TensorFlow proper that scripts took the cells from: since 2.6 they
     # hold a second set of classes, of which isinstance() knows nothing.

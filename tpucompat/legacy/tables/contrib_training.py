@@ -1,4 +1,4 @@
-"""``tf.contrib.training``: hyperparameters of ours, training loops from tf-slim, queues of ours."""
+"""``tf.contrib.training``: hyperparameters of ours, training loops from tf-slim."""
 
 from __future__ import annotations
 
@@ -7,10 +7,6 @@ from tpucompat.legacy.rows import Gone, Moved, Package, Row, StandIn
 _OURS = "tpucompat.legacy.contrib.training"
 _LOOP = "tpucompat.legacy.contrib.slim:training.training"
 _EVALUATION = "tpucompat.legacy.contrib.slim:training.evaluation"
-
-_QUEUES = "tpucompat.legacy.contrib.training_queues"
-
-_SEQUENCES = "tpucompat.legacy.contrib.training_sequences"
 
 _NAMES: dict[str, Row] = {
     **{
@@ -48,25 +44,6 @@ _NAMES: dict[str, Row] = {
     "wait_for_new_checkpoint": Moved(
         "tensorflow.python.training.checkpoint_utils:wait_for_new_checkpoint"
     ),
-    **{
-        name: StandIn(_QUEUES + ":" + name)
-        for name in (
-            "bucket",
-            "bucket_by_sequence_length",
-            "rejection_sample",
-            "resample_at_rate",
-            "stratified_sample",
-            "weighted_resample",
-        )
-    },
-    **{
-        name: StandIn(_SEQUENCES + ":" + name)
-        for name in (
-            "NextQueuedSequenceBatch",
-            "SequenceQueueingStateSaver",
-            "batch_sequences_with_states",
-        )
-    },
     "FeedingQueueRunner": Gone(
         "TPU101",
         "It was a private class of tf.estimator.",
@@ -86,11 +63,6 @@ ROWS: dict[str, Row] = {
     **{
         "contrib.training.python.training." + module: Package((_OURS, _LOOP, _EVALUATION))
         for module in ("hparam", "training", "evaluation", "device_setter")
-    },
-    "contrib.training.python.training.sequence_queueing_state_saver": Package(_SEQUENCES),
-    **{
-        "contrib.training.python.training." + module: Package(_QUEUES)
-        for module in ("bucket_ops", "resample", "sampling_ops")
     },
     **{
         f"contrib.training.python.training.{module}.{name}": _NAMES[name]

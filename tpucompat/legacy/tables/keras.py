@@ -134,7 +134,7 @@ COMMON: dict[str, Row] = {
     },
     **{
         "keras.backend." + name: StandIn("tpucompat.legacy.keras_backend:" + name)
-        for name in ("batch_dot", "ctc_decode")
+        for name in ("batch_dot", "ctc_decode", "eye", "ones", "variable", "zeros")
     },
     # The optimizers from 1.14 to 2.10; 2.9 and 2.11 moved them.
     "keras.optimizer_v2": Package(

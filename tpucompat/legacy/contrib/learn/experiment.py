@@ -186,6 +186,14 @@ class Experiment:
             saving_listeners=self._saving_listeners,
         )
 
+    def _train_for(self, steps: int) -> None:
+        self._estimator.train(
+            input_fn=self._train_input_fn,
+            steps=steps,
+            hooks=self._hooks(),
+            saving_listeners=self._saving_listeners,
+        )
+
     def _hooks(self, more: Sequence[Any] = ()) -> list[Any]:
         """Those of the training, monitors among them, and more."""
         return _monitors.replace_monitors_with_hooks([*self._train_hooks, *more], self._estimator)
@@ -354,12 +362,7 @@ class Experiment:
         while goes_on(metrics, checkpoint_path=newest if metrics else None):
             if self._is_trained(metrics):
                 break
-            self._estimator.train(
-                input_fn=self._train_input_fn,
-                steps=steps,
-                hooks=self._hooks(),
-                saving_listeners=self._saving_listeners,
-            )
+            self._train_for(steps)
             newest = tf.train.latest_checkpoint(self._estimator.model_dir)
             metrics = self._evaluate(name="one_pass", checkpoint_path=newest)
             exports = self._export(metrics)
@@ -379,12 +382,7 @@ class Experiment:
 
     def test(self) -> Any:
         """Trains one step, evaluates one batch, and exports; returns the metrics."""
-        self._estimator.train(
-            input_fn=self._train_input_fn,
-            steps=1,
-            hooks=self._hooks(),
-            saving_listeners=self._saving_listeners,
-        )
+        self._train_for(1)
         metrics = self._estimator.evaluate(input_fn=self._eval_input_fn, steps=1, name="one_pass")
         self._export(metrics)
         return metrics
@@ -395,24 +393,17 @@ class Experiment:
 
     def _start_server(self) -> Any:
         config = self._estimator.config
-        if (
-            not (config.cluster_spec and config.task_type and config.master)
-            or config.task_id is None
-        ):
+        named = all((config.cluster_spec, config.task_type, config.master))
+        if not named or config.task_id is None:
             raise BadValueError(
                 "TPU103",
                 "Could not start server; be sure to specify cluster_spec, task_type, master, and task in "
                 "RunConfig or set the TF_CONFIG environment variable.",
             )
-        server = tf.train.Server(
-            config.cluster_spec,
-            job_name=config.task_type,
-            task_index=config.task_id,
-            config=getattr(config, "tf_config", None),
-            start=False,
+        options = getattr(config, "tf_config", None)
+        return tf.train.Server(
+            config.cluster_spec, config.task_type, config.task_id, config=options
         )
-        server.start()
-        return server
 
 
 def _strategies(given: Any) -> tuple[ExportStrategy, ...]:

@@ -9,13 +9,11 @@ from __future__ import annotations
 import collections
 import inspect
 import os
-import time
-from typing import Any, Callable, Mapping, NamedTuple, Sequence
+from typing import Any, Callable, Mapping, NamedTuple
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat.errors import BadValueError, RefusedError
-from tpucompat.legacy import estimator as _estimator
+from tpucompat.errors import BadValueError
 
 _LOSS = "loss"
 
@@ -98,28 +96,6 @@ def build_parsing_serving_input_fn(
     return input_fn
 
 
-def build_default_serving_input_fn(
-    features: Mapping[str, Any], default_batch_size: int | None = None
-) -> Callable[[], InputFnOps]:
-    """A function with a placeholder for each feature.
-
-    Args:
-      features: Tensors of the shapes and types that are fed; their first dimension is the batch.
-      default_batch_size: The number of examples; None for any.
-    """
-
-    def input_fn() -> InputFnOps:
-        fed = {
-            name: tf.placeholder(
-                tensor.dtype, [default_batch_size, *tensor.shape.as_list()[1:]], tensor.op.name
-            )
-            for name, tensor in features.items()
-        }
-        return InputFnOps(fed, None, fed)
-
-    return input_fn
-
-
 def make_export_strategy(
     serving_input_fn: Callable[[], Any],
     default_output_alternative_key: str | None = None,
@@ -165,174 +141,6 @@ def make_export_strategy(
     return ExportStrategy("Servo", export_fn, strip_default_attrs)
 
 
-def make_parsing_export_strategy(
-    feature_columns: Sequence[Any],
-    default_output_alternative_key: str | None = None,
-    assets_extra: Mapping[str, str] | None = None,
-    as_text: bool = False,
-    exports_to_keep: int | None = 5,
-    target_core: bool = False,
-    strip_default_attrs: bool | None = None,
-) -> ExportStrategy:
-    """As :func:`make_export_strategy`, for serialized examples with the features of columns.
-
-    Args:
-      feature_columns: Of ``tf.feature_column``.
-      default_output_alternative_key: See :func:`make_export_strategy`, as all that follow.
-      assets_extra: See there.
-      as_text: See there.
-      exports_to_keep: See there.
-      target_core: Whether the Estimator is one of tf.estimator; it has to be.
-      strip_default_attrs: See there.
-    """
-    spec = tf.feature_column.make_parse_example_spec(feature_columns)
-    if target_core:
-        serving_input_fn = _estimator.api.export.build_parsing_serving_input_receiver_fn(spec)
-    else:
-        serving_input_fn = build_parsing_serving_input_fn(spec)
-    return make_export_strategy(
-        serving_input_fn,
-        default_output_alternative_key=default_output_alternative_key,
-        assets_extra=assets_extra,
-        as_text=as_text,
-        exports_to_keep=exports_to_keep,
-        strip_default_attrs=strip_default_attrs,
-    )
-
-
-class BestModelSelector:
-    """Remembers the best metrics that it was shown.
-
-    Args:
-      event_file_pattern: Event files of an earlier run, whose best metrics it starts with.
-      compare_fn: Whether the second of two sets of metrics is better; by default, that of the smaller loss.
-    """
-
-    def __init__(
-        self,
-        event_file_pattern: str | None = None,
-        compare_fn: Callable[[Any, Any], bool] | None = None,
-    ) -> None:
-        self._better = compare_fn or _has_a_smaller_loss
-        self._best: Any = None
-        for path in tf.gfile.Glob(event_file_pattern) if event_file_pattern else ():
-            for event in tf.train.summary_iterator(path):
-                if event.HasField("summary"):
-                    values = [v for v in event.summary.value if v.HasField("simple_value")]
-                    found = {value.tag: value.simple_value for value in values}
-                    if self._best is None or self._better(self._best, found):
-                        self._best = found
-
-    def update(self, checkpoint_path: str, eval_result: Any) -> tuple[str, Any]:
-        """The checkpoint and its metrics where they are the best so far; else an empty path and None.
-
-        Raises:
-          BadValueError: A checkpoint without a path, or without metrics.
-        """
-        if not checkpoint_path:
-            raise BadValueError("TPU103", "Checkpoint path is empty.")
-        if eval_result is None:
-            raise BadValueError("TPU103", f"{checkpoint_path} has empty evaluation results.")
-        if self._best is not None and not self._better(self._best, eval_result):
-            return "", None
-        self._best = eval_result
-        return checkpoint_path, eval_result
-
-
-def _has_a_smaller_loss(best: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    for metrics in (best, other):
-        if not metrics or _LOSS not in metrics:
-            raise BadValueError(
-                "TPU103", "an evaluation result cannot be empty or no loss is found in it."
-            )
-    return best[_LOSS] > other[_LOSS]
-
-
-def make_best_model_export_strategy(
-    serving_input_fn: Callable[[], Any],
-    exports_to_keep: int | None = 1,
-    model_dir: str | None = None,
-    event_file_pattern: str | None = None,
-    compare_fn: Callable[[Any, Any], bool] | None = None,
-    default_output_alternative_key: str | None = None,
-    strip_default_attrs: bool | None = None,
-) -> ExportStrategy:
-    """As :func:`make_export_strategy`, for models better than all before; ``best_model`` is its name.
-
-    Args:
-      serving_input_fn: Without arguments; returns a ``ServingInputReceiver``.
-      exports_to_keep: How many of the newest are kept; None for all.
-      model_dir: Where the event files of earlier runs are.
-      event_file_pattern: Which those are, below ``model_dir``.
-      compare_fn: Whether the second of two sets of metrics is better; by default, that of the smaller loss.
-      default_output_alternative_key: Of tf.contrib.learn's own Estimators only.
-      strip_default_attrs: Whether attributes of operations that have their default value are left out.
-    """
-    strategy = make_export_strategy(
-        serving_input_fn,
-        exports_to_keep=exports_to_keep,
-        default_output_alternative_key=default_output_alternative_key,
-        strip_default_attrs=strip_default_attrs,
-    )
-    earlier = (
-        os.path.join(model_dir, event_file_pattern) if model_dir and event_file_pattern else None
-    )
-    selector = BestModelSelector(earlier, compare_fn)
-
-    def export_fn(
-        estimator: Any, export_dir_base: Any, checkpoint_path: str | None, eval_result: Any = None
-    ) -> Any:
-        path, metrics = selector.update(
-            checkpoint_path or tf.train.latest_checkpoint(estimator.model_dir), eval_result
-        )
-        if not path or metrics is None:
-            return ""
-        folder = os.path.join(tf.compat.as_text(export_dir_base), os.path.basename(path))
-        return strategy.export(estimator, folder, path, metrics)
-
-    return ExportStrategy("best_model", export_fn)
-
-
-def extend_export_strategy(
-    base_export_strategy: ExportStrategy,
-    post_export_fn: Callable[[Any, str], str],
-    post_export_name: str | None = None,
-) -> ExportStrategy:
-    """Exports, and lets a function make another export of that.
-
-    Args:
-      base_export_strategy: Exports into a temporary folder.
-      post_export_fn: A function of this export and an empty folder; returns a folder within it.
-      post_export_name: Of the strategy; that of the first by default.
-    """
-
-    def export_fn(estimator: Any, export_dir_base: Any, checkpoint_path: str | None = None) -> str:
-        base = tf.compat.as_text(export_dir_base)
-        first = _temporary(base, "temp-base-export-")
-        exported = base_export_strategy.export(estimator, first, checkpoint_path)
-        second = _temporary(base, "temp-post-export-")
-        made = tf.compat.as_text(post_export_fn(exported, second))
-        if not made.startswith(second):
-            raise BadValueError("TPU103", f"post_export_fn must return a sub-directory of {second}")
-        last = os.path.join(base, os.path.relpath(made, second))
-        if tf.gfile.Exists(last):
-            raise RefusedError("TPU103", f"the folder of the final export exists: {last}")
-        tf.gfile.Rename(made, last)
-        for folder in (first, second):
-            tf.gfile.DeleteRecursively(folder)
-        return last
-
-    return ExportStrategy(post_export_name or base_export_strategy.name, export_fn)
-
-
-def _temporary(base: str, prefix: str) -> str:
-    folder = os.path.join(base, prefix + str(int(time.time())))
-    if tf.gfile.Exists(folder):
-        raise RefusedError("TPU103", f"the folder of a temporary export exists: {folder}")
-    tf.gfile.MakeDirs(folder)
-    return folder
-
-
 def _exports(export_dir_base: Any) -> list[str]:
     """The exports in a folder, the oldest first: ten digits, seconds of the time."""
     base = tf.compat.as_text(export_dir_base)
@@ -356,38 +164,3 @@ def garbage_collect_exports(export_dir_base: Any, exports_to_keep: int | None) -
             tf.gfile.DeleteRecursively(path)
         except tf.errors.NotFoundError as error:
             tf.logging.warn("Can not delete %s recursively: %s", path, error)
-
-
-class Path(NamedTuple):
-    """An export: its folder, and the number in its name."""
-
-    path: str
-    export_version: int | None
-
-
-def get_most_recent_export(export_dir_base: Any) -> Path | None:
-    """The newest export in a folder; None where there is none."""
-    found = _exports(export_dir_base)
-    return Path(found[-1], int(os.path.basename(found[-1]))) if found else None
-
-
-def get_timestamped_export_dir(export_dir_base: Any) -> bytes:
-    """The path of a folder for an export made now, which is not there yet; waits a second if it is.
-
-    Raises:
-      RefusedError: Ten such folders exist.
-    """
-    for _ in range(10):
-        folder = os.path.join(tf.compat.as_bytes(export_dir_base), b"%d" % time.time())
-        if not tf.gfile.Exists(folder):
-            return folder
-        time.sleep(1)
-    raise RefusedError(
-        "TPU103", "Failed to obtain a unique export directory name after 10 attempts."
-    )
-
-
-def get_temp_export_dir(timestamped_export_dir: Any) -> bytes:
-    """The path of a folder for an export that is not finished."""
-    folder, name = os.path.split(tf.compat.as_bytes(timestamped_export_dir))
-    return os.path.join(folder, b"temp-" + name)

@@ -102,11 +102,8 @@ class EveryN(BaseMonitor):
     def step_begin(self, step: int) -> list[Any]:
         """Calls :meth:`every_n_step_begin`."""
         super().step_begin(step)
-        self._active = (
-            step <= self._first_n_steps
-            or step >= self._every_n_steps + self._last_active_step
-            or step == self._max_steps
-        )
+        next_due = self._last_active_step + self._every_n_steps
+        self._active = step == self._max_steps or not self._first_n_steps < step < next_due
         return self.every_n_step_begin(step) if self._active else []
 
     def step_end(self, step: int, output: dict[Any, Any]) -> bool:
@@ -128,44 +125,6 @@ class EveryN(BaseMonitor):
         last = self._last_successful_step
         if last is not None and last != self._last_active_step:
             self.every_n_post_step(last, session)
-
-
-class StopAtStep(BaseMonitor):
-    """Stops training.
-
-    Args:
-      num_steps: After so many steps.
-      last_step: At this step; one of the two is given.
-
-    Raises:
-      BadValueError: None or both are given.
-    """
-
-    def __init__(self, num_steps: int | None = None, last_step: int | None = None) -> None:
-        super().__init__()
-        if (num_steps is None) == (last_step is None):
-            raise BadValueError(
-                "TPU103", "Exactly one of num_steps or last_step must be specified."
-            )
-        self._num_steps = num_steps
-        self._last_step = last_step
-
-    @property
-    def run_on_all_workers(self) -> bool:
-        """It is."""
-        return True
-
-    def step_begin(self, step: int) -> list[Any]:
-        """Counts from the first step that it sees."""
-        super().step_begin(step)
-        if self._last_step is None:
-            self._last_step = step + (self._num_steps or 0) - 1
-        return []
-
-    def step_end(self, step: int, output: dict[Any, Any]) -> bool:
-        """Stops at the last step."""
-        super().step_end(step, output)
-        return step >= (self._last_step or 0)
 
 
 class ValidationMonitor(EveryN):

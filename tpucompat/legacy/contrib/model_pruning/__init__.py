@@ -5,7 +5,6 @@ Behaviour and variable names follow tensorflow/contrib/model_pruning/python of T
 
 from __future__ import annotations
 
-from tpucompat.legacy.contrib.model_pruning.cells import MaskedBasicLSTMCell, MaskedLSTMCell
 from tpucompat.legacy.contrib.model_pruning.layers import (
     masked_conv2d,
     masked_convolution,
@@ -20,15 +19,8 @@ from tpucompat.legacy.contrib.model_pruning.masks import (
     get_weights,
 )
 from tpucompat.legacy.contrib.model_pruning.pruning import Pruning, get_pruning_hparams
-from tpucompat.legacy.contrib.model_pruning.stripping import (
-    graph_def_from_checkpoint,
-    strip_pruning_vars_fn,
-)
-from tpucompat.legacy.contrib.model_pruning.training import train
 
 __all__ = [
-    "MaskedBasicLSTMCell",
-    "MaskedLSTMCell",
     "Pruning",
     "apply_mask",
     "get_masked_weights",
@@ -37,10 +29,7 @@ __all__ = [
     "get_thresholds",
     "get_weight_sparsity",
     "get_weights",
-    "graph_def_from_checkpoint",
     "masked_conv2d",
     "masked_convolution",
     "masked_fully_connected",
-    "strip_pruning_vars_fn",
-    "train",
 ]

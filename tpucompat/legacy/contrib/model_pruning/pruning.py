@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import re
-from typing import Any, Callable
+from typing import Any, Callable, Mapping
 
 import tensorflow.compat.v1 as tf
 
@@ -31,6 +32,28 @@ __all__ = [
 ]
 
 
+#: The hyperparameters and their default values; get_pruning_hparams says what they mean.
+_DEFAULTS: Mapping[str, Any] = {
+    "name": "model_pruning",
+    "begin_pruning_step": 0,
+    "end_pruning_step": -1,
+    "weight_sparsity_map": [""],
+    "block_dims_map": [""],
+    "threshold_decay": 0.0,
+    "pruning_frequency": 10,
+    "nbins": 256,
+    "block_height": 1,
+    "block_width": 1,
+    "block_pooling_function": "AVG",
+    "initial_sparsity": 0.0,
+    "target_sparsity": 0.5,
+    "sparsity_function_begin_step": 0,
+    "sparsity_function_end_step": 100,
+    "sparsity_function_exponent": 3.0,
+    "use_tpu": False,
+}
+
+
 def get_pruning_hparams() -> Any:
     """The hyperparameters of :class:`Pruning`, with their default values.
 
@@ -45,25 +68,7 @@ def get_pruning_hparams() -> Any:
       initial) * (1 - (1 - p) ** exponent)`` where p goes from 0 to 1 between the two steps. use_tpu:
       resource variables, and a pooling that a TPU does well. nbins: not used.
     """
-    return HParams(
-        name="model_pruning",
-        begin_pruning_step=0,
-        end_pruning_step=-1,
-        weight_sparsity_map=[""],
-        block_dims_map=[""],
-        threshold_decay=0.0,
-        pruning_frequency=10,
-        nbins=256,
-        block_height=1,
-        block_width=1,
-        block_pooling_function="AVG",
-        initial_sparsity=0.0,
-        target_sparsity=0.5,
-        sparsity_function_begin_step=0,
-        sparsity_function_end_step=100,
-        sparsity_function_exponent=3.0,
-        use_tpu=False,
-    )
+    return HParams(**copy.deepcopy(_DEFAULTS))
 
 
 def _block(text: str) -> list[int]:
@@ -254,12 +259,10 @@ class Pruning:
         with tf.name_scope(self._spec.name):
             if not self._assign_ops:
                 self._get_mask_assign_ops()
-            noted = tf.assign(
-                self._last_update_step, self._global_step, name="last_mask_update_step_assign"
-            )
-            with tf.control_dependencies([noted]), tf.control_dependencies(self._assign_ops):
-                tf.logging.info("Updating masks.")
-                return tf.no_op("mask_update")
+            step = "last_mask_update_step_assign"
+            updates = [tf.assign(self._last_update_step, self._global_step, name=step)]
+            tf.logging.info("Updating masks.")
+            return tf.group(*updates, *self._assign_ops, name="mask_update")
 
     def conditional_mask_update_op(self) -> Any:
         """An operation that sets all masks anew where the schedule wants it at the present step."""

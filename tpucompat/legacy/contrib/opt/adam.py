@@ -1,6 +1,6 @@
 """Kinds of Adam.
 
-Behaviour follows lazy_adam_optimizer.py, nadam_optimizer.py, adamax.py and adam_gs_optimizer.py of
+Behaviour follows lazy_adam_optimizer.py and nadam_optimizer.py of
 TensorFlow 1.15.
 """
 
@@ -10,7 +10,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat.legacy.contrib.opt.kernels import Number, cast_to, graph_of_state, run_kernel
+from tpucompat.legacy.contrib.opt.kernels import cast_to, run_kernel
 
 
 class _AdamStep(tf.train.AdamOptimizer):
@@ -90,116 +90,3 @@ class NadamOptimizer(_AdamStep):
             v_all = scatter_add(v, indices, grad * grad * (1 - beta2))
         root = tf.sqrt(tf.gather(v_all, indices))
         return tf.group(scatter_add(var, indices, -size * m_bar / (root + epsilon)), m_bar, v_all)
-
-
-class AdaMaxOptimizer(tf.train.AdamOptimizer):
-    """Adam by the infinity norm (Kingma and Ba, 2014), with the arguments of Adam."""
-
-    def __init__(
-        self,
-        learning_rate: Number = 0.001,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        epsilon: float = 1e-8,
-        use_locking: bool = False,
-        name: str = "AdaMax",
-    ) -> None:
-        super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
-
-    def _get_beta_accumulators(self) -> Any:
-        return self._get_non_slot_variable("beta1_power", graph=graph_of_state())
-
-    def _create_slots(self, var_list: Any) -> None:
-        first = min(var_list, key=lambda var: var.name)
-        self._create_non_slot_variable(
-            initial_value=self._beta1, name="beta1_power", colocate_with=first
-        )
-        for var in var_list:
-            self._zeros_slot(var, "m", self._name)
-            self._zeros_slot(var, "v", self._name)
-
-    def _resource_apply_dense(self, grad: Any, var: Any) -> Any:
-        return run_kernel(
-            "ApplyAdaMax",
-            var,
-            {name: self.get_slot(var, name) for name in "mv"},
-            beta1_power=cast_to(self._get_beta_accumulators(), var),
-            lr=cast_to(self._lr_t, var),
-            beta1=cast_to(self._beta1_t, var),
-            beta2=cast_to(self._beta2_t, var),
-            epsilon=cast_to(self._epsilon_t, var),
-            grad=grad,
-            use_locking=self._use_locking,
-        )
-
-    def _apply_dense(self, grad: Any, var: Any) -> Any:
-        return self._resource_apply_dense(grad, var)
-
-    def _resource_apply_sparse(self, grad: Any, var: Any, indices: Any) -> Any:
-        beta1, beta2 = cast_to(self._beta1_t, var), cast_to(self._beta2_t, var)
-        m, v = self.get_slot(var, "m"), self.get_slot(var, "v")
-        m_rows = tf.gather(m, indices) * beta1 + grad * (1 - beta1)
-        v_rows = tf.maximum(tf.gather(v, indices) * beta2, tf.abs(grad))
-        size = -cast_to(self._lr_t, var) / (1 - cast_to(self._get_beta_accumulators(), var))
-        step = size * (m_rows / (v_rows + cast_to(self._epsilon_t, var)))
-        return tf.group(
-            var.scatter_add(tf.IndexedSlices(step, indices)),
-            m.scatter_update(tf.IndexedSlices(m_rows, indices)),
-            v.scatter_update(tf.IndexedSlices(v_rows, indices)),
-        )
-
-    def _apply_sparse(self, grad: Any, var: Any) -> Any:
-        return self._resource_apply_sparse(grad.values, var, grad.indices)
-
-    def _finish(self, update_ops: Any, name_scope: str) -> Any:
-        with tf.control_dependencies(update_ops):
-            power = self._get_beta_accumulators()
-            with tf.colocate_with(power):
-                update = power.assign(power * self._beta1_t, use_locking=self._use_locking)
-        return tf.group(*update_ops, update, name=name_scope)
-
-
-class AdamGSOptimizer(_AdamStep):
-    """Adam that takes the powers of its betas from the global step, not from variables of its own.
-
-    Args:
-      global_step: The step's variable; it counts from 0.
-      learning_rate: And the rest: as in ``tf.train.AdamOptimizer``.
-      beta1: Of the first moment.
-      beta2: Of the second moment.
-      epsilon: Added to the denominator.
-      use_locking: Whether updates are locked.
-      name: Of the optimizer.
-    """
-
-    def __init__(
-        self,
-        global_step: Any = 0,
-        learning_rate: Number = 0.001,
-        beta1: float = 0.9,
-        beta2: float = 0.999,
-        epsilon: float = 1e-8,
-        use_locking: bool = False,
-        name: str = "Adam",
-    ) -> None:
-        super().__init__(learning_rate, beta1, beta2, epsilon, use_locking, name)
-        self._global_step = global_step
-
-    def _prepare(self) -> None:
-        super()._prepare()
-        self._steps = tf.cast(tf.identity(self._global_step) + 1, tf.float32)
-
-    def _get_beta_accumulators(self) -> Any:
-        return tf.pow(self._beta1_t, self._steps), tf.pow(self._beta2_t, self._steps)
-
-    def _create_slots(self, var_list: Any) -> None:
-        for var in var_list:
-            self._zeros_slot(var, "m", self._name)
-            self._zeros_slot(var, "v", self._name)
-
-    def _finish(self, update_ops: Any, name_scope: str) -> Any:
-        return tf.group(*update_ops, name=name_scope)
-
-
-class LazyAdamGSOptimizer(_LazyRows, AdamGSOptimizer):
-    """:class:`AdamGSOptimizer` that leaves the rows without a gradient as they are."""

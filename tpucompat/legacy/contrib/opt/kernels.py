@@ -20,14 +20,6 @@ def cast_to(number: Any, var: Any) -> Any:
     return tf.cast(number, var.dtype.base_dtype)
 
 
-def graph_of_state() -> Any:
-    """The graph by which an optimizer keeps the variables that belong to no variable of the model.
-
-    None in eager code (TensorFlow 1.15, ``python/training/optimizer.py``, ``_create_non_slot_variable``).
-    """
-    return None if tf.executing_eagerly() else tf.get_default_graph()
-
-
 def run_kernel(name: str, var: Any, slots: dict[str, Any], **inputs: Any) -> Any:
     """Runs an optimizer's kernel on a variable and its slots, of either kind of variable."""
     if var.dtype == var.dtype.base_dtype:

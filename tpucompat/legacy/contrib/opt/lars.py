@@ -5,12 +5,19 @@ Behaviour follows lars_optimizer.py of TensorFlow 1.15.
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, NamedTuple, Sequence
 
 import tensorflow.compat.v1 as tf
 
 from tpucompat.errors import BadValueError
 from tpucompat.legacy.contrib.opt.kernels import BothKinds, Number, cast_to, run_kernel, value_of
+
+
+class _Scaling(NamedTuple):
+    """What the learning rate of a variable is scaled by, beside its norms."""
+
+    eeta: float
+    epsilon: float
 
 
 class LARSOptimizer(BothKinds):
@@ -44,17 +51,15 @@ class LARSOptimizer(BothKinds):
         skip_list: Sequence[str] | None = None,
         use_nesterov: bool = False,
     ) -> None:
-        if momentum < 0.0:
-            raise BadValueError("TPU103", f"momentum should be positive: {momentum}")
-        if weight_decay < 0.0:
-            raise BadValueError("TPU103", f"weight_decay should be positive: {weight_decay}")
-        super().__init__(use_locking=False, name=name)
-        self._learning_rate = learning_rate
-        self._momentum = momentum
+        for word, number in (("momentum", momentum), ("weight_decay", weight_decay)):
+            if number < 0.0:
+                raise BadValueError("TPU103", f"{word} should be positive: {number}")
+        super().__init__(False, name)
+        self._learning_rate, self._momentum = learning_rate, momentum
+        self._scaling = _Scaling(eeta, epsilon)
+        # By this name, for extend_with_decoupled_weight_decay of LARS takes it for its own, as in 1.15.
         self._weight_decay = weight_decay
-        self._eeta = eeta
-        self._epsilon = epsilon
-        self._skip_list = skip_list
+        self._plain = tuple(skip_list or ())
         self._use_nesterov = use_nesterov
 
     def _create_slots(self, var_list: Any) -> None:
@@ -68,14 +73,15 @@ class LARSOptimizer(BothKinds):
     def compute_lr(self, grad: Any, var: Any) -> tuple[Any, Any]:
         """The learning rate of a variable, and its gradient with the weight decay added."""
         rate = value_of(self._learning_rate)
-        if self._skip_list is not None and any(word in var.name for word in self._skip_list):
+        if any(word in var.name for word in self._plain):
             return rate, grad
+        (eeta, epsilon), decay = self._scaling, self._weight_decay
         w_norm = tf.norm(var, ord=2)
         g_norm = tf.norm(grad, ord=2)
-        ratio = self._eeta * w_norm / (g_norm + self._weight_decay * w_norm + self._epsilon)
+        ratio = eeta * w_norm / (g_norm + decay * w_norm + epsilon)
         one = tf.ones_like(ratio)
         ratio = tf.where(w_norm > 0, tf.where(g_norm > 0, ratio, one), one)
-        return rate * ratio, grad + self._weight_decay * var
+        return rate * ratio, grad + decay * var
 
     def _resource_apply_dense(self, grad: Any, var: Any) -> Any:
         rate, grad = self.compute_lr(grad, var)

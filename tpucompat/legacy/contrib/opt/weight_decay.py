@@ -11,7 +11,6 @@ from typing import Any, Iterator, Sequence
 import tensorflow.compat.v1 as tf
 
 from tpucompat.legacy.contrib.opt.kernels import Number, value_of
-from tpucompat.legacy.contrib.opt.shampoo import ShampooOptimizer
 
 
 class DecoupledWeightDecayExtension:
@@ -25,16 +24,17 @@ class DecoupledWeightDecayExtension:
     Args:
       weight_decay: The factor: a number, a tensor or a function that returns one. It is not
         multiplied by the learning rate.
-      **kwargs: Of the optimizer.
+      *args: Of the optimizer.
+      **kwargs: Likewise.
     """
 
     _use_locking: bool
     _decaying = False
 
-    def __init__(self, weight_decay: Number, **kwargs: Any) -> None:
+    def __init__(self, weight_decay: Number, *args: Any, **kwargs: Any) -> None:
         self._decay_var_list: Sequence[Any] = ()
         self._weight_decay = weight_decay
-        super().__init__(**kwargs)
+        super().__init__(*args, **kwargs)
 
     def minimize(
         self,
@@ -130,19 +130,9 @@ def extend_with_decoupled_weight_decay(base_optimizer: type) -> type:
     Returns:
       A subclass of :class:`DecoupledWeightDecayExtension` and of it.
     """
-
-    class OptimizerWithDecoupledWeightDecay(
-        DecoupledWeightDecayExtension,
-        base_optimizer,
-    ):
-        """The base optimizer with decoupled weight decay."""
-
-        def __init__(self, weight_decay: Number, *args: Any, **kwargs: Any) -> None:
-            self._decay_var_list = ()
-            self._weight_decay = weight_decay
-            base_optimizer.__init__(self, *args, **kwargs)  # type: ignore[misc]
-
-    return OptimizerWithDecoupledWeightDecay
+    parts = {"__doc__": "The base optimizer with decoupled weight decay.", "__module__": __name__}
+    bases = (DecoupledWeightDecayExtension, base_optimizer)
+    return type("OptimizerWithDecoupledWeightDecay", bases, parts)
 
 
 class AdamWOptimizer(DecoupledWeightDecayExtension, tf.train.AdamOptimizer):
@@ -166,34 +156,6 @@ class AdamWOptimizer(DecoupledWeightDecayExtension, tf.train.AdamOptimizer):
             epsilon=epsilon,
             use_locking=use_locking,
             name=name,
-        )
-
-
-class ShampooWOptimizer(DecoupledWeightDecayExtension, ShampooOptimizer):
-    """Shampoo with decoupled weight decay.
-
-    Args:
-      weight_decay: As for :class:`DecoupledWeightDecayExtension`.
-      global_step: The step.
-      max_matrix_size: As for ``ShampooOptimizer``.
-      name: Of the optimizer.
-      **options: The others of ``ShampooOptimizer``.
-    """
-
-    def __init__(
-        self,
-        weight_decay: Number,
-        global_step: Any,
-        max_matrix_size: int = 768,
-        name: str = "ShampooW",
-        **options: Any,
-    ) -> None:
-        super().__init__(
-            weight_decay,
-            global_step=global_step,
-            max_matrix_size=max_matrix_size,
-            name=name,
-            **options,
         )
 
 

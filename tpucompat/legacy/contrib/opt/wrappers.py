@@ -6,13 +6,11 @@ multitask_optimizer_wrapper.py of TensorFlow 1.15.
 
 from __future__ import annotations
 
-import contextlib
-import types
-from typing import Any, Callable
+from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat.errors import BadTypeError, BadValueError
+from tpucompat.errors import BadValueError
 
 
 class MovingAverageOptimizer(tf.train.Optimizer):
@@ -123,133 +121,3 @@ def _by_name(var_list: Any) -> dict[str, Any]:
         else:
             found.setdefault(part.full_name, []).append(var)
     return found
-
-
-class VariableClippingOptimizer(tf.train.Optimizer):
-    """Clips variables to a norm after another optimizer's step (variable_clipping_optimizer.py).
-
-    Args:
-      opt: The other optimizer.
-      vars_to_clip_dims: Variable to the dimensions over which its norm is taken.
-      max_norm: The largest norm.
-      use_locking: Whether updates are locked.
-      colocate_clip_ops_with_vars: Whether the clipping runs where the variable is.
-      name: Of the optimizer.
-    """
-
-    def __init__(
-        self,
-        opt: Any,
-        vars_to_clip_dims: dict[Any, Any],
-        max_norm: float,
-        use_locking: bool = False,
-        colocate_clip_ops_with_vars: bool = False,
-        name: str = "VariableClipping",
-    ) -> None:
-        super().__init__(use_locking, name)
-        self._opt = opt
-        self._clip_dims = [(var, list(dims)) for var, dims in vars_to_clip_dims.items()]
-        self._max_norm = max_norm
-        self._colocate = colocate_clip_ops_with_vars
-
-    def compute_gradients(self, *args: Any, **kwargs: Any) -> Any:
-        """The other optimizer's."""
-        return self._opt.compute_gradients(*args, **kwargs)
-
-    def get_slot(self, *args: Any, **kwargs: Any) -> Any:
-        """The other optimizer's."""
-        return self._opt.get_slot(*args, **kwargs)
-
-    def get_slot_names(self, *args: Any, **kwargs: Any) -> Any:
-        """The other optimizer's."""
-        return self._opt.get_slot_names(*args, **kwargs)
-
-    def apply_gradients(
-        self, grads_and_vars: Any, global_step: Any = None, name: str | None = None
-    ) -> Any:
-        """Applies the gradients, then clips; one operation for both."""
-        grads_and_vars = list(grads_and_vars)
-        with tf.name_scope(name, self._name) as name:
-            done = [self._opt.apply_gradients(grads_and_vars, global_step=global_step)]
-            with tf.control_dependencies(done[:1]):
-                for gradient, var in grads_and_vars:
-                    dims = next((dims for known, dims in self._clip_dims if known is var), None)
-                    if gradient is not None and dims is not None:
-                        with tf.name_scope("clip_" + var.op.name):
-                            done.append(self._clip(gradient, var, dims))
-            return tf.group(*done, name=name)
-
-    def _clip(self, gradient: Any, var: Any, dims: list[int]) -> Any:
-        colocated = tf.colocate_with(var) if self._colocate else contextlib.nullcontext()
-        if isinstance(gradient, tf.IndexedSlices) and 0 not in dims:
-            rows = tf.gather(var, gradient.indices)
-            with colocated:
-                change = rows - tf.clip_by_norm(rows, self._max_norm, dims)
-            return var.scatter_sub(tf.IndexedSlices(change, gradient.indices, gradient.dense_shape))
-        now = var.read_value()
-        with colocated:
-            change = now - tf.clip_by_norm(now, self._max_norm, dims)
-        return var.assign_sub(change, use_locking=self._use_locking)
-
-
-def _all_zeros(gradient: Any) -> Any:
-    values = gradient.values if isinstance(gradient, tf.IndexedSlices) else gradient
-    return tf.equal(tf.count_nonzero(values), 0)
-
-
-class MultitaskOptimizerWrapper:
-    """An optimizer that skips the update of a variable whose gradient is all zeros.
-
-    From multitask_optimizer_wrapper.py: without it, momentum moves the variables of tasks that the
-    batch had no examples of. The given optimizer is changed in place.
-
-    Args:
-      opt: A ``tf.train.Optimizer``.
-
-    Raises:
-      TypeError: If it is none.
-    """
-
-    _WRAPPED = ("_apply_dense", "_resource_apply_dense", "_apply_sparse", "_resource_apply_sparse")
-
-    def __init__(self, opt: Any) -> None:
-        if not isinstance(opt, tf.train.Optimizer):
-            raise BadTypeError(
-                "TPU103", "Supplied optimizer must be an instance of tf.train.Optimizer"
-            )
-        self._opt = opt
-        for name in self._WRAPPED:
-            setattr(opt, name, types.MethodType(self._skipping(getattr(opt, name)), opt))
-
-    @staticmethod
-    def _skipping(apply: Callable[..., Any]) -> Callable[..., Any]:
-        def wrapper(self: Any, gradient: Any, *args: Any, **kwargs: Any) -> Any:
-            def update() -> Any:
-                with tf.control_dependencies([apply(gradient, *args, **kwargs)]):
-                    return tf.no_op()
-
-            return tf.cond(_all_zeros(gradient), tf.no_op, update)
-
-        return wrapper
-
-    def __getattr__(self, name: str) -> Any:
-        """Everything else is the wrapped optimizer's."""
-        return getattr(self._opt, name)
-
-
-def clip_gradients_by_global_norm(
-    gradients_variables: Any, clip_norm: float = 20.0
-) -> tuple[list[tuple[Any, Any]], Any]:
-    """Clips gradients by their common norm.
-
-    Args:
-      gradients_variables: (gradient, variable) pairs.
-      clip_norm: The largest common norm.
-
-    Returns:
-      The pairs with clipped gradients, and the norm before.
-    """
-    gradients, variables = zip(*gradients_variables)
-    norm = tf.global_norm(gradients)
-    clipped, _ = tf.clip_by_global_norm(gradients, clip_norm, use_norm=norm)
-    return list(zip(clipped, variables)), norm

@@ -1,0 +1,109 @@
+"""The generated model functions, as they are and as ``tpucompat migrate`` rewrites them.
+
+    python tests/generated/migrated_model_fns.py old SEED… > old.jsonl
+    python tests/generated/migrated_model_fns.py new SEED… > new.jsonl
+
+The text of ``model_fns.py`` is what is migrated: its model functions, optimizers, losses, input_fn and calls of
+TPUEstimator. In both halves all initial values follow from the names, and nothing is dropped out, so that the
+numbers have to be the same to rounding.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def text_of() -> str:
+    """The program, as a person would have written it for TensorFlow 1."""
+    with open(os.path.join(HERE, "model_fns.py"), encoding="utf-8") as stream:
+        text = stream.read()
+    text = text.replace("import tpucompat.v1 as tf", "import tensorflow as tf")
+    text = text.replace("named = m.often(0.5)", "named = m.often(0.5) or True")
+    text = text.replace(' and options.get("initializer") is None', "")
+    text = text.replace("train, opt = tf.train, tf.contrib.opt", "train = tf.train")
+    # Optimizers of tf.contrib.opt are with no package of today; they keep a script on tpucompat.v1.
+    return re.sub(r'\n +"[\w ]+": (lambda rate: )?opt\..*', "", text)
+
+
+def migrated(folder: str) -> None:
+    """Writes the migrated program into a folder, with what it needs."""
+    from tpucompat.analysis import findings
+    from tpucompat.migrate import plan
+
+    path = os.path.join(folder, "generated_model_fns.py")
+    with open(path, "w", encoding="utf-8") as stream:
+        stream.write(text_of())
+    result = plan.migrate(findings.analyse(path))
+    assert result.way == plan.LOOP and not result.todos, result.after.decode()
+    for name, content in {"generated_model_fns.py": result.after, **result.beside}.items():
+        with open(os.path.join(folder, name), "wb") as stream:
+            stream.write(content)
+
+
+def original(folder: str) -> None:
+    """Writes the program for ``tpucompat.v1``."""
+    text = text_of().replace("import tensorflow as tf", "import tpucompat.v1 as tf")
+    with open(os.path.join(folder, "generated_model_fns.py"), "w", encoding="utf-8") as stream:
+        stream.write(text)
+
+
+def plain(value):
+    """Arrays as lists."""
+    if isinstance(value, dict):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(one) for one in value]
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def emulate(cores: int) -> None:
+    """Gives the migrated program a strategy over logical devices in the place of a TPU's."""
+    import tensorflow as tf
+    import training_loop
+
+    if os.environ.get("TPUCOMPAT_TRACEBACKS"):
+        tf.debugging.disable_traceback_filtering()
+    if cores > 1:
+        devices = [tf.config.LogicalDeviceConfiguration()] * cores
+        cpu = tf.config.list_physical_devices("CPU")[0]
+        tf.config.set_logical_device_configuration(cpu, devices)
+        strategy = tf.distribute.MirroredStrategy([f"CPU:{index}" for index in range(cores)])
+        default = training_loop.RunConfig.__new__.__defaults__
+        training_loop.RunConfig.__new__.__defaults__ = (strategy, *default[1:])
+
+
+def main() -> None:
+    """Runs the seeds of the command line; TPUCOMPAT_CORES says on how many cores."""
+    half, seeds = sys.argv[1], sys.argv[2:]
+    sys.path.insert(0, HERE)
+    with tempfile.TemporaryDirectory() as folder:
+        sys.path.insert(0, folder)
+        if half == "new":
+            migrated(folder)
+            os.environ["TF_USE_LEGACY_KERAS"] = "1"
+            emulate(int(os.environ.pop("TPUCOMPAT_CORES", "1")))
+        else:
+            original(folder)
+        program = importlib.import_module("generated_model_fns")
+        program.Maker.rate = lambda self, kind: 0.0
+        for seed in map(int, seeds):
+            try:
+                found = {"seed": seed, **plain(program.train(seed))}
+            except Exception as error:
+                if os.environ.get("TPUCOMPAT_TRACEBACKS"):
+                    raise
+                log = getattr(error, "log", [])
+                found = {"seed": seed, "error": f"{type(error).__name__}: {error}", "log": log}
+            sys.stdout.write(json.dumps(found) + "\n")
+            sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,129 @@
+"""Codes of commands and settings: each is provoked by its number, and its advice read."""
+
+from __future__ import annotations
+
+import os
+import sys
+import types
+
+import pytest
+from installations import made_up
+
+from tpucompat import accelerator, installation, journal, keras_generation, smoke
+from tpucompat.cli import migrate, scan, verify
+from tpucompat.codes import CODES
+from tpucompat.environment import sniff
+from tpucompat.errors import SetupError
+from tpucompat.legacy import imports
+from tpucompat.notebooks import runner
+from tpucompat.paths import doors, mapping
+
+
+@pytest.fixture(autouse=True)
+def quiet():
+    journal.reset()
+    yield
+    journal.reset()
+
+
+def said():
+    """The codes of the notices so far."""
+    return [code for code, _ in journal.notices()]
+
+
+FIT = """
+import numpy as np
+import tensorflow as tf
+model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+"""
+
+
+@pytest.mark.parametrize(
+    "line, code, advised",
+    [
+        ("x = np.float(1)", "TPU220", "Use the current name"),
+        ("model.fit_generator(*given)", "TPU214", "Use the current method"),
+        (
+            "model.fit_generator(g, validation_data=(x, x))",
+            "TPU217",
+            "divides the number of examples",
+        ),
+    ],
+)
+def test_what_a_scan_or_a_migration_says_of_a_line(line, code, advised, tmp_path, capsys):
+    (tmp_path / "script.py").write_text(FIT + line + "\n")
+    command = scan if code == "TPU220" else migrate
+    command.main([str(tmp_path)])
+    assert code in capsys.readouterr().out
+    assert advised in CODES[code].what_to_do
+
+
+def test_keras_3_in_use_before_the_installation(monkeypatch):
+    model = type("Model", (), {"__module__": "keras.src.models"})
+    keras = types.SimpleNamespace(Model=model)
+    monkeypatch.setitem(sys.modules, "tensorflow", types.SimpleNamespace(keras=keras))
+    monkeypatch.setattr(keras_generation, "environment", lambda: sniff(made_up("2.21.0")))
+    monkeypatch.delenv("TF_USE_LEGACY_KERAS", raising=False)
+    with pytest.raises(SetupError) as caught:
+        keras_generation.choose()
+    assert caught.value.code == "TPU422" and "first line" in caught.value.next_step
+    assert "TF_USE_LEGACY_KERAS" not in os.environ
+
+
+def test_an_installation_for_another_era(monkeypatch):
+    monkeypatch.setattr(installation, "_current", types.SimpleNamespace(era="tf1"))
+    with pytest.raises(SetupError) as caught:
+        installation.install_for("", ".", era="tf2")
+    assert caught.value.code == "TPU423" and "--era" in caught.value.next_step
+
+
+def test_a_smoke_run_says_so(monkeypatch):
+    namespace = types.SimpleNamespace(base=None, find=lambda *names: None)
+    monkeypatch.setattr(smoke, "_enabled", False)
+    monkeypatch.setattr(smoke.private, "keras_models", lambda graph: [])
+    monkeypatch.setitem(imports.ROOTS, "tf1", namespace)
+    smoke.enable("tf1")
+    assert said() == ["TPU425"] and "without --smoke" in CODES["TPU425"].what_to_do
+
+
+def test_notebooks_without_the_packages_that_execute_them(monkeypatch):
+    for name in ("nbclient", "ipykernel"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(SetupError) as caught:
+        runner._require_packages()
+    assert caught.value.code == "TPU430" and "nbclient, ipykernel are not" in str(caught.value)
+    assert "pip install" in caught.value.next_step
+
+
+def test_a_new_folder_for_a_bucket(tmp_path):
+    doors.open_up(mapping.parse_all([f"gs://bucket={tmp_path / 'new'}"]))
+    doors.close()
+    assert said() == ["TPU441"] and (tmp_path / "new").is_dir()
+    assert "copy its data into the folder" in CODES["TPU441"].what_to_do
+
+
+def test_a_migration_by_an_old_python(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "version_info", (3, 7, 9))
+    assert migrate.main([str(tmp_path)]) == 2
+    shown = capsys.readouterr().err
+    assert "TPU453" in shown and "with a later Python" in shown
+
+
+def test_a_rehearsal_by_a_tensorflow_that_cannot(monkeypatch):
+    here = sniff(made_up("2.10.1", environ={"TPUCOMPAT_REHEARSE": "8"}))
+    with pytest.raises(SetupError) as caught:
+        accelerator._check_rehearsal(here)
+    assert caught.value.code == "TPU456" and "TPUCOMPAT_CORES=8" in caught.value.next_step
+
+
+def test_a_rehearsal_says_so(monkeypatch):
+    here = sniff(made_up("2.21.0", environ={"TPUCOMPAT_REHEARSE": "8"}))
+    monkeypatch.setattr(accelerator, "_here", lambda: here)
+    accelerator.announce()
+    assert said()[0] == "TPU457" and "tpucompat check" in CODES["TPU457"].what_to_do
+
+
+def test_a_verification_of_nothing(tmp_path, capsys):
+    assert verify.main([str(tmp_path / "old.py"), str(tmp_path / "new.py")]) == 2
+    shown = capsys.readouterr().err
+    assert "TPU470" in shown and "tpucompat verify --help" in shown

@@ -1,0 +1,246 @@
+"""What ``tpucompat verify`` holds against each other besides losses: steps, types, words, rates, slots."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tpucompat.verify import contents, files, ladder, seeds
+from tpucompat.verify.recorder import Recorder, Recording, Site, Variable
+
+
+def recorded(folder, *events):
+    recorder = Recorder(str(folder))
+    for kind, arrays, more in events:
+        recorder.write(kind, arrays, **more)
+    return Recording(str(folder))
+
+
+def rungs(tmp_path, old, new, **options):
+    both = [recorded(tmp_path / name, *events) for name, events in (("old", old), ("new", new))]
+    return {rung.key: rung for rung in ladder.compare(*both, **options).rungs}
+
+
+def trained(folder, momentum, rate=1e-5, steps=5):
+    """Weights around 1 that a small rate hardly moves."""
+    recorder = Recorder(str(folder))
+    site = Site(recorder, [Variable("w", (40,), True)], 1, [])
+    w, velocity = np.linspace(0.5, 1.5, 40), np.zeros(40)
+    for _ in range(steps):
+        site.called(1.0, np.cos(w), w)
+        velocity = momentum * velocity + np.cos(w)
+        w = w - rate * velocity
+        if recorder.wants_snapshot():
+            recorder.snapshot({"w": w})
+    return Recording(str(folder))
+
+
+def test_the_way_of_a_variable_counts_not_its_size(tmp_path):
+    """The first update is the same, the losses are, and a small rate hides the rest beside the weights."""
+    old = trained(tmp_path / "old", 0.9)
+    same = {r.key: r for r in ladder.compare(old, trained(tmp_path / "same", 0.9)).rungs}
+    assert same["steps"].verdict == ladder.AGREE
+    found = {r.key: r for r in ladder.compare(old, trained(tmp_path / "new", 0.92)).rungs}
+    assert found["update"].verdict == ladder.AGREE
+    assert found["steps"].verdict == ladder.DIFFER
+    assert "in 2 steps 1 of 1 variables go another way, the first is w" in found["steps"].note
+    assert found["steps"].tolerance.limit == 5e-3 < found["steps"].worst
+
+
+@pytest.mark.parametrize(
+    ("there", "said"),
+    [
+        ({"step": np.int64(20)}, ""),
+        ({"step": np.int64(10)}, "10 instead of 20"),
+        ({"save_counter": np.int64(20)}, "none instead of 20"),
+    ],
+)
+def test_the_count_of_steps_is_in_the_checkpoint(there, said, tmp_path):
+    final = {"w": np.arange(6.0)}
+
+    def run(counter):
+        return [
+            ("snapshot", final, {"step": 0}),
+            ("checkpoint", {**final, **counter}, {"path": "model"}),
+        ]
+
+    rung = rungs(tmp_path, run({"global_step": np.int64(20)}), run(there))["checkpoint"]
+    assert rung.verdict == (ladder.DIFFER if said else ladder.AGREE)
+    assert said in rung.note
+
+
+@pytest.mark.parametrize(
+    ("complete", "count", "verdict"),
+    [(True, 12, ladder.DIFFER), (True, 10, ladder.AGREE), (False, 12, ladder.AGREE)],
+)
+def test_padding_is_no_answer(complete, count, verdict, tmp_path):
+    """Unless the old run has stopped asking."""
+    answers = np.arange(24.0).reshape(12, 2)
+    old = ("prediction", {"p": answers[:10]}, {"count": 10, "complete": complete})
+    new = ("prediction", {"p": answers[:count]}, {"count": count, "complete": True})
+    rung = rungs(tmp_path, [old], [new])["prediction"]
+    assert rung.verdict == verdict
+    assert ("12 answers instead of 10" in rung.note) == (verdict == ladder.DIFFER)
+
+
+@pytest.mark.parametrize("kind", ["prediction", "report"])
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (np.int64, np.int32, ""),
+        (np.int64, np.float32, "float32 instead of int64"),
+        (np.float32, np.float64, "float64 instead of float32"),
+        (np.float32, np.float16, "float16 instead of float32"),
+    ],
+)
+def test_the_type_of_an_array_is_part_of_it(kind, old, new, said, tmp_path):
+    more = {"path": "r.npy"} if kind == "report" else {"count": 4, "complete": True}
+    both = ([(kind, {"array": np.arange(4).astype(one)}, more)] for one in (old, new))
+    rung = rungs(tmp_path, *both)["files" if kind == "report" else kind]
+    assert rung.verdict == (ladder.DIFFER if said else ladder.AGREE)
+    assert said in rung.note
+
+
+def report(tmp_path, name, old, new):
+    events = []
+    for which, text in (("old", old), ("new", new)):
+        (tmp_path / which).mkdir(exist_ok=True)
+        path = tmp_path / which / name
+        path.write_text(text)
+        found = files.numbers_of(path) if name.endswith("json") else files.arrays_of(str(path))
+        events.append([("report", found, {"path": name})] if found else [])
+    return rungs(tmp_path / "runs", *events)["files"]
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "differs"),
+    [
+        ("r.json", '{"classes": ["cat", "dog"]}', '{"classes": ["dog", "cat"]}', "classes"),
+        ("r.json", '{"classes": ["cat", "dog"]}', '{"classes": ["cat", "dog"]}', ""),
+        ("r.json", '{"best": "0.5"}', '{"best": "0.6"}', "best"),
+        ("r.json", '{"where": "/tmp/1/a.h5"}', '{"where": "/tmp/2/b.h5"}', ""),
+        ("r.json", '{"when": "2019-01-01 10:00"}', '{"when": "2026-01-01 11:00"}', ""),
+        ("r.json", '{"step": 20000}', '{"step": 20001}', "step: a count is 1 off"),
+        ("r.json", '{"curve": [[1000, 0.5]]}', '{"curve": [[1000, 0.4]]}', "curve [1]"),
+        ("labels.txt", "cat\ndog\n", "dog\ncat\n", "words"),
+        ("log.txt", "Training has ended well.\n", "It is over, and done.\n", ""),
+        ("a.csv", "id,label\n1,cat\n2,dog\n", "id,label\n1,cat\n2,cat\n", "label"),
+        ("a.csv", "step,loss\n900,0.5\n", "step,loss\n900,0.4\n", "loss"),
+        ("a.csv", "epoch,acc,loss\n1,.5,.7\n", "epoch,loss,accuracy\n1,.7,.5\n", ""),
+        ("a.csv", "1,0.5\n2,0.25\n", "2,0.5\n2,0.25\n", "column 1"),
+        ("a.tsv", "a\tb\n1\t0.5\n", "a\tb\n1\t0.25\n", "b"),
+    ],
+)
+def test_words_and_columns_of_a_report_are_compared(name, old, new, differs, tmp_path):
+    (tmp_path / "runs").mkdir()
+    rung = report(tmp_path, name, old, new)
+    assert (rung.verdict == ladder.DIFFER) == bool(differs), rung
+    assert not differs or f"{name}: {differs}" in rung.note
+
+
+def test_a_summary_stands_at_its_step_and_a_histogram_has_one(tmp_path):
+    steps = files.STEPS
+    old = {"loss": np.ones(2), "loss" + steps: np.array([5, 10]), "w" + steps: np.array([10])}
+
+    def of(arrays):
+        return [("report", arrays, {"path": "summaries"})]
+
+    late = {**old, "loss" + steps: np.array([6, 11])}
+    rung = rungs(tmp_path / "1", of(old), of(late))["files"]
+    assert rung.verdict == ladder.DIFFER and "loss (steps)" in rung.note
+    without = {name: array for name, array in old.items() if name != "w" + steps}
+    assert rungs(tmp_path / "2", of(old), of(without))["files"].verdict == ladder.DIFFER
+    ignored = rungs(tmp_path / "3", of(old), of(without), ignore={"w": "the twin draws none"})
+    assert ignored["files"].verdict == ladder.AGREE
+    gone = rungs(tmp_path / "4", of(old), of({"w" + steps: old["w" + steps]}))["files"]
+    assert [row.name for row in gone.rows if row.verdict == ladder.DIFFER] == ["summaries: loss"]
+
+
+def dropped(*places, on=True):
+    return [("dropout", None, {"rate": r, "shape": s, "on": on}) for r, s in places]
+
+
+@pytest.mark.parametrize(
+    ("new", "said"),
+    [
+        ([(0.3, [16])], ""),
+        ([(0.5, [16])], "only the old run drops 0.3 of 16; only the new run drops 0.5 of 16"),
+        ([(0.3, [8])], "only the old run drops 0.3 of 16"),
+        ([(0.3, [16]), (0.3, [8])], "only the new run drops 0.3 of 8"),
+        ([(None, [16])], ""),
+        ([], "only the old run drops anything out"),
+    ],
+)
+def test_rates_of_dropout_are_compared(new, said, tmp_path):
+    rung = rungs(tmp_path, dropped((0.3, [16])), dropped(*new))["dropout"]
+    assert rung.verdict == (ladder.DIFFER if said else ladder.AGREE)
+    assert said in rung.note
+
+
+def test_a_velocity_that_holds_the_rate_is_the_same_slot():
+    """Keras' points down and is as long as the step; another sign or two lengths are something else."""
+    old = {"w/Momentum": np.array([1.0, 2.0]), "b/Momentum": np.array([3.0, -1.0, 0.5])}
+    new = {f"v{i}": -0.125 * value for i, value in enumerate(old.values())}
+    found = contents.turned(old, new)
+    assert {n: v.tolist() for n, v in found.items()} == {n: v.tolist() for n, v in old.items()}
+    assert not contents.turned(old, {name: 0.125 * value for name, value in old.items()})
+    assert not contents.turned(old, {**new, "v1": -0.25 * old["b/Momentum"]})
+
+
+def test_over_several_seeds_what_is_reported_is_compared_too(tmp_path):
+    """The losses are of one kind; the evaluation of the new script is of the training data."""
+
+    def run(which, seed, better, metric):
+        draw = np.random.RandomState(seed + 100 * (which == "new"))
+        loss, accuracy = 0.5 + 0.01 * draw.randn(), 0.7 + 0.01 * draw.randn() + better
+        site = {"site": 0, "variables": []}
+        return recorded(
+            tmp_path / f"{which} {seed} {better}",
+            ("site", None, site),
+            ("step", None, {"site": 0, "objective": loss}),
+            ("evaluation", None, {"values": {"loss": loss, metric: accuracy}}),
+            ("printed", None, {"text": f"test {metric} {accuracy:.4f}, {seed} images"}),
+            ("report", {"examples": np.array([16])}, {"path": "r.json"}),
+        )
+
+    def found(better, **options):
+        old = [run("old", seed, 0.0, "acc") for seed in range(6)]
+        new = [run("new", seed, better, "accuracy") for seed in range(6)]
+        result = seeds.with_distributions(ladder.compare(old[0], new[0]), old, new, **options)
+        return {rung.key: rung for rung in result.rungs}
+
+    same, other = found(0.0), found(0.1)
+    assert same["reported"].verdict == ladder.AGREE and same["reported"].note == "5 numbers"
+    assert other["seeds"].verdict == ladder.AGREE
+    assert other["reported"].verdict == ladder.DIFFER
+    assert "2 of 5 part, the first is evaluation: accuracy" in other["reported"].note
+    ignore = {"*accuracy": "of the training data, on purpose"}
+    assert found(0.1, ignore=ignore)["reported"].verdict == ladder.AGREE
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "chance"),
+    [
+        # Of tables of Student's distribution: 2.306 and 3.355 for 8 degrees of freedom, at 5 and at 1 %.
+        ([0, 1, 2, 3, 4], [2.306, 3.306, 4.306, 5.306, 6.306], 0.05),
+        ([0, 1, 2, 3, 4], [3.355, 4.355, 5.355, 6.355, 7.355], 0.01),
+        ([3, 3, 3], [3, 3, 3], 1.0),
+        ([3, 3, 3], [4, 4, 4], 0.0),
+    ],
+)
+def test_how_often_chance_sets_two_means_apart(one, other, chance):
+    assert seeds.by_chance(one, other) == pytest.approx(chance, abs=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("new", "verdict"),
+    [
+        ("predicted:  bag is: coat\nTraining\n", ladder.AGREE),
+        ("predicted: shirt is: coat\n", ladder.DIFFER),
+        ("ready: bag\n", ladder.SKIPPED),
+    ],
+)
+def test_answers_in_print_are_compared(new, verdict, tmp_path):
+    texts = ("Start training ...\npredicted: bag   is: coat\nin: /tmp/a\n", new)
+    both = ([("printed", None, {"text": text})] for text in texts)
+    assert rungs(tmp_path, *both)["printed"].verdict == verdict

@@ -1,0 +1,566 @@
+"""Trains, evaluates and exports a model_fn under a ``tf.distribute`` strategy.
+
+A model_fn describes a graph: it makes variables by name and asks for collections. So it is called twice. First
+in a ``tf.Graph``, whose Session initializes or restores the variables; then in a ``tf.function``, once for each
+replica, where it is given these variables as ``tf.Variable`` of the strategy. Variables and checkpoints keep
+the names that they had in TensorFlow 1.
+"""
+
+import collections
+import enum
+import inspect
+import itertools
+import os
+import re
+import sys
+import tempfile
+import time
+import types
+
+import numpy as np
+
+os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # for tf.compat.v1.layers: pip install tf-keras
+import tensorflow as tf
+
+v1 = tf.compat.v1
+nest = tf.nest.map_structure
+_WRITERS = {}
+
+#: What a model_fn returns. ``eval_metrics`` and ``host_call`` are a function and its arguments; the function
+#: gets the values of all replicas, one behind the other.
+Spec = collections.namedtuple(
+    "Spec",
+    "mode predictions loss train_op eval_metrics export_outputs scaffold_fn host_call",
+    defaults=[None] * 7,
+)
+#: How the replicas are fed, and how many steps they make in one call.
+TPUConfig = collections.namedtuple(
+    "TPUConfig", "iterations_per_loop per_host_input_for_training", defaults=[2, True]
+)
+RunConfig = collections.namedtuple(
+    "RunConfig",
+    "strategy model_dir tpu_config tf_random_seed save_checkpoints_steps save_checkpoints_secs "
+    "keep_checkpoint_max save_summary_steps",
+    defaults=[None, None, TPUConfig(), 1, None, 600, 5, 100],
+)
+#: What a serving_input_receiver_fn returns: features, and the placeholders that they come from.
+ServingInputReceiver = collections.namedtuple("ServingInputReceiver", "features receiver_tensors")
+TrainSpec = collections.namedtuple("TrainSpec", "input_fn max_steps", defaults=[None])
+EvalSpec = collections.namedtuple(
+    "EvalSpec",
+    "input_fn steps name start_delay_secs throttle_secs",
+    defaults=[100, None, 120, 600],
+)
+#: Who calls input_fn: each replica, or each host, with its own batch or that of one replica.
+InputPipelineConfig = enum.Enum("InputPipelineConfig", "PER_SHARD_V1 PER_HOST_V1 PER_HOST_V2")
+
+
+class ModeKeys:
+    """What a model_fn is called for."""
+
+    TRAIN, EVAL, PREDICT = "train", "eval", "infer"
+
+
+def make_strategy(tpu=None, zone=None, project=None):
+    """A TPUStrategy where there is a TPU, else all GPUs, else the one device there is."""
+    name = tpu or os.environ.get("TPU_NAME")
+    try:
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(name or "local", zone, project)
+        tf.config.experimental_connect_to_cluster(resolver)
+        tf.tpu.experimental.initialize_tpu_system(resolver)
+        return tf.distribute.TPUStrategy(resolver)
+    except (ValueError, tf.errors.OpError):
+        if name and name != "local":  # it was asked for: no run on something else in silence
+            raise
+    gpus = tf.config.list_physical_devices("GPU")
+    return tf.distribute.MirroredStrategy() if len(gpus) > 1 else tf.distribute.get_strategy()
+
+
+def summary_writer(logdir, **options):
+    """The one writer of a folder, which outlives the function that is traced with it."""
+    if logdir not in _WRITERS:
+        with tf.init_scope():
+            _WRITERS[logdir] = tf.summary.create_file_writer(logdir, **options)
+    return _WRITERS[logdir]
+
+
+def record_every(steps, global_step=None):
+    """A context in which summaries are written at one of so many steps."""
+    step = tf.summary.experimental.get_step() if global_step is None else global_step
+    return tf.summary.record_if(lambda: tf.equal(step % steps, 0))
+
+
+def cross_replica_sum(tensor):
+    """The sum over all replicas."""
+    return _meeting(tf.distribute.get_replica_context().all_reduce, "sum", tensor)
+
+
+def init_from_checkpoint(checkpoint, assignment_map):
+    """Initializes variables from a checkpoint: those of the graph, which the replicas start from."""
+    if not tf.inside_function():
+        v1.train.init_from_checkpoint(checkpoint, assignment_map)
+
+
+class CrossShardOptimizer(v1.train.Optimizer):
+    """Gives another optimizer the mean of the replicas' gradients."""
+
+    def __init__(self, optimizer, name="CrossShardOptimizer"):
+        super().__init__(False, name)
+        self._optimizer = optimizer
+        self.get_slot, self.get_slot_names = optimizer.get_slot, optimizer.get_slot_names
+        self.variables = optimizer.variables
+
+    def compute_gradients(self, loss, *args, **kwargs):
+        """The gradients of a replica's part of the loss."""
+        loss /= tf.distribute.get_strategy().num_replicas_in_sync
+        return self._optimizer.compute_gradients(loss, *args, **kwargs)
+
+    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+        """Sums the gradients over the replicas; the optimizers of ``tf.compat.v1`` do it themselves."""
+        if type(self._optimizer).apply_gradients is not v1.train.Optimizer.apply_gradients:
+            pairs = [(tf.convert_to_tensor(g), v) for g, v in grads_and_vars if g is not None]
+            grads_and_vars = [(cross_replica_sum(g), v) for g, v in pairs]
+        return _meeting(self._optimizer.apply_gradients, grads_and_vars, global_step, name)
+
+
+class Model:
+    """A model_fn with its variables.
+
+    Args:
+      call: Calls the model_fn with features and labels.
+      inputs: Makes features and labels in a graph.
+      strategy: Where the variables go.
+      config: A RunConfig.
+      checkpoint: What to restore them from; None to initialize them.
+      warm_start: What to initialize them from; None for their initializers.
+    """
+
+    def __init__(self, call, inputs, strategy, config, checkpoint, warm_start=None):
+        self._call, self._local, made = call, strategy.experimental_local_results, []
+
+        def record(next_creator, **kwargs):
+            made.append((kwargs.get("name"), kwargs.get("synchronization"), next_creator(**kwargs)))
+            return made[-1][-1]
+
+        with tf.Graph().as_default(), tf.variable_creator_scope(record):
+            v1.set_random_seed(config.tf_random_seed)
+            v1.train.get_or_create_global_step()
+            self.spec = call(*inputs())
+            unchanged = _unchanged([variable for *_, variable in made], self.spec.train_op)
+            scaffold = self.spec.scaffold_fn() if self.spec.scaffold_fn else v1.train.Scaffold()
+            if warm_start and not checkpoint:
+                v1.train.warm_start(warm_start)
+            scaffold.finalize()
+            saved = {id(variable) for variable in v1.global_variables()}
+            with v1.Session() as session:
+                session.run([scaffold.init_op, scaffold.local_init_op], scaffold.init_feed_dict)
+                if checkpoint:
+                    scaffold.saver.restore(session, checkpoint)
+                elif scaffold.init_fn:
+                    scaffold.init_fn(session)
+                values = session.run([variable for *_, variable in made])
+        self.variables, self._asked, self._unchanged = {}, collections.defaultdict(list), []
+        auto, on_read = tf.VariableSynchronization.AUTO, tf.VariableSynchronization.ON_READ
+        for (asked, synchronization, old), value in zip(made, values):
+            with strategy.scope():
+                variable = tf.Variable(
+                    value,
+                    name=old.op.name,
+                    trainable=old.trainable,
+                    # A moving average is each replica's own, as it was; the first one's is saved.
+                    synchronization=synchronization if synchronization is on_read else auto,
+                    aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
+                )
+            self._asked[asked].append(variable)
+            self._unchanged += [(variable, value)] if id(old) in unchanged else []
+            if id(old) in saved:
+                self.variables[old.op.name] = variable
+        first = nest(lambda one: strategy.experimental_local_results(one)[0], self.variables)
+        self._saver = v1.train.Saver(first, max_to_keep=config.keep_checkpoint_max)
+        if checkpoint:
+            state = tf.train.get_checkpoint_state(os.path.dirname(checkpoint))
+            self._saver.recover_last_checkpoints(state.all_model_checkpoint_paths if state else [])
+
+    @property
+    def step(self):
+        """The global step."""
+        return int(self.variables["global_step"].numpy())
+
+    def save(self, model_dir):
+        """Writes a checkpoint."""
+        for variable, value in self._unchanged:
+            variable.assign(value)
+        self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
+
+    def given(self, parts=False):
+        """A context in which who makes a variable gets the strategy's, of its name and in its turn.
+
+        Args:
+          parts: Whether a strategy asks for its replicas' parts, one by one, to put them together.
+        """
+        counts, shares = collections.Counter(), []
+
+        def give(_, **kwargs):
+            name = kwargs.get("name")
+            if parts and re.search(r"/replica_\d+/$", name or ""):
+                return shares.pop(0)
+            counts[name] += 1
+            variable = self._asked[name][counts[name] - 1]
+            if parts:
+                shares[:] = self._local(variable)
+                return shares.pop(0)
+            groups = {*(kwargs.get("collections") or [v1.GraphKeys.GLOBAL_VARIABLES])}
+            groups |= {v1.GraphKeys.TRAINABLE_VARIABLES} if variable.trainable else set()
+            v1.add_to_collections(groups, variable)
+            return variable
+
+        return tf.variable_creator_scope(give)
+
+    def __call__(self, features, labels):
+        """Calls the model_fn for a replica, in a function that is traced."""
+        graph = v1.get_default_graph()
+        for name in graph.collections:  # another replica's
+            graph.clear_collection(name)
+        scope = v1.get_variable_scope()
+        with self.given(), v1.variable_scope(
+            scope, reuse=v1.AUTO_REUSE, auxiliary_name_scope=False
+        ):
+            v1.train.get_or_create_global_step()
+            return self._call(features, labels)
+
+
+class Trainer:
+    """Does with a model_fn what TPUEstimator did.
+
+    Args:
+      model_fn: Takes features, and those of labels, mode, params and config that it has parameters for.
+      model_dir: Where checkpoints and summaries go; that of the config where there is none.
+      config: A RunConfig.
+      params: For model_fn and input_fn, with ``batch_size``, ``context`` and ``use_tpu`` added.
+      use_tpu: Whether to use the strategy of the config, or one device.
+      train_batch_size: Batch of all replicas together; so are the other two.
+      warm_start_from: A checkpoint that gives the variables' first values.
+    """
+
+    def __init__(self, model_fn, model_dir=None, config=None, params=None, use_tpu=True,
+                 train_batch_size=None, eval_batch_size=None, predict_batch_size=None,
+                 warm_start_from=None):  # fmt: skip
+        self.config = config or RunConfig()
+        self.model_dir = model_dir or self.config.model_dir or tempfile.mkdtemp()
+        self.config = self.config._replace(model_dir=self.model_dir)
+        self.params = dict(params or {}, use_tpu=use_tpu)
+        self.strategy = (use_tpu and self.config.strategy) or tf.distribute.get_strategy()
+        self._model_fn = tf.autograph.experimental.do_not_convert(model_fn)
+        self._sizes = {
+            "train": train_batch_size,
+            "eval": eval_batch_size,
+            "infer": predict_batch_size,
+        }
+        self._warm_start = warm_start_from
+
+    def _params(self, mode, replicas, parts, hosts=1, host=0):
+        context = types.SimpleNamespace(num_replicas=replicas, num_hosts=hosts, current_host=host)
+        size = self._sizes[mode] and self._sizes[mode] // parts
+        return dict(self.params, context=context, batch_size=size)
+
+    def _model(self, mode, inputs, strategy, checkpoint):
+        replicas = strategy.num_replicas_in_sync
+        options = {"mode": mode, "config": self.config}
+        options["params"] = self._params(mode, replicas, replicas)
+
+        def call(features, labels):
+            return _called(self._model_fn, features, labels=labels, **options)
+
+        return Model(call, inputs, strategy, self.config, checkpoint, self._warm_start)
+
+    def _batches(self, input_fn, mode):
+        """A dataset with an element for each replica, and what such an element is."""
+        kind, specs = self.config.tpu_config.per_host_input_for_training, []
+        if isinstance(kind, bool):
+            kind = InputPipelineConfig.PER_HOST_V1 if kind else InputPipelineConfig.PER_SHARD_V1
+        is_sharded = kind == InputPipelineConfig.PER_SHARD_V1 and mode == ModeKeys.TRAIN
+        is_split = kind != InputPipelineConfig.PER_HOST_V2 and not is_sharded
+
+        def of_host(context):
+            replicas, hosts = context.num_replicas_in_sync, context.num_input_pipelines
+            here = replicas // hosts
+            host = context.input_pipeline_id
+            params = self._params(mode, replicas, hosts if is_split else replicas, hosts, host)
+            made = [
+                _called(input_fn, params=params, config=self.config, mode=mode)
+                for _ in range(here if is_sharded else 1)
+            ]
+            if not isinstance(made[0], tf.data.Dataset):
+                raise TypeError("input_fn has to return a tf.data.Dataset.")
+            turns = tf.data.Dataset.range(here).repeat()
+            data = tf.data.Dataset.choose_from_datasets(made, turns) if is_sharded else made[0]
+            if is_split and here > 1:
+                data = data.map(lambda *batch: _parts(batch, here)).unbatch()
+            specs.append(data.element_spec)
+            return data
+
+        return self.strategy.distribute_datasets_from_function(of_host), specs[0]
+
+    def train(self, input_fn, steps=None, max_steps=None, after_save=None):
+        """Trains for some steps more, or up to the step max_steps, from the last checkpoint on."""
+        config, local = self.config, self.strategy.experimental_local_results
+        data, spec = self._batches(input_fn, ModeKeys.TRAIN)
+        checkpoint = self.latest_checkpoint()
+        model = self._model(ModeKeys.TRAIN, lambda: _placeholders(spec), self.strategy, checkpoint)
+        last = (model.step + steps if steps else sys.maxsize) if max_steps is None else max_steps
+        host_calls = []
+
+        def replica_step(batch):
+            spec = model(*_split(batch))
+            host_calls.append(spec.host_call or (lambda: None, []))
+            return tf.cast(spec.loss, tf.float32), host_calls[-1][1]
+
+        @tf.function
+        def loop(iterator, steps):
+            loss = tf.constant(0.0)
+            for _ in tf.range(steps):
+                with model.given(parts=True):  # optimizers make theirs for all replicas together
+                    losses, values = self.strategy.run(replica_step, args=(next(iterator),))
+                loss = local(losses)[0]
+                tf.summary.experimental.set_step(model.variables["global_step"])
+                with v1.get_default_graph().name_scope(None):  # tags are without the loop's scope
+                    _given(host_calls[0][0], self._together(values))
+            return loss
+
+        def save():
+            model.save(self.model_dir)
+            if after_save:
+                after_save()
+            return model.step, time.time()
+
+        if model.step >= last:
+            return self
+        saved, saved_at = (model.step, time.time()) if checkpoint else save()
+        iterator, written = iter(data), -sys.maxsize
+        # Without a TPU and on one device each call makes one step, as TPUEstimator's did.
+        is_one = self.strategy is tf.distribute.get_strategy()
+        in_one_call = 1 if is_one else config.tpu_config.iterations_per_loop
+        while model.step < last:
+            step = model.step
+            try:
+                loss = loop(iterator, tf.constant(min(in_one_call, last - step)))
+            except tf.errors.OutOfRangeError:
+                break
+            if config.save_summary_steps and step + 1 >= written + config.save_summary_steps:
+                written = step + 1
+                v1.logging.info("loss = %s, step = %d", loss.numpy(), model.step)
+                with summary_writer(self.model_dir).as_default(written):
+                    tf.summary.scalar("loss", loss)
+            every = config.save_checkpoints_steps
+            late = time.time() - saved_at >= (config.save_checkpoints_secs or float("inf"))
+            if (model.step - saved >= every if every else late) and model.step < last:
+                saved, saved_at = save()
+        if model.step != saved:
+            save()
+        for writer in _WRITERS.values():
+            writer.flush()
+        return self
+
+    def _together(self, values):
+        """The values of all replicas, one behind the other."""
+        local = self.strategy.experimental_local_results
+        return nest(
+            lambda one: tf.concat(local(one), 0) if len(local(one)) > 1 else local(one)[0], values
+        )
+
+    def evaluate(self, input_fn, steps=None, checkpoint_path=None, name=None):
+        """The metrics of a checkpoint, with the mean loss of the first replica."""
+        data, spec = self._batches(input_fn, ModeKeys.EVAL)
+        checkpoint = checkpoint_path or self.latest_checkpoint()
+        model = self._model(ModeKeys.EVAL, lambda: _placeholders(spec), self.strategy, checkpoint)
+
+        def replica_step(batch):
+            spec = model(*_split(batch))
+            return spec.loss, spec.eval_metrics[1] if spec.eval_metrics else []
+
+        @tf.function
+        def step(batch):
+            losses, values = self.strategy.run(replica_step, args=(batch,))
+            return self.strategy.experimental_local_results(losses)[0], self._together(values)
+
+        losses, update, result = [], None, dict
+        for batch in itertools.islice(data, steps):
+            loss, values = step(batch)
+            losses.append(loss.numpy())
+            if model.spec.eval_metrics:
+                update, result = (
+                    (update, result) if update else _metrics(model.spec.eval_metrics[0], values)
+                )
+                update(*tf.nest.flatten(values))
+        found = nest(lambda one: one.numpy(), result())
+        found.update(loss=np.mean(losses), global_step=model.step)
+        folder = os.path.join(self.model_dir, "eval" + (f"_{name}" if name else ""))
+        with summary_writer(folder).as_default(model.step):
+            for key, value in found.items():
+                if np.ndim(value) == 0 and key != "global_step":
+                    tf.summary.scalar(key, value)
+        v1.logging.info("%s", found)
+        return found
+
+    def predict(self, input_fn, checkpoint_path=None, yield_single_examples=True):
+        """Yields the predictions of a checkpoint for each example, or for each batch."""
+        mode, replicas = ModeKeys.PREDICT, self.strategy.num_replicas_in_sync
+        params, size = self._params(mode, replicas, replicas), self._sizes[mode]
+        data = _called(input_fn, params=params, config=self.config, mode=mode)
+        data = data.unbatch().batch(size) if size else data
+        part = size and size // replicas
+        spec = nest(lambda one: tf.TensorSpec([part, *one.shape[1:]], one.dtype), data.element_spec)
+        checkpoint = checkpoint_path or self.latest_checkpoint()
+        model = self._model(mode, lambda: _placeholders(spec), self.strategy, checkpoint)
+
+        @tf.function
+        def step(batch):
+            def replica_step(batch):
+                return model(_split(batch)[0], None).predictions
+
+            return self._together(self.strategy.run(replica_step, args=(batch,)))
+
+        for batch in data:
+            count = len(tf.nest.flatten(batch)[0])
+            if size:  # the last batch is filled up: a TPU computes in one shape
+                missing = size - count
+                batch = nest(
+                    lambda one, n=missing: tf.concat([one, tf.repeat(one[-1:], n, 0)], 0), batch
+                )
+            if replicas > 1:
+                shares = _parts((batch,), replicas)
+                batch = self.strategy.experimental_distribute_values_from_function(
+                    lambda context, s=shares: nest(
+                        lambda one: one[context.replica_id_in_sync_group], s
+                    )
+                )
+            found = nest(lambda one, n=count: one.numpy()[:n], step(batch))
+            rows = range(count) if yield_single_examples else [slice(None)]
+            yield from (nest(lambda one, at=row: one[at], found) for row in rows)
+
+    def export_saved_model(self, export_dir_base, serving_input_receiver_fn, checkpoint_path=None):
+        """Writes a SavedModel with export_outputs as signatures; returns its folder below export_dir_base."""
+        given, outputs = [], {}
+
+        def inputs():
+            given[:] = [serving_input_receiver_fn()]
+            return given[0].features, None
+
+        one_device, checkpoint = (
+            tf.distribute.get_strategy(),
+            checkpoint_path or self.latest_checkpoint(),
+        )
+        model = self._model(ModeKeys.PREDICT, inputs, one_device, checkpoint)
+        graph = v1.wrap_function(lambda: outputs.update(model(*inputs()).export_outputs), [])
+        tensors = given[0].receiver_tensors
+        tensors = tensors if isinstance(tensors, dict) else {"input": tensors}
+        specs = [tf.TensorSpec(one.shape, one.dtype, name) for name, one in tensors.items()]
+        signatures = {}
+        for name, output in outputs.items():
+            pruned = graph.prune(list(tensors.values()), output)
+            signatures[name] = tf.function(lambda *values, f=pruned: f(*values), specs)
+        if len(signatures) == 1:
+            signatures["serving_default"] = next(iter(signatures.values()))
+        module, path = tf.Module(), os.path.join(export_dir_base, str(int(time.time())))
+        module.model_variables = list(model.variables.values())
+        tf.saved_model.save(module, path, signatures)
+        return path
+
+    def latest_checkpoint(self):
+        """The last checkpoint in model_dir, or None."""
+        return tf.train.latest_checkpoint(self.model_dir)
+
+    def get_variable_names(self):
+        """What the last checkpoint holds."""
+        return [name for name, _ in tf.train.list_variables(self.latest_checkpoint())]
+
+    def get_variable_value(self, name):
+        """The value of a variable in the last checkpoint."""
+        return tf.train.load_variable(self.latest_checkpoint(), name)
+
+
+def train_and_evaluate(trainer, train_spec, eval_spec):
+    """Trains, evaluates the checkpoints on the way, not more often than the spec says, and the last one."""
+    evaluated, results = [time.time() - eval_spec.throttle_secs + eval_spec.start_delay_secs], []
+
+    def evaluate():
+        results[:] = [trainer.evaluate(eval_spec.input_fn, eval_spec.steps, name=eval_spec.name)]
+        evaluated[0] = time.time()
+
+    def after_save():
+        if time.time() - evaluated[0] >= eval_spec.throttle_secs:
+            evaluate()
+
+    trainer.train(train_spec.input_fn, max_steps=train_spec.max_steps, after_save=after_save)
+    evaluate()
+    return results[0], []
+
+
+def PredictOutput(outputs):
+    """The outputs of a signature, by name."""
+    return outputs if isinstance(outputs, dict) else {"output": outputs}
+
+
+def _metrics(metric_fn, values):
+    """A function that takes in a batch, and one that gives the metrics of all batches."""
+    spec = nest(
+        lambda one: tf.TensorSpec([None] * (one.shape.rank > 0) + one.shape[1:], one.dtype), values
+    )
+    found, given = {}, []
+
+    def build(*flat):
+        given.extend(flat)
+        found.update(_given(metric_fn, tf.nest.pack_sequence_as(spec, flat)))
+
+    graph = v1.wrap_function(build, tf.nest.flatten(spec))
+    update = graph.prune(given, [operation for _, operation in found.values()])
+    return update, graph.prune([], {name: value for name, (value, _) in found.items()})
+
+
+def _unchanged(variables, train_op):
+    """Variables that train_op does not write: TensorFlow 1 ran what it waits for, a tf.function runs all."""
+    if train_op is None:
+        return set()
+    reached, waiting = set(), [getattr(train_op, "op", train_op)]
+    while waiting:
+        operation = waiting.pop()
+        if operation not in reached:
+            reached.add(operation)
+            waiting += [*operation.control_inputs, *(one.op for one in operation.inputs)]
+    readers = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape")
+    writers = {op for op in reached if op.type not in readers}
+    return {id(one) for one in variables if not writers & {*one.handle.consumers()}}
+
+
+def _meeting(function, *args):
+    """Calls what replicas meet in; afterwards the graph has the collections of this one, not of another."""
+    graph = v1.get_default_graph()
+    kept = {name: graph.get_collection(name) for name in graph.collections}
+    result = function(*args)
+    if tf.distribute.get_strategy().num_replicas_in_sync > 1:
+        for name in graph.collections:
+            graph.clear_collection(name)
+        for name, values in kept.items():
+            graph.get_collection_ref(name).extend(values)
+    return result
+
+
+def _called(function, *args, **options):
+    names = inspect.signature(function).parameters
+    return function(*args, **{name: options[name] for name in options if name in names})
+
+
+def _given(function, arguments):
+    return function(**arguments) if isinstance(arguments, dict) else function(*arguments)
+
+
+def _split(batch):
+    return batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
+
+
+def _parts(batch, count):
+    return nest(lambda one: tf.stack(tf.split(one, count)), batch if len(batch) > 1 else batch[0])
+
+
+def _placeholders(spec):
+    return _split(nest(lambda one: v1.placeholder(one.dtype, one.shape), spec))
