@@ -12,7 +12,7 @@ import json
 import os
 import re
 import tempfile
-from typing import Any, Iterable, Iterator, Mapping
+from typing import Any, Collection, Iterable, Iterator, Mapping
 
 import tomllib
 
@@ -356,8 +356,9 @@ def code_index() -> str:
     return "\n".join([*lines, "```{toctree}", ":hidden:", ":glob:", "", "TPU*", "```", ""])
 
 
-def pair_index(pairs: Iterable[Mapping[str, Any]], recorded: Mapping[str, Any]) -> str:
+def pair_index(pairs: Collection[Mapping[str, Any]], recorded: Mapping[str, Any]) -> str:
     """The table of the pairs."""
+    scripts = {pair.get("script", pair["name"]) for pair in pairs}
     lines = [
         "---",
         "hide-toc: true",
@@ -365,8 +366,8 @@ def pair_index(pairs: Iterable[Mapping[str, Any]], recorded: Mapping[str, Any]) 
         "",
         "# The pairs",
         "",
-        "Ten programs written for TensorFlow 1.12 to 2.4, each with a hand-written TensorFlow 2 "
-        "version. "
+        f"{len(scripts)} programs written for TensorFlow 1.12 to 2.4, each with a hand-written "
+        "TensorFlow 2 version. "
         "`tpucompat verify --all` runs both from the same initial values and compares them rung by "
         "rung. The figures are the largest relative differences after all steps and in the numbers "
         "that the scripts write.",
@@ -419,6 +420,7 @@ def _figure(number: float | None) -> str:
 def pair_page(pair: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
     """The page of one pair: what it is, the ladder, both halves side by side."""
     name = pair["name"]
+    script = pair.get("script", name)
     lines = [
         "---",
         "hide-toc: true",
@@ -435,8 +437,8 @@ def pair_page(pair: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
     lines += ["## Before and after", "", "::::{tab-set}", ":class: wide-code", ""]
     for title, folder in (("Before", "legacy_examples"), ("After", "migrated_examples")):
         lines += [
-            f":::{{tab-item}} {title}: {folder}/{name}.py",
-            f"```{{literalinclude}} ../../{folder}/{name}.py",
+            f":::{{tab-item}} {title}: {folder}/{script}.py",
+            f"```{{literalinclude}} ../../{folder}/{script}.py",
             ":language: python",
             "```",
             ":::",
@@ -444,8 +446,8 @@ def pair_page(pair: Mapping[str, Any], recorded: Mapping[str, Any]) -> str:
         ]
     lines += [
         ":::{tab-item} Diff",
-        f"```{{literalinclude}} ../../migrated_examples/{name}.py",
-        f":diff: ../../legacy_examples/{name}.py",
+        f"```{{literalinclude}} ../../migrated_examples/{script}.py",
+        f":diff: ../../legacy_examples/{script}.py",
         "```",
         ":::",
         "",

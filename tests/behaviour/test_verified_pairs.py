@@ -146,6 +146,36 @@ def test_a_mistake_is_found_on_its_rung(old, migration, mistake, rung, said):
     assert said in differing[rung]
 
 
+def test_the_loss_of_a_tpu_computation_is_differentiated_once(tmp_path):
+    """The computation is a function in the script's graph: no function of an eager program."""
+    script = tmp_path / "sharded.py"
+    script.write_text(SHARDED)
+    run = runs.record(runs.Half(str(script), legacy=True), str(tmp_path / "run"), timeout=200)
+    assert not run.problem, run.output[-3000:]
+    (site,) = run.recording.sites()
+    assert site["replicas"] == 2
+    # Mean of (w - x)² from w = 0, then w = 0.5 · mean x.
+    assert run.recording.objectives(site["site"]) == pytest.approx([2.5, 2.5 - 0.75 * 2.25])
+
+
+SHARDED = """
+import tensorflow as tf
+
+def step(x):
+    w = tf.get_variable("w", [], initializer=tf.zeros_initializer())
+    loss = tf.reduce_mean((w - x) ** 2)
+    optimizer = tf.contrib.tpu.CrossShardOptimizer(tf.train.GradientDescentOptimizer(0.25))
+    with tf.control_dependencies([optimizer.minimize(loss)]):
+        return tf.identity(loss)
+
+losses, = tf.contrib.tpu.shard(step, [tf.constant([1.0, 2.0])], num_shards=2)
+with tf.Session() as session:
+    session.run([tf.contrib.tpu.initialize_system(), tf.global_variables_initializer()])
+    for _ in range(2):
+        session.run(losses)
+"""
+
+
 def test_a_run_that_crashes_leaves_a_partial_report(tmp_path, capsys):
     """Through the command: exit code 2, the rungs that were reached, the page and the data."""
     arguments = ["verify", OLD, NEW, "--args", "{out}/r.json", "--new-args", "crash"]

@@ -756,7 +756,8 @@ def test_every_pair_of_the_table_is_there_and_every_pair_is_in_the_table():
         for name in os.listdir(os.path.join(ROOT, "legacy_examples"))
         if name[-3:] == ".py"
     }
-    assert {pair.name for pair in table} == files
+    assert {pair.script for pair in table} == files
+    assert len({pair.name for pair in table}) == len(table)
 
 
 @pytest.mark.long
@@ -825,7 +826,11 @@ def test_every_mistake_of_the_table_can_be_made():
     assert {each.cores for each in found} == {1, 8}
     below = [each for each in found if not each.rung]
     assert all(each.below for each in below) and len(below) <= 5
-    assert {each.rung for each in found if each.rung} <= set(tolerances.DEFAULTS) | {"variables"}
+    assert {each.rung for each in found if each.rung} <= {
+        *tolerances.DEFAULTS,
+        "variables",
+        "dropout",
+    }
     for each in found:
         compile(mutate.twin(each.pair).replace(each.before, each.after), each.name, "exec")
 
@@ -836,6 +841,23 @@ def _tool(name):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib is new in Python 3.11")
+def test_a_row_runs_another_script_with_flags_for_several_cores_and_without_dropout(tmp_path):
+    table = tmp_path / "examples.toml"
+    table.write_text(
+        '[[pair]]\nname = "x_fast"\nscript = "x"\ndropout = false\n'
+        'flags = ["--a"]\nnew_flags = ["--b"]\ncore_flags = ["--c{cores}"]\n'
+        '[[pair]]\nname = "x"\n'
+    )
+    fast, plain = pairs.read(str(table))
+    assert fast.scripts == plain.scripts and fast.scripts[0].endswith("x.py")
+    one, eight = (fast.task(cores, "old", "new") for cores in (1, 8))
+    assert (one.old.arguments, one.new.arguments) == (["--a"], ["--a", "--b"])
+    assert (eight.old.arguments, eight.new.arguments) == (["--a", "--c8"], ["--a", "--b", "--c8"])
+    assert not one.old.dropout and not one.new.dropout
+    assert plain.task(1, "old", "new").new.dropout
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib is new in Python 3.11")

@@ -240,6 +240,8 @@ def needs_keras_2(found: Fate) -> bool:
 def is_module(found: Fate) -> bool:
     """Whether a fate is that of a module, whose names have fates of their own."""
     symbol = found.was.partition(".")[2]
+    if symbol.startswith("compat.v1."):
+        symbol = symbol[len("compat.v1.") :]
     row = namespace.find_row(symbol)
     return isinstance(row, Package) or symbols.kind(symbol) == "module"
 

@@ -111,15 +111,15 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
         if not place.fate.becomes.startswith("tpucompat.v1") or is_answered:
             continue
         is_import = place.use.statement is not None and today.is_module(place.fate)
-        if is_import and _names_decide(context, place):
+        if is_import and _names_decide(context, place, handled):
             continue
         found.setdefault(place.finding.code, place.fate.was)
     return found
 
 
-def _names_decide(context: Context, place: Place) -> bool:
+def _names_decide(context: Context, place: Place, handled: AbstractSet[int]) -> bool:
     """Whether all that is used of an imported module has a fate of its own."""
-    known = {id(other.use.node) for other in context.places}
+    known = {id(other.use.node) for other in context.places} | handled
     return all(
         id(use.node) in known
         for use in context.names.uses

@@ -93,6 +93,7 @@ class _Ladder(Outcomes):
                 self.export,
                 self.files,
                 self.printed,
+                self.flags,
             )
         ]
         return Comparison(_with_little_said(rungs), self.matches, self.curves)
@@ -497,7 +498,7 @@ class _Ladder(Outcomes):
 
 def _with_little_said(rungs: list[Rung]) -> list[Rung]:
     """Says of a pair that agrees on one number that it does."""
-    compared = [rung for rung in rungs if rung.verdict != SKIPPED]
+    compared = [rung for rung in rungs if rung.verdict != SKIPPED and rung.key != "flags"]
     numbers = sum(row.difference.numbers for rung in compared for row in rung.rows)
     if numbers > 1 or len(compared) != 1 or compared[0].key == "variables":
         return rungs

@@ -323,6 +323,19 @@ class Outcomes(Rungs):
             return self.skipped(key, title, "neither script prints numbers")
         return self.rung(key, title, rows)
 
+    def flags(self) -> Rung:
+        """The defaults of flags that both scripts have, whether or not they were given this time."""
+        key, title = "flags", "defaults of flags"
+        old, new = (run.first(key).get("defaults", {}) for run in (self.old, self.new))
+        shared = [n for n in old if n in new and not self.ignored(f"flags: {n}")]
+        if not shared:
+            return self.skipped(key, title, "the scripts share no flags that are numbers")
+        said = [f"--{n} is {new[n]} instead of {old[n]}" for n in shared if new[n] != old[n]]
+        if said:
+            return self.differs(key, title, "; ".join(said[:4]))
+        row = Row("defaults", Difference(len(shared)), AGREE, [])
+        return Rung(key, title, AGREE, None, None, f"{len(shared)} of them", [row])
+
 
 def _whole(values: np.ndarray) -> np.ndarray:
     """Which numbers of an array are whole."""

@@ -23,6 +23,7 @@ import numpy as np
 from tpucompat.environment import environment
 from tpucompat.migrate.estimators import MODULE
 from tpucompat.migrate.written import is_ours
+from tpucompat.verify.flags import Flags
 from tpucompat.verify.printed import Printed
 from tpucompat.verify.recorder import Recorder, Recording
 
@@ -64,9 +65,9 @@ class _Recorded:
         self._spec = spec
         self._doors: list[Any] = []
         self._models: Any = None
-        printed = Printed(recorder, spec["script"])
-        printed.open()
-        self._doors.append(printed)
+        for own in (Printed(recorder, spec["script"]), Flags(recorder)):
+            own.open()
+            self._doors.append(own)
 
     def run(self) -> None:
         """Runs the script to its end."""

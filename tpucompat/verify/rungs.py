@@ -68,10 +68,11 @@ class Comparison(NamedTuple):
     @property
     def verdict(self) -> str:
         """ "differ" if any rung does, "agree" if one was compared at least."""
-        verdicts = [rung.verdict for rung in self.rungs]
-        if DIFFER in verdicts:
+        if any(rung.verdict == DIFFER for rung in self.rungs):
             return DIFFER
-        return AGREE if AGREE in verdicts else SKIPPED
+        # Flags with the same defaults say nothing of what was computed.
+        agree = any(rung.verdict == AGREE for rung in self.rungs if rung.key != "flags")
+        return AGREE if agree else SKIPPED
 
 
 def ignored(ignore: Mapping[str, str], *names: str) -> str:
