@@ -108,7 +108,7 @@ def install_for(
         if _current.era != chosen and era is not None:
             raise SetupError(
                 "TPU423",
-                f"tpucompat is already installed for {_current.era}, and {chosen} was asked for.",
+                (f"tpucompat is already installed for {_current.era}, but {chosen} was requested."),
             )
         rounding.choose(exact)
         return _current

@@ -661,11 +661,10 @@ def _join(
 def _notice_nothing(computation: Computation) -> None:
     journal.notice(
         "TPU350",
-        "the computation {!r} at {} returns nothing and changes nothing, so nothing is computed "
-        "when it "
-        "runs; return its result to have it computed".format(
-            getattr(computation, "__name__", repr(computation)), _line_of_script()
-        ),
+        (
+            "the computation {!r} at {} has no results and no side effects, so nothing is "
+            "computed; return its result to compute it"
+        ).format(getattr(computation, "__name__", repr(computation)), _line_of_script()),
     )
 
 

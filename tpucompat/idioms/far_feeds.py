@@ -45,7 +45,7 @@ def carry(
     lanes = _lanes(source)
     if (id(target), core) in lanes:
         return
-    journal.notice("TPU355", "an infeed is filled in one Session and emptied in another")
+    journal.notice("TPU355", "an infeed is filled in one Session and read in another")
     if not _watching:
         private.watch_sessions(_session_runs)
         _watching = True

@@ -19,7 +19,7 @@ from tpucompat import accelerator, private, topology
 # Reading a variable that nobody makes raises FailedPreconditionError, as a TPU does; its name is in
 # the message.
 _MISSING = (
-    "the TPU system: it is not initialized, or was shut down [TPU349]. Next: run "
+    "the TPU system is not initialized, or was shut down [TPU349]. Next: run "
     "tf.contrib.tpu.initialize_system() in a Session first"
 )
 

@@ -68,7 +68,7 @@ class Vanished:
         raise self._error()
 
     def __repr__(self) -> str:
-        return f"<tf.{self._symbol}: gone, {self._row.code}>"
+        return f"<tf.{self._symbol}: removed, {self._row.code}>"
 
 
 #: Names like Python's own that are TensorFlow's.
@@ -446,7 +446,7 @@ class Namespace:
         where = "tf" + ("." + path if path else "")
         close = difflib.get_close_matches(name, self.names(path), n=3)
         if "python" in path.split("."):  # 1.15's list of symbols does not look into private modules
-            then = "; TensorFlow 1.15 may have had it, as a private name"
+            then = "; it may have been a private name in TensorFlow 1.15"
         else:
             then = ", in TensorFlow 1.15 neither" if self is V1 else ""
         cause = f"{where} has no {name!r}{then}."

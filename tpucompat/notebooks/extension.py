@@ -188,7 +188,7 @@ def _treat(call: _Call) -> _Treated:
         seen = shell_lines.read(line, call.magic)
         if seen.left_out:
             names = ", ".join(seen.left_out)
-            journal.notice("TPU436", f"left out: {names}; the cells run on the TensorFlow here")
+            journal.notice("TPU436", f"skipped: {names}; the cells run on the installed TensorFlow")
         text = shell_lines.NOTHING if seen.text is None else seen.text
         if seen.fetches and how in ("name", "skip"):
             done = "left out" if how == "skip" else "run"
@@ -259,7 +259,10 @@ def _choose_version(line: str) -> None:
     if current is not None and current.era != era and not installation.switch(era):
         journal.notice(
             "TPU437",
-            f"%tensorflow_version {version}: TensorFlow is in use as TensorFlow {current.era[-1]} already",
+            (
+                f"%tensorflow_version {version}: TensorFlow is already in use as TensorFlow "
+                f"{current.era[-1]}"
+            ),
         )
 
 
