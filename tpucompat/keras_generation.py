@@ -52,7 +52,7 @@ def choose() -> None:
     if wish is not None and wish not in _YES:
         raise SetupError(
             "TPU406",
-            f"{_VARIABLE}={wish} asks for Keras 3, which cannot train a TensorFlow 1 graph.",
+            f"{_VARIABLE}={wish} selects Keras 3, which cannot train a TensorFlow 1 graph.",
         )
     _require_tf_keras()
     os.environ[_VARIABLE] = "1"
@@ -64,7 +64,7 @@ def choose() -> None:
             if wish is None:
                 del os.environ[_VARIABLE]
             raise SetupError(
-                "TPU422", f"tf.keras is in use as Keras {here.keras_version or 3} already."
+                "TPU422", f"tf.keras is already in use as Keras {here.keras_version or 3}."
             )
 
 
@@ -74,6 +74,6 @@ def _require_tf_keras() -> None:
         release = ".".join(here.tensorflow.split(".")[:2])
         raise SetupError(
             "TPU403",
-            f"TensorFlow {here.tensorflow} needs the package tf-keras for Keras 2, and it is not installed.",
+            f"TensorFlow {here.tensorflow} needs the tf-keras package for Keras 2, which is not installed.",
             f"pip install 'tf-keras=={release}.*'",
         )

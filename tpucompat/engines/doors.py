@@ -125,7 +125,7 @@ def _refuse_export() -> None:
     graph = tf.get_default_graph()
     if graph.building_function and not isinstance(graph, private.func_graph()):
         raise errors.UnsupportedGraphError(
-            "TPU361", "the computation is inside a function, which another process may call"
+            "TPU361", "the computation is inside a function that another process may call"
         )
 
 
@@ -133,6 +133,6 @@ def _leave_to_host(reason: str) -> None:
     if current_environment().require_tpu:
         raise errors.SetupError(
             "TPU358",
-            f"TPUCOMPAT_REQUIRE_TPU is set, and the host would run a computation: {reason}.",
+            (f"TPUCOMPAT_REQUIRE_TPU is set, but a computation would run on the host: {reason}."),
         )
-    journal.notice("TPU354", f"the host runs a computation, not the cores: {reason}")
+    journal.notice("TPU354", f"a computation runs on the host, not on the cores: {reason}")

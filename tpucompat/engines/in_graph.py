@@ -379,7 +379,8 @@ def _is_within(graph: Any, outer: Any) -> bool:
 def _notice_predicate(loop: str) -> None:
     journal.notice(
         "TPU344",
-        f"the loop or conditional {loop!r} holds a sum over the shards, but its condition can "
-        "differ between "
-        "them; shard 0 decides for all",
+        (
+            f"the loop or conditional {loop!r} contains a cross-replica sum, but its "
+            "condition can differ between shards; the value of shard 0 is used"
+        ),
     )

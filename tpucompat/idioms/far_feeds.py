@@ -50,7 +50,7 @@ def carry(
     lanes = _lanes(source)
     if (id(target), core) in lanes:
         return
-    journal.notice("TPU355", "an infeed is filled in one Session and emptied in another")
+    journal.notice("TPU355", "an infeed is filled in one Session and read in another")
     _watch_sessions()
     with _beside(source):
         taken = take()

@@ -375,6 +375,6 @@ def _of_shape(value: Any, shape: Any) -> Any:
     wanted = tf.TensorShape(shape)
     if not value.shape.is_compatible_with(wanted):
         raise BadValueError(
-            "TPU352", f"the infeed tuple has a tensor of shape {value.shape} where {wanted} is said"
+            "TPU352", (f"the infeed tuple has a tensor of shape {value.shape}, expected {wanted}")
         )
     return value if value.shape.is_fully_defined() else tf.ensure_shape(value, wanted)

@@ -313,8 +313,10 @@ class FixedBatch:
         if given != self._size:
             raise errors.BadValueError(
                 "TPU310",
-                f"A batch of {given} came, and the model takes {self._size}: a layer could not be "
-                f"built for any batch size ({self._problem}).",
+                (
+                    f"Received a batch of {given}, but the model requires {self._size}: a "
+                    f"layer needs a static batch size ({self._problem})."
+                ),
             )
         return self._function(inputs)
 

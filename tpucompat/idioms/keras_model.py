@@ -41,8 +41,10 @@ class KerasTPUModel(_Model):
         if not cpu_model.inputs or not getattr(cpu_model, "_is_graph_network", True):
             raise errors.BadValueError(
                 "TPU312",
-                "Expected `model` argument to be a functional `Model` instance, but got "
-                f"{type(cpu_model).__name__!r}, whose inputs are not known.",
+                (
+                    "Expected `model` argument to be a functional `Model` instance, but got "
+                    f"{type(cpu_model).__name__!r}, whose inputs are unknown."
+                ),
             )
         assignment = strategy._make_assignment_for_model(cpu_model)
         cores = assignment.num_towers

@@ -70,7 +70,10 @@ class GlobalBatch:
         if not isinstance(tensor, tf.Tensor) or tensor.dtype.name == "string":
             raise errors.BadTypeError(
                 "TPU313",
-                f"{self.cores} cores cannot join {tensor}: it is no plain tensor of numbers.",
+                (
+                    f"{tensor} cannot be combined across {self.cores} cores: it is not a "
+                    "dense numeric tensor."
+                ),
             )
         dtype = tensor.dtype
         if dtype.name in _AS_INT32:

@@ -56,9 +56,7 @@ def tpu_model(
     if isinstance(model, KerasTPUModel):
         model = model.sync_to_cpu()
     if not model.inputs:
-        raise errors.BadValueError(
-            "TPU312", f"The inputs of the model {model.name!r} are not known."
-        )
+        raise errors.BadValueError("TPU312", f"The inputs of the model {model.name!r} are unknown.")
     _validate_shapes(model)
     if strategy is None:
         strategy = TPUDistributionStrategy()

@@ -16,10 +16,9 @@ from typing import Any
 
 import tensorflow
 
-from tpucompat import accelerator, private, topology
+from tpucompat import accelerator
 from tpucompat.engines import tpu_devices
 from tpucompat.environment import current_environment
-from tpucompat.idioms import tpu_system
 from tpucompat.legacy.contrib.cluster_resolver import LocalClusterSpec, TPUClusterResolver
 from tpucompat.private import patches
 
@@ -95,34 +94,6 @@ _OLD_METHODS = {
         self.distribute_datasets_from_function(*args, **kwargs)
     ),
 }
-
-
-def initialize_tpu_system(cluster_resolver: Any = None) -> Any:
-    """``tf.tpu.experimental.initialize_tpu_system``: the topology of the cores that train.
-
-    The TPU of this machine, if there is one, is initialised with the strategy, once per process.
-
-    Args:
-      cluster_resolver: Not needed.
-
-    Returns:
-      A ``tf.tpu.experimental.Topology`` of one task with as many devices as there are cores.
-    """
-    del cluster_resolver
-    accelerator.announce()
-    accelerator.strategy()
-    tpu_system.mark_initialized()
-    return private.topology_class()(serialized=topology.serialized(accelerator.cores()))
-
-
-def shutdown_tpu_system(cluster_resolver: Any = None) -> None:
-    """``tf.tpu.experimental.shutdown_tpu_system``: the TPU itself goes on serving this process.
-
-    Args:
-      cluster_resolver: Not needed.
-    """
-    del cluster_resolver
-    tpu_system.mark_shut_down()
 
 
 def connect_to_host(remote_host: Any = None, job_name: str = "worker") -> None:

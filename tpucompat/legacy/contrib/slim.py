@@ -121,8 +121,10 @@ def package() -> Any:
     except ImportError as error:
         raise SetupError(
             "TPU110",
-            "tf.contrib.layers, slim and their like come from the package tf-slim, which cannot be "
-            f"imported: {error}.",
+            (
+                "tf.contrib.layers and slim require the package tf-slim, which cannot be "
+                f"imported: {error}."
+            ),
             "pip install tf-slim==1.1.0",
         ) from error
 
