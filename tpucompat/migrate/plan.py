@@ -50,7 +50,10 @@ _LEGACY_KERAS = (
 )
 
 
-_KERAS_2 = "tf.layers and tf.nn.rnn_cell need tf-keras, and TF_USE_LEGACY_KERAS=1 before TensorFlow"
+_KERAS_2 = (
+    "tf.layers and tf.nn.rnn_cell need tf-keras, and TF_USE_LEGACY_KERAS=1 before "
+    "TensorFlow is imported"
+)
 
 
 class Result(NamedTuple):
@@ -200,7 +203,7 @@ def migrate(
     after = encoded(module, changed)
     if after != source.data and not _is_sound(source.path, after, module):
         # Whatever happened, a file is never made worse.
-        what = "The rewritten text would be no Python."
+        what = "The rewritten text would not be valid Python."
         slip = findings.problem(source.path, sources.SourceError("TPU454", what))
         return Result(source.path, source.data, source.data, NOTHING, [*module.problems, slip])
     way = way if changed else NOTHING
