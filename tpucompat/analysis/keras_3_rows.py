@@ -92,6 +92,12 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     ("Model.fit_generator", "nb_epoch"): Row(
         "fit_generator(nb_epoch=)", "epochs", "rename", REFUSED
     ),
+    **{
+        (f"{owner}.compile", "experimental_steps_per_execution"): Row(
+            "compile(experimental_steps_per_execution=)", "steps_per_execution", "rename", REFUSED
+        )
+        for owner in ("Model", "Sequential")
+    },
     ("Model.compile", "sample_weight_mode"): _dropped(
         "compile(sample_weight_mode=)", "Weights of any shape are taken as they are."
     ),
@@ -267,6 +273,12 @@ MEMBERS: Mapping[tuple[str, str], Row] = {
         )
         for what in ("input", "output")
     },
+    ("optimizers.Optimizer", "decay"): Row(
+        "optimizer.decay", "the decay of a schedule", "", GONE, keras_2=True
+    ),
+    ("metrics.Metric", "reset_states"): Row(
+        "metric.reset_states()", "metric.reset_state()", "member", GONE
+    ),
     ("layers.Layer", "apply"): Row("layer.apply(x)", "layer(x)", "", GONE, keras_2=True),
     ("Model", "to_yaml"): Row("model.to_yaml()", "model.to_json()", "", GONE),
 }
@@ -316,6 +328,38 @@ BEHAVIOURS: Mapping[str, Row] = {
         BEHAVIOUR,
         "A bar of progress is printed where nothing is said.",
         tf1=True,
+    ),
+    "learning_phase": Row(
+        "K.set_learning_phase(0)",
+        "nothing where nothing trains, else trainable and training of layers",
+        "learning_phase",
+        GONE,
+        "predict and evaluate never train; fit always does.",
+    ),
+    "train_phase": Row(
+        "K.in_train_phase(a, b)",
+        "training of the layer's call",
+        "",
+        GONE,
+        "Without training= it is b for ever: tf-keras does not know what a model of Keras 3 does.",
+    ),
+    "weighted_validation": Row(
+        "fit(class_weight=, validation_split=)",
+        "",
+        "note",
+        BEHAVIOUR,
+        "TensorFlow 1 weighed the classes in val_loss too, and Keras 3 does not.",
+        tf1=True,
+    ),
+    "order_of_values": Row(
+        "model.evaluate of several outputs",
+        "the values in their old order, by a function written into the script",
+        "in_order",
+        BEHAVIOUR,
+        "TensorFlow 1 gave metrics in the order of the outputs, and Keras 3 in that of their names.",
+    ),
+    "validation_data": Row(
+        "callback.validation_data", "the data, given to the callback by the script", "", GONE
     ),
     "epsilon": Row(
         "Adam(epsilon=None)",
