@@ -535,7 +535,7 @@ model = weigh(Model(inputs, outputs))
 model.compile('sgd', loss=['mse', 'binary_crossentropy'], metrics={'zeroth': 'mae', 'first': 'accuracy'})
 report(model.train_on_batch(x, [x[:, :1], y]), model.test_on_batch(x, [x[:, :1], y]))
 score = model.evaluate(x, [x[:, :1], y], verbose=0)
-report(score[3], score[4])
+report(score[3], score[4], model.metrics_names)
 """,
             LAYERS,
         ),

@@ -75,3 +75,81 @@ def test_a_seeded_program_gives_the_numbers_of_115(v1, name, tmp_path):
     # Single precision: Keras' losses are sums in another order. The other two were equal to the bit on the
     # processor that recorded them; another one may add up in another order.
     np.testing.assert_allclose(found, RECORDED["programs"][name], rtol=1e-6)
+
+
+def _weights(v1):
+    return v1.placeholder(v1.float32, [4, 1])
+
+
+#: What TensorFlow builds otherwise in a step for XLA; a dropout follows each, and has to draw the same numbers.
+BUILT_FOR_XLA = {
+    "loss without weights": lambda v1, x: v1.losses.mean_squared_error(x, x),
+    "loss, a number as weight": lambda v1, x: v1.losses.absolute_difference(x, x, 0.5),
+    "loss, weights of examples": lambda v1, x: v1.losses.huber_loss(x, x, _weights(v1)),
+    "loss of unknown shape": lambda v1, x: v1.losses.log_loss(
+        v1.placeholder(v1.float32), v1.placeholder(v1.float32), v1.placeholder(v1.float32)
+    ),
+    "pairs, a number as weight": lambda v1, x: v1.losses.mean_pairwise_squared_error(x, x, 0.5),
+    "pairs, weights of examples": lambda v1, x: v1.losses.mean_pairwise_squared_error(
+        x, x, _weights(v1)
+    ),
+    "metric with weights": lambda v1, x: v1.metrics.mean(x, _weights(v1)),
+    "metric, weights of the values' shape": lambda v1, x: v1.metrics.mean(x, x),
+    "keras LSTM": lambda v1, x: v1.keras.layers.LSTM(3)(x[:, :, None]),
+    "keras GRU, unrolled": lambda v1, x: v1.keras.layers.GRU(3, unroll=True)(x[:, :, None]),
+    "keras RNN of cells": lambda v1, x: v1.keras.layers.RNN(
+        [v1.keras.layers.LSTMCell(3), v1.keras.layers.GRUCell(2)], return_sequences=True
+    )(x[:, :, None]),
+    "einsum of matrices": lambda v1, x: v1.einsum("ij,kj->ik", x, x),
+    "einsum of a batch": lambda v1, x: v1.einsum("bi,bj->bij", x, x),
+}
+
+
+@pytest.mark.parametrize("name", sorted(BUILT_FOR_XLA))
+def test_a_step_for_xla_has_the_seeds_of_one_replica(v1, name):
+    from tpucompat import private
+    from tpucompat.engines import operation_seeds
+
+    def built():
+        BUILT_FOR_XLA[name](v1, v1.placeholder(v1.float32, [4, 3]))
+        v1.nn.dropout(v1.ones([2, 3]), 0.5)
+
+    def in_a_step_for_xla():
+        with private.XlaContext():
+            built()
+
+    def found(build):
+        v1.keras.backend.clear_session()
+        return record_operation_counts.counted(v1, lambda _: build(), operation_seeds.count)
+
+    one = found(built)
+    assert isinstance(one, list) and one[1], one
+    # What is drawn afterwards is what has to be the same: a loop for XLA has operations of its own inside.
+    assert found(in_a_step_for_xla)[1] == one[1]
+
+
+@pytest.mark.parametrize("shards", [2, 8])
+def test_what_follows_a_computation_has_the_same_seeds_for_any_number_of_shards(v1, shards):
+    from tpucompat.engines import operation_seeds
+
+    def built(number):
+        def computation(x):
+            weights = v1.get_variable("w", [3], use_resource=True)
+            return v1.reduce_sum(x * weights), x + weights
+
+        x, rows = v1.ones([3]), v1.ones([8, 3])
+        v1.tpu.replicate(computation, [[x]] * number)
+        with v1.variable_scope("second"):
+            v1.tpu.shard(computation, [rows], num_shards=1)
+        drawn = v1.random_uniform([])
+        v1.tpu.replicate(lambda x: v1.no_op(), [[x]] * number)
+        return drawn + v1.random_uniform([])
+
+    one, several = (
+        record_operation_counts.counted(
+            v1, lambda _, number=number: built(number), operation_seeds.count
+        )
+        for number in (1, shards)
+    )
+    assert isinstance(one, list) and len(one[1]) > 2, one
+    assert several == one

@@ -128,18 +128,19 @@ def _weighted_loss(arguments: Arguments) -> More:
     return More(after=9 if arguments["sample_weight"] is None else 0)
 
 
-def _unchecked_weights(values: str) -> Difference:
+def _unchecked_weights(values: str, are_tensors: bool = False) -> Difference:
     """TensorFlow 2 does not check weights in a step for XLA, which would draw other numbers after a loss.
 
     Args:
       values: The argument that the weights have to fit.
+      are_tensors: Whether the function has made tensors of both before it checks.
     """
 
     def more(arguments: Arguments) -> More:
         if not private.is_for_xla():
             return More()
         given, weights = arguments[values], arguments["weights"]
-        return More(before=private.operations_of_weights(weights, given))
+        return More(before=private.operations_of_weights(weights, given, are_tensors))
 
     return more
 
@@ -450,7 +451,7 @@ DIFFERENCES: Mapping[str, Difference] = {
     "keras/utils.losses_utils:compute_weighted_loss": _weighted_loss,
     "tensorflow.python.ops.losses.losses_impl:compute_weighted_loss": _unchecked_weights("losses"),
     "tensorflow.python.ops.losses.losses_impl:mean_pairwise_squared_error": (
-        _unchecked_weights("labels")
+        _unchecked_weights("labels", are_tensors=True)
     ),
     "tensorflow.python.ops.weights_broadcast_ops:broadcast_weights": _broadcast_weights,
     "keras/backend:rnn": _recurrent,

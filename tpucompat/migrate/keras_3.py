@@ -359,8 +359,13 @@ def _metrics_names(self: _Rewriter, one: Difference) -> bool:
         return False
     text = self.context.texts[self.cell(one.node)]
     start = text.span(one.node)[0]
-    text.replace(start, start, "metrics_names(")
-    return self.behind(one.node.value, one.node, ")")
+    before, after = "metrics_names(", ")"
+    if key(one.node.value) in self.finder.of_several_outputs():  # whose values are in order, too
+        if not self.define("in_order", written.IN_ORDER):
+            return False
+        before, after = f"in_order({text.source(one.node.value)}, {before}", "))"
+    text.replace(start, start, before)
+    return self.behind(one.node.value, one.node, after)
 
 
 def _shape(self: _Rewriter, one: Difference) -> bool:

@@ -25,7 +25,12 @@ METRICS_NAMES = '''
 
 def metrics_names(model):
 {i}"""The names of what evaluate returns, in its order."""
-{i}found = model.get_metrics_result()
+{i}try:
+{i}{i}found = model.get_metrics_result()
+{i}except ValueError:  # nothing has been computed yet
+{i}{i}given = model.get_compile_config()['metrics'] or []
+{i}{i}given = [one if isinstance(one, str) else one['config'] for one in given]
+{i}{i}return ['loss'] + [one if isinstance(one, str) else one['name'] for one in given]
 {i}known = [
 {i}{i}one.name
 {i}{i}for metric in model.metrics

@@ -50,7 +50,10 @@ _LEGACY_KERAS = (
 )
 
 
-_KERAS_2 = "tf.layers and tf.nn.rnn_cell need tf-keras, and TF_USE_LEGACY_KERAS=1 before TensorFlow"
+_KERAS_2 = (
+    "tf.layers and tf.nn.rnn_cell need tf-keras, and TF_USE_LEGACY_KERAS=1 before "
+    "TensorFlow is imported"
+)
 
 
 class Result(NamedTuple):
@@ -108,15 +111,15 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
         if not place.fate.becomes.startswith("tpucompat.v1") or is_answered:
             continue
         is_import = place.use.statement is not None and today.is_module(place.fate)
-        if is_import and _names_decide(context, place):
+        if is_import and _names_decide(context, place, handled):
             continue
         found.setdefault(place.finding.code, place.fate.was)
     return found
 
 
-def _names_decide(context: Context, place: Place) -> bool:
+def _names_decide(context: Context, place: Place, handled: AbstractSet[int]) -> bool:
     """Whether all that is used of an imported module has a fate of its own."""
-    known = {id(other.use.node) for other in context.places}
+    known = {id(other.use.node) for other in context.places} | handled
     return all(
         id(use.node) in known
         for use in context.names.uses
@@ -200,7 +203,7 @@ def migrate(
     after = encoded(module, changed)
     if after != source.data and not _is_sound(source.path, after, module):
         # Whatever happened, a file is never made worse.
-        what = "The rewritten text would be no Python."
+        what = "The rewritten text would not be valid Python."
         slip = findings.problem(source.path, sources.SourceError("TPU454", what))
         return Result(source.path, source.data, source.data, NOTHING, [*module.problems, slip])
     way = way if changed else NOTHING
@@ -212,6 +215,10 @@ def migrate(
 def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
     if not context.names.uses and not context.names.strings and not context.names.calls:
         return NOTHING
+    has_loop = f"import {estimators.MODULE}".encode() in context.module.source.data
+    if has_loop:  # it went that way before
+        symbols.rewrite(context, around_only=True)
+        return LOOP
     # The old namespace is a graph's; a program of TensorFlow 2 cannot live in it, and gets a TODO instead.
     reasons = dict(needs(context)) if context.module.era == era.TF1 else {}
     graph = needs_graph(context)
@@ -223,8 +230,7 @@ def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
             graph = graph if reasons or together else ""
         except keras.CannotSee as error:
             reasons["TPU212"] = f"{reasons.get('TPU212', 'TPUEstimator')} ({error})"
-    has_loop = f"import {estimators.MODULE}".encode() in context.module.source.data
-    if not together and (has_loop or (with_loop and not _is_script(context))):
+    if not together and with_loop and not _is_script(context):
         graph = ""
     conversions: list[keras.Conversion] = []
     if any(keras.is_conversion(call) for call in context.names.calls):
@@ -283,9 +289,7 @@ def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
     if is_script:
         _enter_graph(context)
     asks = b"TF_USE_LEGACY_KERAS" in context.module.source.data
-    asks = (
-        asks or has_loop or loop is not None or with_loop
-    )  # the module beside it asks for Keras 2
+    asks = asks or loop is not None or with_loop  # the module beside it asks for Keras 2
     if context.needs_keras_2 and not asks:
         if is_script:
             context.want("os")

@@ -132,8 +132,13 @@ def is_for_xla() -> bool:
     return enclosing is not None and enclosing() is not None
 
 
-def operations_of_weights(weights: Any, values: Any) -> int:
+def operations_of_weights(weights: Any, values: Any, are_tensors: bool = False) -> int:
     """How many operations check that weights can be broadcast to values, by a graph that has nothing else.
+
+    Args:
+      weights: A tensor, or what becomes one.
+      values: The same.
+      are_tensors: Whether the caller has made tensors of them before it checks.
 
     Seen in 1.13 to 2.21 as ``tensorflow.python.ops.weights_broadcast_ops.assert_broadcastable``.
     """
@@ -145,6 +150,8 @@ def operations_of_weights(weights: Any, values: Any) -> int:
             tf.placeholder(each.dtype, each.shape) if isinstance(each, tf.Tensor) else each
             for each in (weights, values)
         ]
+        if are_tensors:
+            given = list(map(tf.convert_to_tensor, given))
         before = len(graph.get_operations())
         weights_broadcast_ops.assert_broadcastable(*given)
         return len(graph.get_operations()) - before
