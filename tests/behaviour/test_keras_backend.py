@@ -36,7 +36,7 @@ def arrays(shapes):
 @pytest.mark.parametrize(("x", "y", "axes"), CASES[:3])
 def test_leading_dimensions_count_examples(x, y, axes):
     x, y = arrays((x, y))
-    tf = session.enter()
+    tf = session.enter_graph_mode()
     with tf.Session() as here:
         got = here.run(keras_backend.batch_dot(tf.constant(x), tf.constant(y), axes))
     left = np.swapaxes(x, 2, 3) if axes == (2, 2) else x
@@ -70,7 +70,7 @@ def test_batch_dot_is_that_of_tensorflow_1_15():
         check=True,
         timeout=120,
     )
-    tf = session.enter()
+    tf = session.enter_graph_mode()
     for (x, y, axes), expected in zip(CASES, json.loads(done.stdout.splitlines()[-1])):
         left, right = map(tf.constant, arrays((x, y)))
         with tf.Session() as here:

@@ -15,7 +15,7 @@ import types
 import pytest
 
 if sys.version_info < (3, 8):
-    pytest.skip("migrate needs Python 3.8", allow_module_level=True)
+    pytest.skip("migrate requires Python 3.8", allow_module_level=True)
 
 from tpucompat import journal
 from tpucompat.analysis import findings, sources
@@ -388,9 +388,9 @@ def test_what_makes_no_layers_is_not_moved(made, moved):
 @pytest.mark.parametrize(
     "change, reason",
     [
-        (("  model = tf.keras.Sequential()\n", ""), "where model is built cannot be seen"),
+        (("  model = tf.keras.Sequential()\n", ""), "cannot find where model is built"),
         (("tf.train.AdamOptimizer(1e-3, beta1=0.8)", "tf.train.AdagradDAOptimizer(1)"), "no such optimizer"),
-        (("  # the layers\n", "  text = '''\n  a'''\n"), "a text of several lines"),
+        (("  # the layers\n", "  text = '''\n  a'''\n"), "a multi-line string"),
         (("  # the layers\n", "  tf.Session()\n"), "works in a graph"),
     ],
 )  # fmt: skip
@@ -458,8 +458,8 @@ def test_every_form_of_import_is_turned_to_tpucompat():
         """,
         """\
         # TODO(tpucompat TPU212): tf.contrib.tpu.TPUEstimator (batch_axis= of
-        #   contrib_tpu.TPUEstimator): out of reach of the training loop that migrate writes;
-        #   tpucompat.v1 runs it as it is
+        #   contrib_tpu.TPUEstimator): the training loop that migrate generates does not cover it;
+        #   tpucompat.v1 runs it unchanged
         import tpucompat.v1 as tf, os
         import tpucompat.v1.contrib.layers as layers
         import tpucompat.v1.contrib.slim, tpucompat.v1 as tensorflow
@@ -640,8 +640,8 @@ def test_names_that_are_not_there_get_a_todo_and_that_is_said(old, capsys, monke
         resolution, "missing", lambda names, legacy_keras=False: {"tensorflow.math.log"}
     )
     assert command.main(["--write", str(old)]) == 0
-    assert b"TODO(tpucompat TPU516): tensorflow.math.log is not in" in old.read_bytes()
-    assert "rewritten in part; 1 TODO is left to a person" in capsys.readouterr().out
+    assert b"TODO(tpucompat TPU516): tensorflow.math.log does not exist in" in old.read_bytes()
+    assert "partly rewritten; 1 TODO is left to resolve by hand" in capsys.readouterr().out
 
 
 def test_names_are_looked_up_as_python_does():
@@ -654,7 +654,7 @@ def test_what_does_not_run_is_not_written(old, capsys, monkeypatch):
     monkeypatch.setattr(trial.subprocess, "run", _ends_badly)
     assert command.main(["--write", "--try", str(old)]) == 2
     said = capsys.readouterr().err
-    assert "TPU517 does not run" in said and "ValueError: no" in said
+    assert "TPU517 fails" in said and "ValueError: no" in said
     assert old.read_bytes() == before
 
 
@@ -700,7 +700,7 @@ def test_what_does_not_agree_is_not_written(old, capsys, monkeypatch):
     assert options[:2] == ["--args", "--x 1"]
     assert options[2:8] == ["--cores", "1", "--cores", "8", "--rehearse", "8"]
     assert (old.parent / "old.verify.json").exists()  # beside the script
-    assert "old.py: not verified, and left as it is" in capsys.readouterr().err
+    assert "old.py: not verified, left unchanged" in capsys.readouterr().err
     assert old.read_bytes() == before
     # What goes on with tpucompat.v1 is compared on one replica.
     assert calls["estimator.py"][0][2:4] == ["--cores", "1"]
@@ -736,7 +736,8 @@ def test_the_report_names_each_change_and_each_use_with_its_rule(tmp_path, capsy
     assert sum(one["counts"].values()) == len(one["uses"])
     (left,) = one["open"]
     assert (
-        left["code"] == "TPU514" and "a model of its own for each way of training" in left["what"]
+        left["code"] == "TPU514"
+        and "a separate model for each set of trainable weights" in left["what"]
     )
     text = page.read_text(encoding="utf-8")
     assert "w&lt;1&gt;.weights.h5" in text and "w<1>" not in text and "tensorflow.abs" in text
@@ -971,24 +972,24 @@ def test_computations_of_plain_functions_are_run_by_a_strategy():
 @pytest.mark.parametrize(
     ("before", "after", "why"),
     [
-        ("tf.reduce_sum(weights)]", "tf.random_normal([])]", "tf.random_normal may be of a graph"),
+        ("tf.reduce_sum(weights)]", "tf.random_normal([])]", "tf.random_normal may need a graph"),
         ("a * x + y", "a * x + helper(y)", "its function calls helper"),
         ("a * x + y", "tf.layers.dense(x, 2)", "its function calls tf.layers.dense"),
-        ("2.0 * rows", "weights * rows", "what its function takes from outside may have rows too"),
+        ("2.0 * rows", "weights * rows", "a value captured by its function may have rows"),
         ("tf.matmul(rows, weights)", "tf.matmul(weights, rows)", "its function mixes the rows"),
         ("doubled - 9.0", "tf.reduce_sum(doubled)", "its function calls tf.reduce_sum"),
-        ("return a", "pass; return a", "axy does more than to compute"),
-        ("session.run(one)[0]", "session.run(one, {})[0]", "asked for more than a computation"),
-        ("session.run(one)[0]", "session.run(weights)", "asked for more than the computations"),
-        ("for _ in", "print(one)\n  for _ in", "one is used otherwise too"),
-        ("one = tpu", "one, = tpu", "its result is not simply assigned"),
+        ("return a", "pass; return a", "axy has side effects"),
+        ("session.run(one)[0]", "session.run(one, {})[0]", "fetches more than a computation"),
+        ("session.run(one)[0]", "session.run(weights)", "fetches more than the computations"),
+        ("for _ in", "print(one)\n  for _ in", "one has other uses"),
+        ("one = tpu", "one, = tpu", "its result is not assigned directly"),
         ("axy, inputs)", "axy)", "it has no inputs"),
         (
             "with tf.Session(address) as session:",
             "session = tf.Session()\nif 1:",
-            "no plain `with",
+            "not a plain `with",
         ),
-        ("import json", "import json, strategy", "the file has a strategy of its own"),
+        ("import json", "import json, strategy", "the file already defines strategy"),
     ],
 )
 def test_other_computations_go_on_with_tpucompat_and_the_reason_is_said(before, after, why):

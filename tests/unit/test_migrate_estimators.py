@@ -47,6 +47,21 @@ if __name__ == '__main__':
   main()
 """
 
+IMPORTS = """\
+import tensorflow as tf
+from tensorflow.compat.v1 import estimator as tf_estimator
+from tensorflow.python.estimator import estimator as est
+"""
+WITHOUT_TPU = """\
+  def other(features, labels, mode):
+    return tf_estimator.EstimatorSpec(mode, loss=loss, eval_metric_ops={})
+  config = tf.estimator.RunConfig(model_dir='b', save_summary_steps=5)
+  tf.estimator.Estimator(
+    model_fn, config=config, params={'rate': 1},
+    warm_start_from=tf.estimator.WarmStartSettings('c', vars_to_warm_start='d.*'))
+  print(est._load_global_step_from_checkpoint_dir('out'))
+"""
+
 
 def result_of(folder, text, name="script.py"):
     path = folder / name
@@ -84,7 +99,11 @@ def test_a_script_becomes_plain(tmp_path):
         ("num_shards=8", "num_cores_per_replica=2", "num_cores_per_replica= of"),
         ("config=config", "config=config, embedding_config_spec=1", "embedding_config_spec= of"),
         ("mode, loss=loss)", "mode, loss=loss, evaluation_hooks=[1])", "evaluation_hooks= of"),
-        ("  config =", "  print(resolver.get_master())\n  config =", "get_master of the resolver"),
+        (
+            "  config =",
+            "  print(resolver.get_job_name())\n  config =",
+            "get_job_name of the resolver",
+        ),
     ],
 )
 def test_what_the_loop_does_not_do_stays(tmp_path, was, becomes, reason):
@@ -97,6 +116,30 @@ def test_what_the_loop_does_not_do_stays(tmp_path, was, becomes, reason):
 def test_arguments_that_say_nothing_are_left_out(tmp_path):
     result = result_of(tmp_path, SCRIPT.replace("max_steps=3", "hooks=None, max_steps=3"))
     assert b"tf.data.Dataset.range(3), max_steps=3)" in result.after
+
+
+def test_an_estimator_without_a_tpu_goes_with_it(tmp_path):
+    text = SCRIPT.replace("import tensorflow as tf\n", IMPORTS).replace(
+        "  estimator = contrib_tpu", WITHOUT_TPU + "  estimator = contrib_tpu"
+    )
+    text = text.replace("master=None", "master=resolver.get_master()")
+    after = result_of(tmp_path, text).after.decode()
+    assert "tpucompat" not in after
+    for line in (
+        "import training_loop\nimport tensorflow as tf\n",
+        "    return training_loop.Spec(mode, loss=loss, eval_metric_ops={})\n",
+        "  config = training_loop.RunConfig(model_dir='b', save_summary_steps=5)\n"
+        "  training_loop.Estimator(\n    model_fn, config=config, params={'rate': 1},\n"
+        "    warm_start_from=training_loop.WarmStartSettings('c', vars_to_warm_start='d.*'))\n",
+        "  print(training_loop.load_global_step('out'))\n",
+    ):  # fmt: skip
+        assert line in after
+
+
+def test_an_address_in_a_session_stays(tmp_path):
+    text = SCRIPT.replace("  config =", "  tf.Session(resolver.get_master())\n  config =")
+    result = result_of(tmp_path, text)
+    assert result.way == plan.COMPATIBLE and b"get_master of the resolver" in result.after
 
 
 def test_a_module_of_the_user_is_not_replaced(tmp_path):

@@ -203,7 +203,7 @@ class Finder:
                             f"{renamed or old[index]}=",
                             "place",
                             table.PLACE,
-                            "The arguments have another order.",
+                            "The order of the arguments changed.",
                         )
                     yield Difference(row, value, call.node, old[index], owner, call.guarded)
 
@@ -223,11 +223,11 @@ class Finder:
                 if name == "recurrent_activation":
                     continue  # its own rule
                 row = Row(
-                    f"{owner}({name}={old}) where nothing is given",
+                    f"{owner}({name}={old}) if omitted",
                     f"{name}={old}",
                     "default",
                     table.PLACE,
-                    "It is required now." if new == "-" else f"The default is {new} now.",
+                    "It is now required." if new == "-" else f"The default is now {new}.",
                     tf1=True,
                 )
                 yield Difference(row, node, node, f"{name}={old}", owner, call.guarded)

@@ -105,7 +105,7 @@ def meeting(node: Any, everything: Mapping[str, Any], conditions: Any) -> Meetin
         constant = everything.get(node_name(given[0]))
         if constant is None or constant.op != "Const":
             raise errors.UnsupportedGraphError(
-                "TPU364", f"the {OPS[node.op]} of {node.op} {node.name!r} are no constant"
+                "TPU364", f"the {OPS[node.op]} of {node.op} {node.name!r} are not constant"
             )
         rows = tuple(map(tuple, tf.make_ndarray(constant.attr["value"].tensor).tolist()))
     if node.op == "CrossReplicaSum" and len(rows) == 1:
@@ -352,8 +352,10 @@ def _everywhere(request: Request) -> Any:
     if request.conditions and not value.shape.is_fully_defined():
         raise errors.UnsupportedGraphError(
             "TPU362",
-            f"{request.meeting.op} {request.meeting.node!r} is inside a conditional, and its "
-            f"shape ({value.shape}) is not known",
+            (
+                f"{request.meeting.op} {request.meeting.node!r} is inside a conditional, and "
+                f"its shape ({value.shape}) is unknown"
+            ),
         )
     for predicate, branch in reversed(request.conditions):
         sides = tf.raw_ops.Switch(data=predicate, pred=predicate)

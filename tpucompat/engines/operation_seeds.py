@@ -9,10 +9,11 @@ it what :mod:`tpucompat.engines.operation_counts` knows of functions that make m
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import weakref
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import numpy as np
 import tensorflow
@@ -132,7 +133,9 @@ _OTHERWISE: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "keras/backend:sparse_categorical_crossentropy": _of_logits("Softmax"),
     "keras/backend:binary_crossentropy": _of_logits("Sigmoid"),
     "tensorflow.python.ops.image_ops_impl:_random_flip": _flip_one,
-    "tensorflow.python.ops.gen_io_ops:matching_files": missing_folders.checked,
+    "tensorflow.python.ops.gen_io_ops:matching_files": lambda original: missing_folders.checked(
+        original, add
+    ),
 }
 
 
@@ -155,6 +158,15 @@ def add(graph: Any, operations: int) -> None:
       operations: How many; negative where 1.15 would have made fewer.
     """
     _missing[graph] = _missing.get(graph, 0) + operations
+
+
+@contextlib.contextmanager
+def uncounted() -> Iterator[None]:
+    """Operations of the default graph that are there on some machines only; they change no seed after them."""
+    graph = _v1.get_default_graph()
+    before = count(graph)
+    yield
+    add(graph, before - count(graph))
 
 
 def mark(graph: Any, more: int = 0) -> None:

@@ -238,7 +238,10 @@ class ReplicatedVariables:
         if shape is not None and not shape.is_compatible_with(np.shape(value)):
             raise errors.BadValueError(
                 "TPU368",
-                f"the variable {name!r} has the shape {shape}, and its value {np.shape(value)}",
+                (
+                    f"the variable {name!r} has the shape {shape}, but its value has the "
+                    f"shape {np.shape(value)}"
+                ),
             )
 
     def handles(self, names: Iterable[str]) -> dict[str, Any]:
@@ -441,8 +444,10 @@ class ReplicatedStep:
         if len(feeds) != self.replicas or any(len(feed) != count for feed in feeds):
             raise errors.BadValueError(
                 "TPU366",
-                f"the step takes {count} value(s) for each of {self.replicas} replica(s), and was "
-                f"given {[len(feed) for feed in feeds]}",
+                (
+                    f"the step needs {count} value(s) for each of {self.replicas} replica(s), "
+                    f"but received {[len(feed) for feed in feeds]}"
+                ),
             )
 
         types = [tensor.dtype for tensor in self.traced.inputs]
@@ -623,8 +628,10 @@ def _check_fits(values: Sequence[Any], inputs: Sequence[Any]) -> None:
         if value.dtype != tensor.dtype or not tensor.shape.is_compatible_with(value.shape):
             raise errors.BadValueError(
                 "TPU366",
-                f"{tensor.name} is a {tensor.dtype.name} of shape {tensor.shape}, and is given a "
-                f"{value.dtype.name} of shape {value.shape}",
+                (
+                    f"{tensor.name} is {tensor.dtype.name} of shape {tensor.shape}, but "
+                    f"received {value.dtype.name} of shape {value.shape}"
+                ),
             )
 
 

@@ -430,11 +430,11 @@ def _check(nodes: Mapping[str, Any], library: Any, compiled: bool) -> None:
         if node.op == "Placeholder":
             raise errors.UnsupportedGraphError(
                 "TPU360",
-                f"the computation needs the placeholder {name!r}, and no value is given for it",
+                f"the computation needs the placeholder {name!r}, which has no value",
             )
         if node.op in FOREIGN:
             raise errors.UnsupportedGraphError(
-                "TPU361", f"the computation holds {FOREIGN[node.op]} ({node.op} {name!r})"
+                "TPU361", f"the computation contains {FOREIGN[node.op]} ({node.op} {name!r})"
             ).at(name)
     for function in library.function:
         where = f"the function {function.signature.name!r}"
@@ -449,7 +449,8 @@ def _check(nodes: Mapping[str, Any], library: Any, compiled: bool) -> None:
             if node.op == "VarHandleOp" or node.op in FOREIGN:
                 what = FOREIGN.get(node.op, "a variable of its own")
                 raise errors.UnsupportedGraphError(
-                    "TPU361", f"{where} of the computation holds {what} ({node.op} {node.name!r})"
+                    "TPU361",
+                    (f"{where} of the computation contains {what} ({node.op} {node.name!r})"),
                 ).at(node.name, function.signature.name)
 
 

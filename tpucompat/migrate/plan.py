@@ -50,7 +50,10 @@ _LEGACY_KERAS = (
 )
 
 
-_KERAS_2 = "tf.layers and tf.nn.rnn_cell need tf-keras, and TF_USE_LEGACY_KERAS=1 before TensorFlow"
+_KERAS_2 = (
+    "tf.layers and tf.nn.rnn_cell need tf-keras, and TF_USE_LEGACY_KERAS=1 before "
+    "TensorFlow is imported"
+)
 
 
 class Result(NamedTuple):
@@ -108,15 +111,15 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
         if not place.fate.becomes.startswith("tpucompat.v1") or is_answered:
             continue
         is_import = place.use.statement is not None and today.is_module(place.fate)
-        if is_import and _names_decide(context, place):
+        if is_import and _names_decide(context, place, handled):
             continue
         found.setdefault(place.finding.code, place.fate.was)
     return found
 
 
-def _names_decide(context: Context, place: Place) -> bool:
+def _names_decide(context: Context, place: Place, handled: AbstractSet[int]) -> bool:
     """Whether all that is used of an imported module has a fate of its own."""
-    known = {id(other.use.node) for other in context.places}
+    known = {id(other.use.node) for other in context.places} | handled
     return all(
         id(use.node) in known
         for use in context.names.uses
@@ -200,7 +203,7 @@ def migrate(
     after = encoded(module, changed)
     if after != source.data and not _is_sound(source.path, after, module):
         # Whatever happened, a file is never made worse.
-        what = "The rewritten text would be no Python."
+        what = "The rewritten text would not be valid Python."
         slip = findings.problem(source.path, sources.SourceError("TPU454", what))
         return Result(source.path, source.data, source.data, NOTHING, [*module.problems, slip])
     way = way if changed else NOTHING

@@ -20,9 +20,9 @@ _PASSES = 3
 WAYS: Mapping[str, str] = {
     plan.NOTHING: "nothing to rewrite",
     plan.PLAIN: "rewritten to TensorFlow 2",
-    plan.KERAS: "rewritten to TensorFlow 2, its model under a strategy",
+    plan.KERAS: "rewritten to TensorFlow 2, with its model under a strategy",
     plan.LOOP: "rewritten to TensorFlow 2, with training_loop.py beside it",
-    plan.COMPATIBLE: "goes on with tpucompat.v1; its TODO says why",
+    plan.COMPATIBLE: "uses tpucompat.v1; its TODO gives the reason",
 }
 
 
@@ -34,7 +34,7 @@ def said(result: Result) -> str:
         many = "a NOTE says" if result.notes == 1 else f"{result.notes} NOTEs say"
         return f"{WAYS[result.way]}; {many} what is reported otherwise"
     many = "1 TODO is" if result.todos == 1 else f"{result.todos} TODOs are"
-    return f"rewritten in part; {many} left to a person"
+    return f"partly rewritten; {many} left to resolve by hand"
 
 
 def migrate(paths: Iterable[str], unsafe: bool = False, version: int = 3) -> Iterator[Result]:

@@ -115,13 +115,13 @@ class Outcomes(Rungs):
                 notes.append(
                     f"{len(actual)} answers instead of {len(expected)}"
                     if len(actual) < len(expected)
-                    else f"the old run asked for {len(expected)} of {len(actual)} answers"
+                    else (f"the old run requested {len(expected)} of {len(actual)} predictions")
                 )
                 count = min(len(actual), len(expected))
                 actual, expected = actual[:count], expected[:count]
             converted = _like(actual, expected)
             if converted is not actual:
-                notes.append("the new model answers with logits")
+                notes.append("the new model returns logits")
             if not self.ignored(name, f"{key}: {name}"):
                 rows.append(self.typed_row(key, name, converted, expected, actual.dtype))
         for name in new:
@@ -158,7 +158,7 @@ class Outcomes(Rungs):
             values.append(contents.held(final, last[-1]))
             for name, value in values[-1].items():
                 if value is None:
-                    shape = Difference(note="the checkpoint has no tensor of its shape")
+                    shape = Difference(note="the checkpoint has no tensor of this shape")
                     own.append(Row(f"{which}: {name}", shape, DIFFER, []))
                 else:
                     own.append(self.row(key, f"{which}: {name}", value, final[name]))
@@ -224,7 +224,7 @@ class Outcomes(Rungs):
             if self.ignored(f"slot: {name}"):
                 continue
             if value is None:
-                lacking = Difference(note=f"{where} has no tensor of its shape")
+                lacking = Difference(note=f"{where} has no tensor of this shape")
                 rows.append(Row(f"slot {name}", lacking, DIFFER, []))
                 continue
             row = self.row(key, f"slot {name}", value, old[name])
@@ -238,7 +238,7 @@ class Outcomes(Rungs):
 
     def export(self) -> Rung:
         """What the exported models answer to the same questions."""
-        key, title = "export", "exported model gives the same answers"
+        key, title = "export", "exported models give the same results"
         found = self.alone(key, title, self.old.all(key), self.new.all(key), "exports a model")
         if found:
             return found
