@@ -228,8 +228,7 @@ def replay(
             if node.op in ("Enter", "RefEnter"):
                 node.attr["frame_name"].s += frames.encode()
         private.add_functions(graph_def.library)
-        given = {key: _value_of(values, key) for key in stage.needs}
-        _wait_once(graph_def, given)
+        given = _wait_once(graph_def, {key: _value_of(values, key) for key in stage.needs})
         got = tf.import_graph_def(
             graph_def,
             input_map=given,
@@ -291,18 +290,24 @@ def _value_of(values: dict[str, Any], key: str) -> Any:
     return values[key]
 
 
-def _wait_once(graph_def: Any, given: Mapping[str, Any]) -> None:
+def _wait_once(graph_def: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """Lets no node wait twice for an operation that several of its control inputs become.
 
     The importer of TensorFlow 2.15 to 2.21 takes the second one out, and then a wrong input for one
     of the graph's own (``GraphConstructor::RemapNodeDefInputs`` in ``graph_constructor.cc``).
+
+    Returns:
+      What is given of it: the importer refuses control inputs that no node has.
     """
+    waited: set[str] = set()
     for node in graph_def.node:
         keys = graphdef.control_inputs(node)
         once = {given[key].op if key in given else key: key for key in keys}
         if len(once) < len(keys):
             data = [key for key in node.input if key[:1] != "^"]
             graphdef.set_inputs(node, [*data, *once.values()])
+        waited.update(once.values())
+    return {key: value for key, value in given.items() if key[:1] != "^" or key in waited}
 
 
 # Cutting ---------------------------------------------------------------------------------------
