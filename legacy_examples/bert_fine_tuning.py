@@ -150,7 +150,7 @@ def keras_loop():
   model.compile(
       optimizer=optimizer,
       loss=tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-      metrics=[tf.keras.metrics.SparseCategoricalAccuracy(name='accuracy')])
+      metrics=['accuracy'])
   history = model.fit(train, steps_per_epoch=args.steps, epochs=1, verbose=2)
   if args.model_dir:
     tf.train.Checkpoint(model=model).save(os.path.join(args.model_dir, 'ckpt'))

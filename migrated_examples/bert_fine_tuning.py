@@ -126,6 +126,14 @@ class Encoder(tf.keras.layers.Layer):
         return input_shape
 
 
+class DenseAdam(tf.keras.optimizers.Adam):
+    """Adam that adds up the gradients of a word before it squares them; Keras 3 squares each occurrence's."""
+
+    def apply(self, grads, trainable_variables=None):
+        """One step with dense gradients."""
+        return super().apply([tf.convert_to_tensor(each) for each in grads], trainable_variables)
+
+
 def build_model(args: argparse.Namespace) -> tf.keras.Model:
     """Ids of shape (batch, length) to logits of shape (batch, 2)."""
     ids = tf.keras.Input((args.length,), dtype="int32")
@@ -147,8 +155,6 @@ def custom_loop(args, strategy, model, optimizer, train, test):
             # The optimizer sums the gradients over the replicas.
             loss = tf.nn.compute_average_loss(losses, global_batch_size=args.batch_size)
         gradients = tape.gradient(loss, model.trainable_variables)
-        # Dense ones: Keras 3's Adam squares the parts of a word that occurs twice one by one.
-        gradients = [tf.convert_to_tensor(gradient) for gradient in gradients]
         optimizer.apply_gradients(zip(gradients, model.trainable_variables))
         return loss
 
@@ -192,7 +198,7 @@ def main() -> None:
     strategy = make_strategy()
     with strategy.scope():
         model = build_model(args)
-        optimizer = tf.keras.optimizers.Adam(args.learning_rate, epsilon=1e-6)
+        optimizer = DenseAdam(args.learning_rate, epsilon=1e-6)
     if args.loop == "custom":
         losses, accuracy = custom_loop(args, strategy, model, optimizer, train, test)
     else:

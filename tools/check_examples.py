@@ -55,7 +55,7 @@ def examples(results: dict, names: list[str]) -> None:
     for pair in pairs.read(str(ROOT / "examples.toml")):
         task = pair.task(8, sys.executable, sys.executable)
         for kind, half in (("legacy", task.old), ("migrated", task.new)):
-            key = f"{kind}_examples/{pair.name}.py"
+            key = f"{kind}_examples/{pair.script}.py"
             if (names and pair.name not in names) or (key in results and not names):
                 continue
             with tempfile.TemporaryDirectory() as folder:

@@ -21,13 +21,20 @@ def table() -> str:
         for row in rows.values()
         if row.how != "keep"
     }
-    lines = ["", "| Keras 2 | Keras 3 | By `migrate` | Code |", "|---|---|---|---|"]
+    lines = [
+        "",
+        "| Keras 2 | Keras 3 | By `migrate` | By `migrate --keras 2` | Code |",
+        "|---|---|---|---|---|",
+    ]
     for row in sorted(rows.values(), key=lambda one: (one.code, one.was)):
         words = [row.becomes, row.note]
         what = ". ".join(word.rstrip(".") for word in words if word) or "nothing"
         what = what.replace("|", "\\|")
         how = "rewritten" if row.how else "a TODO"
-        lines.append(f"| `{row.was}` | {what} | {how} | [{row.code}](../codes/{row.code}.md) |")
+        kept = "stays" if keras_3_rows.kept_by_keras_2(row) else how
+        lines.append(
+            f"| `{row.was}` | {what} | {how} | {kept} | [{row.code}](../codes/{row.code}.md) |"
+        )
     return "\n".join([*lines, "", ""])
 
 

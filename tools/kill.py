@@ -7,7 +7,8 @@ For each PROGRAM:CORES a training runs to its end once. Then it is started in a 
 at a moment that is drawn, again and again, each time after it has printed a step of its own, until it was
 killed --kills times. A start loses the steps that were printed before and are printed again; of those there may
 be no more than lie between two checkpoints, and every loss has to be, digit for digit, that of the undisturbed
-training. The exit code is 1 where that does not hold.
+training. The exit code is 1 where that does not hold. --out gathers the figures of several runs, a line for
+each start.
 """
 
 from __future__ import annotations
@@ -70,15 +71,14 @@ def undisturbed(program: str, cores: int, steps: int) -> dict[int, str]:
     return losses
 
 
-def killed(program: str, cores: int, kills: int, steps: int, seed: str) -> dict[str, Any]:
-    """Kills a training that often; what was lost, and which losses differ."""
-    draw = random.Random(seed)
+def killed(program: str, cores: int, kills: int, steps: int, seed: str) -> Iterator[dict[str, Any]]:
+    """Kills a training that often; for each start what was lost, and which losses differ."""
+    draw = random.Random(f"{program} {cores} {seed}")
     wanted = undisturbed(program, cores, steps)
-    lost, differ, seen, number = [], [], {}, 0
+    seen: dict[int, str] = {}
     folder = tempfile.mkdtemp()
-    while number < kills:
-        before = max(seen, default=-1)
-        first = -1
+    while kills > 0:
+        before, first, differ = max(seen, default=-1), -1, []
         # From the first step on, also in the middle of a save; the time is drawn, and no step.
         moment = draw.uniform(0.0, 1.5)
         with start(program, cores, folder, steps) as process:
@@ -92,28 +92,25 @@ def killed(program: str, cores: int, kills: int, steps: int, seed: str) -> dict[
                     differ.append([step, loss, wanted[step]])
             timer.cancel()
             said = process.stderr.read() if process.stderr else ""
+        was_killed = process.returncode == -signal.SIGKILL
         if first < 0 and process.returncode == 0:  # the end was reached: begin anew
             shutil.rmtree(folder)
             folder, seen = tempfile.mkdtemp(), {}
             continue
         if first < 0:
             raise SystemExit(f"{program} on {cores} cores does not start again: {said[-2000:]}")
-        if before >= 0:
-            lost.append(before + 1 - first)
-        if process.returncode == -signal.SIGKILL:
-            number += 1
-        elif process.returncode:
+        if process.returncode and not was_killed:
             raise SystemExit(f"{program} on {cores} cores ended by itself: {said[-2000:]}")
+        kills -= was_killed
+        yield {
+            "program": program,
+            "cores": cores,
+            "kills": int(was_killed),
+            "lost": [before + 1 - first] if before >= 0 else [],
+            "differ": differ,
+            "seed": seed,
+        }
     shutil.rmtree(folder)
-    return {
-        "program": program,
-        "cores": cores,
-        "kills": kills,
-        "starts": len(lost),
-        "lost": lost,
-        "differ": differ,
-        "seed": seed,
-    }
 
 
 def table(path: str) -> Iterator[str]:
@@ -152,14 +149,14 @@ def main(argv: list[str]) -> int:
     for word in options.what:
         program, _, cores = word.partition(":")
         begun = time.time()
-        found = killed(program, int(cores or 1), options.kills, options.steps, options.seed)
-        # A step may have been computed, and saved, without having been printed.
-        bad = bad or bool(found["differ"]) or max(found["lost"], default=0) > BETWEEN
-        line = json.dumps(found)
-        print(f"{line} in {time.time() - begun:.0f} s", flush=True)
-        if options.out:
-            with open(options.out, "a", encoding="utf-8") as file:
-                file.write(line + "\n")
+        for found in killed(program, int(cores or 1), options.kills, options.steps, options.seed):
+            # A step may have been computed, and saved, without having been printed.
+            bad = bad or bool(found["differ"]) or max(found["lost"], default=0) > BETWEEN
+            line = json.dumps(found)
+            print(f"{line} after {time.time() - begun:.0f} s", flush=True)
+            if options.out:
+                with open(options.out, "a", encoding="utf-8") as file:
+                    file.write(line + "\n")
     return int(bad)
 
 

@@ -15,6 +15,8 @@ exit code is 1 if a mistake is not shown on its rung, or a clean pair differs.
 from __future__ import annotations
 
 import argparse
+import collections
+import functools
 import hashlib
 import json
 import os
@@ -77,6 +79,8 @@ class Outcome(NamedTuple):
       shown: The rungs that differ, in order.
       note: What the named rung says.
       problem: Why the twin did not end; "" if it did.
+      revision: Of the project that was tried.
+      digest: Of the pair: both scripts, its row, and the limits.
     """
 
     pair: str
@@ -86,6 +90,8 @@ class Outcome(NamedTuple):
     shown: list[str]
     note: str
     problem: str
+    revision: str = ""
+    digest: str = ""
 
     @property
     def right(self) -> bool:
@@ -111,9 +117,11 @@ def read(path: str = MISTAKES) -> list[Mistake]:
     return found
 
 
+@functools.cache
 def twin(pair: str) -> str:
-    """The source of a migrated example."""
-    with open(os.path.join(ROOT, "migrated_examples", pair + ".py"), encoding="utf-8") as stream:
+    """The source of a pair's migrated example."""
+    (script,) = {each.scripts[1] for each in pairs.read(EXAMPLES) if each.name == pair}
+    with open(script, encoding="utf-8") as stream:
         return stream.read()
 
 
@@ -254,11 +262,15 @@ def page(mistakes: list[Mistake], found: list[dict[str, Any]]) -> str:
 
     Args:
       mistakes: The table.
-      found: Outcomes, as data.
+      found: Outcomes, as data; those of pairs that have changed since count as not tried.
     """
-    outcomes = {(one["pair"], one["name"]): one for one in found}
+    digests = {pair.name: pair.digest for pair in pairs.read(EXAMPLES)}
+    fresh = [one for one in found if one["name"] and one["digest"] == digests[one["pair"]]]
+    outcomes = {(one["pair"], one["name"]): one for one in fresh}
     made = provenance.where()
-    told = f"Recorded on {made['date']} at revision {made['revision']} ({made['processor']})."
+    counts = collections.Counter(one["revision"] for one in outcomes.values())
+    revisions = ", ".join(f"{revision} ({count} of them)" for revision, count in counts.items())
+    told = f"Recorded until {made['date']} at revision {revisions}, {made['processor']}."
     rows, shown, tried = [], 0, 0
     for mistake in mistakes:
         one = outcomes.get((mistake.pair, mistake.name))
@@ -328,6 +340,8 @@ def main() -> int:
             done = json.load(stream)
     known = {(one["pair"], one["name"], one["cores"]) for one in done}
     mistakes = [m for m in mistakes if (m.pair, m.name, m.cores) not in known]
+    revision = provenance.where()["revision"]
+    digests = {pair.name: pair.digest for pair in pairs.read(EXAMPLES)}
     _with_tensorflow()
     wrong = tried = 0
     end = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")
@@ -336,7 +350,9 @@ def main() -> int:
         for mistake in mistakes:
             if time.monotonic() > end:
                 break
-            found_one = bench.try_out(mistake)
+            found_one = bench.try_out(mistake)._replace(
+                revision=revision, digest=digests[mistake.pair]
+            )
             tried += 1
             wrong += not found_one.right
             mark = "ok   " if found_one.right else "WRONG"

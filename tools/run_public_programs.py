@@ -57,6 +57,7 @@ class Column(NamedTuple):
     release: str
     cores: int = 1
     rehearsed: bool = False
+    migrated: bool = False  # by ``tpucompat migrate``, and then run by plain Python
 
 
 COLUMNS = (
@@ -117,6 +118,16 @@ def copy_program(program: dict[str, Any], checkouts: pathlib.Path, target: pathl
         copy_program(module, checkouts, target / folder)
 
 
+def migrate(folder: pathlib.Path) -> None:
+    """Rewrites a program in its folder by ``tpucompat migrate``."""
+    subprocess.run(
+        [sys.executable, "-m", "tpucompat", "migrate", "--write", "--quiet", str(folder)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.DEVNULL,
+        check=False,  # a file that cannot be read is left, and that is no reason to stop
+    )
+
+
 # Running --------------------------------------------------------------------------------------------
 
 
@@ -128,7 +139,7 @@ def command(
     program: dict[str, Any], step: list[str], python: str, column: Column, places: dict[str, str]
 ) -> list[str]:
     """The command line of one step of a program, in one column."""
-    plain = column.release == reference(program) and not through(program)
+    plain = column.migrated or (column.release == reference(program) and not through(program))
     args = _expand(step, places)
     if not plain:
         args += _expand(program.get("tpu_arguments", []), places)
@@ -184,7 +195,7 @@ def run(
             [
                 *(str(work / "program" / folder) for folder in program.get("python_path", [])),
                 str(ROOT / "tools" / "seeded_start"),
-                str(ROOT),
+                *([] if column.migrated else [str(ROOT)]),
                 *args.extra.get(column.release, []),
             ]
         ),
@@ -196,6 +207,9 @@ def run(
         "KERAS_HISTORY": str(work / "history"),
         "TPUCOMPAT_EXACT": "1",
     }
+    if column.migrated:
+        migrate(work / "program")
+        environment["TF_ENABLE_ONEDNN_OPTS"] = "0"  # as in exact mode
     begun = time.monotonic()
     for key in ("environment", f"environment_{column.release}"):
         for name, value in program.get(key, {}).items():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import types
-from typing import Any, Iterable
+from typing import Iterable
 
 _current: Installation | None = None
 
@@ -108,7 +108,7 @@ def install_for(
         if _current.era != chosen and era is not None:
             raise SetupError(
                 "TPU423",
-                f"tpucompat is already installed for {_current.era}, and {chosen} was asked for.",
+                (f"tpucompat is already installed for {_current.era}, but {chosen} was requested."),
             )
         rounding.choose(exact)
         return _current
@@ -155,18 +155,3 @@ def uninstall() -> None:
     """Undoes :func:`install`; does nothing where nothing is installed."""
     if _current is not None:
         _current.uninstall()
-
-
-def load_ipython_extension(shell: Any) -> None:
-    """``%load_ext tpucompat``: :func:`install` for a notebook's cells, and Colab's habits for its shell."""
-    from tpucompat.notebooks import extension
-
-    extension.load(shell)
-
-
-def unload_ipython_extension(shell: Any) -> None:
-    """``%unload_ext tpucompat``."""
-    from tpucompat.notebooks import extension
-
-    extension.unload(shell)
-    uninstall()

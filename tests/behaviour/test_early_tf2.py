@@ -13,7 +13,7 @@ import pytest
 import targets
 import tensorflow as tf
 
-from tpucompat.environment import release_of
+from tpucompat.releases import release_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -33,7 +33,7 @@ def tell(*values):
 import numpy as np
 import tensorflow as tf
 
-from tpucompat.environment import release_of
+from tpucompat.releases import release_of
 """
 
 # The ways in which such scripts start, each leading to ``strategy``.
@@ -316,6 +316,10 @@ for name, weights in (('nothing', None), ('list', [1., 3.]), ('tuple', (1., 3.))
                       ('array', np.array([1., 3.])), ('dictionary', {0: 1., 1: 3.}),
                       ('with a gap', {0: 1., 1: 3., 7: 9.})):
     tell(name, losses(weights))
+K = tf.keras.backend
+def moved(x):
+    return K.dot(x[None], K.eye(3))[0] + K.zeros((3,)) + K.ones((3,)) * K.variable([1., 2., 3.])
+tell('dataset', next(iter(tf.data.Dataset.from_tensor_slices(X).map(moved))).numpy().tolist())
 print('SILENT')
 make().predict(X)
 make().predict(X, 2, 0)
@@ -325,6 +329,7 @@ make().predict(X, 2, 0)
 def test_arguments_and_private_names_of_early_tf2(tmp_path):
     told = {each[0]: each[1:] for each in run(tmp_path, OLD_ARGUMENTS)[0]}
     assert told.pop("private") == [True, 1, 5, True, False, True]
+    assert told.pop("dataset")[0] == pytest.approx([1, 2 + 1 / 12, 3 + 2 / 12])
     half = float(np.log(2))
     for name in ("nothing", "list", "tuple", "word", "array"):  # no notice was taken of others
         assert told.pop(name)[0] == pytest.approx([half] * 3, rel=1e-6), name

@@ -18,7 +18,7 @@ from tpucompat.engines.strategy import (
     TracedStep,
     replay_in_graph,
 )
-from tpucompat.environment import release_of
+from tpucompat.releases import release_of
 
 tf1 = tf.compat.v1
 

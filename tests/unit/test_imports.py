@@ -102,7 +102,9 @@ def test_an_old_package_is_told_by_its_code(site_packages, text, old):
     assert scope.adopts(modules["other"]) is old
     assert [scope.owns(modules[each]) for each in modules] == [old] * 3
     told = [text for code, text in journal.notices() if code == "TPU427"]
-    assert told == (["written_then is written for TensorFlow 1, and is shown that"] if old else [])
+    assert told == (
+        ["written_then is written for TensorFlow 1, and sees the old names"] if old else []
+    )
 
 
 def test_a_large_package_is_not_read_to_its_end(site_packages, monkeypatch):

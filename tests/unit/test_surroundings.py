@@ -307,6 +307,43 @@ def test_functions_of_numpy(script, tmp_path):
     assert script("result = np.load(file)", file=str(tmp_path / "x.npy"))[0] == {"a": 1}
 
 
+RAGGED = {
+    "np.concatenate([[[1], [2, 3]], [[4], [5, 6]]])": [[1], [2, 3], [4], [5, 6]],
+    "np.stack([[[1], [2, 3]]])": [[[1], [2, 3]]],
+    "np.hstack([[[1], [2, 3]], [[4, 5], [6]]])": [[1], [2, 3], [4, 5], [6]],
+    "np.append([[1], [2, 3]], [None])": [[1], [2, 3], None],
+    "np.shape([[1], [2, 3]])": (2,),
+    "np.reshape([[1], [2, 3], [4], [5]], (2, 2))": [[[1], [2, 3]], [[4], [5]]],
+    "np.reshape([1, 2], newshape=(2, 1))": [[1], [2]],
+    "sorted(np.random.permutation([[1], [2, 3]]))": [[1], [2, 3]],
+    "np.repeat([[1], [2, 3]], 2)": [[1], [1], [2, 3], [2, 3]],
+    "np.asanyarray([np.ones(1), np.ones(2)]).shape": (2,),
+}
+
+
+@pytest.mark.parametrize("expression", RAGGED)
+def test_functions_of_sequences_of_different_lengths(expression, script):
+    found = script(f"result = {expression}")
+    assert getattr(found, "tolist", lambda: found)() == RAGGED[expression]
+
+
+def test_sequences_of_different_lengths_in_a_file(tmp_path, script):
+    path = str(tmp_path / "ragged.npy")
+    assert script(f"np.save({path!r}, [[1], [2, 3]]); result = np.load({path!r})").tolist() == [
+        [1],
+        [2, 3],
+    ]
+
+
+def test_other_errors_stay(script):
+    with pytest.raises(ValueError, match="dimension"):
+        script("result = np.concatenate([np.ones([2, 2]), np.ones([1])])")
+    with pytest.raises(
+        ValueError, match="dimension"
+    ):  # NumPy 1.18 took the second for a matrix, too
+        script("result = np.concatenate([[[1], [2, 3]], [[4]]])")
+
+
 def test_arrays_of_what_has_no_numbers_yet(script):
     """As a graph's tensors are, which say so when NumPy asks them for an array."""
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
+
 import numpy as np
 import pytest
+from absl import flags as absl_flags
 
-from tpucompat.verify import contents, files, ladder, seeds
+from tpucompat.verify import contents, files, flags, ladder, seeds
 from tpucompat.verify.recorder import Recorder, Recording, Site, Variable
 
 
@@ -116,6 +119,7 @@ def report(tmp_path, name, old, new):
     ("name", "old", "new", "differs"),
     [
         ("r.json", '{"classes": ["cat", "dog"]}', '{"classes": ["dog", "cat"]}', "classes"),
+        ("r.json", '{"classes": ["cat", "dog"]}', '{"classes": ["cat", "dog"]}', ""),
         ("r.json", '{"best": "0.5"}', '{"best": "0.6"}', "best"),
         ("r.json", '{"where": "/tmp/1/a.h5"}', '{"where": "/tmp/2/b.h5"}', ""),
         ("r.json", '{"when": "2019-01-01 10:00"}', '{"when": "2026-01-01 11:00"}', ""),
@@ -229,3 +233,71 @@ def test_over_several_seeds_what_is_reported_is_compared_too(tmp_path):
 )
 def test_how_often_chance_sets_two_means_apart(one, other, chance):
     assert seeds.by_chance(one, other) == pytest.approx(chance, abs=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("new", "verdict"),
+    [
+        ("predicted:  bag is: coat\nTraining\n", ladder.AGREE),
+        ("predicted: shirt is: coat\n", ladder.DIFFER),
+        ("ready: bag\n", ladder.SKIPPED),
+    ],
+)
+def test_answers_in_print_are_compared(new, verdict, tmp_path):
+    texts = ("Start training ...\npredicted: bag   is: coat\nin: /tmp/a\n", new)
+    both = ([("printed", None, {"text": text})] for text in texts)
+    assert rungs(tmp_path, *both)["printed"].verdict == verdict
+
+
+def flags_of(folder, define):
+    recorder = Recorder(str(folder))
+    watched = flags.Flags(recorder)
+    watched.open()
+    define()
+    watched.finish()
+    return Recording(str(folder))
+
+
+def by_argparse(rate):
+    def define():
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--learning-rate", type=float, default=rate)
+        parser.add_argument("--fast", action="store_true")
+        parser.add_argument("--where", default=f"/tmp/{rate}")
+        assert parser.parse_args(["--learning-rate", "5"]).learning_rate == 5
+
+    return define
+
+
+@pytest.fixture
+def parsers(monkeypatch):
+    """Neither argparse nor absl keeps what a test does to them."""
+    monkeypatch.setattr(
+        argparse.ArgumentParser, "parse_known_args", argparse.ArgumentParser.parse_known_args
+    )
+    monkeypatch.setattr(absl_flags, "FLAGS", absl_flags.FlagValues())
+
+
+@pytest.mark.parametrize(
+    ("rate", "ignore", "verdict", "said"),
+    [
+        (0.1, {}, ladder.AGREE, "2 of them"),
+        (0.01, {}, ladder.DIFFER, "--learning_rate is 0.01 instead of 0.1"),
+        (0.01, {"flags: learning_rate": "it is"}, ladder.AGREE, "1 of them"),
+    ],
+)
+def test_defaults_of_flags_are_compared_though_the_command_line_gives_others(
+    rate, ignore, verdict, said, tmp_path, parsers
+):
+    def defined_by_absl():
+        absl_flags.DEFINE_float("learning_rate", 0.1, "How fast.", flag_values=absl_flags.FLAGS)
+        absl_flags.DEFINE_bool("fast", False, "Whether.", flag_values=absl_flags.FLAGS)
+
+    old = flags_of(tmp_path / "old", defined_by_absl)
+    absl_flags.FLAGS = absl_flags.FlagValues()
+    new = flags_of(tmp_path / "new", by_argparse(rate))
+    found = ladder.compare(old, new, ignore=ignore)
+    rung = {each.key: each for each in found.rungs}["flags"]
+    assert (rung.verdict, rung.note) == (verdict, said)
+    # Nothing was computed: that is no agreement.
+    assert found.verdict == (ladder.DIFFER if verdict == ladder.DIFFER else ladder.SKIPPED)

@@ -96,6 +96,8 @@ class Finder:
         self.trees = [tree for tree in module.trees if tree is not None]
         self.names = module.names
         self.tf1 = module.era == era.TF1
+        #: Whether batches are normalized in it.
+        self.normalizes = any(map(_normalizes, module.names.calls))
         self.values = Values(self.trees, module.names, self.tf1)
         #: Whether it imports from the package ``keras`` what only ``tf.keras`` has today.
         self.needs_tf_keras = any(map(self._is_not_alone, module.names.uses))
@@ -138,6 +140,11 @@ class Finder:
         yield from self._files()
         yield from self._texts()
         for use in self.names.uses:
+            if use.statement is None and below_keras(use.name) in (
+                *("activations.hard_sigmoid", "backend.hard_sigmoid"),
+            ):
+                row = table.BEHAVIOURS["hard_sigmoid_function"]
+                yield Difference(row, use.node, None, use.name)
             if use.statement is None or not self._is_not_alone(use):
                 continue
             yield Difference(table.BEHAVIOURS["standalone"], use.node, None, use.name)
@@ -187,7 +194,7 @@ class Finder:
                 renamed = row is not None and row.how == "rename" and row.becomes
                 now = new[index] if index < len(new) else ""
                 moved = moved or now not in (old[index], renamed)
-                if moved:
+                if moved and not any(word.arg == old[index] for word in call.node.keywords):
                     if row is None and old[index] in refused:
                         row = Row(f"{owner}({old[index]}=)", "", "", table.REFUSED)
                     elif row is None or renamed or row.how == "keep":
@@ -196,7 +203,7 @@ class Finder:
                             f"{renamed or old[index]}=",
                             "place",
                             table.PLACE,
-                            "The arguments have another order.",
+                            "The order of the arguments changed.",
                         )
                     yield Difference(row, value, call.node, old[index], owner, call.guarded)
 
@@ -216,11 +223,11 @@ class Finder:
                 if name == "recurrent_activation":
                     continue  # its own rule
                 row = Row(
-                    f"{owner}({name}={old}) where nothing is given",
+                    f"{owner}({name}={old}) if omitted",
                     f"{name}={old}",
                     "default",
                     table.PLACE,
-                    "It is required now." if new == "-" else f"The default is {new} now.",
+                    "It is now required." if new == "-" else f"The default is now {new}.",
                     tf1=True,
                 )
                 yield Difference(row, node, node, f"{name}={old}", owner, call.guarded)
@@ -275,7 +282,8 @@ class Finder:
         for owner in owners if kind else ():
             for line in table.lines().get(("member", owner), ()):
                 if line.rest[0] == node.attr and not self._is_own(node, kind):
-                    row = Row(f"{owner}.{node.attr}", "", "", table.GONE)
+                    held = line.rest[1] == "yes"
+                    row = Row(f"{owner}.{node.attr}", "", "", table.GONE, keras_2=held)
                     yield Difference(row, node, None, node.attr, owner, guarded)
                     return
         yield from self._behaviour_of(node, kind)
@@ -293,6 +301,8 @@ class Finder:
     def _behaviour_of(self, node: ast.Attribute, kind: str) -> Iterator[Difference]:
         if node.attr == "lr" and (kind == keras_values.OPTIMIZER or _says_optimizer(node.value)):
             yield Difference(table.BEHAVIOURS["learning_rate"], node, None, "lr")
+        if kind == keras_values.SEQUENTIAL and node.attr in ("input", "output"):
+            yield Difference(table.BEHAVIOURS["sequential_tensors"], node, None, node.attr + "s")
         if node.attr == "metrics_names" and (self._is_model(node.value) or not kind):
             yield Difference(table.BEHAVIOURS["metrics_names"], node, None, "metrics_names")
         if node.attr == "get_shape" and kind == keras_values.TENSOR:
@@ -316,6 +326,8 @@ class Finder:
                 named = isinstance(target, ast.Attribute) and target.attr == "trainable"
                 if named and self._compiled_before(target):  # type: ignore[arg-type]
                     yield Difference(table.BEHAVIOURS["trainable"], target)
+                elif named and self.normalizes:
+                    yield Difference(table.BEHAVIOURS["frozen_statistics"], target)
 
     def _fits_generators(self) -> bool:
         return any(
@@ -453,7 +465,7 @@ class Finder:
             else node.slice
         )
         is_logs = self.values.kind(node.value) == keras_values.LOGS or (
-            getattr(node.value, "attr", "") == "history" or getattr(node.value, "id", "") == "logs"
+            self._is_history(node.value) or getattr(node.value, "id", "") == "logs"
         )
         if constant(text) == "lr" and is_logs:
             yield Difference(table.BEHAVIOURS["log_lr"], text, None, "learning_rate")
@@ -462,10 +474,25 @@ class Finder:
         ):
             yield Difference(table.BEHAVIOURS["params"], node)
 
+    def _is_history(self, node: ast.AST) -> bool:
+        """Whether an expression is ``something.history``, and may be that of a training."""
+        if not isinstance(node, ast.Attribute) or node.attr != "history":
+            return False
+        # A callback of the script's own may keep a history of its own.
+        of_training = self.values.kind(node.value) in ("", keras_values.HISTORY)
+        return of_training and key(node.value) != "self"
+
 
 def _says_optimizer(node: ast.AST) -> bool:
     last = key(node).rpartition(".")[2]
     return last in ("optimizer", "opt") or last.endswith(("optimizer", "_opt"))
+
+
+def _normalizes(call: Call) -> bool:
+    below = below_keras(call.name)
+    package, _, last = below.rpartition(".")
+    is_model = package.startswith("applications") and last[:1].isupper()
+    return last == "BatchNormalization" or (is_model and not last.startswith("VGG"))
 
 
 def _compiles(call: ast.Call) -> bool:
@@ -591,9 +618,17 @@ def _optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         squared = isinstance(epsilon, ast.BinOp) or constant(epsilon) == 1e-14
         if (momentum is None or constant(momentum) == 0) and not squared:
             yield Difference(table.BEHAVIOURS["rmsprop"], call.node, call.node)
+    if below.startswith("optimizers.") and below != "optimizers.RMSprop":
+        epsilon = keyword(call.node, "epsilon")
+        if isinstance(epsilon, ast.Constant) and epsilon.value is None:
+            yield Difference(table.BEHAVIOURS["epsilon"], epsilon, call.node, "epsilon")
+    if below == "optimizers.Nadam":
+        yield Difference(table.BEHAVIOURS["nadam"], call.node, call.node)
     elif call.name == ".compile":
         value = argument(call.node, 0, "optimizer")
         word = str(constant(value)).lower()
+        if value is not None and word == "nadam":
+            yield Difference(table.BEHAVIOURS["nadam"], value, call.node)
         if value is not None and word in table.WORDS:
             yield Difference(table.BEHAVIOURS["optimizer_word"], value, call.node, word)
 
@@ -601,6 +636,10 @@ def _optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 def _tensors(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Operations on tensors that stand for a model's inputs."""
     name = call.name
+    if below == "backend.gradients" or name == "tensorflow.gradients":
+        if below or finder.values.kind(call.node) == keras_values.TENSOR:
+            yield Difference(table.BEHAVIOURS["gradients"], call.node, call.node)
+        return
     is_operation = (
         name.startswith("tensorflow.") and not below and not name.startswith("tensorflow.data")
     ) or (below.startswith("backend.") and below not in _TAKE_TENSORS)
@@ -629,6 +668,107 @@ def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         yield Difference(table.BEHAVIOURS["function"], call.node, call.node)
 
 
+def _quiet(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Where TensorFlow 1 printed no progress by default."""
+    places = {".predict": 2, ".predict_generator": 6, ".evaluate_generator": 6}
+    if call.name not in places or not finder._is_model(call.node.func.value):  # type: ignore[attr-defined]
+        return
+    if argument(call.node, places[call.name], "verbose") is None and not any(
+        word.arg is None for word in call.node.keywords
+    ):
+        yield Difference(table.BEHAVIOURS["quiet"], call.node, call.node)
+
+
+def _outputs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """One list of metrics for all outputs of a model."""
+    if call.name != ".compile":
+        return
+    metrics: Any = argument(call.node, 2, "metrics")
+    if isinstance(metrics, ast.Name):
+        found = finder.values.values(metrics)
+        metrics = found[0] if len(found) == 1 else None
+    if not isinstance(metrics, (ast.List, ast.Tuple)) or not metrics.elts:
+        return
+    if any(isinstance(one, (ast.List, ast.Tuple)) for one in metrics.elts):
+        return
+    loss = argument(call.node, 1, "loss")
+    owner = getattr(call.node.func, "value", None)
+    several = (isinstance(loss, ast.Dict) and len(loss.keys) > 1) or (
+        isinstance(loss, (ast.List, ast.Tuple)) and len(loss.elts) > 1
+    )
+    for made in finder.values.values(owner) if owner is not None else []:
+        outputs = argument(made, 1, "outputs") if isinstance(made, ast.Call) else None
+        outputs = outputs or (keyword(made, "output") if isinstance(made, ast.Call) else None)
+        if isinstance(outputs, (ast.List, ast.Tuple)) and len(outputs.elts) > 1:
+            several = True
+    if several:
+        yield Difference(table.BEHAVIOURS["metrics_of_outputs"], metrics, call.node)
+
+
+def _columns(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Losses and metrics of the script's own that look at the axes of what they are given."""
+    if call.name != ".compile":
+        return
+    for position, word in ((1, "loss"), (2, "metrics")):
+        for value in _parts(argument(call.node, position, word)):
+            made = value.func if isinstance(value, ast.Call) else value
+            function = finder.names.functions.get(made.id) if isinstance(made, ast.Name) else None
+            if function is not None and (word == "metrics" or _looks_at_axes(function.node)):
+                yield Difference(table.BEHAVIOURS["columns"], value, call.node)
+    loss = argument(call.node, 1, "loss")
+    name = constant(loss) or (key(loss).rpartition(".")[2] if loss is not None else "")
+    if str(name).startswith("sparse_"):
+        for value in _parts(argument(call.node, 2, "metrics")):
+            if METRICS.get(constant(value), "").startswith("mean_"):
+                yield Difference(table.BEHAVIOURS["sparse_labels"], value, call.node)
+
+
+def _embeddings(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Gradients of some rows of a table, and masks of the steps of sequences."""
+    masks = below == "layers.Masking" or constant(keyword(call.node, "mask_zero")) is True
+    if masks and any(
+        below_keras(one.name) == "layers.TimeDistributed" for one in finder.names.calls
+    ):
+        yield Difference(table.BEHAVIOURS["masked_outputs"], call.node, call.node)
+    if below == "layers.Embedding" and any(map(_squares, finder.names.calls)):
+        yield Difference(table.BEHAVIOURS["embedding"], call.node.func, call.node)
+
+
+def _squares(call: Call) -> bool:
+    """Whether an optimizer is made that keeps squares of gradients."""
+    head, _, last = call.name.rpartition(".")
+    if head in ("tensorflow.train", "tensorflow.compat.v1.train"):
+        return last.endswith("Optimizer") and last not in (
+            *("GradientDescentOptimizer", "MomentumOptimizer"),
+        )
+    below = below_keras(call.name)
+    if below.startswith("optimizers."):
+        return below.rpartition(".")[2] in _SQUARING
+    word = constant(argument(call.node, 0, "optimizer")) if call.name == ".compile" else None
+    return str(word).lower() in {one.lower() for one in _SQUARING}
+
+
+_SQUARING = frozenset(
+    ("Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Ftrl", "Nadam", "RMSprop")
+)
+
+
+def _parts(value: ast.AST | None) -> list[Any]:
+    if isinstance(value, ast.Dict):
+        return [part for one in value.values for part in _parts(one)]
+    if isinstance(value, (ast.List, ast.Tuple)):
+        return [part for one in value.elts for part in _parts(one)]
+    return [] if value is None else [value]
+
+
+def _looks_at_axes(function: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.Subscript)
+        or (isinstance(node, ast.keyword) and node.arg in ("axis", "keepdims", "reduction_indices"))
+        for node in ast.walk(function)
+    )
+
+
 _RULES: tuple[Callable[[Finder, Call, str], Iterator[Difference]], ...] = (
     _hard_sigmoid,
     _steps,
@@ -637,4 +777,8 @@ _RULES: tuple[Callable[[Finder, Call, str], Iterator[Difference]], ...] = (
     _optimizers,
     _tensors,
     _backend,
+    _quiet,
+    _outputs,
+    _columns,
+    _embeddings,
 )

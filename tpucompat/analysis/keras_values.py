@@ -71,9 +71,11 @@ class Values:
         self._scopes: dict[int, tuple[int, ...]] = {}
         #: (scope, name) -> the expressions that are assigned to it.
         self.assigned: dict[tuple[int, str], list[ast.AST]] = {}
+        self._own_calls: list[ast.Call] = []
         self._pairs: list[tuple[tuple[int, ...], ast.AST, ast.AST, str]] = []
         for tree in trees:
             self._walk(tree, (0,), "")
+        self._parameters(names)
         for _ in range(4):  # a name that another one is made of
             before = sum(map(len, self._kinds.values())) + sum(map(len, self._returns.values()))
             for scope, target, value, how in self._pairs:
@@ -93,6 +95,11 @@ class Values:
             for child in ast.iter_child_nodes(node):
                 self._walk(child, inner, name)
             return
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Name) or (
+            isinstance(called, ast.Attribute) and key(called.value) == "self"
+        ):
+            self._own_calls.append(node)  # type: ignore[arg-type]
         if isinstance(node, ast.Assign):
             for target in node.targets:
                 self._pairs.append((scope, target, node.value, ""))
@@ -104,6 +111,27 @@ class Values:
             self._pairs.append((scope, ast.Name(function, ast.Store()), node.value, "return"))
         for child in ast.iter_child_nodes(node):
             self._walk(child, scope, function)
+
+    def _parameters(self, names: Names) -> None:
+        """A parameter is what the calls of its function give it."""
+        for call in self._own_calls:
+            self._parameters_of(names, call)
+
+    def _parameters_of(self, names: Names, call: ast.Call) -> None:
+        last = key(call.func).rpartition(".")[2]
+        function = names.functions.get(last)
+        node: Any = function.node if function is not None else None
+        if not isinstance(node, ast.FunctionDef):
+            return
+        parameters = [one.arg for one in node.args.args]
+        if parameters[:1] == ["self"]:
+            parameters = parameters[1:]
+        inner = (*self.scope(node), id(node))
+        given = list(zip(parameters, call.args))
+        given += [(word.arg or "", word.value) for word in call.keywords]
+        for name, value in given:
+            if name in parameters:
+                self._pairs.append((inner, ast.Name(name, ast.Store()), value, "parameter"))
 
     def _class(self, node: ast.ClassDef, scope: tuple[int, ...]) -> None:
         for base in node.bases:
@@ -148,7 +176,7 @@ class Values:
         if how == "return":
             self._returns.setdefault(target.id, set()).update(kinds)  # type: ignore[attr-defined]
             return
-        self._add(scope, target, kinds, value if how != "item" else None)
+        self._add(scope, target, kinds, value if how == "" else None)
 
     def _add(
         self, scope: tuple[int, ...], target: ast.AST, kinds: set[str], value: ast.AST | None
@@ -296,5 +324,6 @@ class Values:
             yield from self._returns[name]
         if LAYER in above and name in ("get_output_at", "get_input_at"):
             yield TENSOR
-        if above & (MODELS | {LAYER}) and name == "call":
+        is_call = above & (MODELS | {LAYER}) and name == "call"
+        if is_call and any(TENSOR in self.kinds(one) for one in node.args):
             yield TENSOR

@@ -97,13 +97,13 @@ def one_of(replicas: int, watcher: Any) -> Any:
             uneven = [size for size in sizes if size % replicas]
             if uneven:
                 watcher.note(
-                    f"a batch of {uneven[0]} cannot be shared equally by {replicas} cores [TPU399]"
+                    f"a batch of {uneven[0]} does not split evenly across {replicas} cores [TPU399]"
                 )
             open_ = [s for s in tf.nest.flatten(dataset.element_spec) if None in _sizes(s.shape)]
             if open_ and not uneven:
                 watcher.note(
-                    "the last batch may be smaller than the others, and be compiled a second time; "
-                    "drop_remainder=True avoids it [TPU399]"
+                    "the last batch may be smaller and compiled a second time; "
+                    "drop_remainder=True avoids this [TPU399]"
                 )
             shapes = tf.nest.map_structure(lambda t: t.shape, next(iter(dataset), None))
 

@@ -10,8 +10,9 @@ import sys
 from typing import Sequence
 
 from tpucompat.check import compiler
-from tpucompat.environment import Environment, Problem, environment
+from tpucompat.environment import Environment, environment
 from tpucompat.errors import SetupError
+from tpucompat.problems import Problem
 from tpucompat.version import VERSION
 
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
@@ -60,9 +61,9 @@ def _print_all(here: Environment, problems: list[Problem]) -> None:
             print(f"{'':<9}repair: {problem.repair}")
     broken = sum(problem.severity == "error" for problem in problems)
     if broken:
-        print(_coloured("error", "A script could not run here."))
+        print(_coloured("error", "Scripts cannot run in this environment."))
     else:
-        print(_coloured("ok", f"Scripts run: the {here.engine} engine on {here.replicas}."))
+        print(_coloured("ok", f"Scripts can run: {here.engine} engine on {here.replicas}."))
 
 
 def _facts(here: Environment) -> list[tuple[str, str]]:
@@ -84,11 +85,11 @@ def _facts(here: Environment) -> list[tuple[str, str]]:
 def _check(here: Environment) -> str:
     """Which tiers of ``tpucompat check`` there are."""
     if not here.tensorflow or here.has("contrib"):
-        return "none, it lowers with TensorFlow 2"
+        return "unavailable: requires TensorFlow 2"
     try:
         libtpu = compiler.find()
     except SetupError as error:
-        return f"tier (a), operations and lowering; not (b): {error.cause}"
+        return f"tier (a): operations and lowering; no tier (b): {error.cause}"
     return f"tiers (a), (b) and (c): libtpu {libtpu.version}".rstrip()
 
 
@@ -96,13 +97,13 @@ def _numbers(here: Environment) -> str:
     return f"{here.mode}: " + (
         "TensorFlow 1.15's rounding"
         if here.exact
-        else "TensorFlow's own rounding and speed; --exact asks for 1.15's rounding"
+        else "TensorFlow's default rounding and speed; --exact selects 1.15's rounding"
     )
 
 
 def _keras(here: Environment) -> str:
     return {
-        "": "none that TensorFlow can use",
+        "": "none that works with this TensorFlow",
         "bundled 2": "Keras 2, part of TensorFlow",
         "2": f"Keras {here.keras_version}",
         "3": f"Keras {here.keras_version}",
@@ -129,7 +130,7 @@ def _accelerator(here: Environment) -> str:
     if here.tpu_setting:
         found.append(f"TPUCOMPAT_TPU={here.tpu_setting}")
     if here.tpu_address:
-        found.append(f"{here.tpu_address}, not dialled")
+        found.append(f"{here.tpu_address} (not used)")
     return "; ".join(found) or "none, CPU only"
 
 

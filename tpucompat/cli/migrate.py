@@ -10,16 +10,17 @@ same.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
-from typing import TYPE_CHECKING, Sequence
+from typing import TYPE_CHECKING, Iterable, Sequence
 
 from tpucompat.cli import line_diff
 from tpucompat.cli.failing import fail
 from tpucompat.errors import ScriptError, TPUCompatError
 
 if TYPE_CHECKING:
-    from tpucompat.migrate import plan
+    from tpucompat.migrate import plan, report
 
 
 def parser() -> argparse.ArgumentParser:
@@ -31,32 +32,64 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("paths", nargs="+", metavar="PATH", help="file or folder")
     ways = result.add_mutually_exclusive_group()
-    ways.add_argument("--diff", action="store_true", help="show the changes; the default")
-    ways.add_argument("--check", action="store_true", help="name the files that would be rewritten")
+    ways.add_argument("--diff", action="store_true", help="show the changes (default)")
+    ways.add_argument("--check", action="store_true", help="list the files that would be rewritten")
     ways.add_argument("--write", action="store_true", help="rewrite the files")
+    ways.add_argument(
+        "--output",
+        metavar="FOLDER",
+        help="write into this folder what the paths become, with the files that stay as they are",
+    )
     result.add_argument(
-        "--unsafe", action="store_true", help="make changes too that may change what a program does"
+        "--backup", action="store_true", help="with --write: keep each old file as FILE.orig"
+    )
+    result.add_argument(
+        "--keras",
+        choices=("2", "3"),
+        default="3",
+        help="which Keras the rewritten scripts import: that of TensorFlow, or the package tf-keras",
+    )
+    result.add_argument(
+        "--unsafe", action="store_true", help="also make changes that may affect results"
     )
     result.add_argument(
         "--exclude",
         action="append",
         default=[],
         metavar="PATTERN",
-        help="leave files or folders out",
+        help="skip files and folders that match",
     )
     result.add_argument(
         "--verify",
         action="store_true",
-        help="run each script and its rewriting by `tpucompat verify`; what differs is not written",
+        help=(
+            "run each script and its rewritten form with `tpucompat verify`, on one replica, 8 emulated "
+            "cores and 8 rehearsed cores; write only if they agree. The comparison is saved beside the "
+            "script as SCRIPT.verify.json"
+        ),
     )
     result.add_argument(
         "--try",
         dest="try_it",
         action="store_true",
-        help="run each rewritten script for few steps; one that fails is not written",
+        help="run each rewritten script for a few steps; write only if it succeeds",
     )
     result.add_argument(
-        "--args", default="", metavar="'WORDS'", help="of the scripts, for --verify and --try"
+        "--args",
+        default="",
+        metavar="'WORDS'",
+        help="arguments of the scripts, for --verify and --try",
+    )
+    result.add_argument(
+        "--format", choices=("text", "json"), default="text", help="json: the report as data"
+    )
+    result.add_argument(
+        "--report",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="write a report with each change, its rule and each use of an API: a page if the name ends in "
+        ".html, data if it ends in .json; may be repeated",
     )
     result.add_argument("--quiet", action="store_true", help="do not list the files")
     return result
@@ -71,82 +104,130 @@ def main(argv: Sequence[str]) -> int:
     Returns:
       The exit code.
     """
-    from tpucompat.migrate import files, resolution, tree
+    from tpucompat.migrate import report, resolution, tree
     from tpucompat.scan import configuration, scanner
 
     options = parser().parse_args(argv)
     try:
-        if sys.version_info < (3, 8):
-            raise ScriptError(
-                "TPU453", "migrate needs Python 3.8 or later, which tells where an expression ends."
-            )
-        for path in options.paths:
-            if not os.path.lexists(path):
-                raise ScriptError("TPU420", f"{path}: there is no such file or folder.")
+        _check(options)
         settings = configuration.load(options.paths[0], exclude=options.exclude)
     except TPUCompatError as error:
         return fail(error)
-    failed, changed = False, 0
-    for result in tree.migrate(scanner.files(options.paths, settings), options.unsafe):
-        for problem in result.problems:
-            failed = True
-            where = f"cell {problem.cell}:" if problem.cell else ""
-            sys.stderr.write(f"{result.path}:{where}{problem.line}: {problem.code} {problem.was}\n")
-        if not result.changed:
-            continue
-        changed += 1
-        if options.verify and not _is_verified(result, options.args):
-            failed = True
-            sys.stderr.write(f"{result.path}: not verified, and left as it is\n")
-            continue
-        if options.write or options.try_it:
-            result = resolution.mark(result)
-        if options.try_it and not _runs(result, options.args):
-            failed = True
-            continue
-        if options.write:
-            try:
-                files.write(result.path, result.before, result.after)
-                for name, content in result.beside.items():
-                    files.create(os.path.join(os.path.dirname(result.path), name), content)
-            except files.WriteError as error:
-                failed = True
-                fail(error)
-                continue
-        elif not options.check:
-            _show(_diff(result.path, result.before, result.after))
-            for name in result.beside:
-                _show(
-                    f"and {os.path.join(os.path.dirname(result.path), name)}, if it is not there\n"
-                )
-        if not options.quiet and (options.write or options.check):
-            _show(f"{result.path}: {tree.said(result)}\n")
+    results: Iterable[plan.Result] = tree.migrate(
+        scanner.files(options.paths, settings), options.unsafe, int(options.keras)
+    )
+    if options.write or options.output or options.try_it or options.report:
+        results = resolution.mark(list(results))
+    outcomes = []
+    failed = False
+    for result in results:
+        outcome = _deal_with(result, options)
+        failed = failed or bool(outcome.why or result.problems)
+        outcomes.append(outcome)
+    if options.format == "json":
+        _show(json.dumps(report.document(outcomes), indent=1) + "\n")
+    try:
+        for path in options.report:
+            report.write(path, outcomes)
+        if options.keras == "2":
+            _require_keras_2(outcomes, options)
+    except TPUCompatError as error:
+        return fail(error)
     if failed:
         return 2
-    return 1 if options.check and changed else 0
+    return 1 if options.check and any(one.result.changed for one in outcomes) else 0
 
 
-def _is_verified(result: plan.Result, arguments: str) -> bool:
-    """Whether a rewriting computes what the original does, as far as that can be asked."""
-    from tpucompat.migrate import plan, verification
+def _check(options: argparse.Namespace) -> None:
+    if sys.version_info < (3, 8):
+        raise ScriptError("TPU453", "migrate requires Python 3.8 or later.")
+    for path in options.paths:
+        if not os.path.lexists(path):
+            raise ScriptError("TPU420", f"{path}: no such file or folder.")
+    for path in options.report:
+        if not path.endswith((".html", ".json")):
+            raise ScriptError("TPU451", f"--report {path}: the name must end in .html or .json.")
+    if options.backup and not options.write:
+        raise ScriptError("TPU451", "--backup requires --write.")
 
-    if result.way == plan.COMPATIBLE:
-        # `verify` runs a migration as TensorFlow 2; this one sees what `tpucompat run` shows the original.
-        sys.stderr.write(f"{result.path}: nothing to verify, it goes on with tpucompat.v1\n")
-        return True
-    return not result.path.endswith(".py") or verification.verify(result, arguments) == 0
+
+def _deal_with(result: plan.Result, options: argparse.Namespace) -> report.Outcome:
+    """Verifies, tries, writes or shows one file."""
+    from tpucompat.migrate import report, tree, trial, verification
+
+    for problem in result.problems:
+        where = f"cell {problem.cell}:" if problem.cell else ""
+        sys.stderr.write(f"{result.path}:{where}{problem.line}: {problem.code} {problem.was}\n")
+    target = _target(result.path, options)
+    outcome = report.Outcome(result)
+    try:
+        if options.verify and result.changed and result.path.endswith(".py"):
+            compared = verification.compare(result, options.args, target or result.path)
+            outcome = outcome._replace(verified=compared.comparisons)
+            if compared.exit_code:
+                sys.stderr.write(f"{result.path}: not verified, left unchanged\n")
+                return outcome._replace(why=compared.why)
+        if options.try_it and result.changed and result.path.endswith(".py"):
+            error = trial.fails(result, options.args)
+            if error:
+                why = f"TPU517 fails, left unchanged: {error}"
+                sys.stderr.write(f"{result.path}: {why}\n")
+                return outcome._replace(why=why)
+        if target and (result.changed or options.output):
+            _write(result, target, options)
+            outcome = outcome._replace(written=target)
+    except TPUCompatError as error:
+        fail(error)
+        return outcome._replace(why=str(error))
+    if not result.changed or options.format == "json":
+        return outcome
+    if not target and not options.check:
+        _show(_diff(result.path, result.before, result.after))
+        for name in result.beside:
+            beside = os.path.join(os.path.dirname(result.path), name)
+            _show(f"and {beside}, unless it exists\n")
+    if not options.quiet and (target or options.check):
+        _show(f"{result.path}: {tree.said(result)}\n")
+    return outcome
 
 
-def _runs(result: plan.Result, arguments: str) -> bool:
-    """Whether a rewritten script runs under plain Python; what goes on with tpucompat.v1 is not tried."""
-    from tpucompat.migrate import plan, trial
+def _target(path: str, options: argparse.Namespace) -> str:
+    """Where a file is written to; "" where nothing is written."""
+    if options.write:
+        return path
+    if not options.output:
+        return ""
+    for given in options.paths:
+        folder = os.path.abspath(given)
+        if os.path.isdir(folder) and os.path.abspath(path).startswith(folder + os.sep):
+            return os.path.join(options.output, os.path.relpath(os.path.abspath(path), folder))
+    return os.path.join(options.output, os.path.basename(path))
 
-    if result.way == plan.COMPATIBLE or not result.path.endswith(".py"):
-        return True
-    error = trial.fails(result, arguments)
-    if error:
-        sys.stderr.write(f"{result.path}: TPU517 does not run, and is left as it is: {error}\n")
-    return not error
+
+def _write(result: plan.Result, target: str, options: argparse.Namespace) -> None:
+    from tpucompat.migrate import files
+
+    if options.output:
+        files.place(target, result.after)
+    else:
+        if options.backup:
+            files.keep(result.path, result.before)
+        files.write(target, result.before, result.after)
+    for name, content in result.beside.items():
+        files.create(os.path.join(os.path.dirname(target), name), content)
+
+
+def _require_keras_2(outcomes: Sequence[report.Outcome], options: argparse.Namespace) -> None:
+    """Says that tf-keras is needed, and adds it to the requirements beside what was written."""
+    from tpucompat.migrate import keras_2
+
+    needs = [one for one in outcomes if keras_2.is_needed(one.result)]
+    if not needs:
+        return
+    added = [] if options.check else keras_2.require(one.written for one in needs if one.written)
+    if not options.quiet and options.format == "text":
+        where = f"; added to {', '.join(added)}" if added else ""
+        _show(f"Keras 2 requires the package tf-keras: pip install {keras_2.REQUIREMENT}{where}\n")
 
 
 def _diff(path: str, before: bytes, after: bytes) -> str:

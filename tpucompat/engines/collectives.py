@@ -70,6 +70,13 @@ def is_for_tpus(strategy: Any) -> bool:
     return isinstance(strategy, (old, getattr(tf.distribute, "TPUStrategy", old)))
 
 
+def are_cores_of_a_cpu(strategy: Any) -> bool:
+    """Whether all replicas of a strategy are on this machine, and none of them on a GPU or TPU."""
+    extended = strategy.extended
+    local = len(extended.worker_devices) == strategy.num_replicas_in_sync
+    return local and all("CPU" in device for device in extended.worker_devices)
+
+
 def sources(node: Any) -> list[str]:
     """What a node takes, in full names, without the rows of a meeting: they are no value."""
     names = [tensor_name(name) for name in node.input]
@@ -98,7 +105,7 @@ def meeting(node: Any, everything: Mapping[str, Any], conditions: Any) -> Meetin
         constant = everything.get(node_name(given[0]))
         if constant is None or constant.op != "Const":
             raise errors.UnsupportedGraphError(
-                "TPU364", f"the {OPS[node.op]} of {node.op} {node.name!r} are no constant"
+                "TPU364", f"the {OPS[node.op]} of {node.op} {node.name!r} are not constant"
             )
         rows = tuple(map(tuple, tf.make_ndarray(constant.attr["value"].tensor).tolist()))
     if node.op == "CrossReplicaSum" and len(rows) == 1:
@@ -314,6 +321,10 @@ def _all_reduce_alike(context: Any, values: list[Any]) -> Sequence[Any]:
         return context.all_reduce(total, values)
 
     def meet(strategy: Any, *brought: Any) -> Any:
+        if len(strategy.extended.worker_devices) > 1 and are_cores_of_a_cpu(strategy):
+            # The same sum in the same order, without a copy of it for every replica.
+            with tf.device(strategy.extended.worker_devices[0]):
+                return [tf.add_n(strategy.experimental_local_results(value)) for value in brought]
         return strategy.extended.batch_reduce_to(
             total, [(value, value) for value in map(at_home, brought)]
         )
@@ -341,8 +352,10 @@ def _everywhere(request: Request) -> Any:
     if request.conditions and not value.shape.is_fully_defined():
         raise errors.UnsupportedGraphError(
             "TPU362",
-            f"{request.meeting.op} {request.meeting.node!r} is inside a conditional, and its "
-            f"shape ({value.shape}) is not known",
+            (
+                f"{request.meeting.op} {request.meeting.node!r} is inside a conditional, and "
+                f"its shape ({value.shape}) is unknown"
+            ),
         )
     for predicate, branch in reversed(request.conditions):
         sides = tf.raw_ops.Switch(data=predicate, pred=predicate)

@@ -213,12 +213,13 @@ def _session(graph: Any, session: Any) -> Iterator[Any]:
 def _check_batch(spec: Any, replicas: int) -> None:
     if spec.shape.rank == 0:
         raise errors.BadValueError(
-            "TPU367", f"an element of the input has a scalar, which {replicas} cores cannot share"
+            "TPU367",
+            (f"an element of the input is a scalar, which cannot be split across {replicas} cores"),
         )
     size = spec.shape.as_list()[0] if spec.shape.rank else None
     if size is not None and size % replicas:
         raise errors.BadValueError(
-            "TPU367", f"a batch of {size} cannot be shared equally by {replicas} cores"
+            "TPU367", f"a batch of {size} does not split evenly across {replicas} cores"
         )
 
 
@@ -234,7 +235,7 @@ def _parts(values: Sequence[Any], replicas: int) -> Any:
                 tf.debugging.assert_equal(
                     shape[0] % replicas,
                     0,
-                    message=f"TPU367 a batch cannot be shared equally by {replicas} cores",
+                    message=f"TPU367 a batch does not split evenly across {replicas} cores",
                 )
             ]
         ):

@@ -43,6 +43,27 @@ def analyse(nodes: Mapping[str, Any]) -> Flow:
     return Flow(order, loops, _conditions(nodes, loops, order))
 
 
+def in_order(nodes: Mapping[str, Any]) -> list[str]:
+    """The nodes in a topological order, that of the mapping where possible.
+
+    Raises:
+      errors.UnsupportedGraphError: As :func:`analyse`, if they wait for each other (TPU363).
+    """
+    return _order({name: _waits_for(node, nodes) for name, node in nodes.items()})
+
+
+def conditions_of(key: str, nodes: Mapping[str, Any], control: Flow) -> Conditions:
+    """The conditionals that decide whether a tensor or a control input is there.
+
+    Args:
+      key: What a node gives, or what the host provides.
+      nodes: Name -> NodeDef.
+      control: What :func:`analyse` says of them.
+    """
+    name = node_name(key)
+    return _given_by(key, nodes[name], control.conditions, control.loops) if name in nodes else ()
+
+
 def let_loops_begin(nodes: dict[str, Any]) -> None:
     """Takes the control inputs from TF 1 loops by which they wait for what they give themselves.
 
@@ -145,7 +166,7 @@ def _order(edges: Mapping[str, Iterable[str]]) -> list[str]:
         stuck = min(name for name, count in waiting.items() if count > 0)
         raise errors.UnsupportedGraphError(
             "TPU363",
-            f"the computation has a cycle through {stuck!r} that is no loop of TensorFlow's",
+            f"the computation has a cycle through {stuck!r} that is not a TensorFlow loop",
         )
     return order
 
@@ -180,16 +201,11 @@ def _conditions(
     """
     found: dict[str, Conditions] = {}
 
-    def of_source(source: str) -> Conditions:
-        name = node_name(source)
-        node = nodes[name]
-        if node.op not in ("Switch", "RefSwitch") or name in loops or source.startswith("^"):
-            return found[name]
-        return (*found[name], (tensor_name(node.input[1]), int(source.split(":")[1])))
-
     for name in order:
         sources = [
-            of_source(key) for key in collectives.sources(nodes[name]) if node_name(key) in found
+            _given_by(key, nodes[node_name(key)], found, loops)
+            for key in collectives.sources(nodes[name])
+            if node_name(key) in found
         ]
         if nodes[name].op in ("Merge", "RefMerge") and name not in loops:
             found[name] = tuple(one for one in sources[0] if all(one in rest for rest in sources))
@@ -197,3 +213,12 @@ def _conditions(
             sources.sort(key=len, reverse=True)
             found[name] = tuple(dict.fromkeys(itertools.chain(*sources)))
     return found
+
+
+def _given_by(
+    key: str, node: Any, conditions: Mapping[str, Conditions], loops: Mapping[str, str]
+) -> Conditions:
+    """The conditionals of what a node gives: those of the node, and which way a Switch has to go."""
+    if node.op not in ("Switch", "RefSwitch") or node.name in loops or key.startswith("^"):
+        return conditions[node.name]
+    return (*conditions[node.name], (tensor_name(node.input[1]), int(key.split(":")[1])))

@@ -133,7 +133,9 @@ _OTHERWISE: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "keras/backend:sparse_categorical_crossentropy": _of_logits("Softmax"),
     "keras/backend:binary_crossentropy": _of_logits("Sigmoid"),
     "tensorflow.python.ops.image_ops_impl:_random_flip": _flip_one,
-    "tensorflow.python.ops.gen_io_ops:matching_files": missing_folders.checked,
+    "tensorflow.python.ops.gen_io_ops:matching_files": lambda original: missing_folders.checked(
+        original, add
+    ),
 }
 
 

@@ -130,7 +130,7 @@ def _made_at(graph: Any, operation: str, function: str) -> str:
     sources = Sources(here.legacy_packages if here is not None else ())
     function = re.sub(r"_freed_\d+\Z", "", function)
     line = sources.of_operation(graph, operation, function)
-    return f"; made at {line.place}: {line.text}" if line.place else ""
+    return f"; created at {line.place}: {line.text}" if line.place else ""
 
 
 class _Program(NamedTuple):
@@ -198,8 +198,9 @@ def _of_one_shape(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     for core, row in enumerate(checked[1:], 1):
         for index, (first, value) in enumerate(zip(rows[0], row)):
             text = (
-                f"the cores of a TPU run one program, and core 0 was given {first.dtype.name} of "
-                f"shape {first.shape}, core {core} {value.dtype.name} of shape {value.shape}"
+                "all cores of a TPU run one program, but core 0 received "
+                f"{first.dtype.name} of shape {first.shape} and core {core} received "
+                f"{value.dtype.name} of shape {value.shape}"
             )
             if first.dtype != value.dtype or not first.shape.is_compatible_with(value.shape):
                 raise errors.BadValueError("TPU373", text)

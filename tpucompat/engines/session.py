@@ -12,7 +12,7 @@ from tpucompat.environment import current_environment
 _entered = False
 
 
-def enter() -> Any:
+def enter_graph_mode() -> Any:
     """Puts TensorFlow 2 into the graph world; TensorFlow 1 is there.
 
     Graphs and sessions, TensorFlow 1 shapes, reference variables and Keras' graph engine are those
@@ -99,13 +99,13 @@ def _follow_seeds() -> None:
 
 
 def v1() -> Any:
-    """``tensorflow.compat.v1``, on TensorFlow 1 too, where :func:`enter` gives ``tensorflow``.
+    """``tensorflow.compat.v1``, on TensorFlow 1 too, where :func:`enter_graph_mode` gives ``tensorflow``.
 
-    Not ``enter().compat.v1``: 2.0 has no ``compat.v1.compat.v1``.
+    Not ``enter_graph_mode().compat.v1``: 2.0 has no ``compat.v1.compat.v1``.
     """
     import tensorflow
 
-    enter()
+    enter_graph_mode()
     return tensorflow.compat.v1
 
 
@@ -144,7 +144,7 @@ def _quieten() -> None:
 
 def keras() -> Any:
     """The Keras with a graph engine: ``tf.keras`` of TensorFlow 1, ``tf.compat.v1.keras`` of 2."""
-    return enter().keras
+    return enter_graph_mode().keras
 
 
 def keras_of_the_era() -> Any:

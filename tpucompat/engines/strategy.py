@@ -20,12 +20,17 @@ from __future__ import annotations
 
 import collections.abc
 import contextlib
+import gc
 import itertools
 from typing import Any, Callable, Generator, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from tpucompat import accelerator, errors, private
-from tpucompat.engines import collectives, observer, trace
+from tpucompat.engines import calls, collectives, observer, trace
 from tpucompat.environment import environment
+
+#: Grappler works on the nodes of all emulated cores together. For larger steps that takes many times as
+#: long as it saves in the steps of a run.
+_MOST_OPTIMIZED_NODES = 2000
 
 
 def to_host(values: Any) -> Any:
@@ -96,6 +101,23 @@ class TracedStep:
         self.variables: dict[str, trace.VariableSpec] = {
             spec.name: spec for spec in self.cut.variables.values()
         }
+
+    @property
+    def provided(self) -> dict[str, int]:
+        """The type of each tensor that the host provides, by the name that the nodes know it by."""
+        import tensorflow as tf
+
+        known = {tensor.name: tensor.dtype for tensor in self.inputs}
+        known.update((key, tf.as_dtype(value.dtype)) for key, value in self.cut.constants.items())
+        known.update((key, tf.resource) for key in self.cut.variables)
+        return {
+            self.cut.moved.get(key, key): dtype.as_datatype_enum for key, dtype in known.items()
+        }
+
+    @property
+    def size(self) -> int:
+        """The number of its nodes."""
+        return sum(len(stage.graph_def.node) for stage in self.cut.stages)
 
     @property
     def meets(self) -> bool:
@@ -216,7 +238,10 @@ class ReplicatedVariables:
         if shape is not None and not shape.is_compatible_with(np.shape(value)):
             raise errors.BadValueError(
                 "TPU368",
-                f"the variable {name!r} has the shape {shape}, and its value {np.shape(value)}",
+                (
+                    f"the variable {name!r} has the shape {shape}, but its value has the "
+                    f"shape {np.shape(value)}"
+                ),
             )
 
     def handles(self, names: Iterable[str]) -> dict[str, Any]:
@@ -254,6 +279,13 @@ class ReplicatedStep:
             self._all_replicas, relax_shapes=not collectives.is_for_tpus(strategy)
         )
         self._loops: dict[bool, Callable[..., Any]] = {}
+        self._cut, self._config = traced.cut, None
+        if self.replicas > 1 and collectives.are_cores_of_a_cpu(strategy):
+            self._cut = calls.shared(traced.cut, traced.provided)
+            if traced.size > _MOST_OPTIMIZED_NODES:
+                with private.eager_mode():
+                    self._config = private.call_config(optimized=False)
+        self._is_new = True
         self._rehearsed = collectives.is_for_tpus(strategy) and bool(environment().rehearsed_cores)
         if self._rehearsed:
             from tpucompat.engines import rehearsal
@@ -282,8 +314,8 @@ class ReplicatedStep:
           errors.BadValueError: If the feeds do not fit the replicas or the inputs.
           errors.UninitializedError: If a variable of the step has no value.
         """
-        self.variables.create(self.traced.variables)
-        with private.eager_mode(), self._explained():
+        with private.eager_mode(), self._called():
+            self.variables.create(self.traced.variables)
             return self._to_host(self._step(self._from_host(feeds)), wait)
 
     def run(self, iterator: Any, steps: int, stacked: bool = False) -> list[list[Any]]:
@@ -305,8 +337,8 @@ class ReplicatedStep:
         """
         import tensorflow as tf
 
-        self.variables.create(self.traced.variables)
-        with private.eager_mode(), self._explained():
+        with private.eager_mode(), self._called():
+            self.variables.create(self.traced.variables)
             if stacked not in self._loops:
                 body = self._stacked_steps if stacked else self._last_step
                 self._loops[stacked] = tf.function(body, autograph=False)
@@ -314,12 +346,15 @@ class ReplicatedStep:
             return self._to_host(self._loops[stacked](iterator, tf.constant(steps, tf.int32)))
 
     @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        """Within: what XLA refuses in a rehearsal is told with the script's line."""
+    def _called(self) -> Iterator[None]:
+        """Within: the step is called; what XLA refuses in a rehearsal is told with the script's line."""
         import tensorflow as tf
 
+        collected = _nothing_collected() if self._is_new else contextlib.nullcontext()
         try:
-            yield
+            with private.functions_called_with(self._config), collected:
+                yield
+            self._is_new = False
         except tf.errors.OpError as error:
             if not self._rehearsed:
                 raise
@@ -377,7 +412,7 @@ class ReplicatedStep:
         # numbers by themselves.
         replica = private.static_value(context.replica_id_in_sync_group)
         handles = self.variables.handles(self.traced.variables)
-        replay = trace.replay(self.traced.cut, values, handles, replica=int(replica or 0))
+        replay = trace.replay(self._cut, values, handles, replica=int(replica or 0))
         outputs, updates = _drive(
             replay, lambda requests: collectives.meet_replicas(context, requests)
         )
@@ -409,8 +444,10 @@ class ReplicatedStep:
         if len(feeds) != self.replicas or any(len(feed) != count for feed in feeds):
             raise errors.BadValueError(
                 "TPU366",
-                f"the step takes {count} value(s) for each of {self.replicas} replica(s), and was "
-                f"given {[len(feed) for feed in feeds]}",
+                (
+                    f"the step needs {count} value(s) for each of {self.replicas} replica(s), "
+                    f"but received {[len(feed) for feed in feeds]}"
+                ),
             )
 
         types = [tensor.dtype for tensor in self.traced.inputs]
@@ -562,6 +599,18 @@ def drive_together(replays: Sequence[Generator[Any, Any, Any]]) -> list[Any]:
         answers = collectives.meet_shards(requests)
 
 
+@contextlib.contextmanager
+def _nothing_collected() -> Iterator[None]:
+    """Within: Python looks for no garbage, of which a trace makes none and which it would seek in all of it."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
 def _as_fed(value: Any, dtype: Any) -> Any:
     """A value as a Session's feed_dict takes it: made an array of the placeholder's type."""
     import numpy as np
@@ -579,8 +628,10 @@ def _check_fits(values: Sequence[Any], inputs: Sequence[Any]) -> None:
         if value.dtype != tensor.dtype or not tensor.shape.is_compatible_with(value.shape):
             raise errors.BadValueError(
                 "TPU366",
-                f"{tensor.name} is a {tensor.dtype.name} of shape {tensor.shape}, and is given a "
-                f"{value.dtype.name} of shape {value.shape}",
+                (
+                    f"{tensor.name} is {tensor.dtype.name} of shape {tensor.shape}, but "
+                    f"received {value.dtype.name} of shape {value.shape}"
+                ),
             )
 
 

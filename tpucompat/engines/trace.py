@@ -17,7 +17,17 @@ from typing import Any, Generator, Iterable, Mapping, NamedTuple, Sequence
 
 from tpucompat import errors, private
 from tpucompat.check import sources
-from tpucompat.engines import accesses, assertions, collectives, flow, graphdef, host_parts, inline
+from tpucompat.engines import (
+    accesses,
+    assertions,
+    collectives,
+    decided,
+    flow,
+    graphdef,
+    host_parts,
+    identities,
+    inline,
+)
 from tpucompat.engines.graphdef import node_name, tensor_name
 
 # Nodes of TF 1's TPU rewrite that carry no value of their own for a single replica.
@@ -69,6 +79,9 @@ class Stage(NamedTuple):
       gives: Tensors and operations of the stage that later stages or the caller take.
       shapes: The static shapes of the tensors among them. An import infers them anew, and knows
         less than the trace did: nothing about what comes out of a TF 1 loop.
+      conditional: Whether some of what it needs or gives is in a TF 1 conditional, so that not every
+        run has it.
+      elements: Where in ``graph_def`` to find what it gives, if not under its own name.
     """
 
     meetings: tuple[collectives.Meeting, ...]
@@ -76,6 +89,8 @@ class Stage(NamedTuple):
     needs: tuple[str, ...]
     gives: tuple[str, ...]
     shapes: Mapping[str, Any]
+    conditional: bool = False
+    elements: Mapping[str, str] = {}
 
 
 class Cut(NamedTuple):
@@ -141,7 +156,11 @@ def cut(
     if not asserts:
         assertions.wait_for_none(graph_def)
     wanted = [*(moved.get(name, name) for name in outputs), *("^" + name for name in updates)]
-    nodes = _needed(graph_def, wanted, {moved.get(name, name) for name in (*inputs, *constants)})
+    known = {moved.get(name, name): value for name, value in constants.items()}
+    given = {*(moved.get(name, name) for name in inputs), *known}
+    nodes = _needed({node.name: node for node in graph_def.node}, wanted, given)
+    decided.take_out(nodes, known, wanted)
+    nodes = _needed(nodes, wanted, given)
     host = host_parts.take_out(nodes, graph_def) if compiled else None
     if host is not None:
         gone = {node.name for node in host.graph_def.node}
@@ -158,6 +177,8 @@ def cut(
         _check_sent(host, control)
     names = {key: spec.name for key, spec in variables.items()}
     accesses.put_in_order(nodes, names, control, reads_first)
+    identities.take_out(nodes, control, wanted)
+    control = flow.analyse(nodes)
     everything = {node.name: node for node in graph_def.node}
     meetings = {
         name: collectives.meeting(node, everything, control.conditions[name])
@@ -169,7 +190,7 @@ def cut(
         constants=dict(constants),
         variables=variables,
         library=library,
-        stages=_stages(graph, graph_def.versions, nodes, meetings, control.loops, wanted),
+        stages=_stages(graph, graph_def.versions, nodes, meetings, control, wanted),
         outputs=tuple(outputs),
         updates=tuple(updates),
         moved=moved,
@@ -228,11 +249,11 @@ def replay(
             if node.op in ("Enter", "RefEnter"):
                 node.attr["frame_name"].s += frames.encode()
         private.add_functions(graph_def.library)
-        given = _wait_once(graph_def, {key: _value_of(values, key) for key in stage.needs})
+        given = {key: _value_of(values, key) for key in stage.needs}
         got = tf.import_graph_def(
             graph_def,
-            input_map=given,
-            return_elements=[key.lstrip("^") for key in stage.gives],
+            input_map=_waiting_once(graph_def, given),
+            return_elements=[stage.elements.get(key, key.lstrip("^")) for key in stage.gives],
             name=name,
         )
         for key, value in zip(stage.gives, got):
@@ -290,32 +311,40 @@ def _value_of(values: dict[str, Any], key: str) -> Any:
     return values[key]
 
 
-def _wait_once(graph_def: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+def _waiting_once(graph_def: Any, given: dict[str, Any]) -> dict[str, Any]:
     """Lets no node wait twice for an operation that several of its control inputs become.
 
     The importer of TensorFlow 2.15 to 2.21 takes the second one out, and then a wrong input for one
     of the graph's own (``GraphConstructor::RemapNodeDefInputs`` in ``graph_constructor.cc``).
 
+    Args:
+      graph_def: The nodes; they are changed.
+      given: Name -> tensor, for what the nodes are given.
+
     Returns:
-      What is given of it: the importer refuses control inputs that no node has.
+      What they still take of it.
     """
-    waited: set[str] = set()
+    changed = False
     for node in graph_def.node:
         keys = graphdef.control_inputs(node)
         once = {given[key].op if key in given else key: key for key in keys}
         if len(once) < len(keys):
             data = [key for key in node.input if key[:1] != "^"]
             graphdef.set_inputs(node, [*data, *once.values()])
-        waited.update(once.values())
-    return {key: value for key, value in given.items() if key[:1] != "^" or key in waited}
+            changed = True
+    if not changed:
+        return given
+    taken = {tensor_name(key) for node in graph_def.node for key in node.input}
+    return {key: value for key, value in given.items() if key in taken}
 
 
 # Cutting ---------------------------------------------------------------------------------------
 
 
-def _needed(graph_def: Any, wanted: Iterable[str], given: set[str]) -> dict[str, Any]:
+def _needed(
+    everything: Mapping[str, Any], wanted: Iterable[str], given: set[str]
+) -> dict[str, Any]:
     """Copies of the nodes that the wanted names need, in the order of the graph."""
-    everything = {node.name: node for node in graph_def.node}
     given_nodes = {node_name(key) for key in given}
     found: set[str] = set()
     queue = collections.deque(key for key in wanted if key not in given)
@@ -329,10 +358,10 @@ def _needed(graph_def: Any, wanted: Iterable[str], given: set[str]) -> dict[str,
                 continue
             queue.append(source)
     result: dict[str, Any] = {}
-    for node in graph_def.node:
-        if node.name in found:
-            result[node.name] = type(node)()
-            result[node.name].CopyFrom(node)
+    for name, node in everything.items():
+        if name in found:
+            result[name] = type(node)()
+            result[name].CopyFrom(node)
     return result
 
 
@@ -401,11 +430,11 @@ def _check(nodes: Mapping[str, Any], library: Any, compiled: bool) -> None:
         if node.op == "Placeholder":
             raise errors.UnsupportedGraphError(
                 "TPU360",
-                f"the computation needs the placeholder {name!r}, and no value is given for it",
+                f"the computation needs the placeholder {name!r}, which has no value",
             )
         if node.op in FOREIGN:
             raise errors.UnsupportedGraphError(
-                "TPU361", f"the computation holds {FOREIGN[node.op]} ({node.op} {name!r})"
+                "TPU361", f"the computation contains {FOREIGN[node.op]} ({node.op} {name!r})"
             ).at(name)
     for function in library.function:
         where = f"the function {function.signature.name!r}"
@@ -420,7 +449,8 @@ def _check(nodes: Mapping[str, Any], library: Any, compiled: bool) -> None:
             if node.op == "VarHandleOp" or node.op in FOREIGN:
                 what = FOREIGN.get(node.op, "a variable of its own")
                 raise errors.UnsupportedGraphError(
-                    "TPU361", f"{where} of the computation holds {what} ({node.op} {node.name!r})"
+                    "TPU361",
+                    (f"{where} of the computation contains {what} ({node.op} {node.name!r})"),
                 ).at(node.name, function.signature.name)
 
 
@@ -429,11 +459,11 @@ def _stages(
     versions: Any,
     nodes: dict[str, Any],
     meetings: Mapping[str, collectives.Meeting],
-    loops: Mapping[str, str],
+    control: flow.Flow,
     wanted: Sequence[str],
 ) -> tuple[Stage, ...]:
     """Orders the nodes by the number of meetings on the way to them."""
-    levels = flow.levels(nodes, loops)
+    levels = flow.levels(nodes, control.loops)
     by_level: dict[int, list[Any]] = {n: [] for n in range(max(levels.values(), default=0) + 1)}
     for name, node in nodes.items():
         by_level[levels[name]].append(node)
@@ -463,6 +493,9 @@ def _stages(
                 needs=tuple(sorted(needs)),
                 gives=tuple(gives),
                 shapes=_static_shapes(graph, gives),
+                conditional=any(
+                    flow.conditions_of(key, nodes, control) for key in (*needs, *gives)
+                ),
             )
         )
     return tuple(stages)

@@ -14,12 +14,12 @@ import os
 import sys
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
+import tensorflow.compat.v1 as tf
+
 from tpucompat import journal
-from tpucompat.engines import in_graph, observer, operation_seeds, references, session
+from tpucompat.engines import in_graph, observer, operation_seeds, references
 from tpucompat.errors import BadTypeError, BadValueError
 from tpucompat.idioms import cross_shard, tpu_system
-
-tf = session.v1()
 
 Computation = Callable[..., Any]
 
@@ -664,11 +664,10 @@ def _join(
 def _notice_nothing(computation: Computation) -> None:
     journal.notice(
         "TPU350",
-        "the computation {!r} at {} returns nothing and changes nothing, so nothing is computed "
-        "when it "
-        "runs; return its result to have it computed".format(
-            getattr(computation, "__name__", repr(computation)), _line_of_script()
-        ),
+        (
+            "the computation {!r} at {} has no results and no side effects, so nothing is "
+            "computed; return its result to compute it"
+        ).format(getattr(computation, "__name__", repr(computation)), _line_of_script()),
     )
 
 

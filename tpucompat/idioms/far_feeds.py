@@ -14,10 +14,10 @@ import threading
 import weakref
 from typing import Any, Callable, Iterator, Sequence
 
-from tpucompat import journal, private
-from tpucompat.engines import operation_seeds, session
+import tensorflow.compat.v1 as tf
 
-tf = session.v1()
+from tpucompat import journal, private
+from tpucompat.engines import operation_seeds
 
 _LANES = "_tpucompat_infeed_lanes"
 _watching = False
@@ -45,7 +45,7 @@ def carry(
     lanes = _lanes(source)
     if (id(target), core) in lanes:
         return
-    journal.notice("TPU355", "an infeed is filled in one Session and emptied in another")
+    journal.notice("TPU355", "an infeed is filled in one Session and read in another")
     if not _watching:
         private.watch_sessions(_session_runs)
         _watching = True

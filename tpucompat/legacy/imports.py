@@ -111,7 +111,7 @@ class Scope:
             return False
         self._packages |= {package}
         self._own = {key: own for key, own in self._own.items() if not _is_part(key[0], package)}
-        journal.notice("TPU427", f"{package} is written for TensorFlow 1, and is shown that")
+        journal.notice("TPU427", f"{package} is written for TensorFlow 1, and sees the old names")
         return True
 
     def _decide(self, name: str | None, file: str | None) -> bool:
@@ -267,8 +267,11 @@ class ImportHook:
                 if not self._has(module, attribute):
                     raise UnknownModuleError(
                         "TPU102",
-                        f"cannot import name {attribute!r} from {name!r}: the public API of TensorFlow 1.15 "
-                        "does not have it, and nothing stands in for it here.",
+                        (
+                            f"cannot import name {attribute!r} from {name!r}: it is not in "
+                            "the public API of TensorFlow 1.15, and tpucompat has no "
+                            "replacement."
+                        ),
                     )
             elif not hasattr(module, attribute) and hasattr(module, "__path__"):
                 # A real package: import the submodule that is asked for, as Python does.
@@ -284,7 +287,7 @@ class ImportHook:
             return self._system
         if head in self._mended:
             module = self._import_module(name)  # Python's own error, where it is not installed
-            self._import_module(self._mended[head])
+            self._import_module(self._mended[head]).load()
             return module
         return self._surroundings.module(name)
 
@@ -317,8 +320,10 @@ def _caller(depth: int) -> Any:
 def _missing_module(name: str) -> ImportError:
     error = MissingModuleError(
         "TPU102",
-        f"No module named {name!r}: the public API of TensorFlow 1.15 does not have it, and nothing stands in "
-        "for it here.",
+        (
+            f"No module named {name!r}: it is not in the public API of TensorFlow 1.15, and "
+            "tpucompat has no replacement."
+        ),
     )
     error.name = name
     return error

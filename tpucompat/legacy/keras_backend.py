@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from typing import Any, Callable
 
 import tensorflow.compat.v1 as tf
 
-# Not :func:`tpucompat.engines.session.enter`: scripts of early TensorFlow 2 come by here too.
+# Not :func:`tpucompat.engines.session.enter_graph_mode`: scripts of early TensorFlow 2 come by here too.
 
 
 def batch_dot(x: Any, y: Any, axes: Any = None) -> Any:
@@ -85,3 +86,43 @@ def ctc_decode(
 def _cut(labels: Any) -> Any:
     lengths = tf.reduce_sum(tf.cast(tf.not_equal(labels, -1), tf.int32), axis=1)
     return labels[:, : tf.maximum(tf.reduce_max(lengths), 0)]
+
+
+def variable(value: Any, dtype: Any = None, name: Any = None, constraint: Any = None) -> Any:
+    """A variable; in a function of a Dataset, which makes none on TensorFlow 2, the tensor of its value."""
+    backend = tf.keras.backend
+    make = functools.partial(backend.variable, value, dtype, name, constraint)
+    return _or_value(make, lambda: backend.constant(value, dtype))
+
+
+def zeros(shape: Any, dtype: Any = None, name: Any = None) -> Any:
+    """A variable of zeros; a tensor in a function of a Dataset, as :func:`variable`."""
+    backend = tf.keras.backend
+    make = functools.partial(backend.zeros, shape, dtype, name)
+    return _or_value(make, lambda: tf.zeros(shape, dtype or backend.floatx()))
+
+
+def ones(shape: Any, dtype: Any = None, name: Any = None) -> Any:
+    """A variable of ones; a tensor in a function of a Dataset, as :func:`variable`."""
+    backend = tf.keras.backend
+    make = functools.partial(backend.ones, shape, dtype, name)
+    return _or_value(make, lambda: tf.ones(shape, dtype or backend.floatx()))
+
+
+def eye(size: Any, dtype: Any = None, name: Any = None) -> Any:
+    """A variable with an identity matrix; a tensor in a function of a Dataset, as :func:`variable`."""
+    backend = tf.keras.backend
+    make = functools.partial(backend.eye, size, dtype, name)
+    return _or_value(make, lambda: tf.eye(size, dtype=dtype or backend.floatx()))
+
+
+def _or_value(make: Callable[[], Any], value: Callable[[], Any]) -> Any:
+    """What ``make`` gives, or the value where a traced function may make no variable."""
+    try:
+        return make()
+    except ValueError as error:
+        # def_function's words since 2.3: "tf.function only supports singleton tf.Variables …" (2.9), and
+        # "tf.function-decorated function tried to create variables on non-first call" before.
+        if "tf.function" not in str(error) or "ariables" not in str(error):
+            raise
+    return value()

@@ -68,7 +68,7 @@ class Vanished:
         raise self._error()
 
     def __repr__(self) -> str:
-        return f"<tf.{self._symbol}: gone, {self._row.code}>"
+        return f"<tf.{self._symbol}: removed, {self._row.code}>"
 
 
 #: Names like Python's own that are TensorFlow's.
@@ -446,7 +446,7 @@ class Namespace:
         where = "tf" + ("." + path if path else "")
         close = difflib.get_close_matches(name, self.names(path), n=3)
         if "python" in path.split("."):  # 1.15's list of symbols does not look into private modules
-            then = "; TensorFlow 1.15 may have had it, as a private name"
+            then = "; it may have been a private name in TensorFlow 1.15"
         else:
             then = ", in TensorFlow 1.15 neither" if self is V1 else ""
         cause = f"{where} has no {name!r}{then}."
@@ -638,13 +638,14 @@ def _enter_v1() -> str:
     from tpucompat.engines import session
     from tpucompat.environment import environment
     from tpucompat.legacy import own_layers, own_optimizers
-    from tpucompat.legacy.removed import keras1_arguments, keras_names, numpy_names
+    from tpucompat.legacy.removed import keras1_arguments, keras_names, keras_positions, numpy_names
 
-    session.enter()
+    session.enter_graph_mode()
     private.leave_package_to_itself("tpucompat")
     numpy_names.print_numbers_as_then()
     keras_names.restore_methods(session.keras())
     keras1_arguments.accept(session.keras())
+    keras_positions.accept(session.keras())
     own_optimizers.accept(session.keras())
     own_layers.accept(session.keras())
     if environment().has("contrib"):
@@ -673,10 +674,11 @@ def _restore_early_tf2() -> None:
     import tensorflow
 
     from tpucompat.legacy import early_keras, early_tf2
-    from tpucompat.legacy.removed import keras1_arguments, keras_names
+    from tpucompat.legacy.removed import keras1_arguments, keras_names, keras_positions
 
     keras_names.restore_methods(tensorflow.keras)
     keras1_arguments.accept(tensorflow.keras)
+    keras_positions.accept(tensorflow.keras)
     early_keras.compile_as_then()
     early_keras.step_as_then()
     early_keras.take_arguments_as_then()

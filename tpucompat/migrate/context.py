@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 import textwrap
 from typing import Any, Iterator, NamedTuple
 
@@ -15,6 +16,7 @@ from tpucompat.migrate.text import IMPORT, Overlap, Text
 
 #: How a TODO begins; ``TODO(tpucompat TPU212): …``.
 _MARK = "TODO(tpucompat {})"
+_NOTE = "NOTE(tpucompat {})"
 _WIDTH = 90
 _AS_TF = "import tensorflow as tf"
 
@@ -33,11 +35,13 @@ class Context:
     Args:
       module: The file as it was read.
       unsafe: Whether rewritings are wanted that may change what the program does.
+      keras: Which Keras it gets: 3, TensorFlow's own, or 2, the package tf-keras.
     """
 
-    def __init__(self, module: Module, unsafe: bool = False) -> None:
+    def __init__(self, module: Module, unsafe: bool = False, keras: int = 3) -> None:
         self.module = module
         self.unsafe = unsafe
+        self.keras = keras
         self.names = module.names
         self.texts = {unit.cell: Text(unit.original) for unit in module.source.units}
         self.trees = {
@@ -51,7 +55,12 @@ class Context:
         self.imports = list(self._imports())
         #: Nodes that a rewriter has dealt with.
         self.done: set[int] = set()
+        #: Nodes that a rewriter will deal with, so that nothing has to answer them.
+        self.planned: set[int] = set()
+        #: Nodes that are left to a person.
+        self.left: set[int] = set()
         self._todos: dict[tuple[int, int], dict[str, str]] = {}
+        self._notes: set[str] = set()
         self._wanted: dict[str, str] = {}
         self._parents: dict[int, dict[int, ast.AST]] = {}
         #: What is put before the first import of TensorFlow, and behind the imports.
@@ -80,6 +89,18 @@ class Context:
                     yield found
                 seen[id(use.statement)].uses.append(use)
             start = end
+
+    @contextlib.contextmanager
+    def rule(self, code: str) -> Iterator[None]:
+        """The edits that are made inside belong to a rule; one inside another one has the last word."""
+        before = {cell: text.rule for cell, text in self.texts.items()}
+        for text in self.texts.values():
+            text.rule = code
+        try:
+            yield
+        finally:
+            for cell, text in self.texts.items():
+                text.rule = before[cell]
 
     # Trees -------------------------------------------------------------------------------------
 
@@ -165,6 +186,8 @@ class Context:
 
         An import is added where the module is not there yet.
         """
+        if self.keras == 2 and (dotted + ".").startswith("tf.keras."):
+            dotted = "tf_keras" + dotted[len("tf.keras") :]
         head, _, rest = dotted.partition(".")
         module = {"tf": "tensorflow"}.get(head, head)
         if not rest and hasattr(builtins, dotted):
@@ -219,6 +242,26 @@ class Context:
         """Puts a function behind the imports, and one blank line less behind another one."""
         self.after_imports.append(function[1:] if self.after_imports else function)
 
+    def helper(self, name: str, template: str) -> bool:
+        """Writes a function or class into the script, once; False where its name is taken.
+
+        Args:
+          name: What it is called.
+          template: Its text; {i} is one step of indentation, {tf} and {keras} what the file calls them.
+        """
+        if template in self.helpers:
+            return True
+        if not self.is_free(name):
+            return False
+        self.helpers.append(template)
+        keras = self.local("tf.keras") if "{keras}" in template else ""
+        tf = self.local("tf.nest").rpartition(".")[0] if "{tf}" in template else ""
+        for module in ("os", "functools"):
+            if f"{module}." in template.replace(f"tf.{module}.", ""):
+                self.want(module)
+        self.define(template.format(i=self.indent_unit(), tf=tf, keras=keras))
+        return True
+
     def indent_unit(self) -> str:
         """How far this file indents a block."""
         for cell, tree in self.trees.items():
@@ -234,8 +277,16 @@ class Context:
 
     # TODO comments -----------------------------------------------------------------------------
 
+    def note(self, code: str, what: str, node: ast.AST, cell: int) -> None:
+        """Marks a statement with what differs, where nobody has anything to do."""
+        left = set(self.left)
+        self.todo(code, what, node, cell)
+        self.left = left
+        self._notes.add(code)
+
     def todo(self, code: str, what: str, node: ast.AST, cell: int) -> None:
         """Marks a statement once with what is left to do."""
+        self.left.add(id(node))
         statement = self.statement(node, cell)
         line = getattr(statement, "lineno", 1)
         decorators = getattr(statement, "decorator_list", [])
@@ -267,7 +318,7 @@ class Context:
             above = text.line(line).strip()
             if not above.startswith("#"):
                 return False
-            if _MARK.format(code) in above:
+            if f"(tpucompat {code})" in above:
                 return True
         return False
 
@@ -283,7 +334,9 @@ class Context:
             text = self.texts[cell]
             indent = text.indent(line) + self._deeper(cell, line)
             for code in sorted(notes):
-                words = f"{_MARK.format(code)}: {' '.join(notes[code].split())}"
+                text.rule = code
+                mark = (_NOTE if code in self._notes else _MARK).format(code)
+                words = f"{mark}: {' '.join(notes[code].split())}"
                 words = _writable(words, self.module.source.encoding)
                 for number, part in enumerate(
                     textwrap.wrap(words, max(40, _WIDTH - len(indent) - 4))

@@ -32,6 +32,10 @@ _COMPUTATIONS: Mapping[str, str] = {
 }
 _ESTIMATOR: Mapping[str, str] = {
     "ModeKeys": "ModeKeys",
+    "Estimator": "Estimator",
+    "EstimatorSpec": "Spec",
+    "RunConfig": "RunConfig",
+    "WarmStartSettings": "WarmStartSettings",
     "TrainSpec": "TrainSpec",
     "EvalSpec": "EvalSpec",
     "train_and_evaluate": "train_and_evaluate",
@@ -39,7 +43,10 @@ _ESTIMATOR: Mapping[str, str] = {
     "export.ServingInputReceiver": "ServingInputReceiver",
     "export.TensorServingInputReceiver": "ServingInputReceiver",
 }
-_CONTRIB = ("tensorflow.contrib.tpu.", "tensorflow.contrib.tpu.python.tpu.tpu_config.")
+_CONTRIB: tuple[str, ...] = (
+    "tensorflow.contrib.tpu.",
+    "tensorflow.contrib.tpu.python.tpu.tpu_config.",
+)
 _CONTRIB += tuple(
     f"tensorflow.contrib.tpu.python.tpu.tpu_{name}." for name in ("estimator", "optimizer")
 )
@@ -55,6 +62,11 @@ NAMES: Mapping[str, str] = {
     **{head + was: now for head in _CORE for was, now in _ESTIMATOR.items()},
     "tensorflow.train.init_from_checkpoint": "init_from_checkpoint",
     "tensorflow.compat.v1.train.init_from_checkpoint": "init_from_checkpoint",
+    **{
+        head
+        + ".python.estimator.estimator._load_global_step_from_checkpoint_dir": "load_global_step"
+        for head in ("tensorflow", "tensorflow_estimator")
+    },
 }
 _SUMMARY = "tensorflow.contrib.summary."
 _SUMMARIES: Mapping[str, str] = {
@@ -82,6 +94,7 @@ _KEPT: Mapping[str, Mapping[str, str]] = {
                 "tf_random_seed",
                 "save_checkpoints_steps",
                 "save_checkpoints_secs",
+                "save_summary_steps",
                 "keep_checkpoint_max",
                 "tpu_config",
             )
@@ -115,6 +128,29 @@ _KEPT: Mapping[str, Mapping[str, str]] = {
             "host_call",
         )
     },
+    "EstimatorSpec": {
+        name: name
+        for name in (
+            "mode",
+            "predictions",
+            "loss",
+            "train_op",
+            "eval_metric_ops",
+            "export_outputs",
+        )
+    },
+    "Estimator": {
+        name: name for name in ("model_fn", "model_dir", "config", "params", "warm_start_from")
+    },
+    "WarmStartSettings": {
+        name: name
+        for name in (
+            "ckpt_to_initialize_from",
+            "vars_to_warm_start",
+            "var_name_to_vocab_info",
+            "var_name_to_prev_var_name",
+        )
+    },
     "TrainSpec": {name: name for name in ("input_fn", "max_steps")},
     "EvalSpec": {
         name: name for name in ("input_fn", "steps", "name", "start_delay_secs", "throttle_secs")
@@ -135,7 +171,6 @@ _DROPPED: Mapping[str, frozenset[str]] = {
             "master",
             "evaluation_master",
             "session_config",
-            "save_summary_steps",
             "log_step_count_steps",
             "keep_checkpoint_every_n_hours",
             "protocol",
@@ -156,6 +191,9 @@ _POSITIONAL: Mapping[str, int] = {
     "TPUConfig": 1,
     "Trainer": 8,
     "Spec": 8,
+    "EstimatorSpec": 4,
+    "Estimator": 5,
+    "WarmStartSettings": 4,
     "TrainSpec": 2,
     "EvalSpec": 2,
     ".train": 1,
@@ -184,6 +222,7 @@ class Plan(NamedTuple):
       renamed: Methods that have another name.
       op_names: ``variable.op.name``.
       aliases: ``tpu = tf.contrib.tpu``, where all that is used of it has a place.
+      addresses: ``resolver.get_master()``, which a strategy has no need of.
     """
 
     uses: list[tuple[Any, str]]
@@ -191,6 +230,7 @@ class Plan(NamedTuple):
     renamed: list[tuple[ast.Attribute, str]]
     op_names: list[ast.Attribute]
     aliases: list[ast.Assign]
+    addresses: list[ast.Call]
 
     @property
     def handled(self) -> frozenset[int]:
@@ -229,10 +269,7 @@ def is_wanted(context: Context) -> bool:
     found -= {"make_strategy", "summary_writer", "record_every"}
     if found - {*_COMPUTATIONS, "init_from_checkpoint"}:
         return True
-    in_session = any(
-        name.startswith("tensorflow.Session") or name.endswith(_SESSIONS) for name in names
-    )
-    return bool(found & {*_COMPUTATIONS}) and not in_session
+    return bool(found & {*_COMPUTATIONS}) and not _has_session(context)
 
 
 def plan(context: Context) -> Plan:
@@ -266,7 +303,7 @@ def plan(context: Context) -> Plan:
                 renamed.append((function, row[1:]))
     for node, row in calls:
         _check(context, node, row)
-    _check_resolvers(context)
+    addresses = list(_addresses(context))
     op_names = [
         node
         for tree in context.trees.values()
@@ -277,7 +314,7 @@ def plan(context: Context) -> Plan:
         and isinstance(node.value, ast.Attribute)
         and node.value.attr == "op"
     ]
-    return Plan(uses, calls, renamed, op_names, list(_aliases(context)))
+    return Plan(uses, calls, renamed, op_names, list(_aliases(context)), addresses)
 
 
 def _aliases(context: Context) -> Iterator[ast.Assign]:
@@ -300,6 +337,8 @@ def _row(call: Call) -> str:
         return ""
     if call.name.startswith(_SUMMARY):
         return "summary" if found.endswith((".scalar", ".histogram")) else ""
+    if call.name.endswith(".EstimatorSpec"):
+        return "EstimatorSpec"
     row = found.rpartition(".")[2]
     return row if row in _KEPT else ""
 
@@ -307,7 +346,9 @@ def _row(call: Call) -> str:
 def _estimators(context: Context) -> set[str]:
     """Expressions that an estimator is assigned to, as ``ast.dump`` writes them where they are read."""
     makers = {
-        id(call.node) for call in context.names.calls if target(call.name).endswith(".Trainer")
+        id(call.node)
+        for call in context.names.calls
+        if target(call.name).endswith((".Trainer", ".Estimator"))
     }
     found = set()
     for tree in context.trees.values():
@@ -343,8 +384,8 @@ def _is_nothing(node: ast.AST) -> bool:
     return empty or (isinstance(node, ast.Constant) and node.value in (None, False))
 
 
-def _check_resolvers(context: Context) -> None:
-    """That nothing is asked of a resolver: there is a strategy in its place."""
+def _addresses(context: Context) -> Iterator[ast.Call]:
+    """Calls for a resolver's address; there is a strategy in its place, of which nothing else can be asked."""
     makers = {
         id(call.node)
         for call in context.names.calls
@@ -359,11 +400,27 @@ def _check_resolvers(context: Context) -> None:
             for one in node.targets
             if isinstance(one, ast.Name)
         }
+        called = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
         for node in ast.walk(tree):
-            if isinstance(node, ast.Attribute):
-                asked = isinstance(node.value, ast.Name) and node.value.id in names
-                if asked or id(node.value) in makers:
-                    raise CannotSee(f"{node.attr} of the resolver")
+            if not isinstance(node, ast.Attribute):
+                continue
+            asked = isinstance(node.value, ast.Name) and node.value.id in names
+            if not asked and id(node.value) not in makers:
+                continue
+            if (
+                node.attr not in ("get_master", "master")
+                or id(node) not in called
+                or _has_session(context)
+            ):
+                raise CannotSee(f"{node.attr} of the resolver")
+            yield called[id(node)]
+
+
+def _has_session(context: Context) -> bool:
+    return any(
+        use.name.startswith("tensorflow.Session") or use.name.endswith(_SESSIONS)
+        for use in context.names.uses
+    )
 
 
 # Rewriting -----------------------------------------------------------------------------------------
@@ -376,21 +433,25 @@ def rewrite(context: Context, found: Plan) -> None:
     for call in context.names.calls:
         if call.name.startswith(_SUMMARY):
             _recording(context, call)
-    for attribute, name in found.renamed:
-        cell = context.cell_of(attribute)
-        end = context.texts[cell].span(attribute)[1]
-        context.texts[cell].replace(end - len(attribute.attr), end, name)
+    for method, name in found.renamed:
+        cell = context.cell_of(method)
+        end = context.texts[cell].span(method)[1]
+        context.texts[cell].replace(end - len(method.attr), end, name)
     for use in context.names.uses:
         if use.statement is None and target(use.name) and id(use.node) not in context.done:
-            context.replace(
-                use.node, context.cell_of(use.node), _written(context, target(use.name))
-            )
+            cell = context.cell_of(use.node)
+            if context.replace(use.node, cell, _written(context, target(use.name))):
+                context.done.update(map(id, ast.walk(use.node)))  # so that its import goes
+    for address in found.addresses:
+        if context.replace(address, context.cell_of(address), '""'):
+            finish(context, address)
     for statement in found.aliases:
         context.remove(statement, context.cell_of(statement))
-    for node in found.op_names:
-        cell = context.cell_of(node)
-        start = context.texts[cell].span(node.value.value)[1]  # type: ignore[attr-defined]
-        context.texts[cell].replace(start, context.texts[cell].span(node)[1], '.name.split(":")[0]')
+    for named in found.op_names:
+        cell = context.cell_of(named)
+        start = context.texts[cell].span(named.value.value)[1]  # type: ignore[attr-defined]
+        end = context.texts[cell].span(named)[1]
+        context.texts[cell].replace(start, end, '.name.split(":")[0]')
     context.want(MODULE)
 
 

@@ -58,18 +58,26 @@ def create(path: str, content: bytes) -> None:
     Raises:
       WriteError: If it cannot be written.
     """
-    if os.path.exists(path):
-        return
-    folder = os.path.dirname(path) or "."
+    if not os.path.exists(path):
+        place(path, content)
+
+
+def place(path: str, content: bytes) -> None:
+    """Writes a file as a whole, whether it is there or not; its folder is made.
+
+    Raises:
+      WriteError: If it cannot be written.
+    """
+    folder = os.path.dirname(os.path.abspath(path))
     temporary = ""
     try:
+        os.makedirs(folder, exist_ok=True)
         temporary_files.sweep(folder)
-        handle, temporary = tempfile.mkstemp(prefix="." + temporary_files.prefix(), dir=folder)
+        name = "." + temporary_files.prefix()
+        handle, temporary = tempfile.mkstemp(prefix=name, dir=folder)
         with os.fdopen(handle, "wb") as stream:
             stream.write(content)
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(temporary, 0o666 & ~umask)
+        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
         temporary = ""
     except OSError as error:
@@ -77,3 +85,33 @@ def create(path: str, content: bytes) -> None:
     finally:
         if temporary and os.path.exists(temporary):
             os.remove(temporary)
+
+
+def _umask() -> int:
+    """What new files are not allowed; the system tells it by setting it."""
+    mask = os.umask(0o022)
+    os.umask(mask)
+    return mask
+
+
+def keep(path: str, content: bytes) -> str:
+    """Keeps the old content of a file beside it, under a name that is not taken yet.
+
+    Returns:
+      The name: ``script.py.orig``, ``script.py.orig2`` and so on.
+
+    Raises:
+      WriteError: If it cannot be written.
+    """
+    number = 1
+    while True:
+        name = f"{path}.orig{number if number > 1 else ''}"
+        try:
+            with open(name, "xb") as stream:
+                stream.write(content)
+            shutil.copymode(path, name)
+            return name
+        except FileExistsError:
+            number += 1
+        except OSError as error:
+            raise WriteError("TPU452", f"{name}: {error.strerror or error}") from error

@@ -14,6 +14,7 @@ from tpucompat.analysis.keras_3 import Difference, Finder, applies
 from tpucompat.analysis.keras_3_rows import WORDS
 from tpucompat.analysis.keras_values import below_keras, key
 from tpucompat.analysis.names import argument, constant, keyword
+from tpucompat.migrate import keras_2
 from tpucompat.migrate import keras_3_text as written
 from tpucompat.migrate.context import Context
 from tpucompat.migrate.text import Overlap
@@ -38,12 +39,18 @@ def rewrite(context: Context) -> None:
     if not applies(context.module):
         return
     rewriter = _Rewriter(context)
+    if context.keras == 2:
+        rewriter.found = [one for one in rewriter.found if not keras_2.keeps(one)]
     for one in rewriter.found:
         if not one.guarded:
-            rewriter.rewrite(one)
+            with context.rule(one.row.code):
+                rewriter.rewrite(one)
     rewriter.finish()
-    if rewriter.finder.needs_tf_keras:
-        _import_tf_keras(context)
+    if context.keras == 2:
+        keras_2.rewrite(context)
+    elif rewriter.finder.needs_tf_keras:
+        with context.rule("TPU511"):
+            _import_tf_keras(context)
 
 
 def uses_models(context: Context) -> bool:
@@ -59,7 +66,7 @@ class _Rewriter:
         self.context = context
         self.finder = Finder(context.module)
         self.found = list(self.finder.find())
-        self._added: dict[int, tuple[ast.Call, list[str]]] = {}
+        self._added: dict[int, tuple[ast.Call, list[str], str]] = {}
         self._dropped: set[int] = set()
 
     def rewrite(self, one: Difference) -> None:
@@ -80,7 +87,7 @@ class _Rewriter:
 
     def finish(self) -> None:
         """Writes the arguments that calls get, all of one call at once."""
-        for call, words in self._added.values():
+        for call, words, code in self._added.values():
             text = self.context.texts[self.cell(call)]
             end = text.span(call)[1] - 1
             behind = text.text[:end].rstrip()
@@ -88,13 +95,15 @@ class _Rewriter:
             left = [*call.args, *(word.value for word in call.keywords)]
             is_first = all(id(value) in self._dropped for value in left)
             before = "" if is_first else " " if behind.endswith(",") else ", "
-            text.replace(at, at, before + ", ".join(words))
+            with self.context.rule(code):
+                text.replace(at, at, before + ", ".join(words))
 
     # Edits ---------------------------------------------------------------------------------------
 
     def add(self, call: ast.Call, words: str) -> bool:
         """Adds an argument behind the others."""
-        held = self._added.setdefault(id(call), (call, []))[1]
+        code = self.context.texts[self.cell(call)].rule
+        held = self._added.setdefault(id(call), (call, [], code))[1]
         if words not in held:
             held.append(words)
         return True
@@ -133,16 +142,7 @@ class _Rewriter:
 
     def define(self, name: str, template: str) -> bool:
         """Writes a function into the script, once; False where the name is taken."""
-        if template in self.context.helpers:
-            return True
-        if not self.context.is_free(name):
-            return False
-        self.context.helpers.append(template)
-        tf = self.context.local("tf.keras").rpartition(".")[0]
-        if "os." in template:
-            self.context.want("os")
-        self.context.define(template.format(i=self.context.indent_unit(), tf=tf))
-        return True
+        return self.context.helper(name, template)
 
     def to_function(self, call: ast.Call, name: str) -> bool:
         """``model.method(x)`` -> ``name(model, x)``."""
@@ -312,6 +312,9 @@ def _attribute(self: _Rewriter, one: Difference, name: str) -> bool:
 
 
 def _predict(self: _Rewriter, one: Difference) -> bool:
+    call = self.call_of(one.node)
+    if call is not None and argument(call, 2, "verbose") is None:
+        self.add(call, "verbose=0")
     return _attribute(self, one, "predict")
 
 
@@ -457,7 +460,40 @@ def _file(self: _Rewriter, one: Difference) -> bool:
             if constant(node) == name and not self.is_in_text(node)
         ]
     done = [self.end_with(node, ending) for node in alike]
-    return all(done)
+    if not all(done):
+        return False
+    match = _ENDINGS.match(repr(name)) if isinstance(name, str) else None
+    old = match.group(2) if match is not None else None
+    if old in (".h5", ".hdf5", ".hdf"):
+        _rename_endings(self, old, ending)
+    elif one.name == "save" and one.call is not None and not old:
+        _make_folder(self, one)
+    return True
+
+
+def _rename_endings(self: _Rewriter, old: str, new: str) -> None:
+    """Where the script looks for files of that ending: ``name.endswith('.h5')``, ``glob('*.h5')``."""
+    for call in self.context.names.calls:
+        last = getattr(call.node.func, "attr", getattr(call.node.func, "id", ""))
+        for node in call.node.args if last in ("endswith", "glob", "iglob", "fnmatch") else ():
+            text = constant(node)
+            is_ending = last == "endswith" and text == old
+            is_pattern = isinstance(text, str) and "*" in text and text.endswith(old)
+            if is_ending or (is_pattern and last != "endswith"):
+                self.end_with(node, new)
+
+
+def _make_folder(self: _Rewriter, one: Difference) -> None:
+    """A checkpoint of TensorFlow made the folder that it was written to; HDF5 does not."""
+    name = constant(one.node)
+    folder = name.rpartition("/")[0] if isinstance(name, str) else ""
+    if folder.strip("./") and one.call is not None:
+        cell = self.cell(one.call)
+        text, statement = self.context.texts[cell], self.context.statement(one.call, cell)
+        line = statement.lineno
+        self.context.want("os")
+        made = f"os.makedirs({folder!r}, exist_ok=True)"
+        text.insert_line(line, text.indent(line) + made + text.newline)
 
 
 def _unseen_file(self: _Rewriter, one: Difference, is_weights: bool) -> bool:
@@ -477,11 +513,54 @@ def _unseen_file(self: _Rewriter, one: Difference, is_weights: bool) -> bool:
 
 
 def _hard_sigmoid(self: _Rewriter, one: Difference) -> bool:
+    if self.context.keras == 2 and one.call is not None:
+        return self.add(one.call, "recurrent_activation='hard_sigmoid'")
     if one.call is None or not self.define("hard_sigmoid", written.HARD_SIGMOID):
         return False
     if one.name == "default":
         return self.add(one.call, "recurrent_activation=hard_sigmoid")
     return self.context.replace(one.node, self.cell(one.node), "hard_sigmoid")
+
+
+def _hard_sigmoid_function(self: _Rewriter, one: Difference) -> bool:
+    return self.define("hard_sigmoid", written.HARD_SIGMOID) and self.context.replace(
+        one.node, self.cell(one.node), "hard_sigmoid"
+    )
+
+
+def _quiet(self: _Rewriter, one: Difference) -> bool:
+    return self.add(one.node, "verbose=0")
+
+
+def _first(self: _Rewriter, one: Difference) -> bool:
+    return _attribute(self, one, one.name + "[0]")
+
+
+def _each_output(self: _Rewriter, one: Difference) -> bool:
+    """One list of metrics for each output; objects of metrics may not be shared by them."""
+    owner: Any = getattr(one.call.func, "value", None) if one.call is not None else None
+    if owner is None or not key(owner) or any(isinstance(node, ast.Call) for node in one.node.elts):
+        return False
+    return self.wrap(one.node, "[", f" for _ in {key(owner)}.outputs]")
+
+
+def _columns(self: _Rewriter, one: Difference) -> bool:
+    if not self.define("with_columns", written.WITH_COLUMNS):
+        return False
+    return self.wrap(one.node, "with_columns(", ")")
+
+
+def _embedding(self: _Rewriter, one: Difference) -> bool:
+    if not self.define("DenseEmbedding", written.DENSE_EMBEDDING):
+        return False
+    # The call's other differences are about its arguments, not about what is called.
+    return self.context.replace(one.node, self.cell(one.node), "DenseEmbedding")
+
+
+def _as_layer(self: _Rewriter, one: Difference) -> bool:
+    if not self.define("as_layer", written.AS_LAYER):
+        return False
+    return self.wrap(one.node.func, "as_layer(", ")")
 
 
 def _cudnn(self: _Rewriter, one: Difference) -> bool:
@@ -616,6 +695,13 @@ def _standalone(self: _Rewriter, one: Difference) -> bool:
 
 
 _HOW: Mapping[str, Callable[[_Rewriter, Difference], bool]] = {
+    "as_layer": _as_layer,
+    "columns": _columns,
+    "each_output": _each_output,
+    "embedding": _embedding,
+    "first": _first,
+    "hard_sigmoid_function": _hard_sigmoid_function,
+    "quiet": _quiet,
     "at": _at,
     "batch": _batch,
     "call": _call,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 PREDICT_CLASSES = '''
 
-def predict_classes(model, x, **kwargs):
+def predict_classes(model, x, batch_size=None, verbose=0, steps=None):
 {i}"""The most probable class of each example, or whether its one probability is above a half."""
-{i}probabilities = model.predict(x, **kwargs)
+{i}probabilities = model.predict(x, batch_size=batch_size, verbose=verbose, steps=steps)
 {i}if probabilities.shape[-1] > 1:
 {i}{i}return probabilities.argmax(axis=-1)
 {i}return (probabilities > 0.5).astype('int32')
@@ -30,7 +30,7 @@ def metrics_names(model):
 
 PERIODIC_CHECKPOINT = '''
 
-class PeriodicCheckpoint({tf}.keras.callbacks.ModelCheckpoint):
+class PeriodicCheckpoint({keras}.callbacks.ModelCheckpoint):
 {i}"""Saves a model every `period` epochs."""
 
 {i}def __init__(self, *args, period, **kwargs):
@@ -46,7 +46,7 @@ class PeriodicCheckpoint({tf}.keras.callbacks.ModelCheckpoint):
 
 BATCHES = '''
 
-class Batches({tf}.keras.utils.Sequence):
+class Batches({keras}.utils.Sequence):
 {i}"""The next so many batches of a generator, in each epoch."""
 
 {i}def __init__(self, generator, steps):
@@ -67,17 +67,85 @@ class Batches({tf}.keras.utils.Sequence):
 
 HARD_SIGMOID = '''
 
-@{tf}.keras.utils.register_keras_serializable()
+@{keras}.utils.register_keras_serializable()
 def hard_sigmoid(x):
 {i}"""The one of Keras 1 and 2: a fifth of x plus one half."""
 {i}return {tf}.clip_by_value(0.2 * x + 0.5, 0.0, 1.0)
+'''
+
+OF_STEP = '''
+
+def of_step(callback, name):
+{i}"""A value of this step alone, None where there is none; logs has the mean since the epoch began."""
+{i}model = callback.model
+{i}known = [metric for one in model.metrics for metric in getattr(one, 'metrics', None) or [one]]
+{i}metric = next((metric for metric in known if metric.name == name), None)
+{i}if metric is None:
+{i}{i}return None
+{i}now = float(metric.total.numpy()), float(metric.count.numpy())
+{i}sums = callback.__dict__.setdefault('sums_of_steps', {{}})
+{i}before, last = sums.get(name, ((0.0, 0.0), (0.0, 0.0)))
+{i}if now != last:
+{i}{i}before = last if now[1] > last[1] else (0.0, 0.0)  # of another epoch
+{i}sums[name] = before, now
+{i}return (now[0] - before[0]) / (now[1] - before[1])
+'''
+
+DENSE_EMBEDDING = '''
+
+@{tf}.custom_gradient
+def with_dense_gradient(table):
+{i}"""Sums the gradients of an entry that was looked up more than once."""
+{i}return {tf}.identity(table), {tf}.convert_to_tensor
+
+
+@{keras}.utils.register_keras_serializable()
+class DenseEmbedding({keras}.layers.Embedding):
+{i}"""An Embedding whose gradient is a whole table, which optimizers of Keras 3 square rightly."""
+
+{i}def call(self, inputs):
+{i}{i}table = with_dense_gradient({tf}.convert_to_tensor(self.embeddings))
+{i}{i}return {tf}.gather(table, {tf}.cast(inputs, 'int32'))
+'''
+
+AS_LAYER = '''
+
+def as_layer(function):
+{i}"""Lets a function of TensorFlow take tensors that stand for the inputs of a model."""
+{i}def apply(*args, **kwargs):
+{i}{i}given = {tf}.nest.flatten((args, kwargs))
+{i}{i}symbolic = [one for one in given if isinstance(one, {keras}.KerasTensor)]
+{i}{i}if not symbolic:
+{i}{i}{i}return function(*args, **kwargs)
+
+{i}{i}def compute(values):
+{i}{i}{i}values = iter(values)
+{i}{i}{i}filled = [next(values) if isinstance(one, {keras}.KerasTensor) else one for one in given]
+{i}{i}{i}args_now, kwargs_now = {tf}.nest.pack_sequence_as((args, kwargs), filled)
+{i}{i}{i}return function(*args_now, **kwargs_now)
+
+{i}{i}return {keras}.layers.Lambda(compute)(symbolic)
+
+{i}return apply
+'''
+
+WITH_COLUMNS = '''
+
+def with_columns(function):
+{i}"""Gives a loss or metric a column of targets, and one of predictions, where Keras 3 has a row."""
+{i}@functools.wraps(function)
+{i}def compute(y_true, y_pred):
+{i}{i}columns = [{tf}.expand_dims(one, -1) if len(one.shape) == 1 else one for one in (y_true, y_pred)]
+{i}{i}return function(*columns)
+
+{i}return compute
 '''
 
 FUNCTION = '''
 
 def keras_function(inputs, outputs):
 {i}"""Computes tensors of a model from others; a value behind the inputs says whether it trains."""
-{i}model = {tf}.keras.Model([one for one in inputs if one is not None], outputs)
+{i}model = {keras}.Model([one for one in inputs if one is not None], outputs)
 
 {i}def compute(values):
 {i}{i}count = len(model.inputs)

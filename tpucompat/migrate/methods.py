@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from typing import Any, Mapping, Sequence
 
+from tpucompat.analysis import keras_3
 from tpucompat.analysis.names import Call, argument, constant
 from tpucompat.migrate.context import Context
+from tpucompat.migrate.keras_3_text import OF_STEP
 from tpucompat.migrate.text import Text
 
 # Old method -> (new one, its old parameters in order, those with another name now, those that are gone).
@@ -71,7 +73,7 @@ def _generator(context: Context, call: Call) -> None:
         or any(word.arg is None for word in node.keywords)
         or len(node.args) > len(parameters)
     ):
-        context.todo("TPU214", f"{call.name[1:]} → {new}: its arguments cannot be seen", node, cell)
+        context.todo("TPU214", f"{call.name[1:]} → {new}: its arguments are unknown", node, cell)
         return
     validation = (
         argument(node, list(parameters).index("validation_data"), "validation_data")
@@ -79,8 +81,8 @@ def _generator(context: Context, call: Call) -> None:
         else None
     )
     if isinstance(validation, ast.Tuple):
-        what = "val_loss was the mean of the batches, also where the last was smaller; it weighs them now"
-        context.todo("TPU217", what, node, cell)
+        what = "val_loss was the unweighted mean of the batches; it now weights them by size"
+        context.note("TPU217", what, node, cell)
     end = text.span(node.func)[1]
     old = call.name[1:]
     text.replace(end - len(old), end, new)
@@ -128,48 +130,43 @@ def _iterator(context: Context, call: Call) -> None:
     text.replace(inner[1], opening + 1, more)
 
 
-_OF_STEP = '''
-
-def of_step(callback, batch, logs, name):
-{i}"""A value of this step alone, of batches of one size; logs has the mean since the epoch began."""
-{i}sums = callback.__dict__.setdefault('sums_of_steps', {{}}).setdefault(name, {{}})
-{i}sums[batch] = (batch + 1) * logs[name]
-{i}return sums[batch] - sums.get(batch - 1, 0.0)
-'''
-
-
 def _step_logs(context: Context) -> None:
-    """In TensorFlow 2, logs['loss'] of a step is the mean since the epoch began.
-
-    The step's own value is the difference of two sums, but for rounding, which grows with the steps, and for
-    batches of other sizes: an unsafe rewriting.
-    """
+    """In TensorFlow 2, logs['loss'] of a step is the mean since the epoch began."""
     for function in context.names.functions.values():
         if function.node.name not in ("on_batch_end", "on_train_batch_end"):
             continue
         arguments = [one.arg for one in function.node.args.args]
+        if len(arguments) != 3 or not keras_3.applies(context.module):
+            continue
         for node in ast.walk(function.node):
-            if not isinstance(node, ast.Subscript) or getattr(node.value, "id", "") != "logs":
+            name = _log(node, arguments[2])
+            if name is None:
                 continue
             cell = context.cell_of(node)
-            if context.unsafe and len(arguments) == 3 and _of_step(context, arguments, node, cell):
+            if constant(name) in _NO_MEANS:
                 continue
+            if isinstance(constant(name), str) and context.helper("of_step", OF_STEP):
+                text = context.texts[cell].source(name)
+                if context.replace(node, cell, f"of_step({arguments[0]}, {text})"):
+                    continue
             what = (
-                "logs of a step hold the mean since the epoch began, no longer the step's own value"
+                "batch logs now contain the mean since the start of the epoch, not the "
+                "value of the step"
             )
             context.todo("TPU215", what, node, cell)
-            break
 
 
-def _of_step(context: Context, arguments: Sequence[str], node: ast.Subscript, cell: int) -> bool:
-    key: Any = getattr(node.slice, "value", None) if type(node.slice).__name__ == "Index" else None
-    key = key or node.slice
-    if not isinstance(constant(key), str) or not isinstance(node.ctx, ast.Load):
-        return False
-    if _OF_STEP not in context.helpers:
-        if not context.is_free("of_step"):
-            return False
-        context.helpers.append(_OF_STEP)
-        context.define(_OF_STEP.format(i=context.indent_unit()))
-    name = context.texts[cell].source(key)
-    return context.replace(node, cell, f"of_step({', '.join(arguments)}, {name})")
+_NO_MEANS = ("batch", "size", "lr")
+
+
+def _log(node: ast.AST, logs: str) -> ast.expr | None:
+    """The key of ``logs[key]`` and ``logs.get(key)``; None of anything else."""
+    if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") == logs:
+        if not isinstance(node.ctx, ast.Load):
+            return None
+        inner: Any = node.slice
+        return inner.value if type(inner).__name__ == "Index" else inner
+    function = node.func if isinstance(node, ast.Call) and node.args else None
+    if not isinstance(function, ast.Attribute) or function.attr != "get":
+        return None
+    return node.args[0] if getattr(function.value, "id", "") == logs else None  # type: ignore[attr-defined]

@@ -19,6 +19,7 @@ class Counterpart(NamedTuple):
       defaults: What the old one took where nothing was given and Keras takes something else.
       same: Whether the steps are the same; else it is an unsafe rewriting, for the reason ``note``.
       note: What differs.
+      written: The name of a class that is written into the script for it, or None.
     """
 
     name: str
@@ -26,9 +27,34 @@ class Counterpart(NamedTuple):
     defaults: Mapping[str, str]
     same: bool = True
     note: str = ""
+    written: str | None = None
 
+
+_FROM_ONES = '''
+
+@{keras}.utils.register_keras_serializable()
+class RMSpropFromOnes({keras}.optimizers.RMSprop):
+{i}"""Begins with an average of ones, as tf.train.RMSPropOptimizer did."""
+
+{i}def add_variable_from_reference(self, reference_variable, name=None, initializer='zeros'):
+{i}{i}initializer = 'ones' if name == 'velocity' else initializer
+{i}{i}return super().add_variable_from_reference(reference_variable, name, initializer)
+'''
 
 _IGNORED: Mapping[str, str | None] = {"use_locking": None, "name": "name"}
+
+# The same for tf-keras.
+_FROM_ONES_2 = '''
+
+@{keras}.utils.register_keras_serializable()
+class RMSpropFromOnes({keras}.optimizers.RMSprop):
+{i}"""Begins with an average of ones, as tf.train.RMSPropOptimizer did."""
+
+{i}def add_variable_from_reference(self, model_variable, variable_name, shape=None, initial_value=None):
+{i}{i}if variable_name == 'velocity':
+{i}{i}{i}initial_value = {tf}.ones(model_variable.shape, model_variable.dtype)
+{i}{i}return super().add_variable_from_reference(model_variable, variable_name, shape, initial_value)
+'''
 
 #: Class of ``tf.train`` -> its counterpart (tensorflow/python/training of 1.15 and Keras 2 and 3).
 COUNTERPARTS: Mapping[str, Counterpart] = {
@@ -69,8 +95,7 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
             "name": "name",
         },
         {"epsilon": "1e-10"},
-        same=False,
-        note="tf.train.RMSPropOptimizer begins with an average of ones, Keras' RMSprop with zeros",
+        written="RMSpropFromOnes",
     ),
     "AdagradOptimizer": Counterpart(
         "Adagrad",
@@ -79,16 +104,27 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
             "initial_accumulator_value": "initial_accumulator_value",
             **_IGNORED,
         },
-        {},
-        same=False,
-        note="Keras' Adagrad adds an epsilon",
+        {"epsilon": "0.0"},  # which tf.train's has not
     ),
     "AdadeltaOptimizer": Counterpart(
         "Adadelta",
         {"learning_rate": "learning_rate", "rho": "rho", "epsilon": "epsilon", **_IGNORED},
         {"learning_rate": "0.001", "epsilon": "1e-08"},
-        same=False,
-        note="Keras' Adadelta begins with other averages",
+    ),
+    "FtrlOptimizer": Counterpart(
+        "Ftrl",
+        {
+            "learning_rate": "learning_rate",
+            "learning_rate_power": "learning_rate_power",
+            "initial_accumulator_value": "initial_accumulator_value",
+            "l1_regularization_strength": "l1_regularization_strength",
+            "l2_regularization_strength": "l2_regularization_strength",
+            **_IGNORED,
+            "accum_name": None,
+            "linear_name": None,
+            "l2_shrinkage_regularization_strength": "l2_shrinkage_regularization_strength",
+        },
+        {},
     ),
 }
 
@@ -100,7 +136,7 @@ def class_of(call: Call) -> str:
     return name if known and name.endswith("Optimizer") else ""
 
 
-def why_not(call: Call, unsafe: bool) -> str:
+def why_not(context: Context, call: Call) -> str:
     """Why an optimizer cannot become a Keras optimizer; "" if it can."""
     counterpart = COUNTERPARTS.get(class_of(call))
     if counterpart is None:
@@ -109,10 +145,14 @@ def why_not(call: Call, unsafe: bool) -> str:
     if len(call.node.args) > len(names) or any(
         isinstance(value, ast.Starred) for value in call.node.args
     ):
-        return "its arguments cannot be seen"
+        return "its arguments are unknown"
     if any(word.arg not in names for word in call.node.keywords):
-        return "its arguments cannot be seen"
-    return "" if counterpart.same or unsafe else counterpart.note
+        return "its arguments are unknown"
+    if counterpart.written is not None and _class_text(context) not in context.helpers:
+        name = counterpart.written
+        if not context.is_free(name):
+            return f"the file has a {name} of its own"
+    return "" if counterpart.same or context.unsafe else counterpart.note
 
 
 def rewrite(context: Context, call: Call) -> None:
@@ -138,7 +178,7 @@ def rewrite(context: Context, call: Call) -> None:
         elif new != old:
             text.replace(*text.keyword(word), new)
     missing = [
-        f"{counterpart.parameters[old]}={default}"
+        f"{counterpart.parameters.get(old, old)}={default}"
         for old, default in counterpart.defaults.items()
         if old not in given
     ]
@@ -149,7 +189,15 @@ def rewrite(context: Context, call: Call) -> None:
         comma = "" if behind.endswith(("(", ",")) else ", "
         text.replace(at, at, (" " if behind.endswith(",") else comma) + ", ".join(missing))
     name = context.local("tf.keras.optimizers." + counterpart.name)
+    if counterpart.written is not None and context.helper(
+        counterpart.written, _class_text(context)
+    ):
+        name = counterpart.written
     context.replace(node.func, cell, name)
+
+
+def _class_text(context: Context) -> str:
+    return _FROM_ONES_2 if context.keras == 2 else _FROM_ONES
 
 
 def _drop(text: Text, start: int, value: ast.AST) -> None:

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import AbstractSet, Mapping, NamedTuple
+from typing import AbstractSet, Mapping, NamedTuple, Sequence
 
 from tpucompat.analysis import findings, sources, today
 from tpucompat.analysis.findings import Finding, Module, Place
 from tpucompat.legacy import era
 from tpucompat.migrate import (
+    applied,
     compatible,
     computations,
     estimators,
@@ -24,6 +25,8 @@ from tpucompat.migrate import (
     keras_3,
     methods,
     notebook_text,
+    record,
+    session_settings,
     start_ups,
     startup,
     symbols,
@@ -47,7 +50,10 @@ _LEGACY_KERAS = (
 )
 
 
-_KERAS_2 = "tf.layers and tf.nn.rnn_cell need tf-keras, and TF_USE_LEGACY_KERAS=1 before TensorFlow"
+_KERAS_2 = (
+    "tf.layers and tf.nn.rnn_cell need tf-keras, and TF_USE_LEGACY_KERAS=1 before "
+    "TensorFlow is imported"
+)
 
 
 class Result(NamedTuple):
@@ -59,6 +65,8 @@ class Result(NamedTuple):
       after: Its bytes afterwards.
       way: Which way it went.
       problems: What cannot be read in it.
+      changes: What was replaced, by which rule.
+      uses: What it uses of TensorFlow and Keras, and what became of each.
       beside: Modules that are written beside it: name -> content.
     """
 
@@ -67,6 +75,8 @@ class Result(NamedTuple):
     after: bytes
     way: str
     problems: list[Finding]
+    changes: Sequence[record.Change] = ()
+    uses: Sequence[record.ApiUse] = ()
     beside: Mapping[str, bytes] = {}
 
     @property
@@ -79,6 +89,11 @@ class Result(NamedTuple):
         """How many TODOs are open in it."""
         return self.after.count(b"TODO(tpucompat ")
 
+    @property
+    def notes(self) -> int:
+        """How many NOTEs say what is computed or reported otherwise, where nothing is left to do."""
+        return self.after.count(b"NOTE(tpucompat ")
+
 
 def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[str, str]:
     """Code -> the first name of a file that only tpucompat still answers.
@@ -88,19 +103,23 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
       handled: Identities of nodes that another rewriting has an answer for.
     """
     found: dict[str, str] = {}
+    context.planned |= {
+        id(node) for one in applied.find(context) for node in ast.walk(one.inner.func)
+    }
     for place in context.places:
-        if not place.fate.becomes.startswith("tpucompat.v1") or id(place.use.node) in handled:
+        is_answered = id(place.use.node) in context.planned | handled
+        if not place.fate.becomes.startswith("tpucompat.v1") or is_answered:
             continue
         is_import = place.use.statement is not None and today.is_module(place.fate)
-        if is_import and _names_decide(context, place):
+        if is_import and _names_decide(context, place, handled):
             continue
         found.setdefault(place.finding.code, place.fate.was)
     return found
 
 
-def _names_decide(context: Context, place: Place) -> bool:
+def _names_decide(context: Context, place: Place, handled: AbstractSet[int]) -> bool:
     """Whether all that is used of an imported module has a fate of its own."""
-    known = {id(other.use.node) for other in context.places}
+    known = {id(other.use.node) for other in context.places} | handled
     return all(
         id(use.node) in known
         for use in context.names.uses
@@ -128,6 +147,7 @@ def needs_graph(context: Context) -> str:
         for _, node in startup.listings(context)
         for inside in ast.walk(node.items[0].context_expr)
     }
+    rewritten |= session_settings.plan(context).nodes
     for place in context.places:
         if id(place.use.node) in rewritten:
             continue
@@ -152,7 +172,11 @@ def _builds_graph(context: Context) -> bool:
 
 
 def migrate(
-    module: Module, unsafe: bool = False, together: bool = False, with_loop: bool = False
+    module: Module,
+    unsafe: bool = False,
+    together: bool = False,
+    with_loop: bool = False,
+    version: int = 3,
 ) -> Result:
     """Rewrites one file.
 
@@ -161,6 +185,7 @@ def migrate(
       unsafe: Whether to rewrite too what may change what the program does.
       together: Whether a file beside it goes on with tpucompat.v1, so that this one has to if it builds graphs.
       with_loop: Whether a file beside it gets a training loop, whose model functions this one may have.
+      version: Which Keras it gets: 3, or 2, the package tf-keras.
 
     Returns:
       Its new bytes, or the old ones.
@@ -169,7 +194,7 @@ def migrate(
     # A script that cannot be read is left alone; so is a cell, and the rest of its notebook is rewritten.
     if not source.is_notebook and module.problems:
         return Result(source.path, source.data, source.data, NOTHING, module.problems)
-    context = Context(module, unsafe)
+    context = Context(module, unsafe, version)
     way = _rewrite(context, together, with_loop)
     changed = context.finish() if way != NOTHING else {}
     beside = {}
@@ -178,16 +203,22 @@ def migrate(
     after = encoded(module, changed)
     if after != source.data and not _is_sound(source.path, after, module):
         # Whatever happened, a file is never made worse.
-        what = "The rewritten text would be no Python."
+        what = "The rewritten text would not be valid Python."
         slip = findings.problem(source.path, sources.SourceError("TPU454", what))
         return Result(source.path, source.data, source.data, NOTHING, [*module.problems, slip])
     way = way if changed else NOTHING
-    return Result(source.path, source.data, after, way, module.problems, beside)
+    changes = record.changes(context) if changed else []
+    uses = record.uses(context, way == COMPATIBLE)
+    return Result(source.path, source.data, after, way, module.problems, changes, uses, beside)
 
 
 def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
     if not context.names.uses and not context.names.strings and not context.names.calls:
         return NOTHING
+    has_loop = f"import {estimators.MODULE}".encode() in context.module.source.data
+    if has_loop:  # it went that way before
+        symbols.rewrite(context, around_only=True)
+        return LOOP
     # The old namespace is a graph's; a program of TensorFlow 2 cannot live in it, and gets a TODO instead.
     reasons = dict(needs(context)) if context.module.era == era.TF1 else {}
     graph = needs_graph(context)
@@ -199,8 +230,7 @@ def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
             graph = graph if reasons or together else ""
         except keras.CannotSee as error:
             reasons["TPU212"] = f"{reasons.get('TPU212', 'TPUEstimator')} ({error})"
-    has_loop = f"import {estimators.MODULE}".encode() in context.module.source.data
-    if not together and (has_loop or (with_loop and not _is_script(context))):
+    if not together and with_loop and not _is_script(context):
         graph = ""
     conversions: list[keras.Conversion] = []
     if any(keras.is_conversion(call) for call in context.names.calls):
@@ -222,34 +252,44 @@ def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
         reasons["TPU515"] = f"{graph} works in a graph"
     if reasons or (graph and together):
         _mark_hazards(context)
-        compatible.rewrite(context, reasons)
+        with context.rule(min(reasons, default="TPU203")):
+            compatible.rewrite(context, reasons)
         symbols.rewrite(context, around_only=True)
         return COMPATIBLE
     if context.module.uses_tpucompat:  # it went that way before
         symbols.rewrite(context, around_only=True)
         return COMPATIBLE
     if loop is not None:
-        estimators.rewrite(context, loop)
+        with context.rule("TPU212"):
+            estimators.rewrite(context, loop)
     if on_cores is not None:
-        computations.rewrite(context, on_cores)
-    startup.rewrite_listings(context, startup.listings(context))
+        with context.rule("TPU213"):
+            computations.rewrite(context, on_cores)
+    with context.rule("TPU214"):
+        applied.rewrite(context, applied.find(context))
+    if not graph:
+        with context.rule("TPU515"):
+            session_settings.rewrite(context, session_settings.plan(context))
+    with context.rule("TPU208"):
+        startup.rewrite_listings(context, startup.listings(context))
     compiles = any(call.name == ".compile" for call in context.names.calls)
     eager = not graph and not _builds_graph(context)
-    keras.rewrite(context, conversions, optimizers_too=bool(conversions) or (compiles and eager))
-    start_ups.rewrite(context, start_ups.find(context))
-    startup.rewrite(context)
+    with context.rule("TPU211"):
+        keras.rewrite(context, conversions, bool(conversions) or (compiles and eager))
+    with context.rule("TPU208"):
+        start_ups.rewrite(context, start_ups.find(context))
+        startup.rewrite(context)
     if loop is None:  # a model_fn is a graph, which Keras 2 alone can build
         keras_3.rewrite(context)
-    methods.rewrite(context)
+    with context.rule("TPU214"):
+        methods.rewrite(context)
     symbols.rewrite(context)
     _mark_hazards(context)
     is_script = graph and _is_script(context)
     if is_script:
         _enter_graph(context)
     asks = b"TF_USE_LEGACY_KERAS" in context.module.source.data
-    asks = (
-        asks or has_loop or loop is not None or with_loop
-    )  # the module beside it asks for Keras 2
+    asks = asks or loop is not None or with_loop  # the module beside it asks for Keras 2
     if context.needs_keras_2 and not asks:
         if is_script:
             context.want("os")
@@ -300,4 +340,17 @@ def _is_sound(path: str, data: bytes, before: Module) -> bool:
         after = findings.understand(sources.decode(path, data))
     except sources.SourceError:
         return False
-    return len(after.problems) <= len(before.problems)
+    if len(after.problems) > len(before.problems):
+        return False
+    if after.source.is_notebook:
+        return True
+    try:
+        # `ast` takes what Python refuses: a keyword argument that stands there twice.
+        compile(after.source.units[0].text or "", path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError):
+        try:
+            compile(before.source.units[0].text or "", path, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError):
+            return True
+        return False
+    return True

@@ -10,10 +10,12 @@ import importlib
 import os
 import subprocess
 import sys
-from typing import Iterable
+from typing import Iterable, Mapping, Sequence
 
 from tpucompat import processes
 from tpucompat.analysis import findings, sources
+from tpucompat.analysis.findings import Module
+from tpucompat.analysis.names import Use
 from tpucompat.migrate.context import Context
 from tpucompat.migrate.plan import COMPATIBLE, Result, encoded
 
@@ -48,23 +50,45 @@ def missing(names: Iterable[str], legacy_keras: bool = False) -> set[str]:
     return {name for before, mark, name in marked if mark and not before}
 
 
-def mark(result: Result) -> Result:
-    """A rewritten file with a TODO at each name that is not there."""
-    if result.way == COMPATIBLE or not result.changed:
-        return result
-    module = findings.understand(sources.decode(result.path, result.after))
-    uses = [
+def mark(results: Sequence[Result]) -> list[Result]:
+    """Rewritten files with a TODO at each name that is not there; one process answers for all of them."""
+    modules = {
+        index: findings.understand(sources.decode(result.path, result.after))
+        for index, result in enumerate(results)
+        if result.way != COMPATIBLE and result.changed
+    }
+    wanted: dict[bool, set[str]] = {}
+    for index, module in modules.items():
+        legacy = _asks_for_keras_2(results[index])
+        wanted.setdefault(legacy, set()).update(use.name for use in _uses(module))
+    gone = {legacy: missing(names, legacy) for legacy, names in wanted.items() if names}
+    return [
+        _marked(result, modules[index], gone) if index in modules else result
+        for index, result in enumerate(results)
+    ]
+
+
+def _uses(module: Module) -> list[Use]:
+    return [
         use for use in module.names.uses if not use.guarded and use.name.partition(".")[0] in _ROOTS
     ]
-    legacy = any(b"TF_USE_LEGACY_KERAS" in text for text in (result.after, *result.beside.values()))
-    gone = missing({use.name for use in uses}, legacy) if uses else set()
+
+
+def _asks_for_keras_2(result: Result) -> bool:
+    return any(b"TF_USE_LEGACY_KERAS" in text for text in (result.after, *result.beside.values()))
+
+
+def _marked(result: Result, module: Module, gone: Mapping[bool, set[str]]) -> Result:
+    names = gone.get(_asks_for_keras_2(result), set())
     context = Context(module)
-    for use in uses:
-        if use.name in gone:
+    marked = False
+    for use in _uses(module):
+        if use.name in names:
             at = use.statement if use.statement is not None else use.node
-            what = f"{use.name} is not in the packages that are installed"
+            what = f"{use.name} does not exist in the installed packages"
             context.todo(_CODE, what, at, context.cell_of(at))
-    return result._replace(after=encoded(module, context.finish())) if gone else result
+            marked = True
+    return result._replace(after=encoded(module, context.finish())) if marked else result
 
 
 def is_there(name: str) -> bool:

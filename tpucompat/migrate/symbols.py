@@ -38,7 +38,8 @@ def rewrite(context: Context, around_only: bool = False) -> None:
     """
     for found in context.imports:
         if not around_only or found.uses[0].name.partition(".")[0] not in _TENSORFLOW:
-            _import(context, found)
+            with context.rule(_code_of(context, found)):
+                _import(context, found)
     keras_2 = False
     for place in context.places:
         use = place.use
@@ -56,7 +57,9 @@ def rewrite(context: Context, around_only: bool = False) -> None:
             context.todo_for(place.finding, use.node)  # which plain TensorFlow 2 does not have
             continue
         known = place.fate.fix == today.SAFE and place.finding.code != "TPU211"
-        if not known or not _expression(context, place):
+        with context.rule(place.finding.code):
+            done = known and _expression(context, place)
+        if not done:
             context.todo_for(place.finding, use.node)
     if keras_2:
         context.needs_keras_2 = True
@@ -72,6 +75,12 @@ def _whole_modules(context: Context) -> None:
         if head == "tensorflow" and path in _MEANS_ANOTHER and is_alone:
             new = context.local("tf.compat.v1." + path)
             context.replace(use.node, context.cell_of(use.node), new)
+
+
+def _code_of(context: Context, found: Import) -> str:
+    names = {id(alias) for alias in found.node.names}
+    codes = (place.finding.code for place in context.places if id(place.use.node) in names)
+    return next(codes, "TPU201")
 
 
 def _expression(context: Context, place: Place) -> bool:
@@ -118,7 +127,7 @@ def _is_getattr(node: ast.Call) -> bool:
 
 def _import(context: Context, found: Import) -> None:
     """Rewrites an import statement as a whole, where each of its names has a place."""
-    if any(use.guarded for use in found.uses):
+    if any(use.guarded for use in found.uses) or id(found.node) in context.done:
         return
     fates = {id(use.node): today.fate(use.name) for use in found.uses}
     if not any(fates.values()):
@@ -172,15 +181,21 @@ def _new_import(context: Context, found: Import, alias: Any, fate: today.Fate) -
         return None
     name = alias.asname or alias.name
     if name == "*":
-        package = re.sub(r"^tf\b", "tensorflow", fate.becomes)
+        package = _package(context, fate.becomes)
         return f"from {package} import *"
     module, _, last = fate.becomes.rpartition(".")
     if not module:
         return None if last in ("int", "float", "bool", "object", "str", "complex") else (
             f"import {last}" + (f" as {name}" if name != last else "")
         )  # fmt: skip
-    module = re.sub(r"^tf\b", "tensorflow", module)
+    module = _package(context, module)
     return f"from {module} import {last}" + (f" as {name}" if name != last else "")
+
+
+def _package(context: Context, module: str) -> str:
+    if context.keras == 2 and (module + ".").startswith("tf.keras."):
+        return "tf_keras" + module[len("tf.keras") :]
+    return re.sub(r"^tf\b", "tensorflow", module)
 
 
 def _has_served(context: Context, name: str) -> bool:

@@ -22,12 +22,13 @@ IMPORT, LINE, INDENT, INSIDE = range(4)
 
 
 class Edit(NamedTuple):
-    """A span in characters, and what takes its place."""
+    """A span in characters, what takes its place, and the code of the rule that wants it."""
 
     start: int
     end: int
     text: str
     rank: int = INSIDE
+    rule: str = ""
 
 
 class Overlap(ValueError):
@@ -41,6 +42,8 @@ class Text:
         self.text = text
         self.edits: list[Edit] = []
         self._inside: list[Edit] = []  # in order, but for those that stand between lines
+        #: The code of the rule that is at work, for the report.
+        self.rule = ""
         self._starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
         end = _LINE_END.search(text)
         #: How its lines end.
@@ -106,12 +109,12 @@ class Text:
         Raises:
           Overlap: If another edit has a part of it.
         """
-        wanted = Edit(start, end, text)
+        wanted = Edit(start, end, text, rule=self.rule)
         at = bisect.bisect_left(self._inside, (start, end))
         # What stands before and behind it; edits of no width may stand at the same place.
         for index in range(max(0, at - 2), min(len(self._inside), at + 3)):
             edit = self._inside[index]
-            if edit == wanted:
+            if edit[:3] == wanted[:3]:
                 return
             if end > edit.start and edit.end > start:
                 raise Overlap(self.text[start:end])
@@ -142,7 +145,7 @@ class Text:
         at = self.line_start(line)
         if at == len(self.text) and self.text and not self.text.endswith(("\n", "\r")):
             text = self.newline + text
-        self.edits.append(Edit(at, at, text, rank))
+        self.edits.append(Edit(at, at, text, rank, self.rule))
 
     def indent_line(self, line: int, by: str) -> None:
         """Indents a line further, unless it is empty or taken out."""

@@ -20,25 +20,33 @@ _PASSES = 3
 WAYS: Mapping[str, str] = {
     plan.NOTHING: "nothing to rewrite",
     plan.PLAIN: "rewritten to TensorFlow 2",
-    plan.KERAS: "rewritten to TensorFlow 2, its model under a strategy",
+    plan.KERAS: "rewritten to TensorFlow 2, with its model under a strategy",
     plan.LOOP: "rewritten to TensorFlow 2, with training_loop.py beside it",
-    plan.COMPATIBLE: "goes on with tpucompat.v1; its TODO says why",
+    plan.COMPATIBLE: "uses tpucompat.v1; its TODO gives the reason",
 }
 
 
 def said(result: Result) -> str:
     """What is said of a file: that it is TensorFlow 2 only where nothing is left to do in it."""
     if result.todos == 0 or result.way == plan.COMPATIBLE:
-        return WAYS[result.way]
+        if result.notes == 0:
+            return WAYS[result.way]
+        many = "a NOTE says" if result.notes == 1 else f"{result.notes} NOTEs say"
+        return f"{WAYS[result.way]}; {many} what is reported otherwise"
     many = "1 TODO is" if result.todos == 1 else f"{result.todos} TODOs are"
-    return f"rewritten in part; {many} left to a person"
+    return f"partly rewritten; {many} left to resolve by hand"
 
 
-def migrate(paths: Iterable[str], unsafe: bool = False) -> Iterator[Result]:
+def migrate(paths: Iterable[str], unsafe: bool = False, version: int = 3) -> Iterator[Result]:
     """Rewrites files in memory.
 
     The modules of one program share a process, and that is in the graph world as soon as one of them uses
     tpucompat.v1; so of the files that import each other those that build graphs use it all, or none does.
+
+    Args:
+      paths: The files.
+      unsafe: Whether to rewrite too what may change what the program does.
+      version: Which Keras they get: 3, or 2, the package tf-keras.
     """
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, DEPTH))
@@ -47,12 +55,12 @@ def migrate(paths: Iterable[str], unsafe: bool = False) -> Iterator[Result]:
         for path in paths:
             folders.setdefault(os.path.dirname(os.path.abspath(path)), []).append(path)
         for files in folders.values():
-            yield from _folder(files, unsafe)
+            yield from _folder(files, unsafe, version)
     finally:
         sys.setrecursionlimit(before)
 
 
-def _folder(paths: list[str], unsafe: bool) -> Iterator[Result]:
+def _folder(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
     modules: list[findings.Module] = []
     for path in paths:
         try:
@@ -66,19 +74,23 @@ def _folder(paths: list[str], unsafe: bool) -> Iterator[Result]:
         together = any(map(plan.stays, contexts))
         with_loop = not together and any(map(estimators.is_wanted, contexts))
         for module in group:
-            yield _settled(module, unsafe, together, with_loop)
+            yield _settled(module, unsafe, together, with_loop, version)
     for module in alone.values():
-        yield _settled(module, unsafe)
+        yield _settled(module, unsafe, version=version)
 
 
 def _settled(
-    module: findings.Module, unsafe: bool, together: bool = False, with_loop: bool = False
+    module: findings.Module,
+    unsafe: bool,
+    together: bool = False,
+    with_loop: bool = False,
+    version: int = 3,
 ) -> Result:
     """A rewriting in which nothing is left to rewrite: one may show what another rests on."""
-    result = plan.migrate(module, unsafe, together, with_loop)
+    result = plan.migrate(module, unsafe, together, with_loop, version)
     for _ in range(_PASSES if result.changed else 0):
         again = findings.understand(sources.decode(result.path, result.after))
-        after = plan.migrate(again, unsafe, together, with_loop).after
+        after = plan.migrate(again, unsafe, together, with_loop, version).after
         if after == result.after:
             break
         result = result._replace(after=after)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from typing import Any
+from typing import Any, Iterator
 
 
 def plain_function(
@@ -60,6 +61,43 @@ def add_functions(library: Any) -> None:
     for function in library.function:
         if not runtime.has_function(function.signature.name):
             runtime.add_function_def(function)
+
+
+def call_config(optimized: bool) -> Any:
+    """The ``ConfigProto`` that functions are called with in this thread, in eager mode.
+
+    Seen in 1.14 to 2.21 as ``context().function_call_options``.
+
+    Args:
+      optimized: Whether Grappler optimizes them.
+    """
+    import tensorflow as tf
+    from tensorflow.python.eager import context
+
+    config = tf.compat.v1.ConfigProto()
+    config.ParseFromString(context.context().function_call_options.config_proto_serialized)
+    config.graph_options.rewrite_options.disable_meta_optimizer |= not optimized
+    return config
+
+
+@contextlib.contextmanager
+def functions_called_with(config: Any) -> Iterator[None]:
+    """Within: functions are called with another ``ConfigProto``; None changes nothing.
+
+    Seen in 1.14 to 2.21 as ``context().function_call_options``.
+    """
+    from tensorflow.python.eager import context
+
+    runtime = context.context()
+    before = runtime.function_call_options
+    if config is not None:
+        runtime.function_call_options = context.FunctionCallOptions(
+            executor_type=before.executor_type, config_proto=config
+        )
+    try:
+        yield
+    finally:
+        runtime.function_call_options = before
 
 
 def function_as_graph(function: Any) -> Any:

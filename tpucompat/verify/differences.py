@@ -128,9 +128,10 @@ def histogram(actual: Any, expected: Any, low: int = -10, high: int = 1) -> list
       low: The exponent that smaller errors are counted under; errors of exactly 0 are too.
       high: The exponent that larger ones are counted under.
     """
-    a = np.asarray(actual, np.float64).ravel()
-    e = np.asarray(expected, np.float64).ravel()
-    if a.shape != e.shape or not a.size:
+    numbers = all(np.asarray(x).dtype.kind in "biuf" for x in (actual, expected))
+    a = np.asarray(actual, np.float64 if numbers else None).ravel()
+    e = np.asarray(expected, np.float64 if numbers else None).ravel()
+    if a.shape != e.shape or not a.size or not numbers:
         return [0] * (high - low + 1)
     scale = float(np.max(np.abs(e))) or 1.0
     with np.errstate(all="ignore"):

@@ -160,7 +160,9 @@ class EagerDoors:
             import tensorflow as tf
 
             found = original(ys, xs, *args, **kwargs)
-            if tf.inside_function() and not self._recorder.at_own_work:
+            # A function in a graph of TensorFlow 1, such as a TPU computation, is that graph's matter.
+            eager = tf.compat.v1.executing_eagerly_outside_functions()
+            if eager and tf.inside_function() and not self._recorder.at_own_work:
                 with self._recorder.door("gradients") as outermost:
                     if outermost:
                         self._note_variables()

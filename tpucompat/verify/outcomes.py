@@ -115,13 +115,13 @@ class Outcomes(Rungs):
                 notes.append(
                     f"{len(actual)} answers instead of {len(expected)}"
                     if len(actual) < len(expected)
-                    else f"the old run asked for {len(expected)} of {len(actual)} answers"
+                    else (f"the old run requested {len(expected)} of {len(actual)} predictions")
                 )
                 count = min(len(actual), len(expected))
                 actual, expected = actual[:count], expected[:count]
             converted = _like(actual, expected)
             if converted is not actual:
-                notes.append("the new model answers with logits")
+                notes.append("the new model returns logits")
             if not self.ignored(name, f"{key}: {name}"):
                 rows.append(self.typed_row(key, name, converted, expected, actual.dtype))
         for name in new:
@@ -156,7 +156,7 @@ class Outcomes(Rungs):
             values.append(contents.held(final, last[-1]))
             for name, value in values[-1].items():
                 if value is None:
-                    shape = Difference(note="the checkpoint has no tensor of its shape")
+                    shape = Difference(note="the checkpoint has no tensor of this shape")
                     own.append(Row(f"{which}: {name}", shape, DIFFER, []))
                 else:
                     own.append(self.row(key, f"{which}: {name}", value, final[name]))
@@ -208,7 +208,7 @@ class Outcomes(Rungs):
             if self.ignored(f"slot: {name}"):
                 continue
             if value is None:
-                lacking = Difference(note=f"{where} has no tensor of its shape")
+                lacking = Difference(note=f"{where} has no tensor of this shape")
                 rows.append(Row(f"slot {name}", lacking, DIFFER, []))
                 continue
             row = self.row(key, f"slot {name}", value, old[name])
@@ -222,7 +222,7 @@ class Outcomes(Rungs):
 
     def export(self) -> Rung:
         """What the exported models answer to the same questions."""
-        key, title = "export", "exported model gives the same answers"
+        key, title = "export", "exported models give the same results"
         found = self.alone(key, title, self.old.all(key), self.new.all(key), "exports a model")
         if found:
             return found
@@ -298,9 +298,8 @@ class Outcomes(Rungs):
     def printed(self) -> Rung:
         """Numbers that the scripts print."""
         key, title = "printed", "printed numbers"
-        old, new = (
-            printed.numbers(str(run.first(key).get("text", ""))) for run in (self.old, self.new)
-        )
+        texts = [str(run.first(key).get("text", "")) for run in (self.old, self.new)]
+        old, new = map(printed.numbers, texts)
         rows: list[Row] = []
         for found, other, which in ((old, new, "old"), (new, old, "new")):
             for name in found:
@@ -313,9 +312,29 @@ class Outcomes(Rungs):
             if actual is not None and not self.ignored(f"printed: {name}", name):
                 label = name or "at the start of a line"
                 rows.append(self.row(key, label, *printed.rounded(actual, expected)))
+        # What is said around answers is a matter of taste: only names that both print are compared.
+        theirs, ours = map(printed.words, texts)
+        rows += [
+            self.row(key, name, ours[name], theirs[name])
+            for name in theirs
+            if name in ours and not self.ignored(f"printed: {name}", name)
+        ]
         if not rows:
             return self.skipped(key, title, "neither script prints numbers")
         return self.rung(key, title, rows)
+
+    def flags(self) -> Rung:
+        """The defaults of flags that both scripts have, whether or not they were given this time."""
+        key, title = "flags", "defaults of flags"
+        old, new = (run.first(key).get("defaults", {}) for run in (self.old, self.new))
+        shared = [n for n in old if n in new and not self.ignored(f"flags: {n}")]
+        if not shared:
+            return self.skipped(key, title, "the scripts share no flags that are numbers")
+        said = [f"--{n} is {new[n]} instead of {old[n]}" for n in shared if new[n] != old[n]]
+        if said:
+            return self.differs(key, title, "; ".join(said[:4]))
+        row = Row("defaults", Difference(len(shared)), AGREE, [])
+        return Rung(key, title, AGREE, None, None, f"{len(shared)} of them", [row])
 
 
 def _whole(values: np.ndarray) -> np.ndarray:

@@ -30,6 +30,7 @@ _KEYS = frozenset(
             "prepare",
         ),
         *("tolerances", "core_tolerances", "ignore", "timeout", "cores", "old_options"),
+        *("script", "dropout", "core_flags"),
     ]
 )
 
@@ -38,7 +39,7 @@ class Pair(NamedTuple):
     """One row.
 
     Attributes:
-      name: Of both files, without ``.py``.
+      name: Of both files, without ``.py``, unless the row names its script.
       idiom: What the old script shows.
       data: Where its data come from.
       tensorflow: Which releases the old script was written for.
@@ -78,10 +79,12 @@ class Pair(NamedTuple):
         pythons = (python_old, python_new)
         for which, script, python in zip(("old", "new"), self.scripts, pythons):
             flags = [*row.get("flags", ()), *row.get(which + "_flags", ())]
+            flags += row.get("core_flags", ()) if cores > 1 else ()
             arguments = [flag.replace("{root}", self.folder) for flag in flags]
             arguments = [flag.replace("{cores}", str(cores)) for flag in arguments]
             options = row.get("old_options", ()) if which == "old" else ()
-            halves.append(Half(script, arguments, python, which == "old", cores, options, rehearse))
+            half = Half(script, arguments, python, which == "old", cores, options, rehearse)
+            halves.append(half._replace(dropout=row.get("dropout", True)))
         where = runs.described(cores, bool(rehearse))
         return Task(
             f"{self.name}, {where}",
@@ -95,16 +98,22 @@ class Pair(NamedTuple):
         )
 
     @property
+    def script(self) -> str:
+        """The name of both files, without ``.py``: that of the row, unless several rows run one script."""
+        return str(self.content.get("script", self.name))
+
+    @property
     def scripts(self) -> tuple[str, str]:
         """The files of the old and of the new script."""
         kinds = ("legacy_examples", "migrated_examples")
-        old, new = (os.path.join(self.folder, kind, self.name + ".py") for kind in kinds)
+        old, new = (os.path.join(self.folder, kind, self.script + ".py") for kind in kinds)
         return old, new
 
     @property
     def digest(self) -> str:
         """Of what a recorded comparison is about: both scripts, this row, and the limits."""
-        found = hashlib.sha256(json.dumps([self.content, DEFAULTS], sort_keys=True).encode())
+        limits = {rung: [each.limit, each.measure] for rung, each in DEFAULTS.items()}
+        found = hashlib.sha256(json.dumps([self.content, limits], sort_keys=True).encode())
         for path in self.scripts:
             with open(path, encoding="utf-8") as stream:
                 found.update(stream.read().encode())

@@ -21,6 +21,7 @@ _NUMBER = re.compile(
 )
 #: More numbers than this in a row are an array.
 _FEW = 4
+_NAMED = re.compile(r"\s*([^\W\d_][\w ]*?)\s*[:=]\s*(\S.*)")
 _WORD = re.compile(r"[^\W\d_][\w-]*")
 
 
@@ -97,6 +98,16 @@ def numbers(text: str) -> dict[str, Numbers]:
     return {
         name: Numbers(*(np.array(part) for part in zip(*values))) for name, values in found.items()
     }
+
+
+def words(text: str) -> dict[str, str]:
+    """What stands behind a name and a colon, in lines without numbers: answers, such as the name of a class."""
+    found: dict[str, list[str]] = {}
+    for line in text.splitlines():
+        named = _NAMED.fullmatch(line)
+        if named and not _NUMBER.search(line) and "/" not in line:
+            found.setdefault(" ".join(named[1].split()), []).append(" ".join(named[2].split()))
+    return {name: "; ".join(answers) for name, answers in found.items()}
 
 
 def rounded(actual: Numbers, expected: Numbers) -> tuple[np.ndarray, np.ndarray]:

@@ -23,6 +23,7 @@ import numpy as np
 from tpucompat.environment import environment
 from tpucompat.migrate.estimators import MODULE
 from tpucompat.migrate.written import is_ours
+from tpucompat.verify.flags import Flags
 from tpucompat.verify.printed import Printed
 from tpucompat.verify.recorder import Recorder, Recording
 
@@ -64,9 +65,9 @@ class _Recorded:
         self._spec = spec
         self._doors: list[Any] = []
         self._models: Any = None
-        printed = Printed(recorder, spec["script"])
-        printed.open()
-        self._doors.append(printed)
+        for own in (Printed(recorder, spec["script"]), Flags(recorder)):
+            own.open()
+            self._doors.append(own)
 
     def run(self) -> None:
         """Runs the script to its end."""
@@ -265,6 +266,7 @@ def _show_tpu() -> None:
     import tensorflow as tf
 
     from tpucompat import accelerator
+    from tpucompat.idioms import tpu_system
     from tpucompat.legacy import early_tf2
 
     accelerator.prepare()
@@ -272,5 +274,5 @@ def _show_tpu() -> None:
     strategies.cluster_resolver.TPUClusterResolver = early_tf2.TPUClusterResolver
     strategies.TPUStrategy = early_tf2.TPUStrategy
     strategies.experimental.TPUStrategy = early_tf2.TPUStrategy
-    tf.tpu.experimental.initialize_tpu_system = early_tf2.initialize_tpu_system
+    tf.tpu.experimental.initialize_tpu_system = tpu_system.initialize_tpu_system
     tf.config.experimental_connect_to_cluster = lambda *args, **kwargs: None

@@ -68,10 +68,11 @@ class Comparison(NamedTuple):
     @property
     def verdict(self) -> str:
         """ "differ" if any rung does, "agree" if one was compared at least."""
-        verdicts = [rung.verdict for rung in self.rungs]
-        if DIFFER in verdicts:
+        if any(rung.verdict == DIFFER for rung in self.rungs):
             return DIFFER
-        return AGREE if AGREE in verdicts else SKIPPED
+        # Flags with the same defaults say nothing of what was computed.
+        agree = any(rung.verdict == AGREE for rung in self.rungs if rung.key != "flags")
+        return AGREE if agree else SKIPPED
 
 
 def ignored(ignore: Mapping[str, str], *names: str) -> str:
@@ -145,7 +146,7 @@ class Rungs:
                 why = f"{first.difference.nans} numbers are NaN or infinite in one run only"
             notes.insert(
                 0,
-                f"{len(bad)} of {len(rows)} part, the first is {first.name}"
+                f"{len(bad)} of {len(rows)} differ, first {first.name}"
                 + (f": {why}" if why else ""),
             )
         verdict = DIFFER if bad or problem else (AGREE if rows else SKIPPED)
@@ -183,7 +184,7 @@ class Rungs:
         """A row for what one run has alone, unless somebody has said why."""
         if self.ignored(name, *names):
             return []
-        return [Row(name, Difference(note=f"it is in the {which} run only"), DIFFER, [])]
+        return [Row(name, Difference(note=f"in the {which} run only"), DIFFER, [])]
 
     def shared(
         self, key: str, old: Mapping[str, Any], new: Mapping[str, Any], place: str = ""

@@ -90,6 +90,7 @@ class RunConfig(_RunConfig):
         cluster: Any = None,
         **kwargs: Any,
     ) -> None:
+        _open_sessions_here()
         with explained(), workers_lib.readable_cluster() as complete:
             super().__init__(
                 tpu_config=tpu_config,
@@ -296,7 +297,8 @@ class TPUEstimator(_TPUEstimator):
         ]
 
 
-def _dial_nobody() -> None:
+@functools.lru_cache(maxsize=None)
+def _open_sessions_here() -> None:
     """Lets Estimators with a :class:`RunConfig` open their Sessions on this machine."""
     estimator_lib = _source.estimator_lib
     theirs = estimator_lib.maybe_overwrite_model_dir_and_session_config
@@ -328,6 +330,3 @@ def _for_steps_of_cores(config: Any) -> Any:
     changed.CopyFrom(config)
     changed.graph_options.place_pruned_graph = True
     return changed
-
-
-_dial_nobody()

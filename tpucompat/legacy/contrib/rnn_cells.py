@@ -329,11 +329,10 @@ class LayerNormBasicLSTMCell(_LSTMSized, RNNCell):
         self._keep_prob = dropout_keep_prob
         self._seed = dropout_prob_seed
         self._layer_norm = layer_norm
-        self._gain = norm_gain
-        self._shift = norm_shift
+        self._norm_starts = norm_gain, norm_shift
 
     def _norm(self, inputs: Any, scope: str) -> Any:
-        return normalized(inputs, scope, self._gain, self._shift) if self._layer_norm else inputs
+        return normalized(inputs, scope, *self._norm_starts) if self._layer_norm else inputs
 
     def call(self, inputs: Any, state: Any) -> Any:
         """One step."""

@@ -187,7 +187,8 @@ def _translated(
         for new in words.split():
             if new in kwargs and new != name:
                 raise TypeError(
-                    f"{owner} got both `{new}` and `{name}`, its name in Keras 1; leave the latter out"
+                    f"{owner} received both `{new}` and `{name}`, its Keras 1 name; "
+                    "remove the latter"
                 )
             # The sides of a kernel come one by one, in their order.
             out[new] = (*out.get(new, ()), value) if name in _SIDES else value

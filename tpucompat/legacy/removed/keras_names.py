@@ -22,7 +22,10 @@ def multi_gpu_model(
     does; it was only meant to be faster.
     """
     del cpu_merge, cpu_relocation
-    journal.notice("TPU426", f"multi_gpu_model(gpus={gpus}) trains the model itself, on one device")
+    journal.notice(
+        "TPU426",
+        (f"multi_gpu_model(gpus={gpus}) returns the model itself, which trains on one device"),
+    )
     return model
 
 

@@ -101,10 +101,9 @@ class KerasClassifier(BaseWrapper):
 
     def predict_proba(self, x: Any, **kwargs: Any) -> Any:
         """Class probabilities, shape [samples, classes]."""
-        kwargs = self.filter_sk_params(_sequential().predict_proba, kwargs)
-        chances = self.model.predict(x, **kwargs)
-        # A sigmoid gives that of the second class only.
-        return np.hstack([1 - chances, chances]) if chances.shape[1] == 1 else chances
+        arguments = self.filter_sk_params(_sequential().predict_proba, kwargs)
+        found = np.asarray(self.model.predict(x, **arguments))
+        return _of_both_classes(found) if found.shape[1] == 1 else found
 
     def score(self, x: Any, y: Any, **kwargs: Any) -> Any:
         """The mean accuracy.
@@ -136,6 +135,11 @@ class KerasRegressor(BaseWrapper):
     def score(self, x: Any, y: Any, **kwargs: Any) -> Any:
         """Minus the loss: the more the better."""
         return -self._evaluated(x, y, kwargs)[0]
+
+
+def _of_both_classes(second: Any) -> Any:
+    """Probabilities of two classes from a sigmoid's, which are those of the second."""
+    return np.concatenate((1 - second, second), axis=1)
 
 
 _METHODS = ("fit", "predict", "predict_classes", "evaluate")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 import types
 from typing import Any, Callable, Sequence
@@ -90,6 +91,37 @@ def array(object: Any, dtype: Any = None, *, copy: Any = True, **options: Any) -
         return np.array(object, np.object_, copy=copy, **options)
 
 
+def of_ragged(function: Callable[..., Any], deep: bool = False) -> Callable[..., Any]:
+    """A function that makes arrays of objects where NumPy of today refuses to make an array (up to 1.23).
+
+    Args:
+      function: A function of NumPy's.
+      deep: Whether its first argument is a sequence of arrays.
+    """
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except ValueError as error:
+            if "inhomogeneous" not in str(error):
+                raise
+        if deep:
+            first, *rest = args
+            return function([_if_nested(each) for each in first], *rest, **kwargs)
+        given = {key: _if_nested(value) for key, value in kwargs.items()}
+        return function(*map(_if_nested, args), **given)
+
+    return called
+
+
+def _if_nested(value: Any) -> Any:
+    """A sequence of sequences as an array; anything else as it is."""
+    sequences = (list, tuple, np.ndarray)
+    nested = isinstance(value, (list, tuple)) and any(isinstance(one, sequences) for one in value)
+    return array(value) if nested else value
+
+
 def _of_objects(nested: Any) -> Any:
     """An array with a dimension for each depth of nested sequences, all of one length."""
     shape: list[int] = []
@@ -148,7 +180,7 @@ def _whole(number: Any) -> int:
 
 
 def _of_sequences(name: str) -> Callable[..., Any]:
-    function = getattr(np, name)
+    function = of_ragged(getattr(np, name), deep=True)
 
     def joined(arrays: Any, *rest: Any, **options: Any) -> Any:
         if not hasattr(arrays, "__getitem__"):

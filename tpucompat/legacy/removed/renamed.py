@@ -41,7 +41,6 @@ _LINEAR = Then("sklearn 1.2", dropped={"normalize": (False,)})
 
 #: Module -> name -> how it was called.
 CALLS: Mapping[str, Mapping[str, Then]] = {
-    "numpy": {"reshape": Then("numpy 2.1", renamed={"newshape": "shape"})},
     "pandas": {"to_datetime": Then("pandas 2.0", dropped={"infer_datetime_format": None})},
     "seaborn": {
         **dict.fromkeys(("barplot", "boxenplot", "boxplot", "countplot"), _CATEGORIES),

@@ -12,6 +12,11 @@ from tpucompat.legacy.removed import renamed
 from tpucompat.legacy.rows import Changed, Constant, Moved, Row, StandIn
 
 _NUMPY = "tpucompat.legacy.removed.numpy_names:"
+_RAGGED = "tpucompat.legacy.removed.ragged:"
+_TAKES_RAGGED = """
+append array_split asanyarray ascontiguousarray delete expand_dims insert ndim ravel repeat reshape save savez
+savez_compressed shape size split squeeze take tile transpose unique
+"""
 _PANDAS = "tpucompat.legacy.removed.pandas_names:"
 _VIEWS = "tpucompat.legacy.removed.pandas_views:"
 _PYTHON = "tpucompat.legacy.removed.python_names:"
@@ -40,6 +45,7 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
             "unique",
         )
     },
+    "numpy.random": {"permutation": Changed(_RAGGED + "random_permutation", "numpy 1.24")},
     "numpy": {
         "array": Changed(_NUMPY + "array", "numpy 1.20"),
         "asarray": Changed(_NUMPY + "asarray", "numpy 1.20"),
@@ -99,7 +105,7 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
         "NAN": Constant(float("nan")),
         "math": Moved("math"),  # 1.25: what NumPy had merely imported
         "warnings": Moved("warnings"),
-        **renamed.rows("numpy"),
+        **{name: Changed(_RAGGED + name, "numpy 1.24") for name in _TAKES_RAGGED.split()},
     },
     # Python 3.10 removed the aliases of collections.abc (What's New, "Removed").
     "collections": {

@@ -60,8 +60,8 @@ _SAVING = "tpucompat.legacy.removed.keras_saving"
 
 _NO_MORE = Gone(
     "TPU101",
-    "Keras does not have it any more.",
-    "See what `tpucompat explain` says of the same name in tf.keras.",
+    "Keras removed it.",
+    "Run `tpucompat explain` for the same name in tf.keras.",
 )
 
 #: Rows of Keras that hold for scripts of early TensorFlow 2 as well.
@@ -83,6 +83,14 @@ COMMON: dict[str, Row] = {
             "load_weights_from_hdf5_group_by_name",
             "preprocess_weights_for_loading",
             "save_weights_to_hdf5_group",
+        )
+    },
+    **{
+        f"keras.{module}.{name}": StandIn("tpucompat.legacy.removed.keras_positions:" + name)
+        for module, name in (
+            ("preprocessing.text", "one_hot"),
+            ("preprocessing.text", "text_to_word_sequence"),
+            ("utils", "serialize_keras_object"),
         )
     },
     "keras.backend.common": Package("{tf}:keras.backend"),
@@ -134,7 +142,7 @@ COMMON: dict[str, Row] = {
     },
     **{
         "keras.backend." + name: StandIn("tpucompat.legacy.keras_backend:" + name)
-        for name in ("batch_dot", "ctc_decode")
+        for name in ("batch_dot", "ctc_decode", "eye", "ones", "variable", "zeros")
     },
     # The optimizers from 1.14 to 2.10; 2.9 and 2.11 moved them.
     "keras.optimizer_v2": Package(

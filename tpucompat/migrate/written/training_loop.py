@@ -23,15 +23,17 @@ os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # for tf.compat.v1.layers: pi
 import tensorflow as tf
 
 v1 = tf.compat.v1
+v1.disable_v2_tensorshape()  # a model_fn asks for x.shape[0].value
 nest = tf.nest.map_structure
 _WRITERS = {}
 
 #: What a model_fn returns. ``eval_metrics`` and ``host_call`` are a function and its arguments; the function
-#: gets the values of all replicas, one behind the other.
+#: gets the values of all replicas, one behind the other. ``eval_metric_ops`` is for one device: name -> a value
+#: and the operation that takes in a batch.
 Spec = collections.namedtuple(
     "Spec",
-    "mode predictions loss train_op eval_metrics export_outputs scaffold_fn host_call",
-    defaults=[None] * 7,
+    "mode predictions loss train_op eval_metrics export_outputs scaffold_fn host_call eval_metric_ops",
+    defaults=[None] * 8,
 )
 #: How the replicas are fed, and how many steps they make in one call.
 TPUConfig = collections.namedtuple(
@@ -45,6 +47,12 @@ RunConfig = collections.namedtuple(
 )
 #: What a serving_input_receiver_fn returns: features, and the placeholders that they come from.
 ServingInputReceiver = collections.namedtuple("ServingInputReceiver", "features receiver_tensors")
+#: A checkpoint that gives variables' first values: those whose names match a pattern, under other names or not.
+WarmStartSettings = collections.namedtuple(
+    "WarmStartSettings",
+    "ckpt_to_initialize_from vars_to_warm_start var_name_to_vocab_info var_name_to_prev_var_name",
+    defaults=[".*", None, None],
+)
 TrainSpec = collections.namedtuple("TrainSpec", "input_fn max_steps", defaults=[None])
 EvalSpec = collections.namedtuple(
     "EvalSpec",
@@ -149,7 +157,7 @@ class Model:
             unchanged = _unchanged([variable for *_, variable in made], self.spec.train_op)
             scaffold = self.spec.scaffold_fn() if self.spec.scaffold_fn else v1.train.Scaffold()
             if warm_start and not checkpoint:
-                v1.train.warm_start(warm_start)
+                v1.train.warm_start(*([warm_start] if isinstance(warm_start, str) else warm_start))
             scaffold.finalize()
             saved = {id(variable) for variable in v1.global_variables()}
             with v1.Session() as session:
@@ -336,7 +344,7 @@ class Trainer:
         if model.step >= last:
             return self
         saved, saved_at = (model.step, time.time()) if checkpoint else save()
-        iterator, written = iter(data), -sys.maxsize
+        iterator, written, loss = iter(data), -sys.maxsize, None
         # Without a TPU and on one device each call makes one step, as TPUEstimator's did.
         is_one = self.strategy is tf.distribute.get_strategy()
         in_one_call = 1 if is_one else config.tpu_config.iterations_per_loop
@@ -359,6 +367,8 @@ class Trainer:
             save()
         for writer in _WRITERS.values():
             writer.flush()
+        if loss is not None:
+            v1.logging.info("Loss for final step: %s.", loss.numpy())
         return self
 
     def _together(self, values):
@@ -384,6 +394,8 @@ class Trainer:
             return self.strategy.experimental_local_results(losses)[0], self._together(values)
 
         losses, update, result = [], None, dict
+        if model.spec.eval_metric_ops:
+            step, result = _metric_ops(model, spec)
         for batch in itertools.islice(data, steps):
             loss, values = step(batch)
             losses.append(loss.numpy())
@@ -399,7 +411,8 @@ class Trainer:
             for key, value in found.items():
                 if np.ndim(value) == 0 and key != "global_step":
                     tf.summary.scalar(key, value)
-        v1.logging.info("%s", found)
+        said = ", ".join(f"{key} = {found[key]}" for key in sorted(found))
+        v1.logging.info("Saving dict for global step %d: %s", model.step, said)
         return found
 
     def predict(self, input_fn, checkpoint_path=None, yield_single_examples=True):
@@ -479,6 +492,19 @@ class Trainer:
         return tf.train.load_variable(self.latest_checkpoint(), name)
 
 
+class Estimator(Trainer):
+    """The same on one device, for a model_fn and an input_fn that are given params as they are."""
+
+    def __init__(self, model_fn, model_dir=None, config=None, params=None, warm_start_from=None):
+        super().__init__(
+            model_fn, model_dir, config, use_tpu=False, warm_start_from=warm_start_from
+        )
+        self.params = params
+
+    def _params(self, *_):
+        return self.params
+
+
 def train_and_evaluate(trainer, train_spec, eval_spec):
     """Trains, evaluates the checkpoints on the way, not more often than the spec says, and the last one."""
     evaluated, results = [time.time() - eval_spec.throttle_secs + eval_spec.start_delay_secs], []
@@ -494,6 +520,12 @@ def train_and_evaluate(trainer, train_spec, eval_spec):
     trainer.train(train_spec.input_fn, max_steps=train_spec.max_steps, after_save=after_save)
     evaluate()
     return results[0], []
+
+
+def load_global_step(folder):
+    """The step of the last checkpoint in a folder; 0 where there is none."""
+    checkpoint = tf.train.latest_checkpoint(folder)
+    return int(tf.train.load_variable(checkpoint, "global_step")) if checkpoint else 0
 
 
 def PredictOutput(outputs):
@@ -515,6 +547,21 @@ def _metrics(metric_fn, values):
     graph = v1.wrap_function(build, tf.nest.flatten(spec))
     update = graph.prune(given, [operation for _, operation in found.values()])
     return update, graph.prune([], {name: value for name, (value, _) in found.items()})
+
+
+def _metric_ops(model, spec):
+    """A function that takes in a batch and gives the loss, and one that gives the metrics of all batches."""
+    given, made = [], []
+
+    def build(*flat):
+        given.extend(flat)
+        made.append(model(*_split(tf.nest.pack_sequence_as(spec, flat))))
+
+    graph = v1.wrap_function(build, tf.nest.flatten(spec))
+    metrics = made[0].eval_metric_ops
+    update = graph.prune(given, [made[0].loss, [update for _, update in metrics.values()]])
+    result = graph.prune([], {name: value for name, (value, _) in metrics.items()})
+    return lambda batch: update(*tf.nest.flatten(batch)), result
 
 
 def _unchanged(variables, train_op):

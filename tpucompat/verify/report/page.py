@@ -81,10 +81,10 @@ def page(result: Result) -> str:
         body.append(_heading("Curves", drawn))
     tensors = "".join(_tensors(rung) for rung in result.comparison.rungs if rung.rows)
     if tensors:
-        body.append(_heading("Errors, tensor by tensor", tensors))
-    body.append(_heading("Which variable is which", _variables(result)))
-    body.append(_heading("The code, side by side", _code(result.old, result.new)))
-    body.append(_heading("What the runs printed", _outputs(result)))
+        body.append(_heading("Errors per tensor", tensors))
+    body.append(_heading("Matched variables", _variables(result)))
+    body.append(_heading("Code, side by side", _code(result.old, result.new)))
+    body.append(_heading("Output of the runs", _outputs(result)))
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{title}</title>'
@@ -174,7 +174,7 @@ def _proofs(found: Mapping[str, proofs.Proof]) -> str:
 def _proof_row(row: proofs.Row, tpus: Sequence[str]) -> str:
     cells = ""
     for tpu in tpus:
-        verdict, text = row.cells.get(tpu, ("unknown", "it was not seen"))
+        verdict, text = row.cells.get(tpu, ("unknown", "not found"))
         kind = _PROVEN.get(verdict, "differ")
         cells += f'<td class="{kind}">{html.escape(text)}</td>'
     notes = "".join(f'<div class="note">{html.escape(text)}</div>' for text in row.findings)

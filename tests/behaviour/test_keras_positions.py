@@ -1,0 +1,83 @@
+"""Arguments of Keras by their positions in TensorFlow 1.15 to 2.1, and by names that they have lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tpucompat.environment import environment
+from tpucompat.legacy.removed import keras_positions
+
+pytestmark = pytest.mark.skipif(
+    (environment().release or (0, 0)) < (2, 0), reason="the arguments have the positions of then"
+)
+
+SCRIPT = """
+import json
+import h5py, numpy as np, tensorflow as tf
+K = tf.keras
+one = K.Sequential([K.layers.Conv1D(2, 1, 1, 'same', 'channels_last', 1, 'relu', input_shape=(3, 1), name='a')])
+one.compile('sgd', 'mse')
+x = np.ones((8, 3, 1), 'f')
+one.fit(x, np.ones((8, 3, 2), 'f'), 4, 1, 0, None, 0., None, True, None, None, 0, None, None, 1, 10, 1, False)
+one.save_weights('w.h5')
+two = K.Sequential([one.layers[0].__class__(2, 1, input_shape=(3, 1), name='a'), K.layers.Flatten(),
+                    K.layers.Dense(3, name='b')])
+two.load_weights('w.h5', True)
+one.save('m.h5', True, False, 'h5')
+class Wide(K.layers.Conv2D):
+    def __init__(self, filters, activation, **kwargs):
+        super().__init__(filters, 1, (1, 1), 'valid', None, (1, 1), activation, **kwargs)
+wide = Wide(3, 'relu')
+print(json.dumps({
+    'activation': one.layers[0].activation.__name__,
+    'by name': bool(np.all(two.get_weights()[0] == one.get_weights()[0])),
+    'saved': sorted(h5py.File('m.h5', 'r').keys()),
+    'own layer': [wide.activation.__name__, wide.groups, type(wide).from_config(dict(
+        filters=1, activation='tanh')).activation.__name__],
+    'config': K.layers.Conv2D.from_config(K.layers.Conv2D(4, 3).get_config()).filters,
+    'reduction': [K.losses.SparseCategoricalCrossentropy(True, 'none').reduction,
+                  K.losses.BinaryCrossentropy(True, 0, 'sum').reduction],
+    'metric': K.metrics.SensitivityAtSpecificity(.5, 10, 'named').name,
+    'words': [K.preprocessing.text.text_to_word_sequence(text='a b'),
+              len(K.preprocessing.text.one_hot(text='a b c', n=5))],
+}))
+"""
+
+
+@pytest.mark.parametrize("era", ["tf1", "tf2"])
+def test_arguments_have_the_positions_of_then(era, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "-m", "tpucompat", "run", "--quiet", "--era", era, str(script)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.getcwd(), "CUDA_VISIBLE_DEVICES": "-1"},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert json.loads(done.stdout.strip().split("\n")[-1]) == {
+        "activation": "relu",
+        "by name": True,
+        "saved": ["model_weights"],
+        "own layer": ["relu", 1, "tanh"],
+        "config": 4,
+        "reduction": ["none", "sum"],
+        "metric": "named",
+        "words": [["a", "b"], 3],
+    }
+
+
+def test_the_table_names_what_keras_has():
+    import tensorflow as tf
+
+    for name, arguments in keras_positions.table().items():
+        owner, _, last = name.rpartition(".")
+        owners = {"Model": tf.keras.Model, "layers": tf.keras.layers, "losses": tf.keras.losses}
+        if owner in owners:
+            assert hasattr(owners[owner], last) and arguments, name

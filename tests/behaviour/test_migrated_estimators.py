@@ -1,0 +1,139 @@
+"""Generated model functions, run by TPUEstimator and by what ``tpucompat migrate`` makes of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tpucompat.environment import environment
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROGRAM = os.path.join(ROOT, "tests", "generated", "migrated_model_fns.py")
+
+pytestmark = pytest.mark.skipif(
+    tuple(map(int, environment().tensorflow.split(".")[:2])) < (2, 16),
+    reason="the migrated program is for the TensorFlow of today",
+)
+
+
+def run(half, seeds, cores):
+    found = subprocess.run(
+        [sys.executable, PROGRAM, half, *map(str, seeds)],
+        env={
+            **os.environ,
+            "PYTHONPATH": ROOT,
+            "TPUCOMPAT_CORES": str(cores),
+            "TF_ENABLE_ONEDNN_OPTS": "0",
+        },
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert found.returncode == 0, found.stderr[-2000:]
+    return {one["seed"]: one for one in map(json.loads, found.stdout.splitlines())}
+
+
+def compare(old, new, path):
+    if isinstance(old, dict):
+        assert old.keys() == new.keys(), path
+        for key in old:
+            compare(old[key], new[key], f"{path}/{key}")
+    elif isinstance(old, list) and old and isinstance(old[0], dict):
+        assert len(old) == len(new), path
+        for index, (one, other) in enumerate(zip(old, new)):
+            compare(one, other, f"{path}/{index}")
+    else:
+        # Three steps of an optimizer, and the order of sums over cores: measured 1e-5 at most.
+        np.testing.assert_allclose(new, old, rtol=1e-4, atol=1e-7, err_msg=path)
+
+
+def check(seeds, cores):
+    old, new = run("old", seeds, cores), run("new", seeds, cores)
+    assert set(old) == set(new) == set(seeds)
+    for seed in seeds:
+        assert "error" not in new[seed], new[seed]["error"]
+        for part in ("losses", "weights", "metrics", "predictions"):
+            compare(old[seed][part], new[seed][part], f"{seed}/{part}")
+
+
+def test_on_two_cores():
+    # Batch normalization in training, an average of the variables; a loop, clipped gradients.
+    check([2, 3], cores=2)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("cores", [1, 4])
+def test_many(cores):
+    # 9 averages the variables of a recurrent cell, which the old run initializes otherwise.
+    check([0, 1, 2, 3, 4, 6, 7, 8, 10, 11], cores)
+
+
+ESTIMATOR = """\
+import json, sys
+import numpy as np
+import tensorflow as tf
+
+def model_fn(features, labels, mode, params):
+  size = features.shape[1].value
+  w = tf.get_variable('w', [size, 1], initializer=tf.ones_initializer())
+  logits = tf.matmul(features, w)
+  loss = train_op = metrics = None
+  if mode != tf.estimator.ModeKeys.PREDICT:
+    loss = tf.reduce_mean(tf.square(logits - labels))
+    metrics = {'auc': tf.metrics.auc(labels > 3, logits / 10)}
+    metrics['mae'] = tf.metrics.mean_absolute_error(labels, logits)
+    optimizer = tf.train.AdamOptimizer(params['rate'])
+    train_op = optimizer.minimize(loss, tf.train.get_global_step())
+  return tf.estimator.EstimatorSpec(mode, {'y': logits}, loss, train_op, eval_metric_ops=metrics)
+
+def input_fn(params):
+  assert params == {'rate': 0.1, 'use_tpu': False}
+  x = np.random.RandomState(0).rand(32, 3).astype('float32')
+  return tf.data.Dataset.from_tensor_slices((x, 2 * x.sum(1, keepdims=True))).repeat(2).batch(5)
+
+if __name__ == '__main__':
+  params = {'rate': 0.1, 'use_tpu': False}
+  est = tf.estimator.Estimator(model_fn, params=params, model_dir=sys.argv[1])
+  est.train(input_fn, steps=4)
+  found = est.evaluate(input_fn)
+  rows = [float(one['y'][0]) for one in est.predict(input_fn)]
+  warm = tf.estimator.WarmStartSettings(sys.argv[1], vars_to_warm_start='w')
+  warm = tf.estimator.Estimator(model_fn, sys.argv[1] + '2', None, params, warm_start_from=warm)
+  warm.train(input_fn, max_steps=1)
+  print(json.dumps([{k: float(v) for k, v in found.items()}, rows, warm.get_variable_value('w').tolist()]))
+"""
+
+
+def test_an_estimator_without_a_tpu(tmp_path):
+    """Metrics as operations, the last batch smaller, dimensions, and values from another model."""
+    old, new = tmp_path / "old.py", tmp_path / "new.py"
+    old.write_text(ESTIMATOR)
+    new.write_text(ESTIMATOR)
+    environ = {**os.environ, "PYTHONPATH": ROOT, "TF_ENABLE_ONEDNN_OPTS": "0"}
+    migrate = [sys.executable, "-m", "tpucompat", "migrate", "--write", str(new)]
+    subprocess.run(migrate, env=environ, check=True, stdout=subprocess.PIPE)
+    assert "tpucompat.v1" not in new.read_text()
+    found = []
+    for words in (
+        ["-m", "tpucompat", "run", str(old), str(tmp_path / "a")],
+        [str(new), str(tmp_path / "b")],
+    ):
+        ran = subprocess.run(
+            [sys.executable, *words],
+            env=environ,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert ran.returncode == 0, ran.stderr[-2000:]
+        found.append(
+            json.loads(next(line for line in ran.stdout.splitlines() if line.startswith("[{")))
+        )
+    assert len(found[0][1]) == 64 and found[0][0]["global_step"] == 4
+    for part, (before, after) in zip(("metrics", "predictions", "weights"), zip(*found)):
+        compare(before, after, part)

@@ -1,0 +1,190 @@
+"""``tpucompat migrate`` on scripts with TPUEstimator: what is rewritten, and what stays on tpucompat.v1."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+
+import pytest
+
+if sys.version_info < (3, 8):
+    pytest.skip("migrate needs Python 3.8", allow_module_level=True)
+
+from tpucompat.analysis import findings
+from tpucompat.cli import migrate as command
+from tpucompat.migrate import estimators, plan, tree, written
+
+SCRIPT = """\
+import tensorflow as tf
+from tensorflow.contrib import tpu as contrib_tpu
+from tensorflow.contrib import summary
+
+def model_fn(features, labels, mode, params):
+  x = tf.get_variable('x', [3])
+  names = [v.op.name for v in tf.trainable_variables()]
+  loss = tf.reduce_mean(features * x)
+  if mode == tf.estimator.ModeKeys.EVAL:
+    return contrib_tpu.TPUEstimatorSpec(mode, loss=loss)
+  optimizer = contrib_tpu.CrossShardOptimizer(tf.train.AdamOptimizer(0.1))
+  def host_call(loss):
+    with summary.create_file_writer('logs').as_default(), summary.always_record_summaries():
+      summary.scalar('loss', loss[0])
+      return summary.all_summary_ops()
+  return contrib_tpu.TPUEstimatorSpec(
+      mode, loss=loss, train_op=optimizer.minimize(loss, tf.train.get_global_step()),
+      host_call=(host_call, [tf.reshape(loss, [1])]))
+
+def main():
+  resolver = tf.contrib.cluster_resolver.TPUClusterResolver('demo')
+  config = contrib_tpu.RunConfig(
+      cluster=resolver, master=None, model_dir='out',
+      tpu_config=contrib_tpu.TPUConfig(iterations_per_loop=10, num_shards=8))
+  estimator = contrib_tpu.TPUEstimator(model_fn, config=config, train_batch_size=8)
+  estimator.train(lambda params: tf.data.Dataset.range(3), max_steps=3)
+
+if __name__ == '__main__':
+  main()
+"""
+
+IMPORTS = """\
+import tensorflow as tf
+from tensorflow.compat.v1 import estimator as tf_estimator
+from tensorflow.python.estimator import estimator as est
+"""
+WITHOUT_TPU = """\
+  def other(features, labels, mode):
+    return tf_estimator.EstimatorSpec(mode, loss=loss, eval_metric_ops={})
+  config = tf.estimator.RunConfig(model_dir='b', save_summary_steps=5)
+  tf.estimator.Estimator(
+    model_fn, config=config, params={'rate': 1},
+    warm_start_from=tf.estimator.WarmStartSettings('c', vars_to_warm_start='d.*'))
+  print(est._load_global_step_from_checkpoint_dir('out'))
+"""
+
+
+def result_of(folder, text, name="script.py"):
+    path = folder / name
+    path.write_text(text)
+    return plan.migrate(findings.analyse(str(path)))
+
+
+def test_a_script_becomes_plain(tmp_path):
+    result = result_of(tmp_path, SCRIPT)
+    after = result.after.decode()
+    ast.parse(after)
+    assert result.way == plan.LOOP and result.todos == 0
+    assert "tpucompat" not in after and "contrib" not in after
+    assert tree.said(result) == "rewritten to TensorFlow 2, with training_loop.py beside it"
+    for line in (
+        "import training_loop\nimport tensorflow as tf\n",
+        "  names = [v.name.split(\":\")[0] for v in tf.compat.v1.trainable_variables()]\n",
+        "  if mode == training_loop.ModeKeys.EVAL:\n    return training_loop.Spec(mode, loss=loss)\n",
+        "training_loop.CrossShardOptimizer(tf.compat.v1.train.AdamOptimizer(0.1))\n",
+        "    with training_loop.summary_writer('logs').as_default(), tf.summary.record_if(True):\n"
+        "      tf.summary.scalar('loss', loss[0])\n",
+        "  resolver = training_loop.make_strategy('demo')\n",
+        "      strategy=resolver, model_dir='out',\n"
+        "      tpu_config=training_loop.TPUConfig(iterations_per_loop=10))\n",
+    ):  # fmt: skip
+        assert line in after
+    again = result_of(tmp_path, after)
+    assert not again.changed
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "reason"),
+    [
+        ("max_steps=3", "max_steps=3, hooks=[1]", "hooks= of estimator.train"),
+        ("num_shards=8", "num_cores_per_replica=2", "num_cores_per_replica= of"),
+        ("config=config", "config=config, embedding_config_spec=1", "embedding_config_spec= of"),
+        ("mode, loss=loss)", "mode, loss=loss, evaluation_hooks=[1])", "evaluation_hooks= of"),
+        (
+            "  config =",
+            "  print(resolver.get_job_name())\n  config =",
+            "get_job_name of the resolver",
+        ),
+    ],
+)
+def test_what_the_loop_does_not_do_stays(tmp_path, was, becomes, reason):
+    result = result_of(tmp_path, SCRIPT.replace(was, becomes))
+    after = " ".join(result.after.decode().replace("#", " ").split())
+    assert result.way == plan.COMPATIBLE and not result.beside
+    assert "TODO(tpucompat TPU212)" in after and reason in after
+
+
+def test_arguments_that_say_nothing_are_left_out(tmp_path):
+    result = result_of(tmp_path, SCRIPT.replace("max_steps=3", "hooks=None, max_steps=3"))
+    assert b"tf.data.Dataset.range(3), max_steps=3)" in result.after
+
+
+def test_an_estimator_without_a_tpu_goes_with_it(tmp_path):
+    text = SCRIPT.replace("import tensorflow as tf\n", IMPORTS).replace(
+        "  estimator = contrib_tpu", WITHOUT_TPU + "  estimator = contrib_tpu"
+    )
+    text = text.replace("master=None", "master=resolver.get_master()")
+    after = result_of(tmp_path, text).after.decode()
+    assert "tpucompat" not in after
+    for line in (
+        "import training_loop\nimport tensorflow as tf\n",
+        "    return training_loop.Spec(mode, loss=loss, eval_metric_ops={})\n",
+        "  config = training_loop.RunConfig(model_dir='b', save_summary_steps=5)\n"
+        "  training_loop.Estimator(\n    model_fn, config=config, params={'rate': 1},\n"
+        "    warm_start_from=training_loop.WarmStartSettings('c', vars_to_warm_start='d.*'))\n",
+        "  print(training_loop.load_global_step('out'))\n",
+    ):  # fmt: skip
+        assert line in after
+
+
+def test_an_address_in_a_session_stays(tmp_path):
+    text = SCRIPT.replace("  config =", "  tf.Session(resolver.get_master())\n  config =")
+    result = result_of(tmp_path, text)
+    assert result.way == plan.COMPATIBLE and b"get_master of the resolver" in result.after
+
+
+def test_a_module_of_the_user_is_not_replaced(tmp_path):
+    (tmp_path / "training_loop.py").write_text("mine = 1\n")
+    result = result_of(tmp_path, SCRIPT)
+    assert result.way == plan.COMPATIBLE
+    assert b"there is another training_loop.py beside it" in result.after.replace(b"\n#  ", b"")
+
+
+def test_the_module_is_written_once(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    assert command.main(["--write", "--quiet", str(tmp_path)]) == 0
+    module = tmp_path / "training_loop.py"
+    assert module.read_bytes() == written.source("training_loop.py")
+    changed = module.read_text() + "# mine\n"
+    module.write_text(changed)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    assert command.main(["--write", "--quiet", str(tmp_path)]) == 0
+    assert module.read_text() == changed
+
+
+def test_the_modules_of_a_program_go_together(tmp_path):
+    """A module with layers needs no setting of its own beside a training loop; another program is apart."""
+    for name, text in {
+        "script.py": SCRIPT.replace("def main", "import network\n\ndef main"),
+        "network.py": "import tensorflow as tf\ndef f(x): return tf.layers.dense(x, 2)\n",
+        "other.py": "import tensorflow as tf\nfrom tensorflow.contrib import rnn\ntf.Session()\n"
+        "tf.contrib.training.HParams()\n",
+    }.items():
+        (tmp_path / name).write_text(text)
+    paths = [str(tmp_path / name) for name in ("script.py", "network.py", "other.py")]
+    found = {os.path.basename(one.path): one for one in tree.migrate(paths)}
+    assert found["script.py"].way == plan.LOOP
+    assert found["network.py"].way == plan.PLAIN and found["network.py"].todos == 0
+    assert found["other.py"].way == plan.COMPATIBLE
+
+
+def test_all_names_of_the_table_are_in_the_module():
+    text = written.source("training_loop.py").decode()
+    defined = {node.name for node in ast.parse(text).body if hasattr(node, "name")} | {
+        target.id
+        for node in ast.parse(text).body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+    }
+    targets = {*estimators.NAMES.values(), "make_strategy", "summary_writer", "record_every"}
+    assert targets <= defined
+    assert "tpucompat" not in text
