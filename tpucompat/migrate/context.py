@@ -225,8 +225,8 @@ class Context:
             )
         return self._free_tf
 
-    def want(self, module: str) -> None:
-        """Adds ``import module`` where no statement at the top of the file has it by then."""
+    def want(self, module: str, package: str = "") -> None:
+        """Adds ``import module`` (``from package``) where no statement at the top has it by then."""
         where = self._first_import()
         for cell, tree in self.trees.items():
             for statement in tree.body:
@@ -236,7 +236,7 @@ class Context:
                     alias.name == module and not alias.asname for alias in statement.names
                 ):
                     return
-        self._wanted[module] = f"import {module}"
+        self._wanted[module] = f"from {package} import {module}" if package else f"import {module}"
 
     def define(self, function: str) -> None:
         """Puts a function behind the imports, and one blank line less behind another one."""
