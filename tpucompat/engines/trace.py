@@ -257,7 +257,14 @@ def replay(
             return_elements=[stage.elements.get(key, key.lstrip("^")) for key in stage.gives],
             name=name,
         )
+        tokens: dict[
+            str, Any
+        ] = {}  # what has an input of a call's anyway drops a wait for the call
         for key, value in zip(stage.gives, got):
+            if key.startswith("^") and key in stage.elements:
+                if value.name not in tokens:
+                    tokens[value.name] = tf.identity(value)
+                value = tokens[value.name]
             values[key] = value
             if key in stage.shapes:
                 value.set_shape(stage.shapes[key])
