@@ -16,7 +16,6 @@ import sys
 from typing import Callable, NamedTuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-_WORDS = {9: "nine", 10: "ten", 11: "eleven", 12: "twelve"}
 
 
 class Claim(NamedTuple):
@@ -93,11 +92,6 @@ def _releases() -> tuple[str, ...]:
     return ordered[0], ordered[-1]
 
 
-def _pairs() -> tuple[str, ...]:
-    count = _read("examples.toml").count("[[pair]]")
-    return (_WORDS.get(count, str(count)),)
-
-
 def _mistakes() -> tuple[str, ...]:
     return (str(_read("tools/mistakes.toml").count("[[mistake]]")),)
 
@@ -137,7 +131,6 @@ CLAIMS = [
         "tests/data/first_pair_tf115.json",
         lambda: (str(_json("tests/data/first_pair_tf115.json")["steps"]),),
     ),
-    Claim("docs/index.md", r"\[(\w+) pairs\]", "examples.toml", _pairs),
     Claim(
         "docs/verify_power.md", r"(\d+) mistakes that people make", "tools/mistakes.toml", _mistakes
     ),
