@@ -1,4 +1,6 @@
-"""Builds the guide: every warning of Sphinx is an error, and no link of the built pages leads nowhere.
+"""Builds the guide, and below it the Chinese guide, a site of its own.
+
+Every warning of Sphinx is an error; so are links that lead nowhere, and pictures without a text.
 
 python -m pip install '.[docs]'
 python tools/build_docs.py            # to build/guide
@@ -17,17 +19,21 @@ OUT = os.path.join(ROOT, "build", "guide")
 
 
 class Page(HTMLParser):
-    """The links of a page, and the anchors in it."""
+    """The links of a page, the anchors in it, and its pictures without an alternative text."""
 
     def __init__(self, path: str) -> None:
         super().__init__()
         self.links: list[str] = []
         self.anchors: set[str] = set()
+        self.untold: list[str] = []
         with open(path, encoding="utf-8") as stream:
             self.feed(stream.read())
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Called for each tag."""
+        told = dict(attrs)
+        if tag == "img" and not (told.get("alt") or "").strip():
+            self.untold.append(told.get("src") or "")
         for name, value in attrs:
             if name == "id" or (tag == "a" and name == "name"):
                 self.anchors.add(value or "")
@@ -58,15 +64,27 @@ def dead_links(folder: str) -> list[str]:
     return dead
 
 
+def untold_pictures(folder: str) -> list[str]:
+    """The pictures in a built site that have no alternative text."""
+    found = []
+    for path in glob.glob(os.path.join(folder, "**", "*.html"), recursive=True):
+        found += [f"{os.path.relpath(path, folder)}: no alt: {src}" for src in Page(path).untold]
+    return found
+
+
 def main(out: str = OUT) -> int:
     """Builds; returns 1 if anything is wrong."""
     from sphinx.cmd.build import main as sphinx
 
     source = os.path.join(ROOT, "docs")
-    code = sphinx(["-W", "-n", "-E", "--keep-going", "-q", "-b", "html", source, out])
+    options = ["-W", "-n", "-E", "--keep-going", "-q", "-b", "html", "-c", source]
+    chinese = ["-D", "language=zh_CN", "-D", "html_static_path=_static"]
+    chinese += ["-d", os.path.join(out, ".doctrees-zh"), os.path.join(source, "zh")]
+    code = sphinx([*options, source, out])
+    code = sphinx([*options, *chinese, os.path.join(out, "zh")]) or code
     if code:
         return 1
-    dead = dead_links(out)
+    dead = dead_links(out) + untold_pictures(out)
     count = len(glob.glob(os.path.join(out, "**", "*.html"), recursive=True))
     print("\n".join(sorted(set(dead))) or f"{count} pages in {os.path.relpath(out, ROOT)}")
     return 1 if dead else 0

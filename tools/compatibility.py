@@ -1,8 +1,8 @@
-"""Makes docs/compatibility.md, and README's table, from the results of the tox matrix.
+"""Makes docs/compatibility.md from the results of the tox matrix.
 
     tox run                                            # writes ENVIRONMENT.xml into .tox/results
     python tools/compatibility.py record .tox/results  # adds them to docs/compatibility.json
-    python tools/compatibility.py page                 # writes the page and the table from it
+    python tools/compatibility.py page                 # writes the page from it
 
 A folder of results holds ``ENVIRONMENT.xml``, or ``ENVIRONMENT/*.xml`` where modules ran one by one, or again:
 a test counts with its last result, in the order of the files' names.
@@ -26,8 +26,6 @@ import make_constraints
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RECORDS = os.path.join(ROOT, "docs", "compatibility.json")
 PAGE = os.path.join(ROOT, "docs", "compatibility.md")
-README = os.path.join(ROOT, "README.md")
-BEGIN, END = "<!-- compatibility: begin -->\n", "<!-- compatibility: end -->\n"
 
 
 class Idiom(NamedTuple):
@@ -284,37 +282,8 @@ def _skipped(records: dict[str, Any]) -> dict[str, dict[str, int]]:
     return found
 
 
-def table(records: dict[str, Any]) -> str:
-    """README's table: a row for each idiom, a column for each era of TensorFlow."""
-    idioms = IDIOMS[:3]
-    lines = [
-        "| TensorFlow | " + " | ".join(f"`{idiom.name.split()[0]}`" for idiom in idioms) + " |",
-        "|---" * (len(idioms) + 1) + "|",
-    ]
-    for environment in _ordered(records):
-        cells = records[environment]["cells"]
-        shown = []
-        for idiom in idioms:
-            total: collections.Counter[str] = collections.Counter()
-            for engine in ("one", "several"):
-                total.update(cells.get(f"{idiom.name}, {engine}", {}))
-            shown.append(_cell(dict(total)))
-        if any(cell != "·" for cell in shown):
-            lines.append(f"| {_title(environment)} | {' | '.join(shown)} |")
-    return "\n".join(lines) + "\n"
-
-
-def _with_table(text: str, records: dict[str, Any]) -> str:
-    if BEGIN not in text:
-        return text
-    head, _, rest = text.partition(BEGIN)
-    return head + BEGIN + table(records) + END + rest.partition(END)[2]
-
-
 def _written() -> dict[str, str]:
-    records = read_records()
-    with open(README, encoding="utf-8") as stream:
-        return {PAGE: page(records), README: _with_table(stream.read(), records)}
+    return {PAGE: page(read_records())}
 
 
 def outdated() -> list[str]:

@@ -6,7 +6,8 @@ page are run in their order and share their names. A comment on the line above a
 
     <!-- run: tf1 -->            the old world: behind `tpucompat.install()`, on eight emulated cores
     <!-- run: exit 1 -->         the command ends with this code
-    <!-- run: prints -->         the `text` block that follows holds what is printed
+    <!-- run: prints -->         the `text` block that follows holds what is printed; … is any text in it,
+                                 numbers may differ by 1e-3, and errors such as 1.2e-07 by a power of ten
     <!-- run: not, REASON -->    needs a TPU: it has to compile, and its names have to be known
 
     python tools/guide_blocks.py tf2 docs/topics/batch_size.md …      # JSON lines: page, line, problem
@@ -117,8 +118,35 @@ def unknown_names(code: str) -> list[str]:
     return sorted({name for name in used if name not in known})
 
 
-def _difference(printed: str, expected: str) -> str:
-    if printed.split() == expected.split():
+_SMALL = re.compile(r"\d\.\d+e-\d\d")
+
+
+def _pattern(expected: str) -> tuple[re.Pattern[str], list[str]]:
+    """What has to be printed: a pattern with a group for each number, and the numbers."""
+    numbers: list[str] = []
+    words = []
+    for word in re.findall(r"…|[-+]?\d+\.\d+(?:e[-+]?\d+)?|[^\s…\d]+|\d+|\s+", expected):
+        if word == "…":
+            words.append(r"[\s\S]*?")
+        elif re.fullmatch(r"[-+]?\d+\.\d+(?:e[-+]?\d+)?", word):
+            numbers.append(word)
+            words.append(r"([-+]?\d+\.\d+(?:e[-+]?\d+)?)")
+        else:
+            words.append(r"\s+" if word.isspace() else re.escape(word))
+    return re.compile(r"\s*" + "".join(words) + r"\s*"), numbers
+
+
+def _close(found: str, expected: str) -> bool:
+    if _SMALL.fullmatch(found) and _SMALL.fullmatch(expected):
+        return float(found) <= 10 * float(expected)
+    return abs(float(found) - float(expected)) <= 1e-3 * abs(float(expected))
+
+
+def difference(printed: str, expected: str) -> str:
+    """What is wrong with what was printed; "" if nothing is."""
+    pattern, numbers = _pattern(expected.strip())
+    found = pattern.fullmatch(printed)
+    if found and all(map(_close, found.groups(), numbers)):
         return ""
     return f"it prints\n{printed}\nand the page says\n{expected}"
 
@@ -136,7 +164,7 @@ def _run(block: Block, names: dict[str, Any]) -> str:
             exec(compile(block.code, place, "exec"), names)
     except BaseException:
         return traceback.format_exc(limit=-3)
-    return _difference(out.getvalue(), block.printed) if "prints" in block.marks else ""
+    return difference(out.getvalue(), block.printed) if "prints" in block.marks else ""
 
 
 def _enter(world: str) -> None:

@@ -22,13 +22,8 @@ TYPE_CHECKING = False  # typing's own costs an import; checkers know the name
 if TYPE_CHECKING:
     from tpucompat.accelerator import strategy
     from tpucompat.environment import environment
-    from tpucompat.installation import (
-        install,
-        installed,
-        load_ipython_extension,
-        uninstall,
-        unload_ipython_extension,
-    )
+    from tpucompat.installation import install, installed, uninstall
+    from tpucompat.notebooks.extension import load_ipython_extension, unload_ipython_extension
 
 
 def __getattr__(name: str) -> object:
@@ -40,4 +35,6 @@ def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module 'tpucompat' has no attribute {name!r}")
     home = "accelerator" if name == "strategy" else "installation"
+    if name.endswith("_ipython_extension"):
+        home = "notebooks.extension"
     return getattr(importlib.import_module("tpucompat." + home), name)

@@ -17,17 +17,17 @@ from tpucompat.version import VERSION
 
 #: Command -> (module with ``main(argv) -> int``, what it does). Only the chosen one is imported.
 COMMANDS = {
-    "run": ("tpucompat.cli.run", "run an old script or module, unmodified"),
-    "scan": ("tpucompat.cli.scan", "find what is old in scripts and notebooks"),
+    "run": ("tpucompat.cli.run", "run an old script, module or notebook, unmodified"),
+    "scan": ("tpucompat.cli.scan", "find TensorFlow 1 code in scripts and notebooks"),
     "verify": ("tpucompat.cli.verify", "compare an old script with its migration"),
     "convert-checkpoint": (
         "tpucompat.cli.convert_checkpoint",
-        "write a checkpoint as another generation does",
+        "convert a checkpoint between TensorFlow and Keras formats",
     ),
-    "migrate": ("tpucompat.cli.migrate", "rewrite them to TensorFlow 2"),
-    "check": ("tpucompat.cli.check", "say whether a script's computations compile for a TPU"),
-    "doctor": ("tpucompat.cli.doctor", "show the environment and what is missing in it"),
-    "explain": ("tpucompat.cli.explain", "explain a code, or what became of an old symbol"),
+    "migrate": ("tpucompat.cli.migrate", "rewrite scripts and notebooks for TensorFlow 2"),
+    "check": ("tpucompat.cli.check", "check whether a script's computations compile for a TPU"),
+    "doctor": ("tpucompat.cli.doctor", "show the environment and what is missing from it"),
+    "explain": ("tpucompat.cli.explain", "explain a code, or where an old symbol went"),
 }
 
 
@@ -40,6 +40,8 @@ def main(argv: Optional[Sequence[str]] = None) -> int:
     Returns:
       The exit code: 2 for a command line that cannot be understood, else the command's.
     """
+    if "_ARGCOMPLETE" in os.environ:
+        _complete()
     arguments = list(sys.argv[1:] if argv is None else argv)
     # What a script prints is its own, and Python says what becomes of it.
     if arguments[:1] == ["run"] and arguments[1:] not in (["-h"], ["--help"]):
@@ -58,17 +60,33 @@ def _command(arguments: Sequence[str]) -> int:
     if name not in COMMANDS:
         close = difflib.get_close_matches(name, COMMANDS, n=1)
         hint = f"; did you mean {close[0]}?" if close else ""
-        sys.stderr.write(f"tpucompat: there is no command {name!r}{hint}\n{usage()}\n")
+        sys.stderr.write(f"tpucompat: unknown command {name!r}{hint}\n{usage()}\n")
         return 2
     result: int = importlib.import_module(COMMANDS[name][0]).main(arguments[1:])
     return result
+
+
+def _complete() -> None:
+    """Answers the shell, which asks for completions through argcomplete (the extra "completion")."""
+    import argparse
+
+    import argcomplete
+
+    everything = argparse.ArgumentParser(prog="tpucompat")
+    commands = everything.add_subparsers()
+    for name, (module, what) in COMMANDS.items():
+        own = importlib.import_module(module).parser()
+        commands.add_parser(
+            name, parents=[own], add_help=False, help=what, conflict_handler="resolve"
+        )
+    argcomplete.autocomplete(everything)
 
 
 def usage() -> str:
     """The commands, a line each."""
     lines = ["usage: tpucompat COMMAND [ARGUMENTS]", ""]
     lines += [f"  {name:<19}{what}" for name, (_, what) in COMMANDS.items()]
-    return "\n".join([*lines, "", "  --version  --help  (COMMAND --help for a command's own)"])
+    return "\n".join([*lines, "", "Run `tpucompat COMMAND --help` for the options of a command."])
 
 
 if __name__ == "__main__":

@@ -122,7 +122,7 @@ def prepare() -> None:
             except RuntimeError as error:
                 raise SetupError(
                     "TPU413",
-                    f"TensorFlow has started with fewer than {here.emulated_cores} devices.",
+                    f"TensorFlow started with fewer than {here.emulated_cores} devices.",
                 ) from error
         private.leave_replica_inputs_untuned()
         _prepared = here.emulated_cores
@@ -193,12 +193,12 @@ def strategy_over(given: Cluster, patience: int) -> Any:
         (here.emulated_cores > 1, f"TPUCOMPAT_CORES={here.emulated_cores} is set"),
         (
             here.tpu and not here.emulated_cores,
-            "a TPU is here, whose hosts TF_CONFIG does not name",
+            "this machine has a TPU, whose hosts TF_CONFIG does not list",
         ),
         (not here.has("multi_worker"), f"TensorFlow {here.tensorflow} is older than 2.4"),
     ):
         if hinders:
-            raise SetupError("TPU419", f"TF_CONFIG names {given.machines} machines, and {what}.")
+            raise SetupError("TPU419", f"TF_CONFIG lists {given.machines} machines, and {what}.")
     import tensorflow as tf
 
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
@@ -231,7 +231,7 @@ def announce() -> None:
         journal.notice("TPU457", f"training on a {here.replicas}")
     if not here.tpu:
         hint = "" if here.emulated_cores else "; TPUCOMPAT_CORES=8 emulates the cores of a TPU v2-8"
-        journal.notice("TPU410", f"no TPU here, training on {here.replicas}{hint}")
+        journal.notice("TPU410", f"no TPU found, training on {here.replicas}{hint}")
 
 
 def offer_address(source: str = "") -> None:
@@ -282,7 +282,7 @@ def normalise_target(target: Any) -> Any:
     if host == "localhost" or host == "::1" or host.startswith("127."):
         return target
     if NO_HOST not in text and not current_environment().tpu:
-        journal.notice("TPU417", f"{text} is not dialled, the devices of this machine are used")
+        journal.notice("TPU417", f"not connecting to {text}; using the devices of this machine")
     announce()
     return ""
 
@@ -295,24 +295,29 @@ def _here() -> Environment:
     if here.tpu_setting:
         _check_connection(here)
     if here.cores_setting and not here.emulated_cores:
-        raise SetupError("TPU412", f"TPUCOMPAT_CORES={here.cores_setting} is no number of cores.")
+        raise SetupError(
+            "TPU412", f"TPUCOMPAT_CORES={here.cores_setting} is not a number of cores."
+        )
     if here.require_tpu and (here.emulated_cores or not here.tpu):
         what = (
             "TPUCOMPAT_CORES emulates cores" if here.emulated_cores else "this machine has no TPU"
         )
-        raise SetupError("TPU411", f"TPUCOMPAT_REQUIRE_TPU is set, and {what}.")
+        raise SetupError("TPU411", f"TPUCOMPAT_REQUIRE_TPU is set, but {what}.")
     return here
 
 
 def _check_rehearsal(here: Environment) -> None:
     asked = f"TPUCOMPAT_REHEARSE={here.rehearse_setting}"
     if not here.rehearsed_cores:
-        raise SetupError("TPU455", f"{asked} is neither a number of cores nor the name of a TPU.")
+        raise SetupError("TPU455", f"{asked} is neither a number of cores nor a TPU name.")
     if here.cores_setting:
-        raise SetupError("TPU455", f"{asked} and TPUCOMPAT_CORES={here.cores_setting} are set.")
+        raise SetupError(
+            "TPU455", f"{asked} and TPUCOMPAT_CORES={here.cores_setting} are both set."
+        )
     if not here.has("rehearsal"):
         raise SetupError(
-            "TPU456", f"TensorFlow {here.tensorflow} cannot rehearse; 2.15 to 2.21 can."
+            "TPU456",
+            (f"TensorFlow {here.tensorflow} does not support rehearsals; 2.15 to 2.21 do."),
         )
 
 
@@ -324,7 +329,7 @@ def _check_connection(here: Environment) -> None:
     ):
         if setting:
             raise SetupError(
-                "TPU458", f"TPUCOMPAT_TPU={here.tpu_setting} and {name}={setting} are set."
+                "TPU458", (f"TPUCOMPAT_TPU={here.tpu_setting} and {name}={setting} are both set.")
             )
 
 
@@ -341,7 +346,7 @@ def _gpus(here: Environment) -> list[Any]:
 def require_several_cores(here: Environment) -> None:
     """Raises SetupError (TPU357) on TensorFlow 1.13, which has no graphs and strategies for them."""
     if not here.has("several_cores"):
-        raise SetupError("TPU357", f"TensorFlow {here.tensorflow} runs on one core alone.")
+        raise SetupError("TPU357", f"TensorFlow {here.tensorflow} supports one core only.")
 
 
 def _make_strategy(here: Environment) -> Any:
@@ -377,7 +382,7 @@ def _make_tpu_strategy(tf: Any, here: Environment) -> Any:
     if not here.has("tpu_local"):
         raise SetupError(
             "TPU414",
-            f"TensorFlow {here.tensorflow} cannot use a TPU of its own machine, 2.4 and later can.",
+            f"TensorFlow {here.tensorflow} cannot use a local TPU; 2.4 and later can.",
         )
     resolver = _connected(tf, here.tpu_setting)
     global _topology

@@ -155,8 +155,8 @@ def for_error(kind: str, text: str, files: Iterable[str] = (), line: str = "") -
     missing = _MODULE.match(text)
     if kind == "ModuleNotFoundError" and missing and missing.group(1) in PYTHON_2_MODULES:
         module, today = missing.group(1), PYTHON_2_MODULES[missing.group(1)]
-        cause = f"{module} is a module of Python 2."
-        return Advice("TPU475", cause, f"Write {today}, as Python 3 has it.")
+        cause = f"{module} is a Python 2 module."
+        return Advice("TPU475", cause, f"Use {today}, its Python 3 name.")
     for code, kinds, pattern in ROWS:
         if re.fullmatch(kinds, kind) and re.search(pattern, text):
             general = for_code(code)

@@ -72,29 +72,29 @@ def cluster() -> Cluster | None:
     if not named:
         return None
     if not isinstance(named, dict):
-        raise _wrong('"cluster" is no object of jobs and addresses')
+        raise _wrong('"cluster" is not an object with jobs and addresses')
     everything = {str(job): _addresses(job, tasks) for job, tasks in named.items()}
     chiefs = [address for job in _CHIEFS for address in everything.get(job, ())]
     if len(chiefs) > 1:
-        raise _wrong('"cluster" names more than one chief')
+        raise _wrong('"cluster" has more than one chief')
     jobs = {"chief": chiefs, "worker": everything.get("worker", [])}
     jobs = {job: addresses for job, addresses in jobs.items() if addresses}
     if not jobs:
-        raise _wrong('"cluster" names neither a chief nor a worker')
+        raise _wrong('"cluster" has neither a chief nor a worker')
     task = given.get("task")
     if not isinstance(task, dict) or "type" not in task or "index" not in task:
         raise _wrong(
-            '"task" with "type" and "index" is missing, so it is not known which machine this is'
+            '"task" with "type" and "index" is missing, so this machine cannot be identified'
         )
     kind, index = str(task["type"]), task["index"]
     if isinstance(index, bool) or not _is_number(index):
-        raise _wrong(f'"index" is {index!r}, and no number of a task')
+        raise _wrong(f'"index" is {index!r}, which is not a task number')
     if kind != "evaluator":  # which stands beside the cluster
         known = everything.get(kind)
         if known is None:
-            raise _wrong(f'"type" is {kind!r}, and "cluster" has {sorted(everything)}')
+            raise _wrong(f'"type" is {kind!r}, but "cluster" has {sorted(everything)}')
         if int(index) >= len(known):
-            raise _wrong(f'"index" is {index}, and "cluster" names {len(known)} of {kind!r}')
+            raise _wrong(f'"index" is {index}, but "cluster" has {len(known)} of {kind!r}')
     return Cluster(
         jobs, "chief" if kind in _CHIEFS else kind, int(index), len(everything.get("ps", ()))
     )
@@ -114,7 +114,7 @@ def patience() -> int:
     """
     text = os.environ.get(PATIENCE, "3600")
     if not _is_number(text) or not int(text):
-        raise SetupError("TPU419", f"{PATIENCE}={text} is no number of seconds.")
+        raise SetupError("TPU419", f"{PATIENCE}={text} is not a number of seconds.")
     return int(text)
 
 
@@ -123,9 +123,9 @@ def _parsed() -> dict[str, Any]:
     try:
         given = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise _wrong(f"it is no JSON ({error})") from error
+        raise _wrong(f"it is not valid JSON ({error})") from error
     if not isinstance(given, dict):
-        raise _wrong("it is no JSON object")
+        raise _wrong("it is not a JSON object")
     return given
 
 
@@ -139,9 +139,9 @@ def _addresses(job: Any, tasks: Any) -> list[str]:
             raise _wrong(f"the tasks of {job!r} have other names than numbers")
         tasks = [tasks[number] for number in sorted(tasks, key=int)]
     if not isinstance(tasks, list) or not all(isinstance(task, str) for task in tasks):
-        raise _wrong(f"the addresses of {job!r} are no list of texts")
+        raise _wrong(f"the addresses of {job!r} are not a list of strings")
     return tasks
 
 
 def _wrong(what: str) -> BadValueError:
-    return BadValueError("TPU418", f"{VARIABLE} cannot be used: {what}.")
+    return BadValueError("TPU418", f"{VARIABLE} is invalid: {what}.")

@@ -13,23 +13,14 @@ import os
 import re
 import sys
 import types
-from typing import Any, Mapping, NamedTuple, Tuple
+from typing import Any, Mapping, NamedTuple
 
-from tpucompat import errors, journal
+from tpucompat import errors, journal, problems
 from tpucompat.probes import DISTRIBUTIONS, PLATFORM_PARTS, Probes, probe
-
-Release = Tuple[int, int]
-
-#: The oldest release that can be used, and the newest that was tried.
-OLDEST: Release = (1, 13)
-NEWEST: Release = (2, 21)
+from tpucompat.releases import LEGACY_KERAS_ON, NEWEST, Release, release_of
 
 #: A host name that cannot exist (RFC 2606); see :func:`tpucompat.accelerator.offer_address`.
 NO_HOST = "tpucompat.invalid"
-
-#: The values of TF_USE_LEGACY_KERAS that TensorFlow takes for yes (2.15 and later,
-#: tensorflow/python/util/lazy_loader.py).
-LEGACY_KERAS_ON = ("true", "True", "1")
 
 _ADDRESSES = ("COLAB_TPU_ADDR", "TPU_NAME", "XRT_TPU_CONFIG")
 
@@ -164,19 +155,6 @@ CAPABILITIES: tuple[Capability, ...] = (
     ),
 )
 _CAPABILITY = {row.name: row for row in CAPABILITIES}
-
-
-class Problem(NamedTuple):
-    """Something about the environment that a script would stumble over.
-
-    ``severity`` is "error" (no script can run), "warning" (every script is concerned) or "note"
-    (some are); ``repair`` is a command, or "".
-    """
-
-    code: str
-    severity: str
-    text: str
-    repair: str
 
 
 @dataclasses.dataclass(frozen=True)
@@ -330,10 +308,8 @@ class Environment:
         """Whether TF_USE_LEGACY_KERAS must be 1 for ``tf.keras`` to be Keras 2."""
         return bool(self.tensorflow) and not self.has("keras_2")
 
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[problems.Problem]:
         """What a script would stumble over, errors first."""
-        from tpucompat import problems
-
         return problems.find(self)
 
     def require(self) -> None:
@@ -449,12 +425,6 @@ def current_environment() -> Environment:
     if _probes is None:
         return made
     return sniff(dataclasses.replace(_probes, environ=dict(os.environ)))
-
-
-def release_of(version: str) -> Release | None:
-    """(major, minor) of a version; None if it has no numbers."""
-    match = re.match(r"(\d+)\.(\d+)", version)
-    return (int(match.group(1)), int(match.group(2))) if match else None
 
 
 def _first(versions: Mapping[str, str], *names: str) -> str:

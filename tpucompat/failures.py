@@ -101,14 +101,14 @@ def shortened(error: BaseException, trace: Any, file: str, place: str) -> str:
       place: The script's line that it is about; "" if that is not known.
     """
     own = [each for each in traceback.extract_tb(trace) if _sources().is_own(each.filename)]
-    left_out = f", {len(own) - _FRAMES} of its callers left out" if len(own) > _FRAMES else ""
-    lines = [f"Traceback, the script's own lines{left_out}:"] if own else []
+    left_out = f", {len(own) - _FRAMES} callers omitted" if len(own) > _FRAMES else ""
+    lines = [f"Traceback, lines of the script only{left_out}:"] if own else []
     for frame in own[-_FRAMES:]:
         lines.append(f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}')
         lines.append(f"    {frame.line}"[:_WIDTH])
     where = [f"tpucompat: at {place}"[:_WIDTH]] if place else []
     if file:
-        where.append(f"tpucompat: the whole traceback is in {file}; --traceback shows it")
+        where.append(f"tpucompat: the full traceback is in {file}; --traceback shows it")
     said = [line[:_WIDTH] for line in _named(error)]
     if "\n  Next: " in str(error):  # it has a code, and ends with the next step
         lines += where + said

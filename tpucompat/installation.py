@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import sys
 import types
-from typing import Any, Iterable
+from typing import Iterable
+
+from tpucompat.private import patches
 
 _current: Installation | None = None
 
@@ -21,18 +23,24 @@ class Installation:
     """
 
     def __init__(self, era: str, legacy_packages: Iterable[str]) -> None:
-        from tpucompat.legacy import imports
+        from tpucompat.legacy import imports, namespace
 
         self.era = era
         self.legacy_packages = tuple(legacy_packages)
         self.scope = imports.Scope(self.legacy_packages)
         self._hook = imports.ImportHook(era, self.scope)
+        self._patches, self._forget = patches.mark(), namespace.forget
         self._hook.install()
 
     def uninstall(self) -> None:
-        """Gives every module Python's own import again; modules already imported stay."""
+        """Gives every module Python's own import again, and the libraries what was replaced in them.
+
+        Modules already imported stay, and so does TensorFlow's graph mode.
+        """
         global _current
         self._hook.uninstall()
+        patches.undo(self._patches)
+        self._forget()
         if "tpucompat.paths.doors" in sys.modules:
             sys.modules["tpucompat.paths.doors"].close()
         if _current is self:
@@ -108,7 +116,7 @@ def install_for(
         if _current.era != chosen and era is not None:
             raise SetupError(
                 "TPU423",
-                f"tpucompat is already installed for {_current.era}, and {chosen} was asked for.",
+                (f"tpucompat is already installed for {_current.era}, but {chosen} was requested."),
             )
         rounding.choose(exact)
         return _current
@@ -155,18 +163,3 @@ def uninstall() -> None:
     """Undoes :func:`install`; does nothing where nothing is installed."""
     if _current is not None:
         _current.uninstall()
-
-
-def load_ipython_extension(shell: Any) -> None:
-    """``%load_ext tpucompat``: :func:`install` for a notebook's cells, and Colab's habits for its shell."""
-    from tpucompat.notebooks import extension
-
-    extension.load(shell)
-
-
-def unload_ipython_extension(shell: Any) -> None:
-    """``%unload_ext tpucompat``."""
-    from tpucompat.notebooks import extension
-
-    extension.unload(shell)
-    uninstall()

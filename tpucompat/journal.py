@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import collections
+import logging
 import sys
 import threading
 from typing import Any, Counter, Iterable
 
 quiet = False  # set by ``tpucompat run --quiet``: notices are kept but not shown
+
+#: Notices go to the handlers of this logger if it has any, else to standard error.
+LOGGER = logging.getLogger("tpucompat")
 
 _lock = threading.Lock()
 _used: Counter[str] = collections.Counter()
@@ -19,6 +23,9 @@ def used(symbol: str) -> None:
     """Counts one use of an old name, written as the script does: ``tf.contrib.tpu.shard``."""
     with _lock:
         _used[symbol] += 1
+        first = _used[symbol] == 1
+    if first:
+        LOGGER.debug("the script uses %s", symbol)
 
 
 def uses() -> list[tuple[str, int]]:
@@ -28,13 +35,19 @@ def uses() -> list[tuple[str, int]]:
 
 
 def notice(code: str, text: str) -> None:
-    """Says one line on standard error, once per process for the same code and text."""
+    """Writes one line to standard error, once per process for the same code and text.
+
+    If the logger "tpucompat" has handlers, the notice goes to them as a warning, with the code as the attribute
+    ``code`` of its record.
+    """
     with _lock:
         if (code, text) in _said:
             return
         _said.add((code, text))
         _notices.append((code, text))
-    if not quiet:
+    if any(getattr(each, "takes_notices", True) for each in LOGGER.handlers):
+        LOGGER.warning("%s [%s]", text, code, extra={"code": code})
+    elif not quiet:
         sys.stderr.write(f"tpucompat: {text} [{code}]\n")
         sys.stderr.flush()
 

@@ -7,8 +7,10 @@ bundle Keras 2, and the variable would break it.
 
 from __future__ import annotations
 
+import importlib
 import os
 import sys
+from typing import Any
 
 from tpucompat.environment import environment
 from tpucompat.errors import SetupError
@@ -16,6 +18,24 @@ from tpucompat.errors import SetupError
 _VARIABLE = "TF_USE_LEGACY_KERAS"
 # What TensorFlow takes for yes (2.16, tensorflow/python/util/lazy_loader.py).
 _YES = ("1", "true", "True")
+
+
+def graph_keras() -> Any:
+    """The Keras with a graph engine, whose classes others derive from; leaves the process as it is.
+
+    The classes are those of ``tf.compat.v1.keras`` once :func:`choose` has been called.
+
+    Raises:
+      SetupError: tf-keras is missing (TPU403).
+    """
+    here = environment()
+    if not here.tensorflow or here.has("keras_2"):
+        import tensorflow
+
+        return tensorflow.keras if here.has("contrib") else tensorflow.compat.v1.keras
+    _require_tf_keras()
+    # What the lazy loader of tf.compat.v1.keras imports (2.16 to 2.21).
+    return importlib.import_module("tf_keras.api._v1.keras")
 
 
 def choose() -> None:
@@ -32,15 +52,9 @@ def choose() -> None:
     if wish is not None and wish not in _YES:
         raise SetupError(
             "TPU406",
-            f"{_VARIABLE}={wish} asks for Keras 3, which cannot train a TensorFlow 1 graph.",
+            f"{_VARIABLE}={wish} selects Keras 3, which cannot train a TensorFlow 1 graph.",
         )
-    if not here.tf_keras_version:
-        release = ".".join(here.tensorflow.split(".")[:2])
-        raise SetupError(
-            "TPU403",
-            f"TensorFlow {here.tensorflow} needs the package tf-keras for Keras 2, and it is not installed.",
-            f"pip install 'tf-keras=={release}.*'",
-        )
+    _require_tf_keras()
     os.environ[_VARIABLE] = "1"
     tensorflow = sys.modules.get("tensorflow")
     # The lazy loader decides at the first touch of tf.keras and never again: ask what it decided.
@@ -50,5 +64,16 @@ def choose() -> None:
             if wish is None:
                 del os.environ[_VARIABLE]
             raise SetupError(
-                "TPU422", f"tf.keras is in use as Keras {here.keras_version or 3} already."
+                "TPU422", f"tf.keras is already in use as Keras {here.keras_version or 3}."
             )
+
+
+def _require_tf_keras() -> None:
+    here = environment()
+    if not here.tf_keras_version:
+        release = ".".join(here.tensorflow.split(".")[:2])
+        raise SetupError(
+            "TPU403",
+            f"TensorFlow {here.tensorflow} needs the tf-keras package for Keras 2, which is not installed.",
+            f"pip install 'tf-keras=={release}.*'",
+        )

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tpucompat.environment import (
-    LEGACY_KERAS_ON,
-    NEWEST,
-    OLDEST,
-    Environment,
-    Problem,
-    Release,
-    release_of,
-)
+from tpucompat.releases import LEGACY_KERAS_ON, NEWEST, OLDEST, Release, release_of
+
+if TYPE_CHECKING:
+    from tpucompat.environment import Environment
+
+
+class Problem(NamedTuple):
+    """Something about the environment that a script would stumble over.
+
+    ``severity`` is "error" (no script can run), "warning" (every script is concerned) or "note"
+    (some are); ``repair`` is a command, or "".
+    """
+
+    code: str
+    severity: str
+    text: str
+    repair: str
 
 
 class PythonRange(NamedTuple):
@@ -100,21 +108,21 @@ def _tensorflow(here: Environment) -> list[Problem]:
         text = f"TensorFlow is not installed in this Python ({_dotted(here.python)})"
         if here.distributions:
             name, version = here.distributions[0]
-            text = f"{name} {version} is installed, but no module tensorflow can be found"
+            text = f"{name} {version} is installed, but the module tensorflow is missing"
         if newest_for(here.python) is None:
-            text += f"; no TensorFlow has been published for Python {_dotted(here.python[:2])}"
+            text += f"; no TensorFlow release supports Python {_dotted(here.python[:2])}"
         return [_error("TPU400", text, complete_set(here))]
     release = here.release
     if release is None:
-        text = f"TensorFlow's version cannot be told; it is taken for {_dotted(NEWEST)}"
+        text = f"the TensorFlow version is unknown; assuming {_dotted(NEWEST)}"
         return [_warning("TPU402", text)]
     if release < OLDEST:
         text = f"TensorFlow {here.tensorflow} is older than {_dotted(OLDEST)}"
         return [_error("TPU401", text, complete_set(here))]
     if release > NEWEST:
         text = (
-            f"TensorFlow {here.tensorflow} is newer than {_dotted(NEWEST)}, the newest that was "
-            "tried, and is treated like it"
+            f"TensorFlow {here.tensorflow} is newer than {_dotted(NEWEST)}, the latest "
+            "tested release, and is treated like it"
         )
         return [_warning("TPU402", text)]
     return []
@@ -128,7 +136,7 @@ def _distributions(here: Environment) -> list[Problem]:
     keep, version = here.distributions[0]
     repair = f"pip uninstall -y {names} && pip install --no-deps {keep}=={version}"
     if len({version for _, version in here.distributions}) == 1:
-        text = f"{listed} are installed over each other; of one version, so they may work"
+        text = f"{listed} are installed over each other; the versions match, so they may work"
         return [_warning("TPU407", text, repair)]
     text = f"{listed} are installed over each other: their files are mixed"
     return [_error("TPU407", text, repair)]
@@ -139,8 +147,8 @@ def _python(here: Environment) -> list[Problem]:
         fits = row.oldest <= here.python[:2] <= row.newest
         if here.release and row.first <= here.release <= row.last and not fits:
             text = (
-                f"TensorFlow {here.tensorflow} was published for Python {_dotted(row.oldest)} to "
-                f"{_dotted(row.newest)}, and this is Python {_dotted(here.python[:2])}"
+                f"TensorFlow {here.tensorflow} supports Python {_dotted(row.oldest)} to "
+                f"{_dotted(row.newest)}; this is Python {_dotted(here.python[:2])}"
             )
             # A warning, because one built from source may work.
             return [_warning("TPU408", text, complete_set(here))]
@@ -157,28 +165,28 @@ def _keras(here: Environment) -> list[Problem]:
     unset = "unset TF_USE_LEGACY_KERAS"
     switched_on = here.legacy_keras_setting in LEGACY_KERAS_ON
     if here.needs_legacy_keras and here.legacy_keras_setting and not switched_on:
-        text = f"{setting}, but Keras 3 of {tensorflow} cannot train a TensorFlow 1 graph"
+        text = f"{setting}, but the Keras 3 of {tensorflow} cannot train a TensorFlow 1 graph"
         found.append(_error("TPU406", text, unset))
     if here.needs_legacy_keras or (here.has("legacy_keras_switch") and switched_on):
         # tf-keras asks for `tensorflow`, which pip would install over another distribution of it.
         no_deps = "" if here.distribution == "tensorflow" else "--no-deps "
         install = f'pip install {no_deps}"tf-keras=={minor}.*"'
         if _other_minor(here.tf_keras_version, here.release):
-            text = f"tf-keras {here.tf_keras_version} belongs to another release than {tensorflow}"
+            text = f"tf-keras {here.tf_keras_version} does not match {tensorflow}"
             found.append(_error("TPU404", text, install))
         elif not here.tf_keras_version and here.needs_legacy_keras:
             text = f"tf-keras is not installed, and tf.keras of {tensorflow} is Keras 3"
             found.append(_error("TPU403", text, install))
         elif not here.tf_keras_version:
-            text = f"{setting}, but tf-keras is not installed: {tensorflow} has no tf.keras then"
+            text = f"{setting}, but tf-keras is not installed, so {tensorflow} has no tf.keras"
             found.append(_error("TPU406", text, unset))
     elif here.has("keras_package"):
         install = f'pip install "keras=={minor}.*"'
         if not here.keras:
-            text = f"the package keras, which is tf.keras of {tensorflow}, is not installed"
+            text = f"the keras package, which provides tf.keras for {tensorflow}, is not installed"
             found.append(_error("TPU409", text, install))
         elif _other_minor(here.keras_version, here.release):
-            text = f"keras {here.keras_version} belongs to another release than {tensorflow}"
+            text = f"keras {here.keras_version} does not match {tensorflow}"
             found.append(_error("TPU409", text, install))
     return found
 
@@ -196,7 +204,7 @@ def _estimator(here: Environment) -> list[Problem]:
     if here.release and here.has("estimator"):
         repair = f'pip install "tensorflow-estimator=={_dotted(here.release)}.*"'
     text = (
-        "tensorflow-estimator is not installed: scripts with tf.estimator or TPUEstimator will stop"
+        "tensorflow-estimator is not installed: scripts that use tf.estimator or TPUEstimator fail"
     )
     return [Problem("TPU405", "note", text, repair)]
 
@@ -204,24 +212,24 @@ def _estimator(here: Environment) -> list[Problem]:
 def _accelerator(here: Environment) -> list[Problem]:
     found = []
     if here.cores_setting and not here.emulated_cores:
-        text = f"TPUCOMPAT_CORES={here.cores_setting} is not a positive whole number"
+        text = f"TPUCOMPAT_CORES={here.cores_setting} is not a positive integer"
         found.append(_error("TPU412", text, "export TPUCOMPAT_CORES=8"))
     if here.require_tpu and not here.tpu:
-        text = "TPUCOMPAT_REQUIRE_TPU is set, and there is no TPU on this machine"
+        text = "TPUCOMPAT_REQUIRE_TPU is set, but this machine has no TPU"
         found.append(_error("TPU411", text, "unset TPUCOMPAT_REQUIRE_TPU"))
     if here.tpu_devices and here.tensorflow and not (here.libtpu and "tpu" in here.distribution):
         name = here.distribution or "tensorflow"
         reason = f"{name} may be built without TPU support"
         if not here.libtpu:
             reason = "its driver libtpu is missing"
-        text = f"a TPU is here ({here.tpu_devices[0]}), but {reason}"
+        text = f"this machine has a TPU ({here.tpu_devices[0]}), but {reason}"
         minor = _dotted(min(here.release or NEWEST, _LAST_ON_TPU))
         repair = (
             f'pip uninstall -y {name} && pip install "tensorflow-tpu=={minor}.*" -f {_LIBTPU_INDEX}'
         )
         found.append(_warning("TPU414", text, repair))
     if here.tpu_address and not here.tpu:
-        text = f"{here.tpu_address} names a TPU elsewhere; nothing is dialled"
+        text = f"{here.tpu_address} is a remote TPU, which tpucompat does not connect to"
         text = f"{text}, training is on {here.replicas}"
         found.append(Problem("TPU417", "note", text, ""))
     return found

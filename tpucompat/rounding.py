@@ -31,7 +31,7 @@ def exact(environ: Mapping[str, str]) -> dict[str, str]:
     """
     wish = environ.get(_ONEDNN, "").strip()
     if wish and wish.lower() not in _OFF:
-        raise SetupError("TPU473", f"Exact mode is asked for, and {_ONEDNN}={wish} is set.")
+        raise SetupError("TPU473", f"Exact mode was requested, but {_ONEDNN}={wish} is set.")
     return {**environ, **EXACT}
 
 
@@ -48,6 +48,8 @@ def choose(asked: bool = False) -> None:
         return
     settings = exact(os.environ)
     if "tensorflow" in sys.modules and private.computes_with_onednn():
-        journal.notice("TPU472", "exact mode comes too late: TensorFlow is loaded, with oneDNN")
+        journal.notice(
+            "TPU472", ("exact mode comes too late: TensorFlow is already loaded, with oneDNN")
+        )
         return
     os.environ.update({name: settings[name] for name in EXACT})

@@ -33,7 +33,8 @@ def enable(era: str) -> None:
     from tpucompat.legacy import imports
 
     journal.notice(
-        "TPU425", f"smoke run: {EPOCHS} epoch of {STEPS} steps at most, the numbers mean nothing"
+        "TPU425",
+        (f"smoke run: at most {EPOCHS} epoch of {STEPS} steps; the results are meaningless"),
     )
     namespace = imports.ROOTS[era]
     _ = namespace.base  # imports TensorFlow, in the way this era needs

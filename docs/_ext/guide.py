@@ -61,28 +61,53 @@ def _name(action: argparse.Action) -> str:
     return f"`{', '.join(action.option_strings)}{value}`"
 
 
+def _is_chinese(app: Sphinx) -> bool:
+    return str(app.config.language).startswith("zh")
+
+
 def _make_pages(app: Sphinx) -> None:
-    pages.make(str(app.srcdir))
+    if not _is_chinese(app):
+        pages.make(str(app.srcdir))
 
 
 def _language(app: Sphinx, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """A page says in which language it is, and leads to the same page in the other one."""
-    is_chinese = page.startswith("zh/")
-    if is_chinese:
-        context["language"] = "zh-CN"
-    other = page[len("zh/") :] if is_chinese else "zh/" + page
-    if other in app.env.all_docs and "body" in context:
-        tongue, name = ("en", "English") if is_chinese else ("zh-CN", "简体中文")
-        link = context["pathto"](other)
-        context["body"] = (
-            f'<p class="other-language"><a href="{link}" hreflang="{tongue}" lang="{tongue}">'
-            f"{name}</a></p>\n{context['body']}"
-        )
+    """Links a page to the same page in the other language."""
+    if "body" not in context:
+        return
+    source = os.path.join(pages.ROOT, "docs", *([] if _is_chinese(app) else ["zh"]), page + ".md")
+    if not os.path.exists(source):
+        return
+    up = "../" * page.count("/")
+    link = f"{up}../{page}.html" if _is_chinese(app) else f"{up}zh/{page}.html"
+    tongue, name = ("en", "English") if _is_chinese(app) else ("zh-CN", "简体中文")
+    context["body"] = (
+        f'<p class="other-language"><a href="{link}" hreflang="{tongue}" lang="{tongue}">'
+        f"{name}</a></p>\n{context['body']}"
+    )
+
+
+_OUTSIDE = re.compile(r"\[([^\]\n]*)\]\(((?:\.\./)+[^)\s]*)\.md(#[^)\s]*)?\)")
+
+
+def _leave(app: Sphinx, page: str, source: list[str]) -> None:
+    """Turns links from the Chinese site to pages that exist in English only into links to the English site."""
+    if not _is_chinese(app):
+        return
+
+    def link(match: re.Match[str]) -> str:
+        text, target, anchor = match.group(1), match.group(2), match.group(3) or ""
+        if not os.path.normpath(os.path.join(os.path.dirname(page), target)).startswith(".."):
+            return match.group()
+        shown = re.sub("`([^`]+)`", r"<code>\1</code>", text) or os.path.basename(target)
+        return f'<a href="{target}.html{anchor}" hreflang="en">{shown}</a>'
+
+    source[0] = _OUTSIDE.sub(link, source[0])
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Sphinx calls it."""
     app.add_directive("options", OptionsDirective)
     app.connect("builder-inited", _make_pages)
+    app.connect("source-read", _leave)
     app.connect("html-page-context", _language)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

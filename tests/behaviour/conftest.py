@@ -16,7 +16,7 @@ os.environ.update(rounding.EXACT)
 
 from tpucompat.engines import session
 
-session.enter()
+session.enter_graph_mode()
 
 import tensorflow as tf  # noqa: E402  (the Keras generation is chosen before)
 

@@ -23,7 +23,7 @@ import numpy as np
 from tpucompat import accelerator, errors, journal
 from tpucompat.engines import session
 
-tf = session.enter()
+tf = session.enter_graph_mode()
 
 from tpucompat.idioms import keras_to_tpu_model as keras_support  # noqa: E402
 
@@ -1009,7 +1009,7 @@ def run(case):
 
 def main(out, *cases):
     results = {case: run(case) for case in cases or CASES}
-    results["_"] = {"tensorflow": session.enter().__version__, "cores": CORES}
+    results["_"] = {"tensorflow": session.enter_graph_mode().__version__, "cores": CORES}
     with open(out, "w") as file:
         json.dump(results, file)
 

@@ -169,7 +169,7 @@ def test_in_a_fresh_process():
     )
     assert printed == ["3 False", "3", "3"]
     notices = [line for line in errors.splitlines() if line.startswith("tpucompat:")]
-    assert notices == ["tpucompat: no TPU here, training on 3 emulated cores [TPU410]"]
+    assert notices == ["tpucompat: no TPU found, training on 3 emulated cores [TPU410]"]
 
 
 @pytest.mark.skipif(TF1, reason="TensorFlow 1 starts its runtime per session")
@@ -186,7 +186,7 @@ def test_too_late_in_a_fresh_process():
         """,
         TPUCOMPAT_CORES="3",
     )
-    assert printed == ["TPU413 TensorFlow has started with fewer than 3 devices."]
+    assert printed == ["TPU413 TensorFlow started with fewer than 3 devices."]
 
 
 # GPUs and TPUs, made up --------------------------------------------------------------------------
@@ -434,7 +434,7 @@ def test_the_notice_says_what_trains_and_how_to_emulate():
     assert journal.notices() == [
         (
             "TPU410",
-            "no TPU here, training on one CPU replica; TPUCOMPAT_CORES=8 emulates the cores of a "
+            "no TPU found, training on one CPU replica; TPUCOMPAT_CORES=8 emulates the cores of a "
             "TPU v2-8",
         )
     ]

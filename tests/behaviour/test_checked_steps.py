@@ -194,14 +194,12 @@ def test_what_stays_on_the_host(watched):
 
     record = watched(step)[0]
     assert record["findings"] == [] and record.get("program"), record
-    assert record["notes"] == ["stays on the host (outside_compilation): PyFunc"]
+    assert record["notes"] == ["runs on the host (outside_compilation): PyFunc"]
 
 
 def test_a_step_that_returns_nothing(watched):
     record = watched(lambda x: None)[0]
-    assert record["notes"] == [
-        "it returns nothing and changes nothing: a TPU leaves it out [TPU350]"
-    ]
+    assert record["notes"] == ["it has no results and no side effects, so a TPU prunes it [TPU350]"]
 
 
 def test_a_batch_that_the_cores_cannot_share(watched):

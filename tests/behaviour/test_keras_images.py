@@ -9,7 +9,7 @@ from tpucompat.engines import session
 from tpucompat.legacy import namespace
 
 pytest.importorskip("scipy")
-session.enter()
+session.enter_graph_mode()
 PICTURE = np.random.RandomState(0).randint(0, 200, (12, 10, 3)).astype("float32")
 # What 1.15 gave for PICTURE after np.random.seed(3), as one number for each picture.
 OF_115 = {

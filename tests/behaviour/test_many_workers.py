@@ -109,7 +109,7 @@ def test_two_workers_compute_what_one_process_does(tmp_path):
     assert len(one["batches"]["predictions"]) == 22
     assert "this is worker 0 and the chief [TPU314]" in said
     assert "this is worker 1 [TPU314]" in also_said
-    shards = "the input function shards its input among the workers by itself [TPU315]"
+    shards = "the input function shards its input across the workers [TPU315]"
     assert said.count(shards) == 1
 
     # One who writes summaries, and one who writes those of an evaluation.

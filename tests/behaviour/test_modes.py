@@ -43,4 +43,4 @@ def test_in_exact_mode_the_error_names_the_mode_that_works(cores):
     done = run("--exact", "--cores", cores)
     assert done.returncode == 1 and "only support" in done.stderr
     (advice,) = [line for line in done.stderr.splitlines() if line.endswith("[TPU474]")]
-    assert "leave out --exact" in advice
+    assert "omit --exact" in advice

@@ -190,14 +190,14 @@ def test_a_cell_that_fails_for_a_reason_of_its_own(tmp_path):
     book = write(tmp_path, "assert not 'so'")
     last = run(tmp_path, "--quiet", book).stderr.strip().split("\n")[-1]
     assert last.startswith("tpucompat: cell 1 of book.ipynb failed.") and last.endswith("[TPU432]")
-    assert "Correct the cell" in last
+    assert "Fix the cell" in last
 
 
 def test_a_kernel_that_ends(tmp_path):
     book = write(tmp_path, "print('before')", "import os\nos._exit(3)")
     result = run(tmp_path, "--quiet", book, "--out", "out.ipynb")
     assert result.returncode == 1
-    assert "the kernel ended in cell 2 of book.ipynb" in result.stderr
+    assert "the kernel died in cell 2 of book.ipynb" in result.stderr
     assert "TPU433" in result.stderr
     assert "Traceback" not in result.stderr
     assert outputs(tmp_path, "out.ipynb")[0] == [("stdout", "before\n")]
@@ -225,8 +225,8 @@ def test_ctrl_c_reaches_the_cell(tmp_path):
 @pytest.mark.parametrize(
     "content, code, words",
     [
-        ("<!DOCTYPE html>", "TPU431", "is no notebook"),
-        ('{"cells": [}', "TPU431", "is no notebook"),
+        ("<!DOCTYPE html>", "TPU431", "is not a notebook"),
+        ('{"cells": [}', "TPU431", "is not a notebook"),
         (None, "TPU420", "No such file"),
     ],
 )

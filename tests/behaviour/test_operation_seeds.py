@@ -126,3 +126,30 @@ def test_a_step_for_xla_has_the_seeds_of_one_replica(v1, name):
     assert isinstance(one, list) and one[1], one
     # What is drawn afterwards is what has to be the same: a loop for XLA has operations of its own inside.
     assert found(in_a_step_for_xla)[1] == one[1]
+
+
+@pytest.mark.parametrize("shards", [2, 8])
+def test_what_follows_a_computation_has_the_same_seeds_for_any_number_of_shards(v1, shards):
+    from tpucompat.engines import operation_seeds
+
+    def built(number):
+        def computation(x):
+            weights = v1.get_variable("w", [3], use_resource=True)
+            return v1.reduce_sum(x * weights), x + weights
+
+        x, rows = v1.ones([3]), v1.ones([8, 3])
+        v1.tpu.replicate(computation, [[x]] * number)
+        with v1.variable_scope("second"):
+            v1.tpu.shard(computation, [rows], num_shards=1)
+        drawn = v1.random_uniform([])
+        v1.tpu.replicate(lambda x: v1.no_op(), [[x]] * number)
+        return drawn + v1.random_uniform([])
+
+    one, several = (
+        record_operation_counts.counted(
+            v1, lambda _, number=number: built(number), operation_seeds.count
+        )
+        for number in (1, shards)
+    )
+    assert isinstance(one, list) and len(one[1]) > 2, one
+    assert several == one

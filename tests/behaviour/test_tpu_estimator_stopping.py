@@ -113,7 +113,7 @@ def test_one_replica_goes_on_where_it_was_ended(tmp_path):
     third = training.saved()[-1]
     assert third == max(losses) + 1
     sentence = (
-        f"tpucompat: stopped at step {third}, saved in {tmp_path}; run the script again to go on."
+        f"tpucompat: stopped at step {third}, saved in {tmp_path}; run the script again to resume."
     )
     assert sentence + " [TPU483]" in said and "Traceback" not in said
     check(losses)
@@ -135,7 +135,7 @@ def test_one_replica_goes_on_where_it_was_ended(tmp_path):
     before = training.saved()[-2]
     returned, losses, said = training.run(third + 3)
     assert returned == 0, said[-2000:]
-    assert f"model.ckpt-{third} is not whole, using model.ckpt-{before} [TPU322]" in said
+    assert f"model.ckpt-{third} is incomplete, using model.ckpt-{before} [TPU322]" in said
     assert (min(losses), max(losses)) == (before, third + 2)
     assert training.saved()[-1] == third + 3
     check(losses)

@@ -130,10 +130,10 @@ def test_a_migration_that_is_right_agrees(old, migration):
     ("mistake", "rung", "said"),
     [
         ("rate", "update", "all updates are 0.125 times as large"),
-        ("epsilon", "update", "part, the first is"),
+        ("epsilon", "update", "differ, first"),
         ("momentum", "update", "moving_"),
         ("sum", "loss", "64 times as much"),
-        ("labels shifted", "loss", "labels of the first step are others"),
+        ("labels shifted", "loss", "labels of the first step differ"),
         ("batch of one core", "forward", "8 examples in a step instead of 64"),
     ],
 )

@@ -6,6 +6,7 @@ import concurrent.futures
 import glob
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -23,10 +24,14 @@ PAGES = sorted(
     # These are made when the guide is built, from tables; the Chinese pages have the blocks of the others,
     # which test_pages.py asserts.
     if os.path.relpath(path, os.path.join(ROOT, "docs")).split(os.sep)[0]
-    not in ("codes", "pairs", "zh")
+    not in ("codes", "made", "pairs", "zh")
 )
+PAGES.append(os.path.join(ROOT, "README.md"))
 BLOCKS = [block for page in PAGES for block in guide_blocks.blocks(page)]
 SHELL_PAGES = sorted({block.page for block in BLOCKS if block.world == "shell"})
+
+#: Lines of TensorFlow's native log, which depend on the machine.
+NATIVE = re.compile(r"(?m)^(?:WARNING: All log messages before absl|[IWEF]\d{4} \d\d:).*\n")
 
 RELEASE = environment().release or (0, 0)
 pytestmark = pytest.mark.skipif(
@@ -113,10 +118,35 @@ def shell_results(tmp_path_factory):
             if done.returncode != block.exit_code:
                 said = textwrap.indent(done.stdout[-2000:], "  ")
                 problems.append(f"{page}:{block.line}: exit code {done.returncode}\n{said}")
+            elif "prints" in block.marks:
+                wrong = guide_blocks.difference(NATIVE.sub("", done.stdout), block.printed)
+                problems += [f"{page}:{block.line}: {wrong}"] if wrong else []
         return problems
 
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         return dict(zip(SHELL_PAGES, pool.map(run, SHELL_PAGES)))
+
+
+@pytest.mark.parametrize(
+    "printed, expected, is_alike",
+    [
+        ("loss 0.5001, 3 steps\n", "loss 0.5000,  3 steps", True),
+        ("loss 0.51, 3 steps\n", "loss 0.50, 3 steps", False),
+        ("loss 0.50, 4 steps\n", "loss 0.50, 3 steps", False),
+        ("TensorFlow 2.15\nmany\nlines\nend", "TensorFlow …\n…\nend", True),
+        ("TensorFlow 2.15\nend", "TensorFlow …\nanother end", False),
+        ("error 3.1e-08 of 1e-05", "error 1.2e-08 of 1e-05", True),
+        ("error 3.1e-05 of 1e-05", "error 1.2e-08 of 1e-05", False),
+    ],
+)
+def test_what_a_page_says_is_printed(printed, expected, is_alike):
+    assert (guide_blocks.difference(printed, expected) == "") is is_alike
+
+
+def test_every_command_of_the_readme_is_run():
+    blocks = guide_blocks.blocks(os.path.join(ROOT, "README.md"))
+    assert [block.world for block in blocks if block.language != "text"] == ["shell"] * 4
+    assert sum("prints" in block.marks for block in blocks) == 3
 
 
 @pytest.mark.parametrize("page", SHELL_PAGES, ids=lambda page: os.path.relpath(page, ROOT))

@@ -24,7 +24,7 @@ CHINESE = sorted(glob.glob(os.path.join(DOCS, "zh", "**", "*.md"), recursive=Tru
 WRITTEN = sorted(
     path
     for path in glob.glob(os.path.join(DOCS, "**", "*.md"), recursive=True)
-    if os.path.relpath(path, DOCS).split(os.sep)[0] not in ("codes", "pairs")
+    if os.path.relpath(path, DOCS).split(os.sep)[0] not in ("codes", "made", "pairs")
 )
 LANGUAGES = {"", "python", "shell", "text", "toml", "yaml"}
 HAN = re.compile(r"[\u4e00-\u9fff]")
@@ -147,6 +147,18 @@ def test_each_code_has_a_page_where_findings_and_errors_lead(monkeypatch, tmp_pa
     before = os.stat(tmp_path / "codes" / "index.md").st_mtime_ns
     pages.make(str(tmp_path))
     assert os.stat(tmp_path / "codes" / "index.md").st_mtime_ns == before
+
+
+def test_pictures_are_drawn_by_the_tool_and_have_a_text(tmp_path):
+    import build_docs
+    import draw_pictures
+
+    for name, text in draw_pictures.pictures().items():
+        assert _text(os.path.join(draw_pictures.OUT, name)) == text, f"{name} is stale"
+        # README and guide say of every picture of curves that they coincide.
+        assert "_curves" not in name or "The curves coincide" in text
+    (tmp_path / "a.html").write_text('<img src="a.svg"><img src="b.svg" alt="b">')
+    assert build_docs.untold_pictures(str(tmp_path)) == ["a.html: no alt: a.svg"]
 
 
 def test_the_built_guide_is_checked_for_dead_links(tmp_path):

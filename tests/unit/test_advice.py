@@ -160,7 +160,7 @@ def test_files_of_ipython_s_tracebacks():
 def test_a_module_of_python_2_has_no_package():
     found = advice.for_error("ModuleNotFoundError", "No module named 'urllib2'")
     assert found.code == "TPU475"
-    assert "pip" not in str(found) and "Write urllib.request" in str(found)
+    assert "pip" not in str(found) and "Use urllib.request" in str(found)
 
 
 def test_the_modules_of_python_2_are_gone_and_their_successors_are_there():

@@ -41,9 +41,13 @@ model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
 @pytest.mark.parametrize(
     "line, code, advised",
     [
-        ("x = np.float(1)", "TPU220", "Write the name of today"),
-        ("model.fit_generator(*given)", "TPU214", "Write the call of today"),
-        ("model.fit_generator(g, validation_data=(x, x))", "TPU217", "divides the examples"),
+        ("x = np.float(1)", "TPU220", "Use the current name"),
+        ("model.fit_generator(*given)", "TPU214", "Use the current method"),
+        (
+            "model.fit_generator(g, validation_data=(x, x))",
+            "TPU217",
+            "divides the number of examples",
+        ),
     ],
 )
 def test_what_a_scan_or_a_migration_says_of_a_line(line, code, advised, tmp_path, capsys):
@@ -95,7 +99,7 @@ def test_a_new_folder_for_a_bucket(tmp_path):
     doors.open_up(mapping.parse_all([f"gs://bucket={tmp_path / 'new'}"]))
     doors.close()
     assert said() == ["TPU441"] and (tmp_path / "new").is_dir()
-    assert "put its data into the folder" in CODES["TPU441"].what_to_do
+    assert "copy its data into the folder" in CODES["TPU441"].what_to_do
 
 
 def test_a_migration_by_an_old_python(tmp_path, monkeypatch, capsys):

@@ -5,6 +5,7 @@ import os
 import sys
 
 import pytest
+import schemas
 
 from tpucompat.check import compiler as compilers
 from tpucompat.check import operations, pjrt, rehearse, report, targets
@@ -129,7 +130,7 @@ FITS = compilers.Outcome(
             {},
             compilers.Outcome("refused", "no"),
             "does not compile",
-            "refuses it for v5e: no [TPU395]",
+            "rejects it for v5e: no [TPU395]",
         ),
         ({}, compilers.Outcome("unknown", "it ended"), "unknown", "it ended"),
     ],
@@ -167,7 +168,7 @@ def test_the_worst_verdict_counts():
 def test_a_number_of_cores_for_which_nothing_was_seen():
     checked = [report.unseen(4, [targets.TARGETS["v4-8"]])]
     assert report.overall(checked) == "unknown"
-    assert "no computation when it was run for 4 cores" in report.text(checked, [], "")
+    assert "no computation when it ran on 4 cores" in report.text(checked, [], "")
 
 
 def test_the_report():
@@ -202,7 +203,7 @@ def test_the_report():
     assert shown["verdict"] == "does not compile" and shown["exit"] == 1
     first = shown["computations"][0]["targets"][0]
     assert (first["tpu"], first["total"], first["flops"]) == ("v5e-8", 3 * GIB, 2.5e9)
-    json.dumps(shown)
+    schemas.check("check", json.loads(json.dumps(shown)))
 
 
 # The compiler's process: a made-up one in the place of tpucompat.check.pjrt ------------------------
@@ -263,7 +264,7 @@ def test_a_file_that_is_no_compiler(tmp_path):
     compiler = compilers.Compiler(compilers.Libtpu(str(file), ""), seconds=20.0)
     outcome = compiler.compile("program", V5E, 8, "quick")
     compiler.close()
-    assert outcome.verdict == "unknown" and "no libtpu that can be asked" in outcome.text
+    assert outcome.verdict == "unknown" and "this libtpu cannot be used" in outcome.text
 
 
 # Bad input ----------------------------------------------------------------------------------------
@@ -272,9 +273,9 @@ def test_a_file_that_is_no_compiler(tmp_path):
 @pytest.mark.parametrize(
     "system, machine, variable, text",
     [
-        ("Darwin", "arm64", "", "Linux x86-64"),
-        ("Linux", "aarch64", "", "Linux x86-64"),
-        ("Linux", "x86_64", "/nowhere/libtpu.so", "is no file"),
+        ("Darwin", "arm64", "", "Linux on x86-64"),
+        ("Linux", "aarch64", "", "Linux on x86-64"),
+        ("Linux", "x86_64", "/nowhere/libtpu.so", "is not a file"),
     ],
 )
 def test_no_compiler(monkeypatch, system, machine, variable, text):
@@ -304,7 +305,7 @@ def test_the_version_of_the_compiler(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     "arguments, text",
     [
-        (["--tpu", "v9-8", "x.py"], "There is no TPU 'v9-8'"),
+        (["--tpu", "v9-8", "x.py"], "Unknown TPU 'v9-8'"),
         ([], "No script was given"),
         (["nowhere.py"], "nowhere.py: no such file"),
     ],
@@ -322,7 +323,7 @@ def test_records_of_a_script_that_was_cut_off(tmp_path):
     assert [each["name"] for each in done.records] == ["training step"]
     assert done.notes == ["stopped", "a note"]
     done = check._read(str(tmp_path / "none"), "", str(tmp_path / "output.txt"))
-    assert "ended by itself" in str(check._nothing(done.ended, done.notes))
+    assert "exited" in str(check._nothing(done.ended, done.notes))
 
 
 @pytest.mark.parametrize(
@@ -335,7 +336,7 @@ def test_records_of_a_script_that_was_cut_off(tmp_path):
     ],
 )
 def test_a_script_without_a_computation(ended, step):
-    notes = ["the script ended with FileNotFoundError: no data"] if "error" in ended else []
+    notes = ["the script failed with FileNotFoundError: no data"] if "error" in ended else []
     assert step in check._nothing(ended, notes).next_step
 
 

@@ -181,7 +181,7 @@ def test_secrets_are_environment_variables(monkeypatch):
         userdata.get("ANOTHER_SECRET")
 
 
-@pytest.mark.parametrize("known", [None, {"refresh_token": "t"}, "no JSON"])
+@pytest.mark.parametrize("known", [None, {"refresh_token": "t"}, "not valid JSON"])
 def test_authentication_leaves_the_credentials_of_this_machine(here, monkeypatch, known):
     monkeypatch.setattr(auth, "FILE", str(here / "content" / "adc.json"))
     login = here / "login.json"
@@ -218,7 +218,7 @@ def test_a_data_set_of_kaggle_is_a_folder(script, here, monkeypatch):
         assert sets.get_gcs_path() == sets.get_gcs_path("flowers") == str(here / "input/flowers")
     monkeypatch.setenv("TPUCOMPAT_KAGGLE_INPUT", str(here / "mine"))
     assert sets.get_gcs_path("toxic") == str(here / "mine" / "toxic")
-    for name, text in (("absent", "'absent' is not in"), (None, "names no data set, and 2 are")):
+    for name, text in (("absent", "'absent' is not in"), (None, "names no dataset, and 2 are")):
         with pytest.raises(SetupError, match=f"TPU449 get_gcs_path: {text}"):
             sets.get_gcs_path(name)
 

@@ -22,7 +22,7 @@ def here(monkeypatch):
     """Puts a made-up environment in place of this machine's."""
 
     def no_compiler():
-        raise SetupError("TPU379", "libtpu, the TPU's compiler, is not installed.")
+        raise SetupError("TPU379", "libtpu, the TPU compiler, is not installed.")
 
     monkeypatch.setattr(doctor.compiler, "find", no_compiler)
 
@@ -50,11 +50,11 @@ def test_a_complete_environment(here, capsys):
         "Estimator   tensorflow-estimator 2.15.0",
         "Accelerator none, CPU only",
         "Engine      session: one CPU replica",
-        "Numbers     fast mode: TensorFlow's own rounding and speed; --exact asks for 1.15's rounding",
-        "Check       tier (a), operations and lowering; not (b): libtpu, the TPU's compiler, is not "
+        "Numbers     fast mode: TensorFlow's default rounding and speed; --exact selects 1.15's rounding",
+        "Check       tier (a): operations and lowering; no tier (b): libtpu, the TPU compiler, is not "
         "installed.",
         "",
-        "Scripts run: the session engine on one CPU replica.",
+        "Scripts can run: session engine on one CPU replica.",
     ]
 
 
@@ -79,10 +79,10 @@ def test_an_error_makes_exit_code_1_and_names_the_command(here, capsys):
     assert lines(capsys)[10:] == [
         "error    tf-keras is not installed, and tf.keras of TensorFlow 2.21.0 is Keras 3 [TPU403]",
         '         repair: pip install --no-deps "tf-keras==2.21.*"',
-        "note     tensorflow-estimator is not installed: scripts with tf.estimator or TPUEstimator "
-        "will stop [TPU405]",
+        "note     tensorflow-estimator is not installed: scripts that use tf.estimator or "
+        "TPUEstimator fail [TPU405]",
         "         repair: pip install tensorflow-estimator==2.15.0",
-        "A script could not run here.",
+        "Scripts cannot run in this environment.",
     ]
 
 
@@ -91,7 +91,7 @@ def test_without_tensorflow(here, capsys):
     assert doctor.main([]) == 1
     shown = lines(capsys)
     assert "TensorFlow  not installed" in shown
-    assert "Keras       none that TensorFlow can use" in shown
+    assert "Keras       none that works with this TensorFlow" in shown
 
 
 def test_a_warning_alone_leaves_exit_code_0(here, capsys):
@@ -116,7 +116,7 @@ def test_a_warning_alone_leaves_exit_code_0(here, capsys):
         ),
         (
             {"environ": {"TPU_NAME": "my-tpu"}},
-            "TPU_NAME=my-tpu, not dialled",
+            "TPU_NAME=my-tpu (not used)",
             "session: one CPU replica",
         ),
     ],
@@ -243,4 +243,4 @@ def test_the_tiers_of_check(here, capsys, monkeypatch):
     assert json.loads(capsys.readouterr().out)["check"] == "tiers (a), (b) and (c): libtpu 0.0.51"
     here("1.15.5")
     doctor.main([])
-    assert "Check       none, it lowers with TensorFlow 2" in lines(capsys)
+    assert "Check       unavailable: requires TensorFlow 2" in lines(capsys)

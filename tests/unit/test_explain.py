@@ -35,7 +35,7 @@ def test_every_symbol_of_tensorflow_1_can_be_explained():
     for name in symbols.names():
         title, _, text = explain.symbol_text(name).partition("\n\n")
         assert title == f"tf.{name} ({symbols.kind(name)} of TensorFlow 1.15)"
-        assert len(text) > 20, name
+        assert len(text) > 15, name
 
 
 @pytest.mark.parametrize(
@@ -45,8 +45,8 @@ def test_every_symbol_of_tensorflow_1_can_be_explained():
         ("tf.contrib.tpu", "keras_to_tpu_model"),
         ("tf.contrib.gan", "tpucompat.legacy.contrib.gan"),
         ("tf.contrib.factorization.KMeans", "A name of tf.contrib.factorization."),
-        ("tf.contrib.graph_editor.ph", "What none of them has is gone."),
-        ("tf.data.experimental.CheckpointInputPipelineHook", "Gone since 2.16 (TPU101)"),
+        ("tf.contrib.graph_editor.ph", "Other names are removed."),
+        ("tf.data.experimental.CheckpointInputPipelineHook", "Removed since 2.16 (TPU101)"),
     ],
 )
 def test_a_package_or_a_name_in_it(capsys, module, shown):
@@ -59,7 +59,7 @@ def test_a_stand_in(capsys, prefix):
     assert explain.main([prefix + "Session"]) == 0
     assert capsys.readouterr().out == (
         "tf.Session (class of TensorFlow 1.15)\n\n"
-        "tpucompat's own code stands in: tpucompat.legacy.sessions.Session\n\n"
+        "Replaced by tpucompat: tpucompat.legacy.sessions.Session\n\n"
         "Write today: tf.compat.v1.Session (TPU203).\n"
     )
 
@@ -86,7 +86,7 @@ def test_a_symbol_of_early_tensorflow_2(capsys):
 
 def test_a_plain_value(capsys):
     assert explain.main(["tf.__version__"]) == 0
-    assert "A plain value: '1.15.5'" in capsys.readouterr().out
+    assert "A constant: '1.15.5'" in capsys.readouterr().out
 
 
 def test_a_symbol_that_is_native(capsys):
@@ -111,7 +111,7 @@ def table(monkeypatch):
 def test_a_symbol_that_is_gone(table):
     table({"contrib.lost": rows.Gone("TPU101", "nobody keeps it", "tf.found")})
     text = explain.symbol_text("contrib.lost")
-    assert "Gone (TPU101): nobody keeps it." in text
+    assert "Removed (TPU101): nobody keeps it." in text
     assert "Instead: tf.found" in text
     assert CODES["TPU101"].title in text
 
@@ -173,7 +173,7 @@ def test_no_tensorflow_is_imported():
 )
 def test_private_paths_lead_to_public_names(private, public):
     first, second = explain.symbol_text(private).split("\n")[:2]
-    assert first == f"tf.{private}, a private path to"
+    assert first == f"tf.{private} is a private path to"
     assert second.startswith(f"tf.{public} (class")
 
 

@@ -143,7 +143,7 @@ def test_a_long_error_is_shown_in_25_lines_and_the_whole_in_a_file(tmp_path):
     assert "in read" in shown and "in parse" in shown and "decoder.py" not in shown
     assert "ValueError: a bad pair" in shown
     assert re.search(r"tpucompat: at script\.py:5: raise ValueError", shown)
-    file = re.search(r"the whole traceback is in (\S+); --traceback shows it", shown).group(1)
+    file = re.search(r"the full traceback is in (\S+); --traceback shows it", shown).group(1)
     with open(file) as whole:
         text = whole.read()
     assert "decoder.py" in text and 'x.py", line 59' in text
@@ -152,13 +152,13 @@ def test_a_long_error_is_shown_in_25_lines_and_the_whole_in_a_file(tmp_path):
 def test_the_whole_traceback_where_it_is_asked_for(tmp_path):
     code, shown = run(tmp_path, LONG, "--traceback")
     assert code == 1
-    assert "decoder.py" in shown and "the whole traceback is in" not in shown
+    assert "decoder.py" in shown and "the full traceback is in" not in shown
 
 
 def test_a_short_error_is_shown_as_python_does(tmp_path):
     code, shown = run(tmp_path, "import json\njson.loads('{')")
     assert code == 1
-    assert "decoder.py" in shown and "the whole traceback" not in shown
+    assert "decoder.py" in shown and "the full traceback" not in shown
 
 
 def test_an_error_with_a_code_ends_with_its_next_step(tmp_path):

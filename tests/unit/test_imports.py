@@ -103,7 +103,7 @@ def test_an_old_package_is_told_by_its_code(site_packages, text, old):
     assert [scope.owns(modules[each]) for each in modules] == [old] * 3
     told = [text for code, text in journal.notices() if code == "TPU427"]
     assert told == (
-        ["written_then is written for an earlier TensorFlow, and is shown that"] if old else []
+        ["written_then is written for an earlier TensorFlow, and sees its names"] if old else []
     )
 
 

@@ -91,7 +91,7 @@ def test_a_fixed_batch():
     function = keras_inputs.FixedBatch(double, 2, TypeError("no size"))
     assert function([np.ones(2)])[0].tolist() == [2, 2]
     assert function.outputs == "outputs"
-    with pytest.raises(errors.BadValueError, match="TPU310 A batch of 3 came.*no size"):
+    with pytest.raises(errors.BadValueError, match="TPU310 Received a batch of 3.*no size"):
         function([np.ones(3)])
 
 

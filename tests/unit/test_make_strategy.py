@@ -1,4 +1,4 @@
-"""``make_strategy()``, as the migrated examples and ``tpucompat migrate`` write it, without TensorFlow."""
+"""What migrated programs train on: another device in silence only where nobody has asked for a TPU."""
 
 from __future__ import annotations
 
@@ -12,57 +12,66 @@ import pytest
 from tpucompat.migrate import keras
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-TWINS = sorted(
-    glob.glob(os.path.join(ROOT, "migrated_examples", "*.py"))
-    + glob.glob(os.path.join(ROOT, "tools", "migrated_programs", "*.py"))
-)
+EXAMPLES = sorted(glob.glob(os.path.join(ROOT, "migrated_examples", "*.py")))
 
 
 class OpError(Exception):
-    """What TensorFlow raises where a TPU does not start."""
+    """TensorFlow's."""
 
 
-def source(path):
-    """The function of a twin; that of ``migrate`` for no path."""
-    if path is None:
-        return keras._HELPER.format(i="    ", tf="tf")
-    with open(path, encoding="utf-8") as stream:
-        text = stream.read()
-    (function,) = (
-        each
-        for each in ast.parse(text).body
-        if isinstance(each, ast.FunctionDef) and each.name == "make_strategy"
+def tensorflow(problem, gpus):
+    """As much of TensorFlow as the function calls, with a TPU that fails, or that does not."""
+
+    def resolve(tpu):
+        if problem is not None:
+            raise problem
+        return tpu
+
+    return types.SimpleNamespace(
+        distribute=types.SimpleNamespace(
+            cluster_resolver=types.SimpleNamespace(TPUClusterResolver=resolve),
+            TPUStrategy=lambda resolver: f"TPU {resolver}",
+            MirroredStrategy=lambda: "GPUs",
+            get_strategy=lambda: "default",
+            Strategy=object,
+        ),
+        config=types.SimpleNamespace(
+            experimental_connect_to_cluster=lambda resolver: None,
+            list_physical_devices=lambda kind: gpus,
+        ),
+        tpu=types.SimpleNamespace(
+            experimental=types.SimpleNamespace(initialize_tpu_system=lambda resolver: None)
+        ),
+        errors=types.SimpleNamespace(OpError=OpError),
     )
-    function.returns = None
-    return ast.unparse(function) if hasattr(ast, "unparse") else pytest.skip("Python 3.9")
 
 
-def made(path, error):
-    """What the function gives where the TPU fails."""
-
-    def fails(*args, **kwargs):
-        raise error
-
-    distribute = types.SimpleNamespace(
-        cluster_resolver=types.SimpleNamespace(TPUClusterResolver=fails),
-        get_strategy=lambda: "the one device",
-    )
-    config = types.SimpleNamespace(list_physical_devices=lambda kind: [])
-    tf = types.SimpleNamespace(
-        distribute=distribute, config=config, errors=types.SimpleNamespace(OpError=OpError)
-    )
-    namespace = {"tf": tf, "os": os}
-    exec(source(path), namespace)
-    return namespace["make_strategy"]()
+def source(name):
+    if name == "tpucompat migrate":
+        return keras._HELPER.format(i="  ", tf="tf")
+    with open(name, encoding="utf-8") as stream:
+        tree = ast.parse(stream.read())
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    (found,) = [node for node in functions if node.name == "make_strategy"]
+    return ast.unparse(found)
 
 
-@pytest.mark.parametrize(
-    "path", [None, *TWINS], ids=lambda path: os.path.basename(path or "migrate")
-)
-def test_a_tpu_that_was_asked_for_and_fails_is_an_error(path, monkeypatch):
-    for error in (ValueError("no such TPU"), OpError("it does not start")):
-        monkeypatch.delenv("TPU_NAME", raising=False)
-        assert made(path, error) == "the one device"
-        monkeypatch.setenv("TPU_NAME", "demo-tpu")
-        with pytest.raises(type(error)):
-            made(path, error)
+@pytest.mark.skipif("sys.version_info < (3, 9)", reason="ast.unparse is new in Python 3.9")
+@pytest.mark.parametrize("name", ["tpucompat migrate", *EXAMPLES], ids=os.path.basename)
+def test_a_tpu_that_was_asked_for_and_fails_is_an_error(name, monkeypatch):
+    def make(problem=None, gpus=()):
+        names = {"tf": tensorflow(problem, gpus), "os": os}
+        exec(source(name), names)
+        return names["make_strategy"]()
+
+    monkeypatch.setenv("TPU_NAME", "mine")
+    assert make() == "TPU mine"
+    for problem in (ValueError("no such TPU"), OpError("it does not answer")):
+        with pytest.raises(type(problem)):
+            make(problem)
+    monkeypatch.delenv("TPU_NAME")
+    assert make() == "TPU local"
+    assert make(ValueError(), ["GPU:0", "GPU:1"]) == "GPUs"
+    assert make(OpError(), ["GPU:0"]) == make(ValueError()) == "default"
+    with pytest.raises(KeyError):  # a mistake of the program's own is no missing TPU
+        make(KeyError("x"))

@@ -148,7 +148,10 @@ def test_an_unknown_name_says_what_is_near(tree):
 
 def test_a_private_name_may_have_been_in_1_15(tree, monkeypatch):
     monkeypatch.setattr(namespace, "V1", tree)
-    for path, text in (("", "in TensorFlow 1.15 neither"), ("python.ops", "may have had it")):
+    for path, text in (
+        ("", "in TensorFlow 1.15 neither"),
+        ("python.ops", "may have been a private name"),
+    ):
         assert text in tree._unknown(path, "_thing")[0]
 
 

@@ -72,11 +72,11 @@ def test_a_value_takes_the_place_of_the_author_s(entry, line):
 @pytest.mark.parametrize(
     "entry, said",
     [
-        ("Bucket=x", "no field 'Bucket'; the notebook's fields are: bucket, model, rate,"),
+        ("Bucket=x", "no field 'Bucket'; the fields of the notebook are: bucket, model, rate,"),
         ("bucket", "'bucket' is not NAME=VALUE"),
-        ("steps=many", "steps=many: the field takes a number, as 100."),
-        ("use_tpu=1", "use_tpu=1: the field takes a boolean, as True."),
-        ("sizes=[", "sizes=[: the field takes Python"),
+        ("steps=many", "steps=many: the field expects a number, such as 100."),
+        ("use_tpu=1", "use_tpu=1: the field expects a boolean, such as True."),
+        ("sizes=[", "sizes=[: the field expects Python"),
     ],
 )
 def test_what_does_not_fit_is_named(entry, said):
@@ -88,7 +88,7 @@ def test_what_does_not_fit_is_named(entry, said):
 
 
 def test_a_notebook_without_fields():
-    with pytest.raises(ScriptError, match="fields are: none"):
+    with pytest.raises(ScriptError, match="fields of the notebook are: none"):
         filled("bucket=x", source="bucket = ''")
 
 

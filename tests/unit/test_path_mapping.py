@@ -97,7 +97,7 @@ def test_a_relative_folder_is_taken_from_here(tmp_path, monkeypatch):
 
 
 def test_two_folders_for_one_bucket():
-    with pytest.raises(SetupError, match="Two folders"):
+    with pytest.raises(SetupError, match="is mapped twice"):
         mapping.parse_all(["gs://b=/1", "gs://b=/2"])
     assert len(mapping.parse_all(["gs://b=/1", "gs://b=/1"]).folders) == 1
 

@@ -254,7 +254,7 @@ def test_a_next_command_is_named_only_where_there_is_one(folder, source, argumen
 def test_an_option_of_ours_behind_the_script_s_name_is_named(folder, source, arguments, named):
     ours = tpucompat_run(folder, write(folder, source), *arguments)
     assert ours.returncode == 0, ours.stderr
-    assert ("stands behind the script's name" in ours.stderr and "[TPU484]" in ours.stderr) == named
+    assert ("follows the script name" in ours.stderr and "[TPU484]" in ours.stderr) == named
 
 
 def test_what_tensorflow_s_own_code_logs_is_off_unless_asked_for(folder):

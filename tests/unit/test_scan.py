@@ -455,7 +455,7 @@ def test_links_out_of_the_tree_are_left_out_and_said(linked, capsys):
     assert found == {"real.py", os.path.join("sub", "deep.py"), "script.py"}
     said = capsys.readouterr().err
     assert (
-        f"left out: {linked / 'a.py'}, {linked / 'folder'} are links out of the tree [TPU485]"
+        f"skipped: {linked / 'a.py'}, {linked / 'folder'} are links out of the tree [TPU485]"
         in said
     )
     # Where what lies outside is named too, it is part of what is looked at.
@@ -537,9 +537,17 @@ def test_text_names_the_effort(tree, capsys):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"{tree}/old.py:2:1: TPU101 tf.contrib.quantize")
     assert lines[1].endswith("old.py:3:1: TPU202 tf.log → tf.math.log  [migrate]")
-    sums = "2 to change; 1 by migrate; 1 by hand; 1 that run does not cover"
-    assert lines[3].split("  ") == [f"{tree}/old.py", sums]
-    assert lines[-1] == "2 files, 6 lines: " + sums
+    sums = "2 findings, 1 fixable with migrate, 1 by hand, 1 unsupported by run"
+    assert lines[2:] == ["", "Checked 2 files (6 lines): " + sums]
+
+
+def test_text_has_a_line_for_each_file_where_several_have_findings(tree, capsys):
+    (tree / "new.py").write_text("import tensorflow as tf\ntf.log(1.0)\n")
+    command.main([str(tree)])
+    *_, first, second, gap, total = capsys.readouterr().out.splitlines()
+    assert first == f"{tree}/new.py: 1 finding, 1 fixable with migrate"
+    assert second.startswith(f"{tree}/old.py: 2 findings, ") and gap == ""
+    assert total.startswith("Checked 2 files (")
 
 
 def test_json(tree, capsys):

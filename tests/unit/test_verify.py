@@ -6,12 +6,14 @@ import html.parser
 import importlib.util
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
 
 import numpy as np
 import pytest
+import schemas
 
 from tpucompat.__main__ import main
 from tpucompat.cli import verify
@@ -30,7 +32,7 @@ from tpucompat.verify import (
 )
 from tpucompat.verify.matching import match
 from tpucompat.verify.recorder import Recorder, Recording, Site, Variable
-from tpucompat.verify.report import as_json, page, plots, terminal
+from tpucompat.verify.report import as_json, markdown, page, plots, terminal
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -221,7 +223,7 @@ def test_replicas_of_a_step_are_one_step(old, tmp_path):
     found, result = verdicts(old, program.run())
     del found["prediction"], found["evaluation"]  # the last replica's, of other examples
     assert set(found.values()) == {ladder.AGREE, ladder.SKIPPED}
-    assert "another order" in {r.key: r for r in result.rungs}["forward"].note
+    assert "different order" in {r.key: r for r in result.rungs}["forward"].note
 
 
 @pytest.mark.parametrize(
@@ -229,7 +231,7 @@ def test_replicas_of_a_step_are_one_step(old, tmp_path):
     [
         ({"rate": 0.25}, "update", "all updates are 0.5 times as large"),
         ({"scale": 16.0}, "loss", "16 times as much"),
-        ({"shift": 1}, "loss", "labels of the first step are others"),
+        ({"shift": 1}, "loss", "labels of the first step differ"),
         ({"batch": 8}, "forward", "8 examples in a step instead of 16"),
     ],
 )
@@ -239,7 +241,7 @@ def test_a_mistake_is_found_on_its_rung(old, tmp_path, mistake, first, said):
     assert differing[0].key == first
     assert said in differing[0].note
     steps = {rung.key: rung for rung in result.rungs}["steps"]
-    assert "the curves part at step" in steps.note  # and the ladder goes on
+    assert "the curves diverge at step" in steps.note  # and the ladder goes on
 
 
 def test_a_nan_in_one_run_differs(old, tmp_path):
@@ -256,7 +258,7 @@ def test_a_run_that_never_trains_is_said(old, tmp_path):
     silent.write("end", error="")
     found, result = verdicts(old, Recording(str(tmp_path / "new")))
     assert found["steps"] == ladder.DIFFER
-    assert result.rungs[0].note == "the new run never trains"
+    assert result.rungs[0].note == "the new run does not train"
 
 
 def test_a_recording_that_ends_in_the_middle_is_read(old, tmp_path):
@@ -281,7 +283,7 @@ def test_logits_are_compared_as_probabilities(tmp_path):
     ("answers", "verdict", "said"),
     [
         (8, ladder.DIFFER, "8 answers instead of 10"),
-        (12, ladder.AGREE, "the old run asked for 10 of 12 answers"),
+        (12, ladder.AGREE, "the old run requested 10 of 12 predictions"),
     ],
 )
 def test_answers_that_the_new_run_lacks_are_a_difference(tmp_path, answers, verdict, said):
@@ -500,7 +502,7 @@ def test_one_update_is_the_first_that_moves_something(tmp_path):
     found, result = verdicts(old, new)
     rung = {rung.key: rung for rung in result.rungs}["update"]
     assert found["update"] == ladder.AGREE
-    assert rung.note == "no trained variable moves before: after 2 steps; with 2 slots"
+    assert rung.note == "the first update is after 2 steps; with 2 slots"
     still = [Adam(tmp_path / f"still {i}", moves=False).recording for i in range(2)]
     found, result = verdicts(*still)
     assert found["update"] == ladder.SKIPPED
@@ -520,7 +522,7 @@ def test_one_number_is_said_to_be_all(tmp_path):
     both = [recorded(tmp_path / name, LEFT["files"]) for name in ("old", "new")]
     found, result = verdicts(*both)
     assert found["files"] == ladder.AGREE
-    assert {r.key: r for r in result.rungs}["files"].note == "one number is all that is compared"
+    assert {r.key: r for r in result.rungs}["files"].note == "only one number is compared"
 
 
 def test_printed_numbers_are_compared_by_the_words_before_them():
@@ -561,7 +563,7 @@ def test_a_looser_limit_needs_its_reason():
     assert tolerances.tolerances({"steps": {"limit": 1e-6}})["steps"].limit == 1e-6
     with pytest.raises(ValueError, match="needs its reason"):
         tolerances.tolerances({"steps": {"limit": 1.0}})
-    with pytest.raises(ValueError, match="there is no rung 'step'"):
+    with pytest.raises(ValueError, match="unknown rung 'step'"):
         tolerances.tolerances({"step": {"limit": 1.0, "why": "because"}})
 
 
@@ -604,15 +606,53 @@ def result(old, tmp_path):
 
 def test_the_table(result):
     text = terminal.table(result)
-    assert "one update                               ✗ differ" in text
+    assert re.search("one update +✗ differ", text)
     assert "all updates are 0.5 times as large" in text
     assert "they differ on 4 of 9 rungs, first on: one update" in text
     assert "\033[31;1m✗ differ" in terminal.table(result, colours=True)
     assert "DIFFER" in terminal.summary([result])
 
 
+def test_the_markdown(result):
+    text = markdown.summary(result)
+    assert "**they differ on 4 of 9 rungs, first on: one update**" in text
+    rows = [line for line in text.split("\n") if line.startswith("|")]
+    assert len(rows) == 2 + 9  # a header, and the rungs that were compared
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 6 for row in rows)
+    (update,) = (row for row in rows if row.startswith("| one update"))
+    assert "❌ differ | 5.0e-01 |" in update and "all updates are 0.5 times as large" in update
+    assert "Not compared: " in text and "TensorFlow" in text
+
+
+def test_the_markdown_escapes_names(result):
+    text = markdown.summary(result._replace(name="a|b_c <x>", problems=["*gone*"]))
+    assert text.startswith(r"### a\|b\_c \<x\>") and r"- \*gone\*" in text
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"), [(1, [1]), (2, [1, 2]), (50, [1, 20, 40, 50]), (12, [1, 5, 12])]
+)
+def test_steps_on_the_axis_are_round_numbers(count, shown):
+    found = plots._steps(count)
+    assert found[0] == 1 and found[-1] == count and found == sorted(set(found))
+    assert set(shown) <= set(found)
+    assert len(found) <= 7
+
+
+def test_the_page_has_a_dark_mode_and_the_markdown(result):
+    text = page.page(result)
+    assert "@media (prefers-color-scheme: dark)" in text
+    assert html.escape(markdown.summary(result)) in text
+    style, body = text.split("</style>")
+    assert not re.search(r"#[0-9a-f]{6}\b", body)  # colours are variables, which dark mode changes
+    used = set(re.findall(r"var\((--[a-z-]+)\)", text))
+    for theme in style.split("prefers-color-scheme: dark"):
+        assert used <= set(re.findall(r"(--[a-z-]+): #", theme))
+
+
 def test_the_data(result):
     content = json.loads(json.dumps(as_json.document(result), allow_nan=False))
+    schemas.check("verify", content)
     assert content["exit_code"] == 1 and content["verdict"] == "differ"
     by_key = {rung["key"]: rung for rung in content["rungs"]}
     assert by_key["update"]["verdict"] == "differ"
@@ -823,11 +863,8 @@ def test_every_mistake_of_the_table_can_be_made():
     assert {each.cores for each in found} == {1, 8}
     below = [each for each in found if not each.rung]
     assert all(each.below for each in below) and len(below) <= 5
-    assert {each.rung for each in found if each.rung} <= {
-        *tolerances.DEFAULTS,
-        "variables",
-        "dropout",
-    }
+    own = {"variables", "dropout", "flags"}  # rungs that have no limit
+    assert {each.rung for each in found if each.rung} <= {*tolerances.DEFAULTS, *own}
     for each in found:
         compile(mutate.twin(each.pair).replace(each.before, each.after), each.name, "exec")
 
@@ -871,13 +908,13 @@ def test_a_wrong_table_is_said(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "two scripts are needed"),
-        (["no.py", "none.py"], "no.py: there is no such file"),
-        ([__file__, __file__, "--cores", "0"], "--cores takes a number from 1 on"),
+        ([], "two scripts are required"),
+        (["no.py", "none.py"], "no.py: no such file"),
+        ([__file__, __file__, "--cores", "0"], "--cores expects a positive number"),
         ([__file__, __file__, "--rehearse", "v9"], "--rehearse v9 is neither a number of cores"),
         ([__file__, __file__, "--tolerance", "steps"], "expected RUNG=LIMIT"),
         ([__file__, __file__, "--map", "no.json"], "no.json"),
-        ([__file__, __file__, "--check-tpu", "v9-8"], "There is no TPU 'v9-8'"),
+        ([__file__, __file__, "--check-tpu", "v9-8"], "Unknown TPU 'v9-8'"),
     ],
 )
 def test_what_cannot_begin_is_said(arguments, said, capsys):
@@ -916,5 +953,5 @@ def test_a_run_that_never_ends_is_ended(tmp_path):
     script.chmod(0o755)
     run = runs.record(runs.Half(__file__, python=str(script)), str(tmp_path / "run"), timeout=1)
     assert run.code is None and run.seconds < 30
-    assert run.problem == "ended after 1 seconds (--timeout)"
+    assert run.problem == "stopped after 1 seconds (--timeout)"
     assert run.output == "working\n"

@@ -246,7 +246,7 @@ def other_findings(module: Module) -> Iterator[Finding]:
         for node, text, _, guarded in module.names.strings[start_strings:strings]:
             line, column = position.of(unit, node)
             becomes = "tpu='local'"
-            note = "Colab's TPU belongs to the machine itself since 2024."
+            note = "Since 2024, a Colab TPU is attached to the machine itself."
             yield Finding(
                 module.source.path,
                 line,

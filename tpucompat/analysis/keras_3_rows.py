@@ -74,11 +74,11 @@ def owners(name: str) -> tuple[str, ...]:
 
 
 def _dropped(was: str, note: str) -> Row:
-    return Row(was, "nothing: it is left out", "drop", REFUSED, note)
+    return Row(was, "removed", "drop", REFUSED, note)
 
 
-_WORKERS = "How batches are fetched, not which; a PyDataset says it of itself."
-_DTYPE = "The layer's dtype decides."
+_WORKERS = "It affects how batches are fetched; a PyDataset takes it in its constructor."
+_DTYPE = "The dtype of the layer is used."
 _INPUT = "tf.keras.Input before the layer"
 
 #: (owner, argument) -> what becomes of the argument; "*" stands for any owner.
@@ -92,35 +92,50 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     ("Model.fit_generator", "nb_epoch"): Row(
         "fit_generator(nb_epoch=)", "epochs", "rename", REFUSED
     ),
+    **{
+        (f"{owner}.compile", "experimental_steps_per_execution"): Row(
+            "compile(experimental_steps_per_execution=)", "steps_per_execution", "rename", REFUSED
+        )
+        for owner in ("Model", "Sequential")
+    },
     ("Model.compile", "sample_weight_mode"): _dropped(
-        "compile(sample_weight_mode=)", "Weights of any shape are taken as they are."
+        "compile(sample_weight_mode=)", "Weights of any shape are accepted."
     ),
     ("Model.compile", "distribute"): Row(
         "compile(distribute=)", "with strategy.scope():", "", REFUSED
     ),
     ("Model.compile", "target_tensors"): Row(
-        "compile(target_tensors=)", "fit(dataset)", "", GRAPH, "Targets come with the batches."
+        "compile(target_tensors=)", "fit(dataset)", "", GRAPH, "The batches contain the targets."
     ),
-    ("Model.save", "save_format"): _dropped("save(save_format=)", "The file's name decides."),
+    ("Model.save", "save_format"): _dropped(
+        "save(save_format=)", "The file name determines the format."
+    ),
     ("Model.save_weights", "save_format"): _dropped(
-        "save_weights(save_format=)", "The file's name decides."
+        "save_weights(save_format=)", "The file name determines the format."
     ),
     ("models.save_model", "save_format"): _dropped(
-        "save_model(save_format=)", "The file's name decides."
+        "save_model(save_format=)", "The file name determines the format."
     ),
     # HDF5 takes them as before (keras/src/models/model.py), and such a file keeps its format.
     ("Model.save", "include_optimizer"): Row("", "", "keep"),
     ("models.save_model", "include_optimizer"): Row("", "", "keep"),
-    ("Model.load_weights", "by_name"): Row("", "", "keep"),
+    ("Model.load_weights", "by_name"): Row(
+        "load_weights(by_name=True)",
+        "save, and load_weights of the whole model's .h5",
+        "by_name",
+        REFUSED,
+        "Keras 3 finds layers by name in .h5 files of Keras 2 and of whole models only.",
+        keras_2=True,
+    ),
     ("Model.train_on_batch", "reset_metrics"): Row(
-        "train_on_batch(reset_metrics=)", "nothing where it is True", "drop_true", REFUSED
+        "train_on_batch(reset_metrics=)", "removed if True", "drop_true", REFUSED
     ),
     ("Model.test_on_batch", "reset_metrics"): Row(
-        "test_on_batch(reset_metrics=)", "nothing where it is True", "drop_true", REFUSED
+        "test_on_batch(reset_metrics=)", "removed if True", "drop_true", REFUSED
     ),
     ("callbacks.ModelCheckpoint", "period"): Row(
         "ModelCheckpoint(period=)",
-        "a callback that counts epochs, written into the script",
+        "a callback that counts epochs, added to the script",
         "period",
         REFUSED,
     ),
@@ -135,7 +150,7 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     ),
     **{
         ("callbacks.TensorBoard", name): _dropped(
-            f"TensorBoard({name}=)", "It was about what graphs wrote."
+            f"TensorBoard({name}=)", "It controlled what was written for graphs."
         )
         for name in ("batch_size", "embeddings_layer_names", "embeddings_data")
     },
@@ -145,7 +160,7 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     ("callbacks.LambdaCallback", "on_batch_begin"): Row("", "", "keep"),
     ("callbacks.LambdaCallback", "on_batch_end"): Row("", "", "keep"),
     ("layers.BatchNormalization", "fused"): _dropped(
-        "BatchNormalization(fused=)", "It was about speed, and not about what is computed."
+        "BatchNormalization(fused=)", "It affected speed, not results."
     ),
     ("*", "lr"): Row("Adam(lr=)", "learning_rate", "rename", REFUSED),
     ("*", "decay"): Row(
@@ -153,7 +168,7 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
         "tf.keras.optimizers.schedules.InverseTimeDecay",
         "decay",
         REFUSED,
-        "Keras 3 ignores it, and says so in a warning only.",
+        "Keras 3 ignores it with a warning.",
     ),
     ("optimizers.Nadam", "schedule_decay"): _dropped(
         "Nadam(schedule_decay=)", "Keras 3 has no such setting."
@@ -189,7 +204,9 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     ("*", "dynamic"): Row(
         "Layer(dynamic=)", "nothing, or run_eagerly of compile", "drop_false", REFUSED
     ),
-    ("*", "implementation"): _dropped("LSTM(implementation=)", "Another way to the same numbers."),
+    ("*", "implementation"): _dropped(
+        "LSTM(implementation=)", "It selected an implementation with the same results."
+    ),
     ("layers.LeakyReLU", "alpha"): Row("LeakyReLU(alpha=)", "negative_slope", "rename", REFUSED),
     ("layers.InputLayer", "input_shape"): Row(
         "InputLayer(input_shape=)", "shape", "rename", REFUSED
@@ -209,7 +226,7 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
         "add_weight(partitioner=)", "Variables are whole."
     ),
     ("layers.Layer.add_weight", "use_resource"): _dropped(
-        "add_weight(use_resource=)", "All variables are resources."
+        "add_weight(use_resource=)", "All variables are resource variables."
     ),
     ("layers.Layer.add_weight", "synchronization"): _dropped(
         "add_weight(synchronization=)", "The strategy decides."
@@ -241,13 +258,13 @@ MEMBERS: Mapping[tuple[str, str], Row] = {
     ),
     ("Sequential", "predict_classes"): Row(
         "model.predict_classes",
-        "the class of model.predict, by a function written into the script",
+        "the class computed from model.predict, by a function added to the script",
         "classes",
         GONE,
     ),
     ("Sequential", "predict_proba"): Row("model.predict_proba", "model.predict", "predict", GONE),
     ("Model", "reset_states"): Row(
-        "model.reset_states()", "reset_states of each layer that has it", "reset", GONE
+        "model.reset_states()", "reset_states of every stateful layer", "reset", GONE
     ),
     ("layers.Layer", "output_shape"): Row(
         "layer.output_shape", "tuple(layer.output.shape)", "shape", GONE
@@ -267,6 +284,10 @@ MEMBERS: Mapping[tuple[str, str], Row] = {
         )
         for what in ("input", "output")
     },
+    ("optimizers.Optimizer", "decay"): Row("optimizer.decay", "the decay of a schedule", "", GONE),
+    ("metrics.Metric", "reset_states"): Row(
+        "metric.reset_states()", "metric.reset_state()", "member", GONE, keras_2=True
+    ),
     ("layers.Layer", "apply"): Row("layer.apply(x)", "layer(x)", "", GONE, keras_2=True),
     ("Model", "to_yaml"): Row("model.to_yaml()", "model.to_json()", "", GONE),
 }
@@ -316,6 +337,44 @@ BEHAVIOURS: Mapping[str, Row] = {
         BEHAVIOUR,
         "A bar of progress is printed where nothing is said.",
         tf1=True,
+    ),
+    "learning_phase": Row(
+        "K.set_learning_phase(0)",
+        "removed where the script does not train; else the layers' trainable and training",
+        "learning_phase",
+        GONE,
+        "predict and evaluate run in inference mode; fit runs in training mode.",
+        keras_2=True,
+    ),
+    "train_phase": Row(
+        "K.in_train_phase(a, b)",
+        "the training argument of the layer's call",
+        "",
+        GONE,
+        "Without training= it is always b, because tf-keras does not know the mode of a Keras 3 model.",
+        keras_2=True,
+    ),
+    "weighted_validation": Row(
+        "fit(class_weight=, validation_split=)",
+        "",
+        "note",
+        BEHAVIOUR,
+        "TensorFlow 1 applied the class weights to val_loss too; Keras 3 does not.",
+        tf1=True,
+    ),
+    "order_of_values": Row(
+        "model.evaluate of several outputs",
+        "the values in their old order, by a function added to the script",
+        "in_order",
+        BEHAVIOUR,
+        "TensorFlow 1 returned metrics in the order of the outputs; Keras 3 sorts them by name.",
+        keras_2=True,
+    ),
+    "validation_data": Row(
+        "callback.validation_data",
+        "validation data that the script passes to the callback",
+        "",
+        GONE,
     ),
     "epsilon": Row(
         "Adam(epsilon=None)",
@@ -396,14 +455,17 @@ BEHAVIOURS: Mapping[str, Row] = {
         "save_weights('w.weights.h5'), and every other use of that name",
         "file",
         FILE,
-        "Keras 3 refuses another ending; it loads a file of Keras 2 that ends in .h5.",
+        "Keras 3 rejects other extensions. It can load a Keras 2 file that ends in .h5.",
     ),
     "model_file": Row(
         "model.save('model')",
         "model.save('model.keras'), and every other use of that name",
         "file",
         FILE,
-        "Keras 3 knows .keras and .h5; what it saved as .h5 it cannot load where a metric was given by name.",
+        (
+            "Keras 3 supports .keras and .h5, but cannot load its own .h5 files if a metric "
+            "was given by name."
+        ),
     ),
     "learning_rate": Row(
         "optimizer.lr",
@@ -420,7 +482,7 @@ BEHAVIOURS: Mapping[str, Row] = {
         "logs['learning_rate']",
         "text",
         BEHAVIOUR,
-        "ReduceLROnPlateau and LearningRateScheduler log it by the new name.",
+        "ReduceLROnPlateau and LearningRateScheduler log it under the new name.",
         keras_2=True,
     ),
     "metric_name": Row(
@@ -428,43 +490,43 @@ BEHAVIOURS: Mapping[str, Row] = {
         "metrics=['acc']",
         "text",
         BEHAVIOUR,
-        "TensorFlow 1 called the logs by the metric's own name, Keras 3 calls them as the script does.",
+        ("TensorFlow 1 logged the metric under its own name; Keras 3 uses the name in the script."),
         tf1=True,
     ),
     "metrics_names": Row(
         "model.metrics_names",
-        "the names that evaluate reports, by a function written into the script",
+        "the names that evaluate reports, by a function added to the script",
         "metrics_names",
         BEHAVIOUR,
-        "Keras 3 says ['loss', 'compile_metrics'].",
+        "Keras 3 returns ['loss', 'compile_metrics'].",
     ),
     "hard_sigmoid": Row(
         "recurrent_activation='hard_sigmoid'",
-        "a function written into the script",
+        "a function added to the script",
         "hard_sigmoid",
         "TPU216",
-        "Keras 3's hard_sigmoid is a sixth of x plus one half; it was a fifth.",
+        "Keras 3's hard_sigmoid has slope 1/6; the old one has slope 1/5.",
     ),
     "cudnn": Row(
         "CuDNNLSTM(8)",
         "LSTM(8, recurrent_activation='sigmoid')",
         "cudnn",
         GONE,
-        "The LSTM of TensorFlow 1 took hard_sigmoid, so what is taken is said.",
+        "The LSTM of TensorFlow 1 used hard_sigmoid, so the default is now explicit.",
     ),
     "steps": Row(
         "fit(steps_per_epoch=len(x) / 8)",
         "int(numpy.ceil(len(x) / 8))",
         "steps",
         REFUSED,
-        "Keras 3 wants a whole number.",
+        "Keras 3 requires an integer.",
     ),
     "fit_function": Row(
         "tpu_model.fit(input_function)",
         "model.fit(input_function())",
         "call",
         REFUSED,
-        "A function that returns a Dataset was KerasTPUModel's alone.",
+        "Only KerasTPUModel accepted a function that returns a Dataset.",
     ),
     "fit_iterator": Row(
         "fit(dataset.make_one_shot_iterator())", "fit(dataset)", "iterator", REFUSED
@@ -474,21 +536,21 @@ BEHAVIOURS: Mapping[str, Row] = {
         "fit(dataset)",
         "batch",
         GRAPH,
-        "In TensorFlow 2 that is one batch, and not all of them.",
+        "In TensorFlow 2 that is a single batch.",
     ),
     "generator_lists": Row(
         "yield [a, b], y",
         "yield (a, b), y",
         "lists",
         REFUSED,
-        "Keras 3 takes tuples, a list is an error.",
+        "Keras 3 accepts tuples only.",
     ),
     "rmsprop": Row(
         "RMSprop()",
         "RMSprop(epsilon=1e-14), the square of the old one",
         "rmsprop",
         BEHAVIOUR,
-        "TensorFlow 1 added epsilon to the root, Keras 3 adds it below the root.",
+        ("TensorFlow 1 added epsilon to the square root, Keras 3 adds it inside the square root."),
         tf1=True,
     ),
     "optimizer_word": Row(
@@ -496,29 +558,29 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Adagrad(learning_rate=0.001, initial_accumulator_value=0.0, epsilon=1e-14)",
         "optimizer_word",
         BEHAVIOUR,
-        "By name TensorFlow 1 began with an accumulator of zeros.",
+        "By name, TensorFlow 1 started with a zero accumulator.",
         tf1=True,
     ),
     "validation_generator": Row(
         "fit_generator(validation_data=generator)",
-        "a Sequence of so many batches, written into the script",
+        "a Sequence with a fixed number of batches, added to the script",
         "validation_generator",
         BEHAVIOUR,
-        "Keras 3 takes more batches from it than it evaluates, so that each epoch sees others.",
+        ("Keras 3 reads more batches than it evaluates, so every epoch sees different ones."),
     ),
     "constant": Row(
         "K.ones(shape) in a function",
         "tf.ones(shape)",
         "constant",
         BEHAVIOUR,
-        "It makes a variable, which a function that TensorFlow traces may make once only.",
+        "It creates a variable, which a tf.function may do only once.",
     ),
     "tensor_operation": Row(
         "tf.reshape(layer(x), …)",
         "a Lambda layer, by a function written into the script",
         "as_layer",
         GRAPH,
-        "Operations of TensorFlow do not take tensors that stand for a model's inputs.",
+        "TensorFlow operations do not accept symbolic Keras tensors.",
     ),
     "gradients": Row(
         "K.gradients(model.output, model.input)",
@@ -536,26 +598,26 @@ BEHAVIOURS: Mapping[str, Row] = {
     "tensor_shape": Row("x.get_shape().as_list()", "list(x.shape)", "tensor_shape", GONE),
     "function": Row(
         "K.function([model.input], [layer.output])",
-        "tf.keras.Model, by a function written into the script",
+        "tf.keras.Model, by a function added to the script",
         "function",
         GRAPH,
     ),
     "trainable": Row(
         "model.trainable = False after compile",
-        "a model of its own for each way of training",
+        "a separate model for each set of trainable weights",
         "",
         BEHAVIOUR,
-        "TensorFlow 1 went on training what was trainable at compile; Keras 3 asks again.",
+        "TensorFlow 1 kept the trainable weights from compile; Keras 3 checks them again.",
         keras_2=True,
     ),
     "params": Row(
-        "callback.params['samples']", "", "", GONE, "Keras 3 tells verbose, epochs and steps."
+        "callback.params['samples']", "", "", GONE, "Keras 3 provides verbose, epochs and steps."
     ),
     "standalone": Row(
         "from keras.preprocessing.text import Tokenizer",
         "from tensorflow.keras.preprocessing.text import Tokenizer",
         "standalone",
         GONE,
-        "The package keras has it no more; tf.keras does.",
+        "The keras package no longer has it; tf.keras does.",
     ),
 }

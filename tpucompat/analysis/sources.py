@@ -75,7 +75,7 @@ def read(path: str) -> Source:
         kind = os.stat(path).st_mode
         if not stat.S_ISREG(kind) and not stat.S_ISDIR(kind):
             # A pipe or a device may keep its reader waiting for ever.
-            raise SourceError("TPU420", "It is a pipe, a socket or a device, and no file.")
+            raise SourceError("TPU420", "It is a pipe, a socket or a device, not a regular file.")
         with open(path, "rb") as stream:
             data = stream.read(MOST_BYTES + 1)
     except OSError as error:
@@ -96,7 +96,7 @@ def decode(path: str, data: bytes) -> Source:
 def _text(data: bytes) -> tuple[str, str]:
     """(encoding, text) of a Python file; Latin-1 where it is no UTF-8 and says nothing of itself."""
     if b"\0" in data:
-        raise SourceError("TPU424", "It holds null bytes: this is no Python.")
+        raise SourceError("TPU424", "It contains null bytes, so it is not Python source.")
     try:
         encoding = tokenize.detect_encoding(io.BytesIO(data).readline)[0]
     except SyntaxError as error:
@@ -185,7 +185,7 @@ def load_notebook(data: bytes) -> dict[str, Any]:
         ValueError,
         RecursionError,
     ) as error:  # UnicodeDecodeError and JSONDecodeError among them
-        raise SourceError("TPU450", f"It is no JSON: {error}") from error
+        raise SourceError("TPU450", f"It is not valid JSON: {error}") from error
     if not isinstance(loaded, dict) or not isinstance(notebook_cells(loaded), list):
         raise SourceError("TPU450", "It has no list of cells.")
     return loaded

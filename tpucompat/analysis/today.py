@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 import os
+import re
 from typing import Mapping, NamedTuple
 
 from tpucompat.legacy import namespace, symbols
@@ -75,7 +76,7 @@ class Idiom(NamedTuple):
     code: str = "TPU208"
 
 
-_RUN = "In plain TensorFlow 2: strategy.run, and strategy.reduce for what leaves it."
+_RUN = "In plain TensorFlow 2: strategy.run, and strategy.reduce for its results."
 
 #: Old name below ``tensorflow`` -> what one writes in TensorFlow 2 on a TPUStrategy.
 IDIOMS: Mapping[str, Idiom] = {
@@ -98,6 +99,39 @@ IDIOMS: Mapping[str, Idiom] = {
             ("LossScaleOptimizer", "LossScaleOptimizer"),
         )
     },
+    # What left tf.keras.experimental and its like
+    **{
+        f"keras.experimental.{name}": Idiom(
+            f"tf.keras.optimizers.schedules.{name}", "", SAFE, "TPU202"
+        )
+        for name in ("CosineDecay", "CosineDecayRestarts")
+    },
+    **{
+        f"keras.optimizers.{package}.{name}": Idiom(
+            f"tf.keras.optimizers.{name}", "", SAFE, "TPU202"
+        )
+        for package in ("legacy", "experimental")
+        for name in (
+            *("Adadelta", "Adagrad", "Adam", "Adamax", "AdamW", "Ftrl", "Nadam", "RMSprop", "SGD"),
+        )
+    },
+    **{
+        f"keras.layers.experimental.preprocessing.{name}": Idiom(
+            f"tf.keras.layers.{name}", "", SAFE, "TPU202"
+        )
+        for name in (
+            *("CategoryEncoding", "CenterCrop", "Discretization", "Hashing", "IntegerLookup"),
+            *("Normalization", "RandomContrast", "RandomCrop", "RandomFlip", "RandomRotation"),
+            *("RandomTranslation", "RandomZoom", "Rescaling", "Resizing", "StringLookup"),
+            "TextVectorization",
+        )
+    },
+    "keras.estimator.model_to_estimator": Idiom(
+        "tpucompat.v1.keras.estimator.model_to_estimator",
+        "In plain TensorFlow 2 the model trains by its own fit.",
+        SAFE,
+        "TPU206",
+    ),
     "distribute.resolver.TPUClusterResolver": Idiom(
         "tf.distribute.cluster_resolver.TPUClusterResolver"
     ),
@@ -120,7 +154,7 @@ IDIOMS: Mapping[str, Idiom] = {
     },
     **{
         "keras.layers.CuDNN" + name: Idiom(
-            "tf.keras.layers." + name, "It takes cuDNN's kernel by itself.", SAFE, "TPU202"
+            "tf.keras.layers." + name, "It uses the cuDNN kernel automatically.", SAFE, "TPU202"
         )
         for name in ("LSTM", "GRU")
     },
@@ -131,10 +165,13 @@ IDIOMS: Mapping[str, Idiom] = {
         for name, note in {
             **dict.fromkeys(("batch_parallel", "shard", "replicate", "rewrite"), _RUN),
             "initialize_system": "In plain TensorFlow 2: tf.tpu.experimental.initialize_tpu_system.",
-            "shutdown_system": "In plain TensorFlow 2 it is left out.",
+            "shutdown_system": "Not needed in plain TensorFlow 2.",
             "cross_replica_sum": "In plain TensorFlow 2: ReplicaContext.all_reduce.",
-            "CrossShardOptimizer": "In plain TensorFlow 2: an optimizer made under strategy.scope() sums over "
-            "the replicas; divide the loss by the global batch size.",
+            "CrossShardOptimizer": (
+                "In plain TensorFlow 2, an optimizer created under "
+                "strategy.scope() sums gradients over the replicas; divide the "
+                "loss by the global batch size."
+            ),
             "repeat": "In plain TensorFlow 2: a loop over tf.range in a tf.function.",
             "while_loop": "In plain TensorFlow 2: tf.while_loop.",
             "outside_compilation": "In plain TensorFlow 2: tf.tpu.outside_compilation.",
@@ -146,10 +183,12 @@ IDIOMS: Mapping[str, Idiom] = {
         for name, note in {
             "TPUEstimator": "In plain TensorFlow 2: a Keras model, or a loop over strategy.run.",
             "TPUEstimatorSpec": "In plain TensorFlow 2 the training step returns the loss itself.",
-            "RunConfig": "Its parts became arguments of fit, callbacks and the strategy.",
+            "RunConfig": (
+                "Its settings became arguments of fit, of callbacks and of the strategy."
+            ),
             "TPUConfig": "iterations_per_loop became steps_per_execution of compile.",
-            "InputPipelineConfig": "strategy.experimental_distribute_dataset shares the input.",
-            "AsyncCheckpointSaverHook": "tf.train.CheckpointManager, or a callback of Keras.",
+            "InputPipelineConfig": "strategy.experimental_distribute_dataset splits the input.",
+            "AsyncCheckpointSaverHook": "tf.train.CheckpointManager, or a Keras callback.",
             "export_estimator_savedmodel": "tf.saved_model.save.",
         }.items()
     },
@@ -232,6 +271,18 @@ def needs_keras_2(found: Fate) -> bool:
     return found.code == "TPU207" and not found.becomes.startswith("tf_")
 
 
+#: Functions of tf-keras that compute from tensors, whichever Keras has made them.
+_OF_ANY_KERAS = re.compile(
+    r"tf_keras\.((losses|metrics)\.[a-z_]+|constraints\.\w+|utils\.\w+Enqueuer"
+    r"|backend\.(local_conv[12]d|normalize_batch_in_training|print_tensor|random_binomial|in_\w+_phase))$"
+)
+
+
+def is_of_keras_2(found: Fate) -> bool:
+    """Whether a name of tf-keras is of no use to models of Keras 3: a layer, a switch of its engine."""
+    return found.becomes.startswith("tf_keras.") and not _OF_ANY_KERAS.match(found.becomes)
+
+
 def is_module(found: Fate) -> bool:
     """Whether a fate is that of a module, whose names have fates of their own."""
     symbol = found.was.partition(".")[2]
@@ -309,19 +360,22 @@ def _at_home(symbol: str, rest: str, home: Home) -> Fate | None:
     covered = _covered(symbol)
     if home.kind == "renamed":
         code = "TPU207" if home.target.startswith("tf_keras") else "TPU202"
-        note = "It is in the package tf-keras." if code == "TPU207" else ""
+        note = "The tf-keras package provides it." if code == "TPU207" else ""
         return Fate(code, was, home.target, note, covered, SAFE, rest)
     if home.kind == "v1":
         return Fate("TPU203", was, home.target, "", covered, SAFE, rest)
     if home.kind == "keras2":
-        note = "It needs the package tf-keras, and TF_USE_LEGACY_KERAS=1 before TensorFlow."
+        note = (
+            "It needs the tf-keras package, and TF_USE_LEGACY_KERAS=1 before "
+            "TensorFlow is imported."
+        )
         return Fate("TPU207", was, home.target, note, covered, SAFE, rest)
     if home.kind == "changed":
         if symbol in _ALIKE:
             return None
         differs = symbol.startswith(_OTHERWISE) or symbol in _OTHERWISE_NAMES
         both = Home(home.kind, home.target) if differs else home
-        note = "In TensorFlow 2 the name takes other arguments, or does something else."
+        note = "In TensorFlow 2 this name has other arguments or a different meaning."
         return Fate("TPU204", was, home.target, note, covered, SAFE, rest, both)
     row = namespace.find_row(symbol)
     if isinstance(row, Gone):
@@ -391,7 +445,7 @@ def _unknown(path: str) -> Fate:
         return Fate(code, "tf." + path, becomes or "tpucompat.v1." + path, "", None, SAFE)
     if "python" in parts or "ops" in parts:
         becomes = "tpucompat.v1." + path
-        return Fate("TPU205", "tf." + path, becomes, "A private module of tf.contrib.", None, SAFE)
+        return Fate("TPU205", "tf." + path, becomes, "A private tf.contrib module.", None, SAFE)
     note = "TensorFlow 1.15 had no such name."
     known = symbols.kind(".".join(parts[:2])) is not None
     if not known and isinstance(package, Package):
@@ -484,7 +538,7 @@ def _of_private(symbol: str, rest: str) -> Fate | None:
 
 
 def _estimator(was: str, rest: str, symbol: str = "") -> Fate:
-    note = "TensorFlow 2.16 removed tf.estimator; in plain TensorFlow 2 Keras took its place."
+    note = "TensorFlow 2.16 removed tf.estimator. The replacement in plain TensorFlow 2 is Keras."
     if not symbol:
         return Fate("TPU212", was, "", note, True, NONE)
     row = namespace.find_row(symbol)
@@ -511,7 +565,7 @@ def _of_keras(path: str) -> Fate | None:
             if becomes.startswith("tf.keras."):
                 becomes = becomes[3:]
             fix = SAFE if becomes else NONE
-            note = "" if becomes else "Keras 3 does not have it; tpucompat stands in."
+            note = "" if becomes else "Keras 3 does not have it; tpucompat provides it."
             return Fate("TPU202" if becomes else "TPU206", symbol, becomes, note, True, fix, rest)
         if symbols.kind(symbol) is not None:
             return None
@@ -609,7 +663,7 @@ def _of_row(was: str, rest: str, row: Row) -> Fate:
             repr(row.value), ""
         )
         return Fate("TPU220", was, becomes or repr(row.value), "", True, SAFE, rest)
-    return Fate("TPU220", was, "", "tpucompat stands in for it.", True, NONE, rest)
+    return Fate("TPU220", was, "", "tpucompat provides a replacement.", True, NONE, rest)
 
 
 def _prefixes(path: str) -> list[tuple[str, str]]:

@@ -38,7 +38,9 @@ def main(argv: Sequence[str]) -> int:
         return 2
     if not lowering.available():
         watcher.end(
-            SetupError("TPU378", "this TensorFlow shows no lowered form, 2.15 and later do.")
+            SetupError(
+                "TPU378", ("this TensorFlow cannot show lowered programs; 2.15 and later can.")
+            )
         )
         return 2
     journal.quiet = True

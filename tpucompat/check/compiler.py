@@ -27,8 +27,8 @@ VARIABLE = "TPUCOMPAT_LIBTPU"
 PROCESS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "pjrt.py")
 
 LICENCE = (
-    "libtpu is Google's, under the Google Cloud Platform terms of service and the licence in its "
-    "wheel (libtpu/LICENSE); tpucompat neither brings nor installs it"
+    "libtpu is a Google product under the Google Cloud Platform terms of service and the "
+    "license in its wheel (libtpu/LICENSE); tpucompat neither bundles nor installs it"
 )
 
 
@@ -73,18 +73,18 @@ def find() -> Libtpu:
     """
     here = f"{platform.system()} {platform.machine()}"
     if here != "Linux x86_64":
-        raise SetupError("TPU379", f"libtpu runs on Linux x86-64, and this is {here}.")
+        raise SetupError("TPU379", f"libtpu requires Linux on x86-64; this is {here}.")
     path = os.environ.get(VARIABLE, "")
     if path:
         if not os.path.isfile(path):
-            raise SetupError("TPU379", f"{VARIABLE}={path} is no file.")
+            raise SetupError("TPU379", f"{VARIABLE}={path} is not a file.")
         return Libtpu(path, _version(path))
     spec = importlib.util.find_spec("libtpu")
     for folder in (spec.submodule_search_locations or []) if spec is not None else []:
         path = os.path.join(folder, "libtpu.so")
         if os.path.isfile(path):
             return Libtpu(path, _version(path))
-    raise SetupError("TPU379", "libtpu, the TPU's compiler, is not installed.")
+    raise SetupError("TPU379", "libtpu, the TPU compiler, is not installed.")
 
 
 def _version(path: str) -> str:
@@ -136,7 +136,7 @@ class Compiler:
             reason = str(error) or type(error).__name__
             tail = self._tail()
             self.close()
-            return Outcome("unknown", f"the compiler gave no answer: {reason}{tail}")
+            return Outcome("unknown", f"the compiler did not respond: {reason}{tail}")
         return _outcome(answer, target)
 
     def close(self) -> None:
@@ -208,5 +208,5 @@ def _outcome(answer: dict[str, Any], target: Target) -> Outcome:
         return Outcome("unknown" if _FAULTS.search(error) else "refused", text, **times)
     made = Outcome("compiles", "", answer["memory"], answer["flops"], **times)
     if made.total > target.memory:
-        return made._replace(verdict="too big", text="its parts together need more than there is")
+        return made._replace(verdict="too big", text="the total exceeds the available memory")
     return made

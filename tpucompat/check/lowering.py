@@ -84,7 +84,7 @@ def lower(computation: Computation, sources: Sources) -> Lowered:
         {n.op for _, n in operations.nodes_of(part.graph_def)} & operations.on_tpu_only()
     )
     if strange:
-        text = f"XLA's compiler for a CPU has no {', '.join(strange)}, a TPU has"
+        text = f"the XLA compiler for CPUs does not support {', '.join(strange)}; TPUs do"
         return Lowered([], b"", summed, nodes, size, text, notes)
     try:
         function, specs = _trace(part)
@@ -115,7 +115,7 @@ def lower_function(function: Any, concrete: Any, specs: Sequence[Any], sources: 
     findings += [
         Finding(
             "TPU391",
-            f"an input has the shape {spec.shape}, and a TPU's program has fixed ones",
+            f"an input has the shape {spec.shape}, but TPU programs need static shapes",
             instead="batch with drop_remainder=True",
         )
         for spec in specs
@@ -315,12 +315,12 @@ def _bytes(part: _Part) -> int:
 def _notes(computation: Computation, part: _Part) -> list[str]:
     notes = []
     if not part.fetches and not part.updates:
-        notes.append("it returns nothing and changes nothing: a TPU leaves it out [TPU350]")
+        notes.append("it has no results and no side effects, so a TPU prunes it [TPU350]")
     host = made_on_host(computation.graph)
     if host:
         kinds = {computation.graph.get_operation_by_name(name).type for name in host}
         told = ", ".join(sorted(kinds - {"Const", "Identity"}))
-        notes.append(f"stays on the host (outside_compilation): {told}")
+        notes.append(f"runs on the host (outside_compilation): {told}")
     return notes
 
 
@@ -387,9 +387,14 @@ def _open_shapes(part: _Part) -> list[Finding]:
             findings.append(
                 Finding(
                     "TPU391",
-                    f"the input {name} has the shape {shape}, and a TPU's program has fixed ones",
+                    (
+                        f"the input {name} has the shape {shape}, but TPU programs need "
+                        "static shapes"
+                    ),
                     node_name(name),
-                    instead="batch with drop_remainder=True, and give every placeholder a shape",
+                    instead=(
+                        "batch with drop_remainder=True, and give every placeholder a static shape"
+                    ),
                 )
             )
     for name, (_, shape) in part.variables.items():
@@ -399,7 +404,7 @@ def _open_shapes(part: _Part) -> list[Finding]:
                     "TPU391",
                     f"the variable {node_name(name)} has the shape {shape}",
                     node_name(name),
-                    instead="give the variable a shape, and leave validate_shape alone",
+                    instead="give the variable a static shape, and do not set validate_shape",
                 )
             )
     for node in part.graph_def.node:
@@ -407,9 +412,9 @@ def _open_shapes(part: _Part) -> list[Finding]:
             findings.append(
                 Finding(
                     "TPU396",
-                    f"the placeholder {node.name} is used, and no core is fed",
+                    f"the placeholder {node.name} is used, but the cores cannot be fed",
                     node.name,
-                    instead="pass the value through the computation's inputs",
+                    instead="pass the value through the inputs of the computation",
                 )
             )
     return findings
@@ -433,27 +438,31 @@ _TEXTS = (
     (
         r"must be a compile-time constant",
         "TPU392",
-        "needs a size or an axis that is known when the program is compiled, and it is computed",
-        "compute it from static shapes in Python, or choose the largest size and mask the rest",
+        "needs a size or an axis that is a compile-time constant, but it is computed",
+        ("compute it in Python from static shapes, or use the largest size and mask the rest"),
     ),
     (
         r"fixed tensor list size|TensorList|max_num_elements",
         "TPU393",
-        "is in a loop whose number of steps is not known, and its gradient wants to keep a value "
-        "of every step",
-        "give tf.while_loop a constant maximum_iterations; dynamic_rnn takes it from a static "
-        "time axis",
+        (
+            "is in a loop with an unknown trip count, and its gradient stores a value for "
+            "every iteration"
+        ),
+        (
+            "pass a constant maximum_iterations to tf.while_loop; dynamic_rnn derives it "
+            "from a static time axis"
+        ),
     ),
     (
         r"[Ss]hapes? (of loop|must be|mismatch|.*not the same)|invariant|must be the same",
         "TPU394",
-        "has values of another shape or type than the compiler was told",
-        "keep shapes and types the same in every branch and every step of a loop",
+        "has values whose shape or dtype changes",
+        "keep shapes and dtypes the same in every branch and every iteration",
     ),
     (
         r"dynamic|unbounded",
         "TPU388",
-        "gives a value whose size depends on the data",
+        "has a data-dependent output size",
         "keep the size fixed: tf.where(mask, x, 0) with three arguments, tf.nn.top_k, or padding",
     ),
 )
@@ -473,14 +482,14 @@ def explain(message: str, graph_def: Any) -> Finding:
             kind, where = node.op, function
             break
     first = re.sub(r"^Failed getting HLO text: '", "", message.strip()).split("\n")[0][:300]
-    code, what, instead = "TPU395", "is refused by XLA's compiler: " + first, ""
+    code, what, instead = "TPU395", "is rejected by the XLA compiler: " + first, ""
     for pattern, found, said, advice in _TEXTS:
         if re.search(pattern, message):
             code, what, instead = found, said, advice
             break
     if not instead:
         kind_said = operations.kind_of(kind)
-        instead = kind_said.instead if kind else "read what the compiler says"
+        instead = kind_said.instead if kind else "read the message of the compiler"
     text = f"{kind or 'an operation'} ({name}) {what}" if name else f"the computation {what}"
     return Finding(code, text, name, where, instead=instead)
 

@@ -50,44 +50,47 @@ _KINDS = tuple(
         (
             "TPU371",
             "PyFunc|PyFuncStateless|EagerPyFunc",
-            "runs Python, which only the host can",
-            "compute it in the input function, write it with TensorFlow's operations, or hand the "
-            "value to the host by tf.contrib.tpu.outside_compilation or host_call",
+            "runs Python code, which needs the host",
+            (
+                "compute it in the input function, use TensorFlow operations instead, or "
+                "pass the value to the host with tf.contrib.tpu.outside_compilation or "
+                "host_call"
+            ),
         ),
         (
             "TPU384",
             "(Scalar|Histogram|Image|Audio|Tensor|Merge|WriteS|WriteScalarS|WriteHistogramS|"
             "WriteImageS|WriteAudioS|WriteRawProtoS)[Ss]?ummary.*|.*Summary(V2)?",
-            "writes a summary, which only the host can",
+            "writes a summary, which needs the host",
             "return the value, and write the summary in host_call (TPUEstimator), in a callback "
             "(Keras) or after Session.run",
         ),
         (
             "TPU385",
             "Print|PrintV2|StringFormat",
-            "prints, which only the host can",
-            "leave it out on the TPU, or print in host_call what it returns",
+            "prints, which needs the host",
+            "remove it, or return the value and print it in host_call",
         ),
         (
             "TPU383",
             "String.*|Regex.*|DecodeRaw|DecodeCSV|DecodeBase64|EncodeBase64|AsString|Substr|"
             "ReduceJoin|Parse.*|Decode(Jpeg|Png|Image|Gif|Bmp|Wav|AndCropJpeg|Proto.*)|ReadFile|"
             "WriteFile|MatchingFiles|Unicode.*|SdcaFprint|JoinStrings",
-            "works on text or files, and a TPU has neither",
-            "do it in the input function, where the host's CPU runs it, and feed numbers",
+            "processes strings or files, which TPUs do not support",
+            "do this in the input function, which runs on the host CPU, and feed numbers",
         ),
         (
             "TPU386",
             "(Mutable)?(Dense)?HashTable.*|LookupTable.*|InitializeTable.*|.*Queue.*|.*Iterator.*|"
             "OneShot.*|.*Dataset.*|Barrier.*|Stage|Unstage|MapStage.*|.*Reader.*",
-            "belongs to the host: a table, a queue or an input",
-            "look words up and read data in the input function, and feed what comes out",
+            "uses a table, a queue or an iterator, which live on the host",
+            "look up words and read data in the input function, and feed the results",
         ),
         (
             "TPU387",
             "Sparse.*|SerializeSparse|DeserializeSparse|AddSparse.*|TakeManySparse.*|Ragged.*|"
             "EditDistance|CTC.*",
-            "works on a sparse or ragged value, whose size a TPU would not know",
+            "processes a sparse or ragged value, whose size is unknown at compile time",
             "make it dense with a fixed size in the input function (tf.sparse.to_dense, padding)",
         ),
         (
@@ -96,7 +99,7 @@ _KINDS = tuple(
             "NonMaxSuppressionWithOverlaps|DynamicPartition|Dynamic.*|DrawBoundingBoxes|"
             "SampleDistorted.*|GenerateVocab.*|.*CandidateSampler|DenseToDenseSet.*|SegmentM.*|"
             "SegmentS.*|BoostedTrees.*|Multinomial",
-            "gives a value whose size depends on the data, or has no kernel of a fixed size",
+            "has a data-dependent output size, or no kernel with a fixed size",
             "keep the size fixed: tf.where(mask, x, 0) with three arguments instead of "
             "boolean_mask, tf.nn.top_k, or the padded form of the operation",
         ),
@@ -105,16 +108,18 @@ _KINDS = tuple(
             "Variable|VariableV2|TemporaryVariable|Assign|AssignAdd|AssignSub|Scatter(Add|Sub|"
             "Update|Mul|Div|Min|Max)|Apply(?!.*Resource).*|SparseApply.*",
             "uses a reference variable",
-            "make the variable with tf.get_variable(..., use_resource=True)",
+            "create the variable with tf.get_variable(..., use_resource=True)",
         ),
     )
 )
 _OTHER = Kind(
     "TPU381",
     None,
-    "has no kernel for a TPU",
-    "write it with other operations, compute it in the input function, or hand it to the host by "
-    "tf.contrib.tpu.outside_compilation",
+    "is unsupported on TPU",
+    (
+        "replace it with supported operations, compute it in the input function, or run it "
+        "on the host with tf.contrib.tpu.outside_compilation"
+    ),
 )
 
 # What a computation's graph holds and a compiler never sees.
@@ -205,7 +210,7 @@ def _check(where: str, node: Any) -> Sequence[Finding]:
         return (Finding(kind.code, text, node.name, where, instead=kind.instead),)
     complaints = [_wrong_type(node, kernel) for kernel in kernels]
     if all(complaints):
-        text = f"{node.op} ({node.name}) has no kernel for {complaints[0]}"
+        text = f"{node.op} ({node.name}) is unsupported on TPU for {complaints[0]}"
         code, instead = _for_type(complaints[0])
         return (Finding(code, text, node.name, where, instead=instead),)
     return ()
@@ -215,7 +220,7 @@ def _for_type(name: str) -> tuple[str, str]:
     if name == "string":
         kind = next(kind for kind in _KINDS if kind.code == "TPU383")
         return kind.code, kind.instead
-    return "TPU390", "cast to float32, bfloat16, int32 or another type that a TPU computes with"
+    return "TPU390", "cast to float32, bfloat16, int32 or another supported dtype"
 
 
 def _wrong_type(node: Any, kernel: dict[str, int]) -> str:

@@ -78,7 +78,9 @@ class Libtpu:
         self.version = tuple((ctypes.c_int * 2).from_address(self._api + 32))
         self._topologies: dict[str, Any] = {}
         if self.version[0] != _MAJOR:
-            raise CompilerError(f"its interface is {self.version[0]}.x, and {_MAJOR}.x is known")
+            raise CompilerError(
+                f"its PJRT version is {self.version[0]}.x; tpucompat supports {_MAJOR}.x"
+            )
         self._call("PJRT_Plugin_Initialize", _structure())
 
     def compile(self, program: bytes, topology: str, replicas: int, effort: str) -> dict[str, Any]:
@@ -262,7 +264,7 @@ def serve(path: str, requests: Iterable[str], answer: Any) -> None:
     try:
         compiler = Libtpu(path)
     except (CompilerError, OSError, AttributeError) as error:
-        answer({"fault": f"this is no libtpu that can be asked: {error}"})
+        answer({"fault": f"this libtpu cannot be used: {error}"})
         return
     answer({"api": compiler.version})
     for line in requests:

@@ -45,7 +45,7 @@ def check(
     """
     size = targets.slice_of(given)
     if size is None:
-        raise SetupError("TPU455", f"--rehearse {given}: there is no such number of cores or TPU.")
+        raise SetupError("TPU455", f"--rehearse {given}: not a number of cores or a TPU name.")
     command = [sys.executable, "-m", "tpucompat", "run", "--quiet", "--smoke", "--rehearse", given]
     path = os.path.join(folder, "rehearsal.txt")
     with open(path, "wb") as output:
@@ -78,7 +78,7 @@ def judge(code: int | None, output: str) -> tuple[list[Finding], str, str]:
       output: What the script and tpucompat have printed.
     """
     if code is None:
-        return [], "unknown", "the rehearsal was stopped for want of time (--limit)"
+        return [], "unknown", "the rehearsal exceeded the time limit (--limit)"
     if not code:
         return [], "lowers", "its steps run under a rehearsed TPUStrategy, compiled for the CPU"
     told = list(_ERROR.finditer(output))

@@ -51,11 +51,11 @@ def judge(record: dict[str, Any], target: Target, outcome: Outcome | None, compi
     for finding in record["findings"]:
         return Row(target, "does not compile", finding["text"], None)
     if record["replicas"] > target.replicas:
-        text = f"it asks for {record['replicas']} shards, and a {target.name} has {target.replicas}"
-        text += f" cores as TensorFlow counts them; give num_shards={target.replicas} [TPU382]"
+        text = f"it requests {record['replicas']} shards, but a {target.name} has {target.replicas}"
+        text += f" cores as TensorFlow counts them; set num_shards={target.replicas} [TPU382]"
         return Row(target, "does not compile", text, None)
     if not record.get("program"):
-        return Row(target, "unknown", record.get("unsure") or "it was not lowered", None)
+        return Row(target, "unknown", record.get("unsure") or "not lowered", None)
     if outcome is None:
         text = "lowers to XLA, every operation has a TPU kernel; not compiled: " + compiler
         return Row(target, "lowers", text, None)
@@ -68,14 +68,14 @@ def judge(record: dict[str, Any], target: Target, outcome: Outcome | None, compi
         text = f"does not fit {gib(target.memory)} GiB per core: {outcome.text} [TPU398]"
         return Row(target, "does not compile", text, outcome)
     if outcome.verdict == "refused":
-        text = f"{compiler} refuses it for {target.generation}: {outcome.text} [TPU395]"
+        text = f"{compiler} rejects it for {target.generation}: {outcome.text} [TPU395]"
         return Row(target, "does not compile", text, outcome)
     return Row(target, "unknown", outcome.text, outcome)
 
 
 def unseen(replicas: int, group: Sequence[Target]) -> Checked:
     """What is said of TPUs for whose number of cores the script showed nothing."""
-    text = f"the script showed no computation when it was run for {replicas} cores"
+    text = f"the script built no computation when it ran on {replicas} cores"
     record = {"name": "no computation", "replicas": replicas, "findings": [], "unsure": text}
     return Checked(record, [Row(target, "unknown", text, None) for target in group])
 

@@ -130,13 +130,13 @@ def parse(names: str) -> list[Target]:
             hint = f"; did you mean {close[0]}?" if close else "."
             raise BadValueError(
                 "TPU380",
-                f"There is no TPU {given!r}{hint}",
+                f"Unknown TPU {given!r}{hint}",
                 "Name some of " + ", ".join(TARGETS) + ".",
             )
         if TARGETS[name] not in result:
             result.append(TARGETS[name])
     if not result:
         raise BadValueError(
-            "TPU380", "No TPU is named.", "Name some of " + ", ".join(TARGETS) + "."
+            "TPU380", "No TPU was named.", "Name some of " + ", ".join(TARGETS) + "."
         )
     return result

@@ -196,16 +196,16 @@ def _for_error(error: BaseException, line: Any) -> Finding:
     """What an error says that comes out of the script's function while it is traced."""
     told = [line.strip() for line in str(error).strip().split("\n") if line.strip()] or [""]
     first = told[-1] if told[0].startswith("in user code") else told[0]
-    text = f"the computation cannot be built: {type(error).__name__}: {first}"
+    text = f"the computation cannot be traced: {type(error).__name__}: {first}"
     code, instead = (
         "TPU397",
-        "correct the line; the traceback is in the script's output (--verbose)",
+        "fix the line; the traceback is in the output of the script (--verbose)",
     )
     name = getattr(error, "code", "")
     if isinstance(name, str) and name.startswith("TPU"):
         first = getattr(error, "cause", first)
         text, instead = (
-            f"the computation is refused: {first} [{name}]",
+            f"the computation is rejected: {first} [{name}]",
             getattr(error, "next_step", ""),
         )
     words = first.lower()
@@ -214,7 +214,7 @@ def _for_error(error: BaseException, line: Any) -> Finding:
     ):
         code = "TPU391"
         instead = (
-            "batch with drop_remainder=True and give placeholders their shape; for tf.reshape "
-            "leave the unknown dimension to one -1"
+            "batch with drop_remainder=True and give placeholders a static shape; in "
+            "tf.reshape, use -1 for the unknown dimension only"
         )
     return Finding(code, text, line=line.place, source=line.text, instead=instead)

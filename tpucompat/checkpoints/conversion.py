@@ -65,28 +65,28 @@ def convert(
     """
     values = formats.read(source)
     if not values:
-        raise UnreadableError(f"{source}: it holds no variable of a model")
+        raise UnreadableError(f"{source}: contains no model variables")
     kind = to or _kind_of_target(target, like)
     if like is None:
         return _convert_freely(source, values, target, kind, mapping or {})
     if formats.kind(like) != kind:
-        raise ConversionError(f"{like} is of the kind {formats.kind(like)}, and {kind} is wanted")
+        raise ConversionError(f"{like} has the format {formats.kind(like)}, but {kind} is required")
     wanted = formats.read(like)
     matches = match(_variables(values), _variables(wanted), mapping)
     problems = list(matches.problems)
     if matches.only_new and not partial:
         problems.append(
-            f"nothing in {source} belongs to {', '.join(matches.only_new[:6])} (--map says what "
-            "does, --partial keeps their values)"
+            f"{source} has no match for {', '.join(matches.only_new[:6])} (assign one "
+            "with --map, or keep their values with --partial)"
         )
     # TensorFlow's files know no order: the alphabet is not that of the layers.
     by_order = [name for name, how in matches.how.items() if how == "order"]
     if by_order and {kind, formats.kind(source)} & {"tf1", "tf2"}:
-        problems.append(
-            f"neither name nor shape tells what belongs to {', '.join(by_order[:6])}: --map FILE says it"
-        )
+        problems.append(f"no match by name or shape for {', '.join(by_order[:6])}; use --map FILE")
     if problems or not matches.pairs:
-        raise ConversionError("; ".join(problems) or "no variable of one is one of the other")
+        raise ConversionError(
+            "; ".join(problems) or "the two checkpoints have no variables in common"
+        )
     chosen = {
         name: values[theirs].astype(wanted[name].dtype) for name, theirs in matches.pairs.items()
     }
@@ -103,7 +103,8 @@ def _kind_of_target(target: str, like: str | None) -> str:
     if like:
         return formats.kind(like)
     raise ConversionError(
-        f"{target}: its name does not tell what to write: --to tf1, --to tf2, or --like FILE"
+        f"{target}: cannot determine the format from the name; use --to tf1, --to tf2 or "
+        "--like FILE"
     )
 
 
@@ -126,7 +127,8 @@ def _convert_freely(
     chosen = {name: values[theirs] for name, theirs in names.items()}
     if kind == "keras":
         raise ConversionError(
-            "a file of Keras 3 is made for one model: --like FILE names one that the new model has saved"
+            "a Keras 3 file belongs to one model; pass a file saved by the new model "
+            "with --like FILE"
         )
     _write(target, chosen, lambda made: _WRITERS[kind](made, chosen))
     return Converted(formats.kind(source), kind, names, None, [])
@@ -172,7 +174,7 @@ def _check(made: str, target: str, chosen: Mapping[str, np.ndarray]) -> None:
         if name not in written or not np.array_equal(written[name], value):
             same = name in written and bool(np.all((written[name] == value) | (value != value)))
             if not same:
-                raise ConversionError(f"{target}: {name} was not written as it was read")
+                raise ConversionError(f"{target}: {name} differs after writing")
 
 
 # Writers with a layout of their own ----------------------------------------------------------------
@@ -197,7 +199,7 @@ def _write_tf2(target: str, values: Mapping[str, np.ndarray]) -> None:
     import tensorflow as tf
 
     if tf.__version__.startswith("1."):
-        raise ConversionError("an object-based checkpoint is written by TensorFlow 2")
+        raise ConversionError("writing an object-based checkpoint requires TensorFlow 2")
     root = tf.train.Checkpoint()
     for name, value in values.items():
         *path, last = name.split("/")

@@ -47,7 +47,7 @@ def kind(path: str) -> str:
             import h5py
 
             if not h5py.is_hdf5(path):
-                raise UnreadableError(f"{path}: it is neither HDF5 nor an archive of Keras 3")
+                raise UnreadableError(f"{path}: neither an HDF5 file nor a Keras 3 archive")
             with h5py.File(path, "r") as file:
                 return "h5" if _layer_names(_reader_of(file, path)) else "keras"
         return "tf2" if any(key == _OBJECT_GRAPH for key in _shapes(prefix(path))) else "tf1"
@@ -67,7 +67,7 @@ def _reading(path: str) -> Iterator[None]:
 
 def _must_exist(path: str) -> None:
     if not os.path.isfile(path):
-        raise UnreadableError(f"{path}: there is no such file")
+        raise UnreadableError(f"{path}: no such file")
 
 
 def prefix(path: str) -> str:
@@ -83,11 +83,11 @@ def prefix(path: str) -> str:
         if not found and os.path.exists(os.path.join(path, "variables", "variables.index")):
             found = os.path.join(path, "variables", "variables")  # of an exported model
         if not found:
-            raise UnreadableError(f"{path}: there is no checkpoint in this folder")
+            raise UnreadableError(f"{path}: no checkpoint in this folder")
         return str(found)
     path = re.sub(r"\.(index|meta|data-\d+-of-\d+)$", "", path)
     if not os.path.exists(path + ".index"):
-        raise UnreadableError(f"{path}: there is no such checkpoint")
+        raise UnreadableError(f"{path}: no such checkpoint")
     return path
 
 

@@ -33,7 +33,7 @@ def must_fit(count: int, most: int, what: str) -> None:
       UnsafeError: If it is.
     """
     if count > most:
-        raise UnsafeError(f"{what}: it declares {count} bytes, and its file can hold {most}")
+        raise UnsafeError(f"{what}: declares {count} bytes, but its file can hold {most}")
 
 
 class Reader:
@@ -70,7 +70,7 @@ class Reader:
         if link is None:
             return None
         if not isinstance(link, h5py.HardLink):
-            raise UnsafeError(f"{group.name}/{name}: it is a link, which may lead out of the file")
+            raise UnsafeError(f"{group.name}/{name}: a link that may point outside the file")
         return group[name]
 
     def attribute(self, where: str, name: str) -> list[str]:
@@ -96,9 +96,9 @@ class Reader:
 
         found = self.get(where)
         if not isinstance(found, h5py.Dataset):
-            raise KeyError(f"{where} is no dataset")
+            raise KeyError(f"{where} is not a dataset")
         if found.external or found.is_virtual:
-            raise UnsafeError(f"{where}: its bytes lie in another file")
+            raise UnsafeError(f"{where}: its data is in another file")
         must_fit(_size(found), self._most, where)
         return found
 

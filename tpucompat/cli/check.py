@@ -32,30 +32,37 @@ def parser() -> argparse.ArgumentParser:
     add("--tpu", default=targets.DEFAULT, metavar="NAMES", help="default: %(default)s")
     add("--json", action="store_true", help="print everything as JSON")
     add("--full", action="store_true", help="compile at full effort, for the exact memory")
-    add("--no-compiler", action="store_true", help="tier (a) only, also where libtpu is there")
-    add("--verbose", action="store_true", help="show what the script prints")
+    add("--no-compiler", action="store_true", help="tier (a) only, even if libtpu is installed")
+    add("--verbose", action="store_true", help="show the output of the script")
     add(
         "--keep",
         metavar="DIR",
-        help="leave records, lowered programs and the script's output there",
+        help="keep records, lowered programs and the script's output in DIR",
     )
     add(
-        "--limit", type=float, default=600.0, metavar="S", help="time for the script: %(default)s s"
+        "--limit",
+        type=float,
+        default=600.0,
+        metavar="S",
+        help="time limit for the script (default: %(default)s s)",
     )
     add(
         "--patience",
         type=float,
         default=60.0,
         metavar="S",
-        help="stop the script when no new computation came for so long: %(default)s s",
+        help=("stop the script after this long without a new computation (default: %(default)s s)"),
     )
     add("--compile-limit", type=float, default=300.0, metavar="S", help="for one compilation")
     add("--compile-memory", type=float, default=16.0, metavar="GIB", help="of the compiler")
     add(
         "--rehearse",
         metavar="N",
-        help="run the script's first epochs and steps too, under TensorFlow's own TPUStrategy, over N "
-        "cores (or v3-8) that are not there; it writes what it writes",
+        help=(
+            "also run the first epochs and steps of the script under TensorFlow's "
+            "TPUStrategy on N simulated cores (or a TPU such as v3-8); the script may "
+            "write files"
+        ),
     )
     for name in ("--era", "--legacy-package", "--map"):
         add(name, action="append", default=[], metavar="X", help="as for tpucompat run")
@@ -130,7 +137,7 @@ def _check(options: argparse.Namespace, folder: str) -> int:
     return report.EXIT[report.overall(checked)]
 
 
-_HOW = "With it (python -m pip install libtpu) the computations are compiled"
+_HOW = "Install it (python -m pip install libtpu) to compile the computations"
 
 
 def _program(options: argparse.Namespace) -> list[str]:
@@ -146,13 +153,13 @@ def _program(options: argparse.Namespace) -> list[str]:
     if not os.path.isfile(options.script[0]):
         raise ScriptError("TPU420", f"{options.script[0]}: no such file")
     if options.script[0].endswith(".ipynb"):
-        raise ScriptError("TPU420", "A notebook cannot be checked; its code as a script can.")
+        raise ScriptError("TPU420", "Notebooks cannot be checked; save the code as a script.")
     return [*result, *options.script]
 
 
 def _compiler(options: argparse.Namespace) -> tuple[compilers.Libtpu | None, str]:
     if options.no_compiler:
-        return None, "the compiler was not wanted (--no-compiler)"
+        return None, "the compiler is disabled (--no-compiler)"
     try:
         return compilers.find(), ""
     except SetupError as error:
@@ -185,8 +192,8 @@ def _run(options: argparse.Namespace, program: list[str], replicas: int, folder:
                     stopped = f"the script was stopped after {options.limit:.0f} s (--limit)"
                 elif quiet > options.patience:
                     stopped = (
-                        f"the script was stopped when no new computation had come for "
-                        f"{options.patience:.0f} s (--patience)"
+                        f"the script was stopped after {options.patience:.0f} s without a "
+                        "new computation (--patience)"
                     )
         finally:
             child.kill()
@@ -215,10 +222,10 @@ def _read(file: str, stopped: str, output: str) -> Run:
         else:
             records.append(record)
     if not ended and not stopped:
-        ended = {"error": "the process that ran the script ended by itself", "line": ""}
+        ended = {"error": "the process that ran the script exited", "line": ""}
     if ended.get("error"):
         where = f" at {ended['line']}" if ended.get("line") else ""
-        notes.append(f"the script ended with {ended['error'].splitlines()[0][:300]}{where}")
+        notes.append(f"the script failed with {ended['error'].splitlines()[0][:300]}{where}")
     if not records:
         with open(output, encoding="utf-8", errors="replace") as text:
             ended["output"] = text.read()[-2000:]
@@ -264,25 +271,23 @@ def _compile(
 
 
 def _nothing(ended: dict[str, Any], notes: list[str]) -> TPUCompatError:
-    cause = "No TPU computation was seen"
+    cause = "No TPU computation was found"
     if ended.get("error"):
         cause += ": " + notes[-1]
     elif notes:
         cause += ": " + "; ".join(notes)
     else:
-        cause += ": the script came to its end without one"
+        cause += ": the script ended without one"
     step = ""
     error = ended.get("error", "")
     if error.startswith("ModuleNotFoundError"):
         step = "Install the package that the script imports, or put its folder on PYTHONPATH."
     elif ended.get("missing_file"):
         step = (
-            "Put the file there that the script reads; a local folder stands for a bucket by --map."
+            "Provide the file that the script reads; --map replaces a bucket with a local folder."
         )
     elif error:
-        step = (
-            "Read what the script says itself (--verbose), and let it get as far as its training."
-        )
+        step = "Read the output of the script (--verbose), and make it reach its training loop."
     return ScriptError("TPU378", cause + ".", step)
 
 

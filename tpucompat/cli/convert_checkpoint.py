@@ -29,26 +29,34 @@ def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     result = argparse.ArgumentParser(
         prog="tpucompat convert-checkpoint",
-        description="Reads a checkpoint of TensorFlow 1 (names), TensorFlow 2 (objects) or Keras (.h5, .keras, "
-        ".weights.h5) and writes its variables as another of these.",
+        description=(
+            "Converts a checkpoint between TensorFlow 1 (name-based), TensorFlow "
+            "2 (object-based) and Keras (.h5, .keras, .weights.h5)."
+        ),
     )
-    result.add_argument("old", metavar="OLD", help="a file, a prefix, or a folder with checkpoints")
+    result.add_argument(
+        "old", metavar="OLD", help="a file, a checkpoint prefix, or a folder with checkpoints"
+    )
     result.add_argument("new", metavar="NEW", help="the file or prefix to write")
     result.add_argument(
-        "--to", choices=conversion.KINDS, help="what to write; told by NEW's ending, or by --like"
+        "--to",
+        choices=conversion.KINDS,
+        help=("output format (default: from the extension of NEW, or from --like)"),
     )
     result.add_argument(
         "--like",
         metavar="FILE",
-        help="a checkpoint of the program that is going to read NEW; its names and layout are taken",
+        help=("a checkpoint of the program that will read NEW; NEW gets its names and layout"),
     )
     result.add_argument(
         "--map",
         metavar="FILE",
-        help='JSON: {"name in NEW": "name in OLD"}, where names do not tell',
+        help='JSON file that assigns variables: {"name in NEW": "name in OLD"}',
     )
     result.add_argument(
-        "--partial", action="store_true", help="let variables without a twin keep --like's values"
+        "--partial",
+        action="store_true",
+        help="variables without a match keep their value from --like",
     )
     return result
 
@@ -71,11 +79,11 @@ def main(argv: Sequence[str]) -> int:
                 command, stdout=output, stderr=errors, timeout=limit, env=environment
             ).returncode
         except subprocess.TimeoutExpired:
-            said = f"did not end in {limit:.0f} s"
-            return fail(ScriptError("TPU488", f"{', '.join(files)}: what reads it {said}."))
+            said = f"did not finish in {limit:.0f} s"
+            return fail(ScriptError("TPU488", f"{', '.join(files)}: the reader {said}."))
         if code < 0:
-            said = f"was ended by signal {-code} ({_signal(-code)})"
-            return fail(ScriptError("TPU488", f"{', '.join(files)}: what reads it {said}."))
+            said = f"was killed by signal {-code} ({_signal(-code)})"
+            return fail(ScriptError("TPU488", f"{', '.join(files)}: the reader {said}."))
         for written, stream in ((errors, sys.stderr), (output, sys.stdout)):
             written.seek(0)
             stream.write(written.read().decode("utf-8", "replace"))
@@ -116,5 +124,5 @@ def convert(argv: Sequence[str]) -> int:
         print(f"  {ours:<{width}} <- {theirs}{how}")
     for name in done.kept:
         print(f"  {name:<{width}} keeps the value of {options.like}")
-    print(f"{len(done.names)} variables, read back and equal")
+    print(f"{len(done.names)} variables written and verified")
     return 0

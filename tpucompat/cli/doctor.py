@@ -10,8 +10,11 @@ import sys
 from typing import Sequence
 
 from tpucompat.check import compiler
-from tpucompat.environment import Environment, Problem, environment
+from tpucompat.environment import Environment, environment
 from tpucompat.errors import SetupError
+from tpucompat.legacy import namespace
+from tpucompat.private import patches
+from tpucompat.problems import Problem
 from tpucompat.version import VERSION
 
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
@@ -23,6 +26,11 @@ def parser() -> argparse.ArgumentParser:
         prog="tpucompat doctor", description=(__doc__ or "").replace("``", "`")
     )
     result.add_argument("--json", action="store_true", help="print everything as JSON")
+    result.add_argument(
+        "--patches",
+        action="store_true",
+        help="print what a TensorFlow 1 script's process has replaced in TensorFlow and Keras",
+    )
     return result
 
 
@@ -36,6 +44,8 @@ def main(argv: Sequence[str]) -> int:
       1 when a script could not run, else 0.
     """
     options = parser().parse_args(argv)
+    if options.patches:
+        return _print_patches(options.json)
     here = environment()
     problems = here.problems()
     if options.json:
@@ -45,6 +55,26 @@ def main(argv: Sequence[str]) -> int:
     else:
         _print_all(here, problems)
     return 1 if any(problem.severity == "error" for problem in problems) else 0
+
+
+def _print_patches(as_json: bool) -> int:
+    """Enters graph mode as a script's first use of TensorFlow does, and prints what was replaced for it."""
+    environment().require()
+    namespace.root(namespace.V1).Session  # noqa: B018  # its first use
+    targets: dict[patches.Patch, list[str]] = {}
+    for change in patches.changes():
+        targets.setdefault(change.patch, []).append(change.target)
+    if as_json:
+        rows = [dict(patch._asdict(), targets=found) for patch, found in targets.items()]
+        print(json.dumps(rows, indent=2))
+        return 0
+    for patch, found in targets.items():
+        print(f"{patch.name}: {patch.why}")
+        for target in sorted(set(found)):
+            print(f"    {target}")
+    count = sum(map(len, targets.values()))
+    print(f"{count} attributes, {len(targets)} patches. tpucompat.uninstall() puts them back.")
+    return 0
 
 
 def _print_all(here: Environment, problems: list[Problem]) -> None:
@@ -60,9 +90,9 @@ def _print_all(here: Environment, problems: list[Problem]) -> None:
             print(f"{'':<9}repair: {problem.repair}")
     broken = sum(problem.severity == "error" for problem in problems)
     if broken:
-        print(_coloured("error", "A script could not run here."))
+        print(_coloured("error", "Scripts cannot run in this environment."))
     else:
-        print(_coloured("ok", f"Scripts run: the {here.engine} engine on {here.replicas}."))
+        print(_coloured("ok", f"Scripts can run: {here.engine} engine on {here.replicas}."))
 
 
 def _facts(here: Environment) -> list[tuple[str, str]]:
@@ -84,11 +114,11 @@ def _facts(here: Environment) -> list[tuple[str, str]]:
 def _check(here: Environment) -> str:
     """Which tiers of ``tpucompat check`` there are."""
     if not here.tensorflow or here.has("contrib"):
-        return "none, it lowers with TensorFlow 2"
+        return "unavailable: requires TensorFlow 2"
     try:
         libtpu = compiler.find()
     except SetupError as error:
-        return f"tier (a), operations and lowering; not (b): {error.cause}"
+        return f"tier (a): operations and lowering; no tier (b): {error.cause}"
     return f"tiers (a), (b) and (c): libtpu {libtpu.version}".rstrip()
 
 
@@ -96,13 +126,13 @@ def _numbers(here: Environment) -> str:
     return f"{here.mode}: " + (
         "TensorFlow 1.15's rounding"
         if here.exact
-        else "TensorFlow's own rounding and speed; --exact asks for 1.15's rounding"
+        else "TensorFlow's default rounding and speed; --exact selects 1.15's rounding"
     )
 
 
 def _keras(here: Environment) -> str:
     return {
-        "": "none that TensorFlow can use",
+        "": "none that works with this TensorFlow",
         "bundled 2": "Keras 2, part of TensorFlow",
         "2": f"Keras {here.keras_version}",
         "3": f"Keras {here.keras_version}",
@@ -129,7 +159,7 @@ def _accelerator(here: Environment) -> str:
     if here.tpu_setting:
         found.append(f"TPUCOMPAT_TPU={here.tpu_setting}")
     if here.tpu_address:
-        found.append(f"{here.tpu_address}, not dialled")
+        found.append(f"{here.tpu_address} (not used)")
     return "; ".join(found) or "none, CPU only"
 
 

@@ -76,20 +76,20 @@ def symbol_text(name: str) -> str:
     inside = _names_with_rows(name)
     if not kind and not inside:
         public = _public_of_private(name)
-        return f"tf.{name}, a private path to\n{symbol_text(public)}" if public else ""
+        return f"tf.{name} is a private path to\n{symbol_text(public)}" if public else ""
     above, row = _row_above(name)
     if row is not None:
         return "\n".join([title, "", f"A name of tf.{above}.", *_row_lines(row)])
     if inside:
         listed = textwrap.fill(", ".join(inside), 88, break_on_hyphens=False)
-        return "\n".join([title, "", "A module; what became of these names is known:", listed])
+        return "\n".join([title, "", "A module. Known names:", listed])
     text = (
-        "It is what tf.compat.v1 of the installed TensorFlow has under this name. Where it is gone "
-        "there, using it is an error (TPU101)."
+        "The same name in tf.compat.v1 of the installed TensorFlow. If it does not exist "
+        "there, using it raises TPU101."
     )
     if name.startswith("contrib."):
-        text = "TensorFlow 2 has no counterpart, and using it is an error (TPU101)."
-    return "\n".join([title, "", textwrap.fill(text, 88)])
+        text = "TensorFlow 2 has no counterpart; using it raises TPU101."
+    return "\n".join([title, "", textwrap.fill(text, 88, break_on_hyphens=False)])
 
 
 def _today(name: str) -> str:
@@ -104,24 +104,24 @@ def _today(name: str) -> str:
 def _row_lines(row: Row) -> list[str]:
     if isinstance(row, Gone):
         since = f" since {row.since}" if row.since else ""
-        lines = [_filled(f"Gone{since} ({row.code})", row.reason.rstrip(".") + ".")]
+        lines = [_filled(f"Removed{since} ({row.code})", row.reason.rstrip(".") + ".")]
         if row.instead:
             lines.append(_filled("Instead", row.instead))
         return [*lines, "", code_text(row.code)] if row.code in CODES else lines
     if isinstance(row, Constant):
-        lines = [f"A plain value: {row.value!r}"]
+        lines = [f"A constant: {row.value!r}"]
     elif isinstance(row, Moved):
-        lines = [f"Lives on, with the same behaviour, as {_place(row.target)}"]
+        lines = [f"Available, with the same behavior, as {_place(row.target)}"]
     elif isinstance(row, StandIn):
-        lines = [f"tpucompat's own code stands in: {_place(row.target)}"]
+        lines = [f"Replaced by tpucompat: {_place(row.target)}"]
     else:
         assert isinstance(row, Package)
         places = ", then ".join(_place(target) for target in row.targets)
         lines = [f"The names of this package are looked up in {places}"]
         if row.rest is not None:
-            lines.append("What none of them has is gone. " + row.rest.reason)
+            lines.append("Other names are removed. " + row.rest.reason)
             lines.append(_filled("Instead", row.rest.instead))
-    return [*lines, textwrap.fill(row.note, 88)] if row.note else lines
+    return [*lines, textwrap.fill(row.note, 88, break_on_hyphens=False)] if row.note else lines
 
 
 def _place(target: str) -> str:
@@ -188,4 +188,4 @@ def _close_to(what: str) -> list[str]:
 
 def _filled(label: str, text: str) -> str:
     indent = " " * (len(label) + 2)
-    return textwrap.fill(f"{label}: {text}", 88, subsequent_indent=indent)
+    return textwrap.fill(f"{label}: {text}", 88, subsequent_indent=indent, break_on_hyphens=False)

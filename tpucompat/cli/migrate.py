@@ -32,8 +32,8 @@ def parser() -> argparse.ArgumentParser:
     )
     result.add_argument("paths", nargs="+", metavar="PATH", help="file or folder")
     ways = result.add_mutually_exclusive_group()
-    ways.add_argument("--diff", action="store_true", help="show the changes; the default")
-    ways.add_argument("--check", action="store_true", help="name the files that would be rewritten")
+    ways.add_argument("--diff", action="store_true", help="show the changes (default)")
+    ways.add_argument("--check", action="store_true", help="list the files that would be rewritten")
     ways.add_argument("--write", action="store_true", help="rewrite the files")
     ways.add_argument(
         "--output",
@@ -50,30 +50,35 @@ def parser() -> argparse.ArgumentParser:
         help="which Keras the rewritten scripts import: that of TensorFlow, or the package tf-keras",
     )
     result.add_argument(
-        "--unsafe", action="store_true", help="make changes too that may change what a program does"
+        "--unsafe", action="store_true", help="also make changes that may affect results"
     )
     result.add_argument(
         "--exclude",
         action="append",
         default=[],
         metavar="PATTERN",
-        help="leave files or folders out",
+        help="skip files and folders that match",
     )
     result.add_argument(
         "--verify",
         action="store_true",
-        help="run each script and its rewriting by `tpucompat verify`, on one replica, 8 emulated cores and "
-        "8 rehearsed ones; what differs or cannot be compared is not written. The comparison is written "
-        "beside the script, as SCRIPT.verify.json",
+        help=(
+            "run each script and its rewritten form with `tpucompat verify`, on one replica, 8 emulated "
+            "cores and 8 rehearsed cores; write only if they agree. The comparison is saved beside the "
+            "script as SCRIPT.verify.json"
+        ),
     )
     result.add_argument(
         "--try",
         dest="try_it",
         action="store_true",
-        help="run each rewritten script for few steps; one that fails is not written",
+        help="run each rewritten script for a few steps; write only if it succeeds",
     )
     result.add_argument(
-        "--args", default="", metavar="'WORDS'", help="of the scripts, for --verify and --try"
+        "--args",
+        default="",
+        metavar="'WORDS'",
+        help="arguments of the scripts, for --verify and --try",
     )
     result.add_argument(
         "--format", choices=("text", "json"), default="text", help="json: the report as data"
@@ -135,21 +140,15 @@ def main(argv: Sequence[str]) -> int:
 
 def _check(options: argparse.Namespace) -> None:
     if sys.version_info < (3, 8):
-        raise ScriptError(
-            "TPU453", "migrate needs Python 3.8 or later, which tells where an expression ends."
-        )
+        raise ScriptError("TPU453", "migrate requires Python 3.8 or later.")
     for path in options.paths:
         if not os.path.lexists(path):
-            raise ScriptError("TPU420", f"{path}: there is no such file or folder.")
+            raise ScriptError("TPU420", f"{path}: no such file or folder.")
     for path in options.report:
         if not path.endswith((".html", ".json")):
-            raise ScriptError(
-                "TPU451", f"--report {path}: its name ends in neither .html nor .json."
-            )
+            raise ScriptError("TPU451", f"--report {path}: the name must end in .html or .json.")
     if options.backup and not options.write:
-        raise ScriptError(
-            "TPU451", "--backup keeps what --write replaces, and --write is not given."
-        )
+        raise ScriptError("TPU451", "--backup requires --write.")
 
 
 def _deal_with(result: plan.Result, options: argparse.Namespace) -> report.Outcome:
@@ -166,12 +165,12 @@ def _deal_with(result: plan.Result, options: argparse.Namespace) -> report.Outco
             compared = verification.compare(result, options.args, target or result.path)
             outcome = outcome._replace(verified=compared.comparisons)
             if compared.exit_code:
-                sys.stderr.write(f"{result.path}: not verified, and left as it is\n")
+                sys.stderr.write(f"{result.path}: not verified, left unchanged\n")
                 return outcome._replace(why=compared.why)
         if options.try_it and result.changed and result.path.endswith(".py"):
             error = trial.fails(result, options.args)
             if error:
-                why = f"TPU517 does not run, and is left as it is: {error}"
+                why = f"TPU517 fails, left unchanged: {error}"
                 sys.stderr.write(f"{result.path}: {why}\n")
                 return outcome._replace(why=why)
         if target and (result.changed or options.output):
@@ -186,7 +185,7 @@ def _deal_with(result: plan.Result, options: argparse.Namespace) -> report.Outco
         _show(_diff(result.path, result.before, result.after))
         for name in result.beside:
             beside = os.path.join(os.path.dirname(result.path), name)
-            _show(f"and {beside}, if it is not there\n")
+            _show(f"and {beside}, unless it exists\n")
     if not options.quiet and (target or options.check):
         _show(f"{result.path}: {tree.said(result)}\n")
     return outcome
@@ -228,7 +227,7 @@ def _require_keras_2(outcomes: Sequence[report.Outcome], options: argparse.Names
     added = [] if options.check else keras_2.require(one.written for one in needs if one.written)
     if not options.quiet and options.format == "text":
         where = f"; added to {', '.join(added)}" if added else ""
-        _show(f"Keras 2 is the package tf-keras: pip install {keras_2.REQUIREMENT}{where}\n")
+        _show(f"Keras 2 requires the package tf-keras: pip install {keras_2.REQUIREMENT}{where}\n")
 
 
 def _diff(path: str, before: bytes, after: bytes) -> str:

@@ -24,8 +24,8 @@ from tpucompat.legacy import script_code
 
 # For a script that is not in the encoding that it should be in (PEP 263).
 _CODING = (
-    "Save it as UTF-8, or say its encoding on its first line: `# -*- coding: latin-1 -*-` for an old one "
-    "from Western Europe."
+    "Save it as UTF-8, or declare its encoding on the first line, such as `# -*- coding: "
+    "latin-1 -*-`."
 )
 USAGE = "tpucompat run [OPTIONS] (SCRIPT | -m MODULE | NOTEBOOK.ipynb) [ARGUMENTS OF THE SCRIPT …]"
 
@@ -44,34 +44,37 @@ def parser() -> argparse.ArgumentParser:
     result.add_argument(
         "--rehearse",
         metavar="N",
-        help="run under TensorFlow's own TPUStrategy, over N cores (or v3-8) that are not there",
+        help=("run under TensorFlow's TPUStrategy on N simulated cores (or a TPU such as v3-8)"),
     )
     result.add_argument(
         "--exact",
         action="store_true",
-        help="round as TensorFlow 1.15 did, at the cost of speed (oneDNN off); TensorFlow's own speed when "
-        "not given",
+        help="use the rounding of TensorFlow 1.15 (oneDNN off), at the cost of speed",
     )
     result.add_argument(
         "--era",
         choices=("tf1", "tf2"),
-        help="what the script speaks: TensorFlow 1 (graph) or early TensorFlow 2 (eager); "
-        "found out by reading it when not given",
+        help=(
+            "TensorFlow 1 (graph) or early TensorFlow 2 (eager); default: detected from the script"
+        ),
     )
     result.add_argument(
         "--check-tpu",
         metavar="NAMES",
-        help="say first whether the script's computations compile for these TPUs: v5e-8,v3-8",
+        help=(
+            "first check whether the script's computations compile for these TPUs, such "
+            "as v5e-8,v3-8"
+        ),
     )
     result.add_argument(
         "--smoke",
         action="store_true",
-        help="cap epochs and steps, to try a long script in a minute",
+        help="limit epochs and steps, to try a long script quickly",
     )
     result.add_argument(
         "--traceback",
         action="store_true",
-        help="show the whole traceback of an error, however long it is",
+        help="show full tracebacks",
     )
     result.add_argument("--quiet", action="store_true", help="no notices and no summary")
     result.add_argument(
@@ -79,14 +82,14 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME",
-        help="an installed package that was written for TensorFlow 1.x too; may be repeated",
+        help="an installed package that was written for TensorFlow 1.x; may be repeated",
     )
     result.add_argument(
         "--map",
         action="append",
         default=[],
         metavar="gs://BUCKET=DIR",
-        help="let a local folder stand for a bucket, or for a folder in one; may be repeated",
+        help="replace a bucket, or a folder in it, with a local folder; may be repeated",
     )
     result.add_argument(
         "--out",
@@ -98,13 +101,15 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="notebooks: enter VALUE in a field of a Colab form (a line with #@param); may be repeated",
+        help="notebooks: set a Colab form field (a line with #@param); may be repeated",
     )
     result.add_argument(
         "--shell",
         choices=("run", "name", "skip"),
-        help="notebooks: run ! lines that fetch or install something (the default; failures are named), "
-        "name them too, or leave them out",
+        help=(
+            "notebooks: run ! lines that download or install (default; failures are "
+            "reported), also list them, or skip them"
+        ),
     )
     result.add_argument(
         "-m", dest="module", nargs=argparse.REMAINDER, help="run a module, as python -m does"
@@ -135,7 +140,7 @@ def main(argv: Sequence[str]) -> int:
         if _is_notebook(options):
             return _run_notebook(options, argv)
         if options.out or options.shell or options.form:
-            raise ScriptError("TPU420", "--out, --form and --shell are for notebooks (.ipynb).")
+            raise ScriptError("TPU420", "--out, --form and --shell require a notebook (.ipynb).")
         program = _program(options)
         if options.check_tpu:
             _check_first(options)
@@ -187,7 +192,7 @@ def _name_misplaced(program: Program) -> None:
         name = word.partition("=")[0]
         is_ours = name in ours and name.startswith("--") and name != "--help"
         if is_ours and name.lstrip("-").replace("-", "_") not in source:
-            text = f"{name} stands behind the script's name and is given to the script"
+            text = f"{name} follows the script name and is passed to the script"
             journal.notice("TPU484", text)
 
 
@@ -410,7 +415,7 @@ def _syntax_error(error: SyntaxError) -> int:
         )
     where = "{}, line {}".format(error.filename or "the script", error.lineno)
     if (error.text or "").lstrip().startswith(("%", "!")):
-        return fail(ScriptError("TPU448", f"{where}: a command of IPython's."))
+        return fail(ScriptError("TPU448", f"{where}: an IPython command."))
     return fail(ScriptError("TPU424", f"{where}: {error.msg}"))
 
 

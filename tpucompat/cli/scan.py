@@ -1,7 +1,7 @@
-"""``tpucompat scan``: what is old in scripts and notebooks, and what becomes of it.
+"""Finds TensorFlow 1 code, and code that TPUs do not support, in scripts and notebooks.
 
-Exit code 0: nothing was found; 1: something was found, or a file cannot be read as Python; 2: a path does not
-exist, or the settings cannot be used.
+Exit codes: 0 no findings; 1 findings, or a file that is not valid Python; 2 a path does not exist, or the
+configuration is invalid.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import os
 import sys
 from typing import Sequence
 
+from tpucompat.cli import console
 from tpucompat.cli.failing import fail
 from tpucompat.errors import ScriptError, TPUCompatError
 
@@ -27,10 +28,10 @@ def parser() -> argparse.ArgumentParser:
         "--format",
         choices=("text", "json", "sarif", "github"),
         default="text",
-        help="default: text",
+        help="output format (default: text)",
     )
     for name, what in (
-        ("select", "report these codes only: TPU101, or TPU2 for all that begin so"),
+        ("select", "report only these codes; TPU2 selects all codes that begin with TPU2"),
         ("ignore", "do not report these codes"),
     ):
         result.add_argument("--" + name, action="append", default=[], metavar="CODES", help=what)
@@ -39,16 +40,17 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="PATTERN",
-        help="leave files or folders out",
+        help="skip files and folders that match",
     )
     result.add_argument(
         "--guarded",
         action="store_true",
-        help="show uses too that the program can do without (try/except, version checks)",
+        help="also show guarded uses (in try/except or behind a version check)",
     )
     result.add_argument(
-        "--jobs", type=int, metavar="N", help="processes; default: one for each core"
+        "--jobs", type=int, metavar="N", help="number of processes (default: one per core)"
     )
+    console.add_logging(result)
     return result
 
 
@@ -64,25 +66,35 @@ def main(argv: Sequence[str]) -> int:
     from tpucompat.scan import configuration, reporters, scanner
 
     options = parser().parse_args(argv)
+    console.set_up_logging(options)
     try:
         for path in options.paths:
             if not os.path.lexists(path):
-                raise ScriptError("TPU420", f"{path}: there is no such file or folder.")
+                raise ScriptError("TPU420", f"{path}: no such file or folder.")
         settings = configuration.load(
             options.paths[0], _codes(options.select), _codes(options.ignore), options.exclude
         )
     except TPUCompatError as error:
         return fail(error)
-    reports = scanner.scan(scanner.files(options.paths, settings), settings, options.jobs)
-    _write(reporters.FORMATS[options.format](reports, options.guarded))
+    bar = console.Progress()
+
+    def progress(done: int, total: int) -> None:
+        if done % 16 == 0:
+            bar.show(done, total, f"{done} of {total} files")
+
+    files = list(scanner.files(options.paths, settings))
+    for path in files:
+        console.LOGGER.info("scanning %s", path)
+    reports = scanner.scan(files, settings, options.jobs, progress)
+    bar.close()
+    if options.format == "text":
+        text = reporters.text(reports, options.guarded, console.has_colours(sys.stdout))
+    else:
+        text = reporters.FORMATS[options.format](reports, options.guarded)
+    console.write(text)
     found = any(not one.guarded for report in reports for one in report.findings)
     return 1 if found else 0
 
 
 def _codes(words: Sequence[str]) -> list[str]:
     return [code.strip().upper() for word in words for code in word.split(",") if code.strip()]
-
-
-def _write(text: str) -> None:
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))

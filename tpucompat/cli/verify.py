@@ -12,11 +12,12 @@ from typing import Any, Sequence
 
 from tpucompat import rounding, temporary
 from tpucompat.check import targets
+from tpucompat.cli import console
 from tpucompat.cli.failing import fail
 from tpucompat.errors import ScriptError, TPUCompatError
 from tpucompat.verify import comparison, pairs, proofs
 from tpucompat.verify.comparison import Result, Task
-from tpucompat.verify.report import as_json, page, terminal
+from tpucompat.verify.report import as_json, markdown, page, terminal
 from tpucompat.verify.runs import Half, described
 
 #: What is told while a pair is compared: old, new, comparing.
@@ -27,20 +28,26 @@ def parser() -> argparse.ArgumentParser:
     """The options of the command."""
     result = argparse.ArgumentParser(
         prog="tpucompat verify",
-        description="Runs OLD through `tpucompat run` and NEW by plain python, from the same initial values, "
-        "and compares what they compute. Exit code 0: they agree; 1: they differ; 2: they could not be "
-        "compared.",
+        description=(
+            "Runs OLD with `tpucompat run` and NEW with plain python, from the "
+            "same initial values, and compares the results. Exit codes: 0 they "
+            "agree; 1 they differ; 2 they could not be compared."
+        ),
     )
     result.add_argument("old", metavar="OLD", nargs="?", help="the old script")
     result.add_argument("new", metavar="NEW", nargs="?", help="its migration")
     result.add_argument("--args", default="", metavar="'WORDS'", help="arguments of both scripts")
-    result.add_argument("--old-args", default="", metavar="'WORDS'", help="more for the old one")
-    result.add_argument("--new-args", default="", metavar="'WORDS'", help="more for the new one")
+    result.add_argument(
+        "--old-args", default="", metavar="'WORDS'", help="additional arguments of the old script"
+    )
+    result.add_argument(
+        "--new-args", default="", metavar="'WORDS'", help="additional arguments of the new script"
+    )
     result.add_argument(
         "--old-options",
         default="",
         metavar="'WORDS'",
-        help="options of `tpucompat run` for the old one, such as '--map gs://bucket=DIR'",
+        help=("options of `tpucompat run` for the old script, such as '--map gs://bucket=DIR'"),
     )
     result.add_argument(
         "--python-old", metavar="PYTHON", default=sys.executable, help="with TensorFlow 1.15 or 2"
@@ -54,67 +61,94 @@ def parser() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="N",
-        help="run both under TensorFlow's own TPUStrategy, over N cores (or v3-8) that are not there",
+        help=(
+            "run both under TensorFlow's TPUStrategy on N simulated cores (or a TPU such as v3-8)"
+        ),
     )
     result.add_argument(
         "--map",
         metavar="FILE",
-        help='JSON: {"new variable": "old variable"}, where names do not tell',
+        help='JSON file that assigns variables: {"new variable": "old variable"}',
     )
     result.add_argument(
         "--tolerance",
         action="append",
         default=[],
         metavar="RUNG=LIMIT",
-        help="another limit for a rung (forward, loss, gradients, update, moved, steps, final, evaluation, "
-        "prediction, export, files); may be repeated",
+        help=(
+            "limit for a rung (forward, loss, gradients, update, moved, steps, final, "
+            "evaluation, prediction, export, files); may be repeated"
+        ),
     )
     result.add_argument(
         "--ignore",
         action="append",
         default=[],
         metavar="PATTERN",
-        help="what need not agree, nor be in both runs: numbers in files or in print, such as '*time*', or a "
-        "whole rung, such as evaluation; may be repeated",
+        help=(
+            "numbers to ignore, in files or printed, such as '*time*', or a rung, such "
+            "as evaluation; may be repeated"
+        ),
     )
-    result.add_argument("--seed", type=int, default=0, help="for both scripts, before their own")
+    result.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="seed for both scripts; a script's own seed overrides it",
+    )
     result.add_argument(
         "--seeds",
         type=int,
         default=1,
         metavar="N",
-        help="run each script N times (5 or more) with other seeds, and compare the distributions of their "
-        "final losses: for dropout and other random numbers",
+        help=(
+            "run each script with N seeds (5 or more) and compare the distributions of "
+            "the final losses, for scripts with dropout or other random numbers"
+        ),
     )
     result.add_argument(
         "--no-dropout",
         action="store_true",
-        help="let neither script drop anything out, and compare the rates alone: all else is then as sharp as "
-        "without dropout",
+        help=(
+            "disable dropout in both scripts and compare only the rates, so that all other "
+            "comparisons are exact"
+        ),
     )
-    result.add_argument("--timeout", type=float, metavar="SECONDS", help="for each of the runs")
-    result.add_argument("--json", metavar="FILE", help="write the comparison as data; - for output")
+    result.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit of each run")
     result.add_argument(
-        "--html", metavar="FILE", help="write a page (with --all: a folder of pages)"
+        "--format",
+        choices=("text", "markdown"),
+        default="text",
+        help="format of the result; markdown is a summary to paste into a pull request",
     )
     result.add_argument(
-        "--keep", metavar="DIR", help="keep recordings and the scripts' files there"
+        "--json", metavar="FILE", help="write the comparison as JSON; - for standard output"
+    )
+    result.add_argument(
+        "--html", metavar="FILE", help="write an HTML report (with --all: a folder of reports)"
+    )
+    result.add_argument(
+        "--keep", metavar="DIR", help="keep recordings and the files of the scripts in DIR"
     )
     result.add_argument(
         "--check-tpu",
         metavar="NAMES",
         default="",
-        help="say in the report whether both compile for these TPUs too: v5e-8,v3-8",
+        help="also check whether both compile for these TPUs, such as v5e-8,v3-8",
     )
     result.add_argument("--all", action="store_true", help="compare all pairs of examples.toml")
-    result.add_argument("--examples", metavar="FILE", help="another table of pairs")
-    result.add_argument("--pair", action="append", metavar="NAME", help="with --all: only this one")
+    result.add_argument("--examples", metavar="FILE", help="table of pairs to use instead")
+    result.add_argument(
+        "--pair", action="append", metavar="NAME", help="with --all: only this pair"
+    )
+    console.add_logging(result)
     return result
 
 
 def main(argv: Sequence[str]) -> int:
     """Runs the command; returns the exit code."""
     options = parser().parse_args(argv)
+    console.set_up_logging(options)
     try:
         if options.check_tpu:
             targets.parse(options.check_tpu)
@@ -126,13 +160,14 @@ def main(argv: Sequence[str]) -> int:
         return fail(ScriptError("TPU470", str(error)))
     folder = os.path.abspath(options.keep or temporary.make())
     stages = _STAGES + 2 * bool(options.check_tpu)
-    progress = terminal.Progress(stages * len(tasks))
+    progress = console.Progress(stages * len(tasks))
     results = []
     try:
         for index, task in enumerate(tasks):
             here = os.path.join(folder, f"{index:02d}-{_slug(task.name)}")
             shutil.rmtree(here, ignore_errors=True)
             progress.name = task.name
+            console.LOGGER.info("comparing %s in %s", task.name, here)
             result = comparison.verify(task, here, progress)
             results.append(result)
             progress.close()
@@ -156,16 +191,16 @@ def _exit_codes(results: Sequence[Result]) -> list[int]:
 
 def _tasks(options: argparse.Namespace) -> list[Task]:
     if any(count < 1 for count in options.cores or ()):
-        raise ValueError("--cores takes a number from 1 on")
+        raise ValueError("--cores expects a positive number")
     asked = [(count, "") for count in options.cores or ()]
     asked += [(_rehearsed(given), given) for given in options.rehearse]
     if options.all:
         return _all_tasks(options, asked)
     if not options.old or not options.new:
-        raise ValueError("two scripts are needed, the old one and the new one, or --all")
+        raise ValueError("two scripts are required, the old one and the new one, or --all")
     for script in (options.old, options.new):
         if not os.path.isfile(script):
-            raise ValueError(f"{script}: there is no such file")
+            raise ValueError(f"{script}: no such file")
     both = shlex.split(options.args)
     mapping = comparison.read_mapping(options.map) if options.map else {}
     limits = dict(map(_tolerance, options.tolerance))
@@ -206,7 +241,7 @@ def _tasks(options: argparse.Namespace) -> list[Task]:
 def _rehearsed(given: str) -> int:
     found = targets.slice_of(given)
     if found is None:
-        raise ValueError(f"--rehearse {given} is neither a number of cores nor the name of a TPU")
+        raise ValueError(f"--rehearse {given} is neither a number of cores nor a TPU name")
     return found.cores
 
 
@@ -234,7 +269,7 @@ def _all_tasks(options: argparse.Namespace, asked: Sequence[tuple[int, str]]) ->
 def _tolerance(text: str) -> tuple[str, dict[str, Any]]:
     rung, _, limit = text.partition("=")
     try:
-        return rung, {"limit": float(limit), "why": "asked for on the command line (--tolerance)"}
+        return rung, {"limit": float(limit), "why": "set on the command line (--tolerance)"}
     except ValueError:
         raise ValueError(f"--tolerance {text}: expected RUNG=LIMIT, such as steps=1e-2") from None
 
@@ -244,9 +279,11 @@ def _slug(name: str) -> str:
 
 
 def _report(result: Result, options: argparse.Namespace) -> None:
-    if options.json != "-":
-        columns = shutil.get_terminal_size((110, 24)).columns
-        print(terminal.table(result, terminal.has_colours(sys.stdout), min(columns, 110)))
+    is_text = options.format == "text"
+    if options.json != "-" and not is_text:
+        print(markdown.summary(result))
+    elif options.json != "-":
+        print(terminal.table(result, console.has_colours(sys.stdout), console.width()))
         print()
     if options.html:
         path = options.html
@@ -255,12 +292,15 @@ def _report(result: Result, options: argparse.Namespace) -> None:
             path = os.path.join(path, _slug(result.name) + ".html")
         with open(path, "w", encoding="utf-8") as stream:
             stream.write(page.page(result))
-        print(f"  page: {path}\n", file=sys.stderr if options.json == "-" else sys.stdout)
+        print(
+            f"  page: {path}\n",
+            file=sys.stderr if options.json == "-" or not is_text else sys.stdout,
+        )
 
 
 def _report_all(results: Sequence[Result], options: argparse.Namespace) -> None:
-    if options.all and options.json != "-":
-        print(terminal.summary(results, terminal.has_colours(sys.stdout)))
+    if options.all and options.json != "-" and options.format == "text":
+        print(terminal.summary(results, console.has_colours(sys.stdout)))
     if options.json:
         documents: Any = [as_json.document(result) for result in results]
         text = json.dumps(documents if len(documents) != 1 else documents[0], indent=1)

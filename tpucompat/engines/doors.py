@@ -16,12 +16,11 @@ import weakref
 from typing import Any, Callable, NamedTuple, Sequence
 
 import numpy as np
+import tensorflow.compat.v1 as tf
 
 from tpucompat import accelerator, errors, journal, private
-from tpucompat.engines import coherence, programs, session, shards
+from tpucompat.engines import coherence, programs, shards
 from tpucompat.environment import current_environment, environment
-
-tf = session.v1()
 
 #: Set for tests: emulated cores get doors too, and not only a TPU.
 FORCE = "TPUCOMPAT_SESSION_DOORS"
@@ -126,7 +125,7 @@ def _refuse_export() -> None:
     graph = tf.get_default_graph()
     if graph.building_function and not isinstance(graph, private.func_graph()):
         raise errors.UnsupportedGraphError(
-            "TPU361", "the computation is inside a function, which another process may call"
+            "TPU361", "the computation is inside a function that another process may call"
         )
 
 
@@ -134,6 +133,6 @@ def _leave_to_host(reason: str) -> None:
     if current_environment().require_tpu:
         raise errors.SetupError(
             "TPU358",
-            f"TPUCOMPAT_REQUIRE_TPU is set, and the host would run a computation: {reason}.",
+            (f"TPUCOMPAT_REQUIRE_TPU is set, but a computation would run on the host: {reason}."),
         )
-    journal.notice("TPU354", f"the host runs a computation, not the cores: {reason}")
+    journal.notice("TPU354", f"a computation runs on the host, not on the cores: {reason}")

@@ -166,7 +166,7 @@ def _order(edges: Mapping[str, Iterable[str]]) -> list[str]:
         stuck = min(name for name, count in waiting.items() if count > 0)
         raise errors.UnsupportedGraphError(
             "TPU363",
-            f"the computation has a cycle through {stuck!r} that is no loop of TensorFlow's",
+            f"the computation has a cycle through {stuck!r} that is not a TensorFlow loop",
         )
     return order
 

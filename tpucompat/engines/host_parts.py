@@ -69,7 +69,7 @@ def take_out(nodes: dict[str, Any], graph_def: Any) -> HostPart:
     for node in nodes.values():
         taken = [key for key in graphdef.data_inputs(node) if graphdef.node_name(key) in host]
         if taken:
-            raise refusal(host[graphdef.node_name(taken[0])], "gives a value back to the cores")
+            raise refusal(host[graphdef.node_name(taken[0])], "returns a value to the cores")
         after = [w for key in node.input for w in waits.get(graphdef.node_name(key), ())]
         if after:
             kept = [key for key in node.input if graphdef.node_name(key) not in host]

@@ -13,13 +13,12 @@ import contextlib
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import numpy as np
+import tensorflow.compat.v1 as tf
 
 from tpucompat import accelerator, journal, private
-from tpucompat.engines import doors, graph_walk, observer, session, shards
+from tpucompat.engines import doors, graph_walk, observer, shards
 from tpucompat.environment import current_environment
 from tpucompat.errors import BadValueError, UnsupportedGraphError
-
-tf = session.v1()
 
 
 class Traced(NamedTuple):
@@ -380,7 +379,8 @@ def _is_within(graph: Any, outer: Any) -> bool:
 def _notice_predicate(loop: str) -> None:
     journal.notice(
         "TPU344",
-        f"the loop or conditional {loop!r} holds a sum over the shards, but its condition can "
-        "differ between "
-        "them; shard 0 decides for all",
+        (
+            f"the loop or conditional {loop!r} contains a cross-replica sum, but its "
+            "condition can differ between shards; the value of shard 0 is used"
+        ),
     )

@@ -65,8 +65,15 @@ def Glob(filename: Any) -> list[str]:
     return glob(filename)
 
 
-def checked(matching_files: Callable[..., Any]) -> Callable[..., Any]:
-    """The function that makes an operation MatchingFiles, with the error; for patterns that are constants."""
+def checked(
+    matching_files: Callable[..., Any], uncount: Callable[[Any, int], None]
+) -> Callable[..., Any]:
+    """The function that makes an operation MatchingFiles, with the error; for patterns that are constants.
+
+    Args:
+      matching_files: TensorFlow's function.
+      uncount: Is told the graph and how many operations of it 1.15 would not have made, as a negative number.
+    """
 
     @functools.wraps(matching_files)
     def as_then(pattern: Any, name: str | None = None) -> Any:
@@ -84,9 +91,7 @@ def checked(matching_files: Callable[..., Any]) -> Callable[..., Any]:
             errors = [_error_of(each, matching_files) for each in missing]
             # A one-shot iterator's function takes the inputs of operations along, and not what they wait for.
             found = tensorflow.strings.join([found, *errors])
-        from tpucompat.engines import operation_seeds
-
-        operation_seeds.add(found.graph, before - found.graph.version)
+        uncount(found.graph, before - found.graph.version)
         return found
 
     return as_then

@@ -9,32 +9,30 @@ it what :mod:`tpucompat.engines.operation_counts` knows of functions that make m
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import inspect
 import weakref
-from typing import Any, Callable
+from typing import Any, Callable, Iterator
 
 import numpy as np
 import tensorflow
 
 from tpucompat import private
 from tpucompat.engines import gradient_counts, missing_folders, operation_counts, references
+from tpucompat.private import patches
 
 _v1 = tensorflow.compat.v1
-_followed = False
 #: How many operations more a graph would have in 1.15, but for its variables.
 _missing: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 _marks: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
 
+@patches.patch
 def follow() -> None:
     """Lets graphs choose their operations' seeds so; idempotent."""
-    global _followed
-    if _followed:
-        return
-    _followed = True
     module = private.random_seed()
-    module.get_seed = _as_then(module.get_seed)
+    patches.replace(module, "get_seed", _as_then(module.get_seed))
     places: dict[str, Callable[[Callable[..., Any]], Any]] = {
         place: functools.partial(_counted, difference=difference)
         for place, difference in operation_counts.DIFFERENCES.items()
@@ -132,10 +130,13 @@ _OTHERWISE: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "keras/backend:sparse_categorical_crossentropy": _of_logits("Softmax"),
     "keras/backend:binary_crossentropy": _of_logits("Sigmoid"),
     "tensorflow.python.ops.image_ops_impl:_random_flip": _flip_one,
-    "tensorflow.python.ops.gen_io_ops:matching_files": missing_folders.checked,
+    "tensorflow.python.ops.gen_io_ops:matching_files": lambda original: missing_folders.checked(
+        original, add
+    ),
 }
 
 
+@patches.patch
 def compute_as_then() -> None:
     """Only what is computed with other operations is as in 1.15, not the seeds."""
     private.replace_functions(_OTHERWISE)
@@ -155,6 +156,15 @@ def add(graph: Any, operations: int) -> None:
       operations: How many; negative where 1.15 would have made fewer.
     """
     _missing[graph] = _missing.get(graph, 0) + operations
+
+
+@contextlib.contextmanager
+def uncounted() -> Iterator[None]:
+    """Operations of the default graph that are there on some machines only; they change no seed after them."""
+    graph = _v1.get_default_graph()
+    before = count(graph)
+    yield
+    add(graph, before - count(graph))
 
 
 def mark(graph: Any, more: int = 0) -> None:

@@ -16,19 +16,17 @@ import re
 from typing import Any, Callable, Sequence
 
 import numpy as np
+import tensorflow.compat.v1 as tf
 
 from tpucompat.engines import (
     coherence,
     graph_walk,
     graphdef,
     host_parts,
-    session,
     shards,
     strategy,
 )
 from tpucompat.errors import BadValueError, UnsupportedGraphError
-
-tf = session.v1()
 
 # Operations that only a host can run.
 _HOST = re.compile("PyFunc|EagerPyFunc|Print|.*Summary.*")
@@ -93,7 +91,7 @@ class Source:
         for name in self.shared:
             if outer[name].dtype in (tf.resource, tf.variant):
                 raise UnsupportedGraphError(
-                    "TPU361", f"the computation takes the resource {name!r} of the Session"
+                    "TPU361", f"the computation uses the resource {name!r} of the Session"
                 )
 
     def name_of(self, variable: str) -> str:
@@ -203,7 +201,11 @@ class OneEach(Program):
         """Runs all shards; see :meth:`Program.run`."""
         if step.replicas != self.num_shards and not self.takes_turns:
             raise BadValueError(
-                "TPU366", f"{self.num_shards} shards were to run on {step.replicas} replica(s)"
+                "TPU366",
+                (
+                    f"{self.num_shards} shards were requested, but there are "
+                    f"{step.replicas} replica(s)"
+                ),
             )
         count = len(self.source.computation.arguments)
         shared = arrays[self.num_shards * count :]
@@ -258,7 +260,8 @@ class Together(Program):
         for spec in self._own:
             if not spec.shape.is_fully_defined():
                 raise UnsupportedGraphError(
-                    "TPU361", f"each shard needs a variable {spec.name!r}, of no fixed shape"
+                    "TPU361",
+                    (f"each shard needs its own variable {spec.name!r}, which has no static shape"),
                 )
 
     def step(self, mirror: coherence.Mirror) -> strategy.ReplicatedStep:
@@ -317,5 +320,5 @@ def _refuse_host_operations(cut: Any) -> None:
     for node in nodes:
         if _HOST.match(node.op) and not host_parts.is_marked(node):
             raise UnsupportedGraphError(
-                "TPU361", f"the computation holds the host operation {node.op} {node.name!r}"
+                "TPU361", (f"the computation contains the host operation {node.op} {node.name!r}")
             )

@@ -33,7 +33,7 @@ def tell(what: str) -> None:
       SetupError: TPUCOMPAT_REQUIRE_TPU is set (TPU464).
     """
     if current_environment().require_tpu:
-        text = f"TPUCOMPAT_REQUIRE_TPU is set, and the host would run {what}."
+        text = f"TPUCOMPAT_REQUIRE_TPU is set, but {what} would run on the host."
         raise SetupError("TPU464", text)
     journal.notice("TPU464", f"the host runs {what}")
 

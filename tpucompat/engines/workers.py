@@ -106,11 +106,12 @@ class Workers:
         own = rows[self.index]
         for worker, row in enumerate(rows):
             if row[1] != own[1]:
-                raise self._parted(f"at {place.name!r}, worker {worker} is somewhere else.")
+                raise self._parted(f"at {place.name!r}, worker {worker} is at another point.")
             if (row[2:] != own[2:]).any():
                 theirs, mine = (list(one[2 : 2 + len(place.numbers)]) for one in (row, own))
                 raise self._parted(
-                    f"at {place.name!r}, worker {worker} has {theirs}, worker {self.index} {mine}."
+                    f"at {place.name!r}, worker {worker} has {theirs}, but worker "
+                    f"{self.index} has {mine}."
                 )
 
     def chiefs(self, value: Any) -> Any:
@@ -186,7 +187,7 @@ class Workers:
     def _gathered(self, row: Any) -> Any:
         """The rows of all workers, of 64-bit integers."""
         if self._lost:
-            raise LostWorkerError("TPU316", "the workers have parted before.")
+            raise LostWorkerError("TPU316", "the workers diverged earlier.")
         with self._lock, private.eager_mode(), self._watched():
             table = np.zeros((self.count, *row.shape), np.int64)
             table[self.index] = row
@@ -231,7 +232,7 @@ class Workers:
                 raise
             self._lost = True
             raise LostWorkerError(
-                "TPU316", f"another worker does not answer: {_first_line(error.message)}"
+                "TPU316", f"another worker does not respond: {_first_line(error.message)}"
             ) from error
 
 
@@ -263,11 +264,13 @@ def of_process() -> Workers | None:
 
 
 def _announce(given: cluster.Cluster) -> None:
-    servers = f"; {given.servers} parameter servers are left out" if given.servers else ""
+    servers = f"; {given.servers} parameter servers are ignored" if given.servers else ""
     journal.notice(
         "TPU314",
-        f"{given.machines} workers train together, waiting for all of them; this is worker "
-        f"{given.rank}{' and the chief' if not given.rank else ''}{servers}",
+        (
+            f"waiting for {given.machines} workers to start; this is worker "
+            f"{given.rank}{' and the chief' if not given.rank else ''}{servers}"
+        ),
     )
 
 
@@ -279,10 +282,10 @@ def _connected(given: cluster.Cluster) -> Any:
     except RuntimeError as error:
         if isinstance(error, SetupError) or "program startup" not in str(error):
             raise
-        raise SetupError("TPU419", f"TensorFlow has started already: {error}") from error
+        raise SetupError("TPU419", f"TensorFlow has already started: {error}") from error
     except tf.errors.OpError as error:
         raise LostWorkerError(
-            "TPU316", f"not all workers have come: {_first_line(error.message)}"
+            "TPU316", f"not all workers started: {_first_line(error.message)}"
         ) from error
 
 

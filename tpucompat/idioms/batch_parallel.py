@@ -14,12 +14,12 @@ import os
 import sys
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
+import tensorflow.compat.v1 as tf
+
 from tpucompat import journal
-from tpucompat.engines import in_graph, observer, references, session
+from tpucompat.engines import in_graph, observer, operation_seeds, references
 from tpucompat.errors import BadTypeError, BadValueError
 from tpucompat.idioms import cross_shard, tpu_system
-
-tf = session.v1()
 
 Computation = Callable[..., Any]
 
@@ -167,18 +167,20 @@ def _compile_and_replicate(
 
     specs = [(column[0].dtype, _common_shape(column)) for column in zip(*flat)]
     traced = in_graph.trace(build, specs, "cluster")
-    ready = tpu_system.check() if use_tpu else tf.constant(True)
-    core_of = _core_of(device_assignment)
     if returned[0].structure is not None:
         whole = None
-    replicated = in_graph.replicate(traced, flat, ready, core_of, whole)
-    compiled = tf.constant(b"", name="TPUCompilationResult")
-    if not returned[0].tensors:
+    # Written out for all shards or called on the cores: what comes after starts alike.
+    with operation_seeds.uncounted():
+        ready = tpu_system.check() if use_tpu else tf.constant(True)
+        core_of = _core_of(device_assignment)
+        replicated = in_graph.replicate(traced, flat, ready, core_of, whole)
+        compiled = tf.constant(b"", name="TPUCompilationResult")
+        if returned[0].tensors:
+            return [compiled, [returned[0].put_together(each) for each in replicated.outputs]]
         if not replicated.effects:
             _notice_nothing(computation)
         with tf.control_dependencies([replicated.executed]):
             return [compiled, [tf.no_op(f"shard_{i}") for i in range(num_replicas)]]
-    return [compiled, [returned[0].put_together(outputs) for outputs in replicated.outputs]]
 
 
 def shard(
@@ -278,7 +280,8 @@ def split_compile_and_shard(
         return compiled, [outputs[0]]
     if len(outputs) < num_shards:
         return compiled, list(outputs[0])
-    return compiled, _join(outputs, output_shard_axes, outputs_from_all_shards)
+    with operation_seeds.uncounted():
+        return compiled, _join(outputs, output_shard_axes, outputs_from_all_shards)
 
 
 def batch_parallel(
@@ -661,11 +664,10 @@ def _join(
 def _notice_nothing(computation: Computation) -> None:
     journal.notice(
         "TPU350",
-        "the computation {!r} at {} returns nothing and changes nothing, so nothing is computed "
-        "when it "
-        "runs; return its result to have it computed".format(
-            getattr(computation, "__name__", repr(computation)), _line_of_script()
-        ),
+        (
+            "the computation {!r} at {} has no results and no side effects, so nothing is "
+            "computed; return its result to compute it"
+        ).format(getattr(computation, "__name__", repr(computation)), _line_of_script()),
     )
 
 

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from typing import Any, List, Optional
 
-from tpucompat import private
-from tpucompat.engines import session
-from tpucompat.errors import BadTypeError, BadValueError
+import tensorflow.compat.v1 as tf
 
-tf = session.v1()
+from tpucompat import private
+from tpucompat.errors import BadTypeError, BadValueError
 
 Groups = Optional[List[List[int]]]
 
@@ -146,7 +145,7 @@ def _check_arguments(optimizer: Any, reduction: str) -> None:
         )
 
 
-class CrossShardOptimizer(tf.train.Optimizer):  # type: ignore[name-defined]
+class CrossShardOptimizer(tf.train.Optimizer):
     """Averages the gradients of the shards and lets another optimizer apply them.
 
     ``compute_gradients`` scales the loss by one over the number of shards, ``apply_gradients`` sums

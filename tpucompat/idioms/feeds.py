@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from typing import Any, Callable, Sequence
 
+import tensorflow.compat.v1 as tf
+
 from tpucompat import private
-from tpucompat.engines import in_graph, session, shards
+from tpucompat.engines import in_graph, shards
 from tpucompat.errors import BadTypeError, BadValueError
 from tpucompat.idioms import far_feeds, tpu_system
-
-tf = session.v1()
 
 _INFEED_TYPES = frozenset(
     [tf.bool, tf.int32, tf.int64, tf.bfloat16, tf.float32, tf.complex64, tf.uint32]
@@ -375,6 +375,6 @@ def _of_shape(value: Any, shape: Any) -> Any:
     wanted = tf.TensorShape(shape)
     if not value.shape.is_compatible_with(wanted):
         raise BadValueError(
-            "TPU352", f"the infeed tuple has a tensor of shape {value.shape} where {wanted} is said"
+            "TPU352", (f"the infeed tuple has a tensor of shape {value.shape}, expected {wanted}")
         )
     return value if value.shape.is_fully_defined() else tf.ensure_shape(value, wanted)

@@ -26,7 +26,7 @@ def whole_steps(steps: float | None) -> int | None:
 
 def is_dataset(value: Any) -> bool:
     """Whether the value is a ``tf.data.Dataset`` of either generation."""
-    session.enter()
+    session.enter_graph_mode()
     import tensorflow as tf
 
     # The Dataset of one generation is no subclass of the other's in every release.
@@ -37,7 +37,7 @@ def is_dataset(value: Any) -> bool:
 
 def is_iterator(value: Any) -> bool:
     """Whether the value is an iterator made from a Dataset in a graph."""
-    tf = session.enter()
+    tf = session.enter_graph_mode()
     return isinstance(value, tf.data.Iterator)
 
 
@@ -80,7 +80,7 @@ def dataset_from(function: Any, y: Any, steps: float | None, steps_name: str, co
             "When using tf.data as input to a model, y must be None.",
             "Let the Dataset yield (x, y) pairs.",
         )
-    tf = session.enter()
+    tf = session.enter_graph_mode()
     dataset = function()
     if not is_dataset(dataset):
         raise errors.BadValueError(
@@ -166,13 +166,13 @@ def named_shape_errors(model: Any) -> Iterator[None]:
 
 
 def _shapes(tensors: Any) -> str:
-    session.enter()
+    session.enter_graph_mode()
     return ", ".join(str(tuple(t.shape.as_list())) for t in private.nest().flatten(tensors))
 
 
 def static_batch_size(model: Any) -> int | None:
     """The batch size that the model's Input layers fix (per core in 1.13), or None."""
-    session.enter()
+    session.enter_graph_mode()
     for tensor in private.nest().flatten(model.inputs):
         dimensions = tensor.shape.as_list() if tensor.shape.ndims else [None]
         if dimensions[0] is not None:
@@ -182,7 +182,7 @@ def static_batch_size(model: Any) -> int | None:
 
 def has_loops(model: Any) -> bool:
     """Whether the model computes its outputs by loops, as recurrent layers do."""
-    session.enter()
+    session.enter_graph_mode()
     return any(
         operation.type in ("Enter", "While", "StatelessWhile")
         for operation in _ancestors(private.nest().flatten(model.outputs))
@@ -220,7 +220,7 @@ def rebuilt(model: Any, context: ContextManager[Any]) -> tuple[list[Any], list[A
     Raises:
       Exception: Whatever a layer raises that cannot do without a static batch size.
     """
-    session.enter()
+    session.enter_graph_mode()
     layers = session.keras().layers
     inputs = [
         layers.Input(
@@ -313,8 +313,10 @@ class FixedBatch:
         if given != self._size:
             raise errors.BadValueError(
                 "TPU310",
-                f"A batch of {given} came, and the model takes {self._size}: a layer could not be "
-                f"built for any batch size ({self._problem}).",
+                (
+                    f"Received a batch of {given}, but the model requires {self._size}: a "
+                    f"layer needs a static batch size ({self._problem})."
+                ),
             )
         return self._function(inputs)
 

@@ -5,9 +5,6 @@ the work. On one replica they run the script's own layers in the script's own gr
 several replicas the functions that they call for every batch are replaced by replicated ones
 (:mod:`tpucompat.idioms.keras_replicas`), which is the seam that TensorFlow 1.13's ``TPUFunction``
 used.
-
-Importing this module puts TensorFlow into the graph world, because the class has to derive from
-that world's ``keras.Model``.
 """
 
 from __future__ import annotations
@@ -15,12 +12,11 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from tpucompat import accelerator, errors, private
+from tpucompat import accelerator, errors, keras_generation, private
 from tpucompat.engines import observer, session
 from tpucompat.idioms import keras_inputs, keras_replicas
 
-tf = session.enter()
-_keras = session.keras()
+_keras = keras_generation.graph_keras()
 _Model: Any = _keras.Model
 
 
@@ -41,11 +37,14 @@ class KerasTPUModel(_Model):
     """
 
     def __init__(self, cpu_model: Any, strategy: Any) -> None:
+        session.enter_graph_mode()
         if not cpu_model.inputs or not getattr(cpu_model, "_is_graph_network", True):
             raise errors.BadValueError(
                 "TPU312",
-                "Expected `model` argument to be a functional `Model` instance, but got "
-                f"{type(cpu_model).__name__!r}, whose inputs are not known.",
+                (
+                    "Expected `model` argument to be a functional `Model` instance, but got "
+                    f"{type(cpu_model).__name__!r}, whose inputs are unknown."
+                ),
             )
         assignment = strategy._make_assignment_for_model(cpu_model)
         cores = assignment.num_towers

@@ -34,7 +34,7 @@ class GlobalBatch:
     """
 
     def __init__(self, graph: Any, cores: int) -> None:
-        tf = session.enter()
+        tf = session.enter_graph_mode()
         self.cores = cores
         with graph.as_default():
             self.core = tf.placeholder(tf.int32, [], name="core_id")
@@ -66,11 +66,14 @@ class GlobalBatch:
     def _join(self, tensor: Any) -> Any:
         if self.cores == 1:
             return tensor
-        tf = session.enter()
+        tf = session.enter_graph_mode()
         if not isinstance(tensor, tf.Tensor) or tensor.dtype.name == "string":
             raise errors.BadTypeError(
                 "TPU313",
-                f"{self.cores} cores cannot join {tensor}: it is no plain tensor of numbers.",
+                (
+                    f"{tensor} cannot be combined across {self.cores} cores: it is not a "
+                    "dense numeric tensor."
+                ),
             )
         dtype = tensor.dtype
         if dtype.name in _AS_INT32:
@@ -122,7 +125,7 @@ def sum_over_cores(tensor: Any) -> Any:
     never runs, and there is no kernel for that one outside a TPU. The gradient of the sum is the
     sum of the gradients, as ``tensorflow/python/tpu/ops/tpu_ops.py`` registers it.
     """
-    tf = session.enter()
+    tf = session.enter_graph_mode()
 
     @tf.custom_gradient
     def marked(value: Any) -> Any:
@@ -208,7 +211,7 @@ def _clipped(optimizer: Any, gradients: Sequence[Any]) -> list[Any]:
     Since 2.0 or so the optimizer clips when it applies. Doing both changes nothing: an average of
     clipped gradients is within the limits.
     """
-    tf = session.enter()
+    tf = session.enter_graph_mode()
     norm = getattr(optimizer, "clipnorm", None)
     limit = getattr(optimizer, "clipvalue", None)
     result = []
@@ -382,7 +385,7 @@ def _forget_session(graph: Any) -> None:
     The gradient of a conditional of version 2 adds outputs to it, and a Session that has seen the
     conditional before refuses to go on. Weights do not matter where nothing is trained.
     """
-    tf = session.enter()
+    tf = session.enter_graph_mode()
     session.keras().backend.set_session(tf.Session(graph=graph))
     with graph.as_default():
         for variable in tf.global_variables():
@@ -391,7 +394,7 @@ def _forget_session(graph: Any) -> None:
 
 def _shapes(inputs: Any) -> list[Any]:
     """A batch's inputs with zeros for the symbolic ones; no Session is asked if it need not be."""
-    tf = session.enter()
+    tf = session.enter_graph_mode()
     symbolic = [value for value in inputs if isinstance(value, tf.Tensor)]
     if not all(value.shape.is_fully_defined() for value in symbolic):
         return _numbers(inputs, session.keras().backend.get_session())
@@ -409,7 +412,7 @@ def _array(tensor: Any, value: Any) -> Any:
 
 def _numbers(inputs: Any, here: Any) -> list[Any]:
     """A batch's inputs with the symbolic ones (a Dataset's elements) computed, all in one run."""
-    tf = session.enter()
+    tf = session.enter_graph_mode()
     symbolic = {index: value for index, value in enumerate(inputs) if isinstance(value, tf.Tensor)}
     values = list(inputs)
     if symbolic:

@@ -48,10 +48,10 @@ class TPUDistributionStrategy:
     ) -> None:
         single = using_single_core or num_cores_per_host == 1
         cores = 1 if single else accelerator.cores()
-        if cores > 1 and session.enter().__version__.startswith("1."):
+        if cores > 1 and session.enter_graph_mode().__version__.startswith("1."):
             raise errors.SetupError(
                 "TPU308",
-                f"{cores} cores were asked for, and TensorFlow {session.enter().__version__} "
+                f"{cores} cores were requested, but TensorFlow {session.enter_graph_mode().__version__} "
                 "trains Keras models on one replica only.",
             )
         _say_if_alone()
@@ -80,5 +80,8 @@ def _say_if_alone() -> None:
     if given is not None and given.machines > 1:
         journal.notice(
             "TPU301",
-            f"TF_CONFIG names {given.machines} machines; a Keras TPU model trains on this one alone",
+            (
+                f"TF_CONFIG lists {given.machines} machines; a Keras TPU model trains on this "
+                "one only"
+            ),
         )

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tpucompat import errors
-from tpucompat.engines import session
+import tensorflow.compat.v1 as tf
+
+from tpucompat import errors, keras_generation
 from tpucompat.idioms.keras_inputs import validate_shapes as _validate_shapes
 from tpucompat.idioms.keras_model import KerasTPUModel
 from tpucompat.idioms.keras_model import clone_optimizer as _clone_optimizer  # noqa: F401
@@ -25,8 +26,7 @@ __all__ = [
     "tpu_model",
 ]
 
-tf = session.enter()
-_keras = session.keras()
+_keras = keras_generation.graph_keras()
 K = _keras.backend
 _Embedding: Any = _keras.layers.Embedding
 
@@ -56,9 +56,7 @@ def tpu_model(
     if isinstance(model, KerasTPUModel):
         model = model.sync_to_cpu()
     if not model.inputs:
-        raise errors.BadValueError(
-            "TPU312", f"The inputs of the model {model.name!r} are not known."
-        )
+        raise errors.BadValueError("TPU312", f"The inputs of the model {model.name!r} are unknown.")
     _validate_shapes(model)
     if strategy is None:
         strategy = TPUDistributionStrategy()

@@ -10,9 +10,7 @@ from __future__ import annotations
 
 from typing import Any, Sequence
 
-from tpucompat.engines import session
-
-tf = session.v1()
+import tensorflow.compat.v1 as tf
 
 
 def tpu_partitioned_call(

@@ -12,16 +12,14 @@ import weakref
 from typing import Any, Callable
 
 import numpy
+import tensorflow.compat.v1 as tf
 
-from tpucompat import topology
-from tpucompat.engines import session
-
-tf = session.v1()
+from tpucompat import accelerator, private, topology
 
 # Reading a variable that nobody makes raises FailedPreconditionError, as a TPU does; its name is in
 # the message.
 _MISSING = (
-    "the TPU system: it is not initialized, or was shut down [TPU349]. Next: run "
+    "the TPU system is not initialized, or was shut down [TPU349]. Next: run "
     "tf.contrib.tpu.initialize_system() in a Session first"
 )
 
@@ -68,8 +66,6 @@ def mark_initialized() -> bytes:
     global _initialized
     with _lock:
         _initialized = True
-    from tpucompat import accelerator
-
     return topology.serialized(accelerator.cores())
 
 
@@ -79,6 +75,34 @@ def mark_shut_down() -> bool:
     with _lock:
         _initialized = False
     return True
+
+
+def initialize_tpu_system(cluster_resolver: Any = None) -> Any:
+    """``tf.tpu.experimental.initialize_tpu_system``: the topology of the cores that train.
+
+    The TPU of this machine, if there is one, is initialised with the strategy, once per process.
+
+    Args:
+      cluster_resolver: Not needed.
+
+    Returns:
+      A ``tf.tpu.experimental.Topology`` of one task with as many devices as there are cores.
+    """
+    del cluster_resolver
+    accelerator.announce()
+    accelerator.strategy()
+    mark_initialized()
+    return private.topology_class()(serialized=topology.serialized(accelerator.cores()))
+
+
+def shutdown_tpu_system(cluster_resolver: Any = None) -> None:
+    """``tf.tpu.experimental.shutdown_tpu_system``: the TPU itself goes on serving this process.
+
+    Args:
+      cluster_resolver: Not needed.
+    """
+    del cluster_resolver
+    mark_shut_down()
 
 
 def is_initialized() -> bool:

@@ -16,10 +16,11 @@ from typing import Any
 
 import tensorflow
 
-from tpucompat import accelerator, private, topology
+from tpucompat import accelerator
 from tpucompat.engines import tpu_devices
 from tpucompat.environment import current_environment
 from tpucompat.legacy.contrib.cluster_resolver import LocalClusterSpec, TPUClusterResolver
+from tpucompat.private import patches
 
 
 class _TPUStrategyType(type):
@@ -62,6 +63,7 @@ def device(device_name: Any) -> Any:
     return tensorflow.device(device_name)
 
 
+@patches.patch
 def restore_methods() -> None:
     """Gives strategies, those of graphs too, back the methods that they have lost since 1.15 and 2.0.
 
@@ -70,7 +72,7 @@ def restore_methods() -> None:
     for strategy in (tensorflow.distribute.Strategy, tensorflow.compat.v1.distribute.Strategy):
         for name, method in _OLD_METHODS.items():
             if not hasattr(strategy, name):
-                setattr(strategy, name, method)
+                patches.replace(strategy, name, method)
 
 
 def _experimental_run_v2(self: Any, fn: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -92,43 +94,6 @@ _OLD_METHODS = {
         self.distribute_datasets_from_function(*args, **kwargs)
     ),
 }
-
-
-def initialize_tpu_system(cluster_resolver: Any = None) -> Any:
-    """``tf.tpu.experimental.initialize_tpu_system``: the topology of the cores that train.
-
-    The TPU of this machine, if there is one, is initialised with the strategy, once per process.
-
-    Args:
-      cluster_resolver: Not needed.
-
-    Returns:
-      A ``tf.tpu.experimental.Topology`` of one task with as many devices as there are cores.
-    """
-    del cluster_resolver
-    accelerator.announce()
-    accelerator.strategy()
-    if not tensorflow.executing_eagerly():
-        _graph_system().mark_initialized()
-    return private.topology_class()(serialized=topology.serialized(accelerator.cores()))
-
-
-def shutdown_tpu_system(cluster_resolver: Any = None) -> None:
-    """``tf.tpu.experimental.shutdown_tpu_system``: the TPU itself goes on serving this process.
-
-    Args:
-      cluster_resolver: Not needed.
-    """
-    del cluster_resolver
-    if not tensorflow.executing_eagerly():
-        _graph_system().mark_shut_down()
-
-
-def _graph_system() -> Any:
-    """The state of the TPU system for computations in a graph; its module enters graph mode."""
-    from tpucompat.idioms import tpu_system
-
-    return tpu_system
 
 
 def connect_to_host(remote_host: Any = None, job_name: str = "worker") -> None:

@@ -112,7 +112,7 @@ class Scope:
         self._packages |= {package}
         self._own = {key: own for key, own in self._own.items() if not _is_part(key[0], package)}
         journal.notice(
-            "TPU427", f"{package} is written for an earlier TensorFlow, and is shown that"
+            "TPU427", f"{package} is written for an earlier TensorFlow, and sees its names"
         )
         return True
 
@@ -269,8 +269,11 @@ class ImportHook:
                 if not self._has(module, attribute):
                     raise UnknownModuleError(
                         "TPU102",
-                        f"cannot import name {attribute!r} from {name!r}: the public API of TensorFlow 1.15 "
-                        "does not have it, and nothing stands in for it here.",
+                        (
+                            f"cannot import name {attribute!r} from {name!r}: it is not in "
+                            "the public API of TensorFlow 1.15, and tpucompat has no "
+                            "replacement."
+                        ),
                     )
             elif not hasattr(module, attribute) and hasattr(module, "__path__"):
                 # A real package: import the submodule that is asked for, as Python does.
@@ -286,7 +289,7 @@ class ImportHook:
             return self._system
         if head in self._mended:
             module = self._import_module(name)  # Python's own error, where it is not installed
-            self._import_module(self._mended[head])
+            self._import_module(self._mended[head]).load()
             return module
         return self._surroundings.module(name)
 
@@ -319,8 +322,10 @@ def _caller(depth: int) -> Any:
 def _missing_module(name: str) -> ImportError:
     error = MissingModuleError(
         "TPU102",
-        f"No module named {name!r}: the public API of TensorFlow 1.15 does not have it, and nothing stands in "
-        "for it here.",
+        (
+            f"No module named {name!r}: it is not in the public API of TensorFlow 1.15, and "
+            "tpucompat has no replacement."
+        ),
     )
     error.name = name
     return error

@@ -7,7 +7,7 @@ from typing import Any, Callable
 
 import tensorflow.compat.v1 as tf
 
-# Not :func:`tpucompat.engines.session.enter`: scripts of early TensorFlow 2 come by here too.
+# Not :func:`tpucompat.engines.session.enter_graph_mode`: scripts of early TensorFlow 2 come by here too.
 
 
 def batch_dot(x: Any, y: Any, axes: Any = None) -> Any:

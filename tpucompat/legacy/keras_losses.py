@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from tpucompat.engines import session
+import tensorflow.compat.v1 as tf
+
+from tpucompat import keras_generation
 
 
 def cosine_proximity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
@@ -21,11 +23,10 @@ def cosine_proximity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
     Returns:
       A tensor without that axis.
     """
-    tf = session.enter()
     return tf.reduce_sum(tf.nn.l2_normalize(y_true, axis) * tf.nn.l2_normalize(y_pred, axis), axis)
 
 
-class CosineSimilarity(session.keras().losses.CosineSimilarity):  # type: ignore[misc]
+class CosineSimilarity(keras_generation.graph_keras().losses.CosineSimilarity):  # type: ignore[misc]
     """``tf.keras.losses.CosineSimilarity`` with 1.15's sign, see :func:`cosine_proximity`."""
 
     def call(self, y_true: Any, y_pred: Any) -> Any:

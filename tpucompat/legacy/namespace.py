@@ -68,7 +68,7 @@ class Vanished:
         raise self._error()
 
     def __repr__(self) -> str:
-        return f"<tf.{self._symbol}: gone, {self._row.code}>"
+        return f"<tf.{self._symbol}: removed, {self._row.code}>"
 
 
 #: Names like Python's own that are TensorFlow's.
@@ -177,6 +177,10 @@ class Namespace:
     def in_use(self) -> bool:
         """Whether TensorFlow has been imported for this view."""
         return self._base is not None
+
+    def forget(self) -> None:
+        """Lets the world of the era be entered anew when TensorFlow is used the next time."""
+        self._base = None
 
     def module_name(self, path: str) -> str:
         """The name in ``sys.modules`` of the module at ``path`` below ``tensorflow``."""
@@ -446,7 +450,7 @@ class Namespace:
         where = "tf" + ("." + path if path else "")
         close = difflib.get_close_matches(name, self.names(path), n=3)
         if "python" in path.split("."):  # 1.15's list of symbols does not look into private modules
-            then = "; TensorFlow 1.15 may have had it, as a private name"
+            then = "; it may have been a private name in TensorFlow 1.15"
         else:
             then = ", in TensorFlow 1.15 neither" if self is V1 else ""
         cause = f"{where} has no {name!r}{then}."
@@ -640,7 +644,7 @@ def _enter_v1() -> str:
     from tpucompat.legacy import own_layers, own_optimizers
     from tpucompat.legacy.removed import keras1_arguments, keras_names, keras_positions, numpy_names
 
-    session.enter()
+    session.enter_graph_mode()
     private.leave_package_to_itself("tpucompat")
     numpy_names.print_numbers_as_then()
     keras_names.restore_methods(session.keras())
@@ -695,6 +699,12 @@ def _v1_rows() -> Mapping[str, Row]:
 V1 = Namespace("tpucompat.v1", _v1_rows, _enter_v1)
 V2 = Namespace("tpucompat.v2", lambda: table_rows("tf2"), _enter_v2)
 _NAMESPACES = (V1, V2)
+
+
+def forget() -> None:
+    """Forgets that TensorFlow has been used; see :meth:`Namespace.forget`."""
+    for namespace in _NAMESPACES:
+        namespace.forget()
 
 
 def namespace_of(fullname: str) -> Any:

@@ -17,7 +17,6 @@ import tensorflow
 from tpucompat import accelerator, private
 from tpucompat.engines import session
 
-session.enter()  # the first thing that a script touches may be its Session
 _v1 = tensorflow.compat.v1
 
 
@@ -36,6 +35,7 @@ def local(function: Callable[..., Any]) -> Callable[..., Any]:
             bound = signature.bind(*args, **kwargs)
         except TypeError:
             return function(*args, **kwargs)  # for TensorFlow's own TypeError
+        session.enter_graph_mode()
         bound.apply_defaults()
         arguments = bound.arguments
         asked = arguments[target_name]

@@ -11,13 +11,15 @@ from tpucompat.migrate.context import Context, Import
 
 #: Code of what needs tpucompat -> why it is not rewritten.
 REASONS: Mapping[str, str] = {
-    "TPU205": "private modules; tpucompat.v1 has their names",
-    "TPU206": "TensorFlow 2 has no counterpart; tpucompat.v1 gives TensorFlow 1.15's results",
-    "TPU207": "layers of Keras 2 in a graph; tpucompat.v1 has them",
-    "TPU211": "where the model is built cannot be seen here; move it into `with strategy.scope():`",
-    "TPU212": "out of reach of the training loop that migrate writes; tpucompat.v1 runs it as it is",
+    "TPU205": "private modules; tpucompat.v1 provides their names",
+    "TPU206": "no counterpart in TensorFlow 2; tpucompat.v1 has TensorFlow 1.15's results",
+    "TPU207": "Keras 2 layers in a graph; tpucompat.v1 provides them",
+    "TPU211": "cannot find where the model is built; move it into `with strategy.scope():`",
+    "TPU212": (
+        "the training loop that migrate generates does not cover it; tpucompat.v1 runs it unchanged"
+    ),
     "TPU213": "a computation in a Session; in TensorFlow 2 it is strategy.run in a tf.function",
-    "TPU515": "Keras 3 has no graphs and Sessions; tpucompat.v1 runs both",
+    "TPU515": "Keras 3 has no graphs or Sessions; tpucompat.v1 runs both",
 }
 
 _ROOTS = ("tensorflow", "keras")

@@ -134,18 +134,18 @@ def plan(context: Context) -> Plan:
     cells = {context.cell_of(call.node) for call in calls}
     sessions = [call for call in context.names.calls if call.name == "tensorflow.Session"]
     if len(cells) != 1 or len(sessions) != 1:
-        raise CannotSee("it takes one Session in the same place")
+        raise CannotSee("the computation must run in a single Session in the same place")
     (cell,) = cells
     for name in ("make_strategy", "strategy", "on_one_core", "on_all_cores"):
         if not context.is_free(name):
-            raise CannotSee(f"the file has a {name} of its own")
+            raise CannotSee(f"the file already defines {name}")
     session = _session(context, sessions[0], cell)
     body = context.body_of(session, cell)
     computations, names = [], set()
     for call in calls:
         statement = context.statement(call.node, cell)
         if not _is_named(statement, call.node) or not any(one is statement for one in body):
-            raise CannotSee("its result is not simply assigned beside the Session")
+            raise CannotSee("its result is not assigned directly next to the Session")
         names.add(statement.targets[0].id)
         kind = call.name[len(_CONTRIB) :]
         _check_function(context, call, by_rows=kind != "rewrite")
@@ -171,7 +171,7 @@ def _session(context: Context, call: Call, cell: int) -> ast.With:
         or "\f" in text.source(statement) + text.line(statement.lineno)
         or strings_over_lines(statement, statement.lineno, statement.end_lineno or 0)
     ):
-        raise CannotSee("the Session is no plain `with tf.Session(address) as session:`")
+        raise CannotSee("the Session is not a plain `with tf.Session(address) as session:`")
     return statement
 
 
@@ -200,7 +200,7 @@ def _uses_of_session(
             continue
         assert isinstance(method, ast.Attribute)
         if method.attr != "run" or len(node.args) != 1 or node.keywords:
-            raise CannotSee(f"{name}.{method.attr} is asked for more than a computation")
+            raise CannotSee(f"{name}.{method.attr} fetches more than a computation")
         asked.add(id(owner))
         given = node.args[0]
         if isinstance(given, ast.Name) and given.id in names:
@@ -211,7 +211,7 @@ def _uses_of_session(
         statement = context.statement(node, cell)
         is_alone = isinstance(statement, ast.Expr) and statement.value is node
         if called is None or called.name not in _SYSTEM | _INITIALIZERS or not is_alone:
-            raise CannotSee("the Session is asked for more than the computations")
+            raise CannotSee("the Session fetches more than the computations")
         dropped.append(statement)
     stores = dict.fromkeys(names, 0)
     for node in ast.walk(context.trees[cell]):
@@ -219,13 +219,13 @@ def _uses_of_session(
             continue
         if isinstance(node.ctx, ast.Load):
             if (node.id == name or node.id in names) and id(node) not in asked:
-                raise CannotSee(f"{node.id} is used otherwise too")
+                raise CannotSee(f"{node.id} has other uses")
         elif node.id in names:
             stores[node.id] += 1
     if any(count != 1 for count in stores.values()):
-        raise CannotSee("the name of a computation has other meanings too")
+        raise CannotSee("the name of a computation is also used for something else")
     if not runs:
-        raise CannotSee("no computation is run")
+        raise CannotSee("no computation runs")
     return Plan(cell, computations, session, dropped, runs)
 
 
@@ -243,7 +243,7 @@ def _check_the_rest(context: Context, found: Plan) -> None:
             continue
         if below in _ELEMENTWISE | _ROWWISE | _PURE | _DTYPES or below.startswith(_AROUND):
             continue
-        raise CannotSee(f"tf.{below} may be of a graph, or have a state")
+        raise CannotSee(f"tf.{below} may need a graph, or have state")
 
 
 # Functions -----------------------------------------------------------------------------------------
@@ -258,11 +258,11 @@ def _check_function(context: Context, call: Call, by_rows: bool) -> None:
         raise CannotSee("its function is a lambda")
     function = context.names.functions.get(given.id) if isinstance(given, ast.Name) else None
     if function is None:
-        raise CannotSee("its function cannot be seen")
+        raise CannotSee("cannot find its function")
     node = function.node
     plain = not (node.decorator_list or node.args.vararg or node.args.kwarg or node.args.kwonlyargs)
     if not plain or not isinstance(node, ast.FunctionDef):
-        raise CannotSee(f"{node.name} is no plain function")
+        raise CannotSee(f"{node.name} is not a plain function")
     known = {one.arg: _ROWS for one in node.args.args}
     body = node.body
     if isinstance(body[0], ast.Expr) and isinstance(constant(body[0].value), str):
@@ -270,17 +270,17 @@ def _check_function(context: Context, call: Call, by_rows: bool) -> None:
     reader = _Function(context, known, by_rows)
     for statement in body[:-1]:
         if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
-            raise CannotSee(f"{node.name} does more than to compute")
+            raise CannotSee(f"{node.name} has side effects")
         target = statement.targets[0]
         if not isinstance(target, ast.Name):
-            raise CannotSee(f"{node.name} does more than to compute")
+            raise CannotSee(f"{node.name} has side effects")
         known[target.id] = reader.kind(statement.value)
     last = body[-1] if body else None
     if not isinstance(last, ast.Return) or last.value is None:
-        raise CannotSee(f"{node.name} returns nothing at its end")
+        raise CannotSee(f"{node.name} does not end with a return")
     values = last.value.elts if isinstance(last.value, (ast.Tuple, ast.List)) else [last.value]
     if any(reader.kind(value) != _ROWS for value in values) and by_rows:
-        raise CannotSee(f"what {node.name} returns is not made row by row")
+        raise CannotSee(f"the result of {node.name} is not computed row by row")
 
 
 class _Function:
@@ -312,7 +312,7 @@ class _Function:
             return self._elementwise([node.left, node.right])
         if isinstance(node, ast.Call):
             return self._call(node)
-        raise CannotSee("its function does more than to call what is known")
+        raise CannotSee("its function calls unknown code")
 
     def _call(self, node: ast.Call) -> str:
         name = self._names.get(id(node), "")
@@ -327,13 +327,13 @@ class _Function:
         if below not in _ROWWISE or not node.args:
             raise CannotSee(f"its function calls {name.replace('tensorflow.', 'tf.')}")
         if below == "matmul" and len(node.args) + len(words) != 2:
-            raise CannotSee("what is transposed may hold the rows elsewhere")
+            raise CannotSee("a transpose may move the rows to another axis")
         return self._rowwise([*node.args[:1], *node.args[1:2]])
 
     def _elementwise(self, parts: Iterable[ast.AST]) -> str:
         kinds = [self.kind(one) for one in parts]
         if self._by_rows and _ROWS in kinds and _SHARED in kinds:
-            raise CannotSee("what its function takes from outside may have rows too")
+            raise CannotSee("a value captured by its function may have rows")
         return next((one for one in (_ROWS, _SHARED) if one in kinds), _NUMBER)
 
     def _rowwise(self, parts: list[ast.AST]) -> str:

@@ -101,13 +101,13 @@ def plan(context: Context) -> list[Conversion]:
     """
     found = [_conversion(context, call) for call in context.names.calls if is_conversion(call)]
     if found and "make_strategy" in context.names.functions:
-        raise CannotSee("the file has a make_strategy of its own")
+        raise CannotSee("the file already defines make_strategy")
     if any(_is_used_before(context, one) for one in found):
-        raise CannotSee("whether there is a TPU is asked after the model is built")
+        raise CannotSee("the check for a TPU follows the construction of the model")
     lines = [(run.cell, run.first.lineno, run.last.end_lineno) for one in found for run in one.runs]
     for cell, first, last in lines:
         if sum(c == cell and f <= last and first <= e for c, f, e in lines) > 1:
-            raise CannotSee("two models are built in one run of statements")
+            raise CannotSee("two models are built in one block of statements")
     for call in context.names.calls:
         if optimizers.class_of(call) and not call.guarded:
             reason = optimizers.why_not(context, call)
@@ -127,13 +127,13 @@ def _conversion(context: Context, call: Call) -> Conversion:
         and _key(statement.targets[0])
     )
     if not is_assigned or model is None:
-        raise CannotSee("its result is not simply assigned")
+        raise CannotSee("its result is not assigned directly")
     names = {_key(statement.targets[0]), _key(model)} - {""}
     condition: ast.expr | None = None
     if isinstance(model, ast.Call):
         run = _to_compile(context, cell, statement, statement, names)
     elif not _key(model):
-        raise CannotSee("where the model is built cannot be seen")
+        raise CannotSee("cannot find where the model is built")
     else:
         run, condition = _run(context, cell, statement, _key(model), names)
     runs = [run, *_other_compiles(context, run, names, cell)]
@@ -170,7 +170,7 @@ def _run(
         elif isinstance(above, ast.Module) and context.module.source.is_notebook:
             return _earlier_cell(context, cell, name), condition
         else:
-            raise CannotSee(f"where {name} is built cannot be seen")
+            raise CannotSee(f"cannot find where {name} is built")
         at = above
 
 
@@ -238,7 +238,7 @@ def _earlier_cell(context: Context, cell: int, name: str) -> Run:
             continue
         last = [one for one in body if _assigns(one, name) or _uses_method(one, name)][-1]
         return Run(number, first, last)
-    raise CannotSee(f"where {name} is built cannot be seen")
+    raise CannotSee(f"cannot find where {name} is built")
 
 
 def _to_compile(context: Context, cell: int, first: Any, last: Any, names: set[str]) -> Run:
@@ -268,7 +268,7 @@ def _check(context: Context, run: Run) -> None:
     if any(one.cell == run.cell and one.node.lineno in inside for one in context.imports):
         raise CannotSee("TensorFlow is imported among the statements that build the model")
     if strings_over_lines(context.trees[run.cell], run.first.lineno, run.last.end_lineno):
-        raise CannotSee("a text of several lines stands among the statements that build the model")
+        raise CannotSee("a multi-line string is among the statements that build the model")
     if not text.owns_lines(run.first) or not text.owns_lines(run.last):
         raise CannotSee("several statements share a line")
 

@@ -73,15 +73,15 @@ def _generator(context: Context, call: Call) -> None:
         or any(word.arg is None for word in node.keywords)
         or len(node.args) > len(parameters)
     ):
-        context.todo("TPU214", f"{call.name[1:]} → {new}: its arguments cannot be seen", node, cell)
+        context.todo("TPU214", f"{call.name[1:]} → {new}: its arguments are unknown", node, cell)
         return
     validation = (
         argument(node, list(parameters).index("validation_data"), "validation_data")
         if new == "fit"
         else None
     )
-    if isinstance(validation, ast.Tuple):
-        what = "val_loss was the mean of the batches, also where the last was smaller; it weighs them now"
+    if validation is not None and not isinstance(validation, ast.Constant):
+        what = "val_loss was the unweighted mean of the batches; it now weights them by size"
         context.note("TPU217", what, node, cell)
     end = text.span(node.func)[1]
     old = call.name[1:]
@@ -150,7 +150,8 @@ def _step_logs(context: Context) -> None:
                 if context.replace(node, cell, f"of_step({arguments[0]}, {text})"):
                     continue
             what = (
-                "logs of a step hold the mean since the epoch began, no longer the step's own value"
+                "batch logs now contain the mean since the start of the epoch, not the "
+                "value of the step"
             )
             context.todo("TPU215", what, node, cell)
 

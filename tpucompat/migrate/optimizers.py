@@ -145,9 +145,9 @@ def why_not(context: Context, call: Call) -> str:
     if len(call.node.args) > len(names) or any(
         isinstance(value, ast.Starred) for value in call.node.args
     ):
-        return "its arguments cannot be seen"
+        return "its arguments are unknown"
     if any(word.arg not in names for word in call.node.keywords):
-        return "its arguments cannot be seen"
+        return "its arguments are unknown"
     if counterpart.written is not None and _class_text(context) not in context.helpers:
         name = counterpart.written
         if not context.is_free(name):

@@ -85,7 +85,7 @@ def _marked(result: Result, module: Module, gone: Mapping[bool, set[str]]) -> Re
     for use in _uses(module):
         if use.name in names:
             at = use.statement if use.statement is not None else use.node
-            what = f"{use.name} is not in the packages that are installed"
+            what = f"{use.name} does not exist in the installed packages"
             context.todo(_CODE, what, at, context.cell_of(at))
             marked = True
     return result._replace(after=encoded(module, context.finish())) if marked else result

@@ -153,7 +153,7 @@ def _connection(context: Context, call: Call) -> None:
     if not is_master:
         context.todo(
             "TPU208",
-            "connect by tf.config.experimental_connect_to_cluster(resolver)",
+            "connect with tf.config.experimental_connect_to_cluster(resolver)",
             call.node,
             cell,
         )

@@ -22,8 +22,8 @@ SHELL = "TPUCOMPAT_SHELL"
 _CELL_SHELLS = ("bash", "sh", "shell", "script", "system", "sx", "!")
 
 
-def load(shell: Any) -> None:
-    """Installs the old namespace for the cells of a notebook.
+def load_ipython_extension(shell: Any) -> None:
+    """``%load_ext tpucompat``: ``install()`` for a notebook's cells, and Colab's habits for its shell.
 
     Args:
       shell: IPython's InteractiveShell.
@@ -47,7 +47,7 @@ def load(shell: Any) -> None:
     if not hasattr(shell, "magic"):
         # IPython 9 removed it: get_ipython().magic('matplotlib inline')
         shell.magic = lambda line: shell.run_line_magic(*_name_and_rest(line))
-    unload(shell)  # loading anew
+    _unload(shell)  # loading anew
     _hide_our_frames(shell)
     shell.tpucompat_after_line = lambda line: _after_line(shell, line)
     shell.input_transformers_cleanup.insert(0, cells.outdented)
@@ -65,8 +65,14 @@ def _options() -> dict[str, Any]:
     return options
 
 
-def unload(shell: Any) -> None:
-    """Takes away what :func:`load` put into the shell, but not the old namespace."""
+def unload_ipython_extension(shell: Any) -> None:
+    """``%unload_ext tpucompat``: the shell and its cells are as they were before."""
+    _unload(shell)
+    installation.uninstall()
+
+
+def _unload(shell: Any) -> None:
+    """Takes away what :func:`load_ipython_extension` put into the shell, but not the old namespace."""
     shell.ast_transformers[:] = [
         each for each in shell.ast_transformers if not isinstance(each, (ShellLines, Arithmetic))
     ]
@@ -182,7 +188,7 @@ def _treat(call: _Call) -> _Treated:
         seen = shell_lines.read(line, call.magic)
         if seen.left_out:
             names = ", ".join(seen.left_out)
-            journal.notice("TPU436", f"left out: {names}; the cells run on the TensorFlow here")
+            journal.notice("TPU436", f"skipped: {names}; the cells run on the installed TensorFlow")
         text = shell_lines.NOTHING if seen.text is None else seen.text
         if seen.fetches and how in ("name", "skip"):
             done = "left out" if how == "skip" else "run"
@@ -253,7 +259,10 @@ def _choose_version(line: str) -> None:
     if current is not None and current.era != era and not installation.switch(era):
         journal.notice(
             "TPU437",
-            f"%tensorflow_version {version}: TensorFlow is in use as TensorFlow {current.era[-1]} already",
+            (
+                f"%tensorflow_version {version}: TensorFlow is already in use as TensorFlow "
+                f"{current.era[-1]}"
+            ),
         )
 
 

@@ -72,7 +72,7 @@ def fill(notebook: Any, entries: Sequence[str]) -> None:
         if not equals or name not in known:
             said = f"no field {name!r}" if equals else f"{entry!r} is not NAME=VALUE"
             names = ", ".join(sorted(known)) or "none"
-            raise ScriptError("TPU429", f"{said}; the notebook's fields are: {names}.")
+            raise ScriptError("TPU429", f"{said}; the fields of the notebook are: {names}.")
         values[name] = value
     for cell in cells:
         cell.source = _FIELD.sub(lambda found: _filled(found, values), cell.source)
@@ -114,7 +114,7 @@ def _as_python(field: Field, value: str) -> str:
         return value.strip()
     wanted = "Python" if field.kind == "raw" else f"a {field.kind}"
     raise ScriptError(
-        "TPU429", f"{field.name}={value}: the field takes {wanted}, as {field.value}."
+        "TPU429", (f"{field.name}={value}: the field expects {wanted}, such as {field.value}.")
     )
 
 

@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
     if options.script[1:]:
         raise ScriptError(
             "TPU420",
-            "A notebook takes no arguments; {} are left.".format(" ".join(options.script[1:])),
+            "A notebook takes no arguments; received {}.".format(" ".join(options.script[1:])),
         )
     notebook = read(path)
     forms.fill(notebook, options.form)
@@ -78,7 +78,7 @@ def read(path: str) -> Any:
         raise ScriptError("TPU420", f"{path}: {error.strerror}") from error
     except Exception as error:  # nbformat has no common base for what it raises
         reason = str(error).strip().split("\n")[0][:200]
-        raise ScriptError("TPU431", f"{path} is no notebook: {reason}") from error
+        raise ScriptError("TPU431", f"{path} is not a notebook: {reason}") from error
     return notebook
 
 
@@ -205,7 +205,7 @@ def _say_failed(client: Any, name: str) -> None:
 def _say_dead(client: Any, name: str, log: str) -> None:
     where = f"in cell {client.number}" if client.number else "before the first cell"
     step = advice.for_code("TPU433")
-    _say(f"{log}tpucompat: the kernel ended {where} of {name}. Next: {step.next_step} [TPU433]")
+    _say(f"{log}tpucompat: the kernel died {where} of {name}. Next: {step.next_step} [TPU433]")
 
 
 def _tail(folder: str) -> str:

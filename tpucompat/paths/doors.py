@@ -125,7 +125,7 @@ def open_up(path_map: PathMap) -> None:
     for remote, local in path_map.folders:
         if not os.path.isdir(local):
             os.makedirs(local)
-            journal.notice("TPU441", f"{remote} is {local}, a new and empty folder")
+            journal.notice("TPU441", f"{remote} is {local}, a new empty folder")
     _active = Doors(path_map)
     _active.install()
 

@@ -96,7 +96,7 @@ def parse(mapping: str) -> Folder:
     remote, folder = found.groups()
     local = os.path.abspath(os.path.expanduser(folder))
     if os.path.exists(local) and not os.path.isdir(local):
-        raise SetupError("TPU440", f"{local} is a file; a folder can stand for {remote}.")
+        raise SetupError("TPU440", f"{local} is a file; {remote} has to be replaced with a folder.")
     return Folder(remote, local)
 
 
@@ -112,7 +112,7 @@ def parse_all(mappings: Iterable[str]) -> PathMap:
             if other.remote == folder.remote and other.local != folder.local:
                 raise SetupError(
                     "TPU440",
-                    f"Two folders are given for {folder.remote}: {other.local} and {folder.local}.",
+                    f"{folder.remote} is mapped twice: {other.local} and {folder.local}.",
                 )
         if folder not in folders:
             folders.append(folder)

@@ -82,7 +82,7 @@ def load(
     )
     for code in (*merged.select, *merged.ignore):
         if not re.match(r"TPU\d{0,3}$", code):
-            raise ConfigurationError("TPU451", f"{code!r} is neither a code nor how codes begin.")
+            raise ConfigurationError("TPU451", f"{code!r} is neither a code nor a prefix of codes.")
     return merged
 
 
@@ -107,9 +107,9 @@ def _read(path: str) -> Configuration:
         raise ConfigurationError("TPU451", f"{path}: {error}") from error
     for key, value in table.items():
         if key not in _KEYS:
-            raise ConfigurationError("TPU451", f"{path}: there is no setting {key!r}.")
+            raise ConfigurationError("TPU451", f"{path}: unknown setting {key!r}.")
         if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-            raise ConfigurationError("TPU451", f"{path}: {key} is a list of strings.")
+            raise ConfigurationError("TPU451", f"{path}: {key} must be a list of strings.")
     return Configuration(*(tuple(table.get(key, ())) for key in _KEYS))
 
 

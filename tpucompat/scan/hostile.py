@@ -167,7 +167,7 @@ def _outside(call: Call, program: _Program) -> Iterator[Hazard]:
         yield Hazard(
             "TPU370",
             call.node,
-            "batch() with a last batch of another size",
+            "batch() with a smaller last batch",
             "batch(size, drop_remainder=True)",
         )
 
@@ -194,7 +194,7 @@ def _uneven_batches(call: Call, program: _Program, names: tuple[str, ...]) -> It
             yield Hazard(
                 "TPU367",
                 node,
-                f"{name}={size}, which {CORES} cores cannot share",
+                f"{name}={size}, which does not split evenly across {CORES} cores",
                 f"{name}={nearest}",
             )
 
@@ -206,7 +206,7 @@ def _dynamic_shape(call: Call, program: _Program) -> Iterator[Hazard]:
     if last in _DYNAMIC:
         yield Hazard("TPU370", call.node, f"tf.{last}", _DYNAMIC[last])
     elif last in ("where", "where_v2") and len(call.node.args) == 1 and not call.node.keywords:
-        yield Hazard("TPU370", call.node, "tf.where of a condition alone", "tf.where(mask, x, y)")
+        yield Hazard("TPU370", call.node, "tf.where with one argument", "tf.where(mask, x, y)")
     elif (
         last == "reshape"
         and program.has_unknown_batch
@@ -216,14 +216,14 @@ def _dynamic_shape(call: Call, program: _Program) -> Iterator[Hazard]:
             "TPU370",
             call.node,
             "tf.reshape to -1 of an unknown batch",
-            "the batch size, with drop_remainder=True in the input",
+            "the batch size, with drop_remainder=True in the input pipeline",
         )
 
 
 def _python_function(call: Call, program: _Program) -> Iterator[Hazard]:
     last = call.name.rpartition(".")[2]
     if last in _PYTHON and call.name.startswith("tensorflow."):
-        yield Hazard("TPU371", call.node, f"tf.{last} in the step", "a map of the input pipeline")
+        yield Hazard("TPU371", call.node, f"tf.{last} in the step", "a map in the input pipeline")
 
 
 def _files(call: Call, program: _Program) -> Iterator[Hazard]:

@@ -8,6 +8,7 @@ import os
 from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 
 from tpucompat.analysis.findings import Finding
+from tpucompat.cli.console import paint
 from tpucompat.codes import CODES, GUIDE, page
 from tpucompat.scan.scanner import FileReport
 from tpucompat.version import VERSION
@@ -54,59 +55,69 @@ def effort(found: Iterable[Finding]) -> Effort:
     )
 
 
-def text(reports: Sequence[FileReport], guarded: bool = False) -> str:
-    """For people: a line for each finding, the sum of each file, the sum of all."""
+def text(reports: Sequence[FileReport], guarded: bool = False, colours: bool = False) -> str:
+    """For people: one line per finding, one per file if there are several, and the total."""
     lines: list[str] = []
     touched = [report for report in reports if report.findings]
     for report in touched:
         for one in report.findings:
             if guarded or not one.guarded:
-                lines.append(_line(one))
+                lines.append(_line(one, colours))
     if lines:
         lines.append("")
-    width = max((len(report.path) for report in touched), default=0)
-    for report in touched:
-        lines.append(f"{report.path:<{width}}  {_effort_line(effort(report.findings))}")
+    if len(touched) > 1:
+        for report in touched:
+            name = paint(report.path, "bold", colours)
+            lines.append(f"{name}: {_effort_line(effort(report.findings))}")
+        lines.append("")
     everything = effort(one for report in reports for one in report.findings)
-    read = f"{len(reports)} files, {sum(report.lines for report in reports)} lines"
+    read = f"{_count(len(reports), 'file')} ({_count(sum(one.lines for one in reports), 'line')})"
     if everything.findings or everything.guarded:
-        lines += ["", f"{read}: {_effort_line(everything)}"]
+        lines.append(f"Checked {read}: {_effort_line(everything)}")
     else:
-        lines.append(f"{read}: nothing old was found")
+        lines.append(paint(f"Checked {read}: no findings", "green", colours))
     return "\n".join(lines) + "\n"
 
 
-def _line(one: Finding) -> str:
+def _line(one: Finding, colours: bool) -> str:
     cell = f"cell {one.cell}:" if one.cell else ""
-    words = f"{one.path}:{cell}{one.line}:{one.column}: {one.code} {one.was}"
+    path = paint(one.path, "bold", colours)
+    code = paint(one.code, "red" if one.covered is False else "yellow", colours)
+    words = f"{path}:{cell}{one.line}:{one.column}: {code} {one.was}"
     if one.becomes:
-        words += f" → {one.becomes}"
+        words += " → " + paint(one.becomes, "green", colours)
     marks = [
-        {True: "", False: "run does not cover it", None: "run: unclear"}[one.covered],
+        {True: "", False: "unsupported by run", None: "depends on installed packages"}[one.covered],
         {"safe": "migrate", "unsafe": "migrate --unsafe", "": ""}[one.fix],
         "guarded" if one.guarded else "",
     ]
     shown = ", ".join(mark for mark in marks if mark)
     if shown:
-        words += f"  [{shown}]"
+        words += "  " + paint(f"[{shown}]", "dim", colours)
     if one.note and not one.becomes:
         words += f"  ({one.note})"
     return words
 
 
 def _effort_line(sums: Effort) -> str:
-    parts = [f"{sums.findings} to change"]
-    if sums.safe or sums.unsafe:
-        unsafe = f", {sums.unsafe} with --unsafe" if sums.unsafe else ""
-        parts.append(f"{sums.safe} by migrate{unsafe}")
-    parts.append(f"{sums.by_hand} by hand")
+    parts = [_count(sums.findings, "finding")]
+    if sums.safe:
+        parts.append(f"{sums.safe} fixable with migrate")
+    if sums.unsafe:
+        parts.append(f"{sums.unsafe} with migrate --unsafe")
+    if sums.by_hand:
+        parts.append(f"{sums.by_hand} by hand")
     if sums.uncovered:
-        parts.append(f"{sums.uncovered} that run does not cover")
+        parts.append(f"{sums.uncovered} unsupported by run")
     if sums.unclear:
-        parts.append(f"{sums.unclear} unclear")
+        parts.append(f"{sums.unclear} that depend on installed packages")
     if sums.guarded:
         parts.append(f"{sums.guarded} guarded")
-    return "; ".join(parts)
+    return ", ".join(parts)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" + ("s" if number != 1 else "")
 
 
 def as_json(reports: Sequence[FileReport], guarded: bool = False) -> str:
@@ -216,7 +227,7 @@ def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
-FORMATS: Mapping[str, Callable[[Sequence[FileReport], bool], str]] = {
+FORMATS: Mapping[str, Callable[..., str]] = {
     "text": text,
     "json": as_json,
     "sarif": sarif,

@@ -50,7 +50,7 @@ def files(paths: Sequence[str], configuration: Configuration) -> Iterator[str]:
     if outside:
         shown = ", ".join(outside[:5]) + (f" and {len(outside) - 5} more" if outside[5:] else "")
         verb = "is a link" if len(outside) == 1 else "are links"
-        journal.notice("TPU485", f"left out: {shown} {verb} out of the tree")
+        journal.notice("TPU485", f"skipped: {shown} {verb} out of the tree")
 
 
 def _below(
@@ -95,14 +95,18 @@ def _is_in(root: str, path: str) -> bool:
 
 
 def scan(
-    paths: Iterable[str], configuration: Configuration, workers: int | None = None
+    paths: Iterable[str],
+    configuration: Configuration,
+    workers: int | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> list[FileReport]:
-    """Looks at files, in several processes where there are many.
+    """Scans files, in several processes if there are many.
 
     Args:
       paths: The files.
       configuration: What is reported.
-      workers: How many processes; one for each core of the machine if None.
+      workers: The number of processes; one per core of the machine if None.
+      progress: Called with the number of files that are done, and of all.
 
     Returns:
       A report for each file, in the order of ``paths``.
@@ -111,7 +115,9 @@ def scan(
     count = min(_cores() if workers is None else workers, len(listed) // FEW + 1)
     look = functools.partial(scan_file, configuration=configuration)
     if count <= 1:
-        return _without_collector(lambda: [look(path) for path in listed])
+        return _without_collector(
+            lambda: _counted(map(look, listed), len(listed), progress),
+        )
     import multiprocessing
 
     # Large files first, so that no process is left with one at the end.
@@ -120,11 +126,22 @@ def scan(
     context = multiprocessing.get_context(method)
     _warm_up()
     with context.Pool(count, initializer=gc.disable) as pool:
-        found = pool.map(look, [listed[index] for index in order], chunksize=8)
+        results = pool.imap(look, [listed[index] for index in order], chunksize=8)
+        found = _counted(results, len(listed), progress)
     reports: list[FileReport | None] = [None] * len(listed)
     for index, report in zip(order, found):
         reports[index] = report
     return [report for report in reports if report is not None]
+
+
+def _counted(
+    reports: Iterable[FileReport], total: int, progress: Callable[[int, int], None]
+) -> list[FileReport]:
+    done = []
+    for report in reports:
+        done.append(report)
+        progress(len(done), total)
+    return done
 
 
 def scan_file(path: str, configuration: Configuration) -> FileReport:

@@ -13,10 +13,8 @@ from tpucompat.verify.runs import Half, Run
 
 #: What no two runs have in common.
 IGNORED: Mapping[str, str] = {
-    **dict.fromkeys(
-        ("*time*", "*seconds*", "*/sec"), "how fast a machine is says nothing of what is computed"
-    ),
-    "*eval*/summaries": "an Estimator writes what evaluate returns, which is compared",
+    **dict.fromkeys(("*time*", "*seconds*", "*/sec"), "speed depends on the machine"),
+    "*eval*/summaries": ("an Estimator also writes what evaluate returns, which is compared"),
 }
 
 
@@ -119,7 +117,7 @@ def verify(task: Task, folder: str, tell: Callable[[str], None] = lambda text: N
         if run.problem
     ]
     if not problems and comparison.verdict == ladder.SKIPPED:
-        problems.append("the runs leave nothing that can be compared")
+        problems.append("the runs left nothing to compare")
     return Result(task.name, old, new, comparison, problems, _proofs(task, folder, tell))
 
 
@@ -164,7 +162,7 @@ def prepared(task: Task, data: str) -> Task:
     )
     if done.returncode:
         lines = done.stdout.decode("utf-8", "replace").strip().splitlines() or ["it said nothing"]
-        raise PreparationError(f"{task.name}: the data could not be made: {lines[-1]}")
+        raise PreparationError(f"{task.name}: the data could not be prepared: {lines[-1]}")
     halves = [
         half._replace(
             arguments=[word.replace("{data}", data) for word in half.arguments],

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
             found = answers_of(path)
         except Exception as error:  # whatever loading and calling raise
             text = (str(error).strip().splitlines() or [type(error).__name__])[0]
-            answers[problem] = f"the {which} model gives no answer: {text}"
+            answers[problem] = f"the {which} model returns no answer: {text}"
             continue
         for name, value in found.items():
             answers[f"{which}|{name}"] = value

@@ -104,9 +104,9 @@ class _Ladder(Outcomes):
         if all(seen):
             return None
         if not any(seen):
-            return self.skipped(key, title, "no training step was seen in either run")
+            return self.skipped(key, title, "neither run has a training step")
         which = "old" if seen[1] else "new"
-        return self.differs(key, title, f"the {which} run never trains")
+        return self.differs(key, title, f"the {which} run does not train")
 
     def pairs(
         self, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]
@@ -157,7 +157,7 @@ class _Ladder(Outcomes):
         return found[:4]
 
     def initial(self) -> Rung:
-        title = "initial values are drawn alike"
+        title = "initial values have the same distribution"
         found = self.untrained("initial", title)
         if found:
             return found
@@ -173,7 +173,7 @@ class _Ladder(Outcomes):
             if self.new.all("own") and not np.array_equal(actual, expected, equal_nan=True)
         ]
         if lost:
-            problem = f"the new run did not take the old one's values: {', '.join(lost[:4])}"
+            problem = f"the new run did not use the old run's initial values: {', '.join(lost[:4])}"
         return self.rung("initial", title, rows, problem=problem)
 
     def dropout(self) -> Rung:
@@ -219,12 +219,12 @@ class _Ladder(Outcomes):
             ours, moved = _in_order(ours, theirs)
             rows.append(self.row("forward", f"output {index}", ours, theirs))
             if moved is not None:
-                notes.append("the examples of the step come in another order")
+                notes.append("the examples of the step are in a different order")
         if not any(row.verdict == DIFFER for row in rows):
             notes = [note for note in notes if note not in self.random_note()]
         if not rows:
             return self.skipped(
-                "forward", title, "neither loss takes logits: the output is not seen by itself"
+                "forward", title, "neither loss uses logits, so the output is not recorded"
             )
         return self.rung("forward", title, rows, "; ".join(notes))
 
@@ -270,7 +270,7 @@ class _Ladder(Outcomes):
                     continue
                 if ours.shape == theirs.shape and not np.array_equal(ours, theirs):
                     parted = int(np.sum(np.any(np.atleast_2d((ours != theirs).T).T, axis=-1)))
-                    note = f"{parted} of {len(theirs)} labels of the first step are others"
+                    note = f"{parted} of {len(theirs)} labels of the first step differ"
         return self.rung("loss", title, rows, problem or note, note if problem else "")
 
     def gradients(self) -> Rung:
@@ -296,7 +296,7 @@ class _Ladder(Outcomes):
                 problems.append(f"all of them are {factors[0]:.4g} times as large")
         if len(self.old.sites()) != len(self.new.sites()):
             problems.append(
-                f"{len(self.new.sites())} losses are differentiated instead of {len(self.old.sites())}"
+                f"{len(self.new.sites())} differentiated losses instead of {len(self.old.sites())}"
             )
         return self.rung("gradients", title, rows, problem="; ".join(problems))
 
@@ -309,7 +309,7 @@ class _Ladder(Outcomes):
         common = sorted(set(old) & set(new) - {0})
         if not common:
             return self.skipped(
-                "update", title, "the runs show their variables after no common step"
+                "update", title, "the runs have no common step with recorded variables"
             )
         first = self.old.initial(), self.new.initial()
         step = next((s for s in common if self.moves(old[s], new[s], *first)), 0)
@@ -325,10 +325,10 @@ class _Ladder(Outcomes):
         still = [s for s in common if s < step]
         notes = [] if step == 1 else [f"after {step} steps"]
         if still:
-            notes = [f"no trained variable moves before: after {step} steps"]
+            notes = [f"the first update is after {step} steps"]
         if self.rounding:
             left_out = ", ".join(sorted(self.rounding)[:4])
-            notes.append(f"left out, because their gradients are rounding alone: {left_out}")
+            notes.append(f"skipped, because their gradients consist of rounding errors: {left_out}")
         slots, said = self.slots(step)
         rows += slots
         notes += said
@@ -441,7 +441,7 @@ class _Ladder(Outcomes):
             size = np.abs(theirs[:count])
             parted = np.flatnonzero(~(error <= self.limits["steps"].limit * size))
             if len(parted):
-                problems.append(f"the curves part at step {parted[0] + 1}")
+                problems.append(f"the curves diverge at step {parted[0] + 1}")
         old, new = self.old.snapshots(), self.new.snapshots()
         common = sorted(set(old) & set(new))
         step = common[-1] if common else 0
@@ -457,10 +457,11 @@ class _Ladder(Outcomes):
             bad = [row.name for row in finals if row.verdict == DIFFER]
             if bad:
                 problems.append(
-                    f"after {step} steps {len(bad)} of {len(finals)} variables part, the first is {bad[0]}"
+                    f"after {step} steps {len(bad)} of {len(finals)} variables differ, "
+                    f"first {bad[0]}"
                 )
             else:
-                notes.append(f"the variables after {step} steps too, {len(finals)} of them")
+                notes.append(f"includes {len(finals)} variables after {step} steps")
         finals += ways
         rung = self.rung("steps", title, rows, "; ".join(notes), "; ".join(problems))
         if any(row.verdict == DIFFER for row in finals) and all(r.verdict == AGREE for r in rows):
@@ -501,7 +502,7 @@ def _with_little_said(rungs: list[Rung]) -> list[Rung]:
     numbers = sum(row.difference.numbers for rung in compared for row in rung.rows)
     if numbers > 1 or len(compared) != 1 or compared[0].key == "variables":
         return rungs
-    said = "; ".join(filter(None, [compared[0].note, "one number is all that is compared"]))
+    said = "; ".join(filter(None, [compared[0].note, "only one number is compared"]))
     return [rung._replace(note=said) if rung is compared[0] else rung for rung in rungs]
 
 

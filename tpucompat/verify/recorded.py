@@ -266,6 +266,7 @@ def _show_tpu() -> None:
     import tensorflow as tf
 
     from tpucompat import accelerator
+    from tpucompat.idioms import tpu_system
     from tpucompat.legacy import early_tf2
 
     accelerator.prepare()
@@ -273,5 +274,5 @@ def _show_tpu() -> None:
     strategies.cluster_resolver.TPUClusterResolver = early_tf2.TPUClusterResolver
     strategies.TPUStrategy = early_tf2.TPUStrategy
     strategies.experimental.TPUStrategy = early_tf2.TPUStrategy
-    tf.tpu.experimental.initialize_tpu_system = early_tf2.initialize_tpu_system
+    tf.tpu.experimental.initialize_tpu_system = tpu_system.initialize_tpu_system
     tf.config.experimental_connect_to_cluster = lambda *args, **kwargs: None

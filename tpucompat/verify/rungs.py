@@ -146,7 +146,7 @@ class Rungs:
                 why = f"{first.difference.nans} numbers are NaN or infinite in one run only"
             notes.insert(
                 0,
-                f"{len(bad)} of {len(rows)} part, the first is {first.name}"
+                f"{len(bad)} of {len(rows)} differ, first {first.name}"
                 + (f": {why}" if why else ""),
             )
         verdict = DIFFER if bad or problem else (AGREE if rows else SKIPPED)
@@ -184,7 +184,7 @@ class Rungs:
         """A row for what one run has alone, unless somebody has said why."""
         if self.ignored(name, *names):
             return []
-        return [Row(name, Difference(note=f"it is in the {which} run only"), DIFFER, [])]
+        return [Row(name, Difference(note=f"in the {which} run only"), DIFFER, [])]
 
     def shared(
         self, key: str, old: Mapping[str, Any], new: Mapping[str, Any], place: str = ""

@@ -114,7 +114,7 @@ def record(
         except OSError as error:
             problem = f"{half.python}: {error.strerror or error}"
         except subprocess.TimeoutExpired:
-            problem = f"ended after {timeout:g} seconds (--timeout)"
+            problem = f"stopped after {timeout:g} seconds (--timeout)"
     seconds = time.monotonic() - start
     output = ""
     if os.path.exists(log):

@@ -75,7 +75,7 @@ def _without_numbers(rung: Rung) -> Rung:
     if lacking or not rung.rows:
         return rung._replace(rows=lacking)
     return rung._replace(
-        verdict=SKIPPED, note="random numbers decide; see the rung over several seeds"
+        verdict=SKIPPED, note="depends on random numbers; see the rung over several seeds"
     )
 
 
@@ -98,15 +98,18 @@ def rung_of(old: Sequence[float], new: Sequence[float]) -> Rung:
     title = "final losses over several seeds"
     theirs, ours = ([loss for loss in losses if math.isfinite(loss)] for losses in (old, new))
     if min(len(theirs), len(ours)) < FEWEST:
-        why = f"{len(theirs)} and {len(ours)} runs have a finite loss; {FEWEST} of each are needed"
+        why = (
+            f"{len(theirs)} and {len(ours)} runs have a finite loss; at least {FEWEST} "
+            "of each are required"
+        )
         verdict = DIFFER if len(theirs) != len(ours) else SKIPPED
         return Rung("seeds", title, verdict, None, None, why, [])
     if len({*theirs, *ours}) == 1:
         return Rung("seeds", title, AGREE, None, None, "all runs have the same loss", [])
     chance = permutation_test(theirs, ours)
     note = (
-        f"old {np.mean(theirs):.5g} ± {np.std(theirs):.2g}, new {np.mean(ours):.5g} ± {np.std(ours):.2g} over "
-        f"{len(theirs)} seeds; chance makes as large a difference in {chance:.1%} of cases"
+        f"old {np.mean(theirs):.5g} ± {np.std(theirs):.2g}, new {np.mean(ours):.5g} ± "
+        f"{np.std(ours):.2g} over {len(theirs)} seeds; p = {chance:.1%}"
     )
     if np.std(theirs) == 0 or np.std(ours) == 0:
         note += "; a script that sets its own seed does not vary"

@@ -24,42 +24,48 @@ DEFAULTS: Mapping[str, Tolerance] = {
     "initial": Tolerance(
         6.0,
         "deviations",
-        "standard errors of mean, spread and distribution before the new run is given the old run's values; "
-        "two draws of one initializer are as far apart once in 1e8 times, a constant never",
+        (
+            "standard errors of mean, spread and distribution, before the new run receives "
+            "the old run's values; two draws of one initializer differ by more once in 1e8 "
+            "times, constants never"
+        ),
     ),
     "forward": Tolerance(
-        1e-5, "scaled", "single precision; releases and processors add up in another order"
+        1e-5,
+        "scaled",
+        ("single precision; summation order differs between releases and processors"),
     ),
     "loss": Tolerance(1e-5, "max_rel", "single precision, a mean over the batch"),
     "gradients": Tolerance(
-        1e-4, "scaled", "sums over batch and positions, of both signs, in another order"
+        1e-4, "scaled", ("sums over batch and positions, of both signs, in different orders")
     ),
     "update": Tolerance(
         5e-4,
         "mean_scaled",
-        "the difference of two single-precision values; Adam divides a small gradient by its own size, "
-        "and so its rounding too: the mean over a tensor counts, not its largest error (pairs that agree: up "
-        "to 1.2e-4; Adam with Keras' epsilon: 2e-3)",
+        (
+            "the difference of two single-precision values; Adam divides a small gradient, "
+            "and its rounding error, by its own size, so the mean over a tensor is compared, "
+            "not the largest error (pairs that agree: up to 1.2e-4; Adam with Keras' "
+            "epsilon: 2e-3)"
+        ),
     ),
-    "steps": Tolerance(1e-3, "max_rel", "rounding grows with every step"),
+    "steps": Tolerance(1e-3, "max_rel", "rounding errors grow with every step"),
     "moved": Tolerance(
         5e-3,
         "mean_scaled",
-        "how far a variable has come from its initial value within the first steps, in parts of that way; ten "
-        "times what is allowed for one update (pairs that agree: up to 3.3e-4)",
+        (
+            "the change of a variable over the first steps, relative to that change; ten times "
+            "the limit for one update (pairs that agree: up to 3.3e-4)"
+        ),
     ),
-    "final": Tolerance(1e-2, "mean_scaled", "as for one update, grown over the steps"),
-    "evaluation": Tolerance(1e-3, "max_rel", "as for the steps that came before"),
-    "prediction": Tolerance(1e-3, "scaled", "as for the steps that came before"),
-    "checkpoint": Tolerance(0.0, "max_abs", "what was saved is what was there"),
-    "saved": Tolerance(
-        1e-2, "mean_scaled", "of old and new checkpoint, as for the final variables"
-    ),
-    "export": Tolerance(1e-3, "scaled", "as for the steps that came before"),
-    "files": Tolerance(1e-3, "scaled", "as for the steps that came before"),
-    "printed": Tolerance(
-        1e-3, "scaled", "as for the steps that came before, and a last digit printed"
-    ),
+    "final": Tolerance(1e-2, "mean_scaled", "as for one update, accumulated over the steps"),
+    "evaluation": Tolerance(1e-3, "max_rel", "as for the preceding steps"),
+    "prediction": Tolerance(1e-3, "scaled", "as for the preceding steps"),
+    "checkpoint": Tolerance(0.0, "max_abs", "a checkpoint stores exact values"),
+    "saved": Tolerance(1e-2, "mean_scaled", "old and new checkpoint, as for the final variables"),
+    "export": Tolerance(1e-3, "scaled", "as for the preceding steps"),
+    "files": Tolerance(1e-3, "scaled", "as for the preceding steps"),
+    "printed": Tolerance(1e-3, "scaled", "as for the preceding steps, plus one printed digit"),
 }
 
 
@@ -75,7 +81,7 @@ def tolerances(changes: Mapping[str, Any] | None = None) -> dict[str, Tolerance]
     result = dict(DEFAULTS)
     for rung, change in (changes or {}).items():
         if rung not in result:
-            raise ValueError(f"there is no rung {rung!r}; there are {', '.join(result)}")
+            raise ValueError(f"unknown rung {rung!r}; choose from {', '.join(result)}")
         limit = float(change["limit"])
         why = str(change.get("why", ""))
         if limit > result[rung].limit and not why:

@@ -10,6 +10,8 @@ import inspect
 import math
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
+import tensorflow.compat.v1 as tf
+
 from tpucompat.errors import BadValueError
 
 #: ``TPUEmbeddingConfiguration.Mode`` of ``tpu_embedding_configuration.proto``.
@@ -26,7 +28,7 @@ def wrong(what: str) -> BadValueError:
 
 def _positive(value: Any, name: str, lowest: int = 1) -> None:
     if not isinstance(value, int) or value < lowest:
-        raise wrong(f"{name} must be an integer >= {lowest}, and is {value!r}.")
+        raise wrong(f"{name} must be an integer >= {lowest}; received {value!r}.")
 
 
 class _TableConfig(NamedTuple):
@@ -76,14 +78,12 @@ class TableConfig(_TableConfig):
         _positive(vocabulary_size, "vocabulary_size")
         _positive(dimension, "dimension")
         if initializer is not None and not callable(initializer):
-            raise wrong(f"initializer must be callable if specified, and is {initializer!r}.")
+            raise wrong(f"initializer must be callable; received {initializer!r}.")
         if combiner not in COMBINERS:
-            raise wrong(f'combiner must be "mean", "sum", "sqrtn" or None, and is {combiner!r}.')
+            raise wrong(f'combiner must be "mean", "sum", "sqrtn" or None; received {combiner!r}.')
         if learning_rate is not None and learning_rate_fn is not None:
-            raise wrong("only one of learning_rate and learning_rate_fn can be given.")
+            raise wrong("learning_rate and learning_rate_fn are mutually exclusive.")
         if initializer is None:
-            import tensorflow.compat.v1 as tf
-
             initializer = tf.truncated_normal_initializer(stddev=1 / math.sqrt(dimension))
         return super().__new__(
             cls,
@@ -253,9 +253,9 @@ def _optimizer(
                 raise wrong(f"{name}({key}={bound.arguments[key]!r}) is out of range.")
         clipped = self.clip_gradient_min is not None or self.clip_gradient_max is not None
         if clipped and not self.use_gradient_accumulation:
-            raise wrong("clipping gradients wants use_gradient_accumulation=True.")
+            raise wrong("gradient clipping requires use_gradient_accumulation=True.")
         if not getattr(self, "lazy_adam", True) and not self.use_gradient_accumulation:
-            raise wrong("lazy_adam=False wants use_gradient_accumulation=True.")
+            raise wrong("lazy_adam=False requires use_gradient_accumulation=True.")
 
     members = {
         "__init__": __init__,

@@ -71,9 +71,8 @@ def _hooked(name: str, dummy: Any, activation: Any) -> Any:
             caught = device_lib.of().caught_gradients
             if name in caught:
                 raise RuntimeError(
-                    f"the gradient of the embedding feature {name!r} is taken twice, and its table "
-                    "cannot tell by which to update; put tf.stop_gradient around what shall not "
-                    "update it."
+                    f"the gradient of the embedding feature {name!r} is computed twice; "
+                    "wrap the use that should not update the table in tf.stop_gradient."
                 )
             caught[name] = tf.identity(upstream)
             return tf.zeros([1]), None
@@ -96,7 +95,7 @@ def get_gradients_through_dummy_table_variables(tpu_embedding: Any) -> dict[str,
     missing = [name for name in tpu_embedding.feature_to_config_dict if name not in caught]
     if missing:
         tf.logging.warning(
-            "The loss does not depend on the embedding features %s: their tables are sent zeros.",
+            ("The loss does not depend on the embedding features %s; their gradients are zero."),
             ", ".join(missing),
         )
     gradients = collections.OrderedDict()

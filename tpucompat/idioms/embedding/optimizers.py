@@ -128,7 +128,7 @@ def optimizer_of(wanted: Any) -> Optimizer:
     name = type(wanted).__name__
     if name not in OPTIMIZERS:
         raise wrong(
-            f"{name} is no optimizer of embedding tables; known are {', '.join(sorted(OPTIMIZERS))}."
+            f"{name} is not an embedding optimizer; use one of {', '.join(sorted(OPTIMIZERS))}."
         )
     return OPTIMIZERS[name]
 

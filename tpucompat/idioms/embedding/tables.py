@@ -87,12 +87,12 @@ class TPUEmbedding:
             raise GoneError("TPU321", "TPUEmbedding is used.")
         if partition_strategy not in ("div", "mod"):
             raise config_lib.wrong(
-                f'partition_strategy must be "div" or "mod", and is {partition_strategy!r}.'
+                f'partition_strategy must be "div" or "mod"; received {partition_strategy!r}.'
             )
         used = {feature.table_id for feature in feature_to_config_dict.values()}
         if used != set(table_to_config_dict):
             raise config_lib.wrong(
-                f"the features use the tables {sorted(used)}, and described are "
+                f"the features use the tables {sorted(used)}, but the defined tables are "
                 f"{sorted(table_to_config_dict)}."
             )
         self.num_cores = num_cores or max(1, accelerator.cores())
@@ -101,7 +101,7 @@ class TPUEmbedding:
                 f"batch_size={batch_size} is not a multiple of the {self.num_cores} cores."
             )
         if mode not in (config_lib.TRAINING, config_lib.INFERENCE):
-            raise config_lib.wrong(f"mode must be TRAINING or INFERENCE, and is {mode!r}.")
+            raise config_lib.wrong(f"mode must be TRAINING or INFERENCE; received {mode!r}.")
         self._mode = mode
         self._batch_size = batch_size
         self._tables = _in_order(table_to_config_dict)
@@ -121,7 +121,7 @@ class TPUEmbedding:
                 optimizers.optimizer_of(wanted)
                 self._optimizers[table] = wanted
         elif optimization_parameters is not None:
-            raise config_lib.wrong("optimization_parameters are for TRAINING alone.")
+            raise config_lib.wrong("optimization_parameters require the mode TRAINING.")
 
     # What TensorFlow's class tells of itself --------------------------------------------------
 
@@ -198,8 +198,8 @@ class TPUEmbedding:
         for core, given in enumerate(enqueue_datas_list):
             if set(given) != set(self._features):
                 raise config_lib.wrong(
-                    f"core {core} is given the features {sorted(given)}, and described are "
-                    f"{sorted(self._features)}."
+                    f"core {core} received the features {sorted(given)}, but the defined "
+                    f"features are {sorted(self._features)}."
                 )
             values = [
                 value
@@ -342,7 +342,7 @@ class TPUEmbedding:
           RuntimeError: Without training.
         """
         if self._mode != config_lib.TRAINING:
-            raise RuntimeError("gradients are for TPUEmbedding in the mode TRAINING alone.")
+            raise RuntimeError("gradients require TPUEmbedding in the mode TRAINING.")
         return tf.group(
             *[
                 self._update(table, feature_to_gradient_dict, self._rate(table, step))
@@ -355,7 +355,7 @@ class TPUEmbedding:
         from_step = getattr(described, "learning_rate_fn", None)  # 2.1's estimator knows none
         if from_step is not None:
             if step is None:
-                raise config_lib.wrong("a learning rate depends on the step, which is None.")
+                raise config_lib.wrong("a learning rate depends on the global step, which is None.")
             return tf.cast(from_step(step), tf.float32)
         return described.learning_rate or self.optimizer(table).learning_rate
 

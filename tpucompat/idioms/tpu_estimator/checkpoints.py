@@ -55,7 +55,7 @@ def pass_over_damaged(model_dir: str) -> None:
         return
     journal.notice(
         "TPU322",
-        f"the checkpoint {named} in {model_dir} is not whole, using {os.path.basename(whole[-1])}",
+        f"the checkpoint {named} in {model_dir} is incomplete, using {os.path.basename(whole[-1])}",
     )
     tf.train.update_checkpoint_state(model_dir, whole[-1], whole)
 

@@ -207,8 +207,10 @@ class Device:
         if len(values) != self.replicas:
             raise UnsupportedGraphError(
                 "TPU361",
-                f"{name!r} is {len(values)} values, one for each core, and the computation runs on "
-                f"{self.replicas} cores",
+                (
+                    f"{name!r} has {len(values)} values, one per core, but the computation "
+                    f"runs on {self.replicas} cores"
+                ),
             )
         if values[0].dtype != tf.resource:
             return tf.gather(tf.stack(list(values)), self.replica)
@@ -408,7 +410,7 @@ class Running(coherence.Mirror):
             foreign = device.computed_on_cores(names)
             if foreign:
                 raise UnsupportedGraphError(
-                    "TPU324", f"a hook asks for {foreign!r}, which is computed on the cores"
+                    "TPU324", f"a hook fetches {foreign!r}, which exists only on the cores"
                 )
             result = device.program.result.taken[0].op
             self._wanted[key] = any(
@@ -504,8 +506,11 @@ class Running(coherence.Mirror):
         if step.replicas < self._device.replicas and self._device.apart:
             raise UnsupportedGraphError(
                 "TPU361",
-                f"the variable {next(iter(self._device.apart))!r} is another one on each core, and this "
-                f"machine has {step.replicas} replica(s) for {self._device.replicas} cores",
+                (
+                    f"the variable {next(iter(self._device.apart))!r} differs between cores, "
+                    f"and this machine has {step.replicas} replica(s) for "
+                    f"{self._device.replicas} cores"
+                ),
             )
         if step.replicas < cores and traced.meets:
             return engine.JointStep(traced, cores, self.variables)

@@ -24,6 +24,7 @@ from tpucompat.idioms.tpu_estimator import workers as workers_lib
 from tpucompat.idioms.tpu_estimator.context import LocalContext
 from tpucompat.idioms.tpu_estimator.errors import explained
 from tpucompat.idioms.tpu_estimator.progress import ProgressHook
+from tpucompat.private import patches
 
 _source = source.load()
 _tpu_config = _source.tpu_config
@@ -90,6 +91,7 @@ class RunConfig(_RunConfig):
         cluster: Any = None,
         **kwargs: Any,
     ) -> None:
+        _open_sessions_here()
         with explained(), workers_lib.readable_cluster() as complete:
             super().__init__(
                 tpu_config=tpu_config,
@@ -296,7 +298,8 @@ class TPUEstimator(_TPUEstimator):
         ]
 
 
-def _dial_nobody() -> None:
+@patches.patch
+def _open_sessions_here() -> None:
     """Lets Estimators with a :class:`RunConfig` open their Sessions on this machine."""
     estimator_lib = _source.estimator_lib
     theirs = estimator_lib.maybe_overwrite_model_dir_and_session_config
@@ -310,7 +313,7 @@ def _dial_nobody() -> None:
             config._evaluation_master = _local(config._evaluation_master)
         return config
 
-    estimator_lib.maybe_overwrite_model_dir_and_session_config = of_estimator
+    patches.replace(estimator_lib, "maybe_overwrite_model_dir_and_session_config", of_estimator)
 
 
 def _local(master: Any) -> Any:
@@ -328,6 +331,3 @@ def _for_steps_of_cores(config: Any) -> Any:
     changed.CopyFrom(config)
     changed.graph_options.place_pruned_graph = True
     return changed
-
-
-_dial_nobody()

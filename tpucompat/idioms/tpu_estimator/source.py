@@ -391,7 +391,10 @@ def _program(module: Any, ctx: Any, step: Any, iterations: Any = None, start: An
     if len(summaries) < before + len(made):
         journal.notice(
             "TPU339",
-            "summaries of values of the cores are not written, tf.contrib.summary in host_call is",
+            (
+                "summaries of values on the cores are not written; use tf.contrib.summary in "
+                "host_call"
+            ),
         )
     return result
 

@@ -57,7 +57,8 @@ class StopOnSignal(tf.train.SessionRunHook):
         if saved and self._received == signal.SIGINT and exc_info[0] is None:
             step = saved.rpartition("-")[2]
             raise StoppedTraining(
-                f"stopped at step {step}, saved in {self._model_dir}; run the script again to go on."
+                f"stopped at step {step}, saved in {self._model_dir}; run the script "
+                "again to resume."
             )
         if self._received is not None:
             _deliver(self._received)

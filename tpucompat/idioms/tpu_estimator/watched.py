@@ -46,7 +46,7 @@ def tell(mode: str, spec: Any) -> None:
             )
         )
     else:
-        observer.note(f"the {kind(mode)} is made for the host (use_tpu=False)")
+        observer.note(f"the {kind(mode)} is built for the host (use_tpu=False)")
     raise observer.Told(spec)
 
 

@@ -104,11 +104,13 @@ def connected(
     workers = workers_lib.of_process()
     if workers is not None:
         if given.get("embedding_config_spec") is not None:
-            raise SetupError("TPU419", "embedding tables are computed on one machine.")
+            raise SetupError("TPU419", "embedding tables support a single machine only.")
         if not (given.get("model_dir") or config.model_dir):
-            raise BadValueError("TPU318", "no model_dir is given, and each worker would make one.")
+            raise BadValueError(
+                "TPU318", "model_dir is not set, and each worker would create its own."
+            )
         journal.notice(
-            "TPU315", "each worker evaluates and predicts for itself, on all of the input"
+            "TPU315", ("each worker evaluates and predicts independently, on the full input")
         )
     given["config"] = _local(config)
     return given, workers
@@ -148,8 +150,11 @@ def training(workers: Workers | None, model_dir: str) -> Iterator[None]:
         if theirs != seen[0][0]:
             raise BadValueError(
                 "TPU318",
-                f"in {model_dir}, worker {workers.index} sees {newest or 'no checkpoint'}, and "
-                f"worker {worker if worker != workers.index else 0} sees something else.",
+                (
+                    f"in {model_dir}, worker {workers.index} sees "
+                    f"{newest or 'no checkpoint'}, but worker "
+                    f"{worker if worker != workers.index else 0} sees something different."
+                ),
             )
     try:
         yield
@@ -160,7 +165,7 @@ def training(workers: Workers | None, model_dir: str) -> Iterator[None]:
     if workers.stopping not in (None, workers.index):
         raise LostWorkerError(
             "TPU316",
-            f"worker {workers.stopping} was told to stop; the chief has saved the training.",
+            (f"worker {workers.stopping} received a stop signal; the chief saved a checkpoint."),
         )
 
 
@@ -308,9 +313,7 @@ def share_input(module: Any) -> None:
             except _Asked:
                 # On one machine it is called once.
                 operation_seeds.add(graph, before - operation_seeds.count(graph))
-            journal.notice(
-                "TPU315", "the input function shards its input among the workers by itself"
-            )
+            journal.notice("TPU315", "the input function shards its input across the workers")
             device.placement = placement.AmongWorkers(workers, own_infeeds=True)
             self._inputs_structure_recorder = pipeline.InputsStructureRecorder(
                 ctx.input_partition_dims

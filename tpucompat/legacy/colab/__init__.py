@@ -21,6 +21,6 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(full)
     raise UnknownModuleError(
         "TPU439",
-        f"google.colab.{name} has no stand-in away from Colab.",
-        "leave its cells out, or run the notebook on Colab.",
+        f"google.colab.{name} is available on Colab only.",
+        "remove its cells, or run the notebook on Colab.",
     )

@@ -23,7 +23,7 @@ def authenticate_user(*args: Any, **kwargs: Any) -> None:
       **kwargs: Likewise.
     """
     settings.say(
-        "auth.authenticate_user(): nobody signs in here; gs:// uses this machine's credentials, or --map"
+        "auth.authenticate_user(): skipped; gs:// uses the credentials of this machine, or --map"
     )
     try:
         os.makedirs(os.path.dirname(FILE), exist_ok=True)

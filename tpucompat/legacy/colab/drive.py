@@ -43,10 +43,13 @@ def mount(mountpoint: str, *args: Any, **kwargs: Any) -> None:
     except OSError as error:
         raise SetupError(
             "TPU445",
-            f"{error.filename or target} cannot be made: {error.strerror}.",
-            f'run `sudo mkdir -p "{target}" && sudo chown "$USER" "{target}"` once, then the notebook again.',
+            f"{error.filename or target} cannot be created: {error.strerror}.",
+            (
+                f'run `sudo mkdir -p "{target}" && sudo chown "$USER" "{target}"` once, then '
+                "run the notebook again."
+            ),
         ) from error
-    settings.say(f"drive.mount: {storage} stands for {os.path.join(target, _NAMES[0])}")
+    settings.say(f"drive.mount: {storage} replaces {os.path.join(target, _NAMES[0])}")
 
 
 def flush_and_unmount(*args: Any, **kwargs: Any) -> None:

@@ -62,7 +62,7 @@ def upload(*args: Any, **kwargs: Any) -> dict[str, bytes]:
             with open(name, "wb") as copy:
                 copy.write(content)
         found[name] = content
-    settings.say("files.upload: {} as {} says".format(", ".join(found), UPLOADS))
+    settings.say("files.upload: {}, from {}".format(", ".join(found), UPLOADS))
     return found
 
 

@@ -19,6 +19,6 @@ def get(key: str) -> str:
     """
     if key not in os.environ:
         raise SecretNotFoundError(
-            "TPU439", f"userdata.get({key!r}): nothing is stored here.", f"set {key}."
+            "TPU439", f"userdata.get({key!r}): no secrets are stored here.", f"set {key}."
         )
     return os.environ[key]

@@ -18,6 +18,7 @@ import tensorflow
 from tpucompat import accelerator, private
 from tpucompat.environment import current_environment
 from tpucompat.errors import BadTypeError
+from tpucompat.idioms import tpu_system
 
 _train: Any = tensorflow.compat.v1.train
 
@@ -153,10 +154,8 @@ class TPUClusterResolver(private.cluster_resolver_class()):  # type: ignore[misc
         tpu: Any = None, zone: str | None = None, project: str | None = None
     ) -> TPUClusterResolver:
         """Makes the resolver and initialises the TPU, where there is one (2.3 and later)."""
-        from tpucompat.legacy import early_tf2
-
         resolver = TPUClusterResolver(tpu, zone, project)
-        early_tf2.initialize_tpu_system(resolver)
+        tpu_system.initialize_tpu_system(resolver)
         return resolver
 
     @property

@@ -10,10 +10,13 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable
 
-from tpucompat import accelerator, private, topology
-from tpucompat.engines import session, tpu_devices
+import tensorflow.compat.v1 as tf
 
-tf = session.enter()
+from tpucompat import accelerator, private, topology
+from tpucompat.engines import tpu_devices
+from tpucompat.idioms import tpu_system
+from tpucompat.legacy import early_tf2
+from tpucompat.private import patches
 
 _MirroredStrategy = tf.distribute.MirroredStrategy
 
@@ -48,7 +51,7 @@ class _Mirrored(_MirroredStrategy):  # type: ignore[misc, valid-type]
         return tf.nest.map_structure(lambda value: private.one_replica(self, value), result)
 
 
-@functools.lru_cache(maxsize=None)
+@patches.patch
 def _take_partial_batches() -> None:
     """Lets Keras evaluate and predict numbers of examples that the batch does not divide, as on a TPU.
 
@@ -96,8 +99,6 @@ class _TPUStrategyType(type):
         """
         accelerator.announce()
         if tf.executing_eagerly():
-            from tpucompat.legacy import early_tf2
-
             return early_tf2.TPUStrategy()
         on_tpu = accelerator.is_tpu()
         if on_tpu:
@@ -109,8 +110,6 @@ class _TPUStrategyType(type):
         return strategy
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        from tpucompat.legacy import early_tf2
-
         native = getattr(tf.distribute.experimental, "TPUStrategy", _Mirrored)
         return isinstance(instance, (_Mirrored, native, early_tf2.TPUStrategy))
 
@@ -135,8 +134,6 @@ def initialize_tpu_system(cluster_resolver: Any = None) -> Any:
       A ``Topology``.
     """
     del cluster_resolver
-    from tpucompat.idioms import tpu_system
-
     accelerator.announce()
     tpu_system.mark_initialized()
     return private.topology_class()(serialized=topology.serialized(accelerator.cores()))
@@ -149,8 +146,6 @@ def shutdown_tpu_system(cluster_resolver: Any = None) -> None:
       cluster_resolver: Not needed.
     """
     del cluster_resolver
-    from tpucompat.idioms import tpu_system
-
     tpu_system.mark_shut_down()
 
 
@@ -190,13 +185,11 @@ def _gpu_devices(wanted: int | None) -> list[str]:
     return [f"/gpu:{index}" for index in range(count)] or ["/cpu:0"]
 
 
-class OneDeviceStrategy(tf.distribute.OneDeviceStrategy):  # type: ignore[name-defined]
+class OneDeviceStrategy(tf.distribute.OneDeviceStrategy):
     """Puts everything on one device; see ``tf.distribute.OneDeviceStrategy``."""
 
 
-class ParameterServerStrategy(
-    tf.distribute.experimental.ParameterServerStrategy  # type: ignore[name-defined]
-):
+class ParameterServerStrategy(tf.distribute.experimental.ParameterServerStrategy):
     """Variables on parameter servers; see ``tf.distribute.experimental.ParameterServerStrategy``.
 
     Args:
@@ -208,9 +201,7 @@ class ParameterServerStrategy(
         super().__init__()
 
 
-class CollectiveAllReduceStrategy(
-    tf.distribute.experimental.MultiWorkerMirroredStrategy  # type: ignore[name-defined]
-):
+class CollectiveAllReduceStrategy(tf.distribute.experimental.MultiWorkerMirroredStrategy):
     """Mirrors variables over workers; see ``tf.distribute.MultiWorkerMirroredStrategy``.
 
     Args:

@@ -15,8 +15,10 @@ def __getattr__(name: str) -> Any:
     except ImportError as error:
         raise SetupError(
             "TPU110",
-            f"tf.contrib.distributions.{name} comes from the package tensorflow-probability, which "
-            f"cannot be imported: {error}.",
+            (
+                f"tf.contrib.distributions.{name} requires the package "
+                f"tensorflow-probability, which cannot be imported: {error}."
+            ),
             "pip install tensorflow-probability, of the release made for this TensorFlow",
         ) from error
     if name == "bijectors":

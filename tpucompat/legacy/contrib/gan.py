@@ -18,8 +18,10 @@ def __getattr__(name: str) -> Any:
     except ImportError as error:
         raise SetupError(
             "TPU110",
-            f"tf.contrib.gan.{name} comes from the package tensorflow-gan, which cannot be imported: "
-            f"{error}.",
+            (
+                f"tf.contrib.gan.{name} requires the package tensorflow-gan, which cannot be "
+                f"imported: {error}."
+            ),
             f"pip install {_PACKAGES.get(error.name or '', error.name or 'tensorflow-gan')}",
         ) from error
     except AttributeError as error:  # a class of tf.estimator's, for one

@@ -11,7 +11,10 @@ try:
 except ImportError as error:
     raise SetupError(
         "TPU110",
-        f"The embedding projector belongs to the package tensorboard, which cannot be imported: {error}.",
+        (
+            "The embedding projector requires the package tensorboard, which cannot be "
+            f"imported: {error}."
+        ),
         "pip install tensorboard, of TensorFlow's minor release.",
     ) from error
 

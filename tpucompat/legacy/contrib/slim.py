@@ -10,6 +10,7 @@ TensorFlow's own modules are not touched.
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 import types
@@ -17,6 +18,7 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from tpucompat.engines import session
 from tpucompat.errors import SetupError
 from tpucompat.legacy import sessions
 
@@ -58,6 +60,20 @@ _PUBLIC: dict[str, dict[str, str]] = {
     },
 }
 
+# What the tables call a package of tf-slim -> its module. Star imports have hidden some of them behind
+# modules of TensorFlow with the same names.
+_MODULES = {
+    "data": "tf_slim.data",
+    "graphs": "tf_slim.ops.framework_ops",
+    "layers": "tf_slim.layers",
+    "losses": "tf_slim.losses",
+    "metrics": "tf_slim.metrics",
+    "nets": "tf_slim.nets",
+    "sparse_ops": "tf_slim.layers.sparse_ops",
+    "training": "tf_slim.training",
+    "variables": "tf_slim.ops.variables",
+}
+
 # What of it takes the address of a TPU, which is not dialled.
 _LOCAL: dict[str, tuple[str, ...]] = {
     "monitored_session": ("ChiefSessionCreator", "MonitoredTrainingSession"),
@@ -77,17 +93,50 @@ class _Mended(types.ModuleType):
         return getattr(self._module, name)
 
 
-def _load() -> Any:
+@functools.lru_cache(maxsize=None)
+def load() -> Any:
+    """tf-slim with what it misses; puts the process into graph mode.
+
+    Raises:
+      SetupError: tf-slim is not installed (TPU110).
+    """
+    session.enter_graph_mode()
+    slim = package()
+    for name in _MODULES.values():
+        importlib.import_module(name)
+    _mend()
+    evaluation = importlib.import_module(_MODULES["training"]).evaluation
+    evaluation.evaluate_once = sessions.local(evaluation.evaluate_once)
+    return slim
+
+
+def package() -> Any:
+    """tf-slim as it is installed.
+
+    Raises:
+      SetupError: It is not (TPU110).
+    """
     try:
-        import tf_slim
+        return importlib.import_module("tf_slim")
     except ImportError as error:
         raise SetupError(
             "TPU110",
-            "tf.contrib.layers, slim and their like come from the package tf-slim, which cannot be "
-            f"imported: {error}.",
+            (
+                "tf.contrib.layers and slim require the package tf-slim, which cannot be "
+                f"imported: {error}."
+            ),
             "pip install tf-slim==1.1.0",
         ) from error
-    return tf_slim
+
+
+def __getattr__(name: str) -> Any:
+    """The packages that the tables name, put right when the first is asked for (PEP 562)."""
+    if name == "tf_slim":
+        return load()
+    if name in _MODULES:
+        load()
+        return sys.modules[_MODULES[name]]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _mend() -> None:
@@ -112,18 +161,3 @@ def _public(target: str) -> Any:
     for part in target.split("."):
         value = getattr(value, part)
     return value
-
-
-tf_slim = _load()
-# Star imports have hidden these packages behind modules of TensorFlow with the same names.
-data = importlib.import_module("tf_slim.data")
-layers = importlib.import_module("tf_slim.layers")
-losses = importlib.import_module("tf_slim.losses")
-metrics = importlib.import_module("tf_slim.metrics")
-nets = importlib.import_module("tf_slim.nets")
-training = importlib.import_module("tf_slim.training")
-sparse_ops = importlib.import_module("tf_slim.layers.sparse_ops")
-variables = importlib.import_module("tf_slim.ops.variables")
-graphs = importlib.import_module("tf_slim.ops.framework_ops")
-_mend()
-training.evaluation.evaluate_once = sessions.local(training.evaluation.evaluate_once)

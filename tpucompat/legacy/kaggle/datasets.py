@@ -35,7 +35,7 @@ class KaggleDatasets:
         places = [os.path.abspath(os.path.expanduser(place)) for place in places]
         if dataset_dir is None:
             found = [path for place in places for path in _folders(place)]
-            text = f"names no data set, and {len(found)} are"
+            text = f"names no dataset, and {len(found)} are"
         else:
             found = [os.path.join(place, dataset_dir) for place in places]
             found = [path for path in found if os.path.isdir(path)][:1]
@@ -44,8 +44,10 @@ class KaggleDatasets:
             raise SetupError(
                 "TPU449",
                 f"get_gcs_path: {text} in {', '.join(places)}.",
-                f"put it there (kaggle datasets download, unzip), or set {VARIABLE} to the folder "
-                "that holds it.",
+                (
+                    f"put it there (kaggle datasets download, unzip), or set {VARIABLE} to "
+                    "the folder that contains it."
+                ),
             )
         journal.notice("TPU438", f"KaggleDatasets().get_gcs_path: {found[0]}")
         return found[0]

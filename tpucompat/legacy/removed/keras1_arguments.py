@@ -13,6 +13,7 @@ import inspect
 from typing import Any, Mapping
 
 from tpucompat import journal, private
+from tpucompat.private import patches
 
 #: What an old name becomes: one word, two, or none where the argument did nothing any more.
 Names = Mapping[str, str]
@@ -111,6 +112,7 @@ _VALUES: Mapping[str, Mapping[Any, Any]] = {
 _REFUSED: Mapping[str, tuple[Any, ...]] = {"mode": (1, 2)}
 
 
+@patches.patch
 def accept(keras: Any) -> None:
     """Lets Keras' layers and models take them.
 
@@ -154,7 +156,7 @@ def _wrap(owner: type, method: str, names: Names, only: type | None = None) -> N
 
     translated.__signature__ = signature  # type: ignore[attr-defined]  # Keras looks at it
     translated._keras1 = as_today  # type: ignore[attr-defined]
-    setattr(owner, method, staticmethod(translated) if method == "__new__" else translated)
+    patches.replace(owner, method, staticmethod(translated) if method == "__new__" else translated)
 
 
 def as_today(method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -187,7 +189,8 @@ def _translated(
         for new in words.split():
             if new in kwargs and new != name:
                 raise TypeError(
-                    f"{owner} got both `{new}` and `{name}`, its name in Keras 1; leave the latter out"
+                    f"{owner} received both `{new}` and `{name}`, its Keras 1 name; "
+                    "remove the latter"
                 )
             # The sides of a kernel come one by one, in their order.
             out[new] = (*out.get(new, ()), value) if name in _SIDES else value

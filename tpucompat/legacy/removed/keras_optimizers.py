@@ -11,9 +11,10 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
+from tpucompat import keras_generation
 from tpucompat.engines import session
 
-_public = session.keras().optimizers
+_public = keras_generation.graph_keras().optimizers
 
 
 class _CountsFirst:

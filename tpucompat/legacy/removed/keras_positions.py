@@ -14,6 +14,7 @@ from typing import Any, Sequence
 
 from tpucompat.legacy import tables
 from tpucompat.legacy.removed import renamed
+from tpucompat.private import patches
 
 #: Functions whose argument has another name since 2.9, and was called by its name.
 _RENAMED = {
@@ -31,6 +32,7 @@ def table() -> dict[str, list[str]]:
     return {name: arguments for name, *arguments in lines}
 
 
+@patches.patch
 def accept(keras: Any) -> None:
     """Lets Keras' classes, and the methods of its models, take their arguments in that order.
 
@@ -48,8 +50,8 @@ def accept(keras: Any) -> None:
             alike = len(
                 list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(then, today)))
             )
-            if alike < len(then) and not hasattr(function, "_tpucompat_positions"):
-                setattr(owner, method, _in_order(function, then, alike))
+            if alike < len(then):
+                patches.replace(owner, method, _in_order(function, then, alike))
 
 
 def _attribute(owner: Any, name: str) -> Any:
@@ -67,7 +69,6 @@ def _in_order(function: Any, then: Sequence[str], alike: int) -> Any:
         return function(self, *args, **kwargs)
 
     called.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # Keras looks at it
-    called._tpucompat_positions = True  # type: ignore[attr-defined]
     return called
 
 

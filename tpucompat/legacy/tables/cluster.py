@@ -33,7 +33,7 @@ ROWS: dict[str, Row] = {
     "config.experimental_connect_to_host": StandIn(_START_UP + "connect_to_host"),
     "config.experimental_connect_to_cluster": StandIn(_START_UP + "connect_to_cluster"),
     **{
-        module + name: StandIn(_START_UP + name)
+        module + name: StandIn("tpucompat.idioms.tpu_system:" + name)
         for module in ("tpu.experimental.", "python.tpu.tpu_strategy_util.")
         for name in ("initialize_tpu_system", "shutdown_tpu_system")
     },

@@ -7,9 +7,11 @@ from tpucompat.legacy.rows import Constant, Gone, Package, Row, StandIn
 _OURS = "tpucompat.legacy.contrib.cudnn_rnn"
 _OPAQUE = Gone(
     "TPU101",
-    "It converted cuDNN's own form of weights; here the layers' variables are in the cells' form, in which "
-    "TensorFlow 1.15 saved them too.",
-    "Save and restore the variables by a tf.train.Saver.",
+    (
+        "It converted cuDNN weights. tpucompat stores these variables in the layout of the "
+        "cells, as TensorFlow 1.15 checkpoints do."
+    ),
+    "Save and restore the variables with a tf.train.Saver.",
 )
 
 #: What scripts give to the layers, from cudnn_rnn/python/ops/cudnn_rnn_ops.py of TensorFlow 1.15.

@@ -11,9 +11,11 @@ ROWS: dict[str, Row] = {
     "contrib.data": Package((_OURS, _EXPERIMENTAL)),
     "contrib.data.LMDBDataset": Gone(
         "TPU101",
-        "TensorFlow 2 reads no LMDB files.",
-        "Convert the file to TFRecord files, or read it by the package lmdb in a "
-        "tf.data.Dataset.from_generator.",
+        "TensorFlow 2 cannot read LMDB files.",
+        (
+            "Convert the file to TFRecord files, or read it with the lmdb package in "
+            "tf.data.Dataset.from_generator."
+        ),
     ),
     **{
         "contrib.data." + name: StandIn(_OURS + ":" + name)

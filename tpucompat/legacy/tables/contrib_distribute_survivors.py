@@ -41,7 +41,7 @@ ROWS: dict[str, Row] = {
     "contrib.distribute.MultiWorkerAllReduce": Gone(
         "TPU101",
         "TensorFlow 2.1 removed it.",
-        "Leave cross_device_ops out: MultiWorkerMirroredStrategy chooses one itself.",
+        "Remove cross_device_ops: MultiWorkerMirroredStrategy selects one.",
     ),
     # 2.3 took the optimizers of the strategies' own tests out; Keras has them.
     "python.distribute.strategy_combinations": Package(

@@ -6,28 +6,28 @@ from tpucompat.legacy.rows import Gone, Package, Row
 
 _MULTI_HEAD = Gone(
     "TPU101",
-    "The heads of version 1 for several labels went with tf.contrib.",
-    "Take tf.estimator.MultiHead and tf.estimator.MultiLabelHead, the heads of version 2.",
+    "TensorFlow 2 removed the version 1 multi-label heads together with tf.contrib.",
+    "Use tf.estimator.MultiHead and tf.estimator.MultiLabelHead, the version 2 heads.",
 )
 _TOWERS = Gone(
     "TPU101",
-    "Towers on several GPUs in one graph went with tf.contrib.",
+    "TensorFlow 2 removed multi-GPU towers together with tf.contrib.",
     "Pass RunConfig(train_distribute=tf.distribute.MirroredStrategy()) instead.",
 )
 _RNN = Gone(
     "TPU101",
-    "The canned recurrent Estimators went with tf.contrib.",
+    "TensorFlow 2 removed the canned recurrent Estimators together with tf.contrib.",
     "Write a model_fn with tf.nn.dynamic_rnn and a head of tf.contrib.estimator.",
 )
 _TREES = Gone(
     "TPU101",
-    "The boosted trees of tf.estimator went before tf.estimator itself.",
+    "Boosted trees were removed before tf.estimator itself.",
     "Train them with TensorFlow Decision Forests.",
 )
 _ANNOTATIONS = Gone(
     "TPU101",
-    "Layer annotations went with tf.contrib.",
-    "Take tf.estimator.DNNClassifier or DNNRegressor; they train alike.",
+    "TensorFlow 2 removed layer annotations together with tf.contrib.",
+    "Use tf.estimator.DNNClassifier or DNNRegressor, which train the same way.",
 )
 
 ROWS: dict[str, Row] = {

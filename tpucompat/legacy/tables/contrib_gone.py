@@ -15,10 +15,10 @@ def _gone(reason: str, instead: str) -> Gone:
 
 
 _IO = _gone(
-    "It read another system's data by compiled operations that TensorFlow 2 does not have.",
+    "It read data with native operations that TensorFlow 2 does not have.",
     "Use the package tensorflow-io, or convert the data to TFRecord files.",
 )
-_COMPILED = "It was a compiled operation of tf.contrib, which TensorFlow 2 does not have."
+_COMPILED = "It was a native tf.contrib operation, which TensorFlow 2 does not have."
 _TREES = _gone(
     "TensorFlow 2 has no operations for trees of this kind.",
     "Use the package tensorflow-decision-forests, or xgboost.",
@@ -39,19 +39,19 @@ ROWS: dict[str, Row] = {
     "contrib.decision_trees": _TREES,
     "contrib.tensor_forest": _TREES,
     "contrib.cmake": _gone(
-        "It was a part of TensorFlow's own build.", "Leave it out: no program used it."
+        "It was part of the TensorFlow build.", "Remove it: no known program used it."
     ),
     "contrib.coder": _gone(_COMPILED, "Use the package tensorflow-compression."),
     "contrib.constrained_optimization": _gone(
-        "It moved into a package of its own.",
+        "It moved to a separate package.",
         "Use the package tensorflow-constrained-optimization.",
     ),
     "contrib.copy_graph": _gone(
-        "It copied operations one by one by private means.",
+        "It copied operations with private APIs.",
         "Use tf.train.export_meta_graph and import_meta_graph, or tf.import_graph_def.",
     ),
     "contrib.factorization": _gone(
-        "Its solvers were compiled operations of tf.contrib.",
+        "Its solvers were native tf.contrib operations.",
         "Use sklearn.cluster.KMeans and sklearn.mixture.GaussianMixture, or the package implicit for WALS.",
     ),
     "contrib.ffmpeg": _gone(_COMPILED, "Use tfio.audio of the package tensorflow-io, or tf.audio."),
@@ -59,7 +59,7 @@ ROWS: dict[str, Row] = {
         _COMPILED, "Use tf.nn.conv2d, tf.nn.bias_add and the activation; XLA fuses them."
     ),
     "contrib.grid_rnn": _gone(
-        "A research cell that no known program for TPUs uses.", "Use tf.nn.rnn_cell.LSTMCell."
+        "A research cell that no known TPU program uses.", "Use tf.nn.rnn_cell.LSTMCell."
     ),
     "contrib.hadoop": _IO,
     "contrib.ignite": _IO,
@@ -72,7 +72,7 @@ ROWS: dict[str, Row] = {
         "Use tfp.math.ode.DormandPrince of the package tensorflow-probability.",
     ),
     "contrib.kernel_methods": _gone(
-        "It was built on the Estimators of tf.contrib.learn.",
+        "It was based on the Estimators of tf.contrib.learn.",
         "Use tf.keras.layers.experimental.RandomFourierFeatures, or scikit-learn.",
     ),
     "contrib.labeled_tensor": _gone(
@@ -80,7 +80,7 @@ ROWS: dict[str, Row] = {
         "Use plain tensors, or the package xarray on the host.",
     ),
     "contrib.linear_optimizer": _gone(
-        "It was built on the feature columns of tf.contrib.layers.",
+        "It was based on the feature columns of tf.contrib.layers.",
         "Use tf.estimator.LinearClassifier, or scikit-learn.",
     ),
     "contrib.memory_stats": _gone(
@@ -88,7 +88,7 @@ ROWS: dict[str, Row] = {
     ),
     "contrib.meta_graph_transform": _gone(
         "The graph transforms that it called were removed in TensorFlow 2.",
-        "Use tf.lite.TFLiteConverter, or save the model anew with the signature that is needed.",
+        ("Use tf.lite.TFLiteConverter, or save the model again with the required signature."),
     ),
     "contrib.mixed_precision": Package(_OURS + "mixed_precision"),
     "contrib.model_pruning": Package(_PRUNING),
@@ -107,7 +107,7 @@ ROWS: dict[str, Row] = {
     ),
     "contrib.rate": _gone("Nothing in TensorFlow followed it.", "Use tf.metrics.mean."),
     "contrib.receptive_field": _gone(
-        "It moved into a package of its own.", "Use the package receptive_field of google-research."
+        "It moved to a separate package.", "Use the package receptive_field of google-research."
     ),
     "contrib.reduce_slice_ops": _gone(_COMPILED, "Use tf.math.segment_sum and its relatives."),
     "contrib.remote_fused_graph": _gone(_COMPILED, "Use the Hexagon delegate of TensorFlow Lite."),
@@ -119,12 +119,12 @@ ROWS: dict[str, Row] = {
         "Use tf.saved_model.builder.SavedModelBuilder and tf.saved_model.loader.",
     ),
     "contrib.solvers": _gone(
-        "Its solvers moved into TensorFlow proper.",
+        "Its solvers moved into the core API.",
         "Use tf.linalg.experimental.conjugate_gradient, tf.linalg.lstsq, or tfp.math.",
     ),
     "contrib.specs": _gone("Nothing in TensorFlow followed it.", "Use tf.keras.layers."),
     "contrib.stat_summarizer": _gone(
-        "It belonged to a tool that was removed.", "Use tf.profiler or the TensorBoard profiler."
+        "It belonged to a removed tool.", "Use tf.profiler or the TensorBoard profiler."
     ),
     "contrib.tensorrt": _gone(
         "It converted frozen graphs for one kind of GPU.",
@@ -132,7 +132,7 @@ ROWS: dict[str, Row] = {
     ),
     "contrib.text": _gone(_COMPILED, "Use tf.keras.preprocessing.sequence.skipgrams."),
     "contrib.timeseries": _gone(
-        "It was built on the Estimators of tf.contrib.", "Use tfp.sts of tensorflow-probability."
+        "It was based on the Estimators of tf.contrib.", "Use tfp.sts of tensorflow-probability."
     ),
     # Packages that someone else keeps
     "contrib.gan": Package(_OURS + "gan"),

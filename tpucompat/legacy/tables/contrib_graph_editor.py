@@ -9,7 +9,7 @@ _OURS = "tpucompat.legacy.contrib.graph_editor"
 _SURGERY = Gone(
     "TPU101",
     "It cut and joined whole parts of a graph in place, which TensorFlow 2's graphs do not allow.",
-    "Use graph_replace, copy_with_input_replacements or reroute_ts, or build the graph anew.",
+    "Use graph_replace, copy_with_input_replacements or reroute_ts, or rebuild the graph.",
 )
 
 ROWS: dict[str, Row] = {

@@ -10,7 +10,7 @@ _OURS = "tpucompat.legacy.contrib.image"
 def _compiled(instead: str) -> Gone:
     return Gone(
         "TPU101",
-        "It was a compiled operation of tf.contrib, which TensorFlow 2 does not have.",
+        "It was a native tf.contrib operation, which TensorFlow 2 does not have.",
         instead,
     )
 

@@ -10,8 +10,8 @@ _LEARN = Gone(
     "TPU101",
     "tf.contrib.learn was the forerunner of tf.estimator, and was removed with the Estimators and heads "
     "that belonged to it.",
-    "Use tf.estimator: Estimator, train_and_evaluate, TrainSpec and EvalSpec. Experiment, learn_runner, "
-    "RunConfig and monitors of tf.contrib.learn are here.",
+    "Use tf.estimator: Estimator, train_and_evaluate, TrainSpec and EvalSpec. tpucompat provides Experiment, "
+    "learn_runner, RunConfig and monitors of tf.contrib.learn.",
 )
 
 # The modules of ours that have the names of each old one.

@@ -114,7 +114,7 @@ _EAGER: dict[str, Row] = {
 
 _PROFILE_CONTEXT = Gone(
     "TPU101",
-    "TensorFlow 2 profiles whole steps by itself.",
+    "TensorFlow 2 profiles whole steps.",
     "Use tf.train.ProfilerHook, tf.profiler.Profiler or the TensorBoard profiler.",
 )
 
@@ -132,7 +132,7 @@ ROWS: dict[str, Row] = {
     "contrib.predictor.saved_model_predictor": Package(_OURS + "predictor"),
     "contrib.predictor.core_estimator_predictor": Package(_OURS + "predictor"),
     "contrib.predictor.from_contrib_estimator": Gone(
-        "TPU101", "The Estimators of tf.contrib.learn are gone.", "Use from_estimator."
+        "TPU101", "The Estimators of tf.contrib.learn were removed.", "Use from_estimator."
     ),
     **_stand_ins("predictor", "predictor", "from_estimator", "from_saved_model"),
     "contrib.cloud": Package(_OURS + "cloud"),
@@ -183,7 +183,7 @@ ROWS: dict[str, Row] = {
         "nn",
         Gone(
             "TPU101",
-            "It sampled by private parts of TensorFlow that changed.",
+            "It relied on private parts of TensorFlow that changed.",
             "Use tf.nn.sampled_softmax_loss.",
         ),
         "rank_sampled_softmax_loss",
@@ -193,7 +193,7 @@ ROWS: dict[str, Row] = {
     **_stand_ins("recurrent", "recurrent", "bidirectional_functional_rnn", "functional_rnn"),
     "contrib.recurrent.Recurrent": Gone(
         "TPU101",
-        "TensorFlow 2 runs recurrences on a TPU by its own loops.",
+        "TensorFlow 2 runs recurrent loops on TPUs natively.",
         "Use tf.while_loop, tf.scan or tf.nn.dynamic_rnn.",
     ),
     "contrib.linalg": Package("{tf}:linalg"),
@@ -227,7 +227,7 @@ ROWS: dict[str, Row] = {
         "compiler.xla",
         Gone(
             "TPU101",
-            "tf.estimator is not compiled as a whole any more.",
+            "Compiling a whole tf.estimator is no longer supported.",
             "Use tf.function(jit_compile=True), or tf.xla.experimental.compile in the model_fn.",
         ),
         "check_function_argument_count",
@@ -240,7 +240,7 @@ ROWS: dict[str, Row] = {
         "autograph",
         Gone(
             "TPU101",
-            "AutoGraph does not take hints for lists and loops any more.",
+            "AutoGraph no longer accepts hints for lists and loops.",
             "Use a tf.TensorArray for a list, and tf.autograph.experimental.set_loop_options for a loop.",
         ),
         "set_element_type",
@@ -261,7 +261,7 @@ ROWS: dict[str, Row] = {
         "tpu.profiler",
         Gone(
             "TPU101",
-            "TensorFlow 2 keeps the records of its traces to itself.",
+            "TensorFlow 2 does not expose trace records.",
             "Use tf.profiler.experimental.Profile and the TensorBoard profiler.",
         ),
         "Device",

@@ -10,8 +10,8 @@ _NAMES: dict[str, Row] = {
     "all_summary_ops": Moved("{tf}:summary.all_v2_summary_ops"),
     "create_db_writer": Gone(
         "TPU101",
-        "TensorFlow 2 writes no summaries into a database.",
-        "Write a folder for TensorBoard by create_file_writer.",
+        "TensorFlow 2 cannot write summaries to a database.",
+        "Write a TensorBoard log directory with create_file_writer.",
     ),
     **{
         name: StandIn("tpucompat.legacy.contrib.summary:" + name)

@@ -46,12 +46,12 @@ _NAMES: dict[str, Row] = {
     ),
     "FeedingQueueRunner": Gone(
         "TPU101",
-        "It was a private class of tf.estimator's inputs.",
+        "It was a private class of tf.estimator.",
         "Use tf.estimator.inputs.numpy_input_fn or pandas_input_fn.",
     ),
     "Tuner": Gone(
         "TPU101",
-        "It was an interface that nothing in TensorFlow implemented.",
+        "It was an interface without an implementation in TensorFlow.",
         "Use the package keras-tuner, or a loop over HParams.",
     ),
 }

@@ -24,6 +24,10 @@ ROWS: dict[str, Row] = {
     "device": StandIn(_START_UP + "device"),
     "config.experimental_connect_to_host": StandIn(_START_UP + "connect_to_host"),
     "config.experimental_connect_to_cluster": StandIn(_START_UP + "connect_to_cluster"),
-    "tpu.experimental.initialize_tpu_system": StandIn(_START_UP + "initialize_tpu_system"),
-    "tpu.experimental.shutdown_tpu_system": StandIn(_START_UP + "shutdown_tpu_system"),
+    "tpu.experimental.initialize_tpu_system": StandIn(
+        "tpucompat.idioms.tpu_system:initialize_tpu_system"
+    ),
+    "tpu.experimental.shutdown_tpu_system": StandIn(
+        "tpucompat.idioms.tpu_system:shutdown_tpu_system"
+    ),
 }

@@ -60,8 +60,8 @@ _SAVING = "tpucompat.legacy.removed.keras_saving"
 
 _NO_MORE = Gone(
     "TPU101",
-    "Keras does not have it any more.",
-    "See what `tpucompat explain` says of the same name in tf.keras.",
+    "Keras removed it.",
+    "Run `tpucompat explain` for the same name in tf.keras.",
 )
 
 #: Rows of Keras that hold for scripts of early TensorFlow 2 as well.

@@ -24,8 +24,8 @@ _INTERNALS = (
 )
 _INTERNAL = Gone(
     "TPU101",
-    "It was a part of TensorFlow 1.13's own TPU model, through which no batch goes here.",
-    "Leave the change to it out: fit, train_on_batch, evaluate and predict need none.",
+    ("It was an internal part of TensorFlow 1.13's TPU model, which tpucompat does not use."),
+    "Remove the patch: fit, train_on_batch, evaluate and predict do not need it.",
 )
 
 ROWS: dict[str, Row] = {

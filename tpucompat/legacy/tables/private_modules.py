@@ -113,7 +113,7 @@ ROWS: dict[str, Row] = {
     **{
         "python.autograph." + module: Gone(
             "TPU101",
-            "This module of AutoGraph's own is gone, and what has come in its place has other functions.",
+            ("This private AutoGraph module was replaced by one with a different interface."),
             "Use the public tf.autograph.",
             since="2.2",
         )

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import os
 
-from tpucompat.environment import NEWEST, environment, release_of
+from tpucompat.environment import environment
 from tpucompat.legacy.rows import Moved, Row
+from tpucompat.releases import NEWEST, release_of
 
 _FILE = os.path.join(os.path.dirname(__file__), "private_moves.txt")
 

@@ -29,7 +29,10 @@ _POOLS = "keras.experimental:terminate_keras_multiprocessing_pools"
 _PIPELINE_STATE = (
     "CheckpointInputPipelineHook",
     "TensorFlow 2.16 removed it with tf.estimator.",
-    "Leave it out: a resumed run starts its input anew. tf.train.Checkpoint saves an eager iterator.",
+    (
+        "Remove it: a resumed run restarts its input. tf.train.Checkpoint can save an eager "
+        "iterator."
+    ),
     "2.16",
 )
 
@@ -125,7 +128,7 @@ ROWS: dict[str, Row] = {
     **{
         "python.eager.profiler." + name: Gone(
             "TPU101",
-            "TensorFlow 2's profiler writes its result itself.",
+            "The TensorFlow 2 profiler writes its own output.",
             "Use tf.profiler.experimental.start(logdir) and tf.profiler.experimental.stop().",
             since="2.17",
         )
@@ -153,8 +156,8 @@ ROWS: dict[str, Row] = {
     ),
     **_gone(
         "data.experimental:StatsAggregator StatsOptions bytes_produced_stats latency_stats",
-        "TensorFlow 2 keeps no statistics of input pipelines.",
-        "Use the TensorBoard profiler, or tf.data's own autotuning.",
+        "TensorFlow 2 does not record input pipeline statistics.",
+        "Use the TensorBoard profiler, or tf.data autotuning.",
     ),
     **_gone(
         "data.experimental:MapVectorizationOptions",
@@ -165,17 +168,17 @@ ROWS: dict[str, Row] = {
     **_gone("contrib.data:" + _PIPELINE_STATE[0], *_PIPELINE_STATE[1:]),
     **_gone(
         "estimator:BoostedTreesClassifier BoostedTreesEstimator BoostedTreesRegressor",
-        "The boosted trees of tf.estimator went before tf.estimator itself.",
+        "Boosted trees were removed before tf.estimator itself.",
         "Use the package tensorflow-decision-forests, or xgboost.",
     ),
     **_gone(
         "keras.experimental:LinearCosineDecay NoisyLinearCosineDecay",
-        "Keras does not have these two schedules any more.",
+        "Keras removed these two schedules.",
         "Use tf.train.linear_cosine_decay and tf.train.noisy_linear_cosine_decay.",
     ),
     **_gone(
         "keras.experimental:PeepholeLSTMCell",
-        "Keras does not have it any more.",
+        "Keras removed it.",
         "Use tf.nn.rnn_cell.LSTMCell(use_peepholes=True), which a tf.keras.layers.RNN takes as well.",
     ),
     **{
@@ -184,8 +187,8 @@ ROWS: dict[str, Row] = {
     },
     **_gone(
         _POOLS,
-        "Keras keeps no list of its processes any more.",
-        "Leave it out: they end by themselves.",
+        "Keras no longer lists its processes.",
+        "Remove it: they exit on their own.",
     ),
     **{
         "keras.callbacks." + name: StandIn("tpucompat.legacy.keras_callbacks:" + name)
@@ -207,13 +210,13 @@ ROWS: dict[str, Row] = {
     },
     **_gone(
         "lite.experimental.nn:TFLiteLSTMCell TfLiteRNNCell dynamic_rnn",
-        "TensorFlow Lite converts the recurrent layers of Keras now.",
+        "TensorFlow Lite now converts Keras recurrent layers.",
         "Use tf.keras.layers.LSTM and tf.lite.TFLiteConverter.",
     ),
     **_gone(
         "lite.experimental:get_potentially_supported_ops",
-        "TensorFlow Lite does not list its operations from Python any more.",
-        "Convert the model: tf.lite.TFLiteConverter names the operations that it lacks.",
+        "TensorFlow Lite no longer lists its operations in Python.",
+        "Convert the model: tf.lite.TFLiteConverter reports unsupported operations.",
     ),
     **_gone(
         "raw_ops:CompareAndBitpack",
@@ -222,7 +225,7 @@ ROWS: dict[str, Row] = {
     ),
     **_gone(
         "raw_ops:" + _EMBEDDINGS,
-        "TensorFlow 2 does not have these operations of the TPU embedding's tables.",
+        "TensorFlow 2 does not have these TPU embedding operations.",
         "Use tf.tpu.experimental.embedding.TPUEmbedding.",
     ),
     **{

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import textwrap
-from typing import Sequence, TextIO
+from typing import Sequence
 
 from tpucompat.verify import proofs
 from tpucompat.verify.comparison import Result
@@ -14,15 +12,10 @@ from tpucompat.verify.runs import described
 
 _COLOURS = {AGREE: "32", DIFFER: "31;1", SKIPPED: "2"}
 _MARKS = {AGREE: "✓", DIFFER: "✗", SKIPPED: "–"}
-_WIDTH = 40
+_WIDTH = 42
 
 
-def has_colours(stream: TextIO) -> bool:
-    """Whether colours are shown: on a terminal, unless NO_COLOR says otherwise."""
-    return stream.isatty() and not os.environ.get("NO_COLOR")
-
-
-def table(result: Result, colours: bool = False, width: int = 110) -> str:
+def table(result: Result, colours: bool = False, width: int = 80) -> str:
     """A result's ladder, a line for each rung, notes below.
 
     Args:
@@ -35,8 +28,10 @@ def table(result: Result, colours: bool = False, width: int = 110) -> str:
     )
     lines = [
         f"{result.name}",
-        f"  old: {result.old.half.script}  ({old}; {result.old.seconds:.0f} s)",
-        f"  new: {result.new.half.script}  ({new}; {result.new.seconds:.0f} s)",
+        f"  old: {result.old.half.script}",
+        f"       {old}, {result.old.seconds:.0f} s",
+        f"  new: {result.new.half.script}",
+        f"       {new}, {result.new.seconds:.0f} s",
         "",
         f"  {'rung':<{_WIDTH}} {'verdict':<13} {'worst':>9} {'limit':>9}",
     ]
@@ -63,7 +58,7 @@ def conclusion(result: Result) -> str:
     compared = [rung for rung in rungs if rung.verdict != SKIPPED]
     differ = [rung.title for rung in compared if rung.verdict == DIFFER]
     if result.exit_code == 2:
-        more = f"; what there is differs on: {differ[0]}" if differ else ""
+        more = f"; the partial results differ on: {differ[0]}" if differ else ""
         return "could not be compared" + more
     if differ:
         return f"they differ on {len(differ)} of {len(compared)} rungs, first on: {differ[0]}"
@@ -107,51 +102,20 @@ def _environment(values: dict[str, object]) -> str:
     )
 
 
-class Progress:
-    """A bar that says how far a comparison is; silent where nobody watches.
-
-    Args:
-      total: How many things are going to be told.
-      stream: Where to.
-
-    Attributes:
-      name: Of the pair that is being compared.
-    """
-
-    def __init__(self, total: int, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stderr
-        self._shown = self._stream.isatty()
-        self._total, self._done = total, 0
-        self.name = ""
-
-    def __call__(self, text: str) -> None:
-        """Begins with something."""
-        if self._shown:
-            full = 24 * self._done // max(1, self._total)
-            bar = "█" * full + "░" * (24 - full)
-            self._stream.write(f"\r\033[K{bar} {self.name}: {text}")
-            self._stream.flush()
-        self._done += 1
-
-    def close(self) -> None:
-        """Removes the bar."""
-        if self._shown:
-            self._stream.write("\r\033[K")
-            self._stream.flush()
-
-
 def summary(results: Sequence[Result], colours: bool = False) -> str:
     """Several results, a line each: the worst number of each rung that was compared."""
     keys = ["forward", "loss", "gradients", "update", "steps", "evaluation", "prediction", "files"]
-    lines = [f"  {'pair':<40}" + "".join(f"{key[:9]:>10}" for key in keys) + "  verdict"]
+    names = max([len("pair"), *(len(result.name) for result in results)])
+    heads = ["forward", "loss", "grads", "update", "steps", "eval", "predict", "files"]
+    lines = [f"  {'pair':<{names}}" + "".join(f"{head:>8}" for head in heads) + "  verdict"]
     for result in results:
         by_key = {rung.key: rung for rung in result.comparison.rungs}
         cells = []
         for key in keys:
             rung = by_key[key]
             text = "–" if rung.worst is None else f"{rung.worst:.0e}"
-            cells.append(_coloured(f"{text:>10}", rung.verdict, colours))
+            cells.append(_coloured(f"{text:>8}", rung.verdict, colours))
         words = {0: "agree", 1: "DIFFER", 2: "NOT COMPARED"}
         verdict = _coloured(words[result.exit_code], _verdict(result), colours)
-        lines.append(f"  {result.name:<40}{''.join(cells)}  {verdict}")
+        lines.append(f"  {result.name:<{names}}{''.join(cells)}  {verdict}")
     return "\n".join(lines)

@@ -74,9 +74,12 @@ class Experiment:
         if not isinstance(estimator, _estimator.api.Estimator):
             raise BadValueError(
                 "TPU103",
-                "`estimator` must implement `tf.contrib.learn.Evaluable` or `tf.estimator.Estimator`, and the "
-                "Estimators of tf.contrib.learn are gone",
-                "Make the model a tf.estimator.Estimator.",
+                (
+                    "`estimator` must implement `tf.contrib.learn.Evaluable` or "
+                    "`tf.estimator.Estimator`; the Estimators of tf.contrib.learn were "
+                    "removed"
+                ),
+                "Convert the model to a tf.estimator.Estimator.",
             )
         if eval_metrics is not None:
             raise BadValueError(

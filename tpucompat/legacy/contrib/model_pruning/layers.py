@@ -7,12 +7,11 @@ from typing import Any, Callable
 import tensorflow.compat.v1 as tf
 
 from tpucompat.errors import BadValueError
+from tpucompat.legacy.contrib import slim
 from tpucompat.legacy.contrib.model_pruning import masks
-from tpucompat.legacy.contrib.slim import layers as slim_layers
-from tpucompat.legacy.contrib.slim import tf_slim
 
-_getters: Any = slim_layers.layers  # tf-slim's module: variables as "weights" and "biases"
-_WEIGHTS: Any = slim_layers.xavier_initializer()
+tf_slim: Any = slim.package()
+_WEIGHTS: Any = tf_slim.xavier_initializer()
 _BIASES: Any = tf.zeros_initializer()
 
 
@@ -128,7 +127,9 @@ def _functional(
     **arguments: Any,
 ) -> Any:
     """A layer's output in a variable scope, normalized, activated and collected, as tf.contrib.layers does."""
-    getter = _getters._build_variable_getter({"bias": "biases", "kernel": "weights"})
+    slim_layers: Any = slim.layers
+    variables = slim_layers.layers  # tf-slim's module: variables as "weights" and "biases"
+    getter = variables._build_variable_getter({"bias": "biases", "kernel": "weights"})
     with tf.variable_scope(
         scope, default_scope, [inputs], reuse=reuse, custom_getter=getter
     ) as inside:
@@ -147,7 +148,7 @@ def _functional(
         variables_collections, outputs_collections = collections
         for variable, name in ((layer.kernel, "weights"), (layer.bias, "biases")):
             if variable is not None:
-                _getters._add_variable_to_collections(variable, variables_collections, name)
+                variables._add_variable_to_collections(variable, variables_collections, name)
         normalizer_fn, normalizer_params = normalizer
         if normalizer_fn is not None:
             outputs = normalizer_fn(outputs, **(normalizer_params or {}))
