@@ -50,7 +50,7 @@ def accept(keras: Any) -> None:
             alike = len(
                 list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(then, today)))
             )
-            if alike < len(then) and not hasattr(function, "_tpucompat_positions"):
+            if alike < len(then):
                 patches.replace(owner, method, _in_order(function, then, alike))
 
 
@@ -69,7 +69,6 @@ def _in_order(function: Any, then: Sequence[str], alike: int) -> Any:
         return function(self, *args, **kwargs)
 
     called.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # Keras looks at it
-    called._tpucompat_positions = True  # type: ignore[attr-defined]
     return called
 
 
