@@ -32,7 +32,7 @@ from tpucompat.verify import (
 )
 from tpucompat.verify.matching import match
 from tpucompat.verify.recorder import Recorder, Recording, Site, Variable
-from tpucompat.verify.report import as_json, page, plots, terminal
+from tpucompat.verify.report import as_json, markdown, page, plots, terminal
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -613,6 +613,43 @@ def test_the_table(result):
     assert "DIFFER" in terminal.summary([result])
 
 
+def test_the_markdown(result):
+    text = markdown.summary(result)
+    assert "**they differ on 4 of 9 rungs, first on: one update**" in text
+    rows = [line for line in text.split("\n") if line.startswith("|")]
+    assert len(rows) == 2 + 9  # a header, and the rungs that were compared
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 6 for row in rows)
+    (update,) = (row for row in rows if row.startswith("| one update"))
+    assert "❌ differ | 5.0e-01 |" in update and "all updates are 0.5 times as large" in update
+    assert "Not compared: " in text and "TensorFlow" in text
+
+
+def test_the_markdown_escapes_names(result):
+    text = markdown.summary(result._replace(name="a|b_c <x>", problems=["*gone*"]))
+    assert text.startswith(r"### a\|b\_c \<x\>") and r"- \*gone\*" in text
+
+
+@pytest.mark.parametrize(
+    ("count", "shown"), [(1, [1]), (2, [1, 2]), (50, [1, 20, 40, 50]), (12, [1, 5, 12])]
+)
+def test_steps_on_the_axis_are_round_numbers(count, shown):
+    found = plots._steps(count)
+    assert found[0] == 1 and found[-1] == count and found == sorted(set(found))
+    assert set(shown) <= set(found)
+    assert len(found) <= 7
+
+
+def test_the_page_has_a_dark_mode_and_the_markdown(result):
+    text = page.page(result)
+    assert "@media (prefers-color-scheme: dark)" in text
+    assert html.escape(markdown.summary(result)) in text
+    style, body = text.split("</style>")
+    assert not re.search(r"#[0-9a-f]{6}\b", body)  # colours are variables, which dark mode changes
+    used = set(re.findall(r"var\((--[a-z-]+)\)", text))
+    for theme in style.split("prefers-color-scheme: dark"):
+        assert used <= set(re.findall(r"(--[a-z-]+): #", theme))
+
+
 def test_the_data(result):
     content = json.loads(json.dumps(as_json.document(result), allow_nan=False))
     schemas.check("verify", content)
@@ -826,11 +863,8 @@ def test_every_mistake_of_the_table_can_be_made():
     assert {each.cores for each in found} == {1, 8}
     below = [each for each in found if not each.rung]
     assert all(each.below for each in below) and len(below) <= 5
-    assert {each.rung for each in found if each.rung} <= {
-        *tolerances.DEFAULTS,
-        "variables",
-        "dropout",
-    }
+    own = {"variables", "dropout", "flags"}  # rungs that have no limit
+    assert {each.rung for each in found if each.rung} <= {*tolerances.DEFAULTS, *own}
     for each in found:
         compile(mutate.twin(each.pair).replace(each.before, each.after), each.name, "exec")
 

@@ -17,7 +17,7 @@ from tpucompat.cli.failing import fail
 from tpucompat.errors import ScriptError, TPUCompatError
 from tpucompat.verify import comparison, pairs, proofs
 from tpucompat.verify.comparison import Result, Task
-from tpucompat.verify.report import as_json, page, terminal
+from tpucompat.verify.report import as_json, markdown, page, terminal
 from tpucompat.verify.runs import Half, described
 
 #: What is told while a pair is compared: old, new, comparing.
@@ -115,6 +115,12 @@ def parser() -> argparse.ArgumentParser:
         ),
     )
     result.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit of each run")
+    result.add_argument(
+        "--format",
+        choices=("text", "markdown"),
+        default="text",
+        help="format of the result; markdown is a summary to paste into a pull request",
+    )
     result.add_argument(
         "--json", metavar="FILE", help="write the comparison as JSON; - for standard output"
     )
@@ -273,7 +279,10 @@ def _slug(name: str) -> str:
 
 
 def _report(result: Result, options: argparse.Namespace) -> None:
-    if options.json != "-":
+    is_text = options.format == "text"
+    if options.json != "-" and not is_text:
+        print(markdown.summary(result))
+    elif options.json != "-":
         print(terminal.table(result, console.has_colours(sys.stdout), console.width()))
         print()
     if options.html:
@@ -283,11 +292,14 @@ def _report(result: Result, options: argparse.Namespace) -> None:
             path = os.path.join(path, _slug(result.name) + ".html")
         with open(path, "w", encoding="utf-8") as stream:
             stream.write(page.page(result))
-        print(f"  page: {path}\n", file=sys.stderr if options.json == "-" else sys.stdout)
+        print(
+            f"  page: {path}\n",
+            file=sys.stderr if options.json == "-" or not is_text else sys.stdout,
+        )
 
 
 def _report_all(results: Sequence[Result], options: argparse.Namespace) -> None:
-    if options.all and options.json != "-":
+    if options.all and options.json != "-" and options.format == "text":
         print(terminal.summary(results, console.has_colours(sys.stdout)))
     if options.json:
         documents: Any = [as_json.document(result) for result in results]

@@ -18,8 +18,19 @@ import collections
 import re
 from typing import Any, Callable, NamedTuple, Sequence
 
+import tensorflow as tf
+import tensorflow.compat.v1 as v1
+
 from tpucompat import errors, private
-from tpucompat.engines import collectives, cpu_kernels, graphdef, host_parts, strategy, trace
+from tpucompat.engines import (
+    collectives,
+    cpu_kernels,
+    graphdef,
+    host_parts,
+    refusals,
+    strategy,
+    trace,
+)
 
 #: The programs by the names that TensorFlow's errors call them: what each was traced into, and its cut.
 _programs: dict[str, tuple[Any, trace.Cut]] = {}
@@ -56,54 +67,10 @@ def strategy_over(cores: int, hosts: int = 1) -> Any:
       cores: The number of cores.
       hosts: The number of hosts that they belong to.
     """
-    import tensorflow as tf
-
     tf.config.set_soft_device_placement(True)  # what is for a core is on the CPU, in every thread
     private.leave_replica_inputs_untuned()
     private.replicate_by(_replicate)
     return private.unpacked_tpu_strategy(Resolver(cores, hosts))
-
-
-def refuse(graph: Any, cut: trace.Cut) -> None:
-    """Raises for the first operation of a step that a TPU has no kernel for.
-
-    Args:
-      graph: What the step was traced into.
-      cut: The step.
-
-    Raises:
-      errors.UnsupportedGraphError: With the operation and the script's line (TPU371 to TPU396).
-    """
-    import tensorflow.compat.v1 as tf
-
-    from tpucompat.check import operations
-
-    graph_def = tf.GraphDef(library=cut.library)
-    for stage in cut.stages:
-        graph_def.node.extend(stage.graph_def.node)
-    for finding in operations.refused(graph_def):
-        raise _refusal(finding, graph)
-
-
-def explained(error: Any, graph: Any, cut: trace.Cut) -> Exception:
-    """What XLA's compiler says of a step, in the script's terms; another error as it is.
-
-    Args:
-      error: What running the step has raised.
-      graph: As for :func:`refuse`.
-      cut: As for :func:`refuse`.
-    """
-    import tensorflow.compat.v1 as tf
-
-    from tpucompat.check import lowering
-
-    if not re.search(r"XLA_CPU_JIT|tf2xla|compile-time constant", str(error)):
-        return error
-    graph_def = tf.GraphDef(library=cut.library)
-    for stage in cut.stages:
-        graph_def.node.extend(stage.graph_def.node)
-    text = re.sub(r"\b(replay(_\d+)?/)+", "", str(error))
-    return _refusal(lowering.explain(text, graph_def), graph)
 
 
 def told(error: Any) -> Exception:
@@ -113,24 +80,7 @@ def told(error: Any) -> Exception:
     """
     named = re.search(r"tpucompat_program_\d+", str(error))
     program = _programs.get(named.group()) if named else None
-    return error if program is None else explained(error, *program)
-
-
-def _refusal(finding: Any, graph: Any) -> errors.UnsupportedGraphError:
-    where = _made_at(graph, finding.operation, finding.function)
-    return errors.UnsupportedGraphError(finding.code, finding.text + where, finding.instead)
-
-
-def _made_at(graph: Any, operation: str, function: str) -> str:
-    """The script's line that made an operation, to be put behind what is said of it."""
-    from tpucompat import installation
-    from tpucompat.check.sources import Sources
-
-    here = installation.installed()
-    sources = Sources(here.legacy_packages if here is not None else ())
-    function = re.sub(r"_freed_\d+\Z", "", function)
-    line = sources.of_operation(graph, operation, function)
-    return f"; created at {line.place}: {line.text}" if line.place else ""
+    return error if program is None else refusals.explained(error, *program)
 
 
 class _Program(NamedTuple):
@@ -168,8 +118,6 @@ def _replicate(computation: Callable[..., Any], inputs: Any = None, **options: A
       errors.BadValueError: If the cores are given values of different types or shapes (TPU373).
     """
     del options
-    import tensorflow as tf
-
     rows = [
         [tf.convert_to_tensor(value) for value in tf.nest.flatten(row, expand_composites=True)]
         for row in inputs or [[]]
@@ -192,8 +140,6 @@ def _replicate(computation: Callable[..., Any], inputs: Any = None, **options: A
 
 def _of_one_shape(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     """The values of all cores; what only the run can tell of their shapes is checked there."""
-    import tensorflow as tf
-
     checked = [list(row) for row in rows]
     for core, row in enumerate(checked[1:], 1):
         for index, (first, value) in enumerate(zip(rows[0], row)):
@@ -212,8 +158,6 @@ def _of_one_shape(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
 
 def _assert_one_shape(first: Any, value: Any, core: int) -> list[Any]:
     """Checks in the run that a core's value has the shape of core 0's, and tells both shapes if not."""
-    import tensorflow as tf
-
     text = f"the cores of a TPU run one program, and core 0 was given {first.dtype.name} of shape"
     said, *steps = str(errors.BadValueError("TPU373", text)).splitlines(keepends=True)
     shapes = tf.shape(first), tf.shape(value)
@@ -225,8 +169,6 @@ def _assert_one_shape(first: Any, value: Any, core: int) -> list[Any]:
 
 def _trace(computation: Any, structure: Any, like: Sequence[Any], cores: int) -> _Program:
     """Calls the computation once, for all cores."""
-    import tensorflow as tf
-
     counts["traced"] += 1
     around = tf.compat.v1.get_default_graph()
     graph = private.func_graph()("program")
@@ -268,8 +210,6 @@ def _has_effect(operation: Any) -> bool:
 
 def _launch(program: _Program, rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     """Compiles and runs the program of all cores: for each core what it returns."""
-    import tensorflow as tf
-
     captures = list(zip(program.graph.internal_captures, program.graph.external_captures))
     inner = [
         *program.fed,
@@ -328,11 +268,9 @@ def _launch(program: _Program, rows: Sequence[Sequence[Any]]) -> list[list[Any]]
 
 
 def _placeholder_for(value: Any) -> Any:
-    import tensorflow.compat.v1 as tf
-
-    if value.dtype == tf.resource:
+    if value.dtype == v1.resource:
         return private.handle_like(value)
-    return tf.placeholder(value.dtype, value.shape)
+    return v1.placeholder(value.dtype, value.shape)
 
 
 def _compiled(
@@ -350,11 +288,9 @@ def _compiled(
     Returns:
       A tensor of the default graph for each output.
     """
-    import tensorflow.compat.v1 as tf
-
     # XlaLaunch takes the handles of variables last.
-    pairs = sorted(zip(inputs, values), key=lambda pair: pair[0].dtype == tf.resource)
-    graph_def = tf.GraphDef(versions=graph.as_graph_def().versions)
+    pairs = sorted(zip(inputs, values), key=lambda pair: pair[0].dtype == v1.resource)
+    graph_def = v1.GraphDef(versions=graph.as_graph_def().versions)
     library = graph.as_graph_def().library
     library.function.add().CopyFrom(
         private.function_def(graph, name, [tensor for tensor, _ in pairs], outputs)
@@ -375,12 +311,12 @@ def _compiled(
         source.attr["dtype"].type = tensor.dtype.as_datatype_enum
         node.input.append(source.name)
         given[source.name + ":0"] = _here(value)
-        if tensor.dtype == tf.resource:
+        if tensor.dtype == v1.resource:
             node.attr["Nresources"].i += 1
         else:
             types_of.type.append(tensor.dtype.as_datatype_enum)
     node.attr["Nresources"].i += 0
-    made = tf.import_graph_def(
+    made = v1.import_graph_def(
         graph_def, given, [f"program:{index}" for index in range(len(outputs))], name=""
     )
     for tensor, like in zip(made, outputs):
@@ -390,7 +326,5 @@ def _compiled(
 
 def _here(value: Any) -> Any:
     """A tensor in the default graph, which may take it from a graph around it, or from eager code."""
-    import tensorflow.compat.v1 as tf
-
-    graph = tf.get_default_graph()
+    graph = v1.get_default_graph()
     return value if getattr(value, "graph", None) is graph else graph.capture(value)

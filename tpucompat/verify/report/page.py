@@ -8,7 +8,7 @@ from typing import Mapping, Sequence
 
 from tpucompat.verify import proofs
 from tpucompat.verify.comparison import Result
-from tpucompat.verify.report import plots
+from tpucompat.verify.report import markdown, plots
 from tpucompat.verify.report.terminal import conclusion
 from tpucompat.verify.rungs import AGREE, DIFFER, SKIPPED, Row, Rung
 from tpucompat.verify.runs import Run, described
@@ -20,17 +20,23 @@ _ROWS = 60
 _OUTPUT = 8000  # characters of what a run printed
 
 _STYLE = """
-:root { --ink: #1d2429; --soft: #5d6b75; --line: #dfe5e9; --paper: #fff; --back: #f5f7f8;
-  --agree: #1b7f4d; --differ: #b3261e; --old: #c0504d; --new: #2e6f95; }
+:root { color-scheme: light dark; --ink: #1d2429; --soft: #5d6b75; --line: #dfe5e9;
+  --paper: #fff; --back: #f5f7f8; --agree: #1b7f4d; --differ: #b3261e; --old: #c0504d; --new: #2e6f95;
+  --warn: #c17f24;
+  --gone: #fbe9e7; --come: #e6f2ea; --gone-mark: #f5c6c0; --come-mark: #bfe0cb; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e3e8eb; --soft: #9aa8b1; --line: #333d44;
+  --paper: #1b2126; --back: #12171a; --agree: #58c08b; --differ: #f2877f; --old: #e08783; --new: #6bb1da;
+  --warn: #e0a95a;
+  --gone: #3b2322; --come: #1d3327; --gone-mark: #6b3633; --come-mark: #2f5a42; } }
 * { box-sizing: border-box; }
 body { margin: 0; color: var(--ink); background: var(--back);
   font: 15px/1.5 system-ui, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif; }
 main { max-width: 1240px; margin: 0 auto; padding: 24px; }
 h1 { font-size: 26px; margin: 0 0 4px; } h2 { font-size: 19px; margin: 34px 0 10px; }
-.verdict { font-size: 17px; font-weight: 600; padding: 10px 14px; border-radius: 6px; color: #fff;
+.verdict { font-size: 17px; font-weight: 600; padding: 10px 14px; border-radius: 6px; color: var(--paper);
   display: inline-block; margin: 10px 0; }
-.verdict.agree { background: var(--agree); color: #fff; }
-.verdict.differ { background: var(--differ); color: #fff; }
+.verdict.agree { background: var(--agree); color: var(--paper); }
+.verdict.differ { background: var(--differ); color: var(--paper); }
 section { background: var(--paper); border: 1px solid var(--line); border-radius: 8px; padding: 14px 18px;
   overflow-x: auto; }
 table { border-collapse: collapse; width: 100%; }
@@ -44,9 +50,10 @@ tr:last-child td { border-bottom: 0; }
 .code, pre { font: 12.5px/1.45 ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace; }
 .code { table-layout: fixed; }
 .code td { border: 0; padding: 0 6px; white-space: pre-wrap; overflow-wrap: anywhere; }
-.code td.line { width: 44px; color: #9aa6ae; text-align: right; user-select: none; }
-.code td.gone { background: #fbe9e7; } .code td.come { background: #e6f2ea; }
-.code mark { background: #f5c6c0; color: inherit; } .code td.come mark { background: #bfe0cb; }
+.code td.line { width: 44px; color: var(--soft); text-align: right; user-select: none; }
+.code td.gone { background: var(--gone); } .code td.come { background: var(--come); }
+.code mark { background: var(--gone-mark); color: inherit; }
+.code td.come mark { background: var(--come-mark); }
 .code tr.fold td { color: var(--soft); background: var(--back); text-align: center; padding: 3px; }
 details > summary { cursor: pointer; color: var(--soft); }
 pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: 8px 0; }
@@ -68,6 +75,8 @@ def page(result: Result) -> str:
     body = [
         f"<h1>{html.escape(result.name)}</h1>",
         f'<div class="verdict {verdict}">{html.escape(conclusion(result))}</div>{problems}',
+        '<details class="paste"><summary>Summary for a pull request (Markdown)</summary>'
+        f"<pre>{html.escape(markdown.summary(result))}</pre></details>",
         _heading("The ladder", _ladder(result.comparison.rungs)),
         _heading("The two runs", _environments(result)),
     ]
@@ -226,7 +235,7 @@ def _variables(result: Result) -> str:
         lines += "".join(
             f'<div class="differ">{html.escape(n)}: in the {which} run only</div>' for n in names
         )
-    return f'<div class="pairs">{lines or "no variable was seen"}</div>'
+    return f'<div class="pairs">{lines or "no variables were recorded"}</div>'
 
 
 def _outputs(result: Result) -> str:

@@ -43,9 +43,9 @@ def curves(
     ]
     for tick in _ticks(low, high):
         parts.append(_grid(y(tick), f"{tick:.4g}"))
-    parts.append(_line(old, x, y, "#c0504d", 5, 0.45))
-    parts.append(_line(new, x, y, "#2e6f95", 1.8, 1.0))
-    for offset, text, colour in ((0, "old", "#c0504d"), (70, "new", "#2e6f95")):
+    parts.append(_line(old, x, y, "var(--old)", 5, 0.45))
+    parts.append(_line(new, x, y, "var(--new)", 1.8, 1.0))
+    for offset, text, colour in ((0, "old", "var(--old)"), (70, "new", "var(--new)")):
         left = _WIDTH - 150 + offset
         parts.append(
             f'<rect x="{left}" y="6" width="16" height="5" fill="{colour}"/>'
@@ -54,8 +54,8 @@ def curves(
     parts.append(f'<text x="{_LEFT}" y="14">{html.escape(name)}, by training step</text>')
     parts.append(_residuals(old, new, x, limit))
     bottom = _TOP + _HEIGHT + _GAP + _RESIDUAL + 18
-    for step in sorted({0, (count - 1) // 2, count - 1}):
-        parts.append(f'<text x="{x(step):.1f}" y="{bottom}" text-anchor="middle">{step + 1}</text>')
+    for step in _steps(count):
+        parts.append(f'<text x="{x(step - 1):.1f}" y="{bottom}" text-anchor="middle">{step}</text>')
     parts.append("</svg>")
     return "".join(parts)
 
@@ -79,11 +79,11 @@ def _residuals(old: Sequence[float], new: Sequence[float], x, limit: float | Non
         where = y(limit)
         parts.append(
             f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{where:.1f}" y2="{where:.1f}" '
-            f'stroke="#b3261e" stroke-dasharray="5 4"/>'
+            f'stroke="var(--differ)" stroke-dasharray="5 4"/>'
             f'<text x="{_WIDTH - _RIGHT}" y="{where - 4:.1f}" text-anchor="end">limit {limit:.0e}</text>'
         )
     for step, error in enumerate(errors):
-        colour = "#b3261e" if limit and error > limit else "#1d2429"
+        colour = "var(--differ)" if limit and error > limit else "var(--ink)"
         parts.append(
             f'<circle cx="{x(step):.1f}" cy="{y(min(error, 10.0**high)):.1f}" r="2.6" fill="{colour}"/>'
         )
@@ -102,9 +102,18 @@ def _line(values, x, y, colour: str, width: float, opacity: float) -> str:  # ty
 
 def _grid(where: float, text: str) -> str:
     return (
-        f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{where:.1f}" y2="{where:.1f}" stroke="#dfe5e9"/>'
+        f'<line x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{where:.1f}" y2="{where:.1f}" stroke="var(--line)"/>'
         f'<text x="{_LEFT - 8}" y="{where + 4:.1f}" text-anchor="end">{text}</text>'
     )
+
+
+def _steps(count: int) -> list[int]:
+    """The first and the last step, and round numbers between them."""
+    if count < 3:
+        return list(range(1, count + 1))
+    between = [round(tick) for tick in _ticks(1, count)]
+    gap = count / 16  # closer to an end, two numbers would overlap
+    return sorted({1, count, *(n for n in between if 1 + gap < n < count - gap)})
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -127,10 +136,10 @@ def histogram(counts: Sequence[int]) -> str:
         size = (height - 2) * math.sqrt(count / largest)
         size = max(size, 2.0) if count else 0.6
         power = index - 10
-        colour = "#2e6f95" if power < -4 else ("#c17f24" if power < -2 else "#b3261e")
+        colour = "var(--new)" if power < -4 else ("var(--warn)" if power < -2 else "var(--differ)")
         parts.append(
             f'<rect x="{12 * index}" y="{height - size:.1f}" width="{bar}" height="{size:.1f}" '
-            f'fill="{colour if count else "#dfe5e9"}"><title>{count} around 1e{power}</title></rect>'
+            f'fill="{colour if count else "var(--line)"}"><title>{count} around 1e{power}</title></rect>'
         )
     parts.append("</svg>")
     return "".join(parts)
