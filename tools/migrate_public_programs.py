@@ -145,9 +145,11 @@ def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> d
     public_data.MAKERS[program["data"]](data, home)
     names = [pathlib.Path(scripts[0]).name, os.path.relpath(scripts[0], work / "old")]
     step = next(step for step in program["commands"] if step[0] in names)
-    words = shlex.join(word.replace("{data}", str(data)) for word in step[1:])
+    step = [*step[1:], *program.get("plain_arguments", [])]
+    words = shlex.join(word.replace("{data}", str(data)) for word in step)
     command = [sys.executable, "-m", "tpucompat", "verify", *scripts, f"--args={words}"]
-    command += [f"--old-args={shlex.join(program['tpu_arguments'])}"] * ("tpu_arguments" in program)
+    if "tpu_arguments" in program and "plain_arguments" not in program:
+        command += [f"--old-args={shlex.join(program['tpu_arguments'])}"]
     command += ["--no-dropout", "--timeout", str(args.seconds), "--json", str(work / "result.json")]
     command += ["--cores", str(cores)] if cores > 1 else []
     environment = {**os.environ, "HOME": str(home), "PYTHONPATH": str(ROOT)}

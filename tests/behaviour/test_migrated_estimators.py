@@ -105,12 +105,19 @@ if __name__ == '__main__':
   warm = tf.estimator.WarmStartSettings(sys.argv[1], vars_to_warm_start='w')
   warm = tf.estimator.Estimator(model_fn, sys.argv[1] + '2', None, params, warm_start_from=warm)
   warm.train(input_fn, max_steps=1)
+  def trains_always(features, labels, mode, params):
+    spec = model_fn(features, labels, tf.estimator.ModeKeys.TRAIN, params)
+    return tf.contrib.tpu.TPUEstimatorSpec(mode, loss=spec.loss, train_op=spec.train_op)
+  tpu = tf.contrib.tpu.TPUEstimator(
+      trains_always, sys.argv[1], tf.contrib.tpu.RunConfig(), params={'rate': 0.1},
+      train_batch_size=5, eval_batch_size=5, use_tpu=False)
+  found['again'] = tpu.evaluate(lambda params: input_fn(est.params), steps=3)['loss']
   print(json.dumps([{k: float(v) for k, v in found.items()}, rows, warm.get_variable_value('w').tolist()]))
 """
 
 
 def test_an_estimator_without_a_tpu(tmp_path):
-    """Metrics as operations, the last batch smaller, dimensions, and values from another model."""
+    """Metrics as operations, a smaller last batch, dimensions, a warm start, training ops in evaluation."""
     old, new = tmp_path / "old.py", tmp_path / "new.py"
     old.write_text(ESTIMATOR)
     new.write_text(ESTIMATOR)

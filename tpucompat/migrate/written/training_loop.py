@@ -42,7 +42,7 @@ RunConfig = collections.namedtuple(
     "RunConfig",
     "strategy model_dir tpu_config tf_random_seed save_checkpoints_steps save_checkpoints_secs "
     "keep_checkpoint_max save_summary_steps",
-    defaults=[None, None, TPUConfig(), 1, None, 600, 5, 100],
+    defaults=[None, None, TPUConfig(), None, None, 600, 5, 100],
 )
 #: What a serving_input_receiver_fn returns: features, and the placeholders that they come from.
 ServingInputReceiver = collections.namedtuple("ServingInputReceiver", "features receiver_tensors")
@@ -157,7 +157,7 @@ class Model:
             v1.set_random_seed(config.tf_random_seed)
             v1.train.get_or_create_global_step()
             self.spec = call(*inputs())
-            unchanged = _unchanged([variable for *_, variable in made], self.spec.train_op)
+            unchanged = _unchanged([variable for *_, variable in made], self.spec)
             scaffold = self.spec.scaffold_fn() if self.spec.scaffold_fn else v1.train.Scaffold()
             if warm_start and not checkpoint:
                 v1.train.warm_start(*([warm_start] if isinstance(warm_start, str) else warm_start))
@@ -197,10 +197,14 @@ class Model:
         """The global step."""
         return int(self.variables["global_step"].numpy())
 
-    def save(self, model_dir):
-        """Writes a checkpoint."""
+    def restore(self):
+        """Gives variables their values back that TensorFlow 1 did not write."""
         for variable, value in self._unchanged:
             variable.assign(value)
+
+    def save(self, model_dir):
+        """Writes a checkpoint."""
+        self.restore()
         self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
 
     def given(self, parts=False):
@@ -286,7 +290,8 @@ class Trainer:
 
     def _batches(self, input_fn, mode):
         """A dataset with an element for each replica, and what such an element is."""
-        tf.random.set_seed(self.config.tf_random_seed)  # it is shuffled alike in every run
+        if self.config.tf_random_seed is not None:
+            tf.random.set_seed(self.config.tf_random_seed)  # for what shuffles and drops out
         kind, specs = self.config.tpu_config.per_host_input_for_training, []
         if isinstance(kind, bool):
             kind = InputPipelineConfig.PER_HOST_V1 if kind else InputPipelineConfig.PER_SHARD_V1
@@ -403,6 +408,8 @@ class Trainer:
         for batch in itertools.islice(data, steps):
             loss, values = step(batch)
             losses.append(loss.numpy())
+            if not model.spec.eval_metric_ops:
+                model.restore()
             if model.spec.eval_metrics:
                 update, result = (
                     (update, result) if update else _metrics(model.spec.eval_metrics[0], values)
@@ -415,6 +422,7 @@ class Trainer:
             for key, value in found.items():
                 if np.ndim(value) == 0 and key != "global_step":
                     tf.summary.scalar(key, value)
+            tf.summary.text("checkpoint_path", checkpoint)
         said = ", ".join(f"{key} = {found[key]}" for key in sorted(found))
         v1.logging.info("Saving dict for global step %d: %s", model.step, said)
         return found
@@ -452,6 +460,7 @@ class Trainer:
                     )
                 )
             found = nest(lambda one, n=count: one.numpy()[:n], step(batch))
+            model.restore()
             rows = range(count) if yield_single_examples else [slice(None)]
             yield from (nest(lambda one, at=row: one[at], found) for row in rows)
 
@@ -568,19 +577,24 @@ def _metric_ops(model, spec):
     return lambda batch: update(*tf.nest.flatten(batch)), result
 
 
-def _unchanged(variables, train_op):
-    """Variables that train_op does not write: TensorFlow 1 ran what it waits for, a tf.function runs all."""
-    if train_op is None:
-        return set()
-    reached, waiting = set(), [getattr(train_op, "op", train_op)]
+def _unchanged(variables, spec):
+    """Variables that TensorFlow 1 did not write: it ran what train_op waits for, a tf.function runs all."""
+    reached, waiting = set(), []
+    if spec.mode == ModeKeys.TRAIN and spec.train_op is not None:
+        waiting = [getattr(spec.train_op, "op", spec.train_op)]
     while waiting:
         operation = waiting.pop()
         if operation not in reached:
             reached.add(operation)
             waiting += [*operation.control_inputs, *(one.op for one in operation.inputs)]
     readers = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape")
-    writers = {op for op in reached if op.type not in readers}
-    return {id(one) for one in variables if not writers & {*one.handle.consumers()}}
+    readers += ("VarIsInitializedOp",)
+    found = set()
+    for one in variables:
+        writers = {op for op in one.handle.consumers() if op.type not in readers}
+        if writers - {one.initializer} and not writers & reached:
+            found.add(id(one))
+    return found
 
 
 def _meeting(function, *args):
