@@ -1236,3 +1236,17 @@ def test_values_and_names_of_several_outputs_have_one_order():
     )
     assert scope["in_order"](model, [1, 2, 3, 4, 5]) == [1, 2, 3, 5, 4]
     assert scope["in_order"](model, 1.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    "name, there",
+    [
+        ("os.path.join", True),
+        ("os.path.no_such_function", False),
+        ("collections.abc.NoSuchClass", False),
+        ("collections.OrderedDict.no_such_method", False),
+        ("os.environ.no_such_attribute", True),  # like FLAGS.data_dir, which the program defines
+    ],
+)
+def test_names_are_resolved_up_to_the_first_object(name, there):
+    assert resolution.is_there(name) == there
