@@ -1126,6 +1126,8 @@ def test_a_model_that_a_graph_calls_gives_a_tensor():
             "tf.keras.optimizers.schedules.CosineDecay(0.1, 9)",
         ),
         ("o = tf.keras.optimizers.legacy.Adam()", "o = tf.keras.optimizers.Adam()"),
+        ("o = tf.optimizers.Adam(lr=1)", "o = tf.optimizers.Adam(learning_rate=1)"),
+        ("m = tf.metrics.Mean()\nm.reset_states()", "m.reset_state()"),
         (
             "o = tf.keras.layers.experimental.preprocessing.Rescaling(2.0)",
             "o = tf.keras.layers.Rescaling(2.0)",
