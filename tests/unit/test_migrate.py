@@ -28,9 +28,10 @@ from tpucompat.scan.configuration import Configuration
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def result_of(before, name="script.py", unsafe=False, together=False):
+def result_of(before, name="script.py", unsafe=False, together=False, version=3):
     data = before if isinstance(before, bytes) else before.encode()
-    return plan.migrate(findings.understand(sources.decode(name, data)), unsafe, together)
+    module = findings.understand(sources.decode(name, data))
+    return plan.migrate(module, unsafe, together, version=version)
 
 
 def migrated(before, **settings):
@@ -1252,3 +1253,10 @@ def test_values_and_names_of_several_outputs_have_one_order():
 )
 def test_names_are_resolved_up_to_the_first_object(name, there):
     assert resolution.is_there(name) == there
+
+
+def test_short_names_of_keras_become_those_of_tf_keras():
+    lines = "m = tf.keras.Sequential()\nm.compile(tf.optimizers.SGD(lr=1), tf.losses.Huber())\n"
+    before = f"import tensorflow as tf\n@tf.function\ndef step(): pass\n{lines}"
+    after = migrated(before, version=2)
+    assert "m.compile(tf_keras.optimizers.SGD(learning_rate=1), tf_keras.losses.Huber())" in after
