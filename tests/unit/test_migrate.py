@@ -28,9 +28,10 @@ from tpucompat.scan.configuration import Configuration
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
-def result_of(before, name="script.py", unsafe=False, together=False):
+def result_of(before, name="script.py", unsafe=False, together=False, version=3):
     data = before if isinstance(before, bytes) else before.encode()
-    return plan.migrate(findings.understand(sources.decode(name, data)), unsafe, together)
+    module = findings.understand(sources.decode(name, data))
+    return plan.migrate(module, unsafe, together, version=version)
 
 
 def migrated(before, **settings):
@@ -1126,6 +1127,8 @@ def test_a_model_that_a_graph_calls_gives_a_tensor():
             "tf.keras.optimizers.schedules.CosineDecay(0.1, 9)",
         ),
         ("o = tf.keras.optimizers.legacy.Adam()", "o = tf.keras.optimizers.Adam()"),
+        ("o = tf.optimizers.Adam(lr=1)", "o = tf.optimizers.Adam(learning_rate=1)"),
+        ("m = tf.metrics.Mean()\nm.reset_states()", "m.reset_state()"),
         (
             "o = tf.keras.layers.experimental.preprocessing.Rescaling(2.0)",
             "o = tf.keras.layers.Rescaling(2.0)",
@@ -1236,3 +1239,24 @@ def test_values_and_names_of_several_outputs_have_one_order():
     )
     assert scope["in_order"](model, [1, 2, 3, 4, 5]) == [1, 2, 3, 5, 4]
     assert scope["in_order"](model, 1.0) == 1.0
+
+
+@pytest.mark.parametrize(
+    "name, there",
+    [
+        ("os.path.join", True),
+        ("os.path.no_such_function", False),
+        ("collections.abc.NoSuchClass", False),
+        ("collections.OrderedDict.no_such_method", False),
+        ("os.environ.no_such_attribute", True),  # like FLAGS.data_dir, which the program defines
+    ],
+)
+def test_names_are_resolved_up_to_the_first_object(name, there):
+    assert resolution.is_there(name) == there
+
+
+def test_short_names_of_keras_become_those_of_tf_keras():
+    lines = "m = tf.keras.Sequential()\nm.compile(tf.optimizers.SGD(lr=1), tf.losses.Huber())\n"
+    before = f"import tensorflow as tf\n@tf.function\ndef step(): pass\n{lines}"
+    after = migrated(before, version=2)
+    assert "m.compile(tf_keras.optimizers.SGD(learning_rate=1), tf_keras.losses.Huber())" in after

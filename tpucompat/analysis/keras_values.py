@@ -20,6 +20,8 @@ MODELS = frozenset((MODEL, SEQUENTIAL))
 
 _KERAS = re.compile(
     r"(?:tensorflow\.(?:compat\.v[12]\.)?(?:python\.)?(?:contrib\.)?(?:_api\.v1\.)?)?keras\.(?:_impl\.keras\.|api\.keras\.)?"
+    # tf.optimizers is Keras' in TensorFlow 2, and there was none before
+    r"|tensorflow\.(?=optimizers\.|metrics\.[A-Z])"
 )
 _MAKES_MODEL = frozenset(
     ("load_model", "model_from_json", "model_from_yaml", "model_from_config", "clone_model")

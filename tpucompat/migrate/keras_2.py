@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Iterable
 from tpucompat.analysis.keras_3 import Difference
 from tpucompat.analysis.keras_3_rows import kept_by_keras_2
 from tpucompat.analysis.keras_values import below_keras
+from tpucompat.legacy import era
 from tpucompat.migrate import files
 from tpucompat.migrate.context import Context
 
@@ -53,15 +54,24 @@ def rewrite(context: Context) -> None:
 
 def _expression(context: Context, name: str, node: Any) -> None:
     """``tf.keras.layers.Dense`` -> ``tf_keras.layers.Dense``."""
-    if not name.startswith("tensorflow.keras") or id(node) in context.done:
+    is_short = name.split(".")[1] in _short_names(context)
+    if not (is_short or name.startswith("tensorflow.keras")) or id(node) in context.done:
         return
     inner = node
     for _ in name.split(".")[2:]:
         if not isinstance(inner, ast.Attribute):
             return
         inner = inner.value
-    if isinstance(inner, ast.Attribute) and inner.attr == "keras":
-        context.replace(inner, context.cell_of(inner), context.local(MODULE))
+    if isinstance(inner, ast.Attribute) and (is_short or inner.attr == "keras"):
+        below = f".{inner.attr}" if is_short else ""
+        context.replace(inner, context.cell_of(inner), context.local(MODULE) + below)
+
+
+def _short_names(context: Context) -> tuple[str, ...]:
+    """Modules of TensorFlow that are Keras': tf.losses and tf.metrics are so in TensorFlow 2 only."""
+    if context.module.era == era.TF1:
+        return ("optimizers",)
+    return ("losses", "metrics", "optimizers")
 
 
 def _import(context: Context, node: Any, cell: int) -> None:

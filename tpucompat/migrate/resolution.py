@@ -10,6 +10,7 @@ import importlib
 import os
 import subprocess
 import sys
+import types
 from typing import Iterable, Mapping, Sequence
 
 from tpucompat import processes
@@ -100,6 +101,8 @@ def is_there(name: str) -> bool:
         return head != "tensorflow" or not parts
     path = head
     for part in parts:
+        if not isinstance(value, (types.ModuleType, type)):
+            return True  # an object's attributes are the program's, those of FLAGS for one
         path += "." + part
         try:
             value = getattr(value, part)
