@@ -21,10 +21,12 @@ _OUTPUT = 8000  # characters of what a run printed
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2429; --soft: #5d6b75; --line: #dfe5e9;
-  --paper: #fff; --back: #f5f7f8; --agree: #1b7f4d; --differ: #b3261e; --old: #c0504d; --new: #2e6f95; --warn: #c17f24;
+  --paper: #fff; --back: #f5f7f8; --agree: #1b7f4d; --differ: #b3261e; --old: #c0504d; --new: #2e6f95;
+  --warn: #c17f24;
   --gone: #fbe9e7; --come: #e6f2ea; --gone-mark: #f5c6c0; --come-mark: #bfe0cb; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e3e8eb; --soft: #9aa8b1; --line: #333d44;
-  --paper: #1b2126; --back: #12171a; --agree: #58c08b; --differ: #f2877f; --old: #e08783; --new: #6bb1da; --warn: #e0a95a;
+  --paper: #1b2126; --back: #12171a; --agree: #58c08b; --differ: #f2877f; --old: #e08783; --new: #6bb1da;
+  --warn: #e0a95a;
   --gone: #3b2322; --come: #1d3327; --gone-mark: #6b3633; --come-mark: #2f5a42; } }
 * { box-sizing: border-box; }
 body { margin: 0; color: var(--ink); background: var(--back);
