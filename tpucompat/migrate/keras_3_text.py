@@ -76,7 +76,7 @@ def hard_sigmoid(x):
 OF_STEP = '''
 
 def of_step(callback, name):
-{i}"""A value of this step alone, None where there is none; logs has the mean since the epoch began."""
+{i}"""The value of this step, or None; logs has the mean since the start of the epoch."""
 {i}model = callback.model
 {i}known = [metric for one in model.metrics for metric in getattr(one, 'metrics', None) or [one]]
 {i}metric = next((metric for metric in known if metric.name == name), None)
