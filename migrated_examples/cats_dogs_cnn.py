@@ -60,7 +60,7 @@ def dataset(files: list[str], labels: np.ndarray, order: np.ndarray, size: int, 
 
     def load(file, label):
         picture = tf.io.decode_image(tf.io.read_file(file), channels=3, expand_animations=False)
-        # The generator of Keras 1 took the nearest pixel.
+        # The generator of Keras 1 took the nearest pixel, and of two as near the left one.
         picture = tf.image.resize(picture, [size, size], method="nearest")
         return tf.cast(picture, tf.float32) / 255.0, label
 

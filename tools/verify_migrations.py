@@ -59,7 +59,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="tpucompat-migrations-") as folder:
         tree(folder, options.unsafe)
         migrated = os.path.join(folder, "migrated_examples")
-        for name in sorted(os.listdir(migrated)):
+        for name in sorted(os.listdir(os.path.join(ROOT, "migrated_examples"))):
             by_hand = os.path.join(ROOT, "migrated_examples", name)
             print(f"{name:<32}{sharing(os.path.join(migrated, name), by_hand):4.0%} as by hand")
         sys.stdout.flush()

@@ -7,6 +7,8 @@ import sys
 import types
 from typing import Iterable
 
+from tpucompat.private import patches
+
 _current: Installation | None = None
 
 
@@ -21,18 +23,24 @@ class Installation:
     """
 
     def __init__(self, era: str, legacy_packages: Iterable[str]) -> None:
-        from tpucompat.legacy import imports
+        from tpucompat.legacy import imports, namespace
 
         self.era = era
         self.legacy_packages = tuple(legacy_packages)
         self.scope = imports.Scope(self.legacy_packages)
         self._hook = imports.ImportHook(era, self.scope)
+        self._patches, self._forget = patches.mark(), namespace.forget
         self._hook.install()
 
     def uninstall(self) -> None:
-        """Gives every module Python's own import again; modules already imported stay."""
+        """Gives every module Python's own import again, and the libraries what was replaced in them.
+
+        Modules already imported stay, and so does TensorFlow's graph mode.
+        """
         global _current
         self._hook.uninstall()
+        patches.undo(self._patches)
+        self._forget()
         if "tpucompat.paths.doors" in sys.modules:
             sys.modules["tpucompat.paths.doors"].close()
         if _current is self:

@@ -526,6 +526,65 @@ report(pad_sequences(tokens.texts_to_sequences(['two one', 'three']), maxlen=4))
 """,
             KERAS,
         ),
+        "order_of_values": (
+            """\
+inputs = Input(shape=(10,))
+hidden = Dense(4, activation='relu')(inputs)
+outputs = [Dense(1, name='zeroth')(hidden), Dense(1, activation='sigmoid', name='first')(hidden)]
+model = weigh(Model(inputs, outputs))
+model.compile('sgd', loss=['mse', 'binary_crossentropy'], metrics={'zeroth': 'mae', 'first': 'accuracy'})
+report(model.train_on_batch(x, [x[:, :1], y]), model.test_on_batch(x, [x[:, :1], y]))
+score = model.evaluate(x, [x[:, :1], y], verbose=0)
+report(score[3], score[4], model.metrics_names)
+""",
+            LAYERS,
+        ),
+        "metrics_names": (
+            _MODEL
+            + """model.compile('sgd', 'mse', metrics=['mse', 'mae', 'accuracy'])
+report(sorted(dict(zip(model.metrics_names, model.evaluate(x, y, verbose=0))).values()))
+named = dict(zip(model.metrics_names, model.evaluate(x, y, verbose=0)))
+report(named['acc'])
+""",
+        ),
+        "latest_checkpoint": (
+            _MODEL
+            + """model.compile('sgd', 'mse')
+folder = 'eight'
+if not os.path.isdir(folder):
+    os.makedirs(folder)
+saver = tf.keras.callbacks.ModelCheckpoint('eight/cp-{epoch:04d}.ckpt', save_weights_only=True, verbose=0)
+model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0, callbacks=[saver])
+kept = model.predict(x)
+weigh(model)
+model.load_weights(tf.train.latest_checkpoint(folder))
+report(kept, model.predict(x) - kept)
+""",
+        ),
+        "learning_phase": (
+            "K.set_learning_phase(0)\n"
+            + "model = tf.keras.Sequential([tf.keras.layers.Dense(4, input_shape=(10,)),\n"
+            "                             tf.keras.layers.BatchNormalization()])\n"
+            "weigh(model)\nmodel.compile('sgd', 'mse')\nreport(model.predict(x))\n",
+            BACKEND,
+        ),
+        "custom_metric_loaded": (
+            """\
+def right(y_true, y_pred):
+    return K.sum(K.round(y_true * y_pred)) / (K.sum(K.round(y_true)) + K.epsilon())
+
+
+model = tf.keras.Sequential()
+model.add(tf.keras.layers.Dense(1, activation='sigmoid', input_shape=(10,)))
+weigh(model)
+model.compile('sgd', 'mse', metrics=[right])
+model.fit(x, y, batch_size=8, epochs=1, shuffle=False, verbose=0)
+model.save('nine.h5')
+again = tf.keras.models.load_model('nine.h5', custom_objects={'right': right})
+report(again.evaluate(x, y, batch_size=8, verbose=0))
+""",
+            BACKEND,
+        ),
         "two_outputs": (
             """\
 inputs = Input(shape=(10,), name='in')

@@ -80,7 +80,7 @@ def test_batch_dot_is_that_of_tensorflow_1_15():
 
 def test_a_dataset_s_function_gets_the_values_of_variables():
     """As 1.15's `K.variable` there; its `K.eye` was refused."""
-    tf = session.enter()
+    tf = session.enter_graph_mode()
     with tf.Graph().as_default(), tf.Session() as here:
         data = tf.data.Dataset.from_tensor_slices([[1.0, 2.0]])
         data = data.map(lambda x: keras_backend.variable([1.0, 2.0]) + keras_backend.eye(2)[0] * x)

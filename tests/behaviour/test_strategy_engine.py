@@ -301,6 +301,23 @@ def test_a_sum_waits_for_its_control_inputs(strategy_of):
     assert column(Bench(build, strategy_of(2)).step([[], []])) == [5.0, 5.0]
 
 
+def test_what_waits_for_several_sums_of_one_operation_waits_for_it_once():
+    """A rehearsed TPUStrategy gives the sums of a stage together."""
+    with tf.Graph().as_default() as graph:
+        x = tf1.placeholder(tf.float32, [2], "x")
+        sums = [cross(x), cross(2.0 * x)]
+        with tf.control_dependencies([each.op for each in sums]):
+            tf.identity(x, "after")
+    computation = trace.cut(graph, ["x:0"], ["after:0"], [], {})
+    with tf.Graph().as_default(), tf1.Session() as session:
+        replay = trace.replay(computation, [tf.constant([1.0, 2.0])], {})
+        requests = next(replay)
+        together = tf.unstack(tf.stack([request.value for request in requests]))
+        with pytest.raises(StopIteration) as end:
+            replay.send(together)
+        assert session.run(end.value.value[0][0]).tolist() == [1.0, 2.0]
+
+
 def test_operations_without_outputs_keep_their_order_across_sums(strategy_of):
     def build():
         x = tf1.placeholder(tf.float32, [])

@@ -419,8 +419,8 @@ def training_of(m):
         ]
         shards = tpu_shards()
 
-        def over_cores(g):
-            return tpu.cross_replica_sum(tf.convert_to_tensor(g)) / shards if shards > 1 else g
+        def over_cores(g):  # CrossShardOptimizer has divided the loss by the number of cores
+            return tpu.cross_replica_sum(tf.convert_to_tensor(g)) if shards > 1 else g
 
         added = [s.assign_add(over_cores(g)) for s, (g, _) in zip(sums, pairs)]
         with tf.control_dependencies([*added, *updates]):

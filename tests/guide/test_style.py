@@ -41,7 +41,7 @@ TICS = {
 }
 #: Written by tools, from tables of results; and what is said of the code, for those who change it.
 NOT_PROSE = re.compile(
-    r"docs/(codes|made|pairs|zh)/|docs/(architecture|compatibility|contrib|estimator_tests|library_tests|"
+    r"docs/(codes|made|pairs|zh)/|docs/(architecture|compatibility|contrib|estimator_tests|library_tests|migrated_programs|"
     r"public_migrations|public_programs|verify_power)\.md$"
 )
 PAGES = [

@@ -103,8 +103,74 @@ def test_an_old_package_is_told_by_its_code(site_packages, text, old):
     assert [scope.owns(modules[each]) for each in modules] == [old] * 3
     told = [text for code, text in journal.notices() if code == "TPU427"]
     assert told == (
-        ["written_then is written for TensorFlow 1, and sees the old names"] if old else []
+        ["written_then is written for an earlier TensorFlow, and sees its names"] if old else []
     )
+
+
+GONE = "import tensorflow.compat.v1 as tf\nclass Hook(tf.estimator.SessionRunHook): pass\n"
+PARTS = {"inner": GONE, "use": "import tensorflow as tf\n"}
+
+
+@pytest.mark.parametrize(
+    "modules, old",
+    [
+        ({"__init__": GONE}, True),
+        ({"__init__": "from . import inner\n", **PARTS}, True),
+        ({"__init__": "from written_then.inner import Hook\n", **PARTS}, True),
+        ({"__init__": "import written_then.inner\n", **PARTS}, True),
+        ({"__init__": "from keras.engine import Layer\n"}, True),
+        ({"__init__": "import keras\nclass A(keras.engine.Layer): pass\n"}, True),
+        ({"use": "A = 1\ndef _set_hyper(): pass\ndef _resource_apply_dense(): pass\n"}, True),
+        # It is imported by nobody, in a function alone, or where its lack is foreseen.
+        ({"__init__": "", **PARTS}, False),
+        ({"__init__": "def later():\n    from . import inner\n", **PARTS}, False),
+        (
+            {
+                "__init__": f"try:\n    {GONE.replace(chr(10), chr(10) + '    ')}pass\n"
+                "except AttributeError:\n    pass\n"
+            },
+            False,
+        ),
+        (
+            {
+                "__init__": "import tensorflow as tf\ndef late():\n    return tf.estimator.Estimator\n"
+            },
+            False,
+        ),
+        ({"__init__": "from keras.layers import Dense\n"}, False),
+        (
+            {
+                "use": "# optimizers.legacy\ndef _set_hyper(): pass\ndef _resource_apply_dense(): pass\n"
+            },
+            False,
+        ),
+    ],
+)
+def test_an_old_package_is_told_by_what_it_uses_on_import(site_packages, monkeypatch, modules, old):
+    monkeypatch.setattr(
+        imports.old_packages,
+        "_has_folder",
+        lambda root, *parts: "estimator" not in parts and "engine" not in parts,
+    )
+    imports.old_packages._is_gone.cache_clear()
+    imports.old_packages.is_old.cache_clear()
+    found = installed_package(site_packages, "written_then", **{"use": "", **modules})
+    assert imports.Scope().adopts(found["use"]) is old
+    imports.old_packages._is_gone.cache_clear()
+
+
+def test_files_tell_what_tensorflow_has(tmp_path, monkeypatch):
+    has = imports.old_packages._has_folder
+    for package in ("tensorflow", "keras"):
+        (tmp_path / package / "_api" / "v2" / "nn").mkdir(parents=True)
+        (tmp_path / package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "tensorflow", raising=False)
+    monkeypatch.delitem(sys.modules, "keras", raising=False)
+    assert has("tensorflow", "_api", "v2", "nn") and not has(
+        "tensorflow", "_api", "v2", "estimator"
+    )
+    assert not has("keras", "engine") and has("no_such_package", "engine")
 
 
 def test_a_large_package_is_not_read_to_its_end(site_packages, monkeypatch):

@@ -1111,3 +1111,89 @@ def test_a_model_that_a_graph_calls_gives_a_tensor():
             return tf.reshape(model(noise), [-1, 2, 2])
         """
     assert "Lambda" in migrated(before) or "TPU515" in migrated(before)
+
+
+@pytest.mark.parametrize(
+    "line, becomes",
+    [
+        ("m = tf.keras.metrics.Mean()\nm.reset_states()", "m.reset_state()"),
+        (
+            "m = [tf.keras.metrics.Mean()]\nfor one in m:\n  one.reset_states()",
+            "one.reset_state()",
+        ),
+        (
+            "o = tf.keras.optimizers.SGD(tf.keras.experimental.CosineDecay(0.1, 9))",
+            "tf.keras.optimizers.schedules.CosineDecay(0.1, 9)",
+        ),
+        ("o = tf.keras.optimizers.legacy.Adam()", "o = tf.keras.optimizers.Adam()"),
+        (
+            "o = tf.keras.layers.experimental.preprocessing.Rescaling(2.0)",
+            "o = tf.keras.layers.Rescaling(2.0)",
+        ),
+        (
+            "m = tf.keras.Sequential()\nm.compile('sgd', experimental_steps_per_execution=2)",
+            "m.compile('sgd', steps_per_execution=2)",
+        ),
+    ],
+)
+def test_names_of_early_tensorflow_2(line, becomes):
+    before = f"import tensorflow as tf\n@tf.function\ndef step(): pass\n{line}\n"
+    after = migrated(before)
+    assert becomes in after and "TODO" not in after
+
+
+@pytest.mark.parametrize(
+    "line, code",
+    [
+        ("layer = tf.keras.layers.LocallyConnected2D(3, 2)", "TPU207"),
+        ("from tensorflow.keras.layers import LocallyConnected1D", "TPU207"),
+        ("tf.keras.backend.set_learning_phase(1)", "TPU511"),
+        ("x = tf.keras.backend.in_train_phase(a, b)", "TPU511"),
+        ("print(model.optimizer.decay)", "TPU511"),
+    ],
+)
+def test_what_keras_2_alone_has_gets_a_todo(line, code):
+    before = f"import tensorflow as tf\nmodel = tf.keras.Sequential()\n{line}\n"
+    after = migrated(before)
+    assert f"TODO(tpucompat {code})" in after
+    assert "in_train_phase" in line or "tf_keras" not in after
+
+
+def test_a_callback_that_reads_the_validation_data_gets_a_todo():
+    before = """\
+        import tensorflow as tf
+
+        class Scores(tf.keras.callbacks.Callback):
+          def on_epoch_end(self, epoch, logs=None):
+            print(self.model.predict(self.validation_data[0], verbose=0))
+        """
+    assert "TODO(tpucompat TPU511): callback.validation_data" in migrated(before)
+    own = before.replace(
+        "  def on_epoch",
+        "  def __init__(self, data):\n            self.validation_data = data\n          def on_epoch",
+    )
+    assert "TODO" not in migrated(own)
+
+
+def test_class_weights_with_a_validation_split_get_a_note():
+    before = """\
+        import tensorflow as tf
+        model = tf.keras.Sequential()
+        model.fit(x, y, class_weight={0: 1.0, 1: 2.0}, validation_split=0.2)
+        tf.log(1.0)
+        """
+    after = migrated(before)
+    assert "NOTE(tpucompat TPU514)" in after and "TODO" not in after
+    assert "NOTE" not in migrated(before.replace(", validation_split=0.2", ""))
+
+
+def test_what_was_left_to_a_person_is_left_again():
+    before = """\
+        import tensorflow as tf
+        model = tf.keras.Sequential()
+        model.compile(tf.keras.optimizers.SGD(lr=0.1, decay=1e-3), 'mse')
+        model.optimizer.lr = 0.5
+        """
+    after = migrated(before)
+    assert "decay=1e-3" in after and "InverseTimeDecay(" not in after
+    assert migrated(after) == after

@@ -177,6 +177,50 @@ def test_the_modules_of_a_program_go_together(tmp_path):
     assert found["other.py"].way == plan.COMPATIBLE
 
 
+PACKAGES = {
+    "lm/train.py": SCRIPT.replace(
+        "def main", "from lm.model import f\nfrom util import opt\n\ndef main"
+    ),
+    "lm/model.py": "import tensorflow as tf\ndef f(x): return tf.layers.dense(x, 2)\n",
+    "util/opt.py": "import tensorflow as tf\nfrom . import words\n"
+    "def g(x): return tf.contrib.tpu.CrossShardOptimizer(x)\n",
+    "util/words.py": "import tensorflow as tf\nprint(tf.logging.INFO)\n",
+}
+
+
+def result_of_tree(folder, files):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    found = tree.migrate([str(folder / name) for name in files])
+    return {os.path.relpath(one.path, str(folder)): one for one in found}
+
+
+def test_a_program_of_packages_has_one_loop(tmp_path):
+    found = result_of_tree(tmp_path, PACKAGES)
+    assert [name for name in found if found[name].beside] == ["lm/train.py"]
+    for name in ("lm/train.py", "util/opt.py"):
+        assert found[name].way == plan.LOOP and not found[name].todos
+        assert b"from lm import training_loop\n" in found[name].after
+    assert found["lm/model.py"].way == plan.PLAIN and not found["lm/model.py"].todos
+
+
+def test_one_module_that_stays_keeps_the_others_of_its_program(tmp_path):
+    stays = "import tensorflow as tf\ntf.contrib.gan.gan_model(None)\n"
+    found = result_of_tree(tmp_path, {**PACKAGES, "util/words.py": stays})
+    for name in PACKAGES:
+        assert found[name].way == plan.COMPATIBLE, name
+    why = b"a module of the same program uses tpucompat.v1"
+    assert why in b" ".join(found["lm/train.py"].after.replace(b"#", b"").split())
+
+
+def test_a_module_that_builds_nothing_keeps_two_programs_apart(tmp_path):
+    other = "import tensorflow as tf\nfrom util import words\ntf.contrib.gan.gan_model(None)\n"
+    found = result_of_tree(tmp_path, {**PACKAGES, "other.py": other})
+    assert found["other.py"].way == plan.COMPATIBLE
+    assert found["lm/train.py"].way == plan.LOOP
+
+
 def test_all_names_of_the_table_are_in_the_module():
     text = written.source("training_loop.py").decode()
     defined = {node.name for node in ast.parse(text).body if hasattr(node, "name")} | {

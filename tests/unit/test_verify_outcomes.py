@@ -73,6 +73,28 @@ def test_the_count_of_steps_is_in_the_checkpoint(there, said, tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("theirs", "ours", "ignore", "said"),
+    [
+        ((0, 10, 20), (10, 20), {}, ""),
+        ((0, 10, 20), (20,), {}, "only the old run leaves one after 10 steps"),
+        ((20,), (10, 20), {}, ""),
+        ((10, 20), (20,), {"checkpoint: on the way": "one is enough"}, ""),
+    ],
+)
+def test_checkpoints_on_the_way_are_not_left_out(theirs, ours, ignore, said, tmp_path):
+    def run(steps):
+        final = {"w": np.arange(6.0)}
+        saved = [{"w": final["w"] * step / 20, "step": np.int64(step)} for step in steps]
+        return [("snapshot", final, {"step": 0})] + [
+            ("checkpoint", file, {"path": f"model-{file['step']}"}) for file in saved
+        ]
+
+    rung = rungs(tmp_path, run(theirs), run(ours), ignore=ignore)["checkpoint"]
+    assert rung.verdict == (ladder.DIFFER if said else ladder.AGREE)
+    assert said in rung.note
+
+
+@pytest.mark.parametrize(
     ("complete", "count", "verdict"),
     [(True, 12, ladder.DIFFER), (True, 10, ladder.AGREE), (False, 12, ladder.AGREE)],
 )

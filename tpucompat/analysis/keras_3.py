@@ -42,6 +42,7 @@ _OWNERS = {
     keras_values.LAYER: "layers.Layer",
     keras_values.OPTIMIZER: "optimizers.Optimizer",
     keras_values.CALLBACK: "callbacks.Callback",
+    keras_values.METRIC: "metrics.Metric",
 }
 # Methods whose arguments are those of models where nothing is known of the object, by a word that they have.
 _TELLING = {
@@ -81,6 +82,7 @@ def applies(module: Any) -> bool:
     return any(below_keras(use.name) or use.name in _ROOTS for use in module.names.uses)
 
 
+_WRAPPERS = frozenset(("in_order", "with_columns"))
 _ROOTS = frozenset(("keras", "tensorflow.keras"))
 
 
@@ -99,6 +101,14 @@ class Finder:
         #: Whether batches are normalized in it.
         self.normalizes = any(map(_normalizes, module.names.calls))
         self.values = Values(self.trees, module.names, self.tf1)
+        self._several: set[str] | None = None
+        #: What the functions that migrate writes have been given.
+        self.wrapped = {
+            id(argument)
+            for call in module.names.calls
+            if getattr(call.node.func, "id", "") in _WRAPPERS
+            for argument in call.node.args
+        }
         #: Whether it imports from the package ``keras`` what only ``tf.keras`` has today.
         self.needs_tf_keras = any(map(self._is_not_alone, module.names.uses))
 
@@ -113,6 +123,24 @@ class Finder:
             and known
             and (raw != below or ("standalone", below) in table.lines())
         )
+
+    def own_metrics(self) -> set[str]:
+        """Names of functions of the file that models are compiled with as metrics."""
+        given = (
+            part
+            for call in self.names.calls
+            if call.name == ".compile"
+            for part in _parts(argument(call.node, 2, "metrics"))
+        )
+        return {key(part) for part in given} & set(self.names.functions)
+
+    def of_several_outputs(self) -> set[str]:
+        """Names of models with several outputs."""
+        if self._several is None:
+            compiled = [call for call in self.names.calls if call.name == ".compile"]
+            owners = {key(call.node.func.value) for call in compiled if _has_several(self, call)}
+            self._several = owners - {""}
+        return self._several
 
     def find(self) -> Iterator[Difference]:
         """Every difference once, those of one rule after the other."""
@@ -305,8 +333,20 @@ class Finder:
             yield Difference(table.BEHAVIOURS["sequential_tensors"], node, None, node.attr + "s")
         if node.attr == "metrics_names" and (self._is_model(node.value) or not kind):
             yield Difference(table.BEHAVIOURS["metrics_names"], node, None, "metrics_names")
+        is_of_self = node.attr == "validation_data" and key(node.value) == "self"
+        if is_of_self and self.values.has_callback() and not self.values.values(node):
+            yield Difference(table.BEHAVIOURS["validation_data"], node, None, "")
+        if node.attr == "reset_states" and not kind and self._is_metric(node.value):
+            yield Difference(table.MEMBERS["metrics.Metric", "reset_states"], node, None, "")
         if node.attr == "get_shape" and kind == keras_values.TENSOR:
             yield Difference(table.BEHAVIOURS["tensor_shape"], node, None, "get_shape")
+
+    def _is_metric(self, node: ast.AST) -> bool:
+        """Whether an object that nothing is known of is a metric, where states of nothing else are reset."""
+        if any(_is_stateful(call) for call in self.names.calls):
+            return False
+        made = (below_keras(call.name) for call in self.names.calls)
+        return any(one.startswith("metrics.") for one in made) or "metric" in key(node).lower()
 
     # Rules -----------------------------------------------------------------------------------------
 
@@ -668,6 +708,60 @@ def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         yield Difference(table.BEHAVIOURS["function"], call.node, call.node)
 
 
+def _is_stateful(call: Call) -> bool:
+    return keyword(call.node, "stateful") is not None
+
+
+def _learning_phase(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Whether a model trains was the graph's, and is told to each call of a model."""
+    if below == "backend.set_learning_phase":
+        phase = argument(call.node, 0, "value")
+        trains = any(one.name.startswith((".fit", ".train_on_batch")) for one in finder.names.calls)
+        how = "learning_phase" if constant(phase) in (0, False) and not trains else ""
+        row = table.BEHAVIOURS["learning_phase"]
+        yield Difference(row._replace(how=how), call.node, call.node)
+    is_asked = below in ("backend.in_train_phase", "backend.in_test_phase")
+    if is_asked and argument(call.node, 2, "training") is None:
+        yield Difference(table.BEHAVIOURS["train_phase"], call.node, call.node)
+
+
+def _weighted_validation(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    weights = keyword(call.node, "class_weight")
+    split = keyword(call.node, "validation_split")
+    if call.name != ".fit" or weights is None or split is None:
+        return
+    if not isinstance(weights, ast.Constant) and constant(split) not in (0, 0.0):
+        yield Difference(table.BEHAVIOURS["weighted_validation"], call.node, call.node)
+
+
+def _order_of_values(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """The list of losses and metrics of a model with several outputs."""
+    if call.name not in _GIVE_VALUES or id(call.node) in finder.wrapped:
+        return
+    word = keyword(call.node, "return_dict")
+    owner = getattr(call.node.func, "value", None)
+    if word is None and owner is not None and key(owner) in finder.of_several_outputs():
+        yield Difference(table.BEHAVIOURS["order_of_values"], call.node, call.node)
+
+
+_GIVE_VALUES = (".evaluate", ".evaluate_generator", ".train_on_batch", ".test_on_batch")
+
+
+def _has_several(finder: Finder, call: Call) -> bool:
+    """Whether the model that is compiled has several outputs, as far as its losses and outputs tell."""
+    loss = argument(call.node, 1, "loss")
+    owner = getattr(call.node.func, "value", None)
+    several = (isinstance(loss, ast.Dict) and len(loss.keys) > 1) or (
+        isinstance(loss, (ast.List, ast.Tuple)) and len(loss.elts) > 1
+    )
+    for made in finder.values.values(owner) if owner is not None else []:
+        outputs = argument(made, 1, "outputs") if isinstance(made, ast.Call) else None
+        outputs = outputs or (keyword(made, "output") if isinstance(made, ast.Call) else None)
+        if isinstance(outputs, (ast.List, ast.Tuple)) and len(outputs.elts) > 1:
+            several = True
+    return several
+
+
 def _quiet(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Where TensorFlow 1 printed no progress by default."""
     places = {".predict": 2, ".predict_generator": 6, ".evaluate_generator": 6}
@@ -691,27 +785,23 @@ def _outputs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         return
     if any(isinstance(one, (ast.List, ast.Tuple)) for one in metrics.elts):
         return
-    loss = argument(call.node, 1, "loss")
-    owner = getattr(call.node.func, "value", None)
-    several = (isinstance(loss, ast.Dict) and len(loss.keys) > 1) or (
-        isinstance(loss, (ast.List, ast.Tuple)) and len(loss.elts) > 1
-    )
-    for made in finder.values.values(owner) if owner is not None else []:
-        outputs = argument(made, 1, "outputs") if isinstance(made, ast.Call) else None
-        outputs = outputs or (keyword(made, "output") if isinstance(made, ast.Call) else None)
-        if isinstance(outputs, (ast.List, ast.Tuple)) and len(outputs.elts) > 1:
-            several = True
-    if several:
+    if _has_several(finder, call):
         yield Difference(table.BEHAVIOURS["metrics_of_outputs"], metrics, call.node)
 
 
 def _columns(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Losses and metrics of the script's own that look at the axes of what they are given."""
+    objects = keyword(call.node, "custom_objects")
+    for value in objects.values if isinstance(objects, ast.Dict) else ():
+        if key(value) in finder.own_metrics():
+            yield Difference(table.BEHAVIOURS["columns"], value, call.node)
     if call.name != ".compile":
         return
     for position, word in ((1, "loss"), (2, "metrics")):
         for value in _parts(argument(call.node, position, word)):
             made = value.func if isinstance(value, ast.Call) else value
+            if getattr(made, "id", "") in _WRAPPERS:
+                continue
             function = finder.names.functions.get(made.id) if isinstance(made, ast.Name) else None
             if function is not None and (word == "metrics" or _looks_at_axes(function.node)):
                 yield Difference(table.BEHAVIOURS["columns"], value, call.node)
@@ -778,6 +868,9 @@ _RULES: tuple[Callable[[Finder, Call, str], Iterator[Difference]], ...] = (
     _tensors,
     _backend,
     _quiet,
+    _learning_phase,
+    _weighted_validation,
+    _order_of_values,
     _outputs,
     _columns,
     _embeddings,

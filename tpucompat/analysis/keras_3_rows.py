@@ -92,8 +92,14 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     ("Model.fit_generator", "nb_epoch"): Row(
         "fit_generator(nb_epoch=)", "epochs", "rename", REFUSED
     ),
+    **{
+        (f"{owner}.compile", "experimental_steps_per_execution"): Row(
+            "compile(experimental_steps_per_execution=)", "steps_per_execution", "rename", REFUSED
+        )
+        for owner in ("Model", "Sequential")
+    },
     ("Model.compile", "sample_weight_mode"): _dropped(
-        "compile(sample_weight_mode=)", "Weights are cropped or padded by position."
+        "compile(sample_weight_mode=)", "Weights of any shape are accepted."
     ),
     ("Model.compile", "distribute"): Row(
         "compile(distribute=)", "with strategy.scope():", "", REFUSED
@@ -271,6 +277,10 @@ MEMBERS: Mapping[tuple[str, str], Row] = {
         )
         for what in ("input", "output")
     },
+    ("optimizers.Optimizer", "decay"): Row("optimizer.decay", "the decay of a schedule", "", GONE),
+    ("metrics.Metric", "reset_states"): Row(
+        "metric.reset_states()", "metric.reset_state()", "member", GONE, keras_2=True
+    ),
     ("layers.Layer", "apply"): Row("layer.apply(x)", "layer(x)", "", GONE, keras_2=True),
     ("Model", "to_yaml"): Row("model.to_yaml()", "model.to_json()", "", GONE),
 }
@@ -320,6 +330,44 @@ BEHAVIOURS: Mapping[str, Row] = {
         BEHAVIOUR,
         "A bar of progress is printed where nothing is said.",
         tf1=True,
+    ),
+    "learning_phase": Row(
+        "K.set_learning_phase(0)",
+        "removed where the script does not train; else the layers' trainable and training",
+        "learning_phase",
+        GONE,
+        "predict and evaluate run in inference mode; fit runs in training mode.",
+        keras_2=True,
+    ),
+    "train_phase": Row(
+        "K.in_train_phase(a, b)",
+        "the training argument of the layer's call",
+        "",
+        GONE,
+        "Without training= it is always b, because tf-keras does not know the mode of a Keras 3 model.",
+        keras_2=True,
+    ),
+    "weighted_validation": Row(
+        "fit(class_weight=, validation_split=)",
+        "",
+        "note",
+        BEHAVIOUR,
+        "TensorFlow 1 applied the class weights to val_loss too; Keras 3 does not.",
+        tf1=True,
+    ),
+    "order_of_values": Row(
+        "model.evaluate of several outputs",
+        "the values in their old order, by a function added to the script",
+        "in_order",
+        BEHAVIOUR,
+        "TensorFlow 1 returned metrics in the order of the outputs; Keras 3 sorts them by name.",
+        keras_2=True,
+    ),
+    "validation_data": Row(
+        "callback.validation_data",
+        "validation data that the script passes to the callback",
+        "",
+        GONE,
     ),
     "epsilon": Row(
         "Adam(epsilon=None)",

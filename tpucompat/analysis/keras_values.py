@@ -15,6 +15,7 @@ from tpucompat.analysis.names import Names
 MODEL, SEQUENTIAL, LAYER, LAYERS, OPTIMIZER = "Model", "Sequential", "Layer", "[Layer]", "Optimizer"
 TENSOR, DATASET, ITERATOR, BATCH = "tensor", "Dataset", "Iterator", "batch"
 HISTORY, LOGS, CALLBACK, FUNCTION, OTHER = "History", "logs", "Callback", "function", "other"
+METRIC = "Metric"
 MODELS = frozenset((MODEL, SEQUENTIAL))
 
 _KERAS = re.compile(
@@ -143,6 +144,10 @@ class Values:
                     MODEL if kind == CALLBACK else FUNCTION
                 }
 
+    def has_callback(self) -> bool:
+        """Whether the module has a callback of its own."""
+        return CALLBACK in self._classes.values()
+
     def scope(self, node: ast.AST) -> tuple[int, ...]:
         """The scopes that a node stands in, outermost first."""
         return self._scopes.get(id(node), (0,))
@@ -245,8 +250,8 @@ class Values:
 
     def _of_call(self, node: ast.Call) -> Iterator[str]:
         name = self.called.get(id(node), "")
-        last = name.rpartition(".")[2]
-        below = below_keras(name)
+        made, _, last = name.rpartition(".")
+        below = below_keras(made if last == "from_config" else name)
         if last in _SAME_MODEL:
             yield from (self.kinds(node.args[0]) if node.args else ()) or {MODEL}
         elif below:
@@ -302,6 +307,8 @@ class Values:
             return OPTIMIZER
         if package == "callbacks" and last[:1].isupper():
             return CALLBACK
+        if package == "metrics" and last[:1].isupper():
+            return METRIC
         return ""
 
     def _of_method(self, node: ast.Call, function: ast.Attribute) -> Iterator[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import functools
 import os
+import re
 from typing import Mapping, NamedTuple
 
 from tpucompat.legacy import namespace, symbols
@@ -98,6 +99,39 @@ IDIOMS: Mapping[str, Idiom] = {
             ("LossScaleOptimizer", "LossScaleOptimizer"),
         )
     },
+    # What left tf.keras.experimental and its like
+    **{
+        f"keras.experimental.{name}": Idiom(
+            f"tf.keras.optimizers.schedules.{name}", "", SAFE, "TPU202"
+        )
+        for name in ("CosineDecay", "CosineDecayRestarts")
+    },
+    **{
+        f"keras.optimizers.{package}.{name}": Idiom(
+            f"tf.keras.optimizers.{name}", "", SAFE, "TPU202"
+        )
+        for package in ("legacy", "experimental")
+        for name in (
+            *("Adadelta", "Adagrad", "Adam", "Adamax", "AdamW", "Ftrl", "Nadam", "RMSprop", "SGD"),
+        )
+    },
+    **{
+        f"keras.layers.experimental.preprocessing.{name}": Idiom(
+            f"tf.keras.layers.{name}", "", SAFE, "TPU202"
+        )
+        for name in (
+            *("CategoryEncoding", "CenterCrop", "Discretization", "Hashing", "IntegerLookup"),
+            *("Normalization", "RandomContrast", "RandomCrop", "RandomFlip", "RandomRotation"),
+            *("RandomTranslation", "RandomZoom", "Rescaling", "Resizing", "StringLookup"),
+            "TextVectorization",
+        )
+    },
+    "keras.estimator.model_to_estimator": Idiom(
+        "tpucompat.v1.keras.estimator.model_to_estimator",
+        "In plain TensorFlow 2 the model trains by its own fit.",
+        SAFE,
+        "TPU206",
+    ),
     "distribute.resolver.TPUClusterResolver": Idiom(
         "tf.distribute.cluster_resolver.TPUClusterResolver"
     ),
@@ -235,6 +269,18 @@ def needs_keras_2(found: Fate) -> bool:
     if found.becomes.startswith(("tf.compat.v1.layers", "tf.compat.v1.nn.rnn_cell")):
         return True
     return found.code == "TPU207" and not found.becomes.startswith("tf_")
+
+
+#: Functions of tf-keras that compute from tensors, whichever Keras has made them.
+_OF_ANY_KERAS = re.compile(
+    r"tf_keras\.((losses|metrics)\.[a-z_]+|constraints\.\w+|utils\.\w+Enqueuer"
+    r"|backend\.(local_conv[12]d|normalize_batch_in_training|print_tensor|random_binomial|in_\w+_phase))$"
+)
+
+
+def is_of_keras_2(found: Fate) -> bool:
+    """Whether a name of tf-keras is of no use to models of Keras 3: a layer, a switch of its engine."""
+    return found.becomes.startswith("tf_keras.") and not _OF_ANY_KERAS.match(found.becomes)
 
 
 def is_module(found: Fate) -> bool:

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+import numpy as np
+import tensorflow as tf
+
 from tpucompat import private
 from tpucompat.check import lowering
 from tpucompat.check import sums as summing
@@ -23,7 +26,6 @@ def one_of(replicas: int, watcher: Any) -> Any:
       replicas: As how many cores it shows itself.
       watcher: The :class:`tpucompat.check.watcher.Watcher` that writes down what is lowered.
     """
-    import tensorflow as tf
 
     class CheckedStrategy(tf.distribute.OneDeviceStrategy):
         """One core of a TPU, on the CPU."""
@@ -141,7 +143,6 @@ def one_of(replicas: int, watcher: Any) -> Any:
 
 def _pretend(extended: Any, replicas: int, lowers: Callable[[], bool]) -> None:
     """Lets the strategy's other half count and sum as a TPU's does."""
-    import tensorflow as tf
 
     def sums(reduce_op: Any, value: Any) -> Any:
         if not lowers() or not isinstance(value, (tf.Tensor, tf.IndexedSlices, tf.Variable)):
@@ -187,29 +188,20 @@ def _sizes(shape: Any) -> list[Any]:
 
 
 def _is_value(leaf: Any) -> bool:
-    import numpy as np
-    import tensorflow as tf
-
     return isinstance(leaf, (tf.Tensor, np.ndarray, np.generic))
 
 
 def _value(leaf: Any) -> Any:
     """A result without operations: what has an effect runs anyway (a metric's ``update_state``)."""
-    import tensorflow as tf
-
     return None if isinstance(leaf, tf.Operation) else leaf
 
 
 def _spec(leaf: Any) -> Any:
-    import tensorflow as tf
-
     tensor = leaf if isinstance(leaf, tf.Tensor) else tf.constant(leaf)
     return tf.TensorSpec(tensor.shape, tensor.dtype)
 
 
 def _zeros(leaf: Any) -> Any:
-    import tensorflow as tf
-
     if not hasattr(leaf, "dtype") or not hasattr(leaf, "shape"):
         return leaf
     return tf.zeros(

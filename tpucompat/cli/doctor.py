@@ -12,6 +12,8 @@ from typing import Sequence
 from tpucompat.check import compiler
 from tpucompat.environment import Environment, environment
 from tpucompat.errors import SetupError
+from tpucompat.legacy import namespace
+from tpucompat.private import patches
 from tpucompat.problems import Problem
 from tpucompat.version import VERSION
 
@@ -24,6 +26,11 @@ def parser() -> argparse.ArgumentParser:
         prog="tpucompat doctor", description=(__doc__ or "").replace("``", "`")
     )
     result.add_argument("--json", action="store_true", help="print everything as JSON")
+    result.add_argument(
+        "--patches",
+        action="store_true",
+        help="print what a TensorFlow 1 script's process has replaced in TensorFlow and Keras",
+    )
     return result
 
 
@@ -37,6 +44,8 @@ def main(argv: Sequence[str]) -> int:
       1 when a script could not run, else 0.
     """
     options = parser().parse_args(argv)
+    if options.patches:
+        return _print_patches(options.json)
     here = environment()
     problems = here.problems()
     if options.json:
@@ -46,6 +55,26 @@ def main(argv: Sequence[str]) -> int:
     else:
         _print_all(here, problems)
     return 1 if any(problem.severity == "error" for problem in problems) else 0
+
+
+def _print_patches(as_json: bool) -> int:
+    """Enters graph mode as a script's first use of TensorFlow does, and prints what was replaced for it."""
+    environment().require()
+    namespace.root(namespace.V1).Session  # noqa: B018  # its first use
+    targets: dict[patches.Patch, list[str]] = {}
+    for change in patches.changes():
+        targets.setdefault(change.patch, []).append(change.target)
+    if as_json:
+        rows = [dict(patch._asdict(), targets=found) for patch, found in targets.items()]
+        print(json.dumps(rows, indent=2))
+        return 0
+    for patch, found in targets.items():
+        print(f"{patch.name}: {patch.why}")
+        for target in sorted(set(found)):
+            print(f"    {target}")
+    count = sum(map(len, targets.values()))
+    print(f"{count} attributes, {len(targets)} patches. tpucompat.uninstall() puts them back.")
+    return 0
 
 
 def _print_all(here: Environment, problems: list[Problem]) -> None:

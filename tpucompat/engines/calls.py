@@ -86,7 +86,8 @@ def _called(
     for index, key in enumerate(given):
         output = signature.output_arg.add(name=f"result_{index}", type=types[key])
         function.ret[output.name] = inside[key]
-    # Some of TensorFlow's inlining lets what waits for a call wait for its values alone.
+    # What waits for a call waits, once its body is written out, for its values in Grappler and for
+    # its control outputs elsewhere (``OutputControlSource`` in ``inline_function_utils.h``).
     effects = [key for key in stage.gives if key.startswith("^")]
     token = function.node_def.add(name="all_effects", op="Const", input=effects)
     token.attr["dtype"].type = _BOOL
@@ -94,6 +95,9 @@ def _called(
     token.attr["value"].tensor.tensor_shape.SetInParent()
     token.attr["value"].tensor.bool_val.append(True)
     function.ret[signature.output_arg.add(name="done", type=_BOOL).name] = "all_effects:output:0"
+    for index, key in enumerate(effects):
+        signature.control_output.append(f"effect_{index}")
+        function.control_ret[f"effect_{index}"] = key[1:]
 
     graph_def = type(stage.graph_def)(versions=stage.graph_def.versions)
     call = graph_def.node.add(name=name, op="StatefulPartitionedCall")

@@ -22,8 +22,11 @@ import threading
 import weakref
 from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
+import tensorflow.compat.v1 as tf
+
 from tpucompat import private
 from tpucompat.engines import strategy as engine
+from tpucompat.private import patches
 
 # Operations that take a variable's handle and leave its value alone.
 _READERS = frozenset(
@@ -34,22 +37,19 @@ _mirrors: weakref.WeakKeyDictionary[Any, Mirror] = weakref.WeakKeyDictionary()
 _by_number: weakref.WeakValueDictionary[int, Mirror] = weakref.WeakValueDictionary()
 _numbers = itertools.count(1)
 _lock = threading.RLock()
-_watching = False
 
 _RESIDENTS = "_tpucompat_residents"
 _TRANSFERS = "_tpucompat_transfers"
 
 
+@patches.patch
 def watch() -> None:
     """Watches the runs of all sessions from here on; to be called before the first of them.
 
     A callable that Keras has made earlier would go past.
     """
-    global _watching
-    if not _watching:
-        private.watch_sessions(_session_runs)
-        private.before_sessions_close(_session_closes)
-        _watching = True
+    private.watch_sessions(_session_runs)
+    private.before_sessions_close(_session_closes)
 
 
 def _session_runs(session: Any, names: set[str]) -> Callable[[], None] | None:
@@ -109,8 +109,6 @@ class Residents:
     """
 
     def __init__(self, graph: Any, strategy: Any) -> None:
-        import tensorflow.compat.v1 as tf
-
         self.strategy = strategy
         self.handles: dict[str, Any] = {}
         with graph.as_default(), tf.control_dependencies(None), tf.device(None), tf.name_scope(
@@ -130,8 +128,6 @@ class Residents:
 
     def number(self) -> Any:
         """A tensor of the default graph by which a computation knows the session that runs it."""
-        import tensorflow.compat.v1 as tf
-
         return tf.raw_ops.ReadVariableOp(resource=self._number, dtype=tf.int64)
 
     def tell(self, session: Any, number: int) -> None:
@@ -372,15 +368,11 @@ def _here() -> Any:
 
     The session's own threads may all be waiting for this one, inside of computations.
     """
-    import tensorflow.compat.v1 as tf
-
     return tf.RunOptions(inter_op_thread_pool=-1)
 
 
 def _transfer(handle: Any) -> tuple[Any, Any, Any]:
     """The variable's value in the session's graph, a slot to feed a new one, its assignment."""
-    import tensorflow.compat.v1 as tf
-
     graph, name = handle.graph, handle.op.name
     if not hasattr(graph, _TRANSFERS):
         setattr(graph, _TRANSFERS, {})

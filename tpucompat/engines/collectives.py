@@ -12,6 +12,9 @@ from __future__ import annotations
 
 from typing import Any, Mapping, NamedTuple, Sequence, Tuple
 
+import tensorflow as tf
+import tensorflow.compat.v1 as v1
+
 from tpucompat import errors
 from tpucompat.engines.graphdef import data_inputs, node_name, tensor_name
 
@@ -64,8 +67,6 @@ class Request(NamedTuple):
 
 def is_for_tpus(strategy: Any) -> bool:
     """Whether one program, compiled for a TPU, serves all replicas of a strategy."""
-    import tensorflow as tf
-
     old = tf.distribute.experimental.TPUStrategy  # the public name is since 2.3
     return isinstance(strategy, (old, getattr(tf.distribute, "TPUStrategy", old)))
 
@@ -96,8 +97,6 @@ def meeting(node: Any, everything: Mapping[str, Any], conditions: Any) -> Meetin
     Raises:
       errors.UnsupportedGraphError: If the rows are no constant (TPU364).
     """
-    import tensorflow.compat.v1 as tf
-
     source, *after = sources(node)
     rows: Rows = ()
     given = data_inputs(node)[1:]
@@ -107,7 +106,7 @@ def meeting(node: Any, everything: Mapping[str, Any], conditions: Any) -> Meetin
             raise errors.UnsupportedGraphError(
                 "TPU364", f"the {OPS[node.op]} of {node.op} {node.name!r} are not constant"
             )
-        rows = tuple(map(tuple, tf.make_ndarray(constant.attr["value"].tensor).tolist()))
+        rows = tuple(map(tuple, v1.make_ndarray(constant.attr["value"].tensor).tolist()))
     if node.op == "CrossReplicaSum" and len(rows) == 1:
         rows = ()
     axes = ("concat_dimension", "split_dimension", "split_count")
@@ -132,8 +131,6 @@ def meet_replicas(context: Any, requests: Sequence[Request]) -> list[Any]:
     Returns:
       A tensor for each request.
     """
-    import tensorflow as tf
-
     replicas, mine = context.num_replicas_in_sync, context.replica_id_in_sync_group
     if replicas == 1:
         return meet_alone(requests)
@@ -173,8 +170,6 @@ def meet_shards(requests: Sequence[Sequence[Request]]) -> list[list[Any]]:
     Returns:
       For each shard a tensor for each request.
     """
-    import tensorflow as tf
-
     if len(requests) == 1:
         return [meet_alone(requests[0])]
     answers: list[list[Any]] = [[] for _ in requests]
@@ -203,8 +198,6 @@ def meet_alone(requests: Sequence[Request]) -> list[Any]:
     An operation of its own, as a sum is: what waits for several meetings would otherwise wait for one
     operation twice, which ``import_graph_def`` loses count of.
     """
-    import tensorflow as tf
-
     return [tf.identity(request.value) for request in requests]
 
 
@@ -219,8 +212,6 @@ def _group_of(how: Meeting) -> list[int]:
 
 
 def _look_up(table: Sequence[Any], replica: Any) -> Any:
-    import tensorflow as tf
-
     return tf.gather(tf.constant(table), replica)
 
 
@@ -233,8 +224,6 @@ def _exchanged(how: Meeting, together: Any, mine: Any, replicas: int) -> Any:
       mine: The number of the replica, an integer or a tensor.
       replicas: How many there are.
     """
-    import tensorflow as tf
-
     if how.op == "CollectivePermute":
         # Who is nobody's target gets the zeros at the end.
         padded = tf.concat([together, tf.zeros_like(together[:1])], 0)
@@ -276,8 +265,6 @@ def of_first(context: Any, values: Sequence[Any]) -> list[Any]:
       context: The ``tf.distribute.ReplicaContext``.
       values: What a replica brings.
     """
-    import tensorflow as tf
-
     first = tf.equal(context.replica_id_in_sync_group, 0)
     brought = [_summable(value) for value in values]
     totals = sums(context, [tf.where(first, value, tf.zeros_like(value)) for value in brought])
@@ -290,8 +277,6 @@ _SUMMED = ("float16", "bfloat16", "float32", "int32")
 
 def _summable(value: Any) -> Any:
     """A value in a type that a TPU sums; with zeros beside it the sum is the value."""
-    import tensorflow as tf
-
     if value.dtype.name in _SUMMED:
         return value
     return tf.cast(value, tf.int32) if value.dtype.size < 4 else tf.bitcast(value, tf.int32)
@@ -299,8 +284,6 @@ def _summable(value: Any) -> Any:
 
 def _restored(value: Any, dtype: Any) -> Any:
     """The value that :func:`_summable` was given."""
-    import tensorflow as tf
-
     if value.dtype == dtype:
         return value
     return tf.cast(value, dtype) if dtype.size < 4 else tf.bitcast(value, dtype)
@@ -314,8 +297,6 @@ def _all_reduce_alike(context: Any, values: list[Any]) -> Sequence[Any]:
     that say the same, and later removes the ties (``dependency_optimizer.cc``). So replicas that
     run as threads meet directly, and only the one program of a TPU takes that way.
     """
-    import tensorflow as tf
-
     total = tf.distribute.ReduceOp.SUM
     if is_for_tpus(context.strategy):
         return context.all_reduce(total, values)
@@ -346,8 +327,6 @@ def _everywhere(request: Request) -> Any:
     All replicas have to meet, whichever way each of them took; those that did not come this way
     bring nothing. (On a TPU all cores have to take the same way.)
     """
-    import tensorflow as tf
-
     value = request.value
     if request.conditions and not value.shape.is_fully_defined():
         raise errors.UnsupportedGraphError(
@@ -368,8 +347,6 @@ def _everywhere(request: Request) -> Any:
 
 def _back_inside(request: Request, result: Any) -> Any:
     """The result, for the conditional that asked for it."""
-    import tensorflow as tf
-
     for predicate, branch in request.conditions:
         result = tf.raw_ops.Switch(data=result, pred=predicate)[branch]
     return result

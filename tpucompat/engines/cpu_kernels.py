@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, Mapping, Sequence
 
+import tensorflow.compat.v1 as tf
+
 from tpucompat import private
 from tpucompat.engines import graphdef
 
@@ -19,8 +21,6 @@ def _nearest_gradient(node: Any) -> tuple[list[Any], Any]:
     Rows and columns are summed by a matrix of zeros and ones each, in which the points of the result are those
     of ``resize_nearest_neighbor_op.cc`` and ``image_resizer_state.h``.
     """
-    import tensorflow.compat.v1 as tf
-
     kind = tf.as_dtype(node.attr["T"].type)
     gradient, sizes = tf.placeholder(kind, [None] * 4), tf.placeholder(tf.int32, [2])
     corners = node.attr["align_corners"].b

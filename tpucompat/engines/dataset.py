@@ -13,6 +13,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
+import tensorflow as tf
+
 from tpucompat import errors, private
 from tpucompat.engines import trace
 
@@ -67,8 +69,6 @@ def cross(dataset: Any, graph: Any, session: Any = None, feed_dict: Any = None) 
     Returns:
       The Dataset on the strategy's side. It starts at its beginning.
     """
-    import tensorflow as tf
-
     with graph.as_default():
         specs = tuple(tf.nest.flatten(_element_spec(dataset)))
         variant = tf.data.experimental.to_variant(dataset)
@@ -117,8 +117,6 @@ def from_session(
     Returns:
       The Dataset; it ends when the Session raises ``tf.errors.OutOfRangeError``.
     """
-    import tensorflow as tf
-
     host = session or tf.compat.v1.Session(graph=graph)
     if session is None:
         with graph.as_default():
@@ -164,8 +162,6 @@ def distribute(crossing: Crossing, strategy: Any, split: bool = False) -> Feed:
     Raises:
       errors.BadValueError: If the replicas cannot share a batch of the static size.
     """
-    import tensorflow as tf
-
     replicas = strategy.num_replicas_in_sync
     dataset = crossing.dataset
     with private.eager_mode():
@@ -190,8 +186,6 @@ def distribute(crossing: Crossing, strategy: Any, split: bool = False) -> Feed:
 
 
 def _element_spec(dataset: Any) -> Any:
-    import tensorflow as tf
-
     spec = getattr(dataset, "element_spec", None)  # 2.0 and later
     if spec is not None:
         return spec
@@ -201,8 +195,6 @@ def _element_spec(dataset: Any) -> Any:
 @contextlib.contextmanager
 def _session(graph: Any, session: Any) -> Iterator[Any]:
     """The given Session, or one for the time of a ``with`` block."""
-    import tensorflow as tf
-
     if session is not None:
         yield session
     else:
@@ -225,8 +217,6 @@ def _check_batch(spec: Any, replicas: int) -> None:
 
 def _parts(values: Sequence[Any], replicas: int) -> Any:
     """The parts of one global batch as a Dataset of ``replicas`` elements."""
-    import tensorflow as tf
-
     parts = []
     for value in values:
         shape = tf.shape(value)
@@ -249,8 +239,6 @@ def _parts(values: Sequence[Any], replicas: int) -> Any:
 
 def _whole_rounds(dataset: Any, replicas: int) -> Any:
     """Without the elements at the end that do not suffice for all replicas."""
-    import tensorflow as tf
-
     size = tf.data.experimental.cardinality(dataset).numpy()
     if size == tf.data.experimental.INFINITE_CARDINALITY:
         return dataset

@@ -13,20 +13,18 @@ import weakref
 from typing import Any
 
 from tpucompat import private
+from tpucompat.private import patches
 
 # The parts of a device's name that say which process it belongs to.
 _PROCESS = re.compile(r"/(job|replica|task):[^/]*")
 # Graph -> the number of its operations that have been looked at.
 _looked_at: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
-_watching = False
 
 
+@patches.patch
 def watch() -> None:
     """Lets every Session of the process place operations of other jobs here; idempotent."""
-    global _watching
-    if not _watching:
-        private.before_sessions_extend(_extends)
-        _watching = True
+    private.before_sessions_extend(_extends)
 
 
 def local(device: str) -> str:

@@ -20,22 +20,19 @@ import tensorflow
 
 from tpucompat import private
 from tpucompat.engines import gradient_counts, missing_folders, operation_counts, references
+from tpucompat.private import patches
 
 _v1 = tensorflow.compat.v1
-_followed = False
 #: How many operations more a graph would have in 1.15, but for its variables.
 _missing: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 _marks: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
 
+@patches.patch
 def follow() -> None:
     """Lets graphs choose their operations' seeds so; idempotent."""
-    global _followed
-    if _followed:
-        return
-    _followed = True
     module = private.random_seed()
-    module.get_seed = _as_then(module.get_seed)
+    patches.replace(module, "get_seed", _as_then(module.get_seed))
     places: dict[str, Callable[[Callable[..., Any]], Any]] = {
         place: functools.partial(_counted, difference=difference)
         for place, difference in operation_counts.DIFFERENCES.items()
@@ -139,6 +136,7 @@ _OTHERWISE: dict[str, Callable[[Callable[..., Any]], Any]] = {
 }
 
 
+@patches.patch
 def compute_as_then() -> None:
     """Only what is computed with other operations is as in 1.15, not the seeds."""
     private.replace_functions(_OTHERWISE)

@@ -18,6 +18,9 @@ import collections
 import re
 from typing import Any, Callable, NamedTuple, Sequence
 
+import tensorflow as tf
+import tensorflow.compat.v1 as v1
+
 from tpucompat import errors, private
 from tpucompat.engines import collectives, cpu_kernels, graphdef, host_parts, strategy, trace
 
@@ -56,8 +59,6 @@ def strategy_over(cores: int, hosts: int = 1) -> Any:
       cores: The number of cores.
       hosts: The number of hosts that they belong to.
     """
-    import tensorflow as tf
-
     tf.config.set_soft_device_placement(True)  # what is for a core is on the CPU, in every thread
     private.leave_replica_inputs_untuned()
     private.replicate_by(_replicate)
@@ -74,11 +75,9 @@ def refuse(graph: Any, cut: trace.Cut) -> None:
     Raises:
       errors.UnsupportedGraphError: With the operation and the script's line (TPU371 to TPU396).
     """
-    import tensorflow.compat.v1 as tf
-
     from tpucompat.check import operations
 
-    graph_def = tf.GraphDef(library=cut.library)
+    graph_def = v1.GraphDef(library=cut.library)
     for stage in cut.stages:
         graph_def.node.extend(stage.graph_def.node)
     for finding in operations.refused(graph_def):
@@ -93,13 +92,11 @@ def explained(error: Any, graph: Any, cut: trace.Cut) -> Exception:
       graph: As for :func:`refuse`.
       cut: As for :func:`refuse`.
     """
-    import tensorflow.compat.v1 as tf
-
     from tpucompat.check import lowering
 
     if not re.search(r"XLA_CPU_JIT|tf2xla|compile-time constant", str(error)):
         return error
-    graph_def = tf.GraphDef(library=cut.library)
+    graph_def = v1.GraphDef(library=cut.library)
     for stage in cut.stages:
         graph_def.node.extend(stage.graph_def.node)
     text = re.sub(r"\b(replay(_\d+)?/)+", "", str(error))
@@ -168,8 +165,6 @@ def _replicate(computation: Callable[..., Any], inputs: Any = None, **options: A
       errors.BadValueError: If the cores are given values of different types or shapes (TPU373).
     """
     del options
-    import tensorflow as tf
-
     rows = [
         [tf.convert_to_tensor(value) for value in tf.nest.flatten(row, expand_composites=True)]
         for row in inputs or [[]]
@@ -192,8 +187,6 @@ def _replicate(computation: Callable[..., Any], inputs: Any = None, **options: A
 
 def _of_one_shape(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     """The values of all cores; what only the run can tell of their shapes is checked there."""
-    import tensorflow as tf
-
     checked = [list(row) for row in rows]
     for core, row in enumerate(checked[1:], 1):
         for index, (first, value) in enumerate(zip(rows[0], row)):
@@ -212,8 +205,6 @@ def _of_one_shape(rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
 
 def _assert_one_shape(first: Any, value: Any, core: int) -> list[Any]:
     """Checks in the run that a core's value has the shape of core 0's, and tells both shapes if not."""
-    import tensorflow as tf
-
     text = f"the cores of a TPU run one program, and core 0 was given {first.dtype.name} of shape"
     said, *steps = str(errors.BadValueError("TPU373", text)).splitlines(keepends=True)
     shapes = tf.shape(first), tf.shape(value)
@@ -225,8 +216,6 @@ def _assert_one_shape(first: Any, value: Any, core: int) -> list[Any]:
 
 def _trace(computation: Any, structure: Any, like: Sequence[Any], cores: int) -> _Program:
     """Calls the computation once, for all cores."""
-    import tensorflow as tf
-
     counts["traced"] += 1
     around = tf.compat.v1.get_default_graph()
     graph = private.func_graph()("program")
@@ -268,8 +257,6 @@ def _has_effect(operation: Any) -> bool:
 
 def _launch(program: _Program, rows: Sequence[Sequence[Any]]) -> list[list[Any]]:
     """Compiles and runs the program of all cores: for each core what it returns."""
-    import tensorflow as tf
-
     captures = list(zip(program.graph.internal_captures, program.graph.external_captures))
     inner = [
         *program.fed,
@@ -328,11 +315,9 @@ def _launch(program: _Program, rows: Sequence[Sequence[Any]]) -> list[list[Any]]
 
 
 def _placeholder_for(value: Any) -> Any:
-    import tensorflow.compat.v1 as tf
-
-    if value.dtype == tf.resource:
+    if value.dtype == v1.resource:
         return private.handle_like(value)
-    return tf.placeholder(value.dtype, value.shape)
+    return v1.placeholder(value.dtype, value.shape)
 
 
 def _compiled(
@@ -350,11 +335,9 @@ def _compiled(
     Returns:
       A tensor of the default graph for each output.
     """
-    import tensorflow.compat.v1 as tf
-
     # XlaLaunch takes the handles of variables last.
-    pairs = sorted(zip(inputs, values), key=lambda pair: pair[0].dtype == tf.resource)
-    graph_def = tf.GraphDef(versions=graph.as_graph_def().versions)
+    pairs = sorted(zip(inputs, values), key=lambda pair: pair[0].dtype == v1.resource)
+    graph_def = v1.GraphDef(versions=graph.as_graph_def().versions)
     library = graph.as_graph_def().library
     library.function.add().CopyFrom(
         private.function_def(graph, name, [tensor for tensor, _ in pairs], outputs)
@@ -375,12 +358,12 @@ def _compiled(
         source.attr["dtype"].type = tensor.dtype.as_datatype_enum
         node.input.append(source.name)
         given[source.name + ":0"] = _here(value)
-        if tensor.dtype == tf.resource:
+        if tensor.dtype == v1.resource:
             node.attr["Nresources"].i += 1
         else:
             types_of.type.append(tensor.dtype.as_datatype_enum)
     node.attr["Nresources"].i += 0
-    made = tf.import_graph_def(
+    made = v1.import_graph_def(
         graph_def, given, [f"program:{index}" for index in range(len(outputs))], name=""
     )
     for tensor, like in zip(made, outputs):
@@ -390,7 +373,5 @@ def _compiled(
 
 def _here(value: Any) -> Any:
     """A tensor in the default graph, which may take it from a graph around it, or from eager code."""
-    import tensorflow.compat.v1 as tf
-
-    graph = tf.get_default_graph()
+    graph = v1.get_default_graph()
     return value if getattr(value, "graph", None) is graph else graph.capture(value)

@@ -25,20 +25,20 @@ import tensorflow
 from tpucompat import private
 from tpucompat.engines import operation_seeds
 from tpucompat.environment import environment
+from tpucompat.private import patches
 
 _raw = tensorflow.raw_ops
 #: The largest buffer that is filled so: in some five seconds.
 LARGEST_BUFFER = 50_000
 
 
+@patches.patch
 def follow() -> None:
     """Lets graphs shuffle and repeat so; idempotent."""
     module = private.dataset_operations()
-    if hasattr(module.repeat_dataset, "__wrapped__"):
-        return
-    repeat = module.repeat_dataset
-    module.repeat_dataset = _repeated(repeat)
-    module.shuffle_and_repeat_dataset = _shuffled_and_repeated(module.shuffle_and_repeat_dataset)
+    patches.replace(module, "repeat_dataset", _repeated(module.repeat_dataset))
+    name = "shuffle_and_repeat_dataset"
+    patches.replace(module, name, _shuffled_and_repeated(getattr(module, name)))
 
 
 def _repeated(original: Callable[..., Any]) -> Callable[..., Any]:

@@ -8,8 +8,7 @@ from typing import Any
 from tpucompat import accelerator, keras_generation, private
 from tpucompat.engines import local_devices, observer
 from tpucompat.environment import current_environment
-
-_entered = False
+from tpucompat.private import patches
 
 
 def enter_graph_mode() -> Any:
@@ -29,56 +28,64 @@ def enter_graph_mode() -> Any:
       tpucompat.errors.SetupError: ``tf.keras`` cannot be a Keras with a graph engine; see
         :func:`tpucompat.keras_generation.choose`.
     """
-    global _entered
     import tensorflow
 
     if tensorflow.__version__.startswith("1."):
-        if not _entered:
-            accelerator.prepare()  # before anything starts TensorFlow's runtime
-            _choose_variables()
-            private.complete_api()
-            private.let_graph_variables_be_true()
-            private.complete_resource_variables()
-            _show_values()
-            local_devices.watch()
-            _entered = True
+        _enter_on_1()
         return tensorflow
-    tf = tensorflow.compat.v1
-    if not _entered:
-        keras_generation.choose()
-        _quieten()
-        accelerator.prepare()  # before anything starts TensorFlow's runtime
-        tf.disable_v2_behavior()
-        private.forget_eager_start()
-        _choose_variables()
-        private.average_masked_losses_over_all()
-        private.normalize_without_masks()
-        private.feed_missing_axes()
-        private.write_graphs_with_any_protobuf()
-        private.write_all_h5_files_alike()
-        private.name_recurrent_weights_by_layer()
-        private.forget_masks_of_convolutional_cells()
-        private.name_losses_as_then()
-        private.count_resource_variables_as_variables()
-        private.let_graph_variables_be_true()
-        private.let_eager_tensors_be_keys()
-        private.accept_whole_numbers_as_dimensions()
-        private.give_specs_their_sizes()
-        private.complete_resource_variables()
-        private.read_no_element_ahead()
-        _show_values()
-        _follow_seeds()
-        local_devices.watch()
-        if accelerator.is_tpu() or accelerator.cores() > 1:
-            from tpucompat.engines import coherence
+    _enter()
+    return tensorflow.compat.v1
 
-            coherence.watch()
-        if accelerator.is_tpu():
-            from tpucompat.engines import tpu_devices
 
-            tpu_devices.keep_sessions_off()
-        _entered = True
-    return tf
+@patches.patch
+def _enter_on_1() -> None:
+    """Completes TensorFlow 1's own graph mode."""
+    accelerator.prepare()  # before anything starts TensorFlow's runtime
+    _choose_variables()
+    private.complete_api()
+    private.let_graph_variables_be_true()
+    private.complete_resource_variables()
+    _show_values()
+    local_devices.watch()
+
+
+@patches.patch
+def _enter() -> None:
+    """Puts TensorFlow 2 into graph mode."""
+    import tensorflow
+
+    keras_generation.choose()
+    _quieten()
+    accelerator.prepare()  # before anything starts TensorFlow's runtime
+    tensorflow.compat.v1.disable_v2_behavior()
+    private.forget_eager_start()
+    _choose_variables()
+    private.average_masked_losses_over_all()
+    private.normalize_without_masks()
+    private.feed_missing_axes()
+    private.write_graphs_with_any_protobuf()
+    private.write_all_h5_files_alike()
+    private.name_recurrent_weights_by_layer()
+    private.forget_masks_of_convolutional_cells()
+    private.name_losses_as_then()
+    private.count_resource_variables_as_variables()
+    private.let_graph_variables_be_true()
+    private.let_eager_tensors_be_keys()
+    private.accept_whole_numbers_as_dimensions()
+    private.give_specs_their_sizes()
+    private.complete_resource_variables()
+    private.read_no_element_ahead()
+    _show_values()
+    _follow_seeds()
+    local_devices.watch()
+    if accelerator.is_tpu() or accelerator.cores() > 1:
+        from tpucompat.engines import coherence
+
+        coherence.watch()
+    if accelerator.is_tpu():
+        from tpucompat.engines import tpu_devices
+
+        tpu_devices.keep_sessions_off()
 
 
 def _show_values() -> None:

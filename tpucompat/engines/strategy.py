@@ -24,6 +24,10 @@ import gc
 import itertools
 from typing import Any, Callable, Generator, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
+import numpy as np
+import tensorflow as tf
+import tensorflow.compat.v1 as v1
+
 from tpucompat import accelerator, errors, private
 from tpucompat.engines import calls, collectives, observer, trace
 from tpucompat.environment import environment
@@ -39,8 +43,6 @@ def to_host(values: Any) -> Any:
     Args:
       values: A tensor, or lists of them.
     """
-    import tensorflow as tf
-
     flat = tf.nest.flatten(values)
     return tf.nest.pack_sequence_as(
         values, [value.numpy() if isinstance(value, tf.Tensor) else value for value in flat]
@@ -81,8 +83,6 @@ class TracedStep:
         constants: Mapping[Any, Any] | None = None,
         reads_first: bool = False,
     ) -> None:
-        import numpy as np
-
         self.graph = graph  # kept: the graph owns the Python functions of its py_func operations
         self.inputs = list(inputs)
         self.outputs = list(outputs)
@@ -105,8 +105,6 @@ class TracedStep:
     @property
     def provided(self) -> dict[str, int]:
         """The type of each tensor that the host provides, by the name that the nodes know it by."""
-        import tensorflow as tf
-
         known = {tensor.name: tensor.dtype for tensor in self.inputs}
         known.update((key, tf.as_dtype(value.dtype)) for key, value in self.cut.constants.items())
         known.update((key, tf.resource) for key in self.cut.variables)
@@ -171,8 +169,6 @@ class ReplicatedVariables:
 
     def _assign(self, name: str, values: Iterable[Any]) -> None:
         """Gives each replica's copy a value; one array for all of them is taken over once."""
-        import tensorflow as tf
-
         with private.eager_mode():
             variable, last, tensor = self._variables[name], None, None
             for copy, value in zip(self.strategy.experimental_local_results(variable), values):
@@ -214,8 +210,6 @@ class ReplicatedVariables:
                     ", ".join(sorted(unknown)[:5]) + (", ..." if len(unknown) > 5 else ""),
                 ),
             )
-        import tensorflow as tf
-
         with private.eager_mode(), self.strategy.scope():
             for name in missing:
                 spec = self._specs.get(name)
@@ -232,8 +226,6 @@ class ReplicatedVariables:
                 )
 
     def _check_value(self, name: str, value: Any) -> None:
-        import numpy as np
-
         shape = self._specs[name].shape if name in self._specs else None
         if shape is not None and not shape.is_compatible_with(np.shape(value)):
             raise errors.BadValueError(
@@ -246,9 +238,7 @@ class ReplicatedVariables:
 
     def handles(self, names: Iterable[str]) -> dict[str, Any]:
         """The handles of the current replica's copies, as tensors of the current function."""
-        import tensorflow.compat.v1 as tf
-
-        graph = tf.get_default_graph()
+        graph = v1.get_default_graph()
         return {name: graph.capture(self._variables[name].handle) for name in names}
 
 
@@ -335,8 +325,6 @@ class ReplicatedStep:
           tf.errors.OutOfRangeError: If the data ends early; the steps before have been done.
           errors.UninitializedError: If a variable of the step has no value.
         """
-        import tensorflow as tf
-
         with private.eager_mode(), self._called():
             self.variables.create(self.traced.variables)
             if stacked not in self._loops:
@@ -348,8 +336,6 @@ class ReplicatedStep:
     @contextlib.contextmanager
     def _called(self) -> Iterator[None]:
         """Within: the step is called; what XLA refuses in a rehearsal is told with the script's line."""
-        import tensorflow as tf
-
         collected = _nothing_collected() if self._is_new else contextlib.nullcontext()
         try:
             with private.functions_called_with(self._config), collected:
@@ -364,8 +350,6 @@ class ReplicatedStep:
             raise told from (None if told is not error else error.__cause__)
 
     def _last_step(self, iterator: Any, steps: Any) -> Any:
-        import tensorflow as tf
-
         def body(done: Any) -> Any:
             self._step(list(next(iterator)))
             return done + 1
@@ -374,8 +358,6 @@ class ReplicatedStep:
         return self._step(list(next(iterator)))
 
     def _stacked_steps(self, iterator: Any, steps: Any) -> Any:
-        import tensorflow as tf
-
         def body(done: Any, *stacks: Any) -> Any:
             outputs = self._step(list(next(iterator)))
             local = [
@@ -403,8 +385,6 @@ class ReplicatedStep:
         return private.run_on_replicas(self.strategy, self._one_replica, (values,))
 
     def _one_replica(self, values: list[Any]) -> list[Any]:
-        import tensorflow as tf
-
         context = tf.distribute.get_replica_context()
 
         _check_fits(values, self.traced.inputs)
@@ -424,17 +404,15 @@ class ReplicatedStep:
         self, context: Any, handles: Mapping[str, Any], after: Sequence[Any]
     ) -> list[Any]:
         """Operations that give all replicas the variables of replica 0, after some others."""
-        import tensorflow.compat.v1 as tf
-
-        with tf.control_dependencies(list(after)):
+        with v1.control_dependencies(list(after)):
             own = [
-                tf.raw_ops.ReadVariableOp(
+                v1.raw_ops.ReadVariableOp(
                     resource=handles[name], dtype=self.traced.variables[name].dtype
                 )
                 for name in self._of_first
             ]
         return [
-            tf.raw_ops.AssignVariableOp(resource=handles[name], value=value)
+            v1.raw_ops.AssignVariableOp(resource=handles[name], value=value)
             for name, value in zip(self._of_first, collectives.of_first(context, own))
         ]
 
@@ -613,9 +591,6 @@ def _nothing_collected() -> Iterator[None]:
 
 def _as_fed(value: Any, dtype: Any) -> Any:
     """A value as a Session's feed_dict takes it: made an array of the placeholder's type."""
-    import numpy as np
-    import tensorflow as tf
-
     if isinstance(value, tf.Tensor):
         return tf.cast(value, dtype)
     value = np.asarray(value, dtype=dtype.as_numpy_dtype)
@@ -637,8 +612,6 @@ def _check_fits(values: Sequence[Any], inputs: Sequence[Any]) -> None:
 
 def _after(updates: Sequence[Any], outputs: Sequence[Any]) -> list[Any]:
     """The outputs, given out when the updates have run; a step without outputs gives a token."""
-    import tensorflow as tf
-
     with tf.control_dependencies(list(updates)):
         given = [tf.identity(output) for output in outputs] or [tf.constant(0)]
     private.must_run(given[0].op)

@@ -15,6 +15,9 @@ from __future__ import annotations
 import collections
 from typing import Any, Generator, Iterable, Mapping, NamedTuple, Sequence
 
+import tensorflow as tf
+import tensorflow.compat.v1 as v1
+
 from tpucompat import errors, private
 from tpucompat.check import sources
 from tpucompat.engines import (
@@ -224,15 +227,13 @@ def replay(
     Returns:
       The output tensors, and an operation or tensor for each update.
     """
-    import tensorflow.compat.v1 as tf
-
     frames = f"/replay_{graphdef.fresh_number()}"
     moved = computation.moved
     values: dict[str, Any] = {
         moved.get(key, key): value for key, value in zip(computation.inputs, feeds)
     }
     for key, value in computation.constants.items():
-        values[moved.get(key, key)] = tf.constant(value)
+        values[moved.get(key, key)] = v1.constant(value)
     for handle, variable in computation.variables.items():
         values[handle] = handles[variable.name]
     for index, stage in enumerate(computation.stages):
@@ -240,7 +241,7 @@ def replay(
             answers = yield [_request(values, meeting) for meeting in stage.meetings]
             for meeting, answer in zip(stage.meetings, answers):
                 values[meeting.node + ":0"] = answer
-        graph_def = tf.GraphDef()
+        graph_def = v1.GraphDef()
         graph_def.CopyFrom(stage.graph_def)
         if index == 0:
             graph_def.library.CopyFrom(computation.library)
@@ -250,13 +251,20 @@ def replay(
                 node.attr["frame_name"].s += frames.encode()
         private.add_functions(graph_def.library)
         given = {key: _value_of(values, key) for key in stage.needs}
-        got = tf.import_graph_def(
+        got = v1.import_graph_def(
             graph_def,
             input_map=_waiting_once(graph_def, given),
             return_elements=[stage.elements.get(key, key.lstrip("^")) for key in stage.gives],
             name=name,
         )
+        tokens: dict[
+            str, Any
+        ] = {}  # what has an input of a call's anyway drops a wait for the call
         for key, value in zip(stage.gives, got):
+            if key.startswith("^") and key in stage.elements:
+                if value.name not in tokens:
+                    tokens[value.name] = tf.identity(value)
+                value = tokens[value.name]
             values[key] = value
             if key in stage.shapes:
                 value.set_shape(stage.shapes[key])
@@ -267,7 +275,6 @@ def replay(
 
 def holds_state(graph_def: Any) -> bool:
     """Whether a graph uses what lives in a Session: variables, tables, queues, iterators."""
-    import tensorflow as tf
 
     def holds(node: Any) -> bool:
         if node.op == "Const":  # what a pipeline has captured, as 2.4 writes it down
@@ -283,31 +290,27 @@ def holds_state(graph_def: Any) -> bool:
 
 def _request(values: dict[str, Any], meeting: collectives.Meeting) -> collectives.Request:
     """What a replica brings; the value waits for the control inputs of the meeting."""
-    import tensorflow.compat.v1 as tf
-
     value = values[meeting.source]
     if meeting.after:
-        with tf.control_dependencies([_value_of(values, key) for key in meeting.after]):
-            value = tf.identity(value)
+        with v1.control_dependencies([_value_of(values, key) for key in meeting.after]):
+            value = v1.identity(value)
     conditions = tuple((values[predicate], branch) for predicate, branch in meeting.conditions)
     return collectives.Request(meeting, value, conditions)
 
 
 def _value_of(values: dict[str, Any], key: str) -> Any:
     """The tensor for a name; for that of a control input one that waits for the operation."""
-    import tensorflow.compat.v1 as tf
-
     if not key.startswith("^"):
         return values[key]
     # A meeting gave way to a value; what the host provides (an input, a handle) has always run.
     operation = values.get(key, values.get(key[1:] + ":0"))
-    if not isinstance(operation, tf.Operation):
+    if not isinstance(operation, v1.Operation):
         return operation
     if operation.outputs:
         return operation.outputs[0]
     # import_graph_def wants a tensor even for a control input; this one waits for the operation.
-    with tf.control_dependencies([operation]):
-        values[key] = tf.constant(0, name="after_" + node_name(key).replace("/", "_"))
+    with v1.control_dependencies([operation]):
+        values[key] = v1.constant(0, name="after_" + node_name(key).replace("/", "_"))
     return values[key]
 
 
@@ -367,15 +370,13 @@ def _needed(
 
 def _take_variables(nodes: dict[str, Any]) -> dict[str, VariableSpec]:
     """Removes the variable handles from the nodes: handle tensor -> the variable."""
-    import tensorflow.compat.v1 as tf
-
     variables: dict[str, VariableSpec] = {}
     for name in [name for name, node in nodes.items() if node.op == "VarHandleOp"]:
         node = nodes.pop(name)
         variables[name + ":0"] = VariableSpec(
             node.attr["shared_name"].s.decode() or name,
-            tf.as_dtype(node.attr["dtype"].type),
-            tf.TensorShape(node.attr["shape"].shape),
+            v1.as_dtype(node.attr["dtype"].type),
+            v1.TensorShape(node.attr["shape"].shape),
         )
     return variables
 
@@ -502,9 +503,7 @@ def _stages(
 
 
 def _graph_def(versions: Any, nodes: Iterable[Any]) -> Any:
-    import tensorflow.compat.v1 as tf
-
-    graph_def = tf.GraphDef()
+    graph_def = v1.GraphDef()
     graph_def.versions.CopyFrom(versions)
     graph_def.node.extend(nodes)
     return graph_def

@@ -15,17 +15,14 @@ from typing import Any
 import tensorflow
 
 from tpucompat import installation, private
+from tpucompat.private import patches
 
 _v1 = tensorflow.compat.v1
-_entered = False
 
 
+@patches.patch
 def show_values() -> None:
     """Lets sessions, and scripts that ask a graph for a tensor, know variables so; idempotent."""
-    global _entered
-    if _entered:
-        return
-    _entered = True
     private.convert_in_sessions(private.resource_variable_class(), _fetched, _fed)
     private.convert_in_sessions(str, _fetched_by_name, _fed_by_name)
     private.convert_in_sessions(tensorflow.Tensor, _fetched_tensor, _fed_tensor)
@@ -149,4 +146,4 @@ def _show_in_graphs() -> None:
                 return variable
         return original(self, name)
 
-    tensorflow.Graph.get_tensor_by_name = get_tensor_by_name
+    patches.replace(tensorflow.Graph, "get_tensor_by_name", get_tensor_by_name)

@@ -18,9 +18,15 @@ import tensorflow.compat.v1 as tf
 
 from tpucompat import journal, private
 from tpucompat.engines import operation_seeds
+from tpucompat.private import patches
 
 _LANES = "_tpucompat_infeed_lanes"
-_watching = False
+
+
+@patches.patch
+def _watch_sessions() -> None:
+    """Lets a lane begin and end with the Sessions of its first graph."""
+    private.watch_sessions(_session_runs)
 
 
 def carry(
@@ -41,14 +47,11 @@ def carry(
       take: Builds what takes a tuple from the core's queue.
       put: Builds the operation that puts such a tuple into it.
     """
-    global _watching
     lanes = _lanes(source)
     if (id(target), core) in lanes:
         return
     journal.notice("TPU355", "an infeed is filled in one Session and read in another")
-    if not _watching:
-        private.watch_sessions(_session_runs)
-        _watching = True
+    _watch_sessions()
     with _beside(source):
         taken = take()
     with _beside(target):

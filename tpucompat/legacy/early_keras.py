@@ -13,6 +13,7 @@ from typing import Any
 import tensorflow
 
 from tpucompat.environment import environment
+from tpucompat.private import patches
 
 _keras: Any = tensorflow.keras
 _optimizers: Any = getattr(_keras.optimizers, "legacy", _keras.optimizers)
@@ -76,6 +77,7 @@ def LossScaleOptimizer(opt: Any, loss_scale: Any = "dynamic") -> Any:
     return _precision.LossScaleOptimizer(opt, dynamic=False, initial_scale=float(loss_scale))
 
 
+@patches.patch
 def compile_as_then() -> None:
     """Lets ``compile("rmsprop")`` make the optimizer that the word meant up to 2.10.
 
@@ -98,9 +100,10 @@ def compile_as_then() -> None:
         return compile_model(self, optimizer, *args[:3], **kwargs)
 
     compiled._tpucompat = True  # type: ignore[attr-defined]
-    _keras.Model.compile = compiled
+    patches.replace(_keras.Model, "compile", compiled)
 
 
+@patches.patch
 def take_arguments_as_then() -> None:
     """Lets the methods of models take what they took in 2.0 and 2.1, and is refused or does otherwise today.
 
@@ -110,7 +113,7 @@ def take_arguments_as_then() -> None:
     for name, changes in _ARGUMENTS.items():
         method = getattr(_keras.Model, name, None)
         if method is not None and not hasattr(method, "_tpucompat_arguments"):
-            setattr(_keras.Model, name, _with_arguments(method, changes))
+            patches.replace(_keras.Model, name, _with_arguments(method, changes))
 
 
 def _with_arguments(method: Any, changes: dict[str, Any]) -> Any:
@@ -162,6 +165,7 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
+@patches.patch
 def step_as_then() -> None:
     """Lets ``fit``, ``evaluate`` and ``predict`` make columns of vectors, as up to 2.6.
 
@@ -175,7 +179,7 @@ def step_as_then() -> None:
     for name in ("train_step", "test_step", "predict_step"):
         step = getattr(_keras.Model, name)
         if not hasattr(step, "_tpucompat"):
-            setattr(_keras.Model, name, _with_columns(step))
+            patches.replace(_keras.Model, name, _with_columns(step))
 
 
 def _with_columns(step: Any) -> Any:
@@ -193,6 +197,7 @@ def _as_column(part: Any) -> Any:
     return part
 
 
+@patches.patch
 def restore_methods() -> None:
     """Gives models the methods of 2.0 and 2.1 that scripts called, private as they are.
 
@@ -200,7 +205,7 @@ def restore_methods() -> None:
     """
     for name, method in _OLD_METHODS.items():
         if not hasattr(_keras.Model, name):
-            setattr(_keras.Model, name, method)
+            patches.replace(_keras.Model, name, method)
 
 
 def _get_distribution_strategy(self: Any) -> Any:

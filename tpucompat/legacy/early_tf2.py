@@ -20,6 +20,7 @@ from tpucompat import accelerator
 from tpucompat.engines import tpu_devices
 from tpucompat.environment import current_environment
 from tpucompat.legacy.contrib.cluster_resolver import LocalClusterSpec, TPUClusterResolver
+from tpucompat.private import patches
 
 
 class _TPUStrategyType(type):
@@ -62,6 +63,7 @@ def device(device_name: Any) -> Any:
     return tensorflow.device(device_name)
 
 
+@patches.patch
 def restore_methods() -> None:
     """Gives strategies, those of graphs too, back the methods that they have lost since 1.15 and 2.0.
 
@@ -70,7 +72,7 @@ def restore_methods() -> None:
     for strategy in (tensorflow.distribute.Strategy, tensorflow.compat.v1.distribute.Strategy):
         for name, method in _OLD_METHODS.items():
             if not hasattr(strategy, name):
-                setattr(strategy, name, method)
+                patches.replace(strategy, name, method)
 
 
 def _experimental_run_v2(self: Any, fn: Any, args: Any = (), kwargs: Any = None) -> Any:

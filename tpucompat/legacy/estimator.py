@@ -28,6 +28,7 @@ from tpucompat.engines import graph_walk
 from tpucompat.environment import environment
 from tpucompat.errors import GoneError, SetupError
 from tpucompat.idioms.embedding import config as embedding
+from tpucompat.private import patches
 
 _API = {
     "api": ("v1", "tensorflow_estimator.python.estimator.api._v1.estimator"),
@@ -153,7 +154,7 @@ def write_variables_last(estimator: Any) -> None:
         return spec
 
     _call_model_fn._tpucompat = True  # type: ignore[attr-defined]
-    estimator._call_model_fn = _call_model_fn
+    patches.replace(estimator, "_call_model_fn", _call_model_fn)
 
 
 def export_only_what_is_better(exporter: Any) -> None:
@@ -175,7 +176,7 @@ def export_only_what_is_better(exporter: Any) -> None:
             self._has_exported = True
 
     __init__._tpucompat = True  # type: ignore[attr-defined]
-    exporter.__init__ = __init__
+    patches.replace(exporter, "__init__", __init__)
 
 
 def _order(step: Any, training: set[Any]) -> None:

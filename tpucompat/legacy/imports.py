@@ -107,11 +107,13 @@ class Scope:
         location = file
         for _ in range(inner.count(".") + bool(inner) + _is_folder(file)):
             location = os.path.dirname(location)
-        if not old_packages.is_old(package, location):
+        if not old_packages.is_old(package, location, file):
             return False
         self._packages |= {package}
         self._own = {key: own for key, own in self._own.items() if not _is_part(key[0], package)}
-        journal.notice("TPU427", f"{package} is written for TensorFlow 1, and sees the old names")
+        journal.notice(
+            "TPU427", f"{package} is written for an earlier TensorFlow, and sees its names"
+        )
         return True
 
     def _decide(self, name: str | None, file: str | None) -> bool:

@@ -14,6 +14,7 @@ from typing import Any
 
 from tpucompat import private
 from tpucompat.engines import session
+from tpucompat.private import patches
 
 
 def __getattr__(name: str) -> Any:
@@ -32,14 +33,20 @@ def make_one_class() -> type:
     made: type | None = vars(functional).get("_tpucompat_class")
     if made is None:
         made = _class_of(functional)
-        original = functional.__new__
-
-        def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
-            return original(made if cls is functional else cls, *args, **kwargs)
-
-        functional.__new__ = staticmethod(new)
-        functional._tpucompat_class = made
+        _make(functional, made)
     return made
+
+
+@patches.patch
+def _make(functional: Any, made: type) -> None:
+    """Lets Keras make models of layers of the class that scripts have as ``keras.Model``."""
+    original = functional.__new__
+
+    def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(made if cls is functional else cls, *args, **kwargs)
+
+    patches.replace(functional, "__new__", staticmethod(new))
+    patches.replace(functional, "_tpucompat_class", made)
 
 
 class _AsModel(abc.ABCMeta):  # a script's class may have abc.ABC for a base besides

@@ -178,6 +178,10 @@ class Namespace:
         """Whether TensorFlow has been imported for this view."""
         return self._base is not None
 
+    def forget(self) -> None:
+        """Lets the world of the era be entered anew when TensorFlow is used the next time."""
+        self._base = None
+
     def module_name(self, path: str) -> str:
         """The name in ``sys.modules`` of the module at ``path`` below ``tensorflow``."""
         return self.prefix + "." + path if path else self.prefix
@@ -695,6 +699,12 @@ def _v1_rows() -> Mapping[str, Row]:
 V1 = Namespace("tpucompat.v1", _v1_rows, _enter_v1)
 V2 = Namespace("tpucompat.v2", lambda: table_rows("tf2"), _enter_v2)
 _NAMESPACES = (V1, V2)
+
+
+def forget() -> None:
+    """Forgets that TensorFlow has been used; see :meth:`Namespace.forget`."""
+    for namespace in _NAMESPACES:
+        namespace.forget()
 
 
 def namespace_of(fullname: str) -> Any:

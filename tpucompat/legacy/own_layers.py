@@ -11,8 +11,10 @@ import functools
 from typing import Any
 
 from tpucompat import private
+from tpucompat.private import patches
 
 
+@patches.patch
 def accept(keras: Any) -> None:
     """Lets subclasses of Keras' layers do both.
 
@@ -21,13 +23,13 @@ def accept(keras: Any) -> None:
     """
     layer = keras.layers.Layer
     for owner in {layer, *private.keras_layer_engines()}:
-        if "add_weight" in vars(owner) and not hasattr(owner.add_weight, "__wrapped__"):
-            owner.add_weight = _shape_first(owner.add_weight)
+        if "add_weight" in vars(owner):
+            patches.replace(owner, "add_weight", _shape_first(owner.add_weight))
     for name in ("trainable_weights", "non_trainable_weights"):
         for owner in layer.__mro__:
             listed = vars(owner).get(name)
             if isinstance(listed, property) and listed.fset is None:
-                setattr(owner, name, listed.setter(_setter("_" + name)))
+                patches.replace(owner, name, listed.setter(_setter("_" + name)))
 
 
 def _shape_first(add_weight: Any) -> Any:

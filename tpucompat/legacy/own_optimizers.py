@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from tpucompat import private
+from tpucompat.private import patches
 
 # A class that has one of them is written for today's base class, whatever else it has.
 _OF_TODAY = ("_resource_apply_dense", "_resource_apply_sparse", "apply_gradients", "_create_slots")
 
 
+@patches.patch
 def accept(keras: Any) -> None:
     """Lets subclasses of Keras' optimizers be of the older kind.
 
@@ -27,7 +29,7 @@ def accept(keras: Any) -> None:
     """
     base = keras.optimizers.Optimizer
     first = private.first_keras_optimizers()
-    if issubclass(base, first.Optimizer) or "__init_subclass__" in vars(base):
+    if issubclass(base, first.Optimizer):
         return
 
     def prepare(cls: Any, **options: Any) -> None:
@@ -54,7 +56,7 @@ def accept(keras: Any) -> None:
         def get_weights(self) -> list[Any]:
             return list(getattr(self, "_restored", ())) or list(super().get_weights())
 
-    base.__init_subclass__ = classmethod(prepare)
+    patches.replace(base, "__init_subclass__", classmethod(prepare))
 
 
 def _restoring(get_updates: Any) -> Any:

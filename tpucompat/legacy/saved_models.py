@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any, Iterable, Mapping
 
+import tensorflow.compat.v1 as tf
+
 from tpucompat import journal, private
 from tpucompat.environment import environment
 
@@ -90,8 +92,6 @@ def _is_for_tpu(graph_def: Any) -> bool:
 
 def _replace(node: Any) -> None:
     """Makes one node compute in place."""
-    import tensorflow.compat.v1 as tf
-
     if "TPU" in node.device:
         node.device = ""
     for mark in _MARKS:

@@ -225,8 +225,8 @@ class Context:
             )
         return self._free_tf
 
-    def want(self, module: str) -> None:
-        """Adds ``import module`` where no statement at the top of the file has it by then."""
+    def want(self, module: str, package: str = "") -> None:
+        """Adds ``import module`` (``from package``) where no statement at the top has it by then."""
         where = self._first_import()
         for cell, tree in self.trees.items():
             for statement in tree.body:
@@ -236,7 +236,7 @@ class Context:
                     alias.name == module and not alias.asname for alias in statement.names
                 ):
                     return
-        self._wanted[module] = f"import {module}"
+        self._wanted[module] = f"from {package} import {module}" if package else f"import {module}"
 
     def define(self, function: str) -> None:
         """Puts a function behind the imports, and one blank line less behind another one."""
@@ -287,11 +287,7 @@ class Context:
     def todo(self, code: str, what: str, node: ast.AST, cell: int) -> None:
         """Marks a statement once with what is left to do."""
         self.left.add(id(node))
-        statement = self.statement(node, cell)
-        line = getattr(statement, "lineno", 1)
-        decorators = getattr(statement, "decorator_list", [])
-        if decorators:
-            line = min(line, *(one.lineno for one in decorators))
+        line = self._first_line(node, cell)
         if not self._is_marked(code, line, cell):
             self._todos.setdefault((cell, line), {}).setdefault(code, what or CODES[code].title)
 
@@ -310,6 +306,15 @@ class Context:
         elif finding.note:
             what += ": " + finding.note
         self.todo(finding.code, what, node, finding.cell)
+
+    def is_marked(self, code: str, node: ast.AST, cell: int) -> bool:
+        """Whether a statement has a TODO or NOTE of this code from an earlier rewriting."""
+        return self._is_marked(code, self._first_line(node, cell), cell)
+
+    def _first_line(self, node: ast.AST, cell: int) -> int:
+        statement = self.statement(node, cell)
+        line: int = getattr(statement, "lineno", 1)
+        return min([line, *(one.lineno for one in getattr(statement, "decorator_list", []))])
 
     def _is_marked(self, code: str, line: int, cell: int) -> bool:
         text = self.texts[cell]

@@ -213,6 +213,18 @@ _METHODS = {
 }
 
 
+class Loop(NamedTuple):
+    """Where a program has its training loop.
+
+    Attributes:
+      package: What a file imports it from; "" for the folder of the script.
+      is_here: Whether it is written beside this file.
+    """
+
+    package: str
+    is_here: bool
+
+
 class Plan(NamedTuple):
     """What is rewritten in a file.
 
@@ -270,6 +282,14 @@ def is_wanted(context: Context) -> bool:
     if found - {*_COMPUTATIONS, "init_from_checkpoint"}:
         return True
     return bool(found & {*_COMPUTATIONS}) and not _has_session(context)
+
+
+def makes_trainer(context: Context) -> bool:
+    """Whether a file makes a TPUEstimator, or an Estimator."""
+    return any(
+        target(use.name).startswith((MODULE + ".Trainer", MODULE + ".Estimator"))
+        for use in context.names.uses
+    )
 
 
 def plan(context: Context) -> Plan:
@@ -426,8 +446,14 @@ def _has_session(context: Context) -> bool:
 # Rewriting -----------------------------------------------------------------------------------------
 
 
-def rewrite(context: Context, found: Plan) -> None:
-    """Writes the names of the module, and takes out arguments that it has no use for."""
+def rewrite(context: Context, found: Plan, package: str = "") -> None:
+    """Writes the names of the module, and takes out arguments that it has no use for.
+
+    Args:
+      context: The file.
+      found: What to rewrite.
+      package: What the module is imported from.
+    """
     for node, row in found.calls:
         _arguments(context, node, row)
     for call in context.names.calls:
@@ -452,7 +478,7 @@ def rewrite(context: Context, found: Plan) -> None:
         start = context.texts[cell].span(named.value.value)[1]  # type: ignore[attr-defined]
         end = context.texts[cell].span(named)[1]
         context.texts[cell].replace(start, end, '.name.split(":")[0]')
-    context.want(MODULE)
+    context.want(MODULE, package)
 
 
 def _written(context: Context, name: str) -> str:

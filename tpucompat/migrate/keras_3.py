@@ -22,6 +22,13 @@ from tpucompat.migrate.text import Overlap
 _ENDINGS = re.compile(
     r"(?s)(.*?)((?:\.weights)?\.(?:h5|hdf5|hdf|keras|tf|ckpt|model|weights))?(['\"]{1,3})$"
 )
+#: Of the functions and classes that are written into scripts.
+_DOCSTRINGS = frozenset(
+    docstring
+    for text in vars(written).values()
+    if isinstance(text, str)
+    for docstring in re.findall(r'"""(.*?)"""', text.replace("{{", "{").replace("}}", "}"))
+)
 _RATES = {  # what Keras 2 took for `lr` where it was not given
     "Adadelta": "0.001",
     "Adagrad": "0.001",
@@ -65,13 +72,23 @@ class _Rewriter:
     def __init__(self, context: Context) -> None:
         self.context = context
         self.finder = Finder(context.module)
-        self.found = list(self.finder.find())
+        helpers = {
+            id(inside)
+            for tree in context.trees.values()
+            for node in tree.body
+            if isinstance(node, (ast.ClassDef, ast.FunctionDef))
+            and ast.get_docstring(node) in _DOCSTRINGS
+            for inside in ast.walk(node)
+        }
+        self.found = [one for one in self.finder.find() if id(one.node) not in helpers]
         self._added: dict[int, tuple[ast.Call, list[str], str]] = {}
         self._dropped: set[int] = set()
 
     def rewrite(self, one: Difference) -> None:
         if id(one.node) in self.context.done and one.row.how not in ("generator", "default"):
             return
+        if self.context.is_marked(one.row.code, one.node, self.cell(one.node)):
+            return  # left to a person before
         how = _HOW.get(one.row.how)
         try:
             done = how is not None and how(self, one)
@@ -342,8 +359,13 @@ def _metrics_names(self: _Rewriter, one: Difference) -> bool:
         return False
     text = self.context.texts[self.cell(one.node)]
     start = text.span(one.node)[0]
-    text.replace(start, start, "metrics_names(")
-    return self.behind(one.node.value, one.node, ")")
+    before, after = "metrics_names(", ")"
+    if key(one.node.value) in self.finder.of_several_outputs():  # whose values are in order, too
+        if not self.define("in_order", written.IN_ORDER):
+            return False
+        before, after = f"in_order({text.source(one.node.value)}, {before}", "))"
+    text.replace(start, start, before)
+    return self.behind(one.node.value, one.node, after)
 
 
 def _shape(self: _Rewriter, one: Difference) -> bool:
@@ -462,12 +484,31 @@ def _file(self: _Rewriter, one: Difference) -> bool:
     done = [self.end_with(node, ending) for node in alike]
     if not all(done):
         return False
+    if is_weights and not _latest_weights(self):
+        return False
     match = _ENDINGS.match(repr(name)) if isinstance(name, str) else None
     old = match.group(2) if match is not None else None
     if old in (".h5", ".hdf5", ".hdf"):
         _rename_endings(self, old, ending)
     elif one.name == "save" and one.call is not None and not old:
         _make_folder(self, one)
+    return True
+
+
+def _latest_weights(self: _Rewriter) -> bool:
+    """The newest checkpoint of a folder, where a model's weights are all that the script saves."""
+    calls = [call for call in self.context.names.calls if call.name.endswith(".latest_checkpoint")]
+    if not calls:
+        return True
+    saves = (".Saver", ".Checkpoint", ".CheckpointManager", "Estimator")
+    if any(call.name.endswith(saves) for call in self.context.names.calls):
+        return True  # those make checkpoints as they always did
+    if not self.define("latest_weights", written.LATEST_WEIGHTS):
+        return False
+    for call in calls:
+        if id(call.node.func) not in self.context.done:
+            self.context.replace(call.node.func, self.cell(call.node), "latest_weights")
+            self.context.done.add(id(call.node.func))
     return True
 
 
@@ -542,6 +583,33 @@ def _each_output(self: _Rewriter, one: Difference) -> bool:
     if owner is None or not key(owner) or any(isinstance(node, ast.Call) for node in one.node.elts):
         return False
     return self.wrap(one.node, "[", f" for _ in {key(owner)}.outputs]")
+
+
+def _in_order(self: _Rewriter, one: Difference) -> bool:
+    if not self.define("in_order", written.IN_ORDER):
+        return False
+    owner = one.node.func.value
+    model = self.context.texts[self.cell(owner)].source(owner)
+    return self.wrap(one.node, f"in_order({model}, ", ")")
+
+
+def _note(self: _Rewriter, one: Difference) -> bool:
+    self.context.note(one.row.code, one.row.note, one.node, self.cell(one.node))
+    return True
+
+
+def _member(self: _Rewriter, one: Difference) -> bool:
+    return _attribute(self, one, one.row.becomes.rpartition(".")[2].partition("(")[0])
+
+
+def _learning_phase(self: _Rewriter, one: Difference) -> bool:
+    """Takes out a statement that says of a program that does not train that it does not."""
+    cell = self.cell(one.node)
+    statement = self.context.statement(one.node, cell)
+    if not isinstance(statement, ast.Expr) or statement.value is not one.node:
+        return False
+    self.context.done.update(id(inside) for inside in ast.walk(statement))
+    return self.context.remove(statement, cell)
 
 
 def _columns(self: _Rewriter, one: Difference) -> bool:
@@ -696,6 +764,10 @@ def _standalone(self: _Rewriter, one: Difference) -> bool:
 
 _HOW: Mapping[str, Callable[[_Rewriter, Difference], bool]] = {
     "as_layer": _as_layer,
+    "in_order": _in_order,
+    "learning_phase": _learning_phase,
+    "member": _member,
+    "note": _note,
     "columns": _columns,
     "each_output": _each_output,
     "embedding": _embedding,

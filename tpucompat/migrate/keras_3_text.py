@@ -25,7 +25,45 @@ METRICS_NAMES = '''
 
 def metrics_names(model):
 {i}"""The names of what evaluate returns, in its order."""
-{i}return ['loss', *sorted(set(model.get_metrics_result()) - {{'loss'}})]
+{i}try:
+{i}{i}found = model.get_metrics_result()
+{i}except ValueError:  # nothing has been computed yet
+{i}{i}given = model.get_compile_config()['metrics'] or []
+{i}{i}given = [one if isinstance(one, str) else one['config'] for one in given]
+{i}{i}return ['loss'] + [one if isinstance(one, str) else one['name'] for one in given]
+{i}known = [
+{i}{i}one.name
+{i}{i}for metric in model.metrics
+{i}{i}for one in (getattr(metric, 'metrics', None) or [metric])
+{i}]
+{i}names = [name for name in dict.fromkeys(known) if name in found]
+{i}return names + sorted(set(found) - set(names))
+'''
+
+IN_ORDER = '''
+
+def in_order(model, values):
+{i}"""What evaluate returns, metrics in the order of the outputs that they are of."""
+{i}found = model.get_metrics_result()
+{i}known = [metric.name for metric in model.metrics if metric.name in found]
+{i}if not isinstance(values, list):
+{i}{i}return values
+{i}given = dict(zip(known + sorted(set(found) - set(known)), values))
+{i}places = {{name: place for place, name in enumerate(model.output_names)}}
+
+{i}def place(name):
+{i}{i}owners = [places[output] for output in places if name.startswith(output + '_')]
+{i}{i}return owners[0] if owners else len(places)
+
+{i}return [given[name] for name in known + sorted(set(found) - set(known), key=place)]
+'''
+
+LATEST_WEIGHTS = '''
+
+def latest_weights(folder):
+{i}"""The newest file of weights in a folder, or None."""
+{i}files = tf.io.gfile.glob(os.path.join(folder, '*.weights.h5'))
+{i}return max(files, key=os.path.getmtime, default=None)
 '''
 
 PERIODIC_CHECKPOINT = '''

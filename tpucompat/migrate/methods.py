@@ -80,7 +80,7 @@ def _generator(context: Context, call: Call) -> None:
         if new == "fit"
         else None
     )
-    if isinstance(validation, ast.Tuple):
+    if validation is not None and not isinstance(validation, ast.Constant):
         what = "val_loss was the unweighted mean of the batches; it now weights them by size"
         context.note("TPU217", what, node, cell)
     end = text.span(node.func)[1]

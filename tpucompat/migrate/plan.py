@@ -175,7 +175,7 @@ def migrate(
     module: Module,
     unsafe: bool = False,
     together: bool = False,
-    with_loop: bool = False,
+    with_loop: estimators.Loop | None = None,
     version: int = 3,
 ) -> Result:
     """Rewrites one file.
@@ -184,7 +184,7 @@ def migrate(
       module: The file as it was read.
       unsafe: Whether to rewrite too what may change what the program does.
       together: Whether a file beside it goes on with tpucompat.v1, so that this one has to if it builds graphs.
-      with_loop: Whether a file beside it gets a training loop, whose model functions this one may have.
+      with_loop: The training loop of its program, whose model functions this file may have.
       version: Which Keras it gets: 3, or 2, the package tf-keras.
 
     Returns:
@@ -198,7 +198,7 @@ def migrate(
     way = _rewrite(context, together, with_loop)
     changed = context.finish() if way != NOTHING else {}
     beside = {}
-    if way == LOOP and changed:
+    if way == LOOP and changed and (with_loop is None or with_loop.is_here):
         beside[estimators.MODULE + ".py"] = written.source(estimators.MODULE + ".py")
     after = encoded(module, changed)
     if after != source.data and not _is_sound(source.path, after, module):
@@ -212,7 +212,7 @@ def migrate(
     return Result(source.path, source.data, after, way, module.problems, changes, uses, beside)
 
 
-def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
+def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None) -> str:
     if not context.names.uses and not context.names.strings and not context.names.calls:
         return NOTHING
     has_loop = f"import {estimators.MODULE}".encode() in context.module.source.data
@@ -225,6 +225,8 @@ def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
     loop: estimators.Plan | None = None
     if context.module.era == era.TF1 and estimators.is_wanted(context):
         try:
+            if together:
+                raise keras.CannotSee("a module of the same program uses tpucompat.v1")
             loop = estimators.plan(context)
             reasons = dict(needs(context, loop.handled))
             graph = graph if reasons or together else ""
@@ -261,7 +263,7 @@ def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
         return COMPATIBLE
     if loop is not None:
         with context.rule("TPU212"):
-            estimators.rewrite(context, loop)
+            estimators.rewrite(context, loop, with_loop.package if with_loop else "")
     if on_cores is not None:
         with context.rule("TPU213"):
             computations.rewrite(context, on_cores)
@@ -289,7 +291,9 @@ def _rewrite(context: Context, together: bool, with_loop: bool) -> str:
     if is_script:
         _enter_graph(context)
     asks = b"TF_USE_LEGACY_KERAS" in context.module.source.data
-    asks = asks or loop is not None or with_loop  # the module beside it asks for Keras 2
+    asks = (
+        asks or loop is not None or with_loop is not None
+    )  # the module beside it asks for Keras 2
     if context.needs_keras_2 and not asks:
         if is_script:
             context.want("os")

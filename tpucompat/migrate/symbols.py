@@ -6,7 +6,7 @@ import ast
 import re
 from typing import Any
 
-from tpucompat.analysis import today
+from tpucompat.analysis import keras_3, today
 from tpucompat.analysis.findings import Place
 from tpucompat.legacy import era
 from tpucompat.migrate.context import Context, Import
@@ -36,7 +36,10 @@ def rewrite(context: Context, around_only: bool = False) -> None:
       context: The file.
       around_only: Leaves TensorFlow's names as they are, and rewrites those of other packages.
     """
+    of_keras_3 = not around_only and context.keras == 3 and keras_3.applies(context.module)
     for found in context.imports:
+        if of_keras_3 and _left_to_keras_2(context, found):
+            continue
         if not around_only or found.uses[0].name.partition(".")[0] not in _TENSORFLOW:
             with context.rule(_code_of(context, found)):
                 _import(context, found)
@@ -55,6 +58,9 @@ def rewrite(context: Context, around_only: bool = False) -> None:
                 continue
         if place.fate.becomes.startswith(_OURS):
             context.todo_for(place.finding, use.node)  # which plain TensorFlow 2 does not have
+            continue
+        if of_keras_3 and today.is_of_keras_2(place.fate) and not today.is_module(place.fate):
+            context.todo("TPU207", _left(place.fate), use.node, context.cell_of(use.node))
             continue
         known = place.fate.fix == today.SAFE and place.finding.code != "TPU211"
         with context.rule(place.finding.code):
@@ -75,6 +81,23 @@ def _whole_modules(context: Context) -> None:
         if head == "tensorflow" and path in _MEANS_ANOTHER and is_alone:
             new = context.local("tf.compat.v1." + path)
             context.replace(use.node, context.cell_of(use.node), new)
+
+
+def _left_to_keras_2(context: Context, found: Import) -> bool:
+    """Marks an import of what models of Keras 3 cannot use."""
+    if id(found.node) in context.done or any(use.guarded for use in found.uses):
+        return False
+    fates = [today.fate(use.name) for use in found.uses]
+    lost = [fate for fate in fates if fate and today.is_of_keras_2(fate)]
+    if any(today.is_module(fate) for fate in lost):
+        return False
+    for fate in lost:
+        context.todo("TPU207", _left(fate), found.node, found.cell)
+    return bool(lost)
+
+
+def _left(fate: today.Fate) -> str:
+    return f"{fate.was}: Keras 3 has none; migrate --keras 2 keeps it"
 
 
 def _code_of(context: Context, found: Import) -> str:

@@ -1,8 +1,7 @@
-"""Rewrites the files of a tree, those of a folder in view of each other."""
+"""Rewrites the files of a tree, those of a program in view of each other."""
 
 from __future__ import annotations
 
-import ast
 import os
 import sys
 from typing import Iterable, Iterator, Mapping
@@ -12,6 +11,7 @@ from tpucompat.analysis.sources import SourceError
 from tpucompat.migrate import estimators, plan
 from tpucompat.migrate.context import Context
 from tpucompat.migrate.plan import Result
+from tpucompat.migrate.programs import Imports
 from tpucompat.scan.scanner import DEPTH
 
 #: How often a file is looked at again.
@@ -51,39 +51,49 @@ def migrate(paths: Iterable[str], unsafe: bool = False, version: int = 3) -> Ite
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, DEPTH))
     try:
-        folders: dict[str, list[str]] = {}
-        for path in paths:
-            folders.setdefault(os.path.dirname(os.path.abspath(path)), []).append(path)
-        for files in folders.values():
-            yield from _folder(files, unsafe, version)
+        yield from _tree(list(paths), unsafe, version)
     finally:
         sys.setrecursionlimit(before)
 
 
-def _folder(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
+def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
     modules: list[findings.Module] = []
     for path in paths:
         try:
             modules.append(findings.analyse(path))
         except SourceError as error:
             yield Result(path, b"", b"", plan.NOTHING, [findings.problem(path, error)])
-    scripts = [module for module in modules if not module.source.is_notebook]
-    alone = {id(module): module for module in modules if module.source.is_notebook}
-    for group in _groups(scripts):
-        contexts = [Context(module) for module in group]
-        together = any(map(plan.stays, contexts))
-        with_loop = not together and any(map(estimators.is_wanted, contexts))
-        for module in group:
-            yield _settled(module, unsafe, together, with_loop, version)
-    for module in alone.values():
-        yield _settled(module, unsafe, version=version)
+    imports = Imports([module for module in modules if not module.source.is_notebook])
+    contexts = {path: Context(module) for path, module in imports.paths.items()}
+    stays = {path: plan.stays(context) for path, context in contexts.items()}
+    wanted = {path: estimators.is_wanted(context) for path, context in contexts.items()}
+    builds = {path: bool(plan.needs_graph(context)) for path, context in contexts.items()}
+    shared = {path: stays[path] or wanted[path] or builds[path] for path in contexts}
+    for group in imports.programs(shared):
+        together = any(stays[path] for path in group)
+        with_loop = not together and any(wanted[path] for path in group)
+        homes = [path for path in group if estimators.makes_trainer(contexts[path])]
+        for path in group:
+            loop = _loop(imports, path, homes) if with_loop else None
+            yield _settled(imports.paths[path], unsafe, together, loop, version)
+    for module in modules:
+        if module.source.is_notebook:
+            yield _settled(module, unsafe, version=version)
+
+
+def _loop(imports: Imports, path: str, homes: list[str]) -> estimators.Loop:
+    """How a file imports the training loop of its program: there is one, beside what makes a trainer."""
+    own = os.path.dirname(path)
+    folders = [os.path.dirname(home) for home in homes]
+    folder = own if own in folders or not folders else folders[0]
+    return estimators.Loop(imports.package_of(folder, path) or "", folder == own)
 
 
 def _settled(
     module: findings.Module,
     unsafe: bool,
     together: bool = False,
-    with_loop: bool = False,
+    with_loop: estimators.Loop | None = None,
     version: int = 3,
 ) -> Result:
     """A rewriting in which nothing is left to rewrite: one may show what another rests on."""
@@ -95,31 +105,3 @@ def _settled(
             break
         result = result._replace(after=after)
     return result
-
-
-def _groups(modules: list[findings.Module]) -> Iterator[list[findings.Module]]:
-    """The files of a folder, those together of which one imports another."""
-    names = [os.path.splitext(os.path.basename(module.source.path))[0] for module in modules]
-    group = {name: {name} for name in names}
-    for name, module in zip(names, modules):
-        for other in _imported(module) & group.keys():
-            joined = group[name] | group[other]
-            group.update(dict.fromkeys(joined, joined))
-    done: set[int] = set()
-    for name in names:
-        if id(group[name]) not in done:
-            done.add(id(group[name]))
-            yield [module for one, module in zip(names, modules) if one in group[name]]
-
-
-def _imported(module: findings.Module) -> set[str]:
-    """Last parts of what a file imports."""
-    found = set()
-    for tree in filter(None, module.trees):
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ImportFrom):
-                found.add((node.module or "").rpartition(".")[2])
-                found.update(alias.name for alias in node.names)
-            elif isinstance(node, ast.Import):
-                found.update(alias.name.rpartition(".")[2] for alias in node.names)
-    return found

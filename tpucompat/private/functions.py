@@ -6,6 +6,14 @@ import contextlib
 import functools
 from typing import Any, Iterator
 
+import tensorflow as tf
+from tensorflow.python.autograph.impl import api
+from tensorflow.python.eager import context
+from tensorflow.python.framework import function_def_to_graph
+from tensorflow.python.util import tf_inspect as tf_inspect_module
+
+from tpucompat.private import patches
+
 
 def plain_function(
     python_function: Any, jit_compile: bool = False, relax_shapes: bool = False
@@ -25,8 +33,6 @@ def plain_function(
       jit_compile: Whether XLA compiles it.
       relax_shapes: Whether the second trace leaves open what differs from the first.
     """
-    import tensorflow as tf
-
     try:
         from tensorflow.python.eager.polymorphic_function import attributes
 
@@ -52,9 +58,6 @@ def add_functions(library: Any) -> None:
     ``import_graph_def`` adds them to the graph alone; a function that is traced finds those it calls
     in the eager context. Nothing is done for the graph of a Session. Seen in 1.14 to 2.21.
     """
-    import tensorflow as tf
-    from tensorflow.python.eager import context
-
     if not tf.compat.v1.get_default_graph().building_function:
         return
     runtime = context.context()
@@ -71,9 +74,6 @@ def call_config(optimized: bool) -> Any:
     Args:
       optimized: Whether Grappler optimizes them.
     """
-    import tensorflow as tf
-    from tensorflow.python.eager import context
-
     config = tf.compat.v1.ConfigProto()
     config.ParseFromString(context.context().function_call_options.config_proto_serialized)
     config.graph_options.rewrite_options.disable_meta_optimizer |= not optimized
@@ -86,8 +86,6 @@ def functions_called_with(config: Any) -> Iterator[None]:
 
     Seen in 1.14 to 2.21 as ``context().function_call_options``.
     """
-    from tensorflow.python.eager import context
-
     runtime = context.context()
     before = runtime.function_call_options
     if config is not None:
@@ -105,8 +103,6 @@ def function_as_graph(function: Any) -> Any:
 
     The functions that it calls have to be known to the default graph. Seen in 1.13 to 2.21.
     """
-    from tensorflow.python.framework import function_def_to_graph
-
     return function_def_to_graph.function_def_to_graph_def(function)
 
 
@@ -121,8 +117,6 @@ def must_run(operation: Any) -> None:
 
 def wrapped_functions(python_function: Any) -> Any:
     """A function that is traced by ``wrap_function`` for each signature it is called with."""
-    import tensorflow as tf
-
     traced: dict[Any, Any] = {}
 
     def call(*args: Any) -> Any:
@@ -180,7 +174,6 @@ def converted_by_autograph(function: Any) -> Any:
     Seen in 2.2 to 2.21 in ``distribute_lib.py``: ``autograph.tf_convert`` with the control status.
     """
     from tensorflow.python.autograph.core import ag_ctx
-    from tensorflow.python.autograph.impl import api
 
     return api.tf_convert(function, ag_ctx.control_status_ctx(), convert_by_default=False)
 
@@ -191,11 +184,10 @@ def left_alone_by_autograph(function: Any) -> Any:
     ``tf.autograph.experimental.do_not_convert`` tells what the function calls that AutoGraph is off. Seen in
     2.2 to 2.21 as ``autograph_artifact`` of ``tensorflow/python/autograph/impl/api.py``.
     """
-    from tensorflow.python.autograph.impl import api
-
     return api.autograph_artifact(function)
 
 
+@patches.patch
 def leave_package_to_itself(name: str) -> None:
     """Lets AutoGraph call the functions of a package as they are, as it does with TensorFlow's own; idempotent.
 
@@ -208,7 +200,7 @@ def leave_package_to_itself(name: str) -> None:
         return
     rules = getattr(config, "CONVERSION_RULES", None)
     if rules is not None and not any(getattr(rule, "_prefix", None) == name for rule in rules):
-        config.CONVERSION_RULES = (config.DoNotConvert(name), *rules)
+        patches.replace(config, "CONVERSION_RULES", (config.DoNotConvert(name), *rules))
 
 
 def tf_inspect() -> Any:
@@ -216,6 +208,4 @@ def tf_inspect() -> Any:
 
     Seen in 1.13 to 2.21 as ``tensorflow.python.util.tf_inspect``.
     """
-    from tensorflow.python.util import tf_inspect as module
-
-    return module
+    return tf_inspect_module

@@ -7,7 +7,15 @@ import importlib
 import inspect
 from typing import Any, Callable, Mapping
 
+import tensorflow as tf
+from tensorflow.python.framework import ops
+from tensorflow.python.ops import gradients as gradients_module
+from tensorflow.python.ops import gradients_impl
 
+from tpucompat.private import patches
+
+
+@patches.patch
 def gate_gradients(told: Callable[[Any, int], None]) -> None:
     """Lets ``tf.gradients`` finish an operation's gradients together, where reference variables are.
 
@@ -22,8 +30,6 @@ def gate_gradients(told: Callable[[Any, int], None]) -> None:
       told: Called with a graph and the number of operations that were made for it there, where the caller
         had not asked for them.
     """
-    import tensorflow as tf
-
     gradients_util: Any
     try:
         gradients_util = importlib.import_module("tensorflow.python.ops.gradients_util")
@@ -31,8 +37,6 @@ def gate_gradients(told: Callable[[Any, int], None]) -> None:
         gradients_util = importlib.import_module("tensorflow.python.ops.gradients_impl")
 
     helper = gradients_util._GradientsHelper
-    if hasattr(helper, "__wrapped__"):
-        return
     position = list(inspect.signature(helper).parameters).index("gate_gradients")
 
     @functools.wraps(helper)
@@ -50,7 +54,7 @@ def gate_gradients(told: Callable[[Any, int], None]) -> None:
         told(graph, sum("_grad/tuple/" in each.name for each in graph.get_operations()[before:]))
         return gradients
 
-    gradients_util._GradientsHelper = gated
+    patches.replace(gradients_util, "_GradientsHelper", gated)
 
 
 def _variables_of(graph: Any) -> list[Any]:
@@ -70,10 +74,7 @@ def gradient_modules() -> list[Any]:
 
     Seen in 1.13 to 2.21 as ``tensorflow.python.ops.gradients`` and ``gradients_impl``.
     """
-    import tensorflow as tf
-    from tensorflow.python.ops import gradients, gradients_impl
-
-    return [gradients_impl, gradients, tf, tf.compat.v1]
+    return [gradients_impl, gradients_module, tf, tf.compat.v1]
 
 
 def replace_gradients(by_type: Mapping[str, Callable[[Callable[..., Any]], Any]]) -> None:
@@ -85,9 +86,7 @@ def replace_gradients(by_type: Mapping[str, Callable[[Callable[..., Any]], Any]]
     Args:
       by_type: For each type of operation what makes the new function of the old one.
     """
-    from tensorflow.python.framework import ops
-
     entries = ops._gradient_registry._registry
     for operation, change in by_type.items():
         if operation in entries:
-            entries[operation]["type"] = change(entries[operation]["type"])
+            patches.replace(entries[operation], "type", change(entries[operation]["type"]))

@@ -6,6 +6,14 @@ import functools
 import numbers
 from typing import Any, Callable, ContextManager, Sequence
 
+import tensorflow as tf
+from tensorflow.python.eager import context as context_module
+from tensorflow.python.framework import importer, op_def_registry, ops, tensor_shape, tensor_util
+from tensorflow.python.framework import random_seed as random_seed_module
+from tensorflow.python.framework import smart_cond as smart_cond_module
+from tensorflow.python.ops import control_flow_util
+
+from tpucompat.private import patches
 from tpucompat.private.modules import own_module
 
 
@@ -15,9 +23,7 @@ def eager_mode() -> ContextManager[None]:
     Seen in 1.13 to 2.21 as ``tensorflow.python.eager.context.eager_mode``; the public API has
     ``tf.init_scope`` only, which is eager only when eager execution is enabled globally.
     """
-    from tensorflow.python.eager import context
-
-    return context.eager_mode()
+    return context_module.eager_mode()
 
 
 def add_control_inputs(operation: Any, before: Sequence[Any]) -> None:
@@ -33,12 +39,10 @@ def static_value(value: Any) -> Any:
 
     Seen in 1.13 to 2.21; the public name is ``tf.get_static_value`` since 2.4.
     """
-    import tensorflow as tf
-    from tensorflow.python.framework import tensor_util
-
     return tensor_util.constant_value(tf.convert_to_tensor(value))
 
 
+@patches.patch
 def change_inputs_of_imports(change: Callable[[Any, dict[Any, Any]], dict[Any, Any]]) -> None:
     """Says what an import of a graph takes for the values of its ``input_map``.
 
@@ -48,8 +52,6 @@ def change_inputs_of_imports(change: Callable[[Any, dict[Any, Any]], dict[Any, A
     Args:
       change: Gets the ``GraphDef`` and the map; gives the map to use.
     """
-    from tensorflow.python.framework import importer
-
     name = "_import_graph_def_internal"
     name = name if hasattr(importer, name) else "import_graph_def"
     original = getattr(importer, name)
@@ -60,7 +62,7 @@ def change_inputs_of_imports(change: Callable[[Any, dict[Any, Any]], dict[Any, A
             input_map = change(graph_def, input_map)
         return original(graph_def, input_map, *args, **kwargs)
 
-    setattr(importer, name, import_graph)
+    patches.replace(importer, name, import_graph)
 
 
 def control_flow_context(operation: Any) -> Any:
@@ -76,27 +78,26 @@ def is_in_loop(operation: Any) -> bool:
 
     Seen in 1.13 to 2.21 as ``tensorflow.python.ops.control_flow_util.GetContainingWhileContext``.
     """
-    from tensorflow.python.ops import control_flow_util
-
     context = control_flow_context(operation)
     return control_flow_util.GetContainingWhileContext(context) is not None
 
 
+@patches.patch
 def give_specs_their_sizes() -> None:
     """Gives ``tf.TensorSpec`` the sizes of its shape as ``_shape_tuple``, None for an unknown rank.
 
     1.13 to 2.6 have the attribute (tensorflow/python/framework/tensor_spec.py), which subclasses of the time
     compare (tensor2robot); seen to be gone in 2.15 to 2.21.
     """
-    import tensorflow as tf
 
     def sizes(self: Any) -> Any:
         return None if self.shape.ndims is None else tuple(self.shape.as_list())
 
     if not hasattr(tf.TensorSpec, "_shape_tuple"):
-        tf.TensorSpec._shape_tuple = property(sizes)
+        patches.replace(tf.TensorSpec, "_shape_tuple", property(sizes))
 
 
+@patches.patch
 def accept_whole_numbers_as_dimensions() -> None:
     """Lets a static shape have ``256.0`` for a dimension, as in TensorFlow 1: ``16 * 16 / 1`` in Python 3.
 
@@ -104,12 +105,8 @@ def accept_whole_numbers_as_dimensions() -> None:
     number (``tensorflow/python/framework/tensor_shape.py``); seen in 2.15 to 2.21 to ask for ``__index__``,
     which floats lack.
     """
-    from tensorflow.python.framework import tensor_shape
-
     dimension = tensor_shape.Dimension
     initialize = dimension.__init__
-    if hasattr(initialize, "__wrapped__"):
-        return
 
     @functools.wraps(initialize)
     def with_whole_numbers(self: Any, value: Any) -> None:
@@ -119,7 +116,7 @@ def accept_whole_numbers_as_dimensions() -> None:
             value = int(float(value))
         initialize(self, value)
 
-    dimension.__init__ = with_whole_numbers
+    patches.replace(dimension, "__init__", with_whole_numbers)
 
 
 def op_def(name: str) -> Any:
@@ -127,8 +124,6 @@ def op_def(name: str) -> Any:
 
     Seen in 1.13 to 1.15 as ``op_def_registry.get_registered_ops``, in 2.0 to 2.21 as ``op_def_registry.get``.
     """
-    from tensorflow.python.framework import op_def_registry
-
     if hasattr(op_def_registry, "get"):
         return op_def_registry.get(name)
     return op_def_registry.get_registered_ops().get(name)
@@ -139,6 +134,7 @@ def graph_collections(graph: Any) -> Any:
     return graph._collections
 
 
+@patches.patch
 def forget_eager_start() -> None:
     """Lets ``tf.init_scope`` lift out of functions into the graph, in every thread.
 
@@ -148,18 +144,16 @@ def forget_eager_start() -> None:
     the start after all: Keras asks for that in its own graph. Seen in 2.0 to 2.21 as
     ``Context._context_switches``.
     """
-    from tensorflow.python.eager import context
-
-    eagerly = context.ContextSwitch(False, context.eager_mode, None)
+    eagerly = context_module.ContextSwitch(False, context_module.eager_mode, None)
 
     def is_start(switch: Any) -> bool:
-        return switch.enter_context_fn is context.eager_mode
+        return switch.enter_context_fn is context_module.eager_mode
 
-    class Switches(context._ContextSwitchStack):  # one for each thread
+    class Switches(context_module._ContextSwitchStack):  # one for each thread
         @property
         def stack(self) -> list[Any]:
             started = bool(self._stack) and is_start(self._stack[0])
-            if context.default_execution_mode == context.EAGER_MODE and not started:
+            if context_module.default_execution_mode == context_module.EAGER_MODE and not started:
                 self._stack.insert(0, eagerly)
             return self._stack
 
@@ -168,9 +162,9 @@ def forget_eager_start() -> None:
             self._stack = switches
 
     switches = Switches(False)
-    before = context.context()._context_switches.stack
+    before = context_module.context()._context_switches.stack
     switches.stack.extend(before[1:] if before and is_start(before[0]) else before)
-    context.context()._context_switches = switches
+    patches.replace(context_module.context(), "_context_switches", switches)
 
 
 def graph_op_functions() -> list[tuple[Any, str]]:
@@ -206,9 +200,7 @@ def random_seed() -> Any:
 
     Seen in 1.13 to 2.21 as ``tensorflow.python.framework.random_seed``.
     """
-    from tensorflow.python.framework import random_seed as module
-
-    return module
+    return random_seed_module
 
 
 def smart_cond(predicate: Any, true_fn: Callable[[], Any], false_fn: Callable[[], Any]) -> Any:
@@ -216,11 +208,10 @@ def smart_cond(predicate: Any, true_fn: Callable[[], Any], false_fn: Callable[[]
 
     Seen in 1.13 to 2.21 as ``tensorflow.python.framework.smart_cond.smart_cond``.
     """
-    from tensorflow.python.framework import smart_cond as module
-
-    return module.smart_cond(predicate, true_fn, false_fn)
+    return smart_cond_module.smart_cond(predicate, true_fn, false_fn)
 
 
+@patches.patch
 def let_eager_tensors_be_keys() -> None:
     """Lets eager tensors be keys and members of sets by their identity, as graph tensors are.
 
@@ -228,8 +219,6 @@ def let_eager_tensors_be_keys() -> None:
     from about 2.12 on, also after ``disable_tensor_equality``. Seen in 2.15 to 2.21 as
     ``tensorflow.python.framework.ops._EagerTensorBase``.
     """
-    from tensorflow.python.framework import ops
-
     base = getattr(ops, "_EagerTensorBase", None)
     if base is not None and "__hash__" in vars(base):
-        base.__hash__ = base.__mro__[1].__hash__
+        patches.replace(base, "__hash__", base.__mro__[1].__hash__)

@@ -5,7 +5,16 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable
 
+import tensorflow as tf
+from tensorflow.python.data.ops import dataset_ops, multi_device_iterator_ops
+from tensorflow.python.ops import data_flow_ops as data_flow_ops_module
+from tensorflow.python.ops import gen_dataset_ops
+from tensorflow.python.ops import lookup_ops as lookup_ops_module
 
+from tpucompat.private import patches
+
+
+@patches.patch
 def read_no_element_ahead() -> None:
     """Lets an iterator ask its dataset for an element only when somebody asks the iterator, as 1.15 does.
 
@@ -16,15 +25,9 @@ def read_no_element_ahead() -> None:
     Seen in 2.15 and 2.21 as ``DatasetV2._apply_debug_options`` of
     ``tensorflow/python/data/ops/dataset_ops.py``, which every iterator asks; the option in those that have it.
     """
-    import tensorflow as tf
-
     if not hasattr(tf.data.Options().experimental_optimization, "inject_prefetch"):
         return
-    from tensorflow.python.data.ops import dataset_ops
-
     own = dataset_ops.DatasetV2._apply_debug_options
-    if hasattr(own, "__wrapped__"):
-        return
 
     @functools.wraps(own)
     def _apply_debug_options(self: Any) -> Any:
@@ -32,9 +35,10 @@ def read_no_element_ahead() -> None:
         options.experimental_optimization.inject_prefetch = False
         return own(self).with_options(options)
 
-    dataset_ops.DatasetV2._apply_debug_options = _apply_debug_options
+    patches.replace(dataset_ops.DatasetV2, "_apply_debug_options", _apply_debug_options)
 
 
+@patches.patch
 def leave_replica_inputs_untuned() -> None:
     """Lets what brings batches to the replicas go without tf.data's tuning of buffers and threads.
 
@@ -47,8 +51,6 @@ def leave_replica_inputs_untuned() -> None:
     Seen in 2.0 to 2.21 as ``_create_device_dataset`` and ``MultiDeviceIterator``, in 2.1 to 2.21 as
     ``OwnedMultiDeviceIterator``, all in ``tensorflow.python.data.ops.multi_device_iterator_ops``.
     """
-    import tensorflow as tf
-    from tensorflow.python.data.ops import multi_device_iterator_ops as module
 
     def untuned(dataset: Any) -> Any:
         options = tf.data.Options()
@@ -58,15 +60,17 @@ def leave_replica_inputs_untuned() -> None:
             options.experimental_optimization.autotune = False
         return dataset.with_options(options)
 
-    create = getattr(module, "_create_device_dataset", None)
-    if create is not None and not hasattr(create, "__wrapped__"):
-        module._create_device_dataset = functools.wraps(create)(
-            lambda *args, **kwargs: untuned(create(*args, **kwargs))
+    create = getattr(multi_device_iterator_ops, "_create_device_dataset", None)
+    if create is not None:
+        patches.replace(
+            multi_device_iterator_ops,
+            "_create_device_dataset",
+            functools.wraps(create)(lambda *args, **kwargs: untuned(create(*args, **kwargs))),
         )
     for name in ("MultiDeviceIterator", "OwnedMultiDeviceIterator"):  # of a graph, of eager code
-        kind = getattr(module, name, None)
-        if kind is not None and not hasattr(kind.__init__, "__wrapped__"):
-            kind.__init__ = _with_dataset(untuned, kind.__init__)
+        kind = getattr(multi_device_iterator_ops, name, None)
+        if kind is not None:
+            patches.replace(kind, "__init__", _with_dataset(untuned, kind.__init__))
 
 
 def _with_dataset(changed: Callable[[Any], Any], initialize: Any) -> Any:
@@ -84,9 +88,7 @@ def lookup_ops() -> Any:
 
     Seen in 1.13 to 2.21; ``tf.lookup`` shows only a part of it.
     """
-    from tensorflow.python.ops import lookup_ops
-
-    return lookup_ops
+    return lookup_ops_module
 
 
 def data_flow_ops() -> Any:
@@ -94,9 +96,7 @@ def data_flow_ops() -> Any:
 
     Seen in 1.13 to 2.21; ``tf.queue`` shows the queues only, and no barrier.
     """
-    from tensorflow.python.ops import data_flow_ops as module
-
-    return module
+    return data_flow_ops_module
 
 
 def dataset_operations() -> Any:
@@ -104,6 +104,4 @@ def dataset_operations() -> Any:
 
     Seen in 1.13 to 2.21 as ``tensorflow.python.ops.gen_dataset_ops``.
     """
-    from tensorflow.python.ops import gen_dataset_ops
-
     return gen_dataset_ops

@@ -8,13 +8,15 @@ import importlib
 import inspect
 from typing import Any, Callable, ContextManager, Iterator
 
+import tensorflow as tf
+import tensorflow.compat.v1 as v1
+
+from tpucompat.private import patches
 from tpucompat.private.functions import left_alone_by_autograph
 
 
 def keras_source() -> str:
     """The package with the source of Keras 2: ``tf_keras.src``, ``keras.src``, ``tensorflow.python.keras``."""
-    import tensorflow as tf
-
     root: list[str] = tf.compat.v1.keras.Model.__module__.split(".")
     depth = root.index("src") + 1 if "src" in root else root.index("keras") + 1
     return ".".join(root[:depth])
@@ -31,8 +33,6 @@ def keras_models(graph: bool) -> tuple[type, ...]:
     Seen as ``engine.training_v1.Model`` in 2.2 to 2.15 (bundled Keras) and in tf-keras 2.16 to 2.21; before
     2.2 the one class ``Model`` serves both modes.
     """
-    import tensorflow as tf
-
     public = tf.compat.v1.keras.Model if graph else tf.keras.Model
     if not graph:
         return (public,)
@@ -50,8 +50,6 @@ def keras_model_engines() -> tuple[type, ...]:
     Seen as ``engine.training_v1.Model`` and ``engine.functional.Functional`` in 2.2 (``functional`` in 2.3) to
     2.15 and in tf-keras 2.16 to 2.21; before that ``Model`` is all of them.
     """
-    import tensorflow as tf
-
     root = tf.compat.v1.keras.Model.__module__.rpartition(".")[0]
     found = []
     for module, name in (("training_v1", "Model"), ("functional", "Functional")):
@@ -77,8 +75,6 @@ def functional_model() -> Any:
 
     Seen as ``engine.functional.Functional`` in 2.3 to 2.15 and in tf-keras 2.16 to 2.21.
     """
-    import tensorflow as tf
-
     root = tf.compat.v1.keras.Model.__module__.rpartition(".")[0]
     try:
         return importlib.import_module(root + ".functional").Functional
@@ -148,8 +144,6 @@ def open_batches() -> Iterator[None]:
 
     @functools.wraps(conform)
     def with_open_batch(self: Any, tensor: Any, ref_input: Any) -> Any:
-        import tensorflow as tf
-
         if tensor.shape.rank and tensor.shape.as_list()[0] is None and ref_input.shape.rank:
             shape = [None, *ref_input.shape.as_list()[1:]]
             ref_input = tf.TensorSpec(shape, ref_input.dtype)
@@ -183,25 +177,27 @@ def added_by_layers(model: Any) -> Iterator[tuple[list[Any], str]]:
                 yield added, mark
 
 
+@patches.patch
 def average_masked_losses_over_all() -> None:
     """Lets Keras divide the loss of a masked sequence by all its steps again, as TensorFlow 1.15 did.
 
     Since Keras 2.10 it divides by the steps that are not masked. Seen as ``losses_utils.apply_valid_mask`` in
     ``keras.src.utils`` of 2.15 and ``tf_keras.src.utils`` of 2.16 to 2.21.
     """
-    import tensorflow as tf
-
     root = tf.compat.v1.keras.Model.__module__.rpartition(".engine.")[0]
     try:
         module: Any = importlib.import_module(root + ".utils.losses_utils")
     except ImportError:
         return
     if hasattr(module, "apply_valid_mask"):
-        module.apply_valid_mask = lambda losses, sw, mask, reduction: module.apply_mask(
-            losses, sw, mask
+        patches.replace(
+            module,
+            "apply_valid_mask",
+            lambda losses, sw, mask, reduction: module.apply_mask(losses, sw, mask),
         )
 
 
+@patches.patch
 def normalize_without_masks() -> None:
     """Lets a subclass of BatchNormalization define ``_moments(inputs, reduction_axes, keep_dims)`` as ever.
 
@@ -234,9 +230,10 @@ def normalize_without_masks() -> None:
             ):
                 setattr(cls, name, without_mask(method))
 
-    base.__init_subclass__ = classmethod(adapt)
+    patches.replace(base, "__init_subclass__", classmethod(adapt))
 
 
+@patches.patch
 def feed_missing_axes() -> None:
     """Lets a target without its last axis be fed where the graph takes that axis off again.
 
@@ -245,8 +242,6 @@ def feed_missing_axes() -> None:
     are fed in ``GraphExecutionFunction._make_callable``, seen in 1.13 (``Function``) to 2.15 (bundled Keras)
     and in tf-keras 2.16 to 2.21.
     """
-    import tensorflow.compat.v1 as tf
-
     backend = importlib.import_module(keras_source() + ".backend")
     function: Any = getattr(backend, "GraphExecutionFunction", None) or backend.Function
     make = function._make_callable
@@ -267,7 +262,7 @@ def feed_missing_axes() -> None:
         if None in ranks or ranks[0] != ranks[1] + 1 or not is_squeezed(placeholder):
             return value
         with value.graph.as_default():
-            return tf.expand_dims(value, -1)
+            return v1.expand_dims(value, -1)
 
     @functools.wraps(make)
     def make_callable(
@@ -277,9 +272,10 @@ def feed_missing_axes() -> None:
         make(self, feed_arrays, feed_symbols, fed, session)
         self._symbol_vals = symbol_vals  # which it compares with those of the next call
 
-    function._make_callable = make_callable
+    patches.replace(function, "_make_callable", make_callable)
 
 
+@patches.patch
 def write_all_h5_files_alike() -> None:
     """Lets models of the graph world write and read ``x.weights.h5`` as every other ``.h5`` file.
 
@@ -297,8 +293,7 @@ def write_all_h5_files_alike() -> None:
     for model in keras_models(graph=True):
         for name in ("save_weights", "load_weights"):
             own, plain = getattr(model, name), getattr(legacy, name)
-            if not hasattr(own, "_tpucompat"):
-                setattr(model, name, _by_suffix(".weights.h5", plain, own))
+            patches.replace(model, name, _by_suffix(".weights.h5", plain, own))
 
 
 def _by_suffix(suffix: str, chosen: Any, others: Any) -> Any:
@@ -307,10 +302,10 @@ def _by_suffix(suffix: str, chosen: Any, others: Any) -> Any:
         function = chosen if str(filepath).endswith(suffix) else others
         return function(self, filepath, *args, **kwargs)
 
-    call._tpucompat = True  # type: ignore[attr-defined]
     return call
 
 
+@patches.patch
 def name_recurrent_weights_by_layer() -> None:
     """Lets a recurrent layer's weights be ``lstm/kernel`` again, as in checkpoints of TensorFlow 1.15.
 
@@ -340,9 +335,10 @@ def name_recurrent_weights_by_layer() -> None:
             continue
         for name in {"K", "backend"} & vars(module).keys():
             if inspect.ismodule(getattr(module, name)):
-                setattr(module, name, Backend(getattr(module, name)))
+                patches.replace(module, name, Backend(getattr(module, name)))
 
 
+@patches.patch
 def take_inputs_of_updates() -> None:
     """Lets a layer's ``add_update`` and ``add_loss`` be given the layer's inputs in the second place.
 
@@ -359,7 +355,7 @@ def take_inputs_of_updates() -> None:
             method = vars(layer)[name]
             # The signature, not the code: 1.15 decorates both.
             if "inputs" not in inspect.signature(method).parameters:
-                setattr(layer, name, left_alone_by_autograph(_without_inputs(method)))
+                patches.replace(layer, name, left_alone_by_autograph(_without_inputs(method)))
 
 
 def _without_inputs(method: Any) -> Any:
@@ -371,6 +367,7 @@ def _without_inputs(method: Any) -> Any:
     return add
 
 
+@patches.patch
 def name_losses_as_then() -> None:
     """Calls Keras' loss functions what they were called in 1.15, from which the names of metrics follow.
 
@@ -389,9 +386,10 @@ def name_losses_as_then() -> None:
         for now, then in renamed.items():
             function = getattr(functions, now, None)
             if inspect.isfunction(function):
-                function.__name__ = then
+                patches.replace(function, "__name__", then)
 
 
+@patches.patch
 def forget_masks_of_convolutional_cells() -> None:
     """Lets a ``ConvLSTM2D`` draw what it drops out anew whenever it is called, as other recurrent layers do.
 
@@ -399,13 +397,9 @@ def forget_masks_of_convolutional_cells() -> None:
     call, of the layer or of a model around it, is given the masks of the first one's inputs. Seen as
     ``layers.rnn.base_conv_lstm.ConvLSTM`` in Keras 2.15 and tf-keras 2.21.
     """
-    import tensorflow as tf
-
     kind = tf.compat.v1.keras.layers.ConvLSTM2D
     owner: Any = next(base for base in kind.__mro__ if "call" in vars(base))
     call = owner.call
-    if hasattr(call, "__wrapped__"):
-        return
 
     @functools.wraps(call)
     def with_masks_of_its_own(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -413,4 +407,4 @@ def forget_masks_of_convolutional_cells() -> None:
         self.cell.reset_recurrent_dropout_mask()
         return call(self, *args, **kwargs)
 
-    owner.call = left_alone_by_autograph(with_masks_of_its_own)
+    patches.replace(owner, "call", left_alone_by_autograph(with_masks_of_its_own))

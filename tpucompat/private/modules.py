@@ -8,6 +8,9 @@ import sys
 import types
 from typing import Any, Callable, Mapping
 
+import tensorflow as tf
+
+from tpucompat.private import patches
 from tpucompat.private.keras import keras_source
 
 
@@ -43,8 +46,6 @@ def replace_functions(by_place: Mapping[str, Callable[[Callable[..., Any]], Any]
         ``tf.compat.v1.keras.layers``, ``keras/module:name`` for a module of Keras' source. One that this
         release does not have is left out.
     """
-    import tensorflow as tf
-
     new: dict[Any, Any] = {}
     for place, change in by_place.items():
         path, _, name = place.partition(":")
@@ -65,7 +66,7 @@ def replace_functions(by_place: Mapping[str, Callable[[Callable[..., Any]], Any]
         if old is None:
             continue
         changed = change(old)
-        setattr(owner, attribute, changed)
+        patches.replace(owner, attribute, changed)
         if inspect.ismodule(owner):
             new[inspect.unwrap(old)] = changed
     names = {function.__name__ for function in new}
@@ -82,4 +83,4 @@ def replace_functions(by_place: Mapping[str, Callable[[Callable[..., Any]], Any]
             # Two decorated forms of one function may be about: tf.nn.swish is not tf.compat.v1.nn.swish.
             changed = new.get(inspect.unwrap(value))
             if changed is not None and changed is not value:
-                setattr(module, name, changed)
+                patches.replace(module, name, changed)

@@ -9,30 +9,41 @@ import sys
 import types
 from typing import Any, Callable
 
+import tensorflow as tf
+import tensorflow.compat.v1 as v1
+from tensorflow.python.ops import (
+    image_ops_impl,
+    nn,
+    nn_impl,
+    nn_ops,
+    special_math_ops,
+    weights_broadcast_ops,
+)
+from tensorflow.python.util import nest as nest_module
+
+from tpucompat.private import patches
+
 
 def nest() -> Any:
     """TensorFlow's structure helpers, more of them than ``tf.nest`` shows.
 
     Seen in 1.13 to 2.21; ``is_sequence`` became ``is_nested`` in 2.4.
     """
-    from tensorflow.python.util import nest
-
-    return nest
+    return nest_module
 
 
+@patches.patch
 def complete_api() -> None:
     """Gives TensorFlow 1.13 ``tf.nest`` and ``tf.raw_ops``, which became public in 1.14.
 
     Seen in 1.13: ``tensorflow.python.util.nest``, and an operation's function in the module
     ``tensorflow.python.ops.gen_*_ops`` of its kind.
     """
-    import tensorflow as tf
-
     for each in (tf, tf.compat.v1):
         if not hasattr(each, "nest"):
-            each.nest = nest()
+            patches.replace(each, "nest", nest())
         if not hasattr(each, "raw_ops"):
-            each.raw_ops = RawOperations("tensorflow.raw_ops")
+            patches.replace(each, "raw_ops", RawOperations("tensorflow.raw_ops"))
 
 
 class RawOperations(types.ModuleType):
@@ -53,9 +64,6 @@ def loss_modules() -> list[Any]:
 
     Seen in 1.13 to 2.21 as ``tensorflow.python.ops.nn``, ``nn_ops`` and ``nn_impl``.
     """
-    import tensorflow as tf
-    from tensorflow.python.ops import nn, nn_impl, nn_ops
-
     return [nn_ops, nn_impl, nn, tf.nn, tf.compat.v1.nn]
 
 
@@ -64,8 +72,6 @@ def dropout_modules() -> list[Any]:
 
     Seen in 1.13 to 2.21 as those of :func:`loss_modules`; ``nn.experimental`` in 2.4 to 2.21.
     """
-    import tensorflow as tf
-
     spaces = [tf.nn, tf.compat.v1.nn]
     if hasattr(tf.compat, "v2"):
         spaces.append(tf.compat.v2.nn)
@@ -91,8 +97,6 @@ def checked_image(image: Any) -> Any:
 
     Seen in 1.13 to 2.21 as ``tensorflow.python.ops.image_ops_impl._AssertAtLeast3DImage``.
     """
-    from tensorflow.python.ops import image_ops_impl
-
     return image_ops_impl._AssertAtLeast3DImage(image)
 
 
@@ -103,8 +107,6 @@ def einsum_of_matrices(einsum: Callable[..., Any]) -> Callable[..., Any]:
     What only the later one takes (an index that an operand has twice, an unknown rank behind an ellipsis)
     is left to it: libraries of today, which ask for that, see the same function.
     """
-    from tensorflow.python.ops import special_math_ops
-
     first: Any = getattr(special_math_ops, "_einsum_v1", None)
     if first is None:
         return einsum
@@ -125,8 +127,6 @@ def is_for_xla() -> bool:
 
     Seen in 2.5 to 2.21 as ``tf.__internal__.get_enclosing_xla_context``.
     """
-    import tensorflow as tf
-
     internal: Any = getattr(tf, "__internal__", None)
     enclosing = getattr(internal, "get_enclosing_xla_context", None)
     return enclosing is not None and enclosing() is not None
@@ -142,16 +142,13 @@ def operations_of_weights(weights: Any, values: Any, are_tensors: bool = False) 
 
     Seen in 1.13 to 2.21 as ``tensorflow.python.ops.weights_broadcast_ops.assert_broadcastable``.
     """
-    import tensorflow.compat.v1 as tf
-    from tensorflow.python.ops import weights_broadcast_ops
-
-    with tf.Graph().as_default() as graph:
+    with v1.Graph().as_default() as graph:
         given = [
-            tf.placeholder(each.dtype, each.shape) if isinstance(each, tf.Tensor) else each
+            v1.placeholder(each.dtype, each.shape) if isinstance(each, v1.Tensor) else each
             for each in (weights, values)
         ]
         if are_tensors:
-            given = list(map(tf.convert_to_tensor, given))
+            given = list(map(v1.convert_to_tensor, given))
         before = len(graph.get_operations())
         weights_broadcast_ops.assert_broadcastable(*given)
         return len(graph.get_operations()) - before

@@ -9,6 +9,9 @@ import contextlib
 import types
 from typing import Any, Callable, Iterator, Sequence
 
+import tensorflow as tf
+import tensorflow.compat.v1 as v1
+
 
 def replicate_by(replicate: Callable[..., Any]) -> None:
     """Lets ``TPUStrategy.run`` call a function where it calls ``tpu.replicate``; idempotent.
@@ -79,7 +82,6 @@ def program_context(graph: Any, cores: int, handle_of: Callable[[Any], Any]) -> 
       cores: How many cores run it.
       handle_of: The handles of all cores' variables -> the one that stands for them.
     """
-    import tensorflow.compat.v1 as tf
     from tensorflow.python.tpu import tpu_replication
 
     class Context(tpu_replication.TPUReplicateContext):
@@ -92,14 +94,14 @@ def program_context(graph: Any, cores: int, handle_of: Callable[[Any], Any]) -> 
             del name, args, kwargs
             if handle_id not in self._replicated_vars:
                 own = [getattr(variable, "handle", variable) for variable in vars_]
-                with graph.as_default(), tf.control_dependencies(None):
+                with graph.as_default(), v1.control_dependencies(None):
                     graph._set_control_flow_context(None)
                     self._replicated_vars[handle_id] = handle_of(own)
                     graph._set_control_flow_context(self)
             return self._replicated_vars[handle_id]
 
     with graph.as_default():
-        pivot = tf.no_op(name="pivot")
+        pivot = v1.no_op(name="pivot")
     return Context(b"program", cores, pivot)
 
 
@@ -127,7 +129,6 @@ def is_ordered(graph: Any) -> bool:
 @contextlib.contextmanager
 def ordered_program(wanted: bool) -> Iterator[Callable[[Any], Any]]:
     """Within: TensorFlow orders what is done, if wanted; gives what marks a returned tensor."""
-    import tensorflow as tf
     from tensorflow.python.framework import auto_control_deps
 
     if not wanted:
@@ -139,10 +140,9 @@ def ordered_program(wanted: bool) -> Iterator[Callable[[Any], Any]]:
 
 def handle_like(handle: Any) -> Any:
     """A placeholder of the default graph for a variable's handle; it knows type and shape."""
-    import tensorflow.compat.v1 as tf
     from tensorflow.python.ops import handle_data_util
 
-    made = tf.placeholder(tf.resource, [])
+    made = v1.placeholder(v1.resource, [])
     handle_data_util.copy_handle_data(handle, made)
     return made
 

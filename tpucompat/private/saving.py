@@ -6,6 +6,12 @@ import inspect
 import types
 from typing import Any
 
+from tensorflow.python.framework import graph_io
+from tensorflow.python.saved_model import loader_impl
+from tensorflow.python.training import checkpoint_ops
+
+from tpucompat.private import patches
+
 
 def saved_model_loader() -> Any:
     """The class that finds, imports and restores a MetaGraphDef of a SavedModel.
@@ -13,8 +19,6 @@ def saved_model_loader() -> Any:
     Seen in 1.13 to 2.21 as ``tensorflow.python.saved_model.loader_impl.SavedModelLoader``; the public API has
     the function that does all of it.
     """
-    from tensorflow.python.saved_model import loader_impl
-
     return loader_impl.SavedModelLoader
 
 
@@ -23,11 +27,10 @@ def load_and_remap_matrix_initializer() -> Any:
 
     Seen in 1.13 to 2.21 as a private name of ``tensorflow.python.training.checkpoint_ops``.
     """
-    from tensorflow.python.training import checkpoint_ops
-
     return checkpoint_ops._load_and_remap_matrix_initializer
 
 
+@patches.patch
 def write_graphs_with_any_protobuf() -> None:
     """Lets ``tf.train.write_graph`` work with protobuf 7, and so every saver of a MonitoredSession.
 
@@ -36,7 +39,6 @@ def write_graphs_with_any_protobuf() -> None:
     gives no argument.
     """
     from google.protobuf import text_format
-    from tensorflow.python.framework import graph_io
 
     if "float_format" in inspect.signature(text_format.MessageToString).parameters:
         return
@@ -46,7 +48,7 @@ def write_graphs_with_any_protobuf() -> None:
         text: str = text_format.MessageToString(message, **options)
         return text
 
-    graph_io.text_format = types.SimpleNamespace(MessageToString=as_text)
+    patches.replace(graph_io, "text_format", types.SimpleNamespace(MessageToString=as_text))
 
 
 def trackable_module() -> Any:

@@ -6,6 +6,11 @@ import functools
 import weakref
 from typing import Any, Callable
 
+from tensorflow.core.protobuf import config_pb2
+from tensorflow.python.client import session
+from tensorflow.python.eager import context
+
+from tpucompat.private import patches
 from tpucompat.private.modules import own_module
 
 
@@ -15,9 +20,6 @@ def default_session_config() -> Any:
     Seen in 1.14 to 2.21 as ``tensorflow.python.eager.context.context().config``; in 1.13 a session without
     a ConfigProto gets an empty one.
     """
-    from tensorflow.core.protobuf import config_pb2
-    from tensorflow.python.eager import context
-
     return getattr(context.context(), "config", None) or config_pb2.ConfigProto()
 
 
@@ -26,15 +28,15 @@ def convert_in_sessions(
 ) -> None:
     """Says what sessions fetch and feed for a value of some type.
 
-    Seen in 1.13 to 2.21 in ``tensorflow/python/client/session.py``.
+    Seen in 1.13 to 2.21 in ``tensorflow/python/client/session.py``, with the list ``_REGISTERED_EXPANSIONS``.
 
     Args:
       kind: The type.
       fetch: Gives what to fetch for it, and the function that makes one value of what was fetched.
       feed: Gives the tensors to feed for it and their values; without a value, for a partial run.
     """
-    from tensorflow.python.client import session
-
+    # The same type is refused twice, so that the list has to be put back.
+    patches.replace(session, "_REGISTERED_EXPANSIONS", [*session._REGISTERED_EXPANSIONS])
     register = session.register_session_run_conversion_functions
     register(kind, fetch, feed, lambda value: [tensor for tensor, _ in feed(value)])
 
@@ -52,8 +54,6 @@ def watch_sessions(watcher: Callable[[Any, set[str]], Callable[[], None] | None]
         returns what is to be called when the run has ended, or None. A partial run lasts until everything
         has been fetched that it was set up for.
     """
-    from tensorflow.python.client import session
-
     base = session.BaseSession
     do_run, from_options = base._do_run, base._make_callable_from_options
     make_callable, set_up = base.make_callable, base.partial_run_setup
@@ -117,8 +117,10 @@ def watch_sessions(watcher: Callable[[Any, set[str]], Callable[[], None] | None]
             partial.setdefault(self, {})[handle] = fetched, done
         return handle
 
-    base._do_run, base._make_callable_from_options = watched_run, callable_from_options
-    base.make_callable, base.partial_run_setup = watched_callable, watched_set_up
+    patches.replace(base, "_do_run", watched_run)
+    patches.replace(base, "_make_callable_from_options", callable_from_options)
+    patches.replace(base, "make_callable", watched_callable)
+    patches.replace(base, "partial_run_setup", watched_set_up)
 
 
 def before_graphs_are_sent(watcher: Callable[[list[Any]], None]) -> None:
@@ -139,7 +141,7 @@ def before_graphs_are_sent(watcher: Callable[[list[Any]], None]) -> None:
             seen[self.graph] = len(operations), self.graph.version
         extend(self)
 
-    BaseSession._extend_graph = watched_extend
+    patches.replace(BaseSession, "_extend_graph", watched_extend)
 
 
 def place(operation: Any, device: str) -> None:
@@ -180,7 +182,7 @@ def before_sessions_close(watcher: Callable[[Any], None]) -> None:
             watcher(self)
         close(self)
 
-    BaseSession.close = watched_close
+    patches.replace(BaseSession, "close", watched_close)
 
 
 def before_sessions_extend(watcher: Callable[[Any], None]) -> None:
@@ -197,7 +199,7 @@ def before_sessions_extend(watcher: Callable[[Any], None]) -> None:
         watcher(self)
         extend(self)
 
-    BaseSession._extend_graph = watched_extend
+    patches.replace(BaseSession, "_extend_graph", watched_extend)
 
 
 def set_device(operation: Any, device: str) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import tensorflow as tf
+from tensorflow.python.distribute import distribute_lib, values
+from tensorflow.python.distribute.cluster_resolver import cluster_resolver
+from tensorflow.python.eager import context
+
 
 def cluster_resolver_class() -> Any:
     """``tf.distribute.cluster_resolver.ClusterResolver``, which 1.13 has below ``tensorflow.python`` only."""
-    from tensorflow.python.distribute.cluster_resolver import cluster_resolver
-
     return cluster_resolver.ClusterResolver
 
 
@@ -18,8 +21,6 @@ def per_replica(strategy: Any, value_of: Any) -> Any:
     Public since 2.4 (``experimental_distribute_values_from_function``); before, replicas that run
     eagerly give the same.
     """
-    import tensorflow as tf
-
     give = getattr(strategy, "experimental_distribute_values_from_function", None)
     if give is not None:
         return give(value_of)
@@ -38,8 +39,6 @@ def gpus() -> Any:
     Public as ``tf.config.list_physical_devices`` from 2.1 on; under ``experimental`` in 1.14 and 2.0;
     1.13 has no such list.
     """
-    import tensorflow as tf
-
     config = getattr(tf, "config", None)
     where = (
         config
@@ -55,8 +54,6 @@ def one_replica(strategy: Any, value: Any) -> Any:
     Seen in 1.14 to 2.21 as ``tensorflow.python.distribute.values.PerReplica``, which up to 2.0 wants to
     be told the devices.
     """
-    from tensorflow.python.distribute import values
-
     if isinstance(value, values.DistributedValues):
         return value
     if hasattr(values, "SingleDeviceMap"):
@@ -70,8 +67,6 @@ def one_replica(strategy: Any, value: Any) -> Any:
 
 def cross_replica_context() -> Any:
     """The strategy, if the code is not inside a replica; seen in 1.14 to 2.21 under two modules."""
-    from tensorflow.python.distribute import distribute_lib
-
     if hasattr(distribute_lib, "get_cross_replica_context"):
         return distribute_lib.get_cross_replica_context()
     from tensorflow.python.distribute import distribution_strategy_context
@@ -87,7 +82,6 @@ def limit_start_of_peers(resolver: Any, seconds: int) -> None:
     called so by ``collective_all_reduce_strategy.py``; older releases wait without a limit.
     """
     from tensorflow.python.distribute import collective_all_reduce_strategy, multi_worker_util
-    from tensorflow.python.eager import context
 
     configure = getattr(context.context(), "configure_coordination_service", None)
     config = getattr(collective_all_reduce_strategy, "coordination_config_pb2", None)

@@ -5,15 +5,20 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+import tensorflow as tf
+from tensorflow.python.ops import summary_ops_v2 as summary_ops_v2_module
+from tensorflow.python.util import deprecation
 
+from tpucompat.private import patches
+
+
+@patches.patch
 def silence_deprecations() -> None:
     """Stops TensorFlow's deprecation warnings, for good: its public switch is a context only.
 
     Seen in 1.13 to 2.21 as ``tensorflow.python.util.deprecation``.
     """
-    from tensorflow.python.util import deprecation
-
-    deprecation._PRINT_DEPRECATION_WARNINGS = False
+    patches.replace(deprecation, "_PRINT_DEPRECATION_WARNINGS", False)
 
 
 def summary_ops_v2() -> Any:
@@ -22,9 +27,7 @@ def summary_ops_v2() -> Any:
     Seen in 1.13 to 2.21. Public names took another meaning on the way, and the first version stayed beside
     them under the names that :mod:`tpucompat.legacy.contrib.summary` asks for.
     """
-    from tensorflow.python.ops import summary_ops_v2
-
-    return summary_ops_v2
+    return summary_ops_v2_module
 
 
 def monitoring() -> Any:
@@ -33,8 +36,6 @@ def monitoring() -> Any:
     Seen in 2.5 to 2.21 as ``tf.compat.v2.__internal__.monitoring``; before, libraries imported
     ``tensorflow.python.eager.monitoring``.
     """
-    import tensorflow as tf
-
     internal = getattr(getattr(tf.compat, "v2", None), "__internal__", None)
     if internal is not None and hasattr(internal, "monitoring"):
         return internal.monitoring

@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable
 
+from tensorflow.python.ops import control_flow_ops
+
 
 def topology_class() -> Any:
     """``tf.tpu.experimental.Topology``, which is public from 2.2 on.
@@ -140,8 +142,6 @@ class XlaContext:
 
 @functools.lru_cache(maxsize=None)
 def _xla_control_flow_context() -> Any:
-    from tensorflow.python.ops import control_flow_ops
-
     class Context(control_flow_ops.XLAControlFlowContext):
         """A program for XLA is no loop: gradients in it begin outside of all loops but its own."""
 

@@ -5,40 +5,40 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import tensorflow as tf
+from tensorflow.python.ops import resource_variable_ops
 
+from tpucompat.private import patches
+
+
+@patches.patch
 def count_resource_variables_as_variables() -> None:
     """Lets ``isinstance(variable, tf.Variable)`` hold for resource variables, as in TensorFlow 1.
 
     ``resource_variable_ops.ResourceVariable`` was a ``VariableV1`` up to 2.0; since then the classes are
     siblings, and VariableV1 is an abstract base class (seen in 2.15 to 2.21), which can be told.
     """
-    import tensorflow as tf
-    from tensorflow.python.ops import resource_variable_ops
-
     base = getattr(resource_variable_ops, "BaseResourceVariable", None)
     register = getattr(tf.compat.v1.Variable, "register", None)
     if base is not None and register is not None:
         register(base)
 
 
+@patches.patch
 def let_graph_variables_be_true() -> None:
     """Lets ``average if average else variable`` be asked of a graph's variables, as in TensorFlow 1.
 
     Up to 1.15 scripts get reference variables, objects like any other, which are true. A resource variable
     reads its value for that, seen in 1.13 to 2.21, and in a graph there is none.
     """
-    import tensorflow as tf
-
     base = resource_variable_class()
     truth = base.__bool__
-    if hasattr(truth, "__wrapped__"):
-        return
 
     @functools.wraps(truth)
     def true_in_graphs(self: Any) -> bool:
         return bool(truth(self)) if tf.executing_eagerly() else True
 
-    base.__bool__ = true_in_graphs
+    patches.replace(base, "__bool__", true_in_graphs)
 
 
 def resource_variable_class() -> Any:
@@ -46,12 +46,11 @@ def resource_variable_class() -> Any:
 
     Seen in 1.14 to 2.21 as ``resource_variable_ops.BaseResourceVariable``; in 1.13 as ``ResourceVariable``.
     """
-    from tensorflow.python.ops import resource_variable_ops
-
     name = "BaseResourceVariable"
     return getattr(resource_variable_ops, name, resource_variable_ops.ResourceVariable)
 
 
+@patches.patch
 def complete_resource_variables() -> None:
     """Gives resource variables the methods of reference variables that they have lost, or never had.
 
@@ -59,11 +58,8 @@ def complete_resource_variables() -> None:
     and are seen in 2.15 to 2.21 to raise NotImplementedError. ``_ref`` is what ``tf.assign`` and its
     kin were given. With ``validate_shape=False`` a variable's shape is unknown, as in ``RefVariable``.
     """
-    import tensorflow as tf
-    from tensorflow.python.ops import resource_variable_ops
-
     base = resource_variable_class()
-    base._ref = lambda self: self  # 1.13 has one that raises, others have none
+    patches.replace(base, "_ref", lambda self: self)  # 1.13 has one that raises, others have none
     if tf.__version__.startswith("1."):
         return
 
@@ -80,7 +76,8 @@ def complete_resource_variables() -> None:
             raise ValueError("There is no session: give one, or enter `with session.as_default()`")
         session.run(self.initializer, {self.initializer.inputs[1]: value})
 
-    base.initialized_value, base.load = initialized_value, load
+    patches.replace(base, "initialized_value", initialized_value)
+    patches.replace(base, "load", load)
     made = resource_variable_ops.ResourceVariable
     original: Any = made.__init__
 
@@ -90,8 +87,7 @@ def complete_resource_variables() -> None:
             kwargs["shape"] = tf.TensorShape(None)
         original(self, *args, **kwargs)
 
-    if not hasattr(original, "__wrapped__"):
-        made.__init__ = __init__
+    patches.replace(made, "__init__", __init__)
 
 
 #: Where ``tf.Variable`` of a graph is made, as places of :func:`replace_functions`: up to 2.11, and from 2.12.
@@ -107,6 +103,4 @@ def plain_variable_class() -> Any:
     Seen in 1.13 to 2.21 as ``tensorflow.python.ops.resource_variable_ops.ResourceVariable``; the public
     ``tf.Variable`` is one of its bases.
     """
-    from tensorflow.python.ops import resource_variable_ops
-
     return resource_variable_ops.ResourceVariable

@@ -11,6 +11,8 @@ import functools
 import threading
 from typing import Any, Callable
 
+import tensorflow as tf
+
 from tpucompat import private
 from tpucompat.verify.outputs import by_name, not_converted
 from tpucompat.verify.recorder import Recorder
@@ -44,8 +46,6 @@ class Dropouts:
     def _watched(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def dropout(*args: Any, **kwargs: Any) -> Any:
-            import tensorflow as tf
-
             if getattr(self._inside, "now", False):  # one of them calls another
                 return original(*args, **kwargs)
             self._inside.now = True
@@ -70,8 +70,6 @@ class Dropouts:
 
 def _rate(named: dict[str, Any]) -> float | None:
     """Which part is dropped, to six digits; None where that is decided in the step."""
-    import tensorflow as tf
-
     rate, keep = named.get("rate"), named.get("keep_prob")
     given = rate if rate is not None else keep
     if given is not None and not isinstance(given, (int, float)):

@@ -13,6 +13,7 @@ import functools
 from typing import Any, Callable, Mapping
 
 import numpy as np
+import tensorflow as tf
 
 from tpucompat import private
 from tpucompat.engines import host_parts
@@ -48,8 +49,6 @@ class EagerDoors:
 
     def open(self) -> None:
         """Begins to watch."""
-        import tensorflow as tf
-
         tape: Any = tf.GradientTape
         tape.gradient = self._gradient(tape.gradient)
         tape.__enter__ = self._enter(tape.__enter__)
@@ -63,8 +62,6 @@ class EagerDoors:
     def _call(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def call(function: Any, *args: Any, **kwargs: Any) -> Any:
-            import tensorflow as tf
-
             if self._calls or not tf.executing_eagerly() or self._recorder.at_own_work:
                 return original(function, *args, **kwargs)
             self._calls += 1
@@ -79,8 +76,6 @@ class EagerDoors:
     def _enter(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def enter(tape: Any) -> Any:
-            import tensorflow as tf
-
             if tf.executing_eagerly() and not self._calls:
                 self._eager_step()
             outputs.forget()
@@ -157,8 +152,6 @@ class EagerDoors:
 
         @functools.wraps(original)
         def gradients(ys: Any, xs: Any, *args: Any, **kwargs: Any) -> Any:
-            import tensorflow as tf
-
             found = original(ys, xs, *args, **kwargs)
             # A function in a graph of TensorFlow 1, such as a TPU computation, is that graph's matter.
             eager = tf.compat.v1.executing_eagerly_outside_functions()
@@ -173,8 +166,6 @@ class EagerDoors:
 
     def _note_variables(self) -> None:
         """The model's variables, where the traced function keeps a collection of them as a graph does."""
-        import tensorflow as tf
-
         graph = tf.compat.v1.get_default_graph()
         collection = private.graph_collections(graph).get(
             tf.compat.v1.GraphKeys.GLOBAL_VARIABLES, []
@@ -187,8 +178,6 @@ class EagerDoors:
                 self._variables.update(zip(names.names_of(new, taken=self._variables), new))
 
     def _record(self, target: Any, sources: Any, found: Any) -> None:
-        import tensorflow as tf
-
         variables = [names.plain(v) for v in tf.nest.flatten(sources)]
         gradients = [_dense(g) for g in _flat(found)]
         targets = tf.nest.flatten(target)
@@ -212,8 +201,6 @@ class EagerDoors:
             host_parts.mark(tf.numpy_function(site.called, inputs, tf.int32).op)
 
     def _site(self, trained: list[tuple[Any, Any]], kinds: list[str]) -> Site:
-        import tensorflow as tf
-
         key = tuple(id(names.container(v)) for v, _ in trained)
         if key not in self._sites:
             context = tf.distribute.get_replica_context()
@@ -241,8 +228,6 @@ def _values(variables: Mapping[str, Any]) -> dict[str, np.ndarray]:
 
 
 def _flat(found: Any) -> list[Any]:
-    import tensorflow as tf
-
     # None and IndexedSlices are leaves.
     if isinstance(found, dict):
         found = [found[key] for key in sorted(found)]
@@ -255,6 +240,4 @@ def _flat(found: Any) -> list[Any]:
 
 
 def _dense(gradient: Any) -> Any:
-    import tensorflow as tf
-
     return None if gradient is None else tf.convert_to_tensor(gradient)

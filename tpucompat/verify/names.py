@@ -11,12 +11,11 @@ import gc
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
+import tensorflow as tf
 
 
 def is_variable(thing: Any) -> bool:
     """Whether it is a ``tf.Variable``, on one replica or on several."""
-    import tensorflow as tf
-
     return isinstance(thing, tf.Variable)
 
 
@@ -40,8 +39,6 @@ def container(variable: Any) -> Any:
 
 def parts(variable: Any) -> list[Any]:
     """The replicas' copies of a variable; itself, where there is one replica."""
-    import tensorflow as tf
-
     strategy = getattr(variable, "distribute_strategy", None) or tf.distribute.get_strategy()
     return list(strategy.experimental_local_results(variable))
 
@@ -57,8 +54,6 @@ def value_of(variable: Any) -> np.ndarray:
 
 def eagerly() -> Any:
     """A context in which variables can be read and assigned, whatever is being traced."""
-    import tensorflow as tf
-
     return tf.init_scope()
 
 
@@ -88,8 +83,6 @@ def names_of(variables: Sequence[Any], taken: Mapping[str, Any]) -> list[str]:
 
 def trainable_variables() -> list[tuple[str, Any]]:
     """Name and variable of all that can be trained and is alive, in the order of their making."""
-    import tensorflow as tf
-
     found: dict[int, Any] = {}
     for thing in _living(tf.Variable):
         variable = container(thing)
@@ -111,8 +104,6 @@ def untrained_variables(trained: Mapping[str, Any]) -> list[tuple[str, Any]]:
     Args:
       trained: Name -> variable.
     """
-    import tensorflow as tf
-
     ids = {id(variable) for variable in trained.values()}
     found: dict[int, Any] = {}
     for model in _living(tf.keras.Model):
@@ -139,8 +130,6 @@ def other_variables(known: Mapping[str, Any]) -> list[tuple[str, Any]]:
     Args:
       known: Name -> variable of the models.
     """
-    import tensorflow as tf
-
     ids = {id(variable) for variable in known.values()}
     found: dict[int, Any] = {}
     for thing in _living(tf.Variable):
@@ -160,8 +149,6 @@ def _weights(model: Any) -> list[Any]:
 
 def _paths(wanted: set[int]) -> dict[int, str]:
     """Id of a variable -> the longest name that a holder gives it."""
-    import tensorflow as tf
-
     found: dict[int, str] = {}
     for layer in _living(tf.keras.layers.Layer):
         for weight in _weights(layer):
@@ -182,8 +169,6 @@ def _paths(wanted: set[int]) -> dict[int, str]:
 
 def _walk(thing: Any, path: str, depth: int = 0) -> Iterator[tuple[str, Any]]:
     """The variables below an object, with the attributes that lead to them."""
-    import tensorflow as tf
-
     if is_variable(thing):
         yield path, thing
         return

@@ -6,7 +6,7 @@ What one run does and the other does not is a difference, unless whoever compare
 from __future__ import annotations
 
 import re
-from typing import AbstractSet, Any, Mapping
+from typing import AbstractSet, Any, Mapping, Sequence
 
 import numpy as np
 
@@ -143,16 +143,18 @@ class Outcomes(Rungs):
     def checkpoint(self) -> Rung:
         """Each run's checkpoint beside its own variables, and the new one beside the old one."""
         key, title = "checkpoint", "checkpoints hold the final variables"
-        both = [run.all(key) for run in (self.old, self.new)]
+        runs = (self.old, self.new)
+        both = [run.all(key) for run in runs]
         found = self.alone(key, title, both[0], both[1], "leaves one")
         if found:
             return found
         own: list[Row] = []
         last, values = [], []
-        for which, recording, events in zip(("old", "new"), (self.old, self.new), both):
+        everything = [[run.arrays(one) for one in events] for run, events in zip(runs, both)]
+        for which, recording, files in zip(("old", "new"), runs, everything):
             snapshots = recording.snapshots()
             final = snapshots[max(snapshots)] if snapshots else {}
-            last.append(contents.last([recording.arrays(event) for event in events], final))
+            last.append(contents.last(files, final))
             values.append(contents.held(final, last[-1]))
             for name, value in values[-1].items():
                 if value is None:
@@ -168,7 +170,7 @@ class Outcomes(Rungs):
             and new.get(name) is not None
             and name not in self.rounding
         ]
-        shared += self.counters(*last)
+        shared += self.counters(*last) + self.on_the_way(*everything)
         slots = contents.kept(self.final_slots(self.old), last[0])
         shared += self.slot_rows("saved", slots, last[1], "the new checkpoint")
         return self.beside(self.rung(key, title, own), self.rung("saved", title, shared))
@@ -187,6 +189,20 @@ class Outcomes(Rungs):
                 Row(f"count {name}", Difference(1, note=note), DIFFER if missing else AGREE, [])
             )
         return rows
+
+    def on_the_way(
+        self, old: Sequence[Mapping[str, np.ndarray]], new: Sequence[Mapping[str, np.ndarray]]
+    ) -> list[Row]:
+        """A row where the new run left out a checkpoint; one from before the first step is no loss."""
+        theirs, ours = (
+            {int(v) for file in files for n, v in file.items() if _is_counter(n, v)} - {0}
+            for files in (old, new)
+        )
+        missing = ", ".join(map(str, sorted(theirs - ours)))
+        if not missing or not ours or self.ignored("checkpoint: on the way"):
+            return []
+        note = f"only the old run leaves one after {missing} steps"
+        return [Row("on the way", Difference(note=note), DIFFER, [])]
 
     def beside(self, first: Rung, second: Rung) -> Rung:
         """One rung of two with limits of their own; the number to show is that of the one that differs."""

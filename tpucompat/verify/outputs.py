@@ -11,6 +11,8 @@ import inspect
 import threading
 from typing import Any, Callable, NamedTuple
 
+import tensorflow as tf
+
 from tpucompat import private
 
 #: Function -> what its outputs are.
@@ -74,8 +76,6 @@ def _graph_of(tensor: Any) -> Any:
 
 def not_converted(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function, which AutoGraph leaves alone: it is called inside of traced functions."""
-    import tensorflow as tf
-
     autograph = getattr(tf, "autograph", None)
     mark = getattr(getattr(autograph, "experimental", None), "do_not_convert", None)
     if mark is None or tf.__version__.startswith("1."):
@@ -95,8 +95,6 @@ def by_name(
 
 
 def _watched(function: Callable[..., Any], kind: str) -> Callable[..., Any]:
-    import tensorflow as tf
-
     @functools.wraps(function)
     def watched(*args: Any, **kwargs: Any) -> Any:
         if getattr(_thread, "inside", False):  # one of them calls another

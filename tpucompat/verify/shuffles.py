@@ -18,6 +18,7 @@ import threading
 from typing import Any, Callable, Sequence
 
 import numpy as np
+import tensorflow as tf
 
 from tpucompat.verify.outputs import not_converted
 from tpucompat.verify.recorder import Recorder
@@ -52,8 +53,6 @@ class Shuffles:
 
     def open(self) -> None:
         """Begins to watch; imports TensorFlow."""
-        import tensorflow as tf
-
         modules: tuple[Any, ...] = (random, np.random)
         for module in modules:
             module.shuffle = self._in_place(module.shuffle)
@@ -88,8 +87,6 @@ class Shuffles:
         return permutation
 
     def _of_tensor(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        import tensorflow as tf
-
         @functools.wraps(original)
         def shuffle(value: Any, *args: Any, **kwargs: Any) -> Any:
             found = original(value, *args, **kwargs)

@@ -15,6 +15,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple, Optional, Sequence, Tuple
 
+import tensorflow.compat.v1 as tf
+
 from tpucompat.engines.shards.bodies import Body, data_inputs, producer
 from tpucompat.engines.shards.expansion import Prepared
 from tpucompat.engines.shards.operations import LOWERED
@@ -112,8 +114,6 @@ class _Batch:
         return found is not None
 
     def _integers(self, reference: str) -> list[int] | None:
-        import tensorflow.compat.v1 as tf
-
         node = self.body.nodes.get(self.body.root(reference))
         if node is None or node.op != "Const":
             return None

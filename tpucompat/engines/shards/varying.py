@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Callable, NamedTuple, Sequence
 
+import tensorflow.compat.v1 as tf
+
 from tpucompat.engines.shards.bodies import Body, data_inputs, is_control, producer
 from tpucompat.engines.shards.operations import LOOPS, SUM, Library, takes_resource
 
@@ -167,6 +169,4 @@ def constant_rows(body: Body, reference: str) -> list[list[int]]:
         node = body.nodes.get(producer(node.input[0]))
     if node is None or node.op != "Const":
         return []
-    import tensorflow.compat.v1 as tf
-
     return [list(map(int, row)) for row in tf.make_ndarray(node.attr["value"].tensor)]

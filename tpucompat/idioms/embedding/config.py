@@ -10,6 +10,8 @@ import inspect
 import math
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
+import tensorflow.compat.v1 as tf
+
 from tpucompat.errors import BadValueError
 
 #: ``TPUEmbeddingConfiguration.Mode`` of ``tpu_embedding_configuration.proto``.
@@ -82,8 +84,6 @@ class TableConfig(_TableConfig):
         if learning_rate is not None and learning_rate_fn is not None:
             raise wrong("learning_rate and learning_rate_fn are mutually exclusive.")
         if initializer is None:
-            import tensorflow.compat.v1 as tf
-
             initializer = tf.truncated_normal_initializer(stddev=1 / math.sqrt(dimension))
         return super().__new__(
             cls,

@@ -24,6 +24,7 @@ from tpucompat.idioms.tpu_estimator import workers as workers_lib
 from tpucompat.idioms.tpu_estimator.context import LocalContext
 from tpucompat.idioms.tpu_estimator.errors import explained
 from tpucompat.idioms.tpu_estimator.progress import ProgressHook
+from tpucompat.private import patches
 
 _source = source.load()
 _tpu_config = _source.tpu_config
@@ -297,7 +298,7 @@ class TPUEstimator(_TPUEstimator):
         ]
 
 
-@functools.lru_cache(maxsize=None)
+@patches.patch
 def _open_sessions_here() -> None:
     """Lets Estimators with a :class:`RunConfig` open their Sessions on this machine."""
     estimator_lib = _source.estimator_lib
@@ -312,7 +313,7 @@ def _open_sessions_here() -> None:
             config._evaluation_master = _local(config._evaluation_master)
         return config
 
-    estimator_lib.maybe_overwrite_model_dir_and_session_config = of_estimator
+    patches.replace(estimator_lib, "maybe_overwrite_model_dir_and_session_config", of_estimator)
 
 
 def _local(master: Any) -> Any:

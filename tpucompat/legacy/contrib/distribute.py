@@ -16,6 +16,7 @@ from tpucompat import accelerator, private, topology
 from tpucompat.engines import tpu_devices
 from tpucompat.idioms import tpu_system
 from tpucompat.legacy import early_tf2
+from tpucompat.private import patches
 
 _MirroredStrategy = tf.distribute.MirroredStrategy
 
@@ -50,7 +51,7 @@ class _Mirrored(_MirroredStrategy):  # type: ignore[misc, valid-type]
         return tf.nest.map_structure(lambda value: private.one_replica(self, value), result)
 
 
-@functools.lru_cache(maxsize=None)
+@patches.patch
 def _take_partial_batches() -> None:
     """Lets Keras evaluate and predict numbers of examples that the batch does not divide, as on a TPU.
 

@@ -24,4 +24,11 @@ def __getattr__(name: str) -> Any:
             ),
             f"pip install {_PACKAGES.get(error.name or '', error.name or 'tensorflow-gan')}",
         ) from error
+    except AttributeError as error:  # a class of tf.estimator's, for one
+        raise SetupError(
+            "TPU110",
+            f"tf.contrib.gan.{name} comes from the package tensorflow-gan, which fails where it is imported: "
+            f"{error}.",
+            "Run the script with `--legacy-package tensorflow_gan`",
+        ) from error
     return getattr(tensorflow_gan, name)

@@ -13,6 +13,7 @@ import inspect
 from typing import Any, Mapping
 
 from tpucompat import journal, private
+from tpucompat.private import patches
 
 #: What an old name becomes: one word, two, or none where the argument did nothing any more.
 Names = Mapping[str, str]
@@ -111,6 +112,7 @@ _VALUES: Mapping[str, Mapping[Any, Any]] = {
 _REFUSED: Mapping[str, tuple[Any, ...]] = {"mode": (1, 2)}
 
 
+@patches.patch
 def accept(keras: Any) -> None:
     """Lets Keras' layers and models take them.
 
@@ -154,7 +156,7 @@ def _wrap(owner: type, method: str, names: Names, only: type | None = None) -> N
 
     translated.__signature__ = signature  # type: ignore[attr-defined]  # Keras looks at it
     translated._keras1 = as_today  # type: ignore[attr-defined]
-    setattr(owner, method, staticmethod(translated) if method == "__new__" else translated)
+    patches.replace(owner, method, staticmethod(translated) if method == "__new__" else translated)
 
 
 def as_today(method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:

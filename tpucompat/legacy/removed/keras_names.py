@@ -11,6 +11,7 @@ import numpy as np
 from tpucompat import journal, private
 from tpucompat.environment import current_environment
 from tpucompat.legacy.removed import keras_yaml
+from tpucompat.private import patches
 
 
 def multi_gpu_model(
@@ -55,6 +56,7 @@ class _Tracked:
         return self if layer is None else layer._self_tracked_trackables
 
 
+@patches.patch
 def restore_methods(keras: Any) -> None:
     """Gives Keras' classes back the methods that they have lost.
 
@@ -65,24 +67,25 @@ def restore_methods(keras: Any) -> None:
     """
     for name, method in (("predict_classes", _predict_classes), ("predict_proba", _predict_proba)):
         if not hasattr(keras.Sequential, name):  # removed in 2.6 (release notes)
-            setattr(keras.Sequential, name, method)
+            patches.replace(keras.Sequential, name, method)
     if not hasattr(keras.layers.Layer, "apply"):  # 2.15 has it in tf.layers alone
-        keras.layers.Layer.apply = _apply
+        patches.replace(keras.layers.Layer, "apply", _apply)
     if not current_environment().has("contrib"):  # patch releases of TensorFlow 2 removed it too
-        keras.Model.to_yaml = keras_yaml.to_yaml
+        patches.replace(keras.Model, "to_yaml", keras_yaml.to_yaml)
     private.take_inputs_of_updates()
     for engine in private.keras_model_engines():  # a name that scripts and files of models compare
-        engine.__name__ = engine.__qualname__ = "Model"
+        patches.replace(engine, "__name__", "Model")
+        patches.replace(engine, "__qualname__", "Model")
     # 2.5 calls the list _self_tracked_trackables (tensorflow/python/keras/engine/base_layer.py).
     if not hasattr(keras.layers.Layer, "_layers"):
-        keras.layers.Layer._layers = _Tracked()
+        patches.replace(keras.layers.Layer, "_layers", _Tracked())
     _take_numpy_number(keras.layers.RepeatVector)
     generator = keras.preprocessing.image.ImageDataGenerator
     flow = generator.flow_from_dataframe
-    if not hasattr(flow, "__wrapped__"):
-        generator.flow_from_dataframe = _flow_with_extensions(flow)
+    patches.replace(generator, "flow_from_dataframe", _flow_with_extensions(flow))
 
 
+@patches.patch
 def start_adagrad_as_then(keras: Any) -> None:
     """Lets ``compile("adagrad")`` start with sums of 0, as 1.15 did where a configuration names none.
 
@@ -95,27 +98,23 @@ def start_adagrad_as_then(keras: Any) -> None:
     # 2.9's "legacy" is a subclass, and a name means its base.
     adagrad = next(each for each in optimizers.Adagrad.__mro__ if "from_config" in vars(each))
     own = adagrad.from_config.__func__
-    if hasattr(own, "__wrapped__"):
-        return
 
     @functools.wraps(own)
     def from_config(cls: Any, config: dict[str, Any], *args: Any, **options: Any) -> Any:
         return own(cls, {"initial_accumulator_value": 0.0, **config}, *args, **options)
 
-    adagrad.from_config = classmethod(from_config)
+    patches.replace(adagrad, "from_config", classmethod(from_config))
 
 
 def _take_numpy_number(vector: Any) -> None:
     """Lets ``RepeatVector`` take a whole number of NumPy's, such as ``max`` gives, as up to 2.4."""
     own = vector.__init__
-    if hasattr(own, "__wrapped__"):
-        return
 
     @functools.wraps(own)
     def init(self: Any, n: Any, **options: Any) -> None:
         own(self, int(n) if isinstance(n, np.integer) else n, **options)
 
-    vector.__init__ = init
+    patches.replace(vector, "__init__", init)
 
 
 def _flow_with_extensions(flow: Any) -> Any:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Iterator
 
+import numpy as np
+
 from tpucompat.legacy.removed.attributes import Owns
 
 
@@ -56,7 +58,6 @@ def h5_attribute(self: Any, name: str) -> Any:
     Keras writes a model's configuration and its layers' names so; scripts that look into its files decode them.
     """
     import h5py
-    import numpy as np
 
     value = self[name]
     kind = h5py.check_string_dtype(self.get_id(name).dtype)
@@ -120,7 +121,6 @@ def mean_squared_error(*args: Any, **options: Any) -> Any:
 
 def compute_class_weight(class_weight: Any, classes: Any, y: Any) -> Any:
     """``compute_class_weight`` by position, with a list of classes (scikit-learn up to 0.24)."""
-    import numpy as np
     from sklearn.utils import class_weight as module
 
     return module.compute_class_weight(class_weight, classes=np.asarray(classes), y=y)
@@ -128,7 +128,6 @@ def compute_class_weight(class_weight: Any, classes: Any, y: Any) -> Any:
 
 def jaccard_similarity_score(*args: Any, **options: Any) -> Any:
     """``jaccard_similarity_score`` (scikit-learn up to 0.22), which was the accuracy for single labels."""
-    import numpy as np
     from sklearn import metrics
 
     if np.ndim(args[0] if args else options["y_true"]) > 1:
@@ -147,14 +146,11 @@ def plot_confusion_matrix(estimator: Any, X: Any, y_true: Any, **options: Any) -
 
 def itemfreq(a: Any) -> Any:
     """``scipy.stats.itemfreq`` (up to 1.8): the values, and how often they are there."""
-    import numpy as np
-
     return np.array(np.unique(a, return_counts=True)).T
 
 
 def median_absolute_deviation(x: Any, axis: Any = 0, center: Any = None, **options: Any) -> Any:
     """``scipy.stats.median_absolute_deviation`` (1.3 to 1.10), by default that of a normal distribution."""
-    import numpy as np
     from scipy import stats
 
     scale = options.pop(
@@ -176,7 +172,6 @@ def Imputer(
     missing_values: Any = "NaN", strategy: str = "mean", axis: int = 0, **options: Any
 ) -> Any:
     """``sklearn.preprocessing.Imputer`` along columns (scikit-learn up to 0.21)."""
-    import numpy as np
     from sklearn.impute import SimpleImputer
 
     if axis != 0:

@@ -7,7 +7,6 @@ the names that they had in TensorFlow 1.
 """
 
 import collections
-import enum
 import inspect
 import itertools
 import os
@@ -59,8 +58,12 @@ EvalSpec = collections.namedtuple(
     "input_fn steps name start_delay_secs throttle_secs",
     defaults=[100, None, 120, 600],
 )
-#: Who calls input_fn: each replica, or each host, with its own batch or that of one replica.
-InputPipelineConfig = enum.Enum("InputPipelineConfig", "PER_SHARD_V1 PER_HOST_V1 PER_HOST_V2")
+
+
+class InputPipelineConfig:
+    """Who calls input_fn: each replica, or each host, with its own batch or that of one replica."""
+
+    PER_SHARD_V1, PER_HOST_V1, PER_HOST_V2 = "replica", "host", "host, for each replica"
 
 
 class ModeKeys:
@@ -283,6 +286,7 @@ class Trainer:
 
     def _batches(self, input_fn, mode):
         """A dataset with an element for each replica, and what such an element is."""
+        tf.random.set_seed(self.config.tf_random_seed)  # it is shuffled alike in every run
         kind, specs = self.config.tpu_config.per_host_input_for_training, []
         if isinstance(kind, bool):
             kind = InputPipelineConfig.PER_HOST_V1 if kind else InputPipelineConfig.PER_SHARD_V1

@@ -1,0 +1,233 @@
+"""Migrates public programs with TPUEstimator and compares; writes docs/migrated_programs.md.
+
+    TPUCOMPAT_PROGRAMS=~/checkouts python tools/migrate_public_programs.py [--only NAME] [--verify]
+
+The programs and their data are those of ``tools/run_public_programs.py``. Without ``--verify`` they are
+migrated in memory, and that is all. With it, each that became TensorFlow 2 is compared with what it was by
+``tpucompat verify``, on the TensorFlow of this Python, on one device and without dropout. What was found is in
+``tools/migrated_programs_results.json``. Exit code 1 if a migrated program fails or differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from typing import Any, Iterator
+
+import public_data
+import run_public_programs
+
+ROOT = run_public_programs.ROOT
+sys.path.insert(0, str(ROOT))
+
+from tpucompat.migrate import plan, tree  # noqa: E402
+
+RESULTS = ROOT / "tools" / "migrated_programs_results.json"
+PAGE = ROOT / "docs" / "migrated_programs.md"
+HEAD = """\
+# Public programs with TPUEstimator, migrated
+
+What `tpucompat migrate` makes of programs that other people wrote for TPUEstimator; nothing else was done to
+them. *Plain*: the script and all of its own modules that it imports are TensorFlow 2, and run without
+tpucompat. *In part*: TODOs are left in them. *Stays*: it goes on with `tpucompat.v1`, for the reason that is
+named. The lines are those of the script and its modules that are new or changed, without `training_loop.py`.
+
+`tpucompat verify` ran the program as it was and the migrated one by plain Python, both on TensorFlow 2.21, on
+one device, with made-up data and without dropout, from the same initial values, and compared the forward pass,
+the losses, gradients, updates, evaluations and predictions, as far as a program has them.
+`tools/migrate_public_programs.py` makes this page.
+
+| program | becomes | lines | verify | what a person has still to do |
+|---|---|---|---|---|
+"""
+
+
+def script_of(program: dict[str, Any], folder: pathlib.Path) -> pathlib.Path | None:
+    """The first script of a program's commands that uses TPUEstimator, itself or in what it imports."""
+    for command in program["commands"]:
+        words = command[1:] if command[0] == "-m" else command
+        name = words[0].replace(".", "/") + ".py" if command[0] == "-m" else words[0]
+        path = folder / program.get("folder", "") / name
+        files = modules(program, folder, path) if path.suffix == ".py" and path.exists() else ()
+        if any(b"TPUEstimator" in one.read_bytes() for one in files):
+            return path
+    return None
+
+
+def modules(
+    program: dict[str, Any], folder: pathlib.Path, script: pathlib.Path
+) -> Iterator[pathlib.Path]:
+    """A script and the modules of its own that it imports, and what these import."""
+    roots = [script.parent, folder, folder / program.get("folder", "")]
+    roots += [folder / one for one in program.get("python_path", [])]
+    seen: set[pathlib.Path] = set()
+    waiting = [script]
+    while waiting:
+        path = waiting.pop()
+        if path in seen:
+            continue
+        seen.add(path)
+        yield path
+        try:
+            found = ast.parse(path.read_bytes())
+        except SyntaxError:
+            continue
+        for node in ast.walk(found):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                base = node.module or ""
+                names = [base, *(f"{base}.{alias.name}".strip(".") for alias in node.names)]
+            for name in names:
+                for root in [path.parent, *roots]:
+                    target = root / (name.replace(".", "/") + ".py")
+                    if name and target.exists():
+                        waiting.append(target)
+                        break
+
+
+def migrated(program: dict[str, Any], checkouts: pathlib.Path) -> dict[str, Any] | None:
+    """What becomes of a program; None where it has nothing to do with TPUEstimator."""
+    with tempfile.TemporaryDirectory(prefix="tpucompat-migrated-") as scratch:
+        folder = pathlib.Path(scratch) / "program"
+        run_public_programs.copy_program(program, checkouts, folder)
+        script = script_of(program, folder)
+        if script is None:
+            return None
+        files = set(modules(program, folder, script))
+        everything = sorted({str(one) for path in files for one in path.parent.glob("*.py")})
+        found = [one for one in tree.migrate(everything) if pathlib.Path(one.path) in files]
+        way = {pathlib.Path(one.path): one.way for one in found}[script]
+        lines, left = 0, []
+        for one in sorted(found, key=lambda one: pathlib.Path(one.path) != script):
+            before, after = (text.decode().splitlines() for text in (one.before, one.after))
+            lines += sum(
+                line[:1] == "+" and line[:3] != "+++"
+                for line in difflib.unified_diff(before, after, n=0)
+            )
+            left += [f"{os.path.basename(one.path)}: {reason}" for reason in reasons(one.after)]
+        stays = way == plan.COMPATIBLE
+        becomes = "stays" if stays else "in part" if left else "plain"
+        return {"becomes": becomes, "lines": lines, "left": left}
+
+
+def reasons(text: bytes) -> Iterator[str]:
+    """The TODOs of a file."""
+    for found in re.findall(r"# TODO\(tpucompat (.*(?:\n *#   .*)*)", text.decode()):
+        yield " ".join(re.sub(r"\n *#  ", " ", found).replace("): ", ": ", 1).split())
+
+
+def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> dict[str, str]:
+    """What ``tpucompat verify`` says of a program and its migration: rung -> verdict."""
+    work = args.work / program["name"]
+    shutil.rmtree(work, ignore_errors=True)
+    scripts = []
+    for half in ("old", "new"):
+        run_public_programs.copy_program(program, args.programs, work / half)
+        found = script_of(program, work / half)
+        assert found is not None
+        scripts.append(str(found))
+    run_public_programs.migrate(work / "new")
+    data, home = work / "data", work / "home"
+    data.mkdir()
+    home.mkdir()
+    public_data.MAKERS[program["data"]](data, home)
+    names = [pathlib.Path(scripts[0]).name, os.path.relpath(scripts[0], work / "old")]
+    step = next(step for step in program["commands"] if step[0] in names)
+    words = shlex.join(word.replace("{data}", str(data)) for word in step[1:])
+    command = [sys.executable, "-m", "tpucompat", "verify", *scripts, f"--args={words}"]
+    command += [f"--old-args={shlex.join(program['tpu_arguments'])}"] * ("tpu_arguments" in program)
+    command += ["--no-dropout", "--timeout", str(args.seconds), "--json", str(work / "result.json")]
+    command += ["--cores", str(cores)] if cores > 1 else []
+    environment = {**os.environ, "HOME": str(home), "PYTHONPATH": str(ROOT)}
+    with open(work / "log", "w", encoding="utf-8") as log:
+        subprocess.run(command, env=environment, cwd=work, stdout=log, stderr=log, check=False)
+    document = json.loads((work / "result.json").read_text(encoding="utf-8"))
+    if document["exit_code"] == 2:
+        return {"not compared": " ".join(map(str, document["problems"]))[:300]}
+    rungs = {rung["title"]: rung for rung in document["rungs"]}
+    return {
+        name: rung["verdict"] + (f" ({rung['worst']:.1e})" if rung["worst"] else "")
+        for name, rung in rungs.items()
+        if rung["verdict"] != "not compared"
+    }
+
+
+def verdict(rungs: dict[str, str]) -> str:
+    """A comparison in few words."""
+    if not rungs:
+        return "not run"
+    if "not compared" in rungs:
+        return "could not be compared: " + rungs["not compared"]
+    wrong = [f"{name}: {said}" for name, said in rungs.items() if not said.startswith("agree")]
+    return "; ".join(wrong) if wrong else f"agrees ({len(rungs)} rungs)"
+
+
+def page(programs: list[dict[str, Any]], results: dict[str, Any]) -> str:
+    """The page's text."""
+    rows = []
+    for program in programs:
+        found = results.get(program["name"])
+        if not found:
+            continue
+        shown = verdict(found.get("verify", {}))
+        left = found["left"]
+        more = f"; {len(left) - 2} more" if len(left) > 2 else ""
+        todo = "; ".join(left[:2]) + more if left else "nothing"
+        cells = [program["title"], found["becomes"], str(found["lines"]), shown, todo]
+        rows.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    counts = [one["becomes"] for one in results.values()]
+    said = ", ".join(f"{counts.count(way)} {way}" for way in ("plain", "in part", "stays"))
+    return HEAD + "\n".join(rows) + f"\n\n{len(counts)} programs: {said}.\n"
+
+
+def main() -> int:
+    """Migrates, runs, writes the page; returns the exit code."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", action="append", help="the programs; default: all")
+    parser.add_argument("--verify", action="store_true", help="compare what became TensorFlow 2")
+    parser.add_argument("--seconds", type=int, default=600, help="time limit of each command")
+    parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build" / "migrated_programs")
+    args = parser.parse_args()
+    args.work = args.work.absolute()
+    args.programs = pathlib.Path(os.environ.get("TPUCOMPAT_PROGRAMS", "checkouts")).expanduser()
+    programs = json.loads(run_public_programs.TABLE.read_text(encoding="utf-8"))
+    results = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    wrong = 0
+    for program in programs:
+        if args.only and program["name"] not in args.only:
+            continue
+        try:
+            found = migrated(program, args.programs)
+        except run_public_programs.NotRun as reason:
+            print(f"{program['name']}: {reason}", flush=True)
+            continue
+        if found is None:
+            continue
+        found["verify"] = results.get(program["name"], {}).get("verify", {})
+        if args.verify and found["becomes"] != "stays":
+            found["verify"] = verified(program, args, 1)
+            wrong += "agrees" not in verdict(found["verify"])
+        print(program["name"], found, flush=True)
+        results[program["name"]] = found
+        lines = [
+            f"{json.dumps(name)}: {json.dumps(value)}" for name, value in sorted(results.items())
+        ]
+        RESULTS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    PAGE.write_text(page(programs, results), encoding="utf-8")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
