@@ -140,9 +140,17 @@ class Bench:
         self.documents: list[dict[str, Any]] = []
         self._pairs = {pair.name: pair for pair in pairs.read(EXAMPLES)}
 
+    def place(self, pair: str, cores: int) -> str:
+        """The folder of a pair's runs: another one where its legacy example or its row changes."""
+        found = self._pairs[pair]
+        with open(found.scripts[0], encoding="utf-8") as stream:
+            made = repr([found.content, stream.read()]).encode()
+        digest = hashlib.sha256(made).hexdigest()[:8]
+        return os.path.join(self._folder, f"{pair}-{cores}-{digest}")
+
     def old(self, pair: str, cores: int) -> tuple[comparison.Task, str]:
         """The task of a pair, and the folder of its legacy example's run, which is made if it is not there."""
-        where = os.path.join(self._folder, f"{pair}-{cores}")
+        where = self.place(pair, cores)
         task = self._pairs[pair].task(cores, sys.executable, sys.executable)
         task = comparison.prepared(task, os.path.join(where, "data"))
         old = os.path.join(where, "old")
@@ -156,7 +164,7 @@ class Bench:
         """Runs a twin with a mistake, unless its recording is kept, and compares."""
         pair, name, rung, cores = mistake[:4]
         task, old = self.old(pair, cores)
-        folder = os.path.join(self._folder, f"{pair}-{cores}", _file_name(mistake))
+        folder = os.path.join(self.place(pair, cores), _file_name(mistake))
         half = task.new._replace(script=os.path.join(folder, pair + ".py"))
         new = Recording(os.path.join(folder, "new", "recording"))
         code = 0

@@ -69,8 +69,7 @@ def is_tpu() -> bool:
     Raises:
       SetupError: As in :func:`cores`.
     """
-    here = _here()
-    return here.tpu and not here.emulated_cores
+    return _here().is_tpu
 
 
 def emulated_cores() -> int:

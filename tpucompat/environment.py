@@ -264,6 +264,11 @@ class Environment:
         return int(self.cores_setting) if re.match(r"0*[1-9][0-9]*$", self.cores_setting) else 0
 
     @property
+    def is_tpu(self) -> bool:
+        """Whether what a script gives to a TPU runs under a ``TPUStrategy``, even over one core."""
+        return self.tpu and not self.emulated_cores
+
+    @property
     def cpu_only(self) -> bool:
         """Whether TensorFlow was built without GPU support, as far as the name tells."""
         return "cpu" in self.distribution

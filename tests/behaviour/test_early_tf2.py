@@ -449,6 +449,9 @@ for kind in Net, Own:
     history = model.fit(x, np.arange(4.0), batch_size=4, verbose=0)
     tell(before.tolist(), history.history['loss'], model.evaluate(x, np.arange(4.0), verbose=0),
          sorted(set(map(str, model.seen))))
+characters = tf.keras.Sequential([tf.keras.layers.Embedding(3, 2, batch_input_shape=(4, 1)),
+                                  tf.keras.layers.LSTM(2, stateful=True)])
+tell([characters.predict(each).shape for each in (np.ones((4, 1), 'f'), np.ones(4, 'f'), np.ones((4, 1), 'f'))])
 """
 
 
@@ -461,6 +464,7 @@ def test_vectors_are_columns_for_a_model_of_the_script_s_own(tmp_path):
     assert told == [
         [predicted, [loss], loss, ["(2, 2)"]],
         [predicted, [loss], loss, ["(2, 2)", "1"]],
+        [[[4, 2]] * 3],
     ]
 
 

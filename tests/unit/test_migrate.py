@@ -1197,3 +1197,42 @@ def test_what_was_left_to_a_person_is_left_again():
     after = migrated(before)
     assert "decay=1e-3" in after and "InverseTimeDecay(" not in after
     assert migrated(after) == after
+
+
+@pytest.mark.parametrize(
+    "given, saved, becomes",
+    [
+        ("by_name=False", True, "model.load_weights('w.weights.h5')"),
+        ("by_name=True", False, "model.load_weights('w.h5', by_name=True)"),
+        ("by_name=True", True, "TODO(tpucompat TPU510): load_weights(by_name=True)"),
+    ],
+)
+def test_weights_are_loaded_by_name_from_files_of_keras_2(given, saved, becomes):
+    save = "model.save_weights('w.h5')\n" if saved else ""
+    before = f"import tensorflow as tf\nmodel = tf.keras.Sequential()\n{save}"
+    after = migrated(before + f"model.load_weights('w.h5', {given})\ntf.log(1.0)\n")
+    assert becomes in after and ("TODO" in after) == ("TODO" in becomes)
+
+
+def test_values_and_names_of_several_outputs_have_one_order():
+    before = """\
+        import tensorflow as tf
+        model = tf.keras.Model(i, [b, a])
+        model.compile('sgd', loss=['mse', 'mae'], metrics={'a': 'accuracy'})
+        print(model.metrics_names, model.evaluate(x, [y, z])[3])
+        """
+    after = migrated(before)
+    assert "print(in_order(model, metrics_names(model)), in_order(model, model.eval" in after
+    scope: dict = {}
+    exec(after[after.index("def in_order") : after.index("def metrics_names")], scope)
+
+    def metric(name):
+        return types.SimpleNamespace(name=name)
+
+    model = types.SimpleNamespace(
+        metrics=[metric("loss"), metric("b_loss"), metric("a_loss")],
+        output_names=["b", "a"],
+        get_metrics_result=lambda: dict.fromkeys(("loss", "b_loss", "a_loss", "a_acc", "b_mae")),
+    )
+    assert scope["in_order"](model, [1, 2, 3, 4, 5]) == [1, 2, 3, 5, 4]
+    assert scope["in_order"](model, 1.0) == 1.0

@@ -84,10 +84,8 @@ def test_the_count_of_steps_is_in_the_checkpoint(there, said, tmp_path):
 def test_checkpoints_on_the_way_are_not_left_out(theirs, ours, ignore, said, tmp_path):
     def run(steps):
         final = {"w": np.arange(6.0)}
-        saved = [{"w": final["w"] * step / 20, "step": np.int64(step)} for step in steps]
-        return [("snapshot", final, {"step": 0})] + [
-            ("checkpoint", file, {"path": f"model-{file['step']}"}) for file in saved
-        ]
+        newest = ("checkpoint", {**final, "step": np.int64(20)}, {"path": "model-20"})
+        return [("snapshot", final, {"step": 0}), newest, ("saved", None, {"steps": steps})]
 
     rung = rungs(tmp_path, run(theirs), run(ours), ignore=ignore)["checkpoint"]
     assert rung.verdict == (ladder.DIFFER if said else ladder.AGREE)

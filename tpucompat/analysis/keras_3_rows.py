@@ -119,7 +119,14 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     # HDF5 takes them as before (keras/src/models/model.py), and such a file keeps its format.
     ("Model.save", "include_optimizer"): Row("", "", "keep"),
     ("models.save_model", "include_optimizer"): Row("", "", "keep"),
-    ("Model.load_weights", "by_name"): Row("", "", "keep"),
+    ("Model.load_weights", "by_name"): Row(
+        "load_weights(by_name=True)",
+        "save, and load_weights of the whole model's .h5",
+        "by_name",
+        REFUSED,
+        "Keras 3 finds layers by name in .h5 files of Keras 2 and of whole models only.",
+        keras_2=True,
+    ),
     ("Model.train_on_batch", "reset_metrics"): Row(
         "train_on_batch(reset_metrics=)", "removed if True", "drop_true", REFUSED
     ),

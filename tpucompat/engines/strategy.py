@@ -28,9 +28,9 @@ import numpy as np
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
 
-from tpucompat import accelerator, errors, private
-from tpucompat.engines import calls, collectives, observer, trace
-from tpucompat.environment import environment
+from tpucompat import errors, private
+from tpucompat.engines import calls, collectives, observer, refusals, trace
+from tpucompat.environment import current_environment, environment
 
 #: Grappler works on the nodes of all emulated cores together. For larger steps that takes many times as
 #: long as it saves in the steps of a run.
@@ -96,7 +96,7 @@ class TracedStep:
                 for tensor, value in (constants or {}).items()
             },
             reads_first=reads_first,
-            asserts=not (accelerator.is_tpu() or observer.watched()),
+            asserts=not (current_environment().is_tpu or observer.watched()),
         )
         self.variables: dict[str, trace.VariableSpec] = {
             spec.name: spec for spec in self.cut.variables.values()
@@ -278,9 +278,7 @@ class ReplicatedStep:
         self._is_new = True
         self._rehearsed = collectives.is_for_tpus(strategy) and bool(environment().rehearsed_cores)
         if self._rehearsed:
-            from tpucompat.engines import rehearsal
-
-            rehearsal.refuse(traced.graph, traced.cut)
+            refusals.refuse(traced.graph, traced.cut)
 
     @property
     def replicas(self) -> int:
@@ -344,9 +342,7 @@ class ReplicatedStep:
         except tf.errors.OpError as error:
             if not self._rehearsed:
                 raise
-            from tpucompat.engines import rehearsal
-
-            told = rehearsal.explained(error, self.traced.graph, self.traced.cut)
+            told = refusals.explained(error, self.traced.graph, self.traced.cut)
             raise told from (None if told is not error else error.__cause__)
 
     def _last_step(self, iterator: Any, steps: Any) -> Any:

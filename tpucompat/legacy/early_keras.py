@@ -10,6 +10,7 @@ import functools
 import inspect
 from typing import Any
 
+import numpy as np
 import tensorflow
 
 from tpucompat.environment import environment
@@ -180,6 +181,25 @@ def step_as_then() -> None:
         step = getattr(_keras.Model, name)
         if not hasattr(step, "_tpucompat"):
             patches.replace(_keras.Model, name, _with_columns(step))
+    patches.replace(_keras.Model, "predict", _of_columns(_keras.Model.predict))
+
+
+def _of_columns(predict: Any) -> Any:
+    """``predict`` that makes columns of arrays itself.
+
+    In its step the rank is unknown once a model has seen (batch, 1) and (batch,): one trace serves both.
+    """
+
+    @functools.wraps(predict)
+    def predicted(self: Any, x: Any, *args: Any, **kwargs: Any) -> Any:
+        parts = tensorflow.nest.flatten(x) if isinstance(x, (list, tuple, dict)) else [x]
+        own_step = type(self).predict_step is not _keras.Model.predict_step
+        if not own_step and all(isinstance(part, np.ndarray) for part in parts):
+            columns = [part[:, np.newaxis] if part.ndim == 1 else part for part in parts]
+            x = tensorflow.nest.pack_sequence_as(x, columns)
+        return predict(self, x, *args, **kwargs)
+
+    return predicted
 
 
 def _with_columns(step: Any) -> Any:

@@ -585,6 +585,18 @@ def _each_output(self: _Rewriter, one: Difference) -> bool:
     return self.wrap(one.node, "[", f" for _ in {key(owner)}.outputs]")
 
 
+def _by_name(self: _Rewriter, one: Difference) -> bool:
+    """Weights that the script has not saved itself come from Keras 2, whose files have names."""
+    if one.call is None:
+        return False
+    if constant(one.node) in (False, None) and isinstance(one.node, ast.Constant):
+        return self.drop(one.call, one.node)
+    return not any(
+        call.name == ".save_weights" or keyword(call.node, "save_weights_only") is not None
+        for call in self.context.names.calls
+    )
+
+
 def _in_order(self: _Rewriter, one: Difference) -> bool:
     if not self.define("in_order", written.IN_ORDER):
         return False
@@ -775,6 +787,7 @@ _HOW: Mapping[str, Callable[[_Rewriter, Difference], bool]] = {
     "hard_sigmoid_function": _hard_sigmoid_function,
     "quiet": _quiet,
     "at": _at,
+    "by_name": _by_name,
     "batch": _batch,
     "call": _call,
     "classes": _classes,

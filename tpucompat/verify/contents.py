@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Mapping, Sequence
+import re
+from typing import Any, Mapping, Sequence
 
 import numpy as np
 
 #: A tensor that is this close to another one, in parts of its largest number, is the same.
 _SAME = 1e-6
+
+#: Names of what counts steps.
+COUNTED = re.compile(r"(?i)step|epoch|iteration")
+
+
+def counts_steps(name: str, value: Any) -> bool:
+    """Whether a tensor of a checkpoint counts steps; how often a run has saved is its own matter."""
+    return bool(
+        np.asarray(value).dtype.kind in "iu"
+        and np.size(value) == 1
+        and COUNTED.search(name)
+        and "save_counter" not in name
+    )
 
 
 def held(

@@ -11,6 +11,7 @@ from typing import Any, Iterable, Iterator
 
 import numpy as np
 
+from tpucompat.verify import contents
 from tpucompat.verify.recorder import Recorder
 
 #: Larger files are listed, not read.
@@ -57,6 +58,25 @@ def record(recorder: Recorder, folder: str) -> None:
         values = formats.read(path, optimizer=True) if keras else formats.raw_tensors(path)
         numbers = {name: v for name, v in values.items() if np.asarray(v).dtype.kind in "fiu"}
         recorder.write("checkpoint", numbers, path=os.path.relpath(path, folder))
+    steps = sorted(set(_saved_steps(folder)))
+    if steps:
+        recorder.write("saved", steps=steps)
+
+
+def _saved_steps(folder: str) -> Iterator[int]:
+    """What the counters in all checkpoints say, without reading the rest of them."""
+    import tensorflow as tf
+
+    for path in _files(folder):
+        prefix, extension = os.path.splitext(path)
+        if extension != ".index" or os.path.basename(os.path.dirname(path)) == "variables":
+            continue
+        reader = tf.train.load_checkpoint(prefix)
+        for name, shape in reader.get_variable_to_shape_map().items():
+            if not shape and contents.COUNTED.search(name):
+                value = reader.get_tensor(name)
+                if contents.counts_steps(name, value):
+                    yield int(value)
 
 
 def _summaries(folder: str) -> dict[str, dict[str, np.ndarray]]:

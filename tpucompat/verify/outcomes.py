@@ -5,8 +5,7 @@ What one run does and the other does not is a difference, unless whoever compare
 
 from __future__ import annotations
 
-import re
-from typing import AbstractSet, Any, Mapping, Sequence
+from typing import AbstractSet, Any, Mapping
 
 import numpy as np
 
@@ -27,8 +26,6 @@ _METRICS = {
 
 #: Kinds of numbers.
 _NUMBERS = {"b": "truth", "i": "whole", "u": "whole", "f": "fraction"}
-#: Names of what counts steps.
-_COUNTED = re.compile(r"(?i)step|epoch|iteration")
 
 
 class Outcomes(Rungs):
@@ -150,11 +147,10 @@ class Outcomes(Rungs):
             return found
         own: list[Row] = []
         last, values = [], []
-        everything = [[run.arrays(one) for one in events] for run, events in zip(runs, both)]
-        for which, recording, files in zip(("old", "new"), runs, everything):
+        for which, recording, events in zip(("old", "new"), runs, both):
             snapshots = recording.snapshots()
             final = snapshots[max(snapshots)] if snapshots else {}
-            last.append(contents.last(files, final))
+            last.append(contents.last([recording.arrays(event) for event in events], final))
             values.append(contents.held(final, last[-1]))
             for name, value in values[-1].items():
                 if value is None:
@@ -170,7 +166,7 @@ class Outcomes(Rungs):
             and new.get(name) is not None
             and name not in self.rounding
         ]
-        shared += self.counters(*last) + self.on_the_way(*everything)
+        shared += self.counters(*last) + self.on_the_way()
         slots = contents.kept(self.final_slots(self.old), last[0])
         shared += self.slot_rows("saved", slots, last[1], "the new checkpoint")
         return self.beside(self.rung(key, title, own), self.rung("saved", title, shared))
@@ -178,9 +174,9 @@ class Outcomes(Rungs):
     def counters(self, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]) -> list[Row]:
         """A row for each count of steps in the old checkpoint: who goes on from the new one has to find it."""
         rows = []
-        there = {int(v) for n, v in new.items() if _is_counter(n, v)}
+        there = {int(v) for n, v in new.items() if contents.counts_steps(n, v)}
         for name, value in old.items():
-            if not _is_counter(name, value) or self.ignored(name, f"checkpoint: {name}"):
+            if not contents.counts_steps(name, value) or self.ignored(name, f"checkpoint: {name}"):
                 continue
             missing = int(value) not in there
             found = ", ".join(map(str, sorted(there))) or "none"
@@ -190,15 +186,10 @@ class Outcomes(Rungs):
             )
         return rows
 
-    def on_the_way(
-        self, old: Sequence[Mapping[str, np.ndarray]], new: Sequence[Mapping[str, np.ndarray]]
-    ) -> list[Row]:
+    def on_the_way(self) -> list[Row]:
         """A row where the new run left out a checkpoint; one from before the first step is no loss."""
-        theirs, ours = (
-            {int(v) for file in files for n, v in file.items() if _is_counter(n, v)} - {0}
-            for files in (old, new)
-        )
-        missing = ", ".join(map(str, sorted(theirs - ours)))
+        theirs, ours = (set(run.first("saved").get("steps", ())) for run in (self.old, self.new))
+        missing = ", ".join(map(str, sorted(theirs - ours - {0})))
         if not missing or not ours or self.ignored("checkpoint: on the way"):
             return []
         note = f"only the old run leaves one after {missing} steps"
@@ -305,7 +296,7 @@ class Outcomes(Rungs):
     def number_row(self, key: str, name: str, actual: np.ndarray, expected: np.ndarray) -> Row:
         """A row in which a count of steps or epochs has to be exact, however large it is."""
         found = self.row(key, name, actual, expected)
-        counted = _COUNTED.search(name.rpartition(": ")[2]) and np.all(_whole(expected))
+        counted = contents.COUNTED.search(name.rpartition(": ")[2]) and np.all(_whole(expected))
         if counted and found.verdict == AGREE and found.difference.max_abs:
             note = f"a count is {found.difference.max_abs:g} off"
             return found._replace(difference=found.difference._replace(note=note), verdict=DIFFER)
@@ -359,16 +350,6 @@ def _whole(values: np.ndarray) -> np.ndarray:
         return np.full(values.shape, values.dtype.kind in "biu")
     found: np.ndarray = np.isfinite(values) & (values == np.round(values))
     return found
-
-
-def _is_counter(name: str, value: np.ndarray) -> bool:
-    """Whether a tensor of a checkpoint counts steps; how often a run has saved is its own matter."""
-    return bool(
-        np.asarray(value).dtype.kind in "iu"
-        and np.size(value) == 1
-        and _COUNTED.search(name)
-        and "save_counter" not in name
-    )
 
 
 def same_metrics(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,0 +1,63 @@
+"""What of a step a TPU cannot run, in the script's terms."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import tensorflow.compat.v1 as v1
+
+from tpucompat import errors
+from tpucompat.check import lowering, operations
+from tpucompat.check.sources import Sources
+from tpucompat.engines import trace
+
+
+def refuse(graph: Any, cut: trace.Cut) -> None:
+    """Raises for the first operation of a step that a TPU has no kernel for.
+
+    Args:
+      graph: What the step was traced into.
+      cut: The step.
+
+    Raises:
+      errors.UnsupportedGraphError: With the operation and the script's line (TPU371 to TPU396).
+    """
+    graph_def = v1.GraphDef(library=cut.library)
+    for stage in cut.stages:
+        graph_def.node.extend(stage.graph_def.node)
+    for finding in operations.refused(graph_def):
+        raise _refusal(finding, graph)
+
+
+def explained(error: Any, graph: Any, cut: trace.Cut) -> Exception:
+    """What XLA's compiler says of a step, in the script's terms; another error as it is.
+
+    Args:
+      error: What running the step has raised.
+      graph: As for :func:`refuse`.
+      cut: As for :func:`refuse`.
+    """
+    if not re.search(r"XLA_CPU_JIT|tf2xla|compile-time constant", str(error)):
+        return error
+    graph_def = v1.GraphDef(library=cut.library)
+    for stage in cut.stages:
+        graph_def.node.extend(stage.graph_def.node)
+    text = re.sub(r"\b(replay(_\d+)?/)+", "", str(error))
+    return _refusal(lowering.explain(text, graph_def), graph)
+
+
+def _refusal(finding: Any, graph: Any) -> errors.UnsupportedGraphError:
+    where = _made_at(graph, finding.operation, finding.function)
+    return errors.UnsupportedGraphError(finding.code, finding.text + where, finding.instead)
+
+
+def _made_at(graph: Any, operation: str, function: str) -> str:
+    """The script's line that made an operation, to be put behind what is said of it."""
+    from tpucompat import installation
+
+    here = installation.installed()
+    sources = Sources(here.legacy_packages if here is not None else ())
+    function = re.sub(r"_freed_\d+\Z", "", function)
+    line = sources.of_operation(graph, operation, function)
+    return f"; created at {line.place}: {line.text}" if line.place else ""
