@@ -48,11 +48,11 @@ def explained(error: Any, graph: Any, cut: trace.Cut) -> Exception:
 
 
 def _refusal(finding: Any, graph: Any) -> errors.UnsupportedGraphError:
-    where = _made_at(graph, finding.operation, finding.function)
+    where = made_at(graph, finding.operation, finding.function)
     return errors.UnsupportedGraphError(finding.code, finding.text + where, finding.instead)
 
 
-def _made_at(graph: Any, operation: str, function: str) -> str:
+def made_at(graph: Any, operation: str, function: str) -> str:
     """The script's line that made an operation, to be put behind what is said of it."""
     from tpucompat import installation
 

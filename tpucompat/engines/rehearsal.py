@@ -226,11 +226,11 @@ def _launch(program: _Program, rows: Sequence[Sequence[Any]]) -> list[list[Any]]
             compiled=True,
         )
     except errors.UnsupportedGraphError as error:
-        where = _made_at(program.graph, *error.operation) if error.operation else ""
+        where = refusals.made_at(program.graph, *error.operation) if error.operation else ""
         raise errors.UnsupportedGraphError(
             error.code, error.cause + where, error.next_step
         ) from None
-    refuse(program.graph, cut)
+    refusals.refuse(program.graph, cut)
     nodes = [node for stage in cut.stages for node in stage.graph_def.node]
     renamed = cpu_kernels.write_out(nodes, cut.library)
     cut = cut._replace(seeded=frozenset(renamed.get(name, name) for name in cut.seeded))
