@@ -86,7 +86,7 @@ def test_a_directory_without_a_whole_checkpoint_is_refused(folder):
     before = sorted(os.listdir(str(folder)))
     with pytest.raises(BadValueError) as caught:
         estimator(folder)
-    assert caught.value.code == "TPU322" and "another model_dir" in caught.value.next_step
+    assert caught.value.code == "TPU322" and "a different model_dir" in caught.value.next_step
     assert sorted(os.listdir(str(folder))) == before
 
 

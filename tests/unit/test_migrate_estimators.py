@@ -210,7 +210,7 @@ def test_one_module_that_stays_keeps_the_others_of_its_program(tmp_path):
     found = result_of_tree(tmp_path, {**PACKAGES, "util/words.py": stays})
     for name in PACKAGES:
         assert found[name].way == plan.COMPATIBLE, name
-    why = b"a module of the same program goes on with tpucompat.v1"
+    why = b"a module of the same program uses tpucompat.v1"
     assert why in b" ".join(found["lm/train.py"].after.replace(b"#", b"").split())
 
 

@@ -307,7 +307,7 @@ def plan(context: Context) -> Plan:
         raise CannotSee(f"there is another {MODULE}.py beside it")
     uses = [(use.node, target(use.name)) for use in context.names.uses if target(use.name)]
     if any(use.guarded and target(use.name) for use in context.names.uses):
-        raise CannotSee("it goes on without TPUEstimator where there is none")
+        raise CannotSee("it also runs without TPUEstimator")
     calls = [(call.node, row) for call in context.names.calls for row in [_row(call)] if row]
     estimators = _estimators(context)
     renamed = []

@@ -61,7 +61,7 @@ def in_order(model, values):
 LATEST_WEIGHTS = '''
 
 def latest_weights(folder):
-{i}"""The newest file of weights in a folder, None where there is none."""
+{i}"""The newest file of weights in a folder, or None."""
 {i}files = tf.io.gfile.glob(os.path.join(folder, '*.weights.h5'))
 {i}return max(files, key=os.path.getmtime, default=None)
 '''
@@ -114,7 +114,7 @@ def hard_sigmoid(x):
 OF_STEP = '''
 
 def of_step(callback, name):
-{i}"""A value of this step alone, None where there is none; logs has the mean since the epoch began."""
+{i}"""The value of this step, or None; logs has the mean since the start of the epoch."""
 {i}model = callback.model
 {i}known = [metric for one in model.metrics for metric in getattr(one, 'metrics', None) or [one]]
 {i}metric = next((metric for metric in known if metric.name == name), None)

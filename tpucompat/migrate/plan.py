@@ -226,7 +226,7 @@ def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None
     if context.module.era == era.TF1 and estimators.is_wanted(context):
         try:
             if together:
-                raise keras.CannotSee("a module of the same program goes on with tpucompat.v1")
+                raise keras.CannotSee("a module of the same program uses tpucompat.v1")
             loop = estimators.plan(context)
             reasons = dict(needs(context, loop.handled))
             graph = graph if reasons or together else ""

@@ -9,11 +9,11 @@ from tpucompat.migrate.context import Context
 
 #: State of a use of an API -> what it means.
 STATES: Mapping[str, str] = {
-    "the same": "TensorFlow 2 has it as it is written",
-    "rewritten": "it is written as one writes it today",
-    "tpucompat.v1": "it goes on with tpucompat.v1",
-    "open": "a TODO leaves it to a person",
-    "guarded": "the program is written to go on without it",
+    "the same": "unchanged in TensorFlow 2",
+    "rewritten": "rewritten to TensorFlow 2",
+    "tpucompat.v1": "uses tpucompat.v1",
+    "open": "left to resolve by hand; a TODO gives the reason",
+    "guarded": "guarded: the program also works without it",
 }
 SAME, REWRITTEN, COMPATIBLE, OPEN, GUARDED = STATES
 _ROOTS = ("tensorflow", "keras")

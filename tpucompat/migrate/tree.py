@@ -31,8 +31,8 @@ def said(result: Result) -> str:
     if result.todos == 0 or result.way == plan.COMPATIBLE:
         if result.notes == 0:
             return WAYS[result.way]
-        many = "a NOTE says" if result.notes == 1 else f"{result.notes} NOTEs say"
-        return f"{WAYS[result.way]}; {many} what is reported otherwise"
+        many = "a NOTE describes" if result.notes == 1 else f"{result.notes} NOTEs describe"
+        return f"{WAYS[result.way]}; {many} what is reported differently"
     many = "1 TODO is" if result.todos == 1 else f"{result.todos} TODOs are"
     return f"partly rewritten; {many} left to resolve by hand"
 

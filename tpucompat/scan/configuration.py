@@ -126,7 +126,7 @@ def _table(text: str) -> dict[str, Any]:
         for name in ("tool", "tpucompat"):
             table = table.get(name, {})
             if not isinstance(table, dict):
-                raise ValueError(f"{name!r} is no table.")
+                raise ValueError(f"{name!r} is not a table.")
         return table
     return _plain_table(text)
 

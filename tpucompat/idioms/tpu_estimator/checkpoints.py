@@ -49,8 +49,8 @@ def pass_over_damaged(model_dir: str) -> None:
         if there:
             raise BadValueError(
                 "TPU322",
-                f"in {model_dir} are {len(there)} checkpoints, and none of them is whole.",
-                "Put a copy of the directory back, or begin anew in another model_dir.",
+                f"all {len(there)} checkpoints in {model_dir} are incomplete.",
+                "Restore a backup of the directory, or use a different model_dir.",
             )
         return
     journal.notice(

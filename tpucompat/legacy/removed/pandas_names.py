@@ -285,7 +285,7 @@ def _position(axis: Any, key: Any) -> Any:
 
 
 ix = property(
-    _Mixed, doc="Labels, or positions where the labels are no integers (pandas up to 0.25)."
+    _Mixed, doc="Labels, or positions if the labels are not integers (pandas up to 0.25)."
 )
 
 

@@ -21,12 +21,12 @@ _OUTPUT = 8000  # characters of what a run printed
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1d2429; --soft: #5d6b75; --line: #dfe5e9;
-  --paper: #fff; --back: #f5f7f8; --agree: #1b7f4d; --differ: #b3261e; --old: #c0504d; --new: #2e6f95;
-  --warn: #c17f24;
+  --paper: #fff; --back: #f5f7f8;
+  --agree: #1b7f4d; --differ: #b3261e; --old: #c0504d; --new: #2e6f95; --warn: #c17f24;
   --gone: #fbe9e7; --come: #e6f2ea; --gone-mark: #f5c6c0; --come-mark: #bfe0cb; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e3e8eb; --soft: #9aa8b1; --line: #333d44;
-  --paper: #1b2126; --back: #12171a; --agree: #58c08b; --differ: #f2877f; --old: #e08783; --new: #6bb1da;
-  --warn: #e0a95a;
+  --paper: #1b2126; --back: #12171a;
+  --agree: #58c08b; --differ: #f2877f; --old: #e08783; --new: #6bb1da; --warn: #e0a95a;
   --gone: #3b2322; --come: #1d3327; --gone-mark: #6b3633; --come-mark: #2f5a42; } }
 * { box-sizing: border-box; }
 body { margin: 0; color: var(--ink); background: var(--back);
@@ -42,7 +42,8 @@ section { background: var(--paper); border: 1px solid var(--line); border-radius
 table { border-collapse: collapse; width: 100%; }
 th { text-align: left; color: var(--soft); font-weight: 600; font-size: 13px; }
 th, td { padding: 5px 10px 5px 0; border-bottom: 1px solid var(--line); vertical-align: top; }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
+td.number, th.number { padding-left: 10px; text-align: right; white-space: nowrap;
+  font-variant-numeric: tabular-nums; }
 tr:last-child td { border-bottom: 0; }
 .agree { color: var(--agree); } .differ { color: var(--differ); font-weight: 600; }
 .skipped { color: var(--soft); } .note { color: var(--soft); font-size: 13px; }
