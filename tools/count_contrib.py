@@ -26,7 +26,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tpucompat.analysis import names, sources  # noqa: E402
-from tpucompat.legacy import namespace, symbols  # noqa: E402
+from tpucompat.legacy import lookup, symbols  # noqa: E402
 from tpucompat.legacy.rows import Gone, Row  # noqa: E402
 from tpucompat.legacy.tables import contrib_unused  # noqa: E402
 
@@ -238,7 +238,7 @@ def count(folder: pathlib.Path) -> dict[str, Any]:
 
 def page(counts: dict[str, Any]) -> str:
     """The text of docs/contrib.md."""
-    rows = namespace.table_rows("tf1")
+    rows = lookup.table_rows("tf1")
     kinds: dict[str, list[str]] = {"here": [], "gone": []}
     for symbol, projects in counts["symbols"].items():
         row = row_of(rows, symbol)

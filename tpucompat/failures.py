@@ -167,11 +167,10 @@ def place_of(error: BaseException) -> str:
 
 
 def _sources() -> Any:
-    from tpucompat import installation
     from tpucompat.check import sources
+    from tpucompat.legacy import scope as scopes
 
-    here = installation.installed()
-    return sources.Sources(here.legacy_packages if here else ())
+    return sources.Sources(scopes.current().packages)
 
 
 def _file_of(lines: list[str]) -> str:

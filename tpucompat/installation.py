@@ -7,6 +7,7 @@ import sys
 import types
 from typing import Iterable
 
+from tpucompat.legacy import scope as scopes
 from tpucompat.private import patches
 
 _current: Installation | None = None
@@ -27,10 +28,11 @@ class Installation:
 
         self.era = era
         self.legacy_packages = tuple(legacy_packages)
-        self.scope = imports.Scope(self.legacy_packages)
+        self.scope = scopes.Scope(self.legacy_packages)
         self._hook = imports.ImportHook(era, self.scope)
         self._patches, self._forget = patches.mark(), namespace.forget
         self._hook.install()
+        scopes.make_current(self.scope)
 
     def uninstall(self) -> None:
         """Gives every module Python's own import again, and the libraries what was replaced in them.
@@ -39,6 +41,7 @@ class Installation:
         """
         global _current
         self._hook.uninstall()
+        scopes.make_current(None)
         patches.undo(self._patches)
         self._forget()
         if "tpucompat.paths.doors" in sys.modules:

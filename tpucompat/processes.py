@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
+from tpucompat import package
+
 
 def statement(text: str, *arguments: str) -> list[str]:
     """The command line of a Python that runs a statement.
@@ -15,6 +17,6 @@ def statement(text: str, *arguments: str) -> list[str]:
       text: The statement; this package can be imported in it.
       *arguments: What it finds in ``sys.argv[1:]``.
     """
-    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    root = os.path.dirname(package.FOLDER)
     start = f"import sys; sys.path[:] = [{root!r}, *filter(None, sys.path)]; "
     return [sys.executable, "-c", start + text, *arguments]

@@ -8,6 +8,8 @@ import types
 from traceback import walk_tb
 from typing import Any, Iterable
 
+from tpucompat import package
+
 # How IPython begins a frame: `File ~/x.py:12, in f(a)`, or `Cell In[3], line 1`; before IPython 8
 # `~/x.py in f(a)` and `<ipython-input-3-…> in <module>`.
 _FRAME = re.compile(
@@ -15,7 +17,7 @@ _FRAME = re.compile(
     re.MULTILINE,
 )
 _COLOURS = re.compile(r"\x1b\[[\d;]*m")
-_RUN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "cli", "run.py")
+_RUN = os.path.join(package.FOLDER, "cli", "run.py")
 
 
 def strip_error(error: BaseException | None) -> None:

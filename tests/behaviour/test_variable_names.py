@@ -10,7 +10,7 @@ import pytest
 from tpucompat import installation
 from tpucompat.engines import session as engine
 from tpucompat.engines import variables
-from tpucompat.legacy import imports
+from tpucompat.legacy import scope as scopes
 
 tf = engine.enter()
 
@@ -127,7 +127,7 @@ def test_an_import_takes_a_variable_for_one_of_its_own(session, w):
 
 def test_a_package_of_the_time_gets_what_tensorflow_gives(session, w, monkeypatch):
     """tensorflow_hub takes a handle into a loop; a variable it could not."""
-    scope = imports.Scope(["old"])
+    scope = scopes.Scope(["old"])
     monkeypatch.setattr(installation, "installed", lambda: types.SimpleNamespace(scope=scope))
     package = {"__name__": "old.module", "graph": session.graph}
     exec("found = graph.get_tensor_by_name('w:0')", package)

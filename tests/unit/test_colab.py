@@ -10,6 +10,7 @@ import pytest
 from tpucompat import journal
 from tpucompat.errors import SetupError, TPUCompatError, UnknownModuleError
 from tpucompat.legacy import imports
+from tpucompat.legacy import scope as scopes
 from tpucompat.legacy.colab import auth, drive, files, question, userdata
 
 pytestmark = pytest.mark.skipif(
@@ -30,7 +31,7 @@ def here(tmp_path, monkeypatch):
 @pytest.fixture
 def script():
     """Runs source as a script of the user's would, under a hook."""
-    hook = imports.ImportHook("tf1", imports.Scope())
+    hook = imports.ImportHook("tf1", scopes.Scope())
     hook.install()
 
     def run(source, name="/home/me/notebook.py"):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tpucompat.legacy import namespace
+from tpucompat.legacy import lookup
 from tpucompat.legacy.rows import Gone
 from tpucompat.legacy.tables import contrib_unused
 
@@ -27,7 +27,7 @@ def tool():
 
 
 def test_what_is_gone_as_unused_is_used_by_no_program_for_tpus():
-    rows = namespace.table_rows("tf1")
+    rows = lookup.table_rows("tf1")
     for name in contrib_unused.ROWS:
         assert isinstance(rows[name], Gone), name
         projects = COUNTS["symbols"].get(name, {})

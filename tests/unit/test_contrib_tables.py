@@ -7,10 +7,10 @@ import collections
 import pytest
 
 from tpucompat.codes import CODES
-from tpucompat.legacy import namespace, symbols
+from tpucompat.legacy import lookup, symbols
 from tpucompat.legacy.rows import Constant, Gone, Moved, Package, StandIn
 
-ROWS = namespace.table_rows("tf1")
+ROWS = lookup.table_rows("tf1")
 CONTRIB = {name: row for name, row in ROWS.items() if name.startswith("contrib.")}
 
 

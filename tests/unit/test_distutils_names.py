@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 from tpucompat.legacy import imports
+from tpucompat.legacy import scope as scopes
 from tpucompat.legacy.removed import distutils_names
 
 VERSIONS = (
@@ -67,7 +68,7 @@ def test_flags(word, value):
 
 
 def test_a_script_finds_it_after_importing_distutils_alone():
-    hook = imports.ImportHook("tf1", imports.Scope())
+    hook = imports.ImportHook("tf1", scopes.Scope())
     hook.install()
     try:
         scope = {"__name__": "__main__", "__file__": "/home/me/script.py"}

@@ -7,7 +7,7 @@ import pytest
 
 from tpucompat.cli import explain
 from tpucompat.codes import CODES
-from tpucompat.legacy import namespace, rows, symbols
+from tpucompat.legacy import lookup, rows, symbols
 
 
 @pytest.mark.parametrize("code", sorted(CODES))
@@ -25,7 +25,7 @@ def test_a_code_in_small_letters(capsys):
 
 
 def test_every_row_can_be_explained():
-    names = [*namespace.table_rows("tf1"), *namespace.table_rows("tf2")]
+    names = [*lookup.table_rows("tf1"), *lookup.table_rows("tf2")]
     assert len(names) > 100
     for name in names:
         assert explain.symbol_text(name).startswith("tf." + name)
@@ -102,7 +102,7 @@ def table(monkeypatch):
 
     def put(made):
         monkeypatch.setattr(
-            namespace, "table_rows", lambda era, on_tensorflow_1=False: made if era == "tf1" else {}
+            lookup, "table_rows", lambda era, on_tensorflow_1=False: made if era == "tf1" else {}
         )
 
     return put

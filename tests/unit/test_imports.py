@@ -15,6 +15,7 @@ import tpucompat
 from tpucompat import journal
 from tpucompat.errors import UnknownModuleError
 from tpucompat.legacy import imports
+from tpucompat.legacy import scope as scopes
 
 
 def globals_of(name, file=None):
@@ -40,11 +41,11 @@ def globals_of(name, file=None):
     ],
 )
 def test_scope(importer, owned):
-    assert imports.Scope().owns(importer) is owned
+    assert scopes.Scope().owns(importer) is owned
 
 
 def test_an_installed_package_may_be_named_as_an_old_one():
-    scope = imports.Scope(["pytest"])
+    scope = scopes.Scope(["pytest"])
     assert scope.owns(globals_of("pytest", pytest.__file__))
     assert scope.owns(globals_of("pytest.inner", pytest.__file__))
     assert not scope.owns(globals_of("os", os.__file__))
@@ -52,8 +53,8 @@ def test_an_installed_package_may_be_named_as_an_old_one():
 
 def test_an_environment_inside_the_project_is_not_the_script(tmp_path, monkeypatch):
     packages = tmp_path / "venv" / "lib" / "site-packages"
-    monkeypatch.setattr(imports.site, "getsitepackages", lambda: [str(packages)], raising=False)
-    scope = imports.Scope()
+    monkeypatch.setattr(scopes.site, "getsitepackages", lambda: [str(packages)], raising=False)
+    scope = scopes.Scope()
     assert not scope.owns(globals_of("lib", str(packages / "lib" / "__init__.py")))
     assert scope.owns(globals_of("model", str(tmp_path / "model.py")))
 
@@ -74,7 +75,7 @@ def installed_package(folder, name, **modules):
 @pytest.fixture
 def site_packages(tmp_path, monkeypatch):
     folder = tmp_path / "lib" / "site-packages"
-    monkeypatch.setattr(imports.site, "getsitepackages", lambda: [str(folder)], raising=False)
+    monkeypatch.setattr(scopes.site, "getsitepackages", lambda: [str(folder)], raising=False)
     return folder
 
 
@@ -97,7 +98,7 @@ def test_an_old_package_is_told_by_its_code(site_packages, text, old):
     modules = installed_package(site_packages, "written_then", use=text, other="import numpy\n")
     (site_packages / "written_then" / "lost.py").symlink_to("nowhere.py")
     journal.reset()
-    scope = imports.Scope()
+    scope = scopes.Scope()
     assert not scope.owns(modules["other"])
     assert scope.adopts(modules["other"]) is old
     assert [scope.owns(modules[each]) for each in modules] == [old] * 3
@@ -148,19 +149,19 @@ PARTS = {"inner": GONE, "use": "import tensorflow as tf\n"}
 )
 def test_an_old_package_is_told_by_what_it_uses_on_import(site_packages, monkeypatch, modules, old):
     monkeypatch.setattr(
-        imports.old_packages,
+        scopes.old_packages,
         "_has_folder",
         lambda root, *parts: "estimator" not in parts and "engine" not in parts,
     )
-    imports.old_packages._is_gone.cache_clear()
-    imports.old_packages.is_old.cache_clear()
+    scopes.old_packages._is_gone.cache_clear()
+    scopes.old_packages.is_old.cache_clear()
     found = installed_package(site_packages, "written_then", **{"use": "", **modules})
-    assert imports.Scope().adopts(found["use"]) is old
-    imports.old_packages._is_gone.cache_clear()
+    assert scopes.Scope().adopts(found["use"]) is old
+    scopes.old_packages._is_gone.cache_clear()
 
 
 def test_files_tell_what_tensorflow_has(tmp_path, monkeypatch):
-    has = imports.old_packages._has_folder
+    has = scopes.old_packages._has_folder
     for package in ("tensorflow", "keras"):
         (tmp_path / package / "_api" / "v2" / "nn").mkdir(parents=True)
         (tmp_path / package / "__init__.py").touch()
@@ -174,16 +175,16 @@ def test_files_tell_what_tensorflow_has(tmp_path, monkeypatch):
 
 
 def test_a_large_package_is_not_read_to_its_end(site_packages, monkeypatch):
-    monkeypatch.setattr(imports.old_packages, "_FILES", 2)
+    monkeypatch.setattr(scopes.old_packages, "_FILES", 2)
     modules = installed_package(site_packages, "large", a="", b="", use="tf.contrib.rnn\n")
-    assert not imports.Scope().adopts(modules["use"])
+    assert not scopes.Scope().adopts(modules["use"])
 
 
 def test_tensorflow_s_own_packages_are_never_old(site_packages):
     text = "import tensorflow as tf\ntf.contrib.rnn\n"
     for name in ("tensorflow", "tf_slim", "keras", "numpy"):
         modules = installed_package(site_packages, name, use=text)
-        assert not imports.Scope().adopts(modules["use"])
+        assert not scopes.Scope().adopts(modules["use"])
 
 
 @pytest.mark.skipif(
@@ -206,7 +207,7 @@ def test_an_old_package_is_told_by_its_release(site_packages, monkeypatch, name,
 
     monkeypatch.setattr(metadata, "version", lambda distribution: release)
     modules = installed_package(site_packages, name, use="import tensorflow\n")
-    assert imports.Scope().adopts(modules["use"]) is old
+    assert scopes.Scope().adopts(modules["use"]) is old
 
 
 def test_an_old_package_gets_what_it_imported_before(hook, site_packages, monkeypatch):
@@ -238,10 +239,10 @@ def hook(monkeypatch):
     real.sub = sub
     monkeypatch.setitem(sys.modules, "realpkg", real)
     monkeypatch.setitem(sys.modules, "realpkg.sub", sub)
-    monkeypatch.setitem(imports.VIEWS, "test", {"oldpkg": "realpkg"})
+    monkeypatch.setitem(scopes.VIEWS, "test", {"oldpkg": "realpkg"})
     monkeypatch.setitem(imports.ROOTS, "test", types.SimpleNamespace(prefix="realpkg"))
     monkeypatch.setattr(imports.namespaces, "root", lambda namespace: None)
-    made = imports.ImportHook("test", imports.Scope())
+    made = imports.ImportHook("test", scopes.Scope())
     before = builtins.__import__, importlib.import_module
     made.install()
     yield made
@@ -394,7 +395,7 @@ def test_other_imports_are_untouched(hook):
 
 def test_uninstall_leaves_a_later_wrapper_alone(monkeypatch):
     monkeypatch.setattr(imports.namespaces, "root", lambda namespace: None)
-    hook = imports.ImportHook("tf1", imports.Scope())
+    hook = imports.ImportHook("tf1", scopes.Scope())
     original = builtins.__import__
     # Before the hook: what monkeypatch puts back at the end is what it found here.
     monkeypatch.setattr(builtins, "__import__", original)

@@ -9,7 +9,7 @@ import pytest
 import tpucompat
 from tpucompat import journal
 from tpucompat.errors import GoneError, UnknownNameError
-from tpucompat.legacy import namespace
+from tpucompat.legacy import lookup, namespace
 from tpucompat.legacy.rows import Constant, Gone, Moved, Package, StandIn
 
 ROWS = {
@@ -180,7 +180,7 @@ def test_dir_lists_rows_and_real_names(tree):
 def test_tables_agree_and_have_known_codes():
     from tpucompat.codes import CODES
 
-    rows = {**namespace.table_rows("tf1"), **namespace.table_rows("tf2")}
+    rows = {**lookup.table_rows("tf1"), **lookup.table_rows("tf2")}
     assert rows
     for name, row in rows.items():
         assert not name.startswith(("tf.", "tensorflow.")), name
@@ -204,7 +204,7 @@ def test_a_submodule_wins_over_what_its_package_has_merely_imported(monkeypatch)
 
 def test_private_paths_of_tensorflow_1_are_those_of_early_tensorflow_2():
     """One table for both: what is elsewhere in TensorFlow; what stands in for graphs is left to graphs."""
-    ours, theirs = namespace.table_rows("tf2"), namespace.table_rows("tf1")
+    ours, theirs = lookup.table_rows("tf2"), lookup.table_rows("tf1")
     for name in ("ops.control_flow_ops.cond", "ops.control_flow_ops.case"):
         row = ours.get("python." + name)
         if "python." + name in theirs:  # the installed release has moved it

@@ -17,7 +17,7 @@ from tpucompat import journal
 from tpucompat.analysis import findings, sources, today
 from tpucompat.cli import scan as command
 from tpucompat.codes import CODES
-from tpucompat.legacy import namespace, symbols
+from tpucompat.legacy import lookup, symbols
 from tpucompat.scan import configuration, scanner
 
 NOTHING = configuration.Configuration()
@@ -129,7 +129,7 @@ def test_what_a_symbol_was_and_becomes(scan, name, code, becomes, covered, fix):
 def test_every_symbol_of_tensorflow_1_has_a_sound_fate():
     """What the tables say holds for all: a code, a name or a reason, no promise without a name."""
     seen = set()
-    for symbol in [*symbols.names(), *namespace.table_rows("tf1"), *namespace.table_rows("tf2")]:
+    for symbol in [*symbols.names(), *lookup.table_rows("tf1"), *lookup.table_rows("tf2")]:
         found = today.fate("tensorflow." + symbol)
         if found is None:
             assert not symbol.startswith("contrib.")

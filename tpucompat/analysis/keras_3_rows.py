@@ -11,9 +11,9 @@ import functools
 import os
 from typing import Mapping, NamedTuple
 
-from tpucompat.legacy import namespace
+from tpucompat.legacy import lookup
 
-_LIST = os.path.join(os.path.dirname(namespace.__file__), "tables", "keras_3.txt")
+_LIST = os.path.join(os.path.dirname(lookup.__file__), "tables", "keras_3.txt")
 
 REFUSED, GONE, PLACE, FILE, BEHAVIOUR, GRAPH = (
     "TPU510",

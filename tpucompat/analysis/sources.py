@@ -135,7 +135,7 @@ def parse(text: str, is_cell: bool = False) -> ast.Module:
                     raise
                 return indented
     except SyntaxError as error:
-        from tpucompat.cli.run import is_python_2
+        from tpucompat.legacy.python_2 import is_python_2
 
         code = "TPU421" if is_python_2(error) else "TPU424"
         raise SourceError(code, error.msg or "invalid syntax", error.lineno or 1) from error

@@ -13,7 +13,8 @@ import os
 import re
 from typing import Mapping, NamedTuple
 
-from tpucompat.legacy import namespace, symbols
+from tpucompat import package
+from tpucompat.legacy import lookup, symbols
 from tpucompat.legacy.removed import table as removed
 from tpucompat.legacy.rows import Changed, Constant, Gone, Moved, Package, Row, StandIn
 
@@ -30,7 +31,7 @@ _ABOVE_LAYERS = frozenset(
         *("xavier_initializer", "xavier_initializer_conv2d"),
     )
 )
-_HOMES = os.path.join(os.path.dirname(namespace.__file__), "tables", "tf2_homes.txt")
+_HOMES = os.path.join(os.path.dirname(lookup.__file__), "tables", "tf2_homes.txt")
 _SLIM = "tpucompat.legacy.contrib.slim"
 
 
@@ -288,7 +289,7 @@ def is_module(found: Fate) -> bool:
     symbol = found.was.partition(".")[2]
     if symbol.startswith("compat.v1."):
         symbol = symbol[len("compat.v1.") :]
-    row = namespace.find_row(symbol)
+    row = lookup.find_row(symbol)
     return isinstance(row, Package) or symbols.kind(symbol) == "module"
 
 
@@ -377,7 +378,7 @@ def _at_home(symbol: str, rest: str, home: Home) -> Fate | None:
         both = Home(home.kind, home.target) if differs else home
         note = "In TensorFlow 2 this name has other arguments or a different meaning."
         return Fate("TPU204", was, home.target, note, covered, SAFE, rest, both)
-    row = namespace.find_row(symbol)
+    row = lookup.find_row(symbol)
     if isinstance(row, Gone):
         return Fate(row.code, was, "", f"{row.reason} {row.instead}".strip(), False, NONE, rest)
     if isinstance(row, (Moved, StandIn)):
@@ -408,7 +409,7 @@ def _of_compat_v1(path: str) -> Fate | None:
 
 
 def _of_contrib(symbol: str, rest: str) -> Fate | None:
-    row = namespace.find_row(symbol)
+    row = lookup.find_row(symbol)
     kind = symbols.kind(symbol)
     if row is not None and not (isinstance(row, Package) and rest):
         return _by_row(symbol, rest, row)
@@ -507,7 +508,7 @@ def _package_target(package: Package | Gone | None, below: str) -> str:
 
 def _of_private(symbol: str, rest: str) -> Fate | None:
     """``tensorflow.python…``: reported where a release is known to have moved or removed it."""
-    row = namespace.find_row(symbol)
+    row = lookup.find_row(symbol)
     was = "tensorflow." + symbol
     if row is None:
         return None
@@ -541,7 +542,7 @@ def _estimator(was: str, rest: str, symbol: str = "") -> Fate:
     note = "TensorFlow 2.16 removed tf.estimator. The replacement in plain TensorFlow 2 is Keras."
     if not symbol:
         return Fate("TPU212", was, "", note, True, NONE)
-    row = namespace.find_row(symbol)
+    row = lookup.find_row(symbol)
     if isinstance(row, Gone):
         return _gone(symbol, rest, row)
     return Fate("TPU212", was, "tpucompat.v1." + symbol, note, True, SAFE, rest)
@@ -557,7 +558,7 @@ def _of_keras(path: str) -> Fate | None:
         if home is not None:
             found = _at_home(symbol, rest, home)
             return found and found._replace(was=symbol)
-        row = namespace.find_row(symbol)
+        row = lookup.find_row(symbol)
         if isinstance(row, StandIn) and (row.varies or symbols.kind(symbol) is not None):
             return None  # it is there, and answers to old habits only under `run`
         if isinstance(row, (Moved, StandIn)):
@@ -576,7 +577,7 @@ def _of_keras(path: str) -> Fate | None:
 
 
 def _covered(symbol: str) -> bool | None:
-    row = namespace.find_row(symbol)
+    row = lookup.find_row(symbol)
     if isinstance(row, Gone):
         return False
     if row is not None:
@@ -592,7 +593,7 @@ def _package_above(symbol: str) -> tuple[str, Package | Gone | None]:
     parts = symbol.split(".")
     for length in range(len(parts) - 1, 1, -1):
         above = ".".join(parts[:length])
-        row = namespace.find_row(above)
+        row = lookup.find_row(above)
         if isinstance(row, (Package, Gone)):
             return above, row
     return "", None
@@ -617,7 +618,7 @@ def _in_module(module: str, below: str) -> bool | None:
 @functools.lru_cache(maxsize=None)
 def _names_of(module: str) -> frozenset[str]:
     """What a module of ours defines, read from its source."""
-    path = os.path.join(os.path.dirname(namespace.__file__), os.pardir, *module.split(".")[1:])
+    path = os.path.join(package.FOLDER, *module.split(".")[1:])
     try:
         with open(path + ".py", encoding="utf-8") as stream:
             tree = ast.parse(stream.read())

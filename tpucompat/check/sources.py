@@ -9,10 +9,10 @@ import traceback
 import weakref
 from typing import Any, Iterable, NamedTuple
 
-from tpucompat import private
-from tpucompat.legacy import imports
+from tpucompat import package, private
+from tpucompat.legacy import scope as scopes
 
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_OURS = package.FOLDER + os.sep
 
 
 # The scope of an operation's gradient (tensorflow/python/ops/gradients_util.py of 1.13 to 2.21).
@@ -47,7 +47,7 @@ class Sources:
     """
 
     def __init__(self, legacy_packages: Iterable[str] = ()) -> None:
-        self._scope = imports.Scope(legacy_packages)
+        self._scope = scopes.Scope(legacy_packages)
         self._own: dict[str, bool] = {}
 
     def of_operation(self, graph: Any, name: str, function: str = "") -> Line:

@@ -11,7 +11,7 @@ import sys
 import time
 from typing import Any, Iterable, NamedTuple, Sequence
 
-from tpucompat import temporary
+from tpucompat import package, temporary
 from tpucompat.check import compiler as compilers
 from tpucompat.check import rehearse, report, targets
 from tpucompat.cli.failing import fail
@@ -293,7 +293,7 @@ def _nothing(ended: dict[str, Any], notes: list[str]) -> TPUCompatError:
 
 def _root() -> str:
     """The folder that this package was imported from."""
-    return os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    return os.path.dirname(package.FOLDER)
 
 
 def _python_path() -> list[str]:

@@ -10,7 +10,7 @@ from typing import Sequence
 
 from tpucompat.analysis import today
 from tpucompat.codes import CODES, GUIDE, page
-from tpucompat.legacy import namespace, symbols
+from tpucompat.legacy import lookup, symbols
 from tpucompat.legacy.rows import Constant, Gone, Moved, Package, Row, StandIn
 
 
@@ -68,7 +68,7 @@ def symbol_text(name: str) -> str:
     Returns:
       The text; "" if neither the tables nor TensorFlow 1.15 know the name.
     """
-    row = namespace.find_row(name)
+    row = lookup.find_row(name)
     kind = symbols.kind(name)
     title = f"tf.{name}" + (f" ({kind} of TensorFlow 1.15)" if kind else "")
     if row is not None:
@@ -137,7 +137,7 @@ def _row_above(name: str) -> tuple[str, Package | Gone | None]:
     parts = name.split(".")
     for length in range(len(parts) - 1, 0, -1):
         above = ".".join(parts[:length])
-        row = namespace.find_row(above)
+        row = lookup.find_row(above)
         if isinstance(row, (Package, Gone)):
             return above, row
     return "", None
@@ -154,12 +154,12 @@ def _public_of_private(name: str) -> str:
         return ""
     places = [f"contrib.{parts[1]}", parts[1], ".".join(parts[1:-1])]
     names = (f"{place}.{parts[-1]}" for place in places)
-    return next((full for full in names if symbols.kind(full) or namespace.find_row(full)), "")
+    return next((full for full in names if symbols.kind(full) or lookup.find_row(full)), "")
 
 
 def _names_with_rows(module: str) -> list[str]:
     """The names directly in a module that have rows, or have rows below them."""
-    tables = {**namespace.table_rows("tf1"), **namespace.table_rows("tf2")}
+    tables = {**lookup.table_rows("tf1"), **lookup.table_rows("tf2")}
     prefix = module + "."
     below = (name[len(prefix) :] for name in tables if name.startswith(prefix))
     return sorted({name.partition(".")[0] for name in below})
@@ -177,9 +177,7 @@ def _close_to(what: str) -> list[str]:
     if codes:
         return codes
     name = _bare(what)
-    known = (
-        set(symbols.names()) | set(namespace.table_rows("tf1")) | set(namespace.table_rows("tf2"))
-    )
+    known = set(symbols.names()) | set(lookup.table_rows("tf1")) | set(lookup.table_rows("tf2"))
     last = name.rpartition(".")[2]
     same = sorted(full for full in known if full.rpartition(".")[2] == last)
     found = same[:3] or difflib.get_close_matches(name, known, n=3, cutoff=0.7)

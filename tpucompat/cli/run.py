@@ -15,12 +15,13 @@ import tokenize
 import types
 from typing import Any, NamedTuple, Sequence
 
-from tpucompat import failures, journal, native_log, tracebacks
+from tpucompat import failures, journal, native_log, package, tracebacks
 from tpucompat.cli.failing import fail
 from tpucompat.codes import CODES
 from tpucompat.environment import Environment, current_environment
 from tpucompat.errors import ScriptError, StoppedTraining, TPUCompatError
 from tpucompat.legacy import script_code
+from tpucompat.legacy.python_2 import is_python_2
 
 # For a script that is not in the encoding that it should be in (PEP 263).
 _CODING = (
@@ -228,7 +229,7 @@ def _check_first(options: argparse.Namespace) -> None:
     command += [f"--map={each}" for each in options.map]
     command += [f"--legacy-package={name}" for name in options.legacy_package]
     command += ["-m", *options.module] if options.module else options.script
-    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    root = os.path.dirname(package.FOLDER)
     path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
     sys.stdout.flush()
     subprocess.run(command, stdout=sys.stderr, env=dict(os.environ, PYTHONPATH=path), check=False)
@@ -417,21 +418,6 @@ def _syntax_error(error: SyntaxError) -> int:
     if (error.text or "").lstrip().startswith(("%", "!")):
         return fail(ScriptError("TPU448", f"{where}: an IPython command."))
     return fail(ScriptError("TPU424", f"{where}: {error.msg}"))
-
-
-# Statements that only Python 2 reads: print and exec statements, `except X, e`, backticks, <>, 0777.
-_PYTHON_2 = re.compile(
-    r"""^\s*print\s+[^(=\s]|^\s*print\s*$|^\s*exec\s+['"\w]|^\s*except\s+[\w.]+\s*,\s*\w+\s*:"""
-    r"""|`[^`]+`|<>|\b0[0-7]+\b|\bur?['"]|^\s*raise\s+\w+\s*,""",
-    re.MULTILINE,
-)
-
-
-def is_python_2(error: SyntaxError) -> bool:
-    """Whether a syntax error comes from a statement that only Python 2 reads."""
-    if "print" in (error.msg or "") and "parenthes" in (error.msg or ""):
-        return True
-    return bool(_PYTHON_2.search(error.text or ""))
 
 
 def _summary(argv: list[str], options: argparse.Namespace) -> None:

@@ -10,7 +10,7 @@ import shutil
 import sys
 from typing import Any, Sequence
 
-from tpucompat import rounding, temporary
+from tpucompat import package, rounding, temporary
 from tpucompat.check import targets
 from tpucompat.cli import console
 from tpucompat.cli.failing import fail
@@ -248,9 +248,7 @@ def _rehearsed(given: str) -> int:
 def _all_tasks(options: argparse.Namespace, asked: Sequence[tuple[int, str]]) -> list[Task]:
     table = options.examples
     if table is None:
-        import tpucompat
-
-        root = os.path.dirname(os.path.dirname(os.path.abspath(tpucompat.__file__)))
+        root = os.path.dirname(package.FOLDER)
         places = [os.path.join(place, "examples.toml") for place in (os.getcwd(), root)]
         table = next(filter(os.path.exists, places), places[0])
     found = pairs.read(table)

@@ -11,6 +11,7 @@ from tpucompat import errors
 from tpucompat.check import lowering, operations
 from tpucompat.check.sources import Sources
 from tpucompat.engines import trace
+from tpucompat.legacy import scope as scopes
 
 
 def refuse(graph: Any, cut: trace.Cut) -> None:
@@ -54,10 +55,8 @@ def _refusal(finding: Any, graph: Any) -> errors.UnsupportedGraphError:
 
 def made_at(graph: Any, operation: str, function: str) -> str:
     """The script's line that made an operation, to be put behind what is said of it."""
-    from tpucompat import installation
 
-    here = installation.installed()
-    sources = Sources(here.legacy_packages if here is not None else ())
+    sources = Sources(scopes.current().packages)
     function = re.sub(r"_freed_\d+\Z", "", function)
     line = sources.of_operation(graph, operation, function)
     return f"; created at {line.place}: {line.text}" if line.place else ""

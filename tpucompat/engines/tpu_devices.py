@@ -11,11 +11,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from tpucompat import journal, private
+from tpucompat import journal, package, private
 from tpucompat.environment import current_environment
 from tpucompat.errors import SetupError
 
-_OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+_OURS = package.FOLDER + os.sep
 
 
 def keep_sessions_off() -> None:

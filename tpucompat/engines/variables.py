@@ -14,7 +14,8 @@ from typing import Any
 
 import tensorflow
 
-from tpucompat import installation, private
+from tpucompat import private
+from tpucompat.legacy import scope as scopes
 from tpucompat.private import patches
 
 _v1 = tensorflow.compat.v1
@@ -130,15 +131,11 @@ def _show_in_graphs() -> None:
     So does a package of the time: ``tensorflow_hub`` 0.7 asked for resource variables, and takes their
     handles into loops (``native_module.py``).
     """
-    from tpucompat.legacy import imports
-
     original = tensorflow.Graph.get_tensor_by_name
-    own = imports.Scope()
 
     @functools.wraps(original)
     def get_tensor_by_name(self: Any, name: str) -> Any:
-        current = installation.installed()
-        scope = own if current is None else current.scope
+        scope = scopes.current()
         caller = sys._getframe(1).f_globals
         if isinstance(name, str) and scope.owns(caller) and not scope.packaged(caller):
             variable = by_name(self, name)

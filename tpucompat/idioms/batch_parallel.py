@@ -16,7 +16,7 @@ from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat import journal
+from tpucompat import journal, package
 from tpucompat.engines import in_graph, observer, operation_seeds, references
 from tpucompat.errors import BadTypeError, BadValueError
 from tpucompat.idioms import cross_shard, tpu_system
@@ -673,7 +673,7 @@ def _notice_nothing(computation: Computation) -> None:
 
 def _line_of_script() -> str:
     """FILE:LINE of the innermost caller that is neither this package nor TensorFlow."""
-    here = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    here = package.FOLDER
     library = os.path.dirname(os.path.abspath(tf.nest.__file__))
     frame = sys._getframe(1)
     while frame.f_back is not None:

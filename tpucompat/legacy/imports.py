@@ -11,147 +11,22 @@ from __future__ import annotations
 
 import builtins
 import importlib
-import os
-import site
 import sys
-import sysconfig
 import types
-from typing import Any, Callable, Iterable, Mapping, Sequence
+from typing import Any, Callable, Mapping, Sequence
 
-from tpucompat import journal
 from tpucompat.errors import MissingModuleError, UnknownModuleError
 from tpucompat.legacy import namespace as namespaces
-from tpucompat.legacy import old_packages, script_code, script_modules, surroundings
+from tpucompat.legacy import scope as scopes
+from tpucompat.legacy import script_code, script_modules, surroundings
 from tpucompat.legacy.removed import python2_names
 
-# What a script of an era imports -> where the old namespace has it.
-VIEWS: Mapping[str, Mapping[str, str]] = {
-    "tf1": {
-        "tensorflow": "tpucompat.v1",
-        "tensorflow_core": "tpucompat.v1",  # TensorFlow 1.15's own name for its package
-        "keras": "tpucompat.v1.keras",
-        "keras_preprocessing": "tpucompat.v1.keras.preprocessing",  # came with TensorFlow 1.13 to 2.10
-        "tensorflow_estimator": "tpucompat.v1._tensorflow_estimator",
-    },
-    "tf2": {
-        "tensorflow": "tpucompat.v2",
-        "keras": "tpucompat.v2.keras",
-        "keras_preprocessing": "tpucompat.v2.keras.preprocessing",
-    },
-}
 ROOTS = {"tf1": namespaces.V1, "tf2": namespaces.V2}
 
-
-# Libraries that the script sees through here, and that must not see themselves so.
-_SHOWN = [*surroundings.table.ROOTS, *(name for view in VIEWS.values() for name in view)]
-
-# Libraries whose releases go with the installed TensorFlow: they ask for its version and its own API.
-_OF_TODAY = (
-    "tensorboard tensorflow_addons tensorflow_datasets tensorflow_estimator tensorflow_hub "
-    "tensorflow_probability tensorflow_text tf_keras tf_slim"
-)
-_LIBRARIES = frozenset([*_SHOWN, *_OF_TODAY.split()])
-# TensorFlow itself, what it is made of, and us.
-_NEVER_OLD = frozenset([*_SHOWN, "tensorboard", "tf_keras", "tf_slim", "tpucompat", "__main__"])
 
 # Libraries that TensorFlow has left behind -> the module of ours that puts them right when it is imported. Such
 # a module enters the world of graphs, which no script of TensorFlow 2 is to be brought into.
 _MENDED: Mapping[str, Mapping[str, str]] = {"tf1": {"tf_slim": "tpucompat.legacy.contrib.slim"}}
-
-# In whose functions the operators of the script's modules run.
-_OPERATORS = "tpucompat.legacy.removed.operators"
-
-
-class Scope:
-    """Which modules are the script's own.
-
-    A module is its own if its file lies outside the standard library and outside every directory that
-    packages are installed into, and it is none of a library that is shown with its old names or that goes
-    with the installed TensorFlow; or if it belongs to a package named as an old one.
-
-    Args:
-      legacy_packages: Names of installed packages that were written for TensorFlow 1.x too.
-    """
-
-    def __init__(self, legacy_packages: Iterable[str] = ()) -> None:
-        self._packages = frozenset(legacy_packages)
-        self._installed = _installation_directories()
-        self._own: dict[tuple[Any, Any], bool] = {}
-
-    def owns(self, importer: Mapping[str, Any]) -> bool:
-        """Whether the module with these globals is the script's own."""
-        name, file = importer.get("__name__"), importer.get("__file__")
-        try:
-            return self._own[name, file]
-        except KeyError:
-            verdict = self._own[name, file] = self._decide(name, file)
-            return verdict
-        except TypeError:  # a __file__ of an odd, unhashable kind: nobody's module
-            return False
-
-    def packaged(self, importer: Mapping[str, Any]) -> bool:
-        """Whether the module with these globals belongs to an installed package that is an old one."""
-        return str(importer.get("__name__")).partition(".")[0] in self._packages
-
-    def adopts(self, importer: Mapping[str, Any]) -> bool:
-        """Whether a module that imports TensorFlow is of an installed package that is an old one.
-
-        The package counts as the script's own from then on.
-        """
-        name, file = importer.get("__name__"), importer.get("__file__")
-        if not isinstance(name, str) or not isinstance(file, str):
-            return False
-        package, _, inner = name.partition(".")
-        if package in _NEVER_OLD:
-            return False
-        location = file
-        for _ in range(inner.count(".") + bool(inner) + _is_folder(file)):
-            location = os.path.dirname(location)
-        if not old_packages.is_old(package, location, file):
-            return False
-        self._packages |= {package}
-        self._own = {key: own for key, own in self._own.items() if not _is_part(key[0], package)}
-        journal.notice(
-            "TPU427", f"{package} is written for an earlier TensorFlow, and sees its names"
-        )
-        return True
-
-    def _decide(self, name: str | None, file: str | None) -> bool:
-        package = (name or "").partition(".")[0]
-        if package == "tpucompat":
-            return name == _OPERATORS
-        if package in self._packages:
-            return True
-        if package in _LIBRARIES:  # wherever it lies: `pip install --target` and PYTHONPATH
-            return False
-        if not file:
-            # Notebook cells and code typed at a prompt run in a __main__ that has no file.
-            return name == "__main__"
-        path = os.path.abspath(file)
-        return not any(
-            path.startswith(directory) or os.path.realpath(path).startswith(directory)
-            for directory in self._installed
-        )
-
-
-def _is_folder(file: str) -> bool:
-    return os.path.basename(file).startswith("__init__.")
-
-
-def _is_part(name: Any, package: str) -> bool:
-    return isinstance(name, str) and name.partition(".")[0] == package
-
-
-def _installation_directories() -> tuple[str, ...]:
-    keys = ("stdlib", "platstdlib", "purelib", "platlib")
-    found = [sysconfig.get_paths()[key] for key in keys]
-    # site.getsitepackages is missing in environments made by virtualenv below 20.
-    found += getattr(site, "getsitepackages", list)()
-    found.append(site.getusersitepackages())
-    # The standard library may be reached through links, which its modules' __file__ then shows.
-    found.append(os.path.dirname(os.__file__))
-    both = {os.path.abspath(path) for path in found} | {os.path.realpath(path) for path in found}
-    return tuple(sorted(path + os.sep for path in both))
 
 
 class ImportHook:
@@ -162,10 +37,10 @@ class ImportHook:
       scope: Which modules those are.
     """
 
-    def __init__(self, era: str, scope: Scope) -> None:
+    def __init__(self, era: str, scope: scopes.Scope) -> None:
         self.era = era
         self._scope = scope
-        self._view = VIEWS[era]
+        self._view = scopes.VIEWS[era]
         self._mended = _MENDED.get(era, {})
         self._import: Callable[..., Any] = builtins.__import__
         self._import_module: Callable[..., Any] = importlib.import_module
@@ -243,7 +118,7 @@ class ImportHook:
     def _show_again(self, package: str) -> None:
         """Gives the modules of a package that has just been told as an old one what it has missed."""
         for name, module in list(sys.modules.items()):
-            if not _is_part(name, package) or module is None:
+            if not scopes.is_part(name, package) or module is None:
                 continue
             for key, value in list(vars(module).items()):
                 if isinstance(value, types.ModuleType) and self._roots.get(value.__name__):
@@ -333,5 +208,5 @@ def _missing_module(name: str) -> ImportError:
 
 def is_hook_frame(filename: str) -> bool:
     """Whether a traceback line belongs to the hook; such lines are left out of a script's tracebacks."""
-    operators = sys.modules.get(_OPERATORS)
+    operators = sys.modules.get(scopes.OPERATORS)
     return filename in (__file__, surroundings.__file__, getattr(operators, "__file__", None))

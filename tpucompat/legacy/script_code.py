@@ -139,7 +139,7 @@ def code_of(spec: importlib.machinery.ModuleSpec, name: str, packages: Sequence[
       name: Its full name.
       packages: Installed packages that were written for TensorFlow 1.x.
     """
-    from tpucompat.legacy.imports import Scope
+    from tpucompat.legacy.scope import Scope
 
     return _its_own_loader(spec, Scope(packages).owns).get_code(name)
 

@@ -13,7 +13,7 @@ import sys
 import types
 from typing import Iterable, Mapping, Sequence
 
-from tpucompat import processes
+from tpucompat import package, processes
 from tpucompat.analysis import findings, sources
 from tpucompat.analysis.findings import Module
 from tpucompat.analysis.names import Use
@@ -35,7 +35,7 @@ def missing(names: Iterable[str], legacy_keras: bool = False) -> set[str]:
     environment.pop("TF_USE_LEGACY_KERAS", None)
     if legacy_keras:
         environment["TF_USE_LEGACY_KERAS"] = "1"
-    folder = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    folder = os.path.dirname(package.FOLDER)
     environment["PYTHONPATH"] = os.pathsep.join(
         filter(None, (folder, environment.get("PYTHONPATH")))
     )

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 
+from tpucompat import package
 from tpucompat.migrate import files
 from tpucompat.migrate.plan import Result
 
@@ -26,12 +27,10 @@ def fails(result: Result, arguments: str = "") -> str:
     """
     original = os.path.abspath(result.path)
     folder, name = os.path.split(original)
-    package = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    root = os.path.dirname(package.FOLDER)
     environment = dict(os.environ)
     environment.pop("TF_USE_LEGACY_KERAS", None)
-    environment["PYTHONPATH"] = os.pathsep.join(
-        filter(None, (package, environment.get("PYTHONPATH")))
-    )
+    environment["PYTHONPATH"] = os.pathsep.join(filter(None, (root, environment.get("PYTHONPATH"))))
     with tempfile.TemporaryDirectory(prefix="tpucompat-migrate-") as beside:
         for entry in os.listdir(folder):
             if entry != name:

@@ -131,7 +131,7 @@ def _require_packages() -> None:
 
 
 def _refuse_python_2(path: str, code: Sequence[cells.Cell]) -> None:
-    from tpucompat.cli.run import is_python_2
+    from tpucompat.legacy.python_2 import is_python_2
 
     for cell in code:
         error = cells.syntax_error(cell)

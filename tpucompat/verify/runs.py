@@ -12,7 +12,7 @@ import sys
 import time
 from typing import Any, Mapping, NamedTuple, Sequence
 
-from tpucompat import rounding, temporary
+from tpucompat import package, rounding, temporary
 from tpucompat.verify.recorder import SNAPSHOT_STEPS, Recording
 
 #: Seconds that a process has after SIGTERM to write down what it has.
@@ -192,14 +192,11 @@ def environment(shown: str) -> dict[str, str]:
     Raises:
       SetupError: TF_ENABLE_ONEDNN_OPTS asks for another rounding (TPU473).
     """
-    import tpucompat
-
-    package = os.path.dirname(os.path.abspath(tpucompat.__file__))
     link = os.path.join(shown, "tpucompat")
     try:
-        os.symlink(package, link)
+        os.symlink(package.FOLDER, link)
     except OSError:  # file systems without links
-        shutil.copytree(package, link)
+        shutil.copytree(package.FOLDER, link)
     result = rounding.exact(os.environ)
     paths = [shown, os.environ.get("PYTHONPATH", "")]
     result["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
