@@ -69,6 +69,7 @@ eras: $(TOX)
 lint: $(LINTERS)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 
 types: $(LINTERS)
 	$(BIN)/mypy

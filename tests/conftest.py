@@ -6,7 +6,7 @@ import expected_failures
 import pytest
 import targets
 
-from tpucompat.environment import environment
+from tpucompat.base.machine import environment
 
 try:
     import hypothesis

@@ -25,8 +25,9 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tpucompat.check import report, targets  # noqa: E402
-from tpucompat.verify import pairs  # noqa: E402
+from tpucompat.base import targets  # noqa: E402
+from tpucompat.commands.check import report  # noqa: E402
+from tpucompat.commands.verify import pairs  # noqa: E402
 
 RESULTS = ROOT / "tools" / "check_examples.json"
 PAGE = ROOT / "docs" / "check.md"

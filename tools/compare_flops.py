@@ -23,8 +23,9 @@ import check_examples
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tpucompat import private  # noqa: E402
-from tpucompat.check import compiler, targets  # noqa: E402
+from tpucompat.base import targets  # noqa: E402
+from tpucompat.commands.check import compiler  # noqa: E402
+from tpucompat.tf import private  # noqa: E402
 
 TPUS = ("v3-8", "v5e-1")
 LIMIT = 0.01

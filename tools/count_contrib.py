@@ -25,10 +25,11 @@ from typing import Any, Iterator, Mapping, Sequence
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from tpucompat.analysis import names, sources  # noqa: E402
-from tpucompat.legacy import lookup, symbols  # noqa: E402
-from tpucompat.legacy.rows import Gone, Row  # noqa: E402
-from tpucompat.legacy.tables import contrib_unused  # noqa: E402
+from tpucompat.commands.analysis import sources  # noqa: E402
+from tpucompat.names import lookup, symbols  # noqa: E402
+from tpucompat.names import used as names  # noqa: E402
+from tpucompat.names.rows import Gone, Row  # noqa: E402
+from tpucompat.names.tables import contrib_unused  # noqa: E402
 
 COUNTS = ROOT / "tools" / "contrib_uses.json"
 PAGE = ROOT / "docs" / "contrib.md"

@@ -23,7 +23,7 @@ REFERENCE = os.path.join(ROOT, "tests", "data", "first_pair_tf115.json")
 FILTERS = 16
 #: The only random thing left when weights and batch order are given is dropout: it is off.
 FLAGS = ("--data-dir", DATA, "--dropout", "0")
-#: TensorFlow 1.15's rounding, for both halves: what tpucompat/rounding.py calls exact mode.
+#: TensorFlow 1.15's rounding, for both halves: what tpucompat/runtime/rounding.py calls exact mode.
 EXACT = {"TPUCOMPAT_EXACT": "1", "TF_ENABLE_ONEDNN_OPTS": "0"}
 
 
@@ -203,7 +203,7 @@ def versions(python: str) -> dict[str, str]:
     """The versions of Python, NumPy and TensorFlow behind an interpreter; imports no TensorFlow."""
     program = (
         "import json, platform\n"
-        "from tpucompat.environment import environment\n"
+        "from tpucompat.base.machine import environment\n"
         "import numpy\n"
         "print(json.dumps({'python': platform.python_version(), 'numpy': numpy.__version__,"
         " 'tensorflow': environment().tensorflow}))"

@@ -39,14 +39,14 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, ROOT)
 sys.dont_write_bytecode = True
 
-from tpucompat import cluster  # noqa: E402
-from tpucompat.cli import convert_checkpoint, migrate, scan  # noqa: E402
-from tpucompat.errors import TPUCompatError  # noqa: E402
-from tpucompat.migrate import resolution  # noqa: E402
+from tpucompat.base import cluster  # noqa: E402
+from tpucompat.base.errors import TPUCompatError  # noqa: E402
+from tpucompat.commands.cli import convert_checkpoint, migrate, scan  # noqa: E402
+from tpucompat.commands.migrate import resolution  # noqa: E402
 
 SECONDS = 5.0  # for each 100 kB, at least once
 MEMORY = 4 << 30
-FOLDERS = ("legacy_examples", "migrated_examples", "tests/behaviour/programs", "tpucompat/legacy")
+FOLDERS = ("legacy_examples", "migrated_examples", "tests/behaviour/programs", "tpucompat/standins")
 
 #: Pieces that old programs have, and what is seldom in one.
 WORDS = """
@@ -523,7 +523,7 @@ def tf_config(draw: random.Random, folder: str) -> str:
 
 def resolver(draw: random.Random, folder: str) -> str:
     """Names and addresses of TPUs, and the settings about them."""
-    from tpucompat.legacy.contrib import cluster_resolver
+    from tpucompat.idioms.startup import cluster_resolver
 
     names = [
         None,
@@ -601,7 +601,7 @@ def checkpoints(folder: str) -> None:
         group["dense/kernel:0"] = np.arange(12, dtype="float32").reshape(3, 4)
         group["dense/bias:0"] = np.zeros(4, "float32")
         file.create_dataset("chunked", data=np.arange(1000), chunks=(100,), compression="gzip")
-    from tpucompat.checkpoints import conversion
+    from tpucompat.commands.checkpoints import conversion
 
     values = {"dense/kernel": np.ones([3, 4], "float32"), "global_step": np.int64(7)}
     conversion._write_tf1(os.path.join(folder, "m.ckpt"), values)
@@ -807,7 +807,7 @@ def main(argv: list[str]) -> int:
 
             MADE.extend(os.path.join(place, name) for name in ("w.h5", "m.keras", "m.ckpt"))
         if any(word.startswith("resolver") for word in options.what):
-            from tpucompat.legacy.contrib import cluster_resolver  # noqa: F401
+            from tpucompat.idioms.startup import cluster_resolver  # noqa: F401
         WATCH = Watch()
         for word in options.what:
             kind, start, *rest = word.split(":")

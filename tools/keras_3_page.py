@@ -8,7 +8,7 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from tpucompat.analysis import keras_3_rows
+from tpucompat.commands.analysis import keras_3_rows
 
 _BETWEEN = re.compile(r"(?s)(?<=<!-- rows -->\n).*?(?=<!-- end of rows -->)")
 

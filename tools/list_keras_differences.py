@@ -1,6 +1,6 @@
 """Writes what Keras 3 offers otherwise than ``tf.keras`` of TensorFlow 1.15 did, or not at all.
 
-    python tools/list_keras_differences.py PYTHON115 > tpucompat/legacy/tables/keras_3.txt
+    python tools/list_keras_differences.py PYTHON115 > tpucompat/names/tables/keras_3.txt
 
 Run it with the latest TensorFlow, Keras 3 and tf-keras; PYTHON115 is a Python with TensorFlow 1.15. Each
 public class and function of ``tf.keras`` is compared by its signature, its members and what it takes

@@ -6,7 +6,7 @@ with each later one (every minor release that is there), whose results are merge
 
     python tools/list_private_moves.py exported > exported.txt
     python tools/list_private_moves.py moved exported.txt >> moved.txt
-    python tools/list_private_moves.py merge moved.txt > tpucompat/legacy/tables/private_moves.txt
+    python tools/list_private_moves.py merge moved.txt > tpucompat/names/tables/private_moves.txt
 
 A name that is public in 1.15 is looked for under its public name, another one by its own name in all modules
 of ``tensorflow.python``, where it counts if one of them only defines it, or one of the same package.

@@ -1,6 +1,6 @@
 """Writes TensorFlow 1.15's own list of symbols: run it with a Python that has that TensorFlow.
 
-    python tools/list_tf115_symbols.py > tpucompat/legacy/tables/tf115_symbols.txt
+    python tools/list_tf115_symbols.py > tpucompat/names/tables/tf115_symbols.txt
 
 The list has every public name of ``tf.*`` and of each ``tf.contrib`` package (also of those that
 ``tf.contrib`` does not import by itself), and the path of every module of ``tf.contrib``. tpucompat

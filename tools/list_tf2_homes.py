@@ -1,6 +1,6 @@
 """Writes what to write in TensorFlow 2 for each public symbol of TensorFlow 1.15.
 
-    python tools/list_tf2_homes.py > tpucompat/legacy/tables/tf2_homes.txt
+    python tools/list_tf2_homes.py > tpucompat/names/tables/tf2_homes.txt
 
 Run it with the latest TensorFlow, Keras 3 and tf-keras. Each symbol of ``tf115_symbols.txt`` outside of
 ``tf.contrib`` is looked up in ``tf.compat.v1`` and in ``tf``; what is the very same object there needs no
@@ -29,7 +29,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 import tensorflow as tf  # noqa: E402
 
-from tpucompat.legacy import symbols  # noqa: E402
+from tpucompat.names import symbols  # noqa: E402
 
 HEADER = """\
 # What TensorFlow {version} has for the public symbols of TensorFlow 1.15; a symbol without a line is the

@@ -1,4 +1,4 @@
-"""Writes the table of operations that XLA compiles for a TPU: tpucompat/check/operations.json.
+"""Writes the table of operations that XLA compiles for a TPU: tpucompat/engines/xla_operations.json.
 
 An operation and the types of its attributes stand in TensorFlow's registry of kernels, under the device
 XLA_TPU_JIT, which only tensorflow-tpu has. Run it with an interpreter that has tensorflow-tpu 2.20, or

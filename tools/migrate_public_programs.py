@@ -30,7 +30,7 @@ import run_public_programs
 ROOT = run_public_programs.ROOT
 sys.path.insert(0, str(ROOT))
 
-from tpucompat.migrate import plan, tree  # noqa: E402
+from tpucompat.commands.migrate import plan, tree  # noqa: E402
 
 RESULTS = ROOT / "tools" / "migrated_programs_results.json"
 PAGE = ROOT / "docs" / "migrated_programs.md"

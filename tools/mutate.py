@@ -34,9 +34,9 @@ sys.path[:0] = [ROOT, os.path.join(ROOT, "tools")]
 
 import provenance  # noqa: E402
 
-from tpucompat.verify import comparison, ladder, pairs, runs  # noqa: E402
-from tpucompat.verify.recorder import Recording  # noqa: E402
-from tpucompat.verify.report import as_json  # noqa: E402
+from tpucompat.commands.verify import comparison, ladder, pairs, runs  # noqa: E402
+from tpucompat.commands.verify.recorder import Recording  # noqa: E402
+from tpucompat.commands.verify.report import as_json  # noqa: E402
 
 MISTAKES = os.path.join(ROOT, "tools", "mistakes.toml")
 EXAMPLES = os.path.join(ROOT, "examples.toml")
@@ -207,7 +207,7 @@ def _file_name(mistake: Mistake) -> str:
 
 
 def _forked(spec: dict[str, Any], log: str) -> int:
-    """Runs a script as :mod:`tpucompat.verify.child` does, in a fork of this process; returns the exit code."""
+    """Runs a script as :mod:`tpucompat.commands.verify.child` does, in a fork; returns the exit code."""
     path = os.path.join(spec["run"], "spec.json")
     with open(path, "w", encoding="utf-8") as stream:
         json.dump(spec, stream)
@@ -219,7 +219,7 @@ def _forked(spec: dict[str, Any], log: str) -> int:
             os.dup2(output, stream_number)
         os.chdir(spec["work"])
         sys.argv[:] = ["child", path]
-        from tpucompat.verify import recorded
+        from tpucompat.commands.verify import recorded
 
         code = 1
         try:
@@ -242,15 +242,6 @@ def _with_tensorflow() -> None:
     """Loads what every twin loads, in the surroundings of a recorded process; starts no device."""
     import keras  # noqa: F401
     import tensorflow as tf
-
-    from tpucompat.verify import (  # noqa: F401
-        eager_doors,
-        files,
-        graph_doors,
-        model_doors,
-        recorded,
-        shuffles,
-    )
 
     for name in ("keras", "data", "distribute", "nn", "random", "saved_model", "train"):
         getattr(tf, name)

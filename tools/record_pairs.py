@@ -20,7 +20,7 @@ sys.path[:0] = [ROOT, os.path.join(ROOT, "tools")]
 
 import provenance  # noqa: E402
 
-from tpucompat.verify import pairs as table  # noqa: E402
+from tpucompat.commands.verify import pairs as table  # noqa: E402
 
 OUT = os.path.join(ROOT, "docs", "pairs.json")
 

@@ -49,7 +49,7 @@ def serve(options: argparse.Namespace) -> None:
         _ = tf.contrib.slim, tf.keras
     else:
         sys.path.insert(0, str(_ROOT))
-        from tpucompat import keras_generation
+        from tpucompat.base import keras_generation
 
         keras_generation.choose()
         import tensorflow as tf
@@ -86,7 +86,7 @@ def _run(file: str, native: bool, folder: str, log: pathlib.Path) -> None:
             sys.path[0] = os.path.dirname(file)
             runpy.run_path(file, run_name="__main__")
         else:
-            from tpucompat.cli import run
+            from tpucompat.commands.cli import run
 
             code = run.main(["--quiet", file])
     except SystemExit as end:

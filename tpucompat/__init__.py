@@ -20,21 +20,23 @@ __all__ = [
 
 TYPE_CHECKING = False  # typing's own costs an import; checkers know the name
 if TYPE_CHECKING:
-    from tpucompat.accelerator import strategy
-    from tpucompat.environment import environment
-    from tpucompat.installation import install, installed, uninstall
-    from tpucompat.notebooks.extension import load_ipython_extension, unload_ipython_extension
+    from tpucompat.base.machine import environment
+    from tpucompat.engines.accelerator import strategy
+    from tpucompat.runtime.installation import install, installed, uninstall
+    from tpucompat.runtime.notebooks.extension import (
+        load_ipython_extension,
+        unload_ipython_extension,
+    )
 
 
 def __getattr__(name: str) -> object:
     """What is offered comes when it is asked for (PEP 562)."""
     import importlib
 
-    if name in ("environment", "v1"):
-        return importlib.import_module("tpucompat." + name)
+    if name == "v1":
+        return importlib.import_module("tpucompat.v1")
     if name not in __all__:
         raise AttributeError(f"module 'tpucompat' has no attribute {name!r}")
-    home = "accelerator" if name == "strategy" else "installation"
-    if name.endswith("_ipython_extension"):
-        home = "notebooks.extension"
-    return getattr(importlib.import_module("tpucompat." + home), name)
+    home = {"environment": "base.machine", "strategy": "engines.accelerator"}
+    module = importlib.import_module("tpucompat." + home.get(name, "runtime.installation"))
+    return getattr(module, name)

@@ -12,22 +12,25 @@ import difflib
 import importlib
 from typing import Optional, Sequence
 
-from tpucompat.cli import failing
+from tpucompat.commands.cli import failing
 from tpucompat.version import VERSION
 
 #: Command -> (module with ``main(argv) -> int``, what it does). Only the chosen one is imported.
 COMMANDS = {
-    "run": ("tpucompat.cli.run", "run an old script, module or notebook, unmodified"),
-    "scan": ("tpucompat.cli.scan", "find TensorFlow 1 code in scripts and notebooks"),
-    "verify": ("tpucompat.cli.verify", "compare an old script with its migration"),
+    "run": ("tpucompat.commands.cli.run", "run an old script, module or notebook, unmodified"),
+    "scan": ("tpucompat.commands.cli.scan", "find TensorFlow 1 code in scripts and notebooks"),
+    "verify": ("tpucompat.commands.cli.verify", "compare an old script with its migration"),
     "convert-checkpoint": (
-        "tpucompat.cli.convert_checkpoint",
+        "tpucompat.commands.cli.convert_checkpoint",
         "convert a checkpoint between TensorFlow and Keras formats",
     ),
-    "migrate": ("tpucompat.cli.migrate", "rewrite scripts and notebooks for TensorFlow 2"),
-    "check": ("tpucompat.cli.check", "check whether a script's computations compile for a TPU"),
-    "doctor": ("tpucompat.cli.doctor", "show the environment and what is missing from it"),
-    "explain": ("tpucompat.cli.explain", "explain a code, or where an old symbol went"),
+    "migrate": ("tpucompat.commands.cli.migrate", "rewrite scripts and notebooks for TensorFlow 2"),
+    "check": (
+        "tpucompat.commands.cli.check",
+        "check whether a script's computations compile for a TPU",
+    ),
+    "doctor": ("tpucompat.commands.cli.doctor", "show the environment and what is missing from it"),
+    "explain": ("tpucompat.commands.cli.explain", "explain a code, or where an old symbol went"),
 }
 
 

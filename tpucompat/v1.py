@@ -1,14 +1,14 @@
 """``import tpucompat.v1 as tf``: the ``tensorflow`` of TensorFlow 1.15 on the one installed today.
 
 Importing this module replaces it by the root of the old namespace; see
-:mod:`tpucompat.legacy.namespace`.
+:mod:`tpucompat.runtime.namespace`.
 """
 
 from __future__ import annotations
 
-from tpucompat import accelerator as _accelerator
-from tpucompat import rounding as _rounding
-from tpucompat.legacy import namespace as _namespace
+from tpucompat.engines import accelerator as _accelerator
+from tpucompat.runtime import namespace as _namespace
+from tpucompat.runtime import rounding as _rounding
 
 _accelerator.offer_address()  # old scripts read it as soon as they start
 _rounding.choose()

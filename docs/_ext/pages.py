@@ -16,11 +16,12 @@ from typing import Any, Collection, Iterable, Iterator, Mapping
 
 import tomllib
 
-from tpucompat.analysis import keras_3_rows, today
-from tpucompat.codes import CODES
-from tpucompat.legacy import symbols
-from tpucompat.scan import configuration, reporters, scanner
-from tpucompat.verify import pairs as table
+from tpucompat.base.codes import CODES
+from tpucompat.commands.analysis import keras_3_rows
+from tpucompat.commands.scan import configuration, reporters, scanner
+from tpucompat.commands.verify import pairs as table
+from tpucompat.names import successors as today
+from tpucompat.names import symbols
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 #: What `tpucompat verify --all` found, written by tools/record_pairs.py.

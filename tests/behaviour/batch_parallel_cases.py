@@ -18,9 +18,9 @@ import threading
 import numpy as np
 
 import tpucompat.v1 as tf
-from tpucompat import accelerator, private
-from tpucompat.engines import doors
-from tpucompat.idioms import tpu_system
+from tpucompat.engines import accelerator, doors
+from tpucompat.idioms.startup import tpu_system
+from tpucompat.tf import private
 
 tpu = tf.contrib.tpu
 CASES = {}

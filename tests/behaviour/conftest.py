@@ -9,7 +9,7 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import pytest
 
-from tpucompat import rounding
+from tpucompat.runtime import rounding
 
 # The tests compare numbers: exact mode, for this process and those that it starts.
 os.environ.update(rounding.EXACT)
@@ -52,7 +52,7 @@ def strategy_of():
     """Makes the strategy for N replicas: the default one, or MirroredStrategy on logical CPUs."""
     if TF1:
         pytest.skip("the strategy engine needs TensorFlow 2")
-    from tpucompat import private
+    from tpucompat.tf import private
 
     made = {}
 

@@ -28,7 +28,8 @@ if PLAIN:
     CORES = 1
 else:
     import tpucompat.v1 as tf
-    from tpucompat import accelerator, journal
+    from tpucompat.base import journal
+    from tpucompat.engines import accelerator
 
     CORES = accelerator.cores()
 

@@ -20,12 +20,12 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
 
 import numpy as np
 
-from tpucompat import accelerator, errors, journal
-from tpucompat.engines import session
+from tpucompat.base import errors, journal
+from tpucompat.engines import accelerator, session
 
 tf = session.enter_graph_mode()
 
-from tpucompat.idioms import keras_to_tpu_model as keras_support  # noqa: E402
+from tpucompat.idioms.keras_tpu import keras_to_tpu_model as keras_support  # noqa: E402
 
 keras = tf.keras
 layers = keras.layers

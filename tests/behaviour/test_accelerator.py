@@ -13,9 +13,12 @@ import types
 import pytest
 import tensorflow as tf
 
-from tpucompat import accelerator, environment, journal, private
-from tpucompat.errors import SetupError
-from tpucompat.probes import Probes
+from tpucompat.base import journal
+from tpucompat.base import machine as environment
+from tpucompat.base.errors import SetupError
+from tpucompat.base.probes import Probes
+from tpucompat.engines import accelerator
+from tpucompat.tf import private
 
 TF1 = tf.__version__.startswith("1.")
 TPU_VM = environment.environment().has("tpu_local")
@@ -155,7 +158,7 @@ def test_in_a_fresh_process():
     printed, errors = script(
         """
         import sys
-        from tpucompat import accelerator
+        from tpucompat.engines import accelerator
         print(accelerator.cores(), 'tensorflow' in sys.modules)
         accelerator.announce()
         accelerator.announce()
@@ -178,7 +181,7 @@ def test_too_late_in_a_fresh_process():
         """
         import tensorflow as tf
         tf.constant(1)
-        from tpucompat import accelerator, errors
+        from tpucompat.engines import accelerator; from tpucompat.base import errors
         try:
             accelerator.strategy()
         except errors.SetupError as error:

@@ -12,8 +12,8 @@ import targets
 import tensorflow as tf
 
 from tests.behaviour import batch_parallel_cases
+from tpucompat.base.machine import environment
 from tpucompat.engines import doors
-from tpucompat.environment import environment
 
 pytestmark = pytest.mark.skipif(
     not environment().has("several_cores"), reason="1.13 cannot trace computations of several cores"

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tpucompat.check import lowering
+from tpucompat.engines import lowering
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EXAMPLES = os.path.join(ROOT, "examples_data")

@@ -7,11 +7,10 @@ import check_cases
 import pytest
 import tensorflow as tf2
 
-from tpucompat import private
-from tpucompat.check import lowering
-from tpucompat.check.sources import Sources
-from tpucompat.engines import observer
-from tpucompat.idioms import batch_parallel
+from tpucompat.engines import lowering, observer
+from tpucompat.engines.script_lines import Sources
+from tpucompat.idioms.computations import batch_parallel
+from tpucompat.tf import private
 
 tf = tf2.compat.v1
 
@@ -25,8 +24,8 @@ CORES = 8
 @pytest.fixture
 def watched(tmp_path):
     """Traces a step as the check does; gives what was written down, line by line."""
-    from tpucompat.check import watcher as watching
-    from tpucompat.check.sources import Sources
+    from tpucompat.commands.check import watcher as watching
+    from tpucompat.engines.script_lines import Sources
 
     watcher = watching.Watcher(str(tmp_path), Sources(), CORES)
 

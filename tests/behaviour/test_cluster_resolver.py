@@ -10,9 +10,10 @@ import types
 import pytest
 import tensorflow
 
-from tpucompat import accelerator, journal
-from tpucompat.errors import SetupError
-from tpucompat.legacy import namespace
+from tpucompat.base import journal
+from tpucompat.base.errors import SetupError
+from tpucompat.engines import accelerator
+from tpucompat.runtime import namespace
 
 TF1 = tensorflow.__version__.startswith("1.")
 # The logical CPU devices that conftest.py has made: there are none before 1.14.

@@ -15,7 +15,7 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 import contrib_cases  # noqa: E402
 
-from tpucompat.environment import environment  # noqa: E402
+from tpucompat.base.machine import environment  # noqa: E402
 
 pytestmark = pytest.mark.skipif(
     (environment().release or (0, 0)) < (1, 15),

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tpucompat.environment import environment
+from tpucompat.base.machine import environment
 
 if not environment().has("rehearsal"):
     pytest.skip("a rehearsal needs TensorFlow 2.15", allow_module_level=True)
 
 import tensorflow as tf
 
-from tpucompat import private
 from tpucompat.engines import cpu_kernels
+from tpucompat.tf import private
 
 
 def gradient_of(shape, size, corners, halves):
@@ -76,6 +76,6 @@ def test_it_is_written_out_in_functions_too():
 
 
 def test_what_is_written_out_is_what_a_cpu_has_not():
-    from tpucompat.check import operations
+    from tpucompat.engines import xla_operations as operations
 
     assert set(cpu_kernels.WRITTEN) <= operations.on_tpu_only()

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 import tpucompat.v1 as tf
-from tpucompat import journal
-from tpucompat.errors import BadValueError, RefusedError
+from tpucompat.base import journal
+from tpucompat.base.errors import BadValueError, RefusedError
 from tpucompat.idioms.tpu_estimator import checkpoints
 
 tpu = tf.contrib.tpu

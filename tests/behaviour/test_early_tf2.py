@@ -13,7 +13,7 @@ import pytest
 import targets
 import tensorflow as tf
 
-from tpucompat.releases import release_of
+from tpucompat.base.releases import release_of
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -33,7 +33,7 @@ def tell(*values):
 import numpy as np
 import tensorflow as tf
 
-from tpucompat.releases import release_of
+from tpucompat.base.releases import release_of
 """
 
 # The ways in which such scripts start, each leading to ``strategy``.

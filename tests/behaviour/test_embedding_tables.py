@@ -12,7 +12,7 @@ import pytest
 import targets
 import tensorflow as tf1
 
-from tpucompat.errors import BadValueError
+from tpucompat.base.errors import BadValueError
 from tpucompat.idioms.embedding import config
 
 tf = tf1.compat.v1

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tpucompat.environment import environment
+from tpucompat.base.machine import environment
 
 GENERATED = Path(__file__).parents[1] / "generated"
 ROOT = GENERATED.parents[1]

@@ -19,7 +19,7 @@ import pytest
 import tpucompat
 
 #: What users import for its effect, and what runs at once.
-EXEMPT = ("tpucompat.v1", "tpucompat.__main__", "tpucompat.migrate.written.")
+EXEMPT = ("tpucompat.v1", "tpucompat.__main__", "tpucompat.commands.migrate.written.")
 #: The packages whose attributes count.
 PATCHED = ("tensorflow", "tf_keras", "keras", "tensorflow_estimator", "numpy", "tf_slim")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from tpucompat.engines import session
-from tpucompat.legacy import keras_backend
+from tpucompat.standins import keras_backend
 
 CASES = [
     ((4, 2, 5, 3), (4, 2, 3, 6), None),

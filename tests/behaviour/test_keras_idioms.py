@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tpucompat.analysis import findings, sources
-from tpucompat.migrate import plan
+from tpucompat.commands.analysis import findings, sources
+from tpucompat.commands.migrate import plan
 
 pytestmark = pytest.mark.skipif(
     tuple(map(int, tf.__version__.split(".")[:2])) < (2, 16), reason="tf.keras is Keras 2"

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tpucompat.engines import session
-from tpucompat.legacy import namespace
+from tpucompat.runtime import namespace
 
 pytest.importorskip("scipy")
 session.enter_graph_mode()

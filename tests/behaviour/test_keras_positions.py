@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
-from tpucompat.environment import environment
-from tpucompat.legacy.removed import keras_positions
+from tpucompat.base.machine import environment
+from tpucompat.standins import keras_positions
 
 pytestmark = pytest.mark.skipif(
     (environment().release or (0, 0)) < (2, 0), reason="the arguments have the positions of then"

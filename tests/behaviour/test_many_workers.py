@@ -11,7 +11,7 @@ import sys
 
 import pytest
 
-from tpucompat.environment import environment as installed
+from tpucompat.base.machine import environment as installed
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import tpucompat.v1 as tf
+from tpucompat.base.machine import environment
 from tpucompat.engines import shards
-from tpucompat.environment import environment
 
 pytestmark = pytest.mark.skipif(
     not environment().has("several_cores"), reason="1.13 cannot trace computations of several cores"

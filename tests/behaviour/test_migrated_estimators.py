@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from tpucompat.environment import environment
+from tpucompat.base.machine import environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.join(ROOT, "tests", "generated", "migrated_model_fns.py")

@@ -10,8 +10,8 @@ import tensorflow
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tpucompat import private
 from tpucompat.engines import missing_folders
+from tpucompat.tf import private
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from tpucompat import rounding
-from tpucompat.environment import environment
+from tpucompat.base.machine import environment
+from tpucompat.runtime import rounding
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ROOT / "tests" / "behaviour" / "programs" / "channels_first.py"

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from tpucompat.environment import environment as installed
+from tpucompat.base.machine import environment as installed
 
 nbformat = pytest.importorskip("nbformat", reason="the extra [notebook] is not installed")
 pytest.importorskip("nbclient", reason="the extra [notebook] is not installed")

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from tpucompat.environment import environment
+from tpucompat.base.machine import environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 

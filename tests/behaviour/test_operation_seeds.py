@@ -107,8 +107,8 @@ BUILT_FOR_XLA = {
 
 @pytest.mark.parametrize("name", sorted(BUILT_FOR_XLA))
 def test_a_step_for_xla_has_the_seeds_of_one_replica(v1, name):
-    from tpucompat import private
     from tpucompat.engines import operation_seeds
+    from tpucompat.tf import private
 
     def built():
         BUILT_FOR_XLA[name](v1, v1.placeholder(v1.float32, [4, 3]))

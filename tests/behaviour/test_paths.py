@@ -7,8 +7,8 @@ import pytest
 import tensorflow
 
 import tpucompat.v1 as tf
-from tpucompat import private
-from tpucompat.paths import doors, mapping
+from tpucompat.runtime.paths import doors, mapping
+from tpucompat.tf import private
 
 TF1 = tensorflow.__version__.startswith("1.")
 

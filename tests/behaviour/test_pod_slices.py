@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tpucompat.environment import environment
+from tpucompat.base.machine import environment
 
 PROGRAM = Path(__file__).parent / "programs" / "pod.py"
 ROOT = Path(__file__).parents[2]

@@ -1,4 +1,4 @@
-"""Every private path that tpucompat uses is where ``tpucompat/private`` says."""
+"""Every private path that tpucompat uses is where ``tpucompat/tf/private`` says."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tpucompat import private
-from tpucompat.environment import environment
+from tpucompat.base.machine import environment
+from tpucompat.tf import private
 
 TF1 = tf.__version__.startswith("1.")
 v1 = tf.compat.v1
@@ -893,7 +893,7 @@ def _sizes_of_specs():
     assert tf.TensorSpec([2, None])._shape_tuple == (2, None)
 
 
-# The names of tpucompat.private that each check covers.
+# The names of tpucompat.tf.private that each check covers.
 def _rehearsal(monkeypatch):
     """TensorFlow's TPUStrategy over two cores that are not there: a variable, a number, a sum."""
     if not environment().has("rehearsal"):

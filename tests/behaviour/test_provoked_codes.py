@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import tpucompat.v1 as tf
-from tpucompat import journal
-from tpucompat.codes import CODES
+from tpucompat.base import journal
+from tpucompat.base.codes import CODES
+from tpucompat.base.errors import TPUCompatError
 from tpucompat.engines import flow
-from tpucompat.errors import TPUCompatError
-from tpucompat.idioms import far_feeds, feeds
+from tpucompat.idioms.computations import far_feeds, feeds
 from tpucompat.idioms.tpu_estimator import context
 from tpucompat.idioms.tpu_estimator.errors import explained
-from tpucompat.legacy.removed import keras_names
+from tpucompat.standins import keras_names
 
 tpu = tf.contrib.tpu
 
@@ -112,7 +112,7 @@ class Embedded:
 
 
 def several_machines():
-    from tpucompat.legacy import estimator
+    from tpucompat.idioms import estimator
 
     wanted = types.SimpleNamespace(train_distribute=None, remote_cluster=None)
     config = types.SimpleNamespace(_experimental_distribute=wanted, _train_distribute="Mirrored")
@@ -141,7 +141,7 @@ def on_a_tpu(monkeypatch):
 
 
 def joined_text(monkeypatch):
-    from tpucompat.idioms import keras_replicas
+    from tpucompat.idioms.keras_tpu import replicas as keras_replicas
 
     keras_replicas.GlobalBatch(tf.get_default_graph(), 2).join(tf.constant(["text"]))
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tpucompat.__main__ import main
-from tpucompat.environment import environment
+from tpucompat.base.machine import environment
 
 PROGRAMS = Path(__file__).parent / "programs"
 ROOT = Path(__file__).parents[2]

@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tpucompat.environment import environment
-from tpucompat.verify import files, pairs
+from tpucompat.base.machine import environment
+from tpucompat.commands.verify import files, pairs
 
 ROOT = Path(__file__).parents[2]
 if sys.version_info >= (3, 11) and environment().has("rehearsal"):

@@ -14,9 +14,10 @@ import pytest
 import tensorflow
 
 import tpucompat.v1 as tf
-from tpucompat import accelerator, environment, errors, journal
-from tpucompat.engines import coherence, doors, strategy
-from tpucompat.idioms import tpu_system
+from tpucompat.base import errors, journal
+from tpucompat.base import machine as environment
+from tpucompat.engines import accelerator, coherence, doors, strategy
+from tpucompat.idioms.startup import tpu_system
 
 tpu = tf.contrib.tpu
 

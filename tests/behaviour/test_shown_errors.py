@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tensorflow
 
-from tpucompat import advice, failures
+from tpucompat.runtime import advice, failures
 
 tf = tensorflow.compat.v1
 HERE = os.path.basename(__file__)

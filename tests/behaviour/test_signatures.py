@@ -10,9 +10,8 @@ import pathlib
 import pytest
 
 import tpucompat.v1 as tf
-from tpucompat.environment import environment
-from tpucompat.legacy import signatures
-from tpucompat.legacy.removed import python_names
+from tpucompat.base.machine import environment
+from tpucompat.standins import python_names, signatures
 
 pytestmark = pytest.mark.skipif(
     (environment().release or (0, 0)) < (1, 15), reason="its functions are older than those of 1.15"

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tpucompat import errors, private
+from tpucompat.base import errors
 from tpucompat.engines import dataset as pipeline
+from tpucompat.tf import private
 
 tf1 = tf.compat.v1
 

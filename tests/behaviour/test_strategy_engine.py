@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tpucompat import errors, private
+from tpucompat.base import errors
 from tpucompat.engines import dataset as pipeline
 from tpucompat.engines import trace
 from tpucompat.engines.strategy import (
@@ -16,6 +16,7 @@ from tpucompat.engines.strategy import (
     compilable,
     replay_in_graph,
 )
+from tpucompat.tf import private
 
 tf1 = tf.compat.v1
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tpucompat.base.releases import release_of
 from tpucompat.engines import calls
 from tpucompat.engines.strategy import (
     ReplicatedStep,
@@ -19,7 +20,6 @@ from tpucompat.engines.strategy import (
     TracedStep,
     replay_in_graph,
 )
-from tpucompat.releases import release_of
 
 tf1 = tf.compat.v1
 

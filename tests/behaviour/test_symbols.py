@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tpucompat.codes import CODES
-from tpucompat.errors import TPUCompatError
-from tpucompat.legacy import namespace, symbols
-from tpucompat.legacy.tables import private_moves
+from tpucompat.base.codes import CODES
+from tpucompat.base.errors import TPUCompatError
+from tpucompat.names import symbols
+from tpucompat.names.tables import private_moves
+from tpucompat.runtime import namespace
 
 pytestmark = pytest.mark.skipif(
     tf.__version__.startswith("1."), reason="TensorFlow 1.x answers by itself"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tpucompat.legacy import tensors
+from tpucompat.standins import tensors
 
 v1 = tf.compat.v1
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -31,8 +31,8 @@ def test_parts_are_repeated(monkeypatch, own, repeats, axis):
 
 
 def test_the_class_of_a_graph_s_tensors():
-    from tpucompat import private
-    from tpucompat.legacy import namespace
+    from tpucompat.runtime import namespace
+    from tpucompat.tf import private
 
     old = namespace.V1.lookup
     assert old("", "Tensor") is old("python.framework.ops", "Tensor")

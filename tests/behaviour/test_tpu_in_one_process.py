@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tpucompat.environment import environment
+from tpucompat.base.machine import environment
 
 PROGRAMS = Path(__file__).parent / "programs"
 

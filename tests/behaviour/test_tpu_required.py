@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from tpucompat import journal
+from tpucompat.base import journal
+from tpucompat.base.errors import SetupError
+from tpucompat.base.machine import environment
 from tpucompat.engines import tpu_devices
-from tpucompat.environment import environment
-from tpucompat.errors import SetupError
 
 PROGRAMS = Path(__file__).parent / "programs"
 ROOT = Path(__file__).parents[2]
@@ -100,7 +100,7 @@ def test_on_a_tpu_the_cores_compute_or_an_error_says_why_not(tmp_path, cores, ki
 
 @rehearses
 def test_a_device_of_a_rehearsed_tpu_is_the_host(monkeypatch):
-    from tpucompat.legacy import early_tf2
+    from tpucompat.idioms.startup import early_tf2
 
     monkeypatch.setenv("TPUCOMPAT_REHEARSE", "2")
     monkeypatch.setattr(journal, "_said", set(), raising=False)

@@ -90,7 +90,7 @@ def test_doctor_lists_what_is_replaced():
 
 
 def test_what_somebody_else_has_replaced_stays():
-    from tpucompat.private import patches
+    from tpucompat.tf.private import patches
 
     class Owner:
         value = 1
@@ -105,7 +105,7 @@ def test_what_somebody_else_has_replaced_stays():
 
 
 def test_a_patch_is_applied_once_until_it_is_undone():
-    from tpucompat.private import patches
+    from tpucompat.tf.private import patches
 
     class Owner:
         calls = 0

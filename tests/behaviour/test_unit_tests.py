@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tpucompat.environment import environment
+from tpucompat.base.machine import environment
 
 pytestmark = pytest.mark.skipif(
     (environment().release or (0, 0)) < (1, 15),

@@ -7,10 +7,10 @@ import types
 import numpy as np
 import pytest
 
-from tpucompat import installation
 from tpucompat.engines import session as engine
 from tpucompat.engines import variables
-from tpucompat.legacy import scope as scopes
+from tpucompat.names import scope as scopes
+from tpucompat.runtime import installation
 
 tf = engine.enter()
 

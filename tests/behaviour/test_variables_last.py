@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tpucompat.v1 as tf
-from tpucompat.environment import environment
+from tpucompat.base.machine import environment
 
 pytestmark = pytest.mark.skipif(
     environment().has("contrib"),

@@ -19,9 +19,9 @@ import numpy as np
 import pytest
 
 from tpucompat.__main__ import main
-from tpucompat.environment import environment
-from tpucompat.verify import ladder, runs, shuffles
-from tpucompat.verify.recorder import Recorder
+from tpucompat.base.machine import environment
+from tpucompat.commands.verify import ladder, runs, shuffles
+from tpucompat.commands.verify.recorder import Recorder
 
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -42,7 +42,7 @@ def test_both_generations_of_keras_draw_the_order_of_the_old_run(keras, tmp_path
     """Keras 3 shuffles by ``tf.random``, Keras 2 by ``tf.compat.v2.random``, another module."""
     import tensorflow as tf
 
-    from tpucompat import private
+    from tpucompat.tf import private
 
     of_keras_3 = "trainers" in keras
     namespace = {"__name__": keras + ".made_up", "tf": tf if of_keras_3 else tf.compat.v2}

@@ -13,7 +13,7 @@ import numpy as np
 from choices import Maker
 
 import tpucompat.v1 as tf
-from tpucompat import accelerator
+from tpucompat.engines import accelerator
 
 keras = tf.keras
 layers = keras.layers

@@ -34,8 +34,8 @@ def text_of() -> str:
 
 def migrated(folder: str) -> None:
     """Writes the migrated program into a folder, with what it needs."""
-    from tpucompat.analysis import findings
-    from tpucompat.migrate import plan
+    from tpucompat.commands.analysis import findings
+    from tpucompat.commands.migrate import plan
 
     path = os.path.join(folder, "generated_model_fns.py")
     with open(path, "w", encoding="utf-8") as stream:

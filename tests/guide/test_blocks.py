@@ -15,7 +15,7 @@ import textwrap
 import guide_blocks
 import pytest
 
-from tpucompat.environment import environment
+from tpucompat.base.machine import environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGES = sorted(

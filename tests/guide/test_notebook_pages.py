@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from tpucompat.environment import environment
+from tpucompat.base.machine import environment
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 NOTEBOOKS = sorted(glob.glob(os.path.join(ROOT, "notebooks", "*.ipynb")))

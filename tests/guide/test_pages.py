@@ -12,11 +12,11 @@ import sys
 import guide_blocks
 import pytest
 
-from tpucompat import codes
 from tpucompat.__main__ import COMMANDS
-from tpucompat.analysis import findings
-from tpucompat.cli import explain
-from tpucompat.codes import CODES
+from tpucompat.base import codes
+from tpucompat.base.codes import CODES
+from tpucompat.commands.analysis import findings
+from tpucompat.commands.cli import explain
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DOCS = os.path.join(ROOT, "docs")

@@ -10,7 +10,7 @@ from typing import Iterator
 
 import pytest
 
-from tpucompat.codes import CODES
+from tpucompat.base.codes import CODES
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 

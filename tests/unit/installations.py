@@ -1,7 +1,7 @@
 """Made-up installations: every TensorFlow release, complete or with something changed."""
 
-from tpucompat import probes
-from tpucompat.releases import NEWEST, release_of
+from tpucompat.base import probes
+from tpucompat.base.releases import NEWEST, release_of
 
 ACCEL = ("/dev/accel0", "/dev/accel1")
 VFIO = ("/dev/vfio/0", "/dev/vfio/1", "/dev/vfio/2", "/dev/vfio/3")

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from tpucompat import advice, tracebacks
+from tpucompat.runtime import advice, tracebacks
 
 
 @pytest.mark.parametrize(

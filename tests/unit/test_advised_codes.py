@@ -9,14 +9,15 @@ import types
 import pytest
 from installations import made_up
 
-from tpucompat import accelerator, installation, journal, keras_generation, smoke
-from tpucompat.cli import migrate, scan, verify
-from tpucompat.codes import CODES
-from tpucompat.environment import sniff
-from tpucompat.errors import SetupError
-from tpucompat.legacy import imports
-from tpucompat.notebooks import runner
-from tpucompat.paths import doors, mapping
+from tpucompat.base import journal, keras_generation
+from tpucompat.base.codes import CODES
+from tpucompat.base.errors import SetupError
+from tpucompat.base.machine import sniff
+from tpucompat.commands.cli import migrate, scan, verify
+from tpucompat.engines import accelerator
+from tpucompat.runtime import imports, installation, smoke
+from tpucompat.runtime.notebooks import runner
+from tpucompat.runtime.paths import doors, mapping
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tpucompat.legacy import script_code
-from tpucompat.legacy.removed import arithmetic
+from tpucompat.runtime import script_code
+from tpucompat.standins import arithmetic
 
 DATA = os.path.join(os.path.dirname(__file__), "..", "data", "arithmetic_numpy1.json.gz")
 

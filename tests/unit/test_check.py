@@ -7,10 +7,12 @@ import sys
 import pytest
 import schemas
 
-from tpucompat.check import compiler as compilers
-from tpucompat.check import operations, pjrt, rehearse, report, targets
-from tpucompat.cli import check
-from tpucompat.errors import BadValueError, SetupError
+from tpucompat.base import targets
+from tpucompat.base.errors import BadValueError, SetupError
+from tpucompat.commands.check import compiler as compilers
+from tpucompat.commands.check import pjrt, rehearse, report
+from tpucompat.commands.cli import check
+from tpucompat.engines import xla_operations as operations
 
 V5E = targets.TARGETS["v5e-8"]
 
@@ -206,7 +208,7 @@ def test_the_report():
     schemas.check("check", json.loads(json.dumps(shown)))
 
 
-# The compiler's process: a made-up one in the place of tpucompat.check.pjrt ------------------------
+# The compiler's process: a made-up one in the place of tpucompat.commands.check.pjrt ------------------------
 
 MADE_UP = """
 import json, sys, time
@@ -347,7 +349,7 @@ def test_the_code_of_the_compiler_needs_no_package():
 
 
 def test_a_job_is_checked_before_it_runs(tmp_path, monkeypatch, capsys):
-    from tpucompat.cli import run
+    from tpucompat.commands.cli import run
 
     (tmp_path / "job.py").write_text("")
     called = []
@@ -365,7 +367,7 @@ def test_a_job_is_checked_before_it_runs(tmp_path, monkeypatch, capsys):
 REFUSED = """Traceback (most recent call last):
   File "/x/train.py", line 41, in <module>
     train(data)
-tpucompat.errors.UnsupportedGraphError: TPU371 Py (f) runs Python; made at train.py:25: tf.py_function(g, [x])
+tpucompat.base.errors.UnsupportedGraphError: TPU371 Py (f) runs Python; made at train.py:25: tf.py_function(g)
   Next: compute it in the input function
   More: tpucompat explain TPU371
 """

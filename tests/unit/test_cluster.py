@@ -6,10 +6,10 @@ import json
 
 import pytest
 
-from tpucompat import accelerator, cluster, journal
-from tpucompat.engines import workers
-from tpucompat.errors import BadValueError, SetupError
-from tpucompat.idioms import keras_strategy
+from tpucompat.base import cluster, journal
+from tpucompat.base.errors import BadValueError, SetupError
+from tpucompat.engines import accelerator, workers
+from tpucompat.idioms.keras_tpu import strategy as keras_strategy
 
 
 def given(monkeypatch, named, kind="worker", index=0, **more):

@@ -3,7 +3,7 @@
 import os
 import re
 
-from tpucompat.codes import CODES
+from tpucompat.base.codes import CODES
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PACKAGE = os.path.join(os.path.dirname(TESTS), "tpucompat")

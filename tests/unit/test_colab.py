@@ -7,11 +7,11 @@ import sys
 
 import pytest
 
-from tpucompat import journal
-from tpucompat.errors import SetupError, TPUCompatError, UnknownModuleError
-from tpucompat.legacy import imports
-from tpucompat.legacy import scope as scopes
-from tpucompat.legacy.colab import auth, drive, files, question, userdata
+from tpucompat.base import journal
+from tpucompat.base.errors import SetupError, TPUCompatError, UnknownModuleError
+from tpucompat.names import scope as scopes
+from tpucompat.runtime import imports
+from tpucompat.standins.colab import auth, drive, files, question, userdata
 
 pytestmark = pytest.mark.skipif(
     "google.colab" in sys.modules, reason="on Colab the real package is used"

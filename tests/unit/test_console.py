@@ -6,8 +6,8 @@ import logging
 
 import pytest
 
-from tpucompat import journal
-from tpucompat.cli import console, scan
+from tpucompat.base import journal
+from tpucompat.commands.cli import console, scan
 
 
 class Terminal(io.StringIO):

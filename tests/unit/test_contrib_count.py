@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tpucompat.legacy import lookup
-from tpucompat.legacy.rows import Gone
-from tpucompat.legacy.tables import contrib_unused
+from tpucompat.names import lookup
+from tpucompat.names.rows import Gone
+from tpucompat.names.tables import contrib_unused
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNTS = json.loads((ROOT / "tools" / "contrib_uses.json").read_text(encoding="utf-8"))

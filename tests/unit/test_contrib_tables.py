@@ -6,9 +6,9 @@ import collections
 
 import pytest
 
-from tpucompat.codes import CODES
-from tpucompat.legacy import lookup, symbols
-from tpucompat.legacy.rows import Constant, Gone, Moved, Package, StandIn
+from tpucompat.base.codes import CODES
+from tpucompat.names import lookup, symbols
+from tpucompat.names.rows import Constant, Gone, Moved, Package, StandIn
 
 ROWS = lookup.table_rows("tf1")
 CONTRIB = {name: row for name, row in ROWS.items() if name.startswith("contrib.")}

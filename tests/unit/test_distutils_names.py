@@ -6,9 +6,9 @@ import warnings
 
 import pytest
 
-from tpucompat.legacy import imports
-from tpucompat.legacy import scope as scopes
-from tpucompat.legacy.removed import distutils_names
+from tpucompat.names import scope as scopes
+from tpucompat.runtime import imports
+from tpucompat.standins import distutils_names
 
 VERSIONS = (
     "0.12.1",

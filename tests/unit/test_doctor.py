@@ -10,10 +10,10 @@ import pytest
 from installations import ACCEL, NVIDIA, made_up
 
 from tpucompat import __main__ as command_line
-from tpucompat import environment as environment_module
-from tpucompat.cli import doctor
-from tpucompat.environment import sniff
-from tpucompat.errors import SetupError
+from tpucompat.base import machine as environment_module
+from tpucompat.base.errors import SetupError
+from tpucompat.base.machine import sniff
+from tpucompat.commands.cli import doctor
 from tpucompat.version import VERSION
 
 
@@ -210,7 +210,7 @@ def test_an_unknown_command(capsys):
 
 def test_a_command_gets_its_arguments_as_they_are(monkeypatch):
     given = []
-    monkeypatch.setattr("tpucompat.cli.run.main", lambda argv: given.append(argv) or 7)
+    monkeypatch.setattr("tpucompat.commands.cli.run.main", lambda argv: given.append(argv) or 7)
     arguments = ["--cores", "8", "script.py", "--help", "--version", "-m", "--", "-x"]
     assert command_line.main(["run", *arguments]) == 7
     assert given == [arguments]
@@ -219,7 +219,7 @@ def test_a_command_gets_its_arguments_as_they_are(monkeypatch):
 def test_only_the_chosen_command_is_imported():
     script = (
         "import sys; sys.argv = ['tpucompat', '--version']; from tpucompat.__main__ import main;"
-        "main(); print(sorted(name for name in sys.modules if name.startswith('tpucompat.cli')))"
+        "main(); print(sorted(name for name in sys.modules if name.startswith('tpucompat.commands.cli')))"
     )
     root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
     done = subprocess.run(
@@ -231,7 +231,8 @@ def test_only_the_chosen_command_is_imported():
         check=True,
     )
     assert (
-        done.stdout.splitlines()[-1] == "['tpucompat.cli', 'tpucompat.cli.failing']"
+        done.stdout.splitlines()[-1]
+        == "['tpucompat.commands.cli', 'tpucompat.commands.cli.failing']"
     )  # for them all
 
 

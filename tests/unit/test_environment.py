@@ -9,10 +9,11 @@ import sys
 import pytest
 from installations import ACCEL, NVIDIA, RELEASES, VFIO, made_up
 
-from tpucompat import accelerator, codes, journal, probes, problems
-from tpucompat.environment import CAPABILITIES, environment, sniff
-from tpucompat.errors import SetupError
-from tpucompat.releases import NEWEST, release_of
+from tpucompat.base import codes, journal, probes, problems
+from tpucompat.base.errors import SetupError
+from tpucompat.base.machine import CAPABILITIES, environment, sniff
+from tpucompat.base.releases import NEWEST, release_of
+from tpucompat.engines import accelerator
 
 
 def codes_of(made, severity=None):
@@ -406,7 +407,7 @@ def test_one_line():
 
 def test_this_machine_is_sniffed_without_importing_tensorflow():
     script = (
-        "import sys, json; from tpucompat.environment import environment;"
+        "import sys, json; from tpucompat.base.machine import environment;"
         "here = environment(); assert environment() is here;"
         "print(json.dumps([here.tensorflow, sorted(sys.modules)]))"
     )

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from tpucompat.legacy import era
+from tpucompat.names import era
 
 TF1 = [
     "import tensorflow as tf\ntf.contrib.tpu.keras_to_tpu_model(model)",

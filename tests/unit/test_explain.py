@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from tpucompat.cli import explain
-from tpucompat.codes import CODES
-from tpucompat.legacy import lookup, rows, symbols
+from tpucompat.base.codes import CODES
+from tpucompat.commands.cli import explain
+from tpucompat.names import lookup, rows, symbols
 
 
 @pytest.mark.parametrize("code", sorted(CODES))
@@ -43,7 +43,7 @@ def test_every_symbol_of_tensorflow_1_can_be_explained():
     [
         ("tf.contrib", "cluster_resolver"),
         ("tf.contrib.tpu", "keras_to_tpu_model"),
-        ("tf.contrib.gan", "tpucompat.legacy.contrib.gan"),
+        ("tf.contrib.gan", "tpucompat.contrib.gan"),
         ("tf.contrib.factorization.KMeans", "A name of tf.contrib.factorization."),
         ("tf.contrib.graph_editor.ph", "Other names are removed."),
         ("tf.data.experimental.CheckpointInputPipelineHook", "Removed since 2.16 (TPU101)"),
@@ -59,7 +59,7 @@ def test_a_stand_in(capsys, prefix):
     assert explain.main([prefix + "Session"]) == 0
     assert capsys.readouterr().out == (
         "tf.Session (class of TensorFlow 1.15)\n\n"
-        "Replaced by tpucompat: tpucompat.legacy.sessions.Session\n\n"
+        "Replaced by tpucompat: tpucompat.idioms.startup.sessions.Session\n\n"
         "Write today: tf.compat.v1.Session (TPU203).\n"
     )
 
@@ -81,7 +81,7 @@ def test_a_symbol_that_moved(capsys):
 
 def test_a_symbol_of_early_tensorflow_2(capsys):
     assert explain.main(["tf.distribute.resolver.TPUClusterResolver"]) == 0
-    assert "tpucompat.legacy.contrib.cluster_resolver.TPUClusterResolver" in capsys.readouterr().out
+    assert "tpucompat.idioms.startup.cluster_resolver.TPUClusterResolver" in capsys.readouterr().out
 
 
 def test_a_plain_value(capsys):
@@ -157,7 +157,7 @@ def test_nothing_is_close_to_nonsense(capsys):
 
 def test_no_tensorflow_is_imported():
     script = (
-        "import sys; from tpucompat.cli import explain; explain.main(['tf.contrib.tpu.shard']);"
+        "import sys; from tpucompat.commands.cli import explain; explain.main(['tf.contrib.tpu.shard']);"
         "assert 'tensorflow' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)

@@ -9,8 +9,8 @@ import textwrap
 
 import pytest
 
-from tpucompat import failures
-from tpucompat.check.sources import Line
+from tpucompat.engines.script_lines import Line
+from tpucompat.runtime import failures
 
 # The text of an error of a Session (TensorFlow 2.21), with fewer frames.
 IN_A_SESSION = """\
@@ -163,7 +163,7 @@ def test_a_short_error_is_shown_as_python_does(tmp_path):
 
 def test_an_error_with_a_code_ends_with_its_next_step(tmp_path):
     source = """
-    from tpucompat.errors import BadValueError
+    from tpucompat.base.errors import BadValueError
     def f():
         raise BadValueError("TPU304", "100 on 8 cores" + "\\n\\nx" * 30)
     f()
@@ -187,7 +187,7 @@ def test_the_advice_comes_last(tmp_path):
 
 def test_the_line_of_a_failed_node_is_that_of_the_traced_operation(monkeypatch):
     """The names of a replayed step's nodes end in those of the graph that it was traced from."""
-    from tpucompat.check import sources
+    from tpucompat.engines import script_lines as sources
 
     class Graph:
         pass

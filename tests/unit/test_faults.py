@@ -11,8 +11,8 @@ import tempfile
 
 import pytest
 
-from tpucompat import temporary
-from tpucompat.migrate import files
+from tpucompat.base import temporary
+from tpucompat.commands.migrate import files
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and devices of POSIX")
 
@@ -73,8 +73,8 @@ def test_a_folder_with_files_named_as_python_s_own(old):
 
 KILLED = """
 import os, sys, time
-from tpucompat import temporary
-from tpucompat.migrate import files
+from tpucompat.base import temporary
+from tpucompat.commands.migrate import files
 os.fsync = lambda handle: (print("in the middle", flush=True), time.sleep(60))
 files.write(sys.argv[1], open(sys.argv[1], "rb").read(), b"new")
 """

@@ -9,12 +9,12 @@ import time
 
 import pytest
 
-from tpucompat.cli import line_diff
+from tpucompat.commands.cli import line_diff
 
 if sys.version_info < (3, 8):
     pytest.skip("migrate needs Python 3.8", allow_module_level=True)
 
-from tpucompat.cli import migrate, scan
+from tpucompat.commands.cli import migrate, scan
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 TOOL = os.path.join(ROOT, "tools", "fuzz.py")

@@ -9,8 +9,8 @@ import types
 
 import pytest
 
-from tpucompat.environment import environment
-from tpucompat.legacy import script_code
+from tpucompat.base.machine import environment
+from tpucompat.runtime import script_code
 
 pytestmark = pytest.mark.skipif(
     not script_code.protobuf_refuses_old_modules(), reason="protobuf takes such modules itself"

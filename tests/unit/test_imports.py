@@ -12,10 +12,10 @@ import types
 import pytest
 
 import tpucompat
-from tpucompat import journal
-from tpucompat.errors import UnknownModuleError
-from tpucompat.legacy import imports
-from tpucompat.legacy import scope as scopes
+from tpucompat.base import journal
+from tpucompat.base.errors import UnknownModuleError
+from tpucompat.names import scope as scopes
+from tpucompat.runtime import imports
 
 
 def globals_of(name, file=None):
@@ -32,7 +32,7 @@ def globals_of(name, file=None):
         ({}, False),
         (globals_of("os", os.__file__), False),
         (globals_of("pytest", pytest.__file__), False),
-        (globals_of("tpucompat.errors", tpucompat.__file__), False),
+        (globals_of("tpucompat.base.errors", tpucompat.__file__), False),
         (globals_of("numpy.core", "/home/me/packages/numpy/core/__init__.py"), False),  # --target
         (
             globals_of("tensorflow_probability", "/home/me/packages/tensorflow_probability.py"),

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tpucompat.environment import environment
+from tpucompat.base.machine import environment
 
 pytestmark = pytest.mark.skipif(
     environment().keras != "3", reason="Keras 2 is here, bundled or as tf-keras"

@@ -8,8 +8,8 @@ import sys
 import numpy as np
 import pytest
 
-from tpucompat import errors
-from tpucompat.idioms import keras_inputs
+from tpucompat.base import errors
+from tpucompat.idioms.keras_tpu import inputs as keras_inputs
 
 
 class Shape:
@@ -32,7 +32,7 @@ class Endpoint:
 
 
 def test_the_module_starts_no_tensorflow():
-    program = "import sys, tpucompat.idioms.keras_inputs; sys.exit('tensorflow' in sys.modules)"
+    program = "import sys, tpucompat.idioms.keras_tpu.inputs; sys.exit('tensorflow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program]).returncode == 0
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tpucompat.legacy.removed import keras_interfaces
+from tpucompat.standins import keras_interfaces
 
 
 class Rolling:

@@ -16,7 +16,7 @@ ATest.test_two
 ----------------------------------------------------------------------
 Traceback (most recent call last):
   File "a_test.py", line 3, in test_two
-tpucompat.errors.GoneError: TPU101 tf.contrib.a: It went.
+tpucompat.base.errors.GoneError: TPU101 tf.contrib.a: It went.
 ======================================================================
 ERROR: test_parts (__main__.ATest.test_parts) [graph_mode]
 ATest.test_parts
@@ -28,7 +28,7 @@ Ran 4 tests in 0.1s
 
 
 def test_each_test_has_its_error():
-    error = "tpucompat.errors.GoneError: TPU101 tf.contrib.a: It went."
+    error = "tpucompat.base.errors.GoneError: TPU101 tf.contrib.a: It went."
     assert tool.outcomes(_LOG, 1) == {
         "ATest.test_one": "",
         "ATest.test_two": error,

@@ -9,7 +9,7 @@ import types
 
 import pytest
 
-from tpucompat.migrate import keras
+from tpucompat.commands.migrate import keras
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EXAMPLES = sorted(glob.glob(os.path.join(ROOT, "migrated_examples", "*.py")))

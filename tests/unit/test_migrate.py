@@ -17,13 +17,13 @@ import pytest
 if sys.version_info < (3, 8):
     pytest.skip("migrate requires Python 3.8", allow_module_level=True)
 
-from tpucompat import journal
-from tpucompat.analysis import findings, sources
-from tpucompat.cli import migrate as command
-from tpucompat.migrate import files, plan, resolution, text, tree, trial, verification
-from tpucompat.migrate.files import WriteError
-from tpucompat.scan import scanner
-from tpucompat.scan.configuration import Configuration
+from tpucompat.base import journal
+from tpucompat.commands.analysis import findings, sources
+from tpucompat.commands.cli import migrate as command
+from tpucompat.commands.migrate import files, plan, resolution, text, tree, trial, verification
+from tpucompat.commands.migrate.files import WriteError
+from tpucompat.commands.scan import scanner
+from tpucompat.commands.scan.configuration import Configuration
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 

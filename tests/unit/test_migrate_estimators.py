@@ -11,9 +11,9 @@ import pytest
 if sys.version_info < (3, 8):
     pytest.skip("migrate needs Python 3.8", allow_module_level=True)
 
-from tpucompat.analysis import findings
-from tpucompat.cli import migrate as command
-from tpucompat.migrate import estimators, plan, tree, written
+from tpucompat.commands.analysis import findings
+from tpucompat.commands.cli import migrate as command
+from tpucompat.commands.migrate import estimators, plan, tree, written
 
 SCRIPT = """\
 import tensorflow as tf

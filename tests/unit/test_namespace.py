@@ -7,10 +7,11 @@ import types
 import pytest
 
 import tpucompat
-from tpucompat import journal
-from tpucompat.errors import GoneError, UnknownNameError
-from tpucompat.legacy import lookup, namespace
-from tpucompat.legacy.rows import Constant, Gone, Moved, Package, StandIn
+from tpucompat.base import journal
+from tpucompat.base.errors import GoneError, UnknownNameError
+from tpucompat.names import lookup
+from tpucompat.names.rows import Constant, Gone, Moved, Package, StandIn
+from tpucompat.runtime import namespace
 
 ROWS = {
     "contrib.tpu.shard": StandIn("ours:shard"),
@@ -178,7 +179,7 @@ def test_dir_lists_rows_and_real_names(tree):
 
 
 def test_tables_agree_and_have_known_codes():
-    from tpucompat.codes import CODES
+    from tpucompat.base.codes import CODES
 
     rows = {**lookup.table_rows("tf1"), **lookup.table_rows("tf2")}
     assert rows

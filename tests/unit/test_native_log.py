@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from tpucompat import native_log
+from tpucompat.base import native_log
 
 NOISE = b"""\
 WARNING: All log messages before absl::InitializeLog() is called are written to STDERR
@@ -37,7 +37,7 @@ def test_what_is_written_during_the_import_is_looked_through(tmp_path, more):
     (tmp_path / "tensorflow.py").write_text(PACKAGE.format(noise=NOISE, more=more))
     program = """
     import importlib.util, os, sys
-    from tpucompat import native_log
+    from tpucompat.base import native_log
     native_log.quieten()
     assert importlib.util.find_spec("tensorflow") is not None  # as one asks for its version
     os.write(2, b"I0000 00:00:1 before\\n")

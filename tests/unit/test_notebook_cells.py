@@ -5,9 +5,9 @@ import pytest
 pytest.importorskip("IPython", reason="the extra [notebook] is not installed")
 nbformat = pytest.importorskip("nbformat", reason="the extra [notebook] is not installed")
 
-from tpucompat.legacy import era  # noqa: E402
-from tpucompat.legacy.python_2 import is_python_2  # noqa: E402
-from tpucompat.notebooks import cells  # noqa: E402
+from tpucompat.names import era  # noqa: E402
+from tpucompat.names.python_2 import is_python_2  # noqa: E402
+from tpucompat.runtime.notebooks import cells  # noqa: E402
 
 
 def code(*sources):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tpucompat.errors import ScriptError
-from tpucompat.notebooks import forms
+from tpucompat.base.errors import ScriptError
+from tpucompat.runtime.notebooks import forms
 
 CELL = """#@title Setup
 bucket = '' #@param {type:"string"}

@@ -10,7 +10,7 @@ import pytest
 import schemas
 
 from tpucompat.__main__ import COMMANDS
-from tpucompat.cli import doctor, scan
+from tpucompat.commands.cli import doctor, scan
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OLD = "import tensorflow as tf\ntf.log(1.0)\n"

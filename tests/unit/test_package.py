@@ -5,13 +5,12 @@ import re
 from pathlib import Path
 
 import tpucompat
-from tpucompat.environment import Environment, environment
+from tpucompat.base.machine import Environment, environment
 
 
-def test_environment_is_a_function_and_a_module():
+def test_environment_is_a_function():
     assert isinstance(tpucompat.environment(), Environment)
     assert tpucompat.environment() is environment()
-    assert tpucompat.environment.environment is environment
 
 
 def test_unknown_names_are_attribute_errors():

@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from tpucompat.errors import SetupError
-from tpucompat.paths import gcs, mapping
+from tpucompat.base.errors import SetupError
+from tpucompat.runtime.paths import gcs, mapping
 
 
 @pytest.fixture

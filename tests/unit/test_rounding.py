@@ -10,12 +10,14 @@ import pytest
 from installations import made_up
 
 import tpucompat
-from tpucompat import environment as environment_module
-from tpucompat import installation, journal, private, rounding
-from tpucompat.cli import run, verify
-from tpucompat.environment import sniff
-from tpucompat.errors import SetupError
-from tpucompat.verify import runs
+from tpucompat.base import journal
+from tpucompat.base import machine as environment_module
+from tpucompat.base.errors import SetupError
+from tpucompat.base.machine import sniff
+from tpucompat.commands.cli import run, verify
+from tpucompat.commands.verify import runs
+from tpucompat.runtime import installation, rounding
+from tpucompat.tf import private
 
 ONEDNN = "TF_ENABLE_ONEDNN_OPTS"
 

@@ -9,7 +9,7 @@ import textwrap
 
 import pytest
 
-from tpucompat import accelerator
+from tpucompat.engines import accelerator
 
 SHOW = """
 import sys, os, json
@@ -104,7 +104,7 @@ def test_an_error_in_a_module_s_package_is_the_program_s_own(folder):
     write(folder, SHOW, "package/module.py")
     ours = tpucompat_run(folder, "--quiet", "-m", "package.module")
     assert ours.returncode == 1
-    assert "ZeroDivisionError" in ours.stderr and "tpucompat/cli" not in ours.stderr
+    assert "ZeroDivisionError" in ours.stderr and "tpucompat/commands/cli" not in ours.stderr
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_what_python_cannot_read(folder, source, code, words):
     assert words in ours.stderr
     assert "Next:" in ours.stderr
     assert ours.stderr.startswith(plain.stderr)  # the script's own traceback comes first
-    assert "tpucompat/cli" not in ours.stderr
+    assert "tpucompat/commands/cli" not in ours.stderr
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,13 @@ import time
 
 import pytest
 
-from tpucompat import journal
-from tpucompat.analysis import findings, sources, today
-from tpucompat.cli import scan as command
-from tpucompat.codes import CODES
-from tpucompat.legacy import lookup, symbols
-from tpucompat.scan import configuration, scanner
+from tpucompat.base import journal
+from tpucompat.base.codes import CODES
+from tpucompat.commands.analysis import findings, sources
+from tpucompat.commands.cli import scan as command
+from tpucompat.commands.scan import configuration, scanner
+from tpucompat.names import lookup, symbols
+from tpucompat.names import successors as today
 
 NOTHING = configuration.Configuration()
 

@@ -19,9 +19,9 @@ if sys.version_info < (3, 8):
 hypothesis = pytest.importorskip("hypothesis")
 st = hypothesis.strategies
 
-from tpucompat.analysis import findings, sources  # noqa: E402
-from tpucompat.migrate import plan  # noqa: E402
-from tpucompat.scan import configuration, scanner  # noqa: E402
+from tpucompat.commands.analysis import findings, sources  # noqa: E402
+from tpucompat.commands.migrate import plan  # noqa: E402
+from tpucompat.commands.scan import configuration, scanner  # noqa: E402
 
 COUNT = int(os.environ.get("TPUCOMPAT_FUZZ", "150"))
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

@@ -18,9 +18,9 @@ import pytest
 if sys.version_info < (3, 8):
     pytest.skip("migrate needs Python 3.8", allow_module_level=True)
 
-from tpucompat.analysis import findings, sources
-from tpucompat.migrate import plan, tree
-from tpucompat.scan import configuration, scanner
+from tpucompat.commands.analysis import findings, sources
+from tpucompat.commands.migrate import plan, tree
+from tpucompat.commands.scan import configuration, scanner
 
 FOLDERS = [path for path in os.environ.get("TPUCOMPAT_PROGRAMS", "").split(os.pathsep) if path]
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tpucompat.notebooks import shell_lines
+from tpucompat.runtime.notebooks import shell_lines
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from tpucompat import smoke
-from tpucompat.legacy.removed import keras1_arguments
+from tpucompat.runtime import smoke
+from tpucompat.standins import keras1_arguments
 
 
 def capped(**arguments):

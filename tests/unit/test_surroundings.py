@@ -7,9 +7,11 @@ import types
 
 import pytest
 
-from tpucompat.legacy import surroundings
-from tpucompat.legacy.removed import array_numbers, python_names, renamed, table
-from tpucompat.legacy.rows import Changed, Constant, Gone, Moved
+from tpucompat.names import renamed
+from tpucompat.names import surroundings as table
+from tpucompat.names.rows import Changed, Constant, Gone, Moved
+from tpucompat.runtime import surroundings
+from tpucompat.standins import array_numbers, python_names
 
 
 @pytest.fixture
@@ -92,7 +94,7 @@ def test_the_numpy_of_2018():
 )
 def test_find_common_type(dtypes, scalars, expected):
     numpy = pytest.importorskip("numpy")
-    from tpucompat.legacy.removed import numpy_names
+    from tpucompat.standins import numpy_names
 
     find = numpy_names.find_common_type
     assert find([numpy.dtype(d) for d in dtypes], [numpy.dtype(s) for s in scalars]) == expected
@@ -120,7 +122,7 @@ def test_annotations_of_tensorflow_s_functions_are_not_told():
 
 def test_imp(tmp_path):
     (tmp_path / "plugin.py").write_text("VALUE = 3\n")
-    from tpucompat.legacy.removed import imp_module as imp
+    from tpucompat.standins import imp_module as imp
 
     assert imp.load_source("plugin_by_path", str(tmp_path / "plugin.py")).VALUE == 3
     found = imp.find_module("plugin", [str(tmp_path)])
@@ -133,7 +135,7 @@ def test_imp(tmp_path):
 def test_images(tmp_path):
     numpy = pytest.importorskip("numpy")
     pytest.importorskip("PIL")
-    from tpucompat.legacy.removed import scipy_images as misc
+    from tpucompat.standins import scipy_images as misc
 
     ramp = numpy.linspace(-1, 3, 48).reshape(4, 4, 3)
     scaled = misc.bytescale(ramp)
@@ -189,7 +191,7 @@ def test_numbers_print_as_they_did():
     numpy = pytest.importorskip("numpy")
     before = numpy.get_printoptions()
     try:
-        numpy_names = importlib.import_module("tpucompat.legacy.removed.numpy_names")
+        numpy_names = importlib.import_module("tpucompat.standins.numpy_names")
         numpy_names.print_numbers_as_then()
         assert repr([numpy.float32(0.5), numpy.int64(3)]) == "[0.5, 3]"
     finally:

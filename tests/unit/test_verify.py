@@ -16,8 +16,8 @@ import pytest
 import schemas
 
 from tpucompat.__main__ import main
-from tpucompat.cli import verify
-from tpucompat.verify import (
+from tpucompat.commands.cli import verify
+from tpucompat.commands.verify import (
     comparison,
     differences,
     files,
@@ -30,9 +30,9 @@ from tpucompat.verify import (
     shuffles,
     tolerances,
 )
-from tpucompat.verify.matching import match
-from tpucompat.verify.recorder import Recorder, Recording, Site, Variable
-from tpucompat.verify.report import as_json, markdown, page, plots, terminal
+from tpucompat.commands.verify.matching import match
+from tpucompat.commands.verify.recorder import Recorder, Recording, Site, Variable
+from tpucompat.commands.verify.report import as_json, markdown, page, plots, terminal
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from tpucompat.__main__ import main
-from tpucompat.checkpoints import conversion, formats
+from tpucompat.commands.checkpoints import conversion, formats
 
 h5py = pytest.importorskip("h5py")
 
@@ -249,7 +249,7 @@ def test_a_file_that_reaches_out_of_itself_is_refused(make, h5, tmp_path, capsys
 
 def conversion_code(arguments):
     """The code that the command ends with; it runs here, where its limits are seen."""
-    from tpucompat.cli import convert_checkpoint
+    from tpucompat.commands.cli import convert_checkpoint
 
     with contextlib.redirect_stderr(io.StringIO()) as said:
         assert convert_checkpoint.convert(arguments) == 2
@@ -266,11 +266,11 @@ def test_groups_that_hold_each_other(tmp_path):
 
 @pytest.mark.parametrize("end", ["os.kill(os.getpid(), 11)", "time.sleep(60)"])
 def test_a_library_that_crashes_or_never_ends(end, tmp_path, monkeypatch, capsys):
-    from tpucompat.cli import convert_checkpoint
+    from tpucompat.commands.cli import convert_checkpoint
 
-    package = tmp_path / "tpucompat" / "cli"
+    package = tmp_path / "tpucompat" / "commands" / "cli"
     package.mkdir(parents=True)
-    for folder in (package.parent, package):
+    for folder in (package.parent.parent, package.parent, package):
         (folder / "__init__.py").write_text("")
     (package / "convert_checkpoint.py").write_text(f"import os, time\ndef convert(words): {end}\n")
     monkeypatch.setattr(convert_checkpoint, "_root", lambda: str(tmp_path))

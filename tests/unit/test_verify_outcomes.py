@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from absl import flags as absl_flags
 
-from tpucompat.verify import contents, files, flags, ladder, seeds
-from tpucompat.verify.recorder import Recorder, Recording, Site, Variable
+from tpucompat.commands.verify import contents, files, flags, ladder, seeds
+from tpucompat.commands.verify.recorder import Recorder, Recording, Site, Variable
 
 
 def recorded(folder, *events):

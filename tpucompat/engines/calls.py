@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from typing import Any, Iterator, Mapping
 
-from tpucompat import private
 from tpucompat.engines import graphdef, trace
 from tpucompat.engines.graphdef import tensor_name
+from tpucompat.tf import private
 
 #: A stage with fewer nodes is imported as fast as a call of it.
 _FEWEST_NODES = 32

@@ -24,9 +24,9 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Seque
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat import private
 from tpucompat.engines import strategy as engine
-from tpucompat.private import patches
+from tpucompat.tf import private
+from tpucompat.tf.private import patches
 
 # Operations that take a variable's handle and leave its value alone.
 _READERS = frozenset(

@@ -15,7 +15,7 @@ from typing import Any, Mapping, NamedTuple, Sequence, Tuple
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
 
-from tpucompat import errors
+from tpucompat.base import errors
 from tpucompat.engines.graphdef import data_inputs, node_name, tensor_name
 
 #: The operations, each with the name of its second input: which replicas are concerned.

@@ -1,6 +1,6 @@
 """Operations that XLA compiles for a TPU and not for a CPU, written with others.
 
-``tpucompat/check/operations.json`` lists them (``not_on_cpu``). The sums and exchanges of the cores are
+``tpucompat/engines/xla_operations.json`` lists them (``not_on_cpu``). The sums and exchanges of the cores are
 meetings (``collectives.py``); what a program of TensorFlow 1 may hold besides is the gradient of a picture
 that was made larger or smaller by the nearest point (``UpSampling2D``, ``resize_nearest_neighbor``).
 """
@@ -11,8 +11,8 @@ from typing import Any, Callable, Mapping, Sequence
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat import private
 from tpucompat.engines import graphdef
+from tpucompat.tf import private
 
 
 def _nearest_gradient(node: Any) -> tuple[list[Any], Any]:

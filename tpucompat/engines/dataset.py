@@ -15,8 +15,9 @@ from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import tensorflow as tf
 
-from tpucompat import errors, private
+from tpucompat.base import errors
 from tpucompat.engines import trace
+from tpucompat.tf import private
 
 
 class Crossing(NamedTuple):

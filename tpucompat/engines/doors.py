@@ -18,9 +18,10 @@ from typing import Any, Callable, NamedTuple, Sequence
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from tpucompat import accelerator, errors, journal, private
-from tpucompat.engines import coherence, programs, shards
-from tpucompat.environment import current_environment, environment
+from tpucompat.base import errors, journal
+from tpucompat.base.machine import current_environment, environment
+from tpucompat.engines import accelerator, coherence, programs, shards
+from tpucompat.tf import private
 
 #: Set for tests: emulated cores get doors too, and not only a TPU.
 FORCE = "TPUCOMPAT_SESSION_DOORS"

@@ -7,7 +7,7 @@ import heapq
 import itertools
 from typing import Any, Iterable, Mapping, NamedTuple, Sequence, Tuple
 
-from tpucompat import errors
+from tpucompat.base import errors
 from tpucompat.engines import collectives, graphdef
 from tpucompat.engines.graphdef import node_name, tensor_name
 

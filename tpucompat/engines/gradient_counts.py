@@ -13,9 +13,9 @@ from typing import Any, Callable, Mapping, Sequence
 import numpy as np
 import tensorflow
 
-from tpucompat import private
+from tpucompat.base.machine import current_environment
 from tpucompat.engines.operation_counts import More
-from tpucompat.environment import current_environment
+from tpucompat.tf import private
 
 #: Of an operation and the gradient of its first output.
 Difference = Callable[[Any, Any], More]

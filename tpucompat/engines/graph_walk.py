@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tpucompat import private
+from tpucompat.tf import private
 
 
 def needed(operation: Any) -> set[Any]:

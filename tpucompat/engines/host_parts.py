@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tpucompat import errors
+from tpucompat.base import errors
 from tpucompat.engines import graphdef
 
 _MARK = "_xla_outside_compilation"

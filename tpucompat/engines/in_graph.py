@@ -15,10 +15,11 @@ from typing import Any, Callable, Iterator, NamedTuple, Sequence
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from tpucompat import accelerator, journal, private
-from tpucompat.engines import doors, graph_walk, observer, shards
-from tpucompat.environment import current_environment
-from tpucompat.errors import BadValueError, UnsupportedGraphError
+from tpucompat.base import journal
+from tpucompat.base.errors import BadValueError, UnsupportedGraphError
+from tpucompat.base.machine import current_environment
+from tpucompat.engines import accelerator, doors, graph_walk, observer, shards
+from tpucompat.tf import private
 
 
 class Traced(NamedTuple):

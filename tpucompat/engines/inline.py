@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tpucompat import private
 from tpucompat.engines import collectives, host_parts
 from tpucompat.engines.graphdef import (
     add_node,
@@ -26,6 +25,7 @@ from tpucompat.engines.graphdef import (
     tensor_name,
     with_callers,
 )
+from tpucompat.tf import private
 
 _CALLS = frozenset(["PartitionedCall", "StatefulPartitionedCall"])
 _CONDITIONALS = frozenset(["If", "StatelessIf"])

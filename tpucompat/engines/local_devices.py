@@ -12,8 +12,8 @@ import re
 import weakref
 from typing import Any
 
-from tpucompat import private
-from tpucompat.private import patches
+from tpucompat.tf import private
+from tpucompat.tf.private import patches
 
 # The parts of a device's name that say which process it belongs to.
 _PROCESS = re.compile(r"/(job|replica|task):[^/]*")

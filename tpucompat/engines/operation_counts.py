@@ -15,9 +15,9 @@ from typing import Any, Callable, Mapping, NamedTuple
 import numpy as np
 import tensorflow
 
-from tpucompat import private
+from tpucompat.base.machine import current_environment
 from tpucompat.engines import references
-from tpucompat.environment import current_environment
+from tpucompat.tf import private
 
 _v1 = tensorflow.compat.v1
 

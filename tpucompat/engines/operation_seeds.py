@@ -18,9 +18,9 @@ from typing import Any, Callable, Iterator
 import numpy as np
 import tensorflow
 
-from tpucompat import private
 from tpucompat.engines import gradient_counts, missing_folders, operation_counts, references
-from tpucompat.private import patches
+from tpucompat.tf import private
+from tpucompat.tf.private import patches
 
 _v1 = tensorflow.compat.v1
 #: How many operations more a graph would have in 1.15, but for its variables.

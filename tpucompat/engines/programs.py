@@ -18,6 +18,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from tpucompat.base.errors import BadValueError, UnsupportedGraphError
 from tpucompat.engines import (
     coherence,
     graph_walk,
@@ -26,7 +27,6 @@ from tpucompat.engines import (
     shards,
     strategy,
 )
-from tpucompat.errors import BadValueError, UnsupportedGraphError
 
 # Operations that only a host can run.
 _HOST = re.compile("PyFunc|EagerPyFunc|Print|.*Summary.*")

@@ -14,7 +14,7 @@ from typing import Any, Iterator
 
 import tensorflow
 
-from tpucompat import private
+from tpucompat.tf import private
 
 _CACHED = "/Read/Identity"
 _INITIALIZED = "/IsInitialized/VarIsInitializedOp"  # that every resource variable brings

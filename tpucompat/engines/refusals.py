@@ -7,11 +7,11 @@ from typing import Any
 
 import tensorflow.compat.v1 as v1
 
-from tpucompat import errors
-from tpucompat.check import lowering, operations
-from tpucompat.check.sources import Sources
-from tpucompat.engines import trace
-from tpucompat.legacy import scope as scopes
+from tpucompat.base import errors
+from tpucompat.engines import lowering, trace
+from tpucompat.engines import xla_operations as operations
+from tpucompat.engines.script_lines import Sources
+from tpucompat.names import scope as scopes
 
 
 def refuse(graph: Any, cut: trace.Cut) -> None:

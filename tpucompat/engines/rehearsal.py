@@ -21,7 +21,7 @@ from typing import Any, Callable, NamedTuple, Sequence
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
 
-from tpucompat import errors, private
+from tpucompat.base import errors
 from tpucompat.engines import (
     collectives,
     cpu_kernels,
@@ -31,6 +31,7 @@ from tpucompat.engines import (
     strategy,
     trace,
 )
+from tpucompat.tf import private
 
 #: The programs by the names that TensorFlow's errors call them: what each was traced into, and its cut.
 _programs: dict[str, tuple[Any, trace.Cut]] = {}

@@ -22,10 +22,10 @@ from typing import Any, Callable, Sequence
 
 import tensorflow
 
-from tpucompat import private
+from tpucompat.base.machine import environment
 from tpucompat.engines import operation_seeds
-from tpucompat.environment import environment
-from tpucompat.private import patches
+from tpucompat.tf import private
+from tpucompat.tf.private import patches
 
 _raw = tensorflow.raw_ops
 #: The largest buffer that is filled so: in some five seconds.

@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from tpucompat import accelerator, keras_generation, private
-from tpucompat.engines import local_devices, observer
-from tpucompat.environment import current_environment
-from tpucompat.private import patches
+from tpucompat.base import keras_generation
+from tpucompat.base.machine import current_environment
+from tpucompat.engines import accelerator, local_devices, observer
+from tpucompat.tf import private
+from tpucompat.tf.private import patches
 
 
 def enter_graph_mode() -> Any:
@@ -25,8 +26,8 @@ def enter_graph_mode() -> Any:
       The TensorFlow 1 API: ``tensorflow.compat.v1``; on TensorFlow 1 ``tensorflow`` itself.
 
     Raises:
-      tpucompat.errors.SetupError: ``tf.keras`` cannot be a Keras with a graph engine; see
-        :func:`tpucompat.keras_generation.choose`.
+      tpucompat.base.errors.SetupError: ``tf.keras`` cannot be a Keras with a graph engine; see
+        :func:`tpucompat.base.keras_generation.choose`.
     """
     import tensorflow
 

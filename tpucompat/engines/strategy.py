@@ -28,9 +28,10 @@ import numpy as np
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
 
-from tpucompat import errors, private
+from tpucompat.base import errors
+from tpucompat.base.machine import current_environment, environment
 from tpucompat.engines import calls, collectives, observer, refusals, trace
-from tpucompat.environment import current_environment, environment
+from tpucompat.tf import private
 
 #: Grappler works on the nodes of all emulated cores together. For larger steps that takes many times as
 #: long as it saves in the steps of a run.

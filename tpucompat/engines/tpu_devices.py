@@ -11,9 +11,10 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from tpucompat import journal, package, private
-from tpucompat.environment import current_environment
-from tpucompat.errors import SetupError
+from tpucompat.base import journal, package
+from tpucompat.base.errors import SetupError
+from tpucompat.base.machine import current_environment
+from tpucompat.tf import private
 
 _OURS = package.FOLDER + os.sep
 

@@ -18,8 +18,7 @@ from typing import Any, Generator, Iterable, Mapping, NamedTuple, Sequence
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
 
-from tpucompat import errors, private
-from tpucompat.check import sources
+from tpucompat.base import errors
 from tpucompat.engines import (
     accesses,
     assertions,
@@ -31,7 +30,9 @@ from tpucompat.engines import (
     identities,
     inline,
 )
+from tpucompat.engines import script_lines as sources
 from tpucompat.engines.graphdef import node_name, tensor_name
+from tpucompat.tf import private
 
 # Nodes of TF 1's TPU rewrite that carry no value of their own for a single replica.
 _DECORATION = frozenset(["TPUReplicateMetadata"])

@@ -14,9 +14,9 @@ from typing import Any
 
 import tensorflow
 
-from tpucompat import private
-from tpucompat.legacy import scope as scopes
-from tpucompat.private import patches
+from tpucompat.names import scope as scopes
+from tpucompat.tf import private
+from tpucompat.tf.private import patches
 
 _v1 = tensorflow.compat.v1
 

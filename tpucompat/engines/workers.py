@@ -16,8 +16,10 @@ from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import numpy as np
 
-from tpucompat import accelerator, cluster, journal, private
-from tpucompat.errors import LostWorkerError, SetupError
+from tpucompat.base import cluster, journal
+from tpucompat.base.errors import LostWorkerError, SetupError
+from tpucompat.engines import accelerator
+from tpucompat.tf import private
 
 # How the others learn what has become of a worker.
 _READY, _STOPPING, _ENDED, _FAILED = range(4)
@@ -302,8 +304,8 @@ def _ended(worker: int) -> Exception:
     """The error of a training whose input has ended on another worker."""
     import tensorflow as tf
 
-    from tpucompat.codes import CODES
-    from tpucompat.errors import describe
+    from tpucompat.base.codes import CODES
+    from tpucompat.base.errors import describe
 
     text = f"End of sequence on worker {worker}"
     return tf.errors.OutOfRangeError(

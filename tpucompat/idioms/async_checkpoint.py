@@ -13,8 +13,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat import private
 from tpucompat.engines import graph_walk
+from tpucompat.tf import private
 
 # Operation that writes a checkpoint -> its first input that is a value.
 _FIRST_VALUE = {"Save": 2, "SaveSlices": 3, "SaveV2": 3}

@@ -11,7 +11,7 @@ import sys
 import numpy as np
 import tensorflow as tf
 
-from tpucompat.checkpoints import conversion, formats
+from tpucompat.commands.checkpoints import conversion, formats
 
 FOLDER = sys.argv[1]
 RNG = np.random.RandomState(0)

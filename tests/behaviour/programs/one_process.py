@@ -105,7 +105,9 @@ def estimator():
 
 def twice():
     """What the stand-in says when tpucompat initializes it again."""
-    from tpucompat import accelerator, private, environment
+    from tpucompat.engines import accelerator
+    from tpucompat.tf import private
+    from tpucompat.base import machine as environment
     try:
         with private.eager_mode():
             accelerator._make_strategy(environment.current_environment())

@@ -132,7 +132,7 @@ def shard():
 
   a = tf.placeholder(tf.float32, [64, 8])
   b = tf.placeholder(tf.float32, [64, 1])
-  from tpucompat import accelerator
+  from tpucompat.engines import accelerator
   losses = tf.contrib.tpu.shard(step, [a, b], num_shards=accelerator.cores())
   with tf.Session() as sess:
     sess.run(tf.contrib.tpu.initialize_system())

@@ -16,7 +16,7 @@ counts = {"initialized": 0}
 
 def pretend() -> None:
     """Puts the TPU into this process."""
-    from tpucompat import environment
+    from tpucompat.base import machine as environment
 
     found = environment.probe()
     versions = {name: v for name, v in found.versions.items() if name != "tensorflow-cpu"}
@@ -32,7 +32,7 @@ def watch() -> None:
     import tensorflow as tf
     from tensorflow.python.client.session import BaseSession
 
-    from tpucompat import private, topology
+    from tpucompat.tf import private, topology
     from tpucompat.engines import rehearsal
 
     def initialize(resolver):
@@ -86,6 +86,6 @@ def watch() -> None:
 if __name__ == "__main__":
     pretend()
     watch()
-    from tpucompat.cli import run
+    from tpucompat.commands.cli import run
 
     sys.exit(run.main(["--quiet", *sys.argv[1:]]))

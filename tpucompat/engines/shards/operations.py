@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tpucompat import private
 from tpucompat.engines.shards.bodies import DT_RESOURCE, Body, copied, data_inputs
+from tpucompat.tf import private
 
 # Operations on a resource that only read it. Everything else that takes a resource is taken to
 # change it.

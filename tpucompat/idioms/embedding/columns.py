@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
+from tpucompat.idioms import estimator as estimator_lib
 from tpucompat.idioms.embedding import config as config_lib
 from tpucompat.idioms.embedding import optimizers, tables
-from tpucompat.legacy import estimator as estimator_lib
 
 _embedding: Any = estimator_lib.load(
     "tensorflow_estimator.python.estimator.tpu._tpu_estimator_embedding"

@@ -12,7 +12,7 @@ from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat.errors import BadValueError
+from tpucompat.base.errors import BadValueError
 
 #: ``TPUEmbeddingConfiguration.Mode`` of ``tpu_embedding_configuration.proto``.
 INFERENCE = 1

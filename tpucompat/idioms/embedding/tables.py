@@ -13,10 +13,10 @@ from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat import accelerator
-from tpucompat.environment import environment
-from tpucompat.errors import GoneError
-from tpucompat.idioms import cross_shard
+from tpucompat.base.errors import GoneError
+from tpucompat.base.machine import environment
+from tpucompat.engines import accelerator
+from tpucompat.idioms.computations import cross_shard
 from tpucompat.idioms.embedding import config as config_lib
 from tpucompat.idioms.embedding import optimizers
 from tpucompat.idioms.tpu_estimator import device as device_lib

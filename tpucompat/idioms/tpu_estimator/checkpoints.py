@@ -14,8 +14,8 @@ from typing import Any, Iterator
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat import journal
-from tpucompat.errors import BadValueError, RefusedError
+from tpucompat.base import journal
+from tpucompat.base.errors import BadValueError, RefusedError
 
 _STEP = re.compile(r"model\.ckpt-(\d+)(?:\.index)?")
 

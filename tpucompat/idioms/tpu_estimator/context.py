@@ -6,13 +6,14 @@ import contextlib
 import copy
 from typing import Any, Iterator
 
-from tpucompat import accelerator, journal, private, topology
-from tpucompat.engines import observer
-from tpucompat.environment import environment
-from tpucompat.errors import GoneError
+from tpucompat.base import journal
+from tpucompat.base.errors import GoneError
+from tpucompat.base.machine import environment
+from tpucompat.engines import accelerator, observer
+from tpucompat.idioms.startup.cluster_resolver import SystemMetadata
 from tpucompat.idioms.tpu_estimator import source
 from tpucompat.idioms.tpu_estimator.placement import Here
-from tpucompat.legacy.contrib.cluster_resolver import SystemMetadata
+from tpucompat.tf import private, topology
 
 _source = source.load()
 _ModeKeys = _source.model_fn_lib.ModeKeys

@@ -21,9 +21,9 @@ from typing import Any, Callable, Iterable, NamedTuple, Sequence
 import numpy as np
 import tensorflow.compat.v1 as tf
 
+from tpucompat.base.errors import UnsupportedGraphError
 from tpucompat.engines import coherence, graph_walk
 from tpucompat.engines import strategy as engine
-from tpucompat.errors import UnsupportedGraphError
 from tpucompat.idioms.tpu_estimator.placement import Here
 
 # How many batches wait for a core; those of eight cores lie in the host's memory.

@@ -12,8 +12,14 @@ from typing import Any, Iterator
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat.codes import CODES
-from tpucompat.errors import BadTypeError, BadValueError, RefusedError, TPUCompatError, describe
+from tpucompat.base.codes import CODES
+from tpucompat.base.errors import (
+    BadTypeError,
+    BadValueError,
+    RefusedError,
+    TPUCompatError,
+    describe,
+)
 
 # Part of the text -> code.
 _TEXTS = (

@@ -1,7 +1,7 @@
 """``tf.contrib.tpu.TPUEstimator`` and what is passed to it.
 
 With ``use_tpu=True`` it trains on the replicas of this process
-(:func:`tpucompat.accelerator.cores`): on several by TPUEstimator's own TPU code over the strategy
+(:func:`tpucompat.engines.accelerator.cores`): on several by TPUEstimator's own TPU code over the strategy
 engine, on one in the script's own graph and Session, with what a model function expects on a TPU.
 With ``use_tpu=False`` it is the installed class.
 """
@@ -16,15 +16,14 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat import accelerator
-from tpucompat.engines import observer
+from tpucompat.engines import accelerator, observer
 from tpucompat.idioms.tpu_estimator import checkpoints, source, stopping, watched
 from tpucompat.idioms.tpu_estimator import replica as one_replica
 from tpucompat.idioms.tpu_estimator import workers as workers_lib
 from tpucompat.idioms.tpu_estimator.context import LocalContext
 from tpucompat.idioms.tpu_estimator.errors import explained
 from tpucompat.idioms.tpu_estimator.progress import ProgressHook
-from tpucompat.private import patches
+from tpucompat.tf.private import patches
 
 _source = source.load()
 _tpu_config = _source.tpu_config

@@ -1,8 +1,9 @@
 """What a program's own copy of TPUEstimator takes from ``tpu_context.py``.
 
 Some programs carry a changed ``tpu_estimator.py`` of TensorFlow 1.12 or 1.13 (kept state between steps, for
-instance). Its loops, feeds and hooks run on the functions of :mod:`tpucompat.idioms.batch_parallel` and
-:mod:`tpucompat.idioms.feeds`; only its questions about the TPU have to be answered from here.
+instance). Its loops, feeds and hooks run on the functions of
+:mod:`tpucompat.idioms.computations.batch_parallel` and :mod:`tpucompat.idioms.computations.feeds`; only its
+questions about the TPU have to be answered from here.
 """
 
 from __future__ import annotations
@@ -12,9 +13,8 @@ from typing import Any
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat import accelerator
-from tpucompat.engines import in_graph
-from tpucompat.errors import BadValueError
+from tpucompat.base.errors import BadValueError
+from tpucompat.engines import accelerator, in_graph
 from tpucompat.idioms.tpu_estimator import source
 from tpucompat.idioms.tpu_estimator.context import LocalContext
 

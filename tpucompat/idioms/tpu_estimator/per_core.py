@@ -13,8 +13,8 @@ from typing import Any, Iterator, Sequence
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat import private
 from tpucompat.idioms.tpu_estimator import device as device_lib
+from tpucompat.tf import private
 
 
 @contextlib.contextmanager

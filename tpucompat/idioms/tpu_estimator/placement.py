@@ -8,7 +8,7 @@ from typing import Any, ContextManager, Sequence
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from tpucompat import accelerator
+from tpucompat.engines import accelerator
 from tpucompat.engines.workers import Place, Workers
 
 

@@ -13,8 +13,8 @@ from typing import Any, Callable, Iterator, Sequence
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat.errors import BadValueError
-from tpucompat.idioms import batch_parallel, cross_shard
+from tpucompat.base.errors import BadValueError
+from tpucompat.idioms.computations import batch_parallel, cross_shard
 from tpucompat.idioms.tpu_estimator import source
 
 _source = source.load()

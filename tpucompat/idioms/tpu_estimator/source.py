@@ -20,15 +20,16 @@ from typing import Any, Iterator
 import numpy as np
 import tensorflow.compat.v1 as tf
 
-from tpucompat import accelerator, journal, private
-from tpucompat.engines import observer, operation_seeds
-from tpucompat.environment import current_environment
-from tpucompat.errors import BadValueError
-from tpucompat.idioms import batch_parallel, cross_shard, feeds
+from tpucompat.base import journal
+from tpucompat.base.errors import BadValueError
+from tpucompat.base.machine import current_environment
+from tpucompat.engines import accelerator, observer, operation_seeds
+from tpucompat.idioms import estimator as estimator_lib
+from tpucompat.idioms import summary
+from tpucompat.idioms.computations import batch_parallel, cross_shard, feeds
 from tpucompat.idioms.tpu_estimator import device as device_lib
 from tpucompat.idioms.tpu_estimator import per_core, stopping, watched, workers
-from tpucompat.legacy import estimator as estimator_lib
-from tpucompat.legacy.contrib import summary
+from tpucompat.tf import private
 
 _NAME = "tpucompat.idioms._tpu_estimator"
 

@@ -18,7 +18,7 @@ from typing import Any, Sequence
 
 import tensorflow.compat.v1 as tf
 
-from tpucompat.errors import StoppedTraining
+from tpucompat.base.errors import StoppedTraining
 
 # Signal -> the handler that a script has not replaced.
 _SIGNALS = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}

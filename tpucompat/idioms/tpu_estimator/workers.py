@@ -19,11 +19,11 @@ import numpy as np
 import tensorflow
 import tensorflow.compat.v1 as tf
 
-from tpucompat import cluster, journal
+from tpucompat.base import cluster, journal
+from tpucompat.base.errors import BadValueError, LostWorkerError, SetupError
 from tpucompat.engines import operation_seeds
 from tpucompat.engines import workers as workers_lib
 from tpucompat.engines.workers import Place, Workers
-from tpucompat.errors import BadValueError, LostWorkerError, SetupError
 from tpucompat.idioms.tpu_estimator import device as device_lib
 from tpucompat.idioms.tpu_estimator import placement
 

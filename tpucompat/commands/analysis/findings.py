@@ -1,0 +1,328 @@
+"""What ``scan`` reports and ``migrate`` works from: the findings in one file."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Iterator, Mapping, NamedTuple
+
+from tpucompat.base import codes
+from tpucompat.commands.analysis import sources
+from tpucompat.commands.analysis.sources import Source, SourceError
+from tpucompat.names import era
+from tpucompat.names import successors as today
+from tpucompat.names.used import Call, Names, Use
+
+
+class Finding(NamedTuple):
+    """One place in a file.
+
+    Attributes:
+      path: The file.
+      line: From 1, in the file or in the cell.
+      column: From 1, in characters.
+      cell: The number of the notebook's cell; 0 in a script.
+      code: A key of :data:`tpucompat.base.codes.CODES`.
+      was: The old name or habit.
+      becomes: What one writes today; "" if there is nothing.
+      note: What to know beside it.
+      covered: Whether ``tpucompat run`` answers it; None where only the installed packages can tell.
+      fix: ``safe`` or ``unsafe`` where ``migrate`` rewrites it, else "".
+      guarded: Whether the program is written to go on without it.
+    """
+
+    path: str
+    line: int
+    column: int
+    cell: int
+    code: str
+    was: str
+    becomes: str = ""
+    note: str = ""
+    covered: bool | None = True
+    fix: str = today.NONE
+    guarded: bool = False
+
+    @property
+    def page(self) -> str:
+        """The page of the guide."""
+        return codes.page(self.code)
+
+
+class Place(NamedTuple):
+    """A finding with what ``migrate`` needs to rewrite it."""
+
+    finding: Finding
+    use: Use
+    fate: today.Fate
+
+
+class Module(NamedTuple):
+    """A file, read and understood."""
+
+    source: Source
+    #: One tree for each unit; None for a cell that is no Python.
+    trees: list[ast.Module | None]
+    names: Names
+    problems: list[Finding]
+    era: str
+    #: The uses of ``names`` before this index come from the unit of the same number.
+    ends: list[tuple[int, int, int]]
+
+    @property
+    def uses_tpucompat(self) -> bool:
+        """Whether it sees TensorFlow through ``tpucompat.v1``, which answers to old habits."""
+        return any(use.name.startswith("tpucompat.v1") for use in self.names.uses)
+
+
+#: Methods by which old programs are known -> (what one writes, note, fix).
+METHODS: Mapping[str, tuple[str, str, str]] = {
+    ".experimental_run_v2": ("strategy.run", "", today.SAFE),
+    ".fit_generator": ("model.fit", "", today.SAFE),
+    ".evaluate_generator": ("model.evaluate", "", today.SAFE),
+    ".predict_generator": ("model.predict", "", today.SAFE),
+    ".make_one_shot_iterator": (
+        "tf.compat.v1.data.make_one_shot_iterator(dataset)",
+        "In a tf.function, iterate over the dataset itself.",
+        today.SAFE,
+    ),
+    ".make_initializable_iterator": (
+        "tf.compat.v1.data.make_initializable_iterator(dataset)",
+        "In a tf.function, iterate over the dataset itself.",
+        today.SAFE,
+    ),
+}
+
+_ROOT_WORDS = re.compile(
+    rb"tensorflow|keras|tpucompat|COLAB_TPU_ADDR|"
+    rb"\b(?:numpy|pandas|PIL|scipy|sklearn|imp|distutils|collections|time|inspect|fractions|string|"
+    rb"base64|configparser|matplotlib)\b"
+)
+_IGNORE = re.compile(r"#\s*tpucompat:\s*ignore(?:\[(?P<codes>[\w,\s]+)\])?", re.IGNORECASE)
+
+
+def analyse(path: str) -> Module:
+    """Reads a file and finds what its names stand for.
+
+    Raises:
+      SourceError: If it cannot be read at all.
+    """
+    return understand(sources.read(path))
+
+
+def understand(source: Source) -> Module:
+    """Like :func:`analyse`, of a file that was read already."""
+    names = Names(today.roots())
+    trees: list[ast.Module | None] = []
+    problems: list[Finding] = []
+    ends: list[tuple[int, int, int]] = []
+    # A file without any of these words has nothing to find, but it may still be no Python.
+    speaks = _ROOT_WORDS.search(source.data) is not None
+    for unit in source.units:
+        tree = None
+        if unit.text is not None:
+            try:
+                tree = sources.parse(unit.text, is_cell=unit.cell > 0)
+                if speaks:
+                    names.add(tree)
+            except SourceError as error:
+                problems.append(_problem(source, error, unit.cell))
+            except RecursionError:
+                deep = SourceError("TPU424", "Its expressions are nested too deeply.")
+                problems.append(_problem(source, deep, unit.cell))
+        trees.append(tree)
+        ends.append((len(names.uses), len(names.calls), len(names.strings)))
+    return Module(source, trees, names, problems, _era(names, source), ends)
+
+
+def _problem(source: Source, error: SourceError, cell: int) -> Finding:
+    code = "TPU434" if cell and error.code == "TPU421" else error.code
+    covered = None if error.code == "TPU420" else False
+    return Finding(
+        source.path, error.line, 1, cell, code, error.message, "", "", covered, today.NONE
+    )
+
+
+def problem(path: str, error: SourceError) -> Finding:
+    """The finding that says that a file cannot be read."""
+    return Finding(path, error.line, 1, 0, error.code, error.message, "", "", None, today.NONE)
+
+
+def _era(names: Names, source: Source) -> str:
+    """TensorFlow 1 or 2, by the marks of :mod:`tpucompat.names.era` on the names that were found."""
+    names_used = {use.name[11:] for use in names.uses if use.name[:11] == "tensorflow."}
+    if any(use.statement is not None and use.name == "tensorflow.compat.v1" for use in names.uses):
+        names_used |= {name[10:] for name in names_used if name[:10] == "compat.v1."}
+    # A mark stands for everything below it.
+    marks: set[str] = set()
+    for name in names_used:
+        while name and name not in marks:
+            marks.add(name)
+            name = name.rpartition(".")[0]
+    weights = {
+        speaks: sum(weight for mark, weight in table.items() if mark in marks)
+        for speaks, table in era.MARKS.items()
+    }
+    if source.is_notebook:
+        text = source.data
+        weights[era.TF2] += 20 * (re.search(rb"%tensorflow_version\s+2", text) is not None)
+        weights[era.TF1] += 20 * (re.search(rb"%tensorflow_version\s+1", text) is not None)
+    if any(call.name == ".experimental_run_v2" for call in names.calls):
+        weights[era.TF2] += 10
+    return era.TF2 if weights[era.TF2] > weights[era.TF1] else era.TF1
+
+
+# The old names ---------------------------------------------------------------------------------------
+
+
+def places(module: Module) -> Iterator[Place]:
+    """Every use of an old name, in the order in which they were found."""
+    position = _Positions(module.source)
+    uses = module.names.uses
+    start = 0
+    for unit, (end, _, _) in zip(module.source.units, module.ends):
+        for use in uses[start:end]:
+            found = today.fate(use.name)
+            if found is None or _says_nothing(found, use, module):
+                continue
+            line, column = position.of(unit, use.node, use.statement)
+            yield Place(
+                Finding(
+                    module.source.path,
+                    line,
+                    column,
+                    unit.cell,
+                    found.code,
+                    found.was,
+                    found.becomes,
+                    found.note,
+                    found.covered,
+                    found.fix,
+                    use.guarded,
+                ),
+                use,
+                found,
+            )
+        start = end
+
+
+def _says_nothing(found: today.Fate, use: Use, module: Module) -> bool:
+    if use.statement is None and use.base.count(".") >= today.length(found, use.name):
+        return True  # it was reported, and is rewritten, where the name came from
+    if found.was.startswith("tf.compat.v1.") and today.needs_keras_2(found):
+        return b"TF_USE_LEGACY_KERAS" in module.source.data
+    if today.is_of_tensorflow_1(found):
+        if module.era == era.TF2:
+            return True
+        if today.fits_both(found, use.parent):
+            return True
+    return False
+
+
+def other_findings(module: Module) -> Iterator[Finding]:
+    """Methods and settings that are known by what they are called."""
+    if module.uses_tpucompat:
+        return
+    position = _Positions(module.source)
+    start_calls = start_strings = 0
+    for unit, (_, calls, strings) in zip(module.source.units, module.ends):
+        for call in module.names.calls[start_calls:calls]:
+            entry = METHODS.get(call.name)
+            if entry is not None and call.name[0] == ".":
+                line, column = position.of(unit, _method(call))
+                becomes, note, fix = entry
+                yield Finding(
+                    module.source.path,
+                    line,
+                    column,
+                    unit.cell,
+                    "TPU208" if call.name == ".experimental_run_v2" else "TPU214",
+                    call.name + "()",
+                    becomes,
+                    note,
+                    True,
+                    fix,
+                    call.guarded,
+                )
+        for node, text, _, guarded in module.names.strings[start_strings:strings]:
+            line, column = position.of(unit, node)
+            becomes = "tpu='local'"
+            note = "Since 2024, a Colab TPU is attached to the machine itself."
+            yield Finding(
+                module.source.path,
+                line,
+                column,
+                unit.cell,
+                "TPU208",
+                text,
+                becomes,
+                note,
+                True,
+                today.SAFE,
+                guarded,
+            )
+        start_calls, start_strings = calls, strings
+
+
+def place_of(module: Module, node: ast.AST) -> tuple[int, int, int]:
+    """(line, column, cell) of a node of any of the module's trees."""
+    position = _Positions(module.source)
+    for unit, tree in zip(module.source.units, module.trees):
+        if len(module.source.units) == 1 or (tree is not None and _holds(tree, node)):
+            return (*position.of(unit, node), unit.cell)
+    return 1, 1, 0
+
+
+def _holds(tree: ast.Module, node: ast.AST) -> bool:
+    return any(found is node for found in ast.walk(tree))
+
+
+def _method(call: Call) -> ast.AST:
+    """What stands where a method's name does, as far as this Python tells."""
+    function = call.node.func
+    return function if getattr(function, "end_lineno", None) is not None else call.node
+
+
+class _Positions:
+    """Lines and columns in characters; ``ast`` counts bytes of UTF-8."""
+
+    def __init__(self, source: Source) -> None:
+        self._lines: dict[int, list[str]] = {}
+        self._ascii = all(unit.text is None or _is_ascii(unit.text) for unit in source.units)
+
+    def of(
+        self, unit: sources.Unit, node: ast.AST, statement: ast.AST | None = None
+    ) -> tuple[int, int]:
+        """(line, column) of a node, from 1; of a method, where its name stands."""
+        at = node if hasattr(node, "lineno") else statement  # ast.alias before Python 3.10
+        line: int = getattr(at, "lineno", 1)
+        offset: int = getattr(at, "col_offset", 0)
+        if self._ascii or offset == 0:
+            return line, offset + 1
+        if unit.cell not in self._lines:
+            self._lines[unit.cell] = re.split("\r\n|\r|\n", unit.text or "")
+        text = self._lines[unit.cell][line - 1].encode("utf-8")[:offset]
+        return line, len(text.decode("utf-8", "replace")) + 1
+
+
+def _is_ascii(text: str) -> bool:
+    try:
+        text.encode("ascii")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def ignored(text: str) -> Mapping[int, frozenset[str]]:
+    """Line -> the codes that a comment on it turns off; the empty set stands for all of them."""
+    if "tpucompat:" not in text:
+        return {}
+    found: dict[int, frozenset[str]] = {}
+    for number, line in enumerate(re.split("\r\n|\r|\n", text), 1):
+        match = _IGNORE.search(line)
+        if match:
+            codes = match.group("codes") or ""
+            found[number] = frozenset(
+                code.strip().upper() for code in codes.split(",") if code.strip()
+            )
+    return found

@@ -1,0 +1,877 @@
+"""Where a script uses what Keras 3 offers otherwise than Keras 2 did; the rows are in keras_3_rows.py."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Callable, Iterator, Mapping, NamedTuple
+
+from tpucompat.commands.analysis import keras_3_rows as table
+from tpucompat.commands.analysis import keras_values
+from tpucompat.commands.analysis.keras_3_rows import Row
+from tpucompat.commands.analysis.keras_values import MODELS, Values, below_keras, key
+from tpucompat.names import era, symbols
+from tpucompat.names.used import Call, argument, constant, keyword
+
+
+class Difference(NamedTuple):
+    """One place in a script, and the row that it falls under.
+
+    Attributes:
+      row: What becomes of it.
+      node: Where it stands: a call, an attribute, a text.
+      call: The call that it is about, or None.
+      name: The argument, the member, or what else the rewriting wants to know.
+      owner: Whose it is, as in the list: ``Model.fit``, ``layers.Dense``.
+      guarded: Whether the program is written to go on without it.
+      uncertain: Whether the script may well do what Keras 3 wants: it says nothing of the file's name.
+    """
+
+    row: Row
+    node: Any
+    call: ast.Call | None = None
+    name: str = ""
+    owner: str = ""
+    guarded: bool = False
+    uncertain: bool = False
+
+
+#: Methods of models and layers -> where the list keeps their arguments.
+_OWNERS = {
+    keras_values.MODEL: "Model",
+    keras_values.SEQUENTIAL: "Sequential",
+    keras_values.LAYER: "layers.Layer",
+    keras_values.OPTIMIZER: "optimizers.Optimizer",
+    keras_values.CALLBACK: "callbacks.Callback",
+    keras_values.METRIC: "metrics.Metric",
+}
+# Methods whose arguments are those of models where nothing is known of the object, by a word that they have.
+_TELLING = {
+    "compile": frozenset(("loss", "optimizer", "metrics")),
+    "fit": frozenset(
+        ("epochs", "nb_epoch", "validation_data", "steps_per_epoch", "validation_split")
+    ),
+    "add_weight": frozenset(("initializer", "shape")),
+    "train_on_batch": frozenset(),
+    "test_on_batch": frozenset(),
+    "save_weights": frozenset(),
+    "load_weights": frozenset(),
+}
+_NAMES_OF_METRICS = {  # what TensorFlow 1 called them in logs -> what a script may call them
+    "acc": ("accuracy",),
+    "mean_squared_error": ("mse", "MSE"),
+    "mean_absolute_error": ("mae", "MAE"),
+    "mean_absolute_percentage_error": ("mape", "MAPE"),
+    "mean_squared_logarithmic_error": ("msle", "MSLE"),
+    "kullback_leibler_divergence": ("kld", "KLD"),
+}
+METRICS = {name: long for long, names in _NAMES_OF_METRICS.items() for name in names}
+# Defaults that change nothing of what is computed, or that Keras 3 fills in by itself.
+_SAME_DEFAULTS = frozenset(
+    (
+        *("name", "verbose", "dtype", "sparse", "ragged", "data_format", "log_dir", "training"),
+        *("width", "dpi", "show_layer_names", "reduction", "trainable", "aggregation", "axes"),
+        *("profile_batch", "origin", "fname", "alpha_initializer", "input_shape", "mask", "inputs"),
+    )
+)
+
+
+def applies(module: Any) -> bool:
+    """Whether a file speaks to the Keras of today's TensorFlow."""
+    if module.uses_tpucompat or b"TF_USE_LEGACY_KERAS" in module.source.data:
+        return False
+    return any(below_keras(use.name) or use.name in _ROOTS for use in module.names.uses)
+
+
+_WRAPPERS = frozenset(("in_order", "with_columns"))
+_ROOTS = frozenset(("keras", "tensorflow.keras"))
+
+
+class Finder:
+    """Looks for the differences of one file.
+
+    Args:
+      module: The file, as :func:`tpucompat.commands.analysis.findings.understand` gives it.
+    """
+
+    def __init__(self, module: Any) -> None:
+        self.module = module
+        self.trees = [tree for tree in module.trees if tree is not None]
+        self.names = module.names
+        self.tf1 = module.era == era.TF1
+        #: Whether batches are normalized in it.
+        self.normalizes = any(map(_normalizes, module.names.calls))
+        self.values = Values(self.trees, module.names, self.tf1)
+        self._several: set[str] | None = None
+        #: What the functions that migrate writes have been given.
+        self.wrapped = {
+            id(argument)
+            for call in module.names.calls
+            if getattr(call.node.func, "id", "") in _WRAPPERS
+            for argument in call.node.args
+        }
+        #: Whether it imports from the package ``keras`` what only ``tf.keras`` has today.
+        self.needs_tf_keras = any(map(self._is_not_alone, module.names.uses))
+
+    @staticmethod
+    def _is_not_alone(use: Any) -> bool:
+        head, _, raw = use.name.partition(".")
+        below = below_keras(use.name)
+        known = symbols.kind("keras." + below) is not None
+        return (
+            head == "keras"
+            and not use.guarded
+            and known
+            and (raw != below or ("standalone", below) in table.lines())
+        )
+
+    def own_metrics(self) -> set[str]:
+        """Names of functions of the file that models are compiled with as metrics."""
+        given = (
+            part
+            for call in self.names.calls
+            if call.name == ".compile"
+            for part in _parts(argument(call.node, 2, "metrics"))
+        )
+        return {key(part) for part in given} & set(self.names.functions)
+
+    def of_several_outputs(self) -> set[str]:
+        """Names of models with several outputs."""
+        if self._several is None:
+            compiled = [call for call in self.names.calls if call.name == ".compile"]
+            owners = {key(call.node.func.value) for call in compiled if _has_several(self, call)}
+            self._several = owners - {""}
+        return self._several
+
+    def find(self) -> Iterator[Difference]:
+        """Every difference once, those of one rule after the other."""
+        seen: set[tuple[int, str, str]] = set()
+        for one in self._all():
+            mark = (id(one.node), one.row.was, one.name)
+            if mark not in seen and one.row.how != "keep" and (self.tf1 or not one.row.tf1):
+                seen.add(mark)
+                yield one
+
+    def _all(self) -> Iterator[Difference]:
+        for call in self.names.calls:
+            below = below_keras(call.name)
+            if below:
+                yield from self._signature(call, below, table.owners(below))
+            elif call.name.startswith("."):
+                yield from self._method(call)
+            yield from self._of_call(call, below)
+        for tree in self.trees:
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Attribute):
+                    yield from self._attribute(node)
+                elif isinstance(node, (ast.FunctionDef, ast.Assign)):
+                    yield from self._statement(node)
+        yield from self._files()
+        yield from self._texts()
+        for use in self.names.uses:
+            if use.statement is None and below_keras(use.name) in (
+                *("activations.hard_sigmoid", "backend.hard_sigmoid"),
+            ):
+                row = table.BEHAVIOURS["hard_sigmoid_function"]
+                yield Difference(row, use.node, None, use.name)
+            if use.statement is None or not self._is_not_alone(use):
+                continue
+            yield Difference(table.BEHAVIOURS["standalone"], use.node, None, use.name)
+
+    # Signatures ----------------------------------------------------------------------------------
+
+    def _signature(self, call: Call, owner: str, owners: tuple[str, ...]) -> Iterator[Difference]:
+        node = call.node
+        if any(word.arg is None for word in node.keywords):
+            owners = owners[:1]
+        refused = {
+            line.rest[0]: line.rest[1]
+            for one in reversed(owners)
+            for line in table.lines().get(("argument", one), ())
+        }
+        for word in node.keywords:
+            row = self._argument(owners, word.arg or "")
+            if row is None and refused.get(word.arg or "") == "refused":
+                row = Row(f"{owner}({word.arg}=)", "", "", table.REFUSED)
+            listed = word.arg in refused or (owners[0], word.arg) in table.ARGUMENTS
+            if row is not None and listed:
+                yield Difference(row, word.value, node, word.arg or "", owner, call.guarded)
+        yield from self._places(call, owner, owners, refused)
+        if self.tf1:
+            yield from self._defaults(call, owner, owners)
+
+    @staticmethod
+    def _argument(owners: tuple[str, ...], name: str) -> Row | None:
+        for one in (*owners, "*"):
+            if (one, name) in table.ARGUMENTS:
+                return table.ARGUMENTS[one, name]
+        return None
+
+    def _places(
+        self, call: Call, owner: str, owners: tuple[str, ...], refused: Mapping[str, str]
+    ) -> Iterator[Difference]:
+        """Arguments whose places have another meaning."""
+        mine = owners if "." in owner and owner.split(".")[-1][:1].islower() else owners[:1]
+        lines = [line for one in mine for line in table.lines().get(("order", one), ())][:1]
+        for line in lines:
+            old, new = ([] if text == "-" else text.split(",") for text in line.rest)
+            moved = False
+            for index, value in enumerate(call.node.args):
+                if isinstance(value, ast.Starred) or index >= len(old):
+                    break
+                row = self._argument(owners, old[index])
+                renamed = row is not None and row.how == "rename" and row.becomes
+                now = new[index] if index < len(new) else ""
+                moved = moved or now not in (old[index], renamed)
+                if moved and not any(word.arg == old[index] for word in call.node.keywords):
+                    if row is None and old[index] in refused:
+                        row = Row(f"{owner}({old[index]}=)", "", "", table.REFUSED)
+                    elif row is None or renamed or row.how == "keep":
+                        row = Row(
+                            f"{owner}: argument {index + 1} was {old[index]}",
+                            f"{renamed or old[index]}=",
+                            "place",
+                            table.PLACE,
+                            "The order of the arguments changed.",
+                        )
+                    yield Difference(row, value, call.node, old[index], owner, call.guarded)
+
+    def _defaults(self, call: Call, owner: str, owners: tuple[str, ...]) -> Iterator[Difference]:
+        node = call.node
+        if any(isinstance(one, ast.Starred) for one in node.args) or any(
+            word.arg is None for word in node.keywords
+        ):
+            return
+        given = {word.arg for word in node.keywords}
+        for one in owners[:1] if owner.split(".")[-1][:1].isupper() else owners:
+            for line in table.lines().get(("default", one), ()):
+                name, old, new = line.rest
+                place = self._place(one, name)
+                if name in given or name in _SAME_DEFAULTS or place < len(node.args):
+                    continue
+                if name == "recurrent_activation":
+                    continue  # its own rule
+                row = Row(
+                    f"{owner}({name}={old}) if omitted",
+                    f"{name}={old}",
+                    "default",
+                    table.PLACE,
+                    "It is now required." if new == "-" else f"The default is now {new}.",
+                    tf1=True,
+                )
+                yield Difference(row, node, node, f"{name}={old}", owner, call.guarded)
+
+    def _place(self, owner: str, name: str) -> int:
+        for line in table.lines().get(("order", owner), ()):
+            for text in line.rest[:1]:
+                if name in text.split(","):
+                    return text.split(",").index(name)
+        return {"pool_size": 0, "l1": 0, "l2": 1, "padding": 0}.get(name, 99)
+
+    # Methods and attributes ------------------------------------------------------------------------
+
+    def _owners_of(self, node: ast.Attribute) -> tuple[str, ...]:
+        """Whose a member may be, by what it is taken from."""
+        kind = self.values.kind(node.value)
+        if kind in _OWNERS:
+            return table.owners(_OWNERS[kind])
+        if kind == "" and node.attr in table.DISTINCT and not self._is_module(node.value):
+            return ("Sequential", "Model", "layers.Layer")
+        return ()
+
+    def _is_module(self, node: ast.AST) -> bool:
+        return bool(self.values.used.get(id(node))) or key(node) in ("self", "np")
+
+    def _method(self, call: Call) -> Iterator[Difference]:
+        function = call.node.func
+        if not isinstance(function, ast.Attribute):
+            return
+        owners = self._owners_of(function)
+        if not owners and function.attr in _TELLING and not self.values.kind(function.value):
+            words = {word.arg for word in call.node.keywords}
+            telling = _TELLING[function.attr]
+            if not telling or words & telling:
+                owners = ("Sequential", "Model", "layers.Layer")
+        name = function.attr
+        if owners:
+            methods = tuple(f"{one}.{name}" for one in owners)
+            yield from self._signature(call, methods[0], methods)
+
+    def _attribute(self, node: ast.Attribute) -> Iterator[Difference]:
+        owners = self._owners_of(node)
+        guarded = False
+        for owner in owners:
+            row = table.MEMBERS.get((owner, node.attr))
+            if row is not None and not (
+                owner == "layers.Layer" and self._is_model(node.value) and row.how == "shape"
+            ):
+                yield Difference(row, node, None, node.attr, owner, guarded)
+                return
+        kind = self.values.kind(node.value)
+        for owner in owners if kind else ():
+            for line in table.lines().get(("member", owner), ()):
+                if line.rest[0] == node.attr and not self._is_own(node, kind):
+                    held = line.rest[1] == "yes"
+                    row = Row(f"{owner}.{node.attr}", "", "", table.GONE, keras_2=held)
+                    yield Difference(row, node, None, node.attr, owner, guarded)
+                    return
+        yield from self._behaviour_of(node, kind)
+
+    def _is_model(self, node: ast.AST) -> bool:
+        return bool(self.values.kinds(node) & MODELS)
+
+    @staticmethod
+    def _is_own(node: ast.Attribute, kind: str) -> bool:
+        """What Keras 3 has all the same: ``name`` and ``input_shape`` of a model."""
+        return node.attr in ("name", "activity_regularizer", "losses") or (
+            kind in MODELS and node.attr in ("input_shape", "output_shape")
+        )
+
+    def _behaviour_of(self, node: ast.Attribute, kind: str) -> Iterator[Difference]:
+        if node.attr == "lr" and (kind == keras_values.OPTIMIZER or _says_optimizer(node.value)):
+            yield Difference(table.BEHAVIOURS["learning_rate"], node, None, "lr")
+        if kind == keras_values.SEQUENTIAL and node.attr in ("input", "output"):
+            yield Difference(table.BEHAVIOURS["sequential_tensors"], node, None, node.attr + "s")
+        if node.attr == "metrics_names" and (self._is_model(node.value) or not kind):
+            yield Difference(table.BEHAVIOURS["metrics_names"], node, None, "metrics_names")
+        is_of_self = node.attr == "validation_data" and key(node.value) == "self"
+        if is_of_self and self.values.has_callback() and not self.values.values(node):
+            yield Difference(table.BEHAVIOURS["validation_data"], node, None, "")
+        if node.attr == "reset_states" and not kind and self._is_metric(node.value):
+            yield Difference(table.MEMBERS["metrics.Metric", "reset_states"], node, None, "")
+        if node.attr == "get_shape" and kind == keras_values.TENSOR:
+            yield Difference(table.BEHAVIOURS["tensor_shape"], node, None, "get_shape")
+
+    def _is_metric(self, node: ast.AST) -> bool:
+        """Whether an object that nothing is known of is a metric, where states of nothing else are reset."""
+        if any(_is_stateful(call) for call in self.names.calls):
+            return False
+        made = (below_keras(call.name) for call in self.names.calls)
+        return any(one.startswith("metrics.") for one in made) or "metric" in key(node).lower()
+
+    # Rules -----------------------------------------------------------------------------------------
+
+    def _of_call(self, call: Call, below: str) -> Iterator[Difference]:
+        for rule in _RULES:
+            yield from rule(self, call, below)
+
+    def _statement(self, node: Any) -> Iterator[Difference]:
+        if isinstance(node, ast.FunctionDef) and self._fits_generators():
+            for inside in ast.walk(node):
+                pair = inside.value if isinstance(inside, ast.Yield) else None
+                for part in pair.elts if isinstance(pair, ast.Tuple) else ():
+                    if isinstance(part, ast.List):
+                        yield Difference(table.BEHAVIOURS["generator_lists"], part)
+        elif isinstance(node, ast.Assign) and constant(node.value) is False:
+            for target in node.targets:
+                named = isinstance(target, ast.Attribute) and target.attr == "trainable"
+                if named and self._compiled_before(target):  # type: ignore[arg-type]
+                    yield Difference(table.BEHAVIOURS["trainable"], target)
+                elif named and self.normalizes:
+                    yield Difference(table.BEHAVIOURS["frozen_statistics"], target)
+
+    def _fits_generators(self) -> bool:
+        return any(
+            call.name.endswith("_generator")
+            or (call.name == ".fit" and any(_is_generator(self, one) for one in call.node.args[:1]))
+            for call in self.names.calls
+        )
+
+    def _compiled_before(self, target: ast.Attribute) -> bool:
+        name = key(target.value)
+        return (
+            bool(name)
+            and self._is_model(target.value)
+            and any(
+                call.name == ".compile"
+                and key(getattr(call.node.func, "value", call.node)) == name
+                and call.node.lineno < target.lineno
+                for call in self.names.calls
+            )
+        )
+
+    # Names of files --------------------------------------------------------------------------------
+
+    def _files(self) -> Iterator[Difference]:
+        files = [(self.text_of(one[0]), *one) for one in self.file_arguments()]
+        # A compiled model in HDF5 can be saved, and not loaded again where a loss has a short name.
+        again = {text for text, _, call, rule, saves in files if not saves and _compiles(call)}
+        wrong: set[str | None] = set()
+        for text, path, call, rule, saves in files:
+            if saves and not (_ends_well(text, rule) and (text not in again or text[-3:] != ".h5")):  # type: ignore[index]
+                wrong.add(text)
+                unseen = text is None and not self.tf1
+                yield Difference(table.BEHAVIOURS[rule], path, call, "save", uncertain=unseen)
+        for text, path, call, rule, saves in files:
+            if not saves and text in wrong:
+                unseen = text is None and not self.tf1
+                yield Difference(table.BEHAVIOURS[rule], path, call, "load", uncertain=unseen)
+
+    def file_arguments(self) -> Iterator[tuple[ast.expr, ast.Call, str, bool]]:
+        """(the expression of a file's name, the call, the rule that it falls under, whether it is written)."""
+        for call in self.names.calls:
+            last = call.name.rpartition(".")[2]
+            below = below_keras(call.name)
+            path: ast.expr | None = None
+            rule, saves = "model_file", True
+            if call.name.startswith(".") and not self._is_other(call):
+                path = argument(call.node, 0, "filepath")
+                if last in ("save_weights", "load_weights"):
+                    rule, saves = "weights_file", last == "save_weights"
+                elif last != "save" or not self._is_model(call.node.func.value):
+                    path = None
+            elif below and last == "save_model":
+                path = argument(call.node, 1, "filepath")
+            elif below and last == "load_model":
+                path, saves = argument(call.node, 0, "filepath"), False
+            elif below and last == "ModelCheckpoint":
+                path = argument(call.node, 0, "filepath")
+                only = argument(call.node, 4, "save_weights_only")
+                rule = "weights_file" if only is not None and constant(only) else rule
+            written = isinstance(path, ast.Call) and key(path.func).endswith(("_file",))
+            if path is not None and not written:
+                yield path, call.node, rule, saves
+
+    def _is_other(self, call: Call) -> bool:
+        function = call.node.func
+        if not isinstance(function, ast.Attribute):
+            return True
+        kind = self.values.kind(function.value)
+        return bool(kind) and kind not in MODELS and kind != keras_values.CALLBACK
+
+    def text_of(self, node: ast.AST) -> str | None:
+        """How the name of a file ends, where a text in the script says so; else None."""
+        literal = self.literal_of(node)
+        if isinstance(literal, ast.JoinedStr):
+            return constant(literal.values[-1]) or "{}"
+        return constant(literal) if literal is not None else None
+
+    def literal_of(self, node: ast.AST) -> ast.AST | None:
+        """The text that the name of a file ends with, in the script; None where it is not there."""
+        if isinstance(constant(node), str):
+            return node
+        if isinstance(node, ast.Call):
+            last = getattr(node.func, "attr", getattr(node.func, "id", ""))
+            if last == "format":
+                return self.literal_of(node.func.value)  # type: ignore[attr-defined]
+            if last in ("join", "str", "Path", "abspath", "expanduser") and node.args:
+                return self.literal_of(node.args[-1])
+        if isinstance(node, ast.BinOp):
+            return self.literal_of(node.left if isinstance(node.op, ast.Mod) else node.right)
+        if isinstance(node, ast.JoinedStr) and node.values:
+            return node
+        if isinstance(node, (ast.Name, ast.Attribute)):
+            found = self.values.values(node)
+            return self.literal_of(found[0]) if len(found) == 1 and found[0] is not node else None
+        return None
+
+    # Texts -------------------------------------------------------------------------------------------
+
+    def _texts(self) -> Iterator[Difference]:
+        names: set[str] = set()
+        for call in self.names.calls:
+            if call.name != ".compile":
+                continue
+            for position, word in ((2, "metrics"), (5, "weighted_metrics")):
+                value = argument(call.node, position, word)
+                for text in self._metric_texts(value):
+                    names.add(METRICS[constant(text)])
+                    yield Difference(
+                        table.BEHAVIOURS["metric_name"], text, call.node, METRICS[constant(text)]
+                    )
+        for tree in self.trees:
+            for node in ast.walk(tree):
+                if isinstance(node, ast.Subscript):
+                    yield from self._key(node)
+
+    def _metric_texts(self, value: ast.AST | None) -> Iterator[ast.AST]:
+        if value is None:
+            return
+        if isinstance(value, ast.Name):
+            for one in self.values.values(value):
+                yield from self._metric_texts(one)
+            return
+        if isinstance(value, ast.Dict):
+            for one in value.values:
+                yield from self._metric_texts(one)
+            return
+        for one in value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]:
+            if constant(one) in METRICS:
+                yield one
+
+    def _key(self, node: ast.Subscript) -> Iterator[Difference]:
+        text: Any = (
+            getattr(node.slice, "value", None)
+            if type(node.slice).__name__ == "Index"
+            else node.slice
+        )
+        is_logs = self.values.kind(node.value) == keras_values.LOGS or (
+            self._is_history(node.value) or getattr(node.value, "id", "") == "logs"
+        )
+        if constant(text) == "lr" and is_logs:
+            yield Difference(table.BEHAVIOURS["log_lr"], text, None, "learning_rate")
+        if getattr(node.value, "attr", "") == "params" and constant(text) in (
+            *("samples", "metrics", "batch_size", "do_validation", "nb_epoch"),
+        ):
+            yield Difference(table.BEHAVIOURS["params"], node)
+
+    def _is_history(self, node: ast.AST) -> bool:
+        """Whether an expression is ``something.history``, and may be that of a training."""
+        if not isinstance(node, ast.Attribute) or node.attr != "history":
+            return False
+        # A callback of the script's own may keep a history of its own.
+        of_training = self.values.kind(node.value) in ("", keras_values.HISTORY)
+        return of_training and key(node.value) != "self"
+
+
+def _says_optimizer(node: ast.AST) -> bool:
+    last = key(node).rpartition(".")[2]
+    return last in ("optimizer", "opt") or last.endswith(("optimizer", "_opt"))
+
+
+def _normalizes(call: Call) -> bool:
+    below = below_keras(call.name)
+    package, _, last = below.rpartition(".")
+    is_model = package.startswith("applications") and last[:1].isupper()
+    return last == "BatchNormalization" or (is_model and not last.startswith("VGG"))
+
+
+def _compiles(call: ast.Call) -> bool:
+    """Whether ``load_model`` compiles what it loads."""
+    last = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    return last == "load_model" and constant(keyword(call, "compile")) is not False
+
+
+def _ends_well(text: str | None, rule: str) -> bool:
+    if text is None:
+        return False
+    return text.endswith(".weights.h5" if rule == "weights_file" else (".keras", ".h5"))
+
+
+# Rules of calls --------------------------------------------------------------------------------------
+
+
+def _hard_sigmoid(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    package, _, last = below.rpartition(".")
+    row = table.BEHAVIOURS["hard_sigmoid"]
+    if package == "layers" or last == "Activation":
+        for word in call.node.keywords:
+            if constant(word.value) == "hard_sigmoid":
+                yield Difference(row, word.value, call.node, "text")
+        for value in call.node.args:
+            if constant(value) == "hard_sigmoid":
+                yield Difference(row, value, call.node, "text")
+    if last in ("CuDNNLSTM", "CuDNNGRU"):
+        yield Difference(table.BEHAVIOURS["cudnn"], call.node, call.node, last)
+    if finder.tf1 and last in ("LSTM", "GRU", "LSTMCell", "GRUCell", "ConvLSTM2D"):
+        starred = any(word.arg is None for word in call.node.keywords)
+        if keyword(call.node, "recurrent_activation") is None and len(call.node.args) < 3:
+            how = row._replace(how="") if starred else row
+            yield Difference(how, call.node, call.node, "default")
+
+
+def _steps(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    if call.name not in (
+        ".fit",
+        ".fit_generator",
+        ".evaluate",
+        ".predict",
+        ".evaluate_generator",
+        ".predict_generator",
+    ):
+        return
+    for word in call.node.keywords:
+        if word.arg in ("steps_per_epoch", "validation_steps", "steps") and _is_float(
+            finder, word.value
+        ):
+            yield Difference(table.BEHAVIOURS["steps"], word.value, call.node, word.arg)
+    if call.name.endswith("_generator"):
+        for value in call.node.args[1:2]:
+            if _is_float(finder, value):
+                yield Difference(table.BEHAVIOURS["steps"], value, call.node, "")
+
+
+def _is_float(finder: Finder, node: ast.AST) -> bool:
+    if isinstance(node, ast.BinOp):
+        if isinstance(node.op, ast.Div):
+            return True
+        return _is_float(finder, node.left) or _is_float(finder, node.right)
+    if isinstance(node, ast.Name):
+        return any(_is_float(finder, one) for one in finder.values.values(node) if one is not node)
+    if (
+        isinstance(node, ast.Call)
+        and getattr(node.func, "attr", "") in ("ceil", "floor")
+        and key(node.func) != "math.ceil"
+        and key(node.func) != "math.floor"
+    ):
+        return True  # numpy gives a float
+    return isinstance(constant(node), float)
+
+
+def _data(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """What is given to fit instead of a Dataset."""
+    if call.name not in (".fit", ".evaluate", ".predict"):
+        return
+    values = finder.values
+    first = argument(call.node, 0, "x")
+    for node in (first, keyword(call.node, "validation_data")):
+        if node is None:
+            continue
+        kind = values.kind(node)
+        if isinstance(node, ast.Lambda) or (
+            isinstance(node, ast.Name) and node.id in finder.names.functions and not kind
+        ):
+            yield Difference(table.BEHAVIOURS["fit_function"], node, call.node)
+        elif kind == keras_values.ITERATOR:
+            yield Difference(table.BEHAVIOURS["fit_iterator"], node, call.node)
+        elif kind == keras_values.BATCH:
+            yield Difference(table.BEHAVIOURS["fit_batch"], node, call.node)
+
+
+def _validation(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    if call.name in (".fit", ".fit_generator"):
+        place = 5 if call.name == ".fit_generator" else 7
+        value = argument(call.node, place, "validation_data")
+        if value is not None and _is_generator(finder, value):
+            yield Difference(
+                table.BEHAVIOURS["validation_generator"], value, call.node, str(place + 1)
+            )
+
+
+def _is_generator(finder: Finder, node: ast.AST) -> bool:
+    """Whether an expression is what a function of the file yields."""
+    if isinstance(node, ast.Name):
+        return any(
+            _is_generator(finder, one) for one in finder.values.values(node) if one is not node
+        )
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return False
+    function = finder.names.functions.get(node.func.id)
+    return function is not None and any(
+        isinstance(one, (ast.Yield, ast.YieldFrom)) for one in ast.walk(function.node)
+    )
+
+
+def _optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    if below == "optimizers.RMSprop":
+        momentum = keyword(call.node, "momentum")
+        epsilon = argument(call.node, 3, "epsilon")
+        squared = isinstance(epsilon, ast.BinOp) or constant(epsilon) == 1e-14
+        if (momentum is None or constant(momentum) == 0) and not squared:
+            yield Difference(table.BEHAVIOURS["rmsprop"], call.node, call.node)
+    if below.startswith("optimizers.") and below != "optimizers.RMSprop":
+        epsilon = keyword(call.node, "epsilon")
+        if isinstance(epsilon, ast.Constant) and epsilon.value is None:
+            yield Difference(table.BEHAVIOURS["epsilon"], epsilon, call.node, "epsilon")
+    if below == "optimizers.Nadam":
+        yield Difference(table.BEHAVIOURS["nadam"], call.node, call.node)
+    elif call.name == ".compile":
+        value = argument(call.node, 0, "optimizer")
+        word = str(constant(value)).lower()
+        if value is not None and word == "nadam":
+            yield Difference(table.BEHAVIOURS["nadam"], value, call.node)
+        if value is not None and word in table.WORDS:
+            yield Difference(table.BEHAVIOURS["optimizer_word"], value, call.node, word)
+
+
+def _tensors(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Operations on tensors that stand for a model's inputs."""
+    name = call.name
+    if below == "backend.gradients" or name == "tensorflow.gradients":
+        if below or finder.values.kind(call.node) == keras_values.TENSOR:
+            yield Difference(table.BEHAVIOURS["gradients"], call.node, call.node)
+        return
+    is_operation = (
+        name.startswith("tensorflow.") and not below and not name.startswith("tensorflow.data")
+    ) or (below.startswith("backend.") and below not in _TAKE_TENSORS)
+    if is_operation and any(
+        finder.values.kind(one) == keras_values.TENSOR
+        for one in (*call.node.args, *(word.value for word in call.node.keywords))
+    ):
+        yield Difference(table.BEHAVIOURS["tensor_operation"], call.node, call.node)
+    if name == ".add_loss" and finder._is_model(call.node.func.value):  # type: ignore[attr-defined]
+        yield Difference(table.BEHAVIOURS["add_loss"], call.node, call.node)
+
+
+_TAKE_TENSORS = frozenset(
+    ("backend.int_shape", "backend.ndim", "backend.function", "backend.dtype")
+)
+
+
+def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    if below == "backend.set_value" and call.node.args:
+        value = call.node.args[0]
+        if isinstance(value, ast.Attribute) and value.attr in ("lr", "learning_rate"):
+            yield Difference(table.BEHAVIOURS["set_value"], call.node, call.node)
+    elif below in ("backend.ones", "backend.zeros") and call.function is not None:
+        yield Difference(table.BEHAVIOURS["constant"], call.node, call.node, below[8:])
+    elif below == "backend.function":
+        yield Difference(table.BEHAVIOURS["function"], call.node, call.node)
+
+
+def _is_stateful(call: Call) -> bool:
+    return keyword(call.node, "stateful") is not None
+
+
+def _learning_phase(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Whether a model trains was the graph's, and is told to each call of a model."""
+    if below == "backend.set_learning_phase":
+        phase = argument(call.node, 0, "value")
+        trains = any(one.name.startswith((".fit", ".train_on_batch")) for one in finder.names.calls)
+        how = "learning_phase" if constant(phase) in (0, False) and not trains else ""
+        row = table.BEHAVIOURS["learning_phase"]
+        yield Difference(row._replace(how=how), call.node, call.node)
+    is_asked = below in ("backend.in_train_phase", "backend.in_test_phase")
+    if is_asked and argument(call.node, 2, "training") is None:
+        yield Difference(table.BEHAVIOURS["train_phase"], call.node, call.node)
+
+
+def _weighted_validation(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    weights = keyword(call.node, "class_weight")
+    split = keyword(call.node, "validation_split")
+    if call.name != ".fit" or weights is None or split is None:
+        return
+    if not isinstance(weights, ast.Constant) and constant(split) not in (0, 0.0):
+        yield Difference(table.BEHAVIOURS["weighted_validation"], call.node, call.node)
+
+
+def _order_of_values(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """The list of losses and metrics of a model with several outputs."""
+    if call.name not in _GIVE_VALUES or id(call.node) in finder.wrapped:
+        return
+    word = keyword(call.node, "return_dict")
+    owner = getattr(call.node.func, "value", None)
+    if word is None and owner is not None and key(owner) in finder.of_several_outputs():
+        yield Difference(table.BEHAVIOURS["order_of_values"], call.node, call.node)
+
+
+_GIVE_VALUES = (".evaluate", ".evaluate_generator", ".train_on_batch", ".test_on_batch")
+
+
+def _has_several(finder: Finder, call: Call) -> bool:
+    """Whether the model that is compiled has several outputs, as far as its losses and outputs tell."""
+    loss = argument(call.node, 1, "loss")
+    owner = getattr(call.node.func, "value", None)
+    several = (isinstance(loss, ast.Dict) and len(loss.keys) > 1) or (
+        isinstance(loss, (ast.List, ast.Tuple)) and len(loss.elts) > 1
+    )
+    for made in finder.values.values(owner) if owner is not None else []:
+        outputs = argument(made, 1, "outputs") if isinstance(made, ast.Call) else None
+        outputs = outputs or (keyword(made, "output") if isinstance(made, ast.Call) else None)
+        if isinstance(outputs, (ast.List, ast.Tuple)) and len(outputs.elts) > 1:
+            several = True
+    return several
+
+
+def _quiet(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Where TensorFlow 1 printed no progress by default."""
+    places = {".predict": 2, ".predict_generator": 6, ".evaluate_generator": 6}
+    if call.name not in places or not finder._is_model(call.node.func.value):  # type: ignore[attr-defined]
+        return
+    if argument(call.node, places[call.name], "verbose") is None and not any(
+        word.arg is None for word in call.node.keywords
+    ):
+        yield Difference(table.BEHAVIOURS["quiet"], call.node, call.node)
+
+
+def _outputs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """One list of metrics for all outputs of a model."""
+    if call.name != ".compile":
+        return
+    metrics: Any = argument(call.node, 2, "metrics")
+    if isinstance(metrics, ast.Name):
+        found = finder.values.values(metrics)
+        metrics = found[0] if len(found) == 1 else None
+    if not isinstance(metrics, (ast.List, ast.Tuple)) or not metrics.elts:
+        return
+    if any(isinstance(one, (ast.List, ast.Tuple)) for one in metrics.elts):
+        return
+    if _has_several(finder, call):
+        yield Difference(table.BEHAVIOURS["metrics_of_outputs"], metrics, call.node)
+
+
+def _columns(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Losses and metrics of the script's own that look at the axes of what they are given."""
+    objects = keyword(call.node, "custom_objects")
+    for value in objects.values if isinstance(objects, ast.Dict) else ():
+        if key(value) in finder.own_metrics():
+            yield Difference(table.BEHAVIOURS["columns"], value, call.node)
+    if call.name != ".compile":
+        return
+    for position, word in ((1, "loss"), (2, "metrics")):
+        for value in _parts(argument(call.node, position, word)):
+            made = value.func if isinstance(value, ast.Call) else value
+            if getattr(made, "id", "") in _WRAPPERS:
+                continue
+            function = finder.names.functions.get(made.id) if isinstance(made, ast.Name) else None
+            if function is not None and (word == "metrics" or _looks_at_axes(function.node)):
+                yield Difference(table.BEHAVIOURS["columns"], value, call.node)
+    loss = argument(call.node, 1, "loss")
+    name = constant(loss) or (key(loss).rpartition(".")[2] if loss is not None else "")
+    if str(name).startswith("sparse_"):
+        for value in _parts(argument(call.node, 2, "metrics")):
+            if METRICS.get(constant(value), "").startswith("mean_"):
+                yield Difference(table.BEHAVIOURS["sparse_labels"], value, call.node)
+
+
+def _embeddings(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Gradients of some rows of a table, and masks of the steps of sequences."""
+    masks = below == "layers.Masking" or constant(keyword(call.node, "mask_zero")) is True
+    if masks and any(
+        below_keras(one.name) == "layers.TimeDistributed" for one in finder.names.calls
+    ):
+        yield Difference(table.BEHAVIOURS["masked_outputs"], call.node, call.node)
+    if below == "layers.Embedding" and any(map(_squares, finder.names.calls)):
+        yield Difference(table.BEHAVIOURS["embedding"], call.node.func, call.node)
+
+
+def _squares(call: Call) -> bool:
+    """Whether an optimizer is made that keeps squares of gradients."""
+    head, _, last = call.name.rpartition(".")
+    if head in ("tensorflow.train", "tensorflow.compat.v1.train"):
+        return last.endswith("Optimizer") and last not in (
+            *("GradientDescentOptimizer", "MomentumOptimizer"),
+        )
+    below = below_keras(call.name)
+    if below.startswith("optimizers."):
+        return below.rpartition(".")[2] in _SQUARING
+    word = constant(argument(call.node, 0, "optimizer")) if call.name == ".compile" else None
+    return str(word).lower() in {one.lower() for one in _SQUARING}
+
+
+_SQUARING = frozenset(
+    ("Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Ftrl", "Nadam", "RMSprop")
+)
+
+
+def _parts(value: ast.AST | None) -> list[Any]:
+    if isinstance(value, ast.Dict):
+        return [part for one in value.values for part in _parts(one)]
+    if isinstance(value, (ast.List, ast.Tuple)):
+        return [part for one in value.elts for part in _parts(one)]
+    return [] if value is None else [value]
+
+
+def _looks_at_axes(function: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.Subscript)
+        or (isinstance(node, ast.keyword) and node.arg in ("axis", "keepdims", "reduction_indices"))
+        for node in ast.walk(function)
+    )
+
+
+_RULES: tuple[Callable[[Finder, Call, str], Iterator[Difference]], ...] = (
+    _hard_sigmoid,
+    _steps,
+    _data,
+    _validation,
+    _optimizers,
+    _tensors,
+    _backend,
+    _quiet,
+    _learning_phase,
+    _weighted_validation,
+    _order_of_values,
+    _outputs,
+    _columns,
+    _embeddings,
+)

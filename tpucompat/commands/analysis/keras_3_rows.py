@@ -1,0 +1,623 @@
+"""What becomes of each thing that Keras 3 offers otherwise than ``tf.keras`` of TensorFlow 1.15, or not at all.
+
+``names/tables/keras_3.txt`` lists by signatures what is other; the rows here say what one writes instead, and
+hold what no signature shows: file names, logs, what is computed. A line of the list without a row is a TODO at
+the line that uses it. ``tpucompat scan``, ``tpucompat migrate`` and the guide's page are made from both.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+from typing import Mapping, NamedTuple
+
+from tpucompat.names import lookup
+
+_LIST = os.path.join(os.path.dirname(lookup.__file__), "tables", "keras_3.txt")
+
+REFUSED, GONE, PLACE, FILE, BEHAVIOUR, GRAPH = (
+    "TPU510",
+    "TPU511",
+    "TPU512",
+    "TPU513",
+    "TPU514",
+    "TPU515",
+)
+
+
+class Row(NamedTuple):
+    """What becomes of one thing.
+
+    Attributes:
+      was: The old way, as people write it.
+      becomes: What one writes today; "" where there is nothing.
+      how: The rewriting in :mod:`tpucompat.commands.migrate.keras_3`; "" where a person has to.
+      code: Why it is reported.
+      note: What to know beside it.
+      tf1: Whether it is about programs of TensorFlow 1 alone: TensorFlow 2.0 was like Keras 3 already.
+      keras_2: Whether tf-keras of today has the old way, so that ``--keras 2`` keeps it.
+    """
+
+    was: str
+    becomes: str = ""
+    how: str = ""
+    code: str = BEHAVIOUR
+    note: str = ""
+    tf1: bool = False
+    keras_2: bool = False
+
+
+class Line(NamedTuple):
+    """A line of the list: what is other, of which owner, which part of it, and the rest."""
+
+    kind: str
+    owner: str
+    rest: tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=None)
+def lines() -> Mapping[tuple[str, str], list[Line]]:
+    """(kind, owner) -> the lines."""
+    found: dict[tuple[str, str], list[Line]] = {}
+    with open(_LIST, encoding="utf-8") as stream:
+        for text in stream:
+            if not text.startswith("#"):
+                kind, owner, *rest = text.split()
+                found.setdefault((kind, owner), []).append(Line(kind, owner, tuple(rest)))
+    return found
+
+
+@functools.lru_cache(maxsize=None)
+def owners(name: str) -> tuple[str, ...]:
+    """A class and the public classes above it, as the list has them."""
+    return (name, *(base for line in lines().get(("base", name), ()) for base in line.rest))
+
+
+def _dropped(was: str, note: str) -> Row:
+    return Row(was, "removed", "drop", REFUSED, note)
+
+
+_WORKERS = "It affects how batches are fetched; a PyDataset takes it in its constructor."
+_DTYPE = "The dtype of the layer is used."
+_INPUT = "tf.keras.Input before the layer"
+
+#: (owner, argument) -> what becomes of the argument; "*" stands for any owner.
+ARGUMENTS: Mapping[tuple[str, str], Row] = {
+    **{
+        (f"Model.{method}", argument): _dropped(f"{method}({argument}=)", _WORKERS)
+        for method in ("fit", "evaluate", "predict")
+        for argument in ("workers", "use_multiprocessing", "max_queue_size")
+    },
+    ("Model.fit", "nb_epoch"): Row("fit(nb_epoch=)", "epochs", "rename", REFUSED),
+    ("Model.fit_generator", "nb_epoch"): Row(
+        "fit_generator(nb_epoch=)", "epochs", "rename", REFUSED
+    ),
+    **{
+        (f"{owner}.compile", "experimental_steps_per_execution"): Row(
+            "compile(experimental_steps_per_execution=)", "steps_per_execution", "rename", REFUSED
+        )
+        for owner in ("Model", "Sequential")
+    },
+    ("Model.compile", "sample_weight_mode"): _dropped(
+        "compile(sample_weight_mode=)", "Weights of any shape are accepted."
+    ),
+    ("Model.compile", "distribute"): Row(
+        "compile(distribute=)", "with strategy.scope():", "", REFUSED
+    ),
+    ("Model.compile", "target_tensors"): Row(
+        "compile(target_tensors=)", "fit(dataset)", "", GRAPH, "The batches contain the targets."
+    ),
+    ("Model.save", "save_format"): _dropped(
+        "save(save_format=)", "The file name determines the format."
+    ),
+    ("Model.save_weights", "save_format"): _dropped(
+        "save_weights(save_format=)", "The file name determines the format."
+    ),
+    ("models.save_model", "save_format"): _dropped(
+        "save_model(save_format=)", "The file name determines the format."
+    ),
+    # HDF5 takes them as before (keras/src/models/model.py), and such a file keeps its format.
+    ("Model.save", "include_optimizer"): Row("", "", "keep"),
+    ("models.save_model", "include_optimizer"): Row("", "", "keep"),
+    ("Model.load_weights", "by_name"): Row(
+        "load_weights(by_name=True)",
+        "save, and load_weights of the whole model's .h5",
+        "by_name",
+        REFUSED,
+        "Keras 3 finds layers by name in .h5 files of Keras 2 and of whole models only.",
+        keras_2=True,
+    ),
+    ("Model.train_on_batch", "reset_metrics"): Row(
+        "train_on_batch(reset_metrics=)", "removed if True", "drop_true", REFUSED
+    ),
+    ("Model.test_on_batch", "reset_metrics"): Row(
+        "test_on_batch(reset_metrics=)", "removed if True", "drop_true", REFUSED
+    ),
+    ("callbacks.ModelCheckpoint", "period"): Row(
+        "ModelCheckpoint(period=)",
+        "a callback that counts epochs, added to the script",
+        "period",
+        REFUSED,
+    ),
+    ("callbacks.ModelCheckpoint", "load_weights_on_restart"): Row(
+        "ModelCheckpoint(load_weights_on_restart=)", "model.load_weights", "drop_false", REFUSED
+    ),
+    ("callbacks.ReduceLROnPlateau", "epsilon"): Row(
+        "ReduceLROnPlateau(epsilon=)", "min_delta", "rename", REFUSED
+    ),
+    ("callbacks.TensorBoard", "write_grads"): _dropped(
+        "TensorBoard(write_grads=)", "TensorFlow 2 writes no histograms of gradients."
+    ),
+    **{
+        ("callbacks.TensorBoard", name): _dropped(
+            f"TensorBoard({name}=)", "It controlled what was written for graphs."
+        )
+        for name in ("batch_size", "embeddings_layer_names", "embeddings_data")
+    },
+    ("callbacks.ProgbarLogger", "count_mode"): _dropped(
+        "ProgbarLogger(count_mode=)", "It counts steps."
+    ),
+    ("callbacks.LambdaCallback", "on_batch_begin"): Row("", "", "keep"),
+    ("callbacks.LambdaCallback", "on_batch_end"): Row("", "", "keep"),
+    ("layers.BatchNormalization", "fused"): _dropped(
+        "BatchNormalization(fused=)", "It affected speed, not results."
+    ),
+    ("*", "lr"): Row("Adam(lr=)", "learning_rate", "rename", REFUSED),
+    ("*", "decay"): Row(
+        "SGD(lr=, decay=)",
+        "tf.keras.optimizers.schedules.InverseTimeDecay",
+        "decay",
+        REFUSED,
+        "Keras 3 ignores it with a warning.",
+    ),
+    ("optimizers.Nadam", "schedule_decay"): _dropped(
+        "Nadam(schedule_decay=)", "Keras 3 has no such setting."
+    ),
+    ("*", "clipnorm"): Row("", "", "keep"),
+    ("*", "clipvalue"): Row("", "", "keep"),
+    ("*", "name"): Row("", "", "keep"),
+    ("*", "trainable"): Row("", "", "keep"),
+    ("*", "dtype"): Row("", "", "keep"),
+    ("*", "input_shape"): Row("", "", "keep"),
+    ("*", "input_dim"): Row("", "", "keep"),
+    ("layers.Embedding", "activity_regularizer"): Row("", "", "keep"),
+    ("*", "batch_input_shape"): Row("Dense(batch_input_shape=)", _INPUT, "input", REFUSED),
+    ("layers.Embedding", "input_length"): Row(
+        "Embedding(input_length=)",
+        _INPUT,
+        "input",
+        REFUSED,
+        "Without it the model is not built before it sees a batch.",
+    ),
+    ("layers.Embedding", "weights"): Row("", "", "keep"),
+    ("*", "weights"): Row(
+        "Dense(weights=)",
+        "layer.set_weights after the model is built",
+        "",
+        REFUSED,
+        keras_2=True,
+    ),
+    ("*", "batch_size"): Row("Dense(input_shape=, batch_size=)", _INPUT, "", REFUSED, keras_2=True),
+    ("*", "input_dtype"): Row(
+        "Embedding(input_dtype=)", "dtype of tf.keras.Input", "", REFUSED, keras_2=True
+    ),
+    ("*", "dynamic"): Row(
+        "Layer(dynamic=)", "nothing, or run_eagerly of compile", "drop_false", REFUSED
+    ),
+    ("*", "implementation"): _dropped(
+        "LSTM(implementation=)", "It selected an implementation with the same results."
+    ),
+    ("layers.LeakyReLU", "alpha"): Row("LeakyReLU(alpha=)", "negative_slope", "rename", REFUSED),
+    ("layers.InputLayer", "input_shape"): Row(
+        "InputLayer(input_shape=)", "shape", "rename", REFUSED
+    ),
+    ("layers.InputLayer", "batch_input_shape"): Row(
+        "InputLayer(batch_input_shape=)", "batch_shape", "rename", REFUSED
+    ),
+    ("regularizers.l1", "l"): Row("l1(l=)", "l1", "rename", REFUSED),
+    ("regularizers.l2", "l"): Row("l2(l=)", "l2", "rename", REFUSED),
+    ("utils.to_categorical", "y"): Row("to_categorical(y=)", "x", "rename", REFUSED),
+    ("utils.to_categorical", "dtype"): Row("to_categorical(dtype=)", ".astype", "", REFUSED),
+    ("preprocessing.text.one_hot", "text"): Row("one_hot(text=)", "input_text", "rename", REFUSED),
+    ("preprocessing.text.text_to_word_sequence", "text"): Row(
+        "text_to_word_sequence(text=)", "input_text", "rename", REFUSED
+    ),
+    ("layers.Layer.add_weight", "partitioner"): _dropped(
+        "add_weight(partitioner=)", "Variables are whole."
+    ),
+    ("layers.Layer.add_weight", "use_resource"): _dropped(
+        "add_weight(use_resource=)", "All variables are resource variables."
+    ),
+    ("layers.Layer.add_weight", "synchronization"): _dropped(
+        "add_weight(synchronization=)", "The strategy decides."
+    ),
+    ("layers.Layer.add_loss", "losses"): Row("add_loss(losses=)", "loss", "rename", REFUSED),
+    ("Model", "inputs"): Row("", "", "keep"),
+    ("Model", "outputs"): Row("", "", "keep"),
+    **{
+        (f"initializers.{name}", "dtype"): _dropped(f"{name}(dtype=)", _DTYPE)
+        for name in (
+            *("Constant", "Identity", "Ones", "Orthogonal", "RandomNormal", "RandomUniform"),
+            *("TruncatedNormal", "VarianceScaling", "Zeros", "constant", "glorot_normal", "ones"),
+            *("glorot_uniform", "identity", "orthogonal", "random_normal", "random_uniform"),
+            *("truncated_normal", "zeros", "he_normal", "he_uniform", "lecun_normal"),
+            *("lecun_uniform",),
+        )
+    },
+    ("*", "verify_shape"): _dropped("Constant(verify_shape=)", "Shapes are always verified."),
+}
+
+#: (owner, member) -> what becomes of a method or attribute that is gone.
+MEMBERS: Mapping[tuple[str, str], Row] = {
+    ("Model", "fit_generator"): Row("model.fit_generator", "model.fit", "generator", GONE),
+    ("Model", "evaluate_generator"): Row(
+        "model.evaluate_generator", "model.evaluate", "generator", GONE
+    ),
+    ("Model", "predict_generator"): Row(
+        "model.predict_generator", "model.predict", "generator", GONE
+    ),
+    ("Sequential", "predict_classes"): Row(
+        "model.predict_classes",
+        "the class computed from model.predict, by a function added to the script",
+        "classes",
+        GONE,
+    ),
+    ("Sequential", "predict_proba"): Row("model.predict_proba", "model.predict", "predict", GONE),
+    ("Model", "reset_states"): Row(
+        "model.reset_states()", "reset_states of every stateful layer", "reset", GONE
+    ),
+    ("layers.Layer", "output_shape"): Row(
+        "layer.output_shape", "tuple(layer.output.shape)", "shape", GONE
+    ),
+    ("layers.Layer", "input_shape"): Row(
+        "layer.input_shape", "tuple(layer.input.shape)", "shape", GONE
+    ),
+    **{
+        ("layers.Layer", f"get_{what}_at"): Row(
+            f"layer.get_{what}_at(0)", f"layer.{what}", "at", GONE
+        )
+        for what in ("input", "output")
+    },
+    **{
+        ("layers.Layer", f"get_{what}_shape_at"): Row(
+            f"layer.get_{what}_shape_at(0)", f"tuple(layer.{what}.shape)", "at", GONE
+        )
+        for what in ("input", "output")
+    },
+    ("optimizers.Optimizer", "decay"): Row("optimizer.decay", "the decay of a schedule", "", GONE),
+    ("metrics.Metric", "reset_states"): Row(
+        "metric.reset_states()", "metric.reset_state()", "member", GONE, keras_2=True
+    ),
+    ("layers.Layer", "apply"): Row("layer.apply(x)", "layer(x)", "", GONE, keras_2=True),
+    ("Model", "to_yaml"): Row("model.to_yaml()", "model.to_json()", "", GONE),
+}
+
+#: What `compile` is told by name -> what TensorFlow 1 took for it (from_config of optimizer_v2 in 1.15).
+WORDS: Mapping[str, str] = {
+    "adagrad": "Adagrad(learning_rate=0.001, initial_accumulator_value=0.0, epsilon=1e-14)",
+    "rmsprop": "RMSprop(learning_rate=0.001, epsilon=1e-14)",
+}
+
+#: Rewritings that a program needs for Keras 3 alone: tf-keras of today has the old way.
+KEPT_BY_KERAS_2 = frozenset(
+    (
+        *("as_layer", "at", "embedding", "file", "first", "hard_sigmoid_function", "input"),
+        *("lists", "metrics_names", "period", "place", "reset", "shape", "standalone"),
+        "tensor_shape",
+    )
+)
+#: Parameters that have another name in Keras 3 alone.
+_NEW_NAMES = frozenset(
+    ("negative_slope", "shape", "batch_shape", "l1", "l2", "x", "input_text", "loss")
+)
+
+
+def kept_by_keras_2(row: Row) -> bool:
+    """Whether ``migrate --keras 2`` leaves the old way as it is."""
+    renamed = row.how == "rename" and row.becomes in _NEW_NAMES
+    return row.keras_2 or renamed or row.how in KEPT_BY_KERAS_2
+
+
+#: What belongs to models and layers alone, so that its name tells it also where the object is not known.
+DISTINCT = frozenset(
+    (
+        *("fit_generator", "evaluate_generator", "predict_generator", "predict_classes"),
+        *("predict_proba", "get_output_at", "get_input_at", "get_output_shape_at", "output_shape"),
+        *("get_input_shape_at", "get_updates_for", "get_losses_for", "add_update", "add_metric"),
+        *("inbound_nodes", "outbound_nodes", "state_updates", "to_yaml"),
+    )
+)
+
+#: What no signature shows; the name of a rule of :mod:`tpucompat.commands.analysis.keras_3`.
+BEHAVIOURS: Mapping[str, Row] = {
+    "quiet": Row(
+        "model.predict(x)",
+        "model.predict(x, verbose=0)",
+        "quiet",
+        BEHAVIOUR,
+        "A bar of progress is printed where nothing is said.",
+        tf1=True,
+    ),
+    "learning_phase": Row(
+        "K.set_learning_phase(0)",
+        "removed where the script does not train; else the layers' trainable and training",
+        "learning_phase",
+        GONE,
+        "predict and evaluate run in inference mode; fit runs in training mode.",
+        keras_2=True,
+    ),
+    "train_phase": Row(
+        "K.in_train_phase(a, b)",
+        "the training argument of the layer's call",
+        "",
+        GONE,
+        "Without training= it is always b, because tf-keras does not know the mode of a Keras 3 model.",
+        keras_2=True,
+    ),
+    "weighted_validation": Row(
+        "fit(class_weight=, validation_split=)",
+        "",
+        "note",
+        BEHAVIOUR,
+        "TensorFlow 1 applied the class weights to val_loss too; Keras 3 does not.",
+        tf1=True,
+    ),
+    "order_of_values": Row(
+        "model.evaluate of several outputs",
+        "the values in their old order, by a function added to the script",
+        "in_order",
+        BEHAVIOUR,
+        "TensorFlow 1 returned metrics in the order of the outputs; Keras 3 sorts them by name.",
+        keras_2=True,
+    ),
+    "validation_data": Row(
+        "callback.validation_data",
+        "validation data that the script passes to the callback",
+        "",
+        GONE,
+    ),
+    "epsilon": Row(
+        "Adam(epsilon=None)",
+        "nothing: it is left out",
+        "drop",
+        REFUSED,
+        "None stood for 1e-7, which is the default.",
+    ),
+    "nadam": Row(
+        "Nadam()",
+        "Adam, or Nadam with other steps",
+        "",
+        BEHAVIOUR,
+        "The momentum's schedule went by 0.96 ** (0.004 t), and goes by 0.96 ** t.",
+        tf1=True,
+    ),
+    "sequential_tensors": Row(
+        "model.input of a Sequential",
+        "model.inputs[0]",
+        "first",
+        GONE,
+        "A Sequential that was never called has only the lists.",
+    ),
+    "metrics_of_outputs": Row(
+        "compile(metrics=['acc']) of a model with several outputs",
+        "metrics=[['acc'] for _ in model.outputs]",
+        "each_output",
+        REFUSED,
+        "One list was for each of the outputs; now it is one metric for each output.",
+    ),
+    "frozen_statistics": Row(
+        "layer.trainable = False with batch normalization",
+        "",
+        "",
+        BEHAVIOUR,
+        "TensorFlow 1 went on normalizing by the batch, and Keras 3 takes the moving averages.",
+        tf1=True,
+    ),
+    "columns": Row(
+        "compile(loss=my_loss)",
+        "with_columns(my_loss), by a function written into the script",
+        "columns",
+        BEHAVIOUR,
+        "Targets of one axis came as a column; now predictions come as a row.",
+        tf1=True,
+    ),
+    "embedding": Row(
+        "Embedding(1000, 8) and an optimizer that squares gradients",
+        "an Embedding that sums its gradients, by a class written into the script",
+        "embedding",
+        BEHAVIOUR,
+        "Where an entry stands in a batch twice, Keras 3 squares the parts of its gradient one by one.",
+    ),
+    "masked_outputs": Row(
+        "a loss for each step of masked sequences",
+        "",
+        "",
+        BEHAVIOUR,
+        "The mean was over all steps, and is over those that are not masked.",
+    ),
+    "sparse_labels": Row(
+        "metrics=['mae'] beside a sparse loss",
+        "a metric of the labels' classes",
+        "",
+        BEHAVIOUR,
+        "Labels came as a column, which was subtracted from all classes.",
+        tf1=True,
+    ),
+    "hard_sigmoid_function": Row(
+        "tf.keras.activations.hard_sigmoid",
+        "a function written into the script",
+        "hard_sigmoid_function",
+        "TPU216",
+        "Keras 3's hard_sigmoid is a sixth of x plus one half; it was a fifth.",
+    ),
+    "weights_file": Row(
+        "save_weights('w.h5')",
+        "save_weights('w.weights.h5'), and every other use of that name",
+        "file",
+        FILE,
+        "Keras 3 rejects other extensions. It can load a Keras 2 file that ends in .h5.",
+    ),
+    "model_file": Row(
+        "model.save('model')",
+        "model.save('model.keras'), and every other use of that name",
+        "file",
+        FILE,
+        (
+            "Keras 3 supports .keras and .h5, but cannot load its own .h5 files if a metric "
+            "was given by name."
+        ),
+    ),
+    "learning_rate": Row(
+        "optimizer.lr",
+        "optimizer.learning_rate",
+        "learning_rate",
+        GONE,
+        "Assigning optimizer.lr changes nothing.",
+    ),
+    "set_value": Row(
+        "K.set_value(optimizer.lr, v)", "optimizer.learning_rate = v", "set_value", GONE
+    ),
+    "log_lr": Row(
+        "logs['lr']",
+        "logs['learning_rate']",
+        "text",
+        BEHAVIOUR,
+        "ReduceLROnPlateau and LearningRateScheduler log it under the new name.",
+        keras_2=True,
+    ),
+    "metric_name": Row(
+        "metrics=['accuracy'] and logs['acc']",
+        "metrics=['acc']",
+        "text",
+        BEHAVIOUR,
+        ("TensorFlow 1 logged the metric under its own name; Keras 3 uses the name in the script."),
+        tf1=True,
+    ),
+    "metrics_names": Row(
+        "model.metrics_names",
+        "the names that evaluate reports, by a function added to the script",
+        "metrics_names",
+        BEHAVIOUR,
+        "Keras 3 returns ['loss', 'compile_metrics'].",
+    ),
+    "hard_sigmoid": Row(
+        "recurrent_activation='hard_sigmoid'",
+        "a function added to the script",
+        "hard_sigmoid",
+        "TPU216",
+        "Keras 3's hard_sigmoid has slope 1/6; the old one has slope 1/5.",
+    ),
+    "cudnn": Row(
+        "CuDNNLSTM(8)",
+        "LSTM(8, recurrent_activation='sigmoid')",
+        "cudnn",
+        GONE,
+        "The LSTM of TensorFlow 1 used hard_sigmoid, so the default is now explicit.",
+    ),
+    "steps": Row(
+        "fit(steps_per_epoch=len(x) / 8)",
+        "int(numpy.ceil(len(x) / 8))",
+        "steps",
+        REFUSED,
+        "Keras 3 requires an integer.",
+    ),
+    "fit_function": Row(
+        "tpu_model.fit(input_function)",
+        "model.fit(input_function())",
+        "call",
+        REFUSED,
+        "Only KerasTPUModel accepted a function that returns a Dataset.",
+    ),
+    "fit_iterator": Row(
+        "fit(dataset.make_one_shot_iterator())", "fit(dataset)", "iterator", REFUSED
+    ),
+    "fit_batch": Row(
+        "fit(*iterator.get_next())",
+        "fit(dataset)",
+        "batch",
+        GRAPH,
+        "In TensorFlow 2 that is a single batch.",
+    ),
+    "generator_lists": Row(
+        "yield [a, b], y",
+        "yield (a, b), y",
+        "lists",
+        REFUSED,
+        "Keras 3 accepts tuples only.",
+    ),
+    "rmsprop": Row(
+        "RMSprop()",
+        "RMSprop(epsilon=1e-14), the square of the old one",
+        "rmsprop",
+        BEHAVIOUR,
+        ("TensorFlow 1 added epsilon to the square root, Keras 3 adds it inside the square root."),
+        tf1=True,
+    ),
+    "optimizer_word": Row(
+        "compile(optimizer='adagrad')",
+        "Adagrad(learning_rate=0.001, initial_accumulator_value=0.0, epsilon=1e-14)",
+        "optimizer_word",
+        BEHAVIOUR,
+        "By name, TensorFlow 1 started with a zero accumulator.",
+        tf1=True,
+    ),
+    "validation_generator": Row(
+        "fit_generator(validation_data=generator)",
+        "a Sequence with a fixed number of batches, added to the script",
+        "validation_generator",
+        BEHAVIOUR,
+        ("Keras 3 reads more batches than it evaluates, so every epoch sees different ones."),
+    ),
+    "constant": Row(
+        "K.ones(shape) in a function",
+        "tf.ones(shape)",
+        "constant",
+        BEHAVIOUR,
+        "It creates a variable, which a tf.function may do only once.",
+    ),
+    "tensor_operation": Row(
+        "tf.reshape(layer(x), …)",
+        "a Lambda layer, by a function written into the script",
+        "as_layer",
+        GRAPH,
+        "TensorFlow operations do not accept symbolic Keras tensors.",
+    ),
+    "gradients": Row(
+        "K.gradients(model.output, model.input)",
+        "tf.GradientTape",
+        "",
+        GRAPH,
+    ),
+    "add_loss": Row(
+        "model.add_loss(tensor)",
+        "add_loss in the call of a layer",
+        "",
+        GRAPH,
+        keras_2=True,
+    ),
+    "tensor_shape": Row("x.get_shape().as_list()", "list(x.shape)", "tensor_shape", GONE),
+    "function": Row(
+        "K.function([model.input], [layer.output])",
+        "tf.keras.Model, by a function added to the script",
+        "function",
+        GRAPH,
+    ),
+    "trainable": Row(
+        "model.trainable = False after compile",
+        "a separate model for each set of trainable weights",
+        "",
+        BEHAVIOUR,
+        "TensorFlow 1 kept the trainable weights from compile; Keras 3 checks them again.",
+        keras_2=True,
+    ),
+    "params": Row(
+        "callback.params['samples']", "", "", GONE, "Keras 3 provides verbose, epochs and steps."
+    ),
+    "standalone": Row(
+        "from keras.preprocessing.text import Tokenizer",
+        "from tensorflow.keras.preprocessing.text import Tokenizer",
+        "standalone",
+        GONE,
+        "The keras package no longer has it; tf.keras does.",
+    ),
+}

@@ -1,0 +1,338 @@
+"""What the values of a script are, as far as Keras is concerned: models, layers, optimizers, their tensors.
+
+A name has the kinds of all that is assigned to it in its function or module; a function gives what it returns.
+What cannot be told is "", and a rule then goes by the name of the method alone, where that is Keras' own.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any, Iterable, Iterator, Mapping
+
+from tpucompat.names.used import Names
+
+MODEL, SEQUENTIAL, LAYER, LAYERS, OPTIMIZER = "Model", "Sequential", "Layer", "[Layer]", "Optimizer"
+TENSOR, DATASET, ITERATOR, BATCH = "tensor", "Dataset", "Iterator", "batch"
+HISTORY, LOGS, CALLBACK, FUNCTION, OTHER = "History", "logs", "Callback", "function", "other"
+METRIC = "Metric"
+MODELS = frozenset((MODEL, SEQUENTIAL))
+
+_KERAS = re.compile(
+    r"(?:tensorflow\.(?:compat\.v[12]\.)?(?:python\.)?(?:contrib\.)?(?:_api\.v1\.)?)?keras\.(?:_impl\.keras\.|api\.keras\.)?"
+    # tf.optimizers is Keras' in TensorFlow 2, and there was none before
+    r"|tensorflow\.(?=optimizers\.|metrics\.[A-Z])"
+)
+_MAKES_MODEL = frozenset(
+    ("load_model", "model_from_json", "model_from_yaml", "model_from_config", "clone_model")
+)
+_SAME_MODEL = frozenset(("keras_to_tpu_model", "multi_gpu_model", "sync_to_cpu"))
+_ARRAYS = frozenset(("predict", "predict_generator", "evaluate", "train_on_batch", "get_weights"))
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def below_keras(name: str) -> str:
+    """``layers.Dense`` of ``tensorflow.keras.layers.Dense``; "" for what is not Keras'."""
+    match = _KERAS.match(name)
+    if match is None:
+        return ""
+    below = name[match.end() :]
+    parts = below.split(".")
+    if parts[0] == "engine" or parts[-1] in ("Model", "Sequential"):
+        return parts[-1]
+    # keras.layers.core.Dense, keras.utils.np_utils.to_categorical, keras.engine.topology.Layer
+    known = ("layers", "utils", "optimizers", "callbacks", "backend", "models", "losses", "metrics")
+    if parts[0] in known and len(parts) > 2 and parts[1] not in ("schedules", "experimental"):
+        return f"{parts[0]}.{parts[-1]}"
+    return below
+
+
+def key(node: ast.AST) -> str:
+    """``model`` or ``self.model``; "" for anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    above = key(node.value) if isinstance(node, ast.Attribute) else ""
+    return f"{above}.{node.attr}" if above else ""  # type: ignore[attr-defined]
+
+
+class Values:
+    """The kinds of the values of a module.
+
+    Args:
+      trees: Its trees, one for each cell.
+      names: What its names stand for.
+      graph: Whether the program builds a graph (TensorFlow 1), where a model that is called gives a tensor.
+    """
+
+    def __init__(self, trees: Iterable[ast.Module], names: Names, graph: bool) -> None:
+        self._graph = graph
+        self.called: Mapping[int, str] = {id(call.node): call.name for call in names.calls}
+        self.used: Mapping[int, str] = {id(use.node): use.name for use in names.uses}
+        self._kinds: dict[tuple[int, str], set[str]] = {}
+        self._returns: dict[str, set[str]] = {}
+        self._classes: dict[str, str] = {}
+        self._scopes: dict[int, tuple[int, ...]] = {}
+        #: (scope, name) -> the expressions that are assigned to it.
+        self.assigned: dict[tuple[int, str], list[ast.AST]] = {}
+        self._own_calls: list[ast.Call] = []
+        self._pairs: list[tuple[tuple[int, ...], ast.AST, ast.AST, str]] = []
+        for tree in trees:
+            self._walk(tree, (0,), "")
+        self._parameters(names)
+        for _ in range(4):  # a name that another one is made of
+            before = sum(map(len, self._kinds.values())) + sum(map(len, self._returns.values()))
+            for scope, target, value, how in self._pairs:
+                self._assign(scope, target, value, how)
+            if before == sum(map(len, self._kinds.values())) + sum(
+                map(len, self._returns.values())
+            ):
+                break
+
+    def _walk(self, node: ast.AST, scope: tuple[int, ...], function: str) -> None:
+        self._scopes[id(node)] = scope
+        if isinstance(node, ast.ClassDef):
+            self._class(node, scope)
+        if isinstance(node, _SCOPES):
+            inner = (*scope, id(node))
+            name = getattr(node, "name", "")
+            for child in ast.iter_child_nodes(node):
+                self._walk(child, inner, name)
+            return
+        called = node.func if isinstance(node, ast.Call) else None
+        if isinstance(called, ast.Name) or (
+            isinstance(called, ast.Attribute) and key(called.value) == "self"
+        ):
+            self._own_calls.append(node)  # type: ignore[arg-type]
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                self._pairs.append((scope, target, node.value, ""))
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            self._pairs.append((scope, node.target, node.value, ""))
+        elif isinstance(node, (ast.For, ast.comprehension)):
+            self._pairs.append((scope, node.target, node.iter, "item"))
+        elif isinstance(node, ast.Return) and node.value is not None and function:
+            self._pairs.append((scope, ast.Name(function, ast.Store()), node.value, "return"))
+        for child in ast.iter_child_nodes(node):
+            self._walk(child, scope, function)
+
+    def _parameters(self, names: Names) -> None:
+        """A parameter is what the calls of its function give it."""
+        for call in self._own_calls:
+            self._parameters_of(names, call)
+
+    def _parameters_of(self, names: Names, call: ast.Call) -> None:
+        last = key(call.func).rpartition(".")[2]
+        function = names.functions.get(last)
+        node: Any = function.node if function is not None else None
+        if not isinstance(node, ast.FunctionDef):
+            return
+        parameters = [one.arg for one in node.args.args]
+        if parameters[:1] == ["self"]:
+            parameters = parameters[1:]
+        inner = (*self.scope(node), id(node))
+        given = list(zip(parameters, call.args))
+        given += [(word.arg or "", word.value) for word in call.keywords]
+        for name, value in given:
+            if name in parameters:
+                self._pairs.append((inner, ast.Name(name, ast.Store()), value, "parameter"))
+
+    def _class(self, node: ast.ClassDef, scope: tuple[int, ...]) -> None:
+        for base in node.bases:
+            below = below_keras(self.used.get(id(base), ""))
+            kind = self._of_class(below) or self._classes.get(key(base), "")
+            if kind:
+                self._classes[node.name] = kind
+                self._kinds[scope[0], "self.model" if kind == CALLBACK else node.name] = {
+                    MODEL if kind == CALLBACK else FUNCTION
+                }
+
+    def has_callback(self) -> bool:
+        """Whether the module has a callback of its own."""
+        return CALLBACK in self._classes.values()
+
+    def scope(self, node: ast.AST) -> tuple[int, ...]:
+        """The scopes that a node stands in, outermost first."""
+        return self._scopes.get(id(node), (0,))
+
+    def values(self, node: ast.AST) -> list[ast.AST]:
+        """What is assigned to a name or attribute, in the nearest scope that has it."""
+        name = key(node)
+        for scope in reversed(self.scope(node)):
+            if (scope, name) in self.assigned:
+                return self.assigned[scope, name]
+        return []
+
+    # Assignments ---------------------------------------------------------------------------------
+
+    def _assign(self, scope: tuple[int, ...], target: ast.AST, value: ast.AST, how: str) -> None:
+        if isinstance(target, (ast.Tuple, ast.List)):
+            if isinstance(value, (ast.Tuple, ast.List)) and len(value.elts) == len(target.elts):
+                for one, part in zip(target.elts, value.elts):
+                    self._assign(scope, one, part, how)
+                return
+            kinds = self.kinds(value)
+            if how == "item" and isinstance(value, ast.Call) and key(value.func) == "enumerate":
+                self._assign(scope, target.elts[-1], value.args[0], "item")
+            elif BATCH in kinds:
+                for one in target.elts:
+                    self._add(scope, one, {BATCH}, value)
+            return
+        kinds = self.kinds(value)
+        if how == "item":
+            kinds = {LAYER} if LAYERS in kinds else ({BATCH} if DATASET in kinds else set())
+        if how == "return":
+            self._returns.setdefault(target.id, set()).update(kinds)  # type: ignore[attr-defined]
+            return
+        self._add(scope, target, kinds, value if how == "" else None)
+
+    def _add(
+        self, scope: tuple[int, ...], target: ast.AST, kinds: set[str], value: ast.AST | None
+    ) -> None:
+        name = key(target)
+        if not name:
+            return
+        where = (0 if name.startswith("self.") else scope[-1], name)
+        self._kinds.setdefault(where, set()).update(kinds)
+        held = self.assigned.setdefault(where, [])
+        if value is not None and not any(one is value for one in held):
+            held.append(value)
+
+    # Kinds -----------------------------------------------------------------------------------------
+
+    def kind(self, node: ast.AST) -> str:
+        """The kind of an expression; "" where it cannot be told."""
+        kinds = self.kinds(node) - {OTHER}
+        if kinds and kinds <= MODELS:
+            return SEQUENTIAL if kinds == {SEQUENTIAL} else MODEL
+        return kinds.pop() if len(kinds) == 1 else ""
+
+    def kinds(self, node: ast.AST) -> set[str]:
+        """The kinds that an expression may have."""
+        return set(self._of(node))
+
+    def _of(self, node: ast.AST) -> Iterator[str]:
+        if isinstance(node, ast.IfExp):
+            yield from self.kinds(node.body) | self.kinds(node.orelse)
+        elif isinstance(node, ast.Call):
+            yield from self._of_call(node)
+        elif isinstance(node, (ast.Name, ast.Attribute)):
+            yield from self._of_name(node)
+        elif isinstance(node, ast.Subscript):
+            kinds = self.kinds(node.value)
+            if LAYERS in kinds:
+                yield LAYERS if isinstance(node.slice, ast.Slice) else LAYER
+            yield from kinds & {TENSOR, BATCH}
+        elif isinstance(node, ast.BinOp):
+            yield from (self.kinds(node.left) | self.kinds(node.right)) & {TENSOR}
+        elif isinstance(node, (ast.Tuple, ast.List)):
+            if any(TENSOR in self.kinds(one) for one in node.elts):
+                yield TENSOR
+        elif isinstance(node, (ast.Constant, ast.Dict, ast.JoinedStr, ast.Compare)):
+            yield OTHER
+
+    def _of_name(self, node: Any) -> Iterator[str]:
+        name = key(node)
+        for scope in reversed(self.scope(node)):
+            if name and (scope, name) in self._kinds:
+                yield from self._kinds[scope, name]
+                return
+        if not isinstance(node, ast.Attribute):
+            return
+        above = self.kinds(node.value)
+        if above & MODELS:
+            yield from {
+                "layers": {LAYERS},
+                "optimizer": {OPTIMIZER},
+                "history": {HISTORY},
+            }.get(node.attr, set())
+        if above & (MODELS | {LAYER}) and node.attr in ("input", "output", "inputs", "outputs"):
+            yield TENSOR
+        if HISTORY in above and node.attr == "history":
+            yield LOGS
+
+    def _of_call(self, node: ast.Call) -> Iterator[str]:
+        name = self.called.get(id(node), "")
+        made, _, last = name.rpartition(".")
+        below = below_keras(made if last == "from_config" else name)
+        if last in _SAME_MODEL:
+            yield from (self.kinds(node.args[0]) if node.args else ()) or {MODEL}
+        elif below:
+            yield self._of_keras(below, node)
+        elif name.startswith("tensorflow.data."):
+            yield DATASET if "Iterator" not in name else ITERATOR
+        elif isinstance(node.func, ast.Attribute):
+            yield from self._of_method(node, node.func)
+        elif isinstance(node.func, ast.Name):
+            if node.func.id in self._classes:
+                yield self._classes[node.func.id]
+            elif node.func.id in self._returns:
+                yield from self._returns[node.func.id]
+            else:
+                yield from self._applied(node)
+        elif isinstance(node.func, ast.Call):
+            yield from self._applied(node)
+
+    def _applied(self, node: ast.Call) -> Iterator[str]:
+        kinds = self.kinds(node.func)
+        if not kinds & (MODELS | {LAYER}) or not node.args:
+            return
+        # A program that computes at once calls models with arrays, and gets numbers.
+        if self._graph or LAYER in kinds or any(TENSOR in self.kinds(one) for one in node.args):
+            yield TENSOR
+
+    def _of_keras(self, below: str, node: ast.Call) -> str:
+        last = below.rpartition(".")[2]
+        if last == "Input":
+            return TENSOR
+        if last in _MAKES_MODEL:
+            return MODEL
+        kind = self._of_class(below)
+        if kind:
+            return kind
+        if below.startswith(("layers.", "backend.")):
+            arguments = [*node.args, *(word.value for word in node.keywords)]
+            if any(TENSOR in self.kinds(one) for one in arguments):
+                return TENSOR
+        return OTHER
+
+    def _of_class(self, below: str) -> str:
+        package, _, last = below.rpartition(".")
+        if last == "Sequential":
+            return SEQUENTIAL
+        if last in ("Model", "Network", "Container") or (
+            package.startswith("applications") and last[:1].isupper()
+        ):
+            return MODEL
+        if last == "Layer" or (package.startswith("layers") and last[:1].isupper()):
+            return LAYER
+        if package == "optimizers" and last[:1].isupper():
+            return OPTIMIZER
+        if package == "callbacks" and last[:1].isupper():
+            return CALLBACK
+        if package == "metrics" and last[:1].isupper():
+            return METRIC
+        return ""
+
+    def _of_method(self, node: ast.Call, function: ast.Attribute) -> Iterator[str]:
+        above = self.kinds(function.value)
+        name = function.attr
+        if above & MODELS or not above:
+            if name in ("fit", "fit_generator") and above & MODELS:
+                yield HISTORY
+            elif name == "get_layer":
+                yield LAYER
+            elif name in _ARRAYS and above & MODELS:
+                yield OTHER
+        if name in _SAME_MODEL:
+            yield from above or {MODEL}
+        if DATASET in above:
+            yield ITERATOR if name.startswith("make_") else DATASET
+        if ITERATOR in above and name == "get_next":
+            yield BATCH
+        if name in self._returns and key(function.value) in ("self", "cls"):
+            yield from self._returns[name]
+        if LAYER in above and name in ("get_output_at", "get_input_at"):
+            yield TENSOR
+        is_call = above & (MODELS | {LAYER}) and name == "call"
+        if is_call and any(TENSOR in self.kinds(one) for one in node.args):
+            yield TENSOR

@@ -1,0 +1,247 @@
+"""``tpucompat migrate``: rewrites old scripts and notebooks to TensorFlow 2.
+
+It shows the changes unless it is told to write them.
+
+Exit code 0: done, or nothing to do; 1 with --check: something would be rewritten; 2: a file cannot be read or
+written, its rewriting was not verified, or the settings cannot be used. The other files are rewritten all the
+same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Iterable, Sequence
+
+from tpucompat.base.errors import ScriptError, TPUCompatError
+from tpucompat.commands.cli import line_diff
+from tpucompat.commands.cli.failing import fail
+
+if TYPE_CHECKING:
+    from tpucompat.commands.migrate import plan, report
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command."""
+    result = argparse.ArgumentParser(
+        prog="tpucompat migrate",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    result.add_argument("paths", nargs="+", metavar="PATH", help="file or folder")
+    ways = result.add_mutually_exclusive_group()
+    ways.add_argument("--diff", action="store_true", help="show the changes (default)")
+    ways.add_argument("--check", action="store_true", help="list the files that would be rewritten")
+    ways.add_argument("--write", action="store_true", help="rewrite the files")
+    ways.add_argument(
+        "--output",
+        metavar="FOLDER",
+        help="write into this folder what the paths become, with the files that stay as they are",
+    )
+    result.add_argument(
+        "--backup", action="store_true", help="with --write: keep each old file as FILE.orig"
+    )
+    result.add_argument(
+        "--keras",
+        choices=("2", "3"),
+        default="3",
+        help="which Keras the rewritten scripts import: that of TensorFlow, or the package tf-keras",
+    )
+    result.add_argument(
+        "--unsafe", action="store_true", help="also make changes that may affect results"
+    )
+    result.add_argument(
+        "--exclude",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="skip files and folders that match",
+    )
+    result.add_argument(
+        "--verify",
+        action="store_true",
+        help=(
+            "run each script and its rewritten form with `tpucompat verify`, on one replica, 8 emulated "
+            "cores and 8 rehearsed cores; write only if they agree. The comparison is saved beside the "
+            "script as SCRIPT.verify.json"
+        ),
+    )
+    result.add_argument(
+        "--try",
+        dest="try_it",
+        action="store_true",
+        help="run each rewritten script for a few steps; write only if it succeeds",
+    )
+    result.add_argument(
+        "--args",
+        default="",
+        metavar="'WORDS'",
+        help="arguments of the scripts, for --verify and --try",
+    )
+    result.add_argument(
+        "--format", choices=("text", "json"), default="text", help="json: the report as data"
+    )
+    result.add_argument(
+        "--report",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="write a report with each change, its rule and each use of an API: a page if the name ends in "
+        ".html, data if it ends in .json; may be repeated",
+    )
+    result.add_argument("--quiet", action="store_true", help="do not list the files")
+    return result
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command.
+
+    Args:
+      argv: The arguments behind ``migrate``.
+
+    Returns:
+      The exit code.
+    """
+    from tpucompat.commands.migrate import report, resolution, tree
+    from tpucompat.commands.scan import configuration, scanner
+
+    options = parser().parse_args(argv)
+    try:
+        _check(options)
+        settings = configuration.load(options.paths[0], exclude=options.exclude)
+    except TPUCompatError as error:
+        return fail(error)
+    results: Iterable[plan.Result] = tree.migrate(
+        scanner.files(options.paths, settings), options.unsafe, int(options.keras)
+    )
+    if options.write or options.output or options.try_it or options.report:
+        results = resolution.mark(list(results))
+    outcomes = []
+    failed = False
+    for result in results:
+        outcome = _deal_with(result, options)
+        failed = failed or bool(outcome.why or result.problems)
+        outcomes.append(outcome)
+    if options.format == "json":
+        _show(json.dumps(report.document(outcomes), indent=1) + "\n")
+    try:
+        for path in options.report:
+            report.write(path, outcomes)
+        if options.keras == "2":
+            _require_keras_2(outcomes, options)
+    except TPUCompatError as error:
+        return fail(error)
+    if failed:
+        return 2
+    return 1 if options.check and any(one.result.changed for one in outcomes) else 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    if sys.version_info < (3, 8):
+        raise ScriptError("TPU453", "migrate requires Python 3.8 or later.")
+    for path in options.paths:
+        if not os.path.lexists(path):
+            raise ScriptError("TPU420", f"{path}: no such file or folder.")
+    for path in options.report:
+        if not path.endswith((".html", ".json")):
+            raise ScriptError("TPU451", f"--report {path}: the name must end in .html or .json.")
+    if options.backup and not options.write:
+        raise ScriptError("TPU451", "--backup requires --write.")
+
+
+def _deal_with(result: plan.Result, options: argparse.Namespace) -> report.Outcome:
+    """Verifies, tries, writes or shows one file."""
+    from tpucompat.commands.migrate import report, tree, trial, verification
+
+    for problem in result.problems:
+        where = f"cell {problem.cell}:" if problem.cell else ""
+        sys.stderr.write(f"{result.path}:{where}{problem.line}: {problem.code} {problem.was}\n")
+    target = _target(result.path, options)
+    outcome = report.Outcome(result)
+    try:
+        if options.verify and result.changed and result.path.endswith(".py"):
+            compared = verification.compare(result, options.args, target or result.path)
+            outcome = outcome._replace(verified=compared.comparisons)
+            if compared.exit_code:
+                sys.stderr.write(f"{result.path}: not verified, left unchanged\n")
+                return outcome._replace(why=compared.why)
+        if options.try_it and result.changed and result.path.endswith(".py"):
+            error = trial.fails(result, options.args)
+            if error:
+                why = f"TPU517 fails, left unchanged: {error}"
+                sys.stderr.write(f"{result.path}: {why}\n")
+                return outcome._replace(why=why)
+        if target and (result.changed or options.output):
+            _write(result, target, options)
+            outcome = outcome._replace(written=target)
+    except TPUCompatError as error:
+        fail(error)
+        return outcome._replace(why=str(error))
+    if not result.changed or options.format == "json":
+        return outcome
+    if not target and not options.check:
+        _show(_diff(result.path, result.before, result.after))
+        for name in result.beside:
+            beside = os.path.join(os.path.dirname(result.path), name)
+            _show(f"and {beside}, unless it exists\n")
+    if not options.quiet and (target or options.check):
+        _show(f"{result.path}: {tree.said(result)}\n")
+    return outcome
+
+
+def _target(path: str, options: argparse.Namespace) -> str:
+    """Where a file is written to; "" where nothing is written."""
+    if options.write:
+        return path
+    if not options.output:
+        return ""
+    for given in options.paths:
+        folder = os.path.abspath(given)
+        if os.path.isdir(folder) and os.path.abspath(path).startswith(folder + os.sep):
+            return os.path.join(options.output, os.path.relpath(os.path.abspath(path), folder))
+    return os.path.join(options.output, os.path.basename(path))
+
+
+def _write(result: plan.Result, target: str, options: argparse.Namespace) -> None:
+    from tpucompat.commands.migrate import files
+
+    if options.output:
+        files.place(target, result.after)
+    else:
+        if options.backup:
+            files.keep(result.path, result.before)
+        files.write(target, result.before, result.after)
+    for name, content in result.beside.items():
+        files.create(os.path.join(os.path.dirname(target), name), content)
+
+
+def _require_keras_2(outcomes: Sequence[report.Outcome], options: argparse.Namespace) -> None:
+    """Says that tf-keras is needed, and adds it to the requirements beside what was written."""
+    from tpucompat.commands.migrate import keras_2
+
+    needs = [one for one in outcomes if keras_2.is_needed(one.result)]
+    if not needs:
+        return
+    added = [] if options.check else keras_2.require(one.written for one in needs if one.written)
+    if not options.quiet and options.format == "text":
+        where = f"; added to {', '.join(added)}" if added else ""
+        _show(f"Keras 2 requires the package tf-keras: pip install {keras_2.REQUIREMENT}{where}\n")
+
+
+def _diff(path: str, before: bytes, after: bytes) -> str:
+    """A unified diff; lines end as they do in the file."""
+    old, new = (
+        data.decode("utf-8", "replace").splitlines(keepends=True) for data in (before, after)
+    )
+    name = path.replace(os.sep, "/").lstrip("/")
+    lines = line_diff.unified(old, new, f"a/{name}", f"b/{name}")
+    return "".join(
+        line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines
+    )
+
+
+def _show(text: str) -> None:
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))

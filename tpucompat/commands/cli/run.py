@@ -1,0 +1,470 @@
+"""``tpucompat run``: runs an old script as plain ``python`` would, with the old namespace before it."""
+
+from __future__ import annotations
+
+import argparse
+import atexit
+import importlib
+import importlib.machinery
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tokenize
+import types
+from typing import Any, NamedTuple, Sequence
+
+from tpucompat.base import journal, native_log, package
+from tpucompat.base.codes import CODES
+from tpucompat.base.errors import ScriptError, StoppedTraining, TPUCompatError
+from tpucompat.base.machine import Environment, current_environment
+from tpucompat.commands.cli.failing import fail
+from tpucompat.names.python_2 import is_python_2
+from tpucompat.runtime import failures, script_code, tracebacks
+
+# For a script that is not in the encoding that it should be in (PEP 263).
+_CODING = (
+    "Save it as UTF-8, or declare its encoding on the first line, such as `# -*- coding: "
+    "latin-1 -*-`."
+)
+USAGE = "tpucompat run [OPTIONS] (SCRIPT | -m MODULE | NOTEBOOK.ipynb) [ARGUMENTS OF THE SCRIPT …]"
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options of the command; everything behind the script's name is the script's."""
+    result = argparse.ArgumentParser(
+        prog="tpucompat run",
+        usage=USAGE,
+        description=(__doc__ or "").replace("``", "`"),
+        allow_abbrev=False,
+    )
+    result.add_argument(
+        "--cores", type=int, metavar="N", help="emulate N TPU cores with logical devices"
+    )
+    result.add_argument(
+        "--rehearse",
+        metavar="N",
+        help=("run under TensorFlow's TPUStrategy on N simulated cores (or a TPU such as v3-8)"),
+    )
+    result.add_argument(
+        "--exact",
+        action="store_true",
+        help="use the rounding of TensorFlow 1.15 (oneDNN off), at the cost of speed",
+    )
+    result.add_argument(
+        "--era",
+        choices=("tf1", "tf2"),
+        help=(
+            "TensorFlow 1 (graph) or early TensorFlow 2 (eager); default: detected from the script"
+        ),
+    )
+    result.add_argument(
+        "--check-tpu",
+        metavar="NAMES",
+        help=(
+            "first check whether the script's computations compile for these TPUs, such "
+            "as v5e-8,v3-8"
+        ),
+    )
+    result.add_argument(
+        "--smoke",
+        action="store_true",
+        help="limit epochs and steps, to try a long script quickly",
+    )
+    result.add_argument(
+        "--traceback",
+        action="store_true",
+        help="show full tracebacks",
+    )
+    result.add_argument("--quiet", action="store_true", help="no notices and no summary")
+    result.add_argument(
+        "--legacy-package",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an installed package that was written for TensorFlow 1.x; may be repeated",
+    )
+    result.add_argument(
+        "--map",
+        action="append",
+        default=[],
+        metavar="gs://BUCKET=DIR",
+        help="replace a bucket, or a folder in it, with a local folder; may be repeated",
+    )
+    result.add_argument(
+        "--out",
+        metavar="FILE",
+        help="notebooks: write the executed notebook, with its outputs, to FILE",
+    )
+    result.add_argument(
+        "--form",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="notebooks: set a Colab form field (a line with #@param); may be repeated",
+    )
+    result.add_argument(
+        "--shell",
+        choices=("run", "name", "skip"),
+        help=(
+            "notebooks: run ! lines that download or install (default; failures are "
+            "reported), also list them, or skip them"
+        ),
+    )
+    result.add_argument(
+        "-m", dest="module", nargs=argparse.REMAINDER, help="run a module, as python -m does"
+    )
+    result.add_argument("script", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    return result
+
+
+# What a shell says of a program that Ctrl-C has ended.
+_STOPPED = 130
+
+
+class Program(NamedTuple):
+    """A script or module ready to run."""
+
+    code: types.CodeType
+    source: str
+    file: str
+    arguments: list[str]
+    path0: str
+    spec: importlib.machinery.ModuleSpec | None
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs the command; returns the exit code, or lets the script's own exception or SystemExit through."""
+    options = parser().parse_args(argv)
+    try:
+        if _is_notebook(options):
+            return _run_notebook(options, argv)
+        if options.out or options.shell or options.form:
+            raise ScriptError("TPU420", "--out, --form and --shell require a notebook (.ipynb).")
+        program = _program(options)
+        if options.check_tpu:
+            _check_first(options)
+        options.era = _set_up(options, program)
+        _name_misplaced(program)
+    except TPUCompatError as error:
+        return fail(error)
+    except SyntaxError as error:
+        return _syntax_error(error)
+    if not options.quiet:
+        atexit.register(_summary, list(argv), options)
+    sys.excepthook = failures.excepthook(sys.excepthook, not options.quiet, options.traceback)
+    options.ended_well = False
+    try:
+        execute(program)
+        options.ended_well = True
+    except SystemExit as end:
+        options.ended_well = not end.code
+        raise
+    except StoppedTraining as stopped:
+        sys.excepthook(type(stopped), stopped, stopped.__traceback__)
+        return _STOPPED
+    except Exception as raised:
+        told = _refusal(raised)
+        if told is None:
+            raise
+        # The script's own traceback; then exit code 2, which says that the next step is in the message.
+        told.__cause__ = told.__context__ = None
+        shown = told.with_traceback(tracebacks.of_script(raised.__traceback__))
+        sys.excepthook(type(shown), shown, shown.__traceback__)
+        return 2
+    return 0
+
+
+def _refusal(raised: Exception) -> TPUCompatError | None:
+    """What an error of the script's is in tpucompat's terms; None where it is the script's alone."""
+    if "tpucompat.engines.rehearsal" in sys.modules:
+        from tpucompat.engines import rehearsal
+
+        raised = rehearsal.told(raised)
+    return raised if isinstance(raised, TPUCompatError) else None
+
+
+def _name_misplaced(program: Program) -> None:
+    """Says which options of ours stand behind the script's name, where the script has no such option."""
+    ours = {name for action in parser()._actions for name in action.option_strings}
+    source = program.source.replace("-", "_")
+    for word in program.arguments[1:]:
+        name = word.partition("=")[0]
+        is_ours = name in ours and name.startswith("--") and name != "--help"
+        if is_ours and name.lstrip("-").replace("-", "_") not in source:
+            text = f"{name} follows the script name and is passed to the script"
+            journal.notice("TPU484", text)
+
+
+def _is_notebook(options: argparse.Namespace) -> bool:
+    return not options.module and bool(options.script) and options.script[0].endswith(".ipynb")
+
+
+def _run_notebook(options: argparse.Namespace, argv: Sequence[str]) -> int:
+    from tpucompat.runtime.notebooks import runner
+
+    # A notebook has no arguments of its own: what stands behind its name is ours too.
+    name, behind = options.script[0], options.script[1:]
+    options = parser().parse_args(behind, options)
+    options.script.insert(0, name)
+    _apply(options)
+    if options.shell:
+        os.environ["TPUCOMPAT_SHELL"] = options.shell
+    options.ended_well = False
+    if not options.quiet:
+        atexit.register(_summary, list(argv), options)
+    code = runner.run(options)
+    options.ended_well = not code
+    return code
+
+
+def _check_first(options: argparse.Namespace) -> None:
+    """``tpucompat check`` in a process of its own; what it says stops nothing."""
+    from tpucompat.base import targets
+
+    targets.parse(options.check_tpu)  # a wrong name is an error of this command line
+    command = [sys.executable, "-m", "tpucompat", "check", "--tpu", options.check_tpu]
+    command += ["--era", options.era] if options.era else []
+    command += [f"--map={each}" for each in options.map]
+    command += [f"--legacy-package={name}" for name in options.legacy_package]
+    command += ["-m", *options.module] if options.module else options.script
+    root = os.path.dirname(package.FOLDER)
+    path = os.pathsep.join(filter(None, [root, os.environ.get("PYTHONPATH", "")]))
+    sys.stdout.flush()
+    subprocess.run(command, stdout=sys.stderr, env=dict(os.environ, PYTHONPATH=path), check=False)
+
+
+# The program ---------------------------------------------------------------------------------------
+
+
+def _program(options: argparse.Namespace) -> Program:
+    if options.module:
+        return _module(options.module[0], options.module[1:], options.legacy_package)
+    if options.script:
+        return _script(options.script[0], options.script[1:])
+    raise ScriptError("TPU420", "No script was given.", USAGE)
+
+
+def _script(path: str, arguments: list[str]) -> Program:
+    try:
+        with tokenize.open(path) as text:  # honours a coding line, as python does
+            source = text.read()
+    except (
+        UnicodeDecodeError,
+        SyntaxError,
+    ) as error:  # SyntaxError: it is no UTF-8, or says a wrong coding
+        raise ScriptError("TPU420", f"{path}: {_reason(error)}", _CODING) from error
+    except OSError as error:
+        raise ScriptError("TPU420", f"{path}: {_reason(error)}") from error
+    # Since Python 3.9 a script's __file__ and the file in its tracebacks are absolute.
+    file = os.path.abspath(path) if sys.version_info >= (3, 9) else path
+    code = script_code.compiled(source, file)
+    folder = os.path.dirname(os.path.realpath(path))
+    return Program(code, source, file, [path, *arguments], folder, None)
+
+
+def _module(name: str, arguments: list[str], packages: Sequence[str]) -> Program:
+    sys.path.insert(0, os.getcwd())
+    try:
+        spec = _find_module(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            name += ".__main__"
+            spec = _find_module(name)
+    except ImportError as error:
+        raise ScriptError("TPU420", f"No module named {name}: {error}") from error
+    finally:
+        del sys.path[0]
+    loader: Any = spec.loader if spec is not None else None
+    if spec is None or spec.origin is None or not hasattr(loader, "get_code"):
+        raise ScriptError("TPU420", f"No module named {name}.")
+    code = script_code.code_of(spec, name, packages)
+    return Program(
+        code,
+        loader.get_source(name) or "",
+        spec.origin,
+        [spec.origin, *arguments],
+        os.getcwd(),
+        spec,
+    )
+
+
+def _find_module(name: str) -> importlib.machinery.ModuleSpec | None:
+    """``importlib.util.find_spec``, which imports the packages that the module is in; this does not.
+
+    They are the program's own, and import TensorFlow as it was: :func:`execute` imports them when the old
+    namespace stands. Only a package whose own code says where its modules lie is imported here already.
+    """
+    path: list[str] | None = None  # sys.path
+    parts = name.split(".")
+    for count in range(1, len(parts) + 1):
+        spec = _find_in(".".join(parts[:count]), path)
+        if count == len(parts) and spec is not None:
+            return spec
+        if spec is not None and spec.origin is not None:
+            path = list(spec.submodule_search_locations or ())
+        else:  # a folder without __init__.py: executes nothing
+            places = [os.path.join(place, parts[count - 1]) for place in path or sys.path]
+            path = [place for place in places if os.path.isdir(place)]
+        if not path:
+            break
+    return importlib.util.find_spec(name)
+
+
+def _find_in(name: str, path: list[str] | None) -> importlib.machinery.ModuleSpec | None:
+    """What the import system finds for a full name in the folders of its package."""
+    for finder in sys.meta_path:
+        try:
+            spec = finder.find_spec(name, path, None)
+        except KeyError:  # a folder without __init__.py, in a package that is not imported yet
+            return None
+        if spec is not None:
+            return spec
+    return None
+
+
+def _reason(error: BaseException) -> str:
+    return getattr(error, "strerror", None) or str(error)
+
+
+def prepare(argv: Sequence[str]) -> tuple[Program, str]:
+    """Everything up to the script's first line, for those who look on while it runs.
+
+    Args:
+      argv: The arguments behind ``run``; no notebook.
+
+    Returns:
+      The program for :func:`execute`, and its era: "tf1" or "tf2".
+
+    Raises:
+      TPUCompatError: As the command would say.
+    """
+    options = parser().parse_args(argv)
+    program = _program(options)
+    return program, _set_up(options, program)
+
+
+def _set_up(options: argparse.Namespace, program: Program) -> str:
+    from tpucompat.runtime.installation import install_for
+
+    _apply(options)
+    here = install_for(program.source, program.path0, options.era, options.legacy_package)
+    if options.smoke:
+        from tpucompat.runtime import smoke
+
+        smoke.enable(here.era)
+    return here.era
+
+
+def _apply(options: argparse.Namespace) -> None:
+    """The options that become settings of the process, and of those that it starts."""
+    native_log.quieten()
+    if options.cores is not None:
+        os.environ["TPUCOMPAT_CORES"] = str(options.cores)
+    if options.rehearse is not None:
+        os.environ["TPUCOMPAT_REHEARSE"] = options.rehearse
+        if options.cores is None:
+            os.environ.pop("TPUCOMPAT_CORES", None)  # the command line decides
+    if options.exact:
+        os.environ["TPUCOMPAT_EXACT"] = "1"
+    if options.map:
+        from tpucompat.runtime.paths import mapping
+
+        before = mapping.from_environment().folders
+        path_map = mapping.parse_all([*options.map, *map("{0.remote}={0.local}".format, before)])
+        os.environ[mapping.VARIABLE] = mapping.to_environment(path_map)
+    journal.quiet = options.quiet
+
+
+def execute(program: Program) -> None:
+    """What ``python script.py`` or ``python -m module`` does, in this process."""
+    # sys.path[0] is the folder of the tpucompat command, or of the package; under `python -P` there is none.
+    sys.path[: 0 if getattr(sys.flags, "safe_path", False) else 1] = [program.path0]
+    if program.spec and program.spec.parent:
+        sys.argv[:] = ["-m", *program.arguments[1:]]  # what runpy leaves there for the packages
+        importlib.import_module(program.spec.parent)
+    sys.argv[:] = program.arguments
+    main_module = types.ModuleType("__main__")
+    loader = (
+        program.spec.loader
+        if program.spec
+        else importlib.machinery.SourceFileLoader("__main__", program.file)
+    )
+    main_module.__dict__.update(
+        __file__=program.file,
+        __cached__=None,
+        __loader__=loader,
+        __spec__=program.spec,
+        __package__=program.spec.parent if program.spec else None,
+        __builtins__=sys.modules["builtins"],
+    )
+    sys.modules["__main__"] = main_module
+    exec(program.code, main_module.__dict__)
+
+
+# What is said --------------------------------------------------------------------------------------
+
+
+def _syntax_error(error: SyntaxError) -> int:
+    """The script's own traceback, as python shows it; then what it means."""
+    sys.excepthook(type(error), error.with_traceback(None), None)
+    if is_python_2(error):
+        return fail(
+            ScriptError(
+                "TPU421", "{} is written for Python 2.".format(error.filename or "The script")
+            )
+        )
+    where = "{}, line {}".format(error.filename or "the script", error.lineno)
+    if (error.text or "").lstrip().startswith(("%", "!")):
+        return fail(ScriptError("TPU448", f"{where}: an IPython command."))
+    return fail(ScriptError("TPU424", f"{where}: {error.msg}"))
+
+
+def _summary(argv: list[str], options: argparse.Namespace) -> None:
+    here = current_environment()
+    lines = [
+        "── tpucompat " + "─" * 47,
+        "TensorFlow {} on Python {}, Keras {}; {} engine, {}, {}".format(
+            here.tensorflow,
+            ".".join(map(str, here.python)),
+            " ".join(filter(None, (here.keras, _keras_version(here)))),
+            here.engine,
+            here.replicas,
+            here.mode,
+        ),
+    ]
+    used = journal.uses()
+    if used:
+        shown = ", ".join(f"{name} ×{count}" for name, count in used[:8])
+        more = len(used) - 8
+        lines.append("old names: " + shown + (f", and {more} more" if more > 0 else ""))
+    if _may_go_on(argv, options):
+        lines.append("next: " + _next_command(argv, options))
+    text = "\n".join(lines) + "\n"
+    encoding = getattr(sys.stderr, "encoding", None) or "ascii"
+    sys.stderr.write(text.encode(encoding, "replace").decode(encoding))
+
+
+def _keras_version(here: Environment) -> str:
+    return here.tf_keras_version if here.keras == "tf-keras" else here.keras_version
+
+
+def _may_go_on(argv: list[str], options: argparse.Namespace) -> bool:
+    """Whether there is a next command to tell: not after an error or a help text, nor in era tf2."""
+    asked_for_help = any(re.fullmatch("-h|--?help(full|short)?", word) for word in argv)
+    return options.ended_well and not asked_for_help and (options.era != "tf2" or options.smoke)
+
+
+def _next_command(argv: list[str], options: argparse.Namespace) -> str:
+    words = [word for word in argv if word != "--smoke"]
+    if options.smoke:
+        return "tpucompat run {}   (the whole run)".format(" ".join(words))
+    said = [code for code, _ in journal.notices()]
+    codes = [code for code in said if not CODES[code].what_to_do.startswith("Nothing")]
+    if codes:
+        return f"tpucompat explain {codes[0]}"
+    if options.cores is None and options.rehearse is None:
+        return "tpucompat run --cores 8 {}   (as on the 8 cores of a TPU v2-8)".format(
+            " ".join(words)
+        )
+    return "tpucompat doctor"

@@ -1,0 +1,443 @@
+"""What all rewriters of one file share: its texts, the places that were found, the TODO comments."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import textwrap
+from typing import Any, Iterator, NamedTuple
+
+from tpucompat.base.codes import CODES
+from tpucompat.commands.analysis import findings
+from tpucompat.commands.analysis.findings import Finding, Module, Place
+from tpucompat.commands.migrate.text import IMPORT, Overlap, Text
+from tpucompat.names.used import Use
+
+#: How a TODO begins; ``TODO(tpucompat TPU212): …``.
+_MARK = "TODO(tpucompat {})"
+_NOTE = "NOTE(tpucompat {})"
+_WIDTH = 90
+_AS_TF = "import tensorflow as tf"
+
+
+class Import(NamedTuple):
+    """A statement that imports from a followed package, and the cell that it is in."""
+
+    node: Any
+    cell: int
+    uses: list[Use]
+
+
+class Context:
+    """One file on its way.
+
+    Args:
+      module: The file as it was read.
+      unsafe: Whether rewritings are wanted that may change what the program does.
+      keras: Which Keras it gets: 3, TensorFlow's own, or 2, the package tf-keras.
+    """
+
+    def __init__(self, module: Module, unsafe: bool = False, keras: int = 3) -> None:
+        self.module = module
+        self.unsafe = unsafe
+        self.keras = keras
+        self.names = module.names
+        self.texts = {unit.cell: Text(unit.original) for unit in module.source.units}
+        self.trees = {
+            unit.cell: tree
+            for unit, tree in zip(module.source.units, module.trees)
+            if tree is not None
+        }
+        everything = list(findings.places(module))
+        #: Uses that the program needs; guarded ones stay as they are.
+        self.places: list[Place] = [place for place in everything if not place.finding.guarded]
+        self.imports = list(self._imports())
+        #: Nodes that a rewriter has dealt with.
+        self.done: set[int] = set()
+        #: Nodes that a rewriter will deal with, so that nothing has to answer them.
+        self.planned: set[int] = set()
+        #: Nodes that are left to a person.
+        self.left: set[int] = set()
+        self._todos: dict[tuple[int, int], dict[str, str]] = {}
+        self._notes: set[str] = set()
+        self._wanted: dict[str, str] = {}
+        self._parents: dict[int, dict[int, ast.AST]] = {}
+        #: What is put before the first import of TensorFlow, and behind the imports.
+        self.before_imports: list[str] = []
+        self.after_imports: list[str] = []
+        #: Functions that were put there, so that each is there once.
+        self.helpers: list[str] = []
+        #: Whether it uses layers of Keras 2, which need a package and a setting.
+        self.needs_keras_2 = False
+        self._free_tf: bool | None = None
+        #: Names of the module itself, and what they stand for.
+        self._bound = {name: what for name, what in self.names.bound().items() if what}
+        self._removed: set[int] = set()
+        self._indents: list[tuple[int, int, int, str]] = []
+
+    def _imports(self) -> Iterator[Import]:
+        seen: dict[int, Import] = {}
+        start = 0
+        for unit, (end, _, _) in zip(self.module.source.units, self.module.ends):
+            for use in self.names.uses[start:end]:
+                if use.statement is None:
+                    continue
+                if id(use.statement) not in seen:
+                    found = Import(use.statement, unit.cell, [])
+                    seen[id(use.statement)] = found
+                    yield found
+                seen[id(use.statement)].uses.append(use)
+            start = end
+
+    @contextlib.contextmanager
+    def rule(self, code: str) -> Iterator[None]:
+        """The edits that are made inside belong to a rule; one inside another one has the last word."""
+        before = {cell: text.rule for cell, text in self.texts.items()}
+        for text in self.texts.values():
+            text.rule = code
+        try:
+            yield
+        finally:
+            for cell, text in self.texts.items():
+                text.rule = before[cell]
+
+    # Trees -------------------------------------------------------------------------------------
+
+    def parents(self, cell: int) -> dict[int, ast.AST]:
+        """The identity of each node of a unit -> the node above it."""
+        if cell not in self._parents:
+            found: dict[int, ast.AST] = {}
+            for node in ast.walk(self.trees[cell]):
+                for child in ast.iter_child_nodes(node):
+                    found[id(child)] = node
+            self._parents[cell] = found
+        return self._parents[cell]
+
+    def statement(self, node: ast.AST, cell: int) -> Any:
+        """The statement around a node that begins its line."""
+        parents, text = self.parents(cell), self.texts[cell]
+        found: Any = node
+        while found is not None:
+            if isinstance(found, ast.stmt):
+                start = text.offset(found.lineno, found.col_offset)
+                if not text.text[text.line_start(found.lineno) : start].strip():
+                    return found
+            found = parents.get(id(found))
+        return node
+
+    def body_of(self, statement: ast.AST, cell: int) -> list[ast.stmt]:
+        """The list of statements that a statement stands in."""
+        parent = self.parents(cell).get(id(statement), self.trees[cell])
+        for value in vars(parent).values():
+            if isinstance(value, list) and any(one is statement for one in value):
+                return value
+        return []
+
+    def cell_of(self, node: ast.AST) -> int:
+        """The cell that holds a node."""
+        for cell in self.trees:
+            if node is self.trees[cell] or id(node) in self.parents(cell):
+                return cell
+        return 0
+
+    # Edits -------------------------------------------------------------------------------------
+
+    def replace(self, node: ast.AST, cell: int, text: str) -> bool:
+        """Puts a text in the place of a node; False where another rewriting was there first."""
+        where = self.texts[cell]
+        try:
+            where.replace(*where.span(node), text)
+        except Overlap:
+            return False
+        self.done.add(id(node))
+        return True
+
+    def remove(self, statement: Any, cell: int) -> bool:
+        """Takes a statement out.
+
+        An ``if`` that holds no other goes with it; of another block ``pass`` is left.
+        """
+        where = self.texts[cell]
+        if not where.owns_lines(statement):
+            return False
+        above: Any = self.parents(cell).get(id(statement))
+        others = [one for one in self.body_of(statement, cell) if one is not statement]
+        try:
+            if not isinstance(above, ast.Module) and all(
+                id(one) in self._removed for one in others
+            ):
+                if isinstance(above, ast.If) and not above.orelse and _is_plain(above.test):
+                    where.discard(above.lineno, above.end_lineno or above.lineno)
+                    return self.remove(above, cell)
+                where.replace(*where.span(statement), "pass")
+            else:
+                where.delete_lines(statement.lineno, statement.end_lineno)
+        except Overlap:
+            return False
+        self._removed.add(id(statement))
+        self.done.update(id(node) for node in ast.walk(statement))
+        return True
+
+    # Names -------------------------------------------------------------------------------------
+
+    def local(self, dotted: str) -> str:
+        """How this file writes a dotted name of today, such as ``tf.math.log`` or ``tf_slim.conv2d``.
+
+        An import is added where the module is not there yet.
+        """
+        if self.keras == 2 and (dotted + ".").startswith("tf.keras."):
+            dotted = "tf_keras" + dotted[len("tf.keras") :]
+        head, _, rest = dotted.partition(".")
+        module = {"tf": "tensorflow"}.get(head, head)
+        if not rest and hasattr(builtins, dotted):
+            return dotted
+        if dotted.startswith("collections.abc."):
+            module, rest = "collections.abc", dotted[len("collections.abc.") :]
+        for name, stands_for in self._bound.items():
+            if stands_for == module and "." not in module:
+                return f"{name}.{rest}" if rest else name
+            if module == "tensorflow" and stands_for.startswith("tensorflow.compat.v"):
+                version = stands_for[len("tensorflow.") :]
+                if rest.startswith(version + "."):
+                    return f"{name}.{rest[len(version) + 1 :]}"
+        if module == "tensorflow" and (self._wanted.get(module) == _AS_TF or self._tf_is_free()):
+            self._wanted[module] = _AS_TF
+            return f"tf.{rest}"
+        self._wanted[module] = f"import {module}"
+        return f"{module}.{rest}" if rest else module
+
+    def is_free(self, name: str) -> bool:
+        """Whether nothing in this file has a Python name, but for statements that are taken out."""
+        return not any(
+            getattr(node, "id", getattr(node, "arg", getattr(node, "name", ""))) == name
+            for tree in self.trees.values()
+            for node in ast.walk(tree)
+            if id(node) not in self.done
+        )
+
+    def _tf_is_free(self) -> bool:
+        if self._free_tf is None:
+            self._free_tf = all(
+                getattr(node, "id", "") != "tf" and getattr(node, "asname", "") != "tf"
+                for tree in self.trees.values()
+                for node in ast.walk(tree)
+            )
+        return self._free_tf
+
+    def want(self, module: str, package: str = "") -> None:
+        """Adds ``import module`` (``from package``) where no statement at the top has it by then."""
+        where = self._first_import()
+        for cell, tree in self.trees.items():
+            for statement in tree.body:
+                if (cell, statement.lineno) > where:
+                    break
+                if isinstance(statement, ast.Import) and any(
+                    alias.name == module and not alias.asname for alias in statement.names
+                ):
+                    return
+        self._wanted[module] = f"from {package} import {module}" if package else f"import {module}"
+
+    def define(self, function: str) -> None:
+        """Puts a function behind the imports, and one blank line less behind another one."""
+        self.after_imports.append(function[1:] if self.after_imports else function)
+
+    def helper(self, name: str, template: str) -> bool:
+        """Writes a function or class into the script, once; False where its name is taken.
+
+        Args:
+          name: What it is called.
+          template: Its text; {i} is one step of indentation, {tf} and {keras} what the file calls them.
+        """
+        if template in self.helpers:
+            return True
+        if not self.is_free(name):
+            return False
+        self.helpers.append(template)
+        keras = self.local("tf.keras") if "{keras}" in template else ""
+        tf = self.local("tf.nest").rpartition(".")[0] if "{tf}" in template else ""
+        for module in ("os", "functools"):
+            if f"{module}." in template.replace(f"tf.{module}.", ""):
+                self.want(module)
+        self.define(template.format(i=self.indent_unit(), tf=tf, keras=keras))
+        return True
+
+    def indent_unit(self) -> str:
+        """How far this file indents a block."""
+        for cell, tree in self.trees.items():
+            for statement in tree.body:
+                body = getattr(statement, "body", None)
+                if body and body[0].lineno > statement.lineno:
+                    return self.texts[cell].indent(body[0].lineno)
+        return "    "
+
+    def indent_later(self, cell: int, first: int, last: int, by: str) -> None:
+        """Indents whole lines in the end, when it is known what stands in them."""
+        self._indents.append((cell, first, last, by))
+
+    # TODO comments -----------------------------------------------------------------------------
+
+    def note(self, code: str, what: str, node: ast.AST, cell: int) -> None:
+        """Marks a statement with what differs, where nobody has anything to do."""
+        left = set(self.left)
+        self.todo(code, what, node, cell)
+        self.left = left
+        self._notes.add(code)
+
+    def todo(self, code: str, what: str, node: ast.AST, cell: int) -> None:
+        """Marks a statement once with what is left to do."""
+        self.left.add(id(node))
+        line = self._first_line(node, cell)
+        if not self._is_marked(code, line, cell):
+            self._todos.setdefault((cell, line), {}).setdefault(code, what or CODES[code].title)
+
+    def todo_at_import(self, code: str, what: str) -> None:
+        """Marks the first import of TensorFlow with what holds for the whole file."""
+        for found in self.imports:
+            if found.uses[0].name.partition(".")[0] == "tensorflow":
+                self.todo(code, what, found.node, found.cell)
+                return
+
+    def todo_for(self, finding: Finding, node: ast.AST) -> None:
+        """The same for a finding that is left as it is."""
+        what = finding.was
+        if finding.becomes:
+            what += " → " + finding.becomes
+        elif finding.note:
+            what += ": " + finding.note
+        self.todo(finding.code, what, node, finding.cell)
+
+    def is_marked(self, code: str, node: ast.AST, cell: int) -> bool:
+        """Whether a statement has a TODO or NOTE of this code from an earlier rewriting."""
+        return self._is_marked(code, self._first_line(node, cell), cell)
+
+    def _first_line(self, node: ast.AST, cell: int) -> int:
+        statement = self.statement(node, cell)
+        line: int = getattr(statement, "lineno", 1)
+        return min([line, *(one.lineno for one in getattr(statement, "decorator_list", []))])
+
+    def _is_marked(self, code: str, line: int, cell: int) -> bool:
+        text = self.texts[cell]
+        while line > 1:
+            line -= 1
+            above = text.line(line).strip()
+            if not above.startswith("#"):
+                return False
+            if f"(tpucompat {code})" in above:
+                return True
+        return False
+
+    # The end -----------------------------------------------------------------------------------
+
+    def finish(self) -> dict[int, str]:
+        """Writes the comments and imports; gives the new texts of the units that have changed."""
+        for cell, first, last, by in self._indents:
+            for line in range(first, last + 1):
+                self.texts[cell].indent_line(line, by)
+        self._write_imports()
+        for (cell, line), notes in sorted(self._todos.items()):
+            text = self.texts[cell]
+            indent = text.indent(line) + self._deeper(cell, line)
+            for code in sorted(notes):
+                text.rule = code
+                mark = (_NOTE if code in self._notes else _MARK).format(code)
+                words = f"{mark}: {' '.join(notes[code].split())}"
+                words = _writable(words, self.module.source.encoding)
+                for number, part in enumerate(
+                    textwrap.wrap(words, max(40, _WIDTH - len(indent) - 4))
+                ):
+                    mark = "#   " if number else "# "
+                    text.insert_line(line, indent + mark + part + text.newline)
+        return {
+            cell: text.result()
+            for cell, text in self.texts.items()
+            if text.edits and cell in self.trees
+        }
+
+    def _deeper(self, cell: int, line: int) -> str:
+        return "".join(
+            by
+            for where, first, last, by in self._indents
+            if where == cell and first <= line <= last
+        )
+
+    def _write_imports(self) -> None:
+        bound = set(self._bound.values())
+        wanted = [
+            line
+            for module, line in sorted(self._wanted.items())
+            if module not in bound or "." in module
+        ]
+        if wanted or self.before_imports:
+            cell, line = self._first_import()
+            text = self.texts[cell]
+            first = [words for words in wanted if words == "import os"]
+            others = [words for words in wanted if words not in first]
+            for words in [*first, *self.before_imports, *others]:
+                text.insert_line(line, text.indent(line) + words + text.newline, IMPORT)
+        if self.after_imports:
+            cell, line, indent = self._behind_imports()
+            text = self.texts[cell]
+            for words in self.after_imports:
+                words = textwrap.indent(words, indent)
+                if words.endswith("\n") and text.line_start(line) < len(text.text):
+                    words += (
+                        "" if not text.line(line).strip() else "\n"
+                    )  # two lines behind a function
+                text.insert_line(line, words.replace("\n", text.newline) + text.newline, IMPORT)
+
+    def _first_import(self) -> tuple[int, int]:
+        """Where the first import of a followed package at the top of the file stands."""
+        at_top = [
+            found
+            for found in self.imports
+            if any(found.node is statement for statement in self.trees[found.cell].body)
+        ]
+        heads = ("tensorflow", "keras")
+        of_tensorflow = [one for one in at_top if one.uses[0].name.partition(".")[0] in heads]
+        for found in of_tensorflow or at_top:
+            return found.cell, found.node.lineno
+        for cell, tree in self.trees.items():
+            for statement in tree.body:
+                is_future = (
+                    isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+                )
+                is_text = isinstance(statement, ast.Expr) and isinstance(
+                    statement.value, ast.Constant
+                )
+                if not is_future and not is_text:
+                    return cell, statement.lineno
+        return next(iter(self.texts)), 1
+
+    def _behind_imports(self) -> tuple[int, int, str]:
+        """(cell, line, indent) behind the imports of the unit that imports TensorFlow first."""
+        cell, first = self._first_import()
+        body = self.trees[cell].body
+        if not any(found.node in body for found in self.imports) and self.imports:
+            nested = self.imports[0]  # below an `if`, or in a function
+            indent = self.texts[nested.cell].indent(nested.node.lineno)
+            return nested.cell, nested.node.end_lineno + 1, indent
+        # The lines of a notebook's cell may be indented, all or the first of them: the nearest one's holds.
+        last, nearest = first - 1, first
+        for statement in body:
+            if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                last = max(last, statement.end_lineno or statement.lineno)
+                nearest = statement.lineno
+            elif statement.lineno > first:
+                break
+        return cell, last + 1, self.texts[cell].indent(nearest)
+
+
+def _is_plain(test: ast.expr) -> bool:
+    """Whether asking for it changes nothing."""
+    return not any(isinstance(node, (ast.Call, ast.Await)) for node in ast.walk(test))
+
+
+def _writable(text: str, encoding: str) -> str:
+    """A comment in the file's own encoding."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        text = text.replace("→", "->").replace("…", "...")
+        return text.encode("ascii", "replace").decode("ascii")
+    return text

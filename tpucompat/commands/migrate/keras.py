@@ -1,0 +1,467 @@
+"""``keras_to_tpu_model``: builds and compiles the model under a strategy instead.
+
+What is moved is the run of statements from the one that makes the model to the one that compiles it, below
+``with make_strategy().scope():``. Where that run cannot be seen, nothing is rewritten here.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Iterator, NamedTuple
+
+from tpucompat.commands.migrate import optimizers
+from tpucompat.commands.migrate.context import Context
+from tpucompat.commands.migrate.text import strings_over_lines
+from tpucompat.names.used import Call, Function, argument
+
+_HELPER = '''
+
+def make_strategy():
+{i}"""A strategy for the TPU where there is one, else for the devices that are here."""
+{i}try:
+{i}{i}resolver = {tf}.distribute.cluster_resolver.TPUClusterResolver(
+{i}{i}{i}{i}tpu=os.environ.get('TPU_NAME', 'local'))
+{i}{i}{tf}.config.experimental_connect_to_cluster(resolver)
+{i}{i}{tf}.tpu.experimental.initialize_tpu_system(resolver)
+{i}{i}return {tf}.distribute.TPUStrategy(resolver)
+{i}except (ValueError, {tf}.errors.OpError):
+{i}{i}if 'TPU_NAME' in os.environ:
+{i}{i}{i}raise
+{i}{i}if len({tf}.config.list_physical_devices('GPU')) > 1:
+{i}{i}{i}return {tf}.distribute.MirroredStrategy()
+{i}{i}return {tf}.distribute.get_strategy()
+'''
+
+
+# Methods of argparse's parsers, whose results are no layers.
+_COMMAND_LINE = frozenset(("parse_args", "parse_known_args"))
+
+
+class Run(NamedTuple):
+    """Statements of one block that are moved below ``with strategy.scope():``, from the first to the last."""
+
+    cell: int
+    first: Any
+    last: Any
+
+
+class Conversion(NamedTuple):
+    """One call of keras_to_tpu_model, and what belongs to it.
+
+    Attributes:
+      call: The call.
+      cell: Where it stands.
+      statement: ``tpu_model = keras_to_tpu_model(model, strategy)``.
+      model: The expression of the model that it is given.
+      runs: What is moved; the statement that makes the model is in the first of them.
+      strategy: The expression of the strategy, or None.
+      condition: What the program asks before it takes the TPU, or None.
+    """
+
+    call: Call
+    cell: int
+    statement: Any
+    model: ast.expr
+    runs: list[Run]
+    strategy: ast.expr | None
+    condition: ast.expr | None
+
+
+class CannotSee(Exception):
+    """Why a conversion is left to people."""
+
+
+def is_conversion(call: Call) -> bool:
+    """Whether a call is one of keras_to_tpu_model, by any of its paths."""
+    return call.name.startswith("tensorflow.") and call.name.endswith(".keras_to_tpu_model")
+
+
+def _is_used_before(context: Context, one: Conversion) -> bool:
+    """Whether the condition asks for what the moved statements only make."""
+    asked = (
+        {node.id for node in ast.walk(one.condition) if isinstance(node, ast.Name)}
+        if one.condition
+        else set()
+    )
+    run = one.runs[0]
+    return any(
+        isinstance(node, ast.Name)
+        and isinstance(node.ctx, ast.Store)
+        and node.id in asked
+        and run.first.lineno <= node.lineno <= run.last.lineno
+        for node in ast.walk(context.trees[run.cell])
+    )
+
+
+def plan(context: Context) -> list[Conversion]:
+    """The conversions of a file.
+
+    Raises:
+      CannotSee: If one of them cannot be rewritten.
+    """
+    found = [_conversion(context, call) for call in context.names.calls if is_conversion(call)]
+    if found and "make_strategy" in context.names.functions:
+        raise CannotSee("the file already defines make_strategy")
+    if any(_is_used_before(context, one) for one in found):
+        raise CannotSee("the check for a TPU follows the construction of the model")
+    lines = [(run.cell, run.first.lineno, run.last.end_lineno) for one in found for run in one.runs]
+    for cell, first, last in lines:
+        if sum(c == cell and f <= last and first <= e for c, f, e in lines) > 1:
+            raise CannotSee("two models are built in one block of statements")
+    for call in context.names.calls:
+        if optimizers.class_of(call) and not call.guarded:
+            reason = optimizers.why_not(context, call)
+            if reason:
+                raise CannotSee(f"tf.train.{optimizers.class_of(call)}: {reason}")
+    return found
+
+
+def _conversion(context: Context, call: Call) -> Conversion:
+    cell = context.cell_of(call.node)
+    statement = context.statement(call.node, cell)
+    model = argument(call.node, 0, "model")
+    is_assigned = (
+        isinstance(statement, ast.Assign)
+        and statement.value is call.node
+        and len(statement.targets) == 1
+        and _key(statement.targets[0])
+    )
+    if not is_assigned or model is None:
+        raise CannotSee("its result is not assigned directly")
+    names = {_key(statement.targets[0]), _key(model)} - {""}
+    condition: ast.expr | None = None
+    if isinstance(model, ast.Call):
+        run = _to_compile(context, cell, statement, statement, names)
+    elif not _key(model):
+        raise CannotSee("cannot find where the model is built")
+    else:
+        run, condition = _run(context, cell, statement, _key(model), names)
+    runs = [run, *_other_compiles(context, run, names, cell)]
+    for one in runs:
+        _check(context, one)
+    strategy = argument(call.node, 1, "strategy")
+    return Conversion(call, cell, statement, model, runs, strategy, condition)
+
+
+def _key(node: ast.AST) -> str:
+    """``model`` or ``self.model``; "" for anything else."""
+    if isinstance(node, ast.Name):
+        return node.id
+    above = _key(node.value) if isinstance(node, ast.Attribute) else ""
+    return f"{above}.{node.attr}" if above else ""  # type: ignore[attr-defined]
+
+
+def _run(
+    context: Context, cell: int, statement: Any, name: str, names: set[str]
+) -> tuple[Run, ast.expr | None]:
+    """The statements from the one that makes the model on, and the condition around the conversion."""
+    parents = context.parents(cell)
+    condition: ast.expr | None = None
+    at: Any = statement
+    while True:
+        body = context.body_of(at, cell)
+        index = next(number for number, one in enumerate(body) if one is at)
+        first = _maker(context, body[:index], name)
+        if first is not None:
+            return _to_compile(context, cell, first, at, names), condition
+        above = parents.get(id(at))
+        if isinstance(above, ast.If) and condition is None:
+            condition = above.test
+        elif isinstance(above, ast.Module) and context.module.source.is_notebook:
+            return _earlier_cell(context, cell, name), condition
+        else:
+            raise CannotSee(f"cannot find where {name} is built")
+        at = above
+
+
+def _maker(context: Context, body: list[ast.stmt], name: str) -> ast.stmt | None:
+    """The statement of a block that the making of a model begins with."""
+    makers = [index for index, one in enumerate(body) if _assigns(one, name)]
+    if not makers:
+        return None
+    # Model(inputs, outputs): the layers between its inputs and outputs belong to it.
+    first, wanted = makers[0], _names_in(body[makers[0]])
+    for index in range(first - 1, -1, -1):
+        one = body[index]
+        targets = one.targets if isinstance(one, ast.Assign) else []
+        made = {
+            node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)
+        }
+        if made & wanted and any(_may_make_layers(context, node) for node in ast.walk(one)):
+            first, wanted = index, wanted | _names_in(one)
+    return body[first]
+
+
+def _may_make_layers(context: Context, node: ast.AST) -> bool:
+    """Whether a call may make something that belongs under the strategy: not one that reads the command line,
+    and no function of the file that is given nothing and has nothing to do with TensorFlow.
+    """
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr not in _COMMAND_LINE
+    known = context.names.functions
+    if not isinstance(node.func, ast.Name) or node.func.id not in known:
+        return True
+    if node.args or node.keywords:  # it may call the layers that it is given
+        return True
+    reached, waiting = set(), [node.func.id]
+    while waiting:
+        function = known[waiting.pop()]
+        reached.add(function)
+        waiting += [one for one in function.names if one in known and known[one] not in reached]
+    uses = [use.function for use in context.names.uses]
+    return any(_is_within(function, reached) for function in uses)
+
+
+def _is_within(function: Function | None, outer: set[Function]) -> bool:
+    while function is not None and function not in outer:
+        function = function.outer
+    return function is not None
+
+
+def _names_in(statement: ast.stmt) -> set[str]:
+    value = getattr(statement, "value", None)
+    direct = isinstance(value, ast.Call) and isinstance(
+        value.func, (ast.Name, ast.Attribute, ast.Call)
+    )
+    found = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)} if value else set()
+    return found if direct else set()
+
+
+def _earlier_cell(context: Context, cell: int, name: str) -> Run:
+    """The run in a cell of its own, to its last statement that has to do with the model."""
+    for number in sorted((one for one in context.trees if one < cell), reverse=True):
+        body = context.trees[number].body
+        first = _maker(context, body, name)
+        if first is None:
+            continue
+        last = [one for one in body if _assigns(one, name) or _uses_method(one, name)][-1]
+        return Run(number, first, last)
+    raise CannotSee(f"cannot find where {name} is built")
+
+
+def _to_compile(context: Context, cell: int, first: Any, last: Any, names: set[str]) -> Run:
+    body = context.body_of(last, cell)
+    at = next(index for index, one in enumerate(body) if one is last)
+    for one in body[at + 1 :]:
+        if _compiles(one, names):
+            last = one
+    return Run(cell, first, last)
+
+
+def _other_compiles(context: Context, run: Run, names: set[str], cell: int) -> Iterator[Run]:
+    """Where the model is compiled elsewhere: in another cell, or another block."""
+    for number, tree in context.trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.stmt) and _compiles(node, names):
+                inside = number == run.cell and run.first.lineno <= node.lineno <= run.last.lineno
+                if not inside:
+                    if not context.module.source.is_notebook:
+                        raise CannotSee("it is compiled elsewhere")
+                    yield Run(number, node, node)
+
+
+def _check(context: Context, run: Run) -> None:
+    text = context.texts[run.cell]
+    inside = range(run.first.lineno, run.last.lineno + 1)
+    if any(one.cell == run.cell and one.node.lineno in inside for one in context.imports):
+        raise CannotSee("TensorFlow is imported among the statements that build the model")
+    if strings_over_lines(context.trees[run.cell], run.first.lineno, run.last.end_lineno):
+        raise CannotSee("a multi-line string is among the statements that build the model")
+    if not text.owns_lines(run.first) or not text.owns_lines(run.last):
+        raise CannotSee("several statements share a line")
+
+
+def _assigns(statement: ast.stmt, name: str) -> bool:
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    return any(_key(target) == name for target in targets)
+
+
+def _compiles(statement: ast.stmt, names: set[str]) -> bool:
+    function = _called(statement)
+    return (
+        isinstance(function, ast.Attribute)
+        and function.attr == "compile"
+        and _key(function.value) in names
+    )
+
+
+def _uses_method(statement: ast.stmt, name: str) -> bool:
+    function = _called(statement)
+    return isinstance(function, ast.Attribute) and _key(function.value) == name
+
+
+def _called(statement: ast.stmt) -> ast.expr | None:
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return value.func if isinstance(value, ast.Call) else None
+
+
+# Rewriting -----------------------------------------------------------------------------------------
+
+
+def rewrite(context: Context, conversions: list[Conversion], optimizers_too: bool) -> None:
+    """Rewrites the conversions, the optimizers and what only served the old start-up.
+
+    Args:
+      context: The file.
+      conversions: What :func:`plan` found.
+      optimizers_too: Whether optimizers of ``tf.train`` are given to Keras models, and become Keras'.
+    """
+    for call in context.names.calls:
+        is_optimizer = optimizers_too and optimizers.class_of(call) and not call.guarded
+        if is_optimizer:
+            reason = optimizers.why_not(context, call)
+            if not reason:
+                optimizers.rewrite(context, call)
+            elif _is_given_to_compile(context, call):
+                what = f"compile takes no tf.train.{optimizers.class_of(call)}: {reason}"
+                context.todo("TPU510", what, call.node, context.cell_of(call.node))
+        elif call.name == ".sync_to_cpu" and isinstance(call.node.func, ast.Attribute):
+            cell = context.cell_of(call.node)
+            end = context.texts[cell].span(call.node)[1]
+            inner = context.texts[cell].span(call.node.func.value)[1]
+            if context.texts[cell].is_free(inner, end):
+                context.texts[cell].replace(inner, end, "")
+    for one in conversions:
+        _convert(context, one)
+    if conversions:
+        add_helper(context)
+
+
+def _is_given_to_compile(context: Context, call: Call) -> bool:
+    """Whether an optimizer is an argument of compile, or the value of a name that is."""
+    for other in context.names.calls:
+        given = argument(other.node, 0, "optimizer") if other.name == ".compile" else None
+        if given is call.node:
+            return True
+        if given is not None and _key(given):
+            assigned = (node for tree in context.trees.values() for node in ast.walk(tree))
+            if any(
+                isinstance(node, ast.Assign)
+                and node.value is call.node
+                and any(_key(target) == _key(given) for target in node.targets)
+                for node in assigned
+            ):
+                return True
+    return False
+
+
+def _convert(context: Context, one: Conversion) -> None:
+    text = context.texts[one.cell]
+    context.done.add(id(one.call.node.func))
+    if _key(one.model) and _key(one.model) == _key(one.statement.targets[0]):
+        context.remove(one.statement, one.cell)
+    else:
+        context.replace(one.call.node, one.cell, text.source(one.model))
+    named = _retire(context, one, [one.strategy] if one.strategy is not None else [])
+    if len(one.runs) > 1 and not named:
+        named = "strategy" if context.is_free("strategy") else "tpu_strategy"
+    made = "make_strategy()"
+    if one.condition is not None:
+        asked = text.source(one.condition)
+        made = f"make_strategy() if {asked} else {context.local('tf.distribute.get_strategy')}()"
+    if named:
+        _write_before(context, one.runs[0], f"{named} = {made}")
+    elif one.condition is not None:
+        made = f"({made})"
+    for run in one.runs:
+        _write_before(context, run, f"with {named or made}.scope():")
+        context.indent_later(run.cell, run.first.lineno, run.last.end_lineno, context.indent_unit())
+
+
+def _write_before(context: Context, run: Run, words: str) -> None:
+    text = context.texts[run.cell]
+    line = run.first.lineno
+    text.insert_line(line, text.indent(line) + words + text.newline)
+
+
+def _retire(context: Context, one: Conversion, removed: list[ast.AST]) -> str:
+    """Takes out what only served the old strategy; gives its name if the program needs it further on."""
+    named = ""
+    waiting = list(removed)
+    gone = [one.call.node]
+    while waiting:
+        expression = waiting.pop()
+        for name in [node for node in ast.walk(expression) if isinstance(node, ast.Name)]:
+            made = only_assignment(context, name.id)
+            if made is None or not serves_start_up(context, made[0].value):
+                continue
+            statement, cell = made
+            if any(statement is other for other in gone):
+                continue
+            if loads_outside(context, name.id, [*gone, statement]):
+                if expression is one.strategy:
+                    named = name.id
+                    context.remove(statement, cell)
+                    gone.append(statement)
+                    waiting.append(statement.value)
+                    finish(context, statement)
+                continue
+            if context.remove(statement, cell):
+                gone.append(statement)
+                waiting.append(statement.value)
+                finish(context, statement)
+    for expression in removed:
+        finish(context, expression)
+    finish(context, one.call.node, but=one.model)
+    finish(context, one.call.node.func)
+    return named
+
+
+def finish(context: Context, node: ast.AST, but: ast.AST | None = None) -> None:
+    """What stands in a place that is gone needs no rewriting of its own."""
+    kept = {id(inside) for inside in ast.walk(but)} if but is not None else set()
+    context.done.update(id(inside) for inside in ast.walk(node) if id(inside) not in kept)
+
+
+def only_assignment(context: Context, name: str) -> tuple[Any, int] | None:
+    """The statement that alone assigns a name, and its cell; None where it is not alone, or shares a line."""
+    found = [
+        (node, cell)
+        for cell, tree in context.trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and _assigns(node, name)
+    ]
+    stores = sum(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        for tree in context.trees.values()
+        for node in ast.walk(tree)
+    )
+    is_plain = len(found) == stores == 1 and len(found[0][0].targets) == 1
+    return found[0] if is_plain and context.texts[found[0][1]].owns_lines(found[0][0]) else None
+
+
+def serves_start_up(context: Context, value: ast.AST) -> bool:
+    """Whether an expression makes an address, a resolver or a strategy of a TPU, and nothing else."""
+    inside = {id(node) for node in ast.walk(value)}
+    if any(id(node) in inside for node, _, _, _ in context.names.strings):
+        return True
+    return any(
+        id(call.node) in inside
+        and call.name.endswith((".TPUClusterResolver", ".TPUDistributionStrategy"))
+        for call in context.names.calls
+    )
+
+
+def loads_outside(context: Context, name: str, inside: list[Any]) -> bool:
+    """Whether a name is read anywhere but in some statements."""
+    known = {id(node) for one in inside for node in ast.walk(one)}
+    return any(
+        isinstance(node, ast.Name)
+        and node.id == name
+        and isinstance(node.ctx, ast.Load)
+        and id(node) not in known
+        for tree in context.trees.values()
+        for node in ast.walk(tree)
+    )
+
+
+def add_helper(context: Context) -> None:
+    """Defines ``make_strategy`` behind the imports, once."""
+    if any("make_strategy" in one for one in context.after_imports):
+        return
+    tf = context.local("tf.distribute").rpartition(".")[0]
+    helper = _HELPER.format(i=context.indent_unit(), tf=tf)
+    context.want("os")
+    context.after_imports.append(helper)

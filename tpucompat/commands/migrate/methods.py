@@ -1,0 +1,172 @@
+"""Methods that Keras and tf.data have renamed, and the names of metrics."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Mapping, Sequence
+
+from tpucompat.commands.analysis import keras_3
+from tpucompat.commands.migrate.context import Context
+from tpucompat.commands.migrate.keras_3_text import OF_STEP
+from tpucompat.commands.migrate.text import Text
+from tpucompat.names.used import Call, argument, constant
+
+# Old method -> (new one, its old parameters in order, those with another name now, those that are gone).
+_GENERATORS: Mapping[str, tuple[str, Sequence[str]]] = {
+    ".fit_generator": (
+        "fit",
+        (
+            *("generator", "steps_per_epoch", "epochs", "verbose", "callbacks", "validation_data"),
+            *("validation_steps", "class_weight", "max_queue_size", "workers"),
+            *("use_multiprocessing", "shuffle", "initial_epoch"),
+        ),
+    ),
+    ".evaluate_generator": (
+        "evaluate",
+        (
+            "generator",
+            "steps",
+            "callbacks",
+            "max_queue_size",
+            "workers",
+            "use_multiprocessing",
+            "verbose",
+        ),
+    ),
+    ".predict_generator": (
+        "predict",
+        (
+            "generator",
+            "steps",
+            "callbacks",
+            "max_queue_size",
+            "workers",
+            "use_multiprocessing",
+            "verbose",
+        ),
+    ),
+}
+# How the batches are fetched, not which: later releases decide by themselves.
+_GONE = ("max_queue_size", "workers", "use_multiprocessing")
+_ITERATORS = (".make_one_shot_iterator", ".make_initializable_iterator")
+
+
+def rewrite(context: Context) -> None:
+    """Rewrites generators, iterators and the keys of a training's history."""
+    for call in context.names.calls:
+        if call.guarded or id(call.node) in context.done:
+            continue
+        if call.name in _GENERATORS:
+            _generator(context, call)
+        elif call.name in _ITERATORS:
+            _iterator(context, call)
+    _step_logs(context)
+
+
+def _generator(context: Context, call: Call) -> None:
+    cell = context.cell_of(call.node)
+    new, parameters = _GENERATORS[call.name]
+    node, text = call.node, context.texts[cell]
+    starred = any(isinstance(value, ast.Starred) for value in node.args)
+    if (
+        starred
+        or any(word.arg is None for word in node.keywords)
+        or len(node.args) > len(parameters)
+    ):
+        context.todo("TPU214", f"{call.name[1:]} → {new}: its arguments are unknown", node, cell)
+        return
+    validation = (
+        argument(node, list(parameters).index("validation_data"), "validation_data")
+        if new == "fit"
+        else None
+    )
+    if validation is not None and not isinstance(validation, ast.Constant):
+        what = "val_loss was the unweighted mean of the batches; it now weights them by size"
+        context.note("TPU217", what, node, cell)
+    end = text.span(node.func)[1]
+    old = call.name[1:]
+    text.replace(end - len(old), end, new)
+    for parameter, value in zip(parameters[1:], node.args[1:]):
+        if parameter in _GONE:
+            _drop(text, text.span(value)[0], value)
+        else:
+            start = text.span(value)[0]
+            text.replace(start, start, parameter + "=")
+    for word in node.keywords:
+        if word.arg == "generator":
+            text.replace(*text.keyword(word), "x")
+        elif word.arg in _GONE:
+            _drop(text, text.keyword(word)[0], word.value)
+
+
+def _drop(text: Text, start: int, value: ast.AST) -> None:
+    """Takes an argument out, with the comma and the space before it."""
+    end = text.span(value)[1]
+    before = text.text[:start].rstrip()
+    if before.endswith(","):
+        text.replace(len(before) - 1, end, "")
+
+
+def _iterator(context: Context, call: Call) -> None:
+    """``dataset.make_one_shot_iterator()`` -> ``tf.compat.v1.data.make_one_shot_iterator(dataset)``."""
+    cell = context.cell_of(call.node)
+    text, node = context.texts[cell], call.node
+    value: Any = getattr(node.func, "value", None)
+    start, end = text.span(node)
+    function_end = text.span(node.func)[1]
+    if value is None or (node.args and call.name == ".make_one_shot_iterator"):
+        return
+    name = context.local("tf.compat.v1.data" + call.name)
+    inner = text.span(value)
+    opening = text.text.find("(", function_end, end)
+    if opening < 0 or not text.is_free(inner[1], end):
+        context.todo(
+            "TPU214", f"{call.name[1:]}: tf.compat.v1.data has it as a function", node, cell
+        )
+        return
+    # What the dataset is written as stays where it is, with the rewritings inside of it.
+    more = "" if text.text[opening + 1 : end - 1].strip() in ("", ",") else ", "
+    text.replace(start, start, name + "(")
+    text.replace(inner[1], opening + 1, more)
+
+
+def _step_logs(context: Context) -> None:
+    """In TensorFlow 2, logs['loss'] of a step is the mean since the epoch began."""
+    for function in context.names.functions.values():
+        if function.node.name not in ("on_batch_end", "on_train_batch_end"):
+            continue
+        arguments = [one.arg for one in function.node.args.args]
+        if len(arguments) != 3 or not keras_3.applies(context.module):
+            continue
+        for node in ast.walk(function.node):
+            name = _log(node, arguments[2])
+            if name is None:
+                continue
+            cell = context.cell_of(node)
+            if constant(name) in _NO_MEANS:
+                continue
+            if isinstance(constant(name), str) and context.helper("of_step", OF_STEP):
+                text = context.texts[cell].source(name)
+                if context.replace(node, cell, f"of_step({arguments[0]}, {text})"):
+                    continue
+            what = (
+                "batch logs now contain the mean since the start of the epoch, not the "
+                "value of the step"
+            )
+            context.todo("TPU215", what, node, cell)
+
+
+_NO_MEANS = ("batch", "size", "lr")
+
+
+def _log(node: ast.AST, logs: str) -> ast.expr | None:
+    """The key of ``logs[key]`` and ``logs.get(key)``; None of anything else."""
+    if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") == logs:
+        if not isinstance(node.ctx, ast.Load):
+            return None
+        inner: Any = node.slice
+        return inner.value if type(inner).__name__ == "Index" else inner
+    function = node.func if isinstance(node, ast.Call) and node.args else None
+    if not isinstance(function, ast.Attribute) or function.attr != "get":
+        return None
+    return node.args[0] if getattr(function.value, "id", "") == logs else None  # type: ignore[attr-defined]

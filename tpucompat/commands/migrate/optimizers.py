@@ -1,0 +1,211 @@
+"""Optimizers of ``tf.train`` as Keras optimizers with the hyperparameters that they had."""
+
+from __future__ import annotations
+
+import ast
+from typing import Mapping, NamedTuple
+
+from tpucompat.commands.migrate.context import Context
+from tpucompat.commands.migrate.text import Text
+from tpucompat.names.used import Call
+
+
+class Counterpart(NamedTuple):
+    """A Keras optimizer that computes the same.
+
+    Attributes:
+      name: Its name in ``tf.keras.optimizers``.
+      parameters: The old parameters in order -> those of Keras; None for one that means nothing there.
+      defaults: What the old one took where nothing was given and Keras takes something else.
+      same: Whether the steps are the same; else it is an unsafe rewriting, for the reason ``note``.
+      note: What differs.
+      written: The name of a class that is written into the script for it, or None.
+    """
+
+    name: str
+    parameters: Mapping[str, str | None]
+    defaults: Mapping[str, str]
+    same: bool = True
+    note: str = ""
+    written: str | None = None
+
+
+_FROM_ONES = '''
+
+@{keras}.utils.register_keras_serializable()
+class RMSpropFromOnes({keras}.optimizers.RMSprop):
+{i}"""Begins with an average of ones, as tf.train.RMSPropOptimizer did."""
+
+{i}def add_variable_from_reference(self, reference_variable, name=None, initializer='zeros'):
+{i}{i}initializer = 'ones' if name == 'velocity' else initializer
+{i}{i}return super().add_variable_from_reference(reference_variable, name, initializer)
+'''
+
+_IGNORED: Mapping[str, str | None] = {"use_locking": None, "name": "name"}
+
+# The same for tf-keras.
+_FROM_ONES_2 = '''
+
+@{keras}.utils.register_keras_serializable()
+class RMSpropFromOnes({keras}.optimizers.RMSprop):
+{i}"""Begins with an average of ones, as tf.train.RMSPropOptimizer did."""
+
+{i}def add_variable_from_reference(self, model_variable, variable_name, shape=None, initial_value=None):
+{i}{i}if variable_name == 'velocity':
+{i}{i}{i}initial_value = {tf}.ones(model_variable.shape, model_variable.dtype)
+{i}{i}return super().add_variable_from_reference(model_variable, variable_name, shape, initial_value)
+'''
+
+#: Class of ``tf.train`` -> its counterpart (tensorflow/python/training of 1.15 and Keras 2 and 3).
+COUNTERPARTS: Mapping[str, Counterpart] = {
+    "AdamOptimizer": Counterpart(
+        "Adam",
+        {
+            "learning_rate": "learning_rate",
+            "beta1": "beta_1",
+            "beta2": "beta_2",
+            "epsilon": "epsilon",
+            **_IGNORED,
+        },
+        {"learning_rate": "0.001", "epsilon": "1e-08"},  # Keras' own epsilon is 1e-7
+    ),
+    "GradientDescentOptimizer": Counterpart(
+        "SGD", {"learning_rate": "learning_rate", **_IGNORED}, {}
+    ),
+    "MomentumOptimizer": Counterpart(
+        "SGD",
+        {
+            "learning_rate": "learning_rate",
+            "momentum": "momentum",
+            "use_locking": None,
+            "name": "name",
+            "use_nesterov": "nesterov",
+        },
+        {},
+    ),
+    "RMSPropOptimizer": Counterpart(
+        "RMSprop",
+        {
+            "learning_rate": "learning_rate",
+            "decay": "rho",
+            "momentum": "momentum",
+            "epsilon": "epsilon",
+            "use_locking": None,
+            "centered": "centered",
+            "name": "name",
+        },
+        {"epsilon": "1e-10"},
+        written="RMSpropFromOnes",
+    ),
+    "AdagradOptimizer": Counterpart(
+        "Adagrad",
+        {
+            "learning_rate": "learning_rate",
+            "initial_accumulator_value": "initial_accumulator_value",
+            **_IGNORED,
+        },
+        {"epsilon": "0.0"},  # which tf.train's has not
+    ),
+    "AdadeltaOptimizer": Counterpart(
+        "Adadelta",
+        {"learning_rate": "learning_rate", "rho": "rho", "epsilon": "epsilon", **_IGNORED},
+        {"learning_rate": "0.001", "epsilon": "1e-08"},
+    ),
+    "FtrlOptimizer": Counterpart(
+        "Ftrl",
+        {
+            "learning_rate": "learning_rate",
+            "learning_rate_power": "learning_rate_power",
+            "initial_accumulator_value": "initial_accumulator_value",
+            "l1_regularization_strength": "l1_regularization_strength",
+            "l2_regularization_strength": "l2_regularization_strength",
+            **_IGNORED,
+            "accum_name": None,
+            "linear_name": None,
+            "l2_shrinkage_regularization_strength": "l2_shrinkage_regularization_strength",
+        },
+        {},
+    ),
+}
+
+
+def class_of(call: Call) -> str:
+    """The class of ``tf.train`` that a call makes an optimizer of; "" for anything else."""
+    head, _, name = call.name.rpartition(".")
+    known = head in ("tensorflow.train", "tensorflow.compat.v1.train")
+    return name if known and name.endswith("Optimizer") else ""
+
+
+def why_not(context: Context, call: Call) -> str:
+    """Why an optimizer cannot become a Keras optimizer; "" if it can."""
+    counterpart = COUNTERPARTS.get(class_of(call))
+    if counterpart is None:
+        return "Keras has no such optimizer"
+    names = list(counterpart.parameters)
+    if len(call.node.args) > len(names) or any(
+        isinstance(value, ast.Starred) for value in call.node.args
+    ):
+        return "its arguments are unknown"
+    if any(word.arg not in names for word in call.node.keywords):
+        return "its arguments are unknown"
+    if counterpart.written is not None and _class_text(context) not in context.helpers:
+        name = counterpart.written
+        if not context.is_free(name):
+            return f"the file has a {name} of its own"
+    return "" if counterpart.same or context.unsafe else counterpart.note
+
+
+def rewrite(context: Context, call: Call) -> None:
+    """Puts the Keras optimizer in its place."""
+    cell = context.cell_of(call.node)
+    counterpart = COUNTERPARTS[class_of(call)]
+    text, node = context.texts[cell], call.node
+    parameters = list(counterpart.parameters.items())
+    given: set[str] = set()
+    for index, ((old, new), value) in enumerate(zip(parameters, node.args)):
+        given.add(old)
+        start = text.span(value)[0]
+        if new is None:
+            _drop(text, start, value)
+        elif index:
+            text.replace(start, start, new + "=")
+    for word in node.keywords:
+        old = word.arg or ""
+        new = counterpart.parameters[old]
+        given.add(old)
+        if new is None:
+            _drop(text, text.keyword(word)[0], word.value)
+        elif new != old:
+            text.replace(*text.keyword(word), new)
+    missing = [
+        f"{counterpart.parameters.get(old, old)}={default}"
+        for old, default in counterpart.defaults.items()
+        if old not in given
+    ]
+    if missing:
+        end = text.span(node)[1] - 1
+        behind = text.text[:end].rstrip()
+        at = len(behind)
+        comma = "" if behind.endswith(("(", ",")) else ", "
+        text.replace(at, at, (" " if behind.endswith(",") else comma) + ", ".join(missing))
+    name = context.local("tf.keras.optimizers." + counterpart.name)
+    if counterpart.written is not None and context.helper(
+        counterpart.written, _class_text(context)
+    ):
+        name = counterpart.written
+    context.replace(node.func, cell, name)
+
+
+def _class_text(context: Context) -> str:
+    return _FROM_ONES_2 if context.keras == 2 else _FROM_ONES
+
+
+def _drop(text: Text, start: int, value: ast.AST) -> None:
+    """Takes an argument out, with the comma before it, or else behind it."""
+    end = text.span(value)[1]
+    before = text.text[:start].rstrip()
+    if before.endswith(","):
+        text.replace(len(before) - 1, end, "")
+    else:
+        behind = len(text.text) - len(text.text[end:].lstrip(" ,"))
+        text.replace(start, behind, "")

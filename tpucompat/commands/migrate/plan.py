@@ -1,0 +1,361 @@
+"""Chooses what becomes of a file, and rewrites it.
+
+A file goes one of four ways. *Plain*: each old name has a successor in TensorFlow 2 (or in tf.compat.v1), and
+is rewritten where it stands. *Keras*: plain, and its model is built under a strategy. *Loop*: plain, and a
+training loop is written beside it. *Compatible*: something in it has no successor that is known to give the
+same numbers (computations in a Session, hooks, stand-ins), so that the file goes on with ``tpucompat.v1``, and
+says why.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import AbstractSet, Mapping, NamedTuple, Sequence
+
+from tpucompat.commands.analysis import findings, sources
+from tpucompat.commands.analysis.findings import Finding, Module, Place
+from tpucompat.commands.migrate import (
+    applied,
+    compatible,
+    computations,
+    estimators,
+    keras,
+    keras_3,
+    methods,
+    notebook_text,
+    record,
+    session_settings,
+    start_ups,
+    startup,
+    symbols,
+    written,
+)
+from tpucompat.commands.migrate.context import Context
+from tpucompat.commands.scan import hostile
+from tpucompat.names import era
+from tpucompat.names import successors as today
+
+NOTHING, PLAIN, KERAS, LOOP, COMPATIBLE = "nothing", "plain", "keras", "loop", "compatible"
+
+# Names of tf.compat.v1 that work without a graph.
+_WITHOUT_GRAPH = re.compile(
+    r"tf\.(set_random_seed|logging|flags|app|gfile|ConfigProto|GPUOptions|OptimizerOptions|python_io|"
+    r"test|resource_loader|sysconfig|train\.\w+Optimizer$|to_\w+$|io\b|version\b|VERSION|"
+    r"enable_eager_execution|enable_v2_behavior|decode_|parse_|string_|AUTO_REUSE|GraphKeys|"
+    r"train\.(summary_iterator|latest_checkpoint|NewCheckpointReader|list_variables|load_variable))"
+)
+_DISABLE = "{tf}.compat.v1.disable_v2_behavior()"
+_LEGACY_KERAS = (
+    "os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')  # tf.layers: pip install tf-keras"
+)
+
+
+_KERAS_2 = (
+    "tf.layers and tf.nn.rnn_cell need tf-keras, and TF_USE_LEGACY_KERAS=1 before "
+    "TensorFlow is imported"
+)
+
+
+class Result(NamedTuple):
+    """What became of one file.
+
+    Attributes:
+      path: The file.
+      before: Its bytes.
+      after: Its bytes afterwards.
+      way: Which way it went.
+      problems: What cannot be read in it.
+      changes: What was replaced, by which rule.
+      uses: What it uses of TensorFlow and Keras, and what became of each.
+      beside: Modules that are written beside it: name -> content.
+    """
+
+    path: str
+    before: bytes
+    after: bytes
+    way: str
+    problems: list[Finding]
+    changes: Sequence[record.Change] = ()
+    uses: Sequence[record.ApiUse] = ()
+    beside: Mapping[str, bytes] = {}
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything is rewritten."""
+        return self.before != self.after
+
+    @property
+    def todos(self) -> int:
+        """How many TODOs are open in it."""
+        return self.after.count(b"TODO(tpucompat ")
+
+    @property
+    def notes(self) -> int:
+        """How many NOTEs say what is computed or reported otherwise, where nothing is left to do."""
+        return self.after.count(b"NOTE(tpucompat ")
+
+
+def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[str, str]:
+    """Code -> the first name of a file that only tpucompat still answers.
+
+    Args:
+      context: The file.
+      handled: Identities of nodes that another rewriting has an answer for.
+    """
+    found: dict[str, str] = {}
+    context.planned |= {
+        id(node) for one in applied.find(context) for node in ast.walk(one.inner.func)
+    }
+    for place in context.places:
+        is_answered = id(place.use.node) in context.planned | handled
+        if not place.fate.becomes.startswith("tpucompat.v1") or is_answered:
+            continue
+        is_import = place.use.statement is not None and today.is_module(place.fate)
+        if is_import and _names_decide(context, place, handled):
+            continue
+        found.setdefault(place.finding.code, place.fate.was)
+    return found
+
+
+def _names_decide(context: Context, place: Place, handled: AbstractSet[int]) -> bool:
+    """Whether all that is used of an imported module has a fate of its own."""
+    known = {id(other.use.node) for other in context.places} | handled
+    return all(
+        id(use.node) in known
+        for use in context.names.uses
+        if use.statement is None and use.base == place.use.name
+    )
+
+
+def stays(context: Context) -> bool:
+    """Whether a file goes on with tpucompat.v1 for its own sake, as far as names tell."""
+    reasons = needs(context)
+    if reasons and context.module.era == era.TF1 and estimators.is_wanted(context):
+        try:
+            return bool(needs(context, estimators.plan(context).handled))
+        except keras.CannotSee:
+            return True
+    return bool(reasons)
+
+
+def needs_graph(context: Context) -> str:
+    """The first name of a file that works in a graph only; "" if there is none."""
+    if context.module.era != era.TF1:
+        return ""
+    rewritten = {
+        id(inside)
+        for _, node in startup.listings(context)
+        for inside in ast.walk(node.items[0].context_expr)
+    }
+    rewritten |= session_settings.plan(context).nodes
+    for place in context.places:
+        if id(place.use.node) in rewritten:
+            continue
+        is_graph = place.finding.code in ("TPU203", "TPU207") and not place.fate.becomes.startswith(
+            "tf_keras"
+        )
+        if is_graph and not _WITHOUT_GRAPH.match(place.fate.was):
+            return place.fate.was
+    return ""
+
+
+def _builds_graph(context: Context) -> bool:
+    """Whether a file has names of ``tf.compat.v1`` that work in a graph only: it may be the second pass."""
+    for use in context.names.uses:
+        head, _, below = use.name.partition("tensorflow.compat.v1.")
+        if not below or head or _WITHOUT_GRAPH.match("tf." + below):
+            continue
+        found = today.fate("tensorflow." + below)
+        if found is not None and found.code in ("TPU203", "TPU207"):
+            return True
+    return False
+
+
+def migrate(
+    module: Module,
+    unsafe: bool = False,
+    together: bool = False,
+    with_loop: estimators.Loop | None = None,
+    version: int = 3,
+) -> Result:
+    """Rewrites one file.
+
+    Args:
+      module: The file as it was read.
+      unsafe: Whether to rewrite too what may change what the program does.
+      together: Whether a file beside it goes on with tpucompat.v1, so that this one has to if it builds graphs.
+      with_loop: The training loop of its program, whose model functions this file may have.
+      version: Which Keras it gets: 3, or 2, the package tf-keras.
+
+    Returns:
+      Its new bytes, or the old ones.
+    """
+    source = module.source
+    # A script that cannot be read is left alone; so is a cell, and the rest of its notebook is rewritten.
+    if not source.is_notebook and module.problems:
+        return Result(source.path, source.data, source.data, NOTHING, module.problems)
+    context = Context(module, unsafe, version)
+    way = _rewrite(context, together, with_loop)
+    changed = context.finish() if way != NOTHING else {}
+    beside = {}
+    if way == LOOP and changed and (with_loop is None or with_loop.is_here):
+        beside[estimators.MODULE + ".py"] = written.source(estimators.MODULE + ".py")
+    after = encoded(module, changed)
+    if after != source.data and not _is_sound(source.path, after, module):
+        # Whatever happened, a file is never made worse.
+        what = "The rewritten text would not be valid Python."
+        slip = findings.problem(source.path, sources.SourceError("TPU454", what))
+        return Result(source.path, source.data, source.data, NOTHING, [*module.problems, slip])
+    way = way if changed else NOTHING
+    changes = record.changes(context) if changed else []
+    uses = record.uses(context, way == COMPATIBLE)
+    return Result(source.path, source.data, after, way, module.problems, changes, uses, beside)
+
+
+def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None) -> str:
+    if not context.names.uses and not context.names.strings and not context.names.calls:
+        return NOTHING
+    has_loop = f"import {estimators.MODULE}".encode() in context.module.source.data
+    if has_loop:  # it went that way before
+        symbols.rewrite(context, around_only=True)
+        return LOOP
+    # The old namespace is a graph's; a program of TensorFlow 2 cannot live in it, and gets a TODO instead.
+    reasons = dict(needs(context)) if context.module.era == era.TF1 else {}
+    graph = needs_graph(context)
+    loop: estimators.Plan | None = None
+    if context.module.era == era.TF1 and estimators.is_wanted(context):
+        try:
+            if together:
+                raise keras.CannotSee("a module of the same program uses tpucompat.v1")
+            loop = estimators.plan(context)
+            reasons = dict(needs(context, loop.handled))
+            graph = graph if reasons or together else ""
+        except keras.CannotSee as error:
+            reasons["TPU212"] = f"{reasons.get('TPU212', 'TPUEstimator')} ({error})"
+    if not together and with_loop and not _is_script(context):
+        graph = ""
+    conversions: list[keras.Conversion] = []
+    if any(keras.is_conversion(call) for call in context.names.calls):
+        try:
+            conversions = keras.plan(context)
+            if graph and not reasons:
+                raise keras.CannotSee(f"{graph} works in a graph")
+        except keras.CannotSee as error:
+            reasons["TPU211"] = f"keras_to_tpu_model ({error})"
+    on_cores: computations.Plan | None = None
+    if "TPU213" in reasons and any(map(computations.is_computation, context.names.calls)):
+        try:
+            on_cores = computations.plan(context)
+            del reasons["TPU213"]
+            graph = ""
+        except keras.CannotSee as error:
+            reasons["TPU213"] += f" ({error})"
+    if graph and not reasons and keras_3.uses_models(context):
+        reasons["TPU515"] = f"{graph} works in a graph"
+    if reasons or (graph and together):
+        _mark_hazards(context)
+        with context.rule(min(reasons, default="TPU203")):
+            compatible.rewrite(context, reasons)
+        symbols.rewrite(context, around_only=True)
+        return COMPATIBLE
+    if context.module.uses_tpucompat:  # it went that way before
+        symbols.rewrite(context, around_only=True)
+        return COMPATIBLE
+    if loop is not None:
+        with context.rule("TPU212"):
+            estimators.rewrite(context, loop, with_loop.package if with_loop else "")
+    if on_cores is not None:
+        with context.rule("TPU213"):
+            computations.rewrite(context, on_cores)
+    with context.rule("TPU214"):
+        applied.rewrite(context, applied.find(context))
+    if not graph:
+        with context.rule("TPU515"):
+            session_settings.rewrite(context, session_settings.plan(context))
+    with context.rule("TPU208"):
+        startup.rewrite_listings(context, startup.listings(context))
+    compiles = any(call.name == ".compile" for call in context.names.calls)
+    eager = not graph and not _builds_graph(context)
+    with context.rule("TPU211"):
+        keras.rewrite(context, conversions, bool(conversions) or (compiles and eager))
+    with context.rule("TPU208"):
+        start_ups.rewrite(context, start_ups.find(context))
+        startup.rewrite(context)
+    if loop is None:  # a model_fn is a graph, which Keras 2 alone can build
+        keras_3.rewrite(context)
+    with context.rule("TPU214"):
+        methods.rewrite(context)
+    symbols.rewrite(context)
+    _mark_hazards(context)
+    is_script = graph and _is_script(context)
+    if is_script:
+        _enter_graph(context)
+    asks = b"TF_USE_LEGACY_KERAS" in context.module.source.data
+    asks = (
+        asks or loop is not None or with_loop is not None
+    )  # the module beside it asks for Keras 2
+    if context.needs_keras_2 and not asks:
+        if is_script:
+            context.want("os")
+            context.before_imports.append(_LEGACY_KERAS)
+        else:
+            context.todo_at_import("TPU207", _KERAS_2)
+    if loop is not None:
+        return LOOP
+    return KERAS if conversions else PLAIN
+
+
+def _mark_hazards(context: Context) -> None:
+    for hazard in hostile.hazards(context.module):
+        cell = context.cell_of(hazard.node)
+        words = hazard.was + (f" → {hazard.becomes}" if hazard.becomes else "")
+        context.todo(hazard.code, words, hazard.node, cell)
+
+
+def _enter_graph(context: Context) -> None:
+    """TensorFlow 2 builds graphs after a call, which stands behind the imports."""
+    if any(call.name.endswith("disable_v2_behavior") for call in context.names.calls):
+        return
+    tf = context.local("tf.compat.v1").rpartition(".compat")[0]
+    context.after_imports.append(_DISABLE.format(tf=tf))
+
+
+def _is_script(context: Context) -> bool:
+    """Whether a file is run, and not only imported."""
+    if context.module.source.is_notebook:
+        return True
+    text = context.module.source.units[0].original
+    return "__main__" in text or not re.search(r"^(def|class) ", text, re.MULTILINE)
+
+
+def encoded(module: Module, changed: Mapping[int, str]) -> bytes:
+    """A file's bytes with new texts of some of its units."""
+    source = module.source
+    if not changed:
+        return source.data
+    if source.is_notebook:
+        return notebook_text.replace_cells(source.data, changed)
+    return changed[0].encode(source.encoding)
+
+
+def _is_sound(path: str, data: bytes, before: Module) -> bool:
+    """Whether what was written can be read again, in as many units as before."""
+    try:
+        after = findings.understand(sources.decode(path, data))
+    except sources.SourceError:
+        return False
+    if len(after.problems) > len(before.problems):
+        return False
+    if after.source.is_notebook:
+        return True
+    try:
+        # `ast` takes what Python refuses: a keyword argument that stands there twice.
+        compile(after.source.units[0].text or "", path, "exec", dont_inherit=True)
+    except (SyntaxError, ValueError, RecursionError):
+        try:
+            compile(before.source.units[0].text or "", path, "exec", dont_inherit=True)
+        except (SyntaxError, ValueError, RecursionError):
+            return True
+        return False
+    return True

@@ -1,0 +1,114 @@
+"""The start-up of early TensorFlow 2 as a whole: resolver, connection, initialization, strategy.
+
+Where the four statements stand together and nothing else uses the resolver, ``make_strategy()`` takes their
+place, which is the same on a TPU and goes on without one. Otherwise
+:mod:`tpucompat.commands.migrate.startup` rewrites each call.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, NamedTuple
+
+from tpucompat.commands.migrate import keras
+from tpucompat.commands.migrate.context import Context
+from tpucompat.names.used import Call, constant
+
+_CONNECTS = (".experimental_connect_to_host", ".experimental_connect_to_cluster")
+_INITIALIZES = ".initialize_tpu_system"
+
+
+class StartUp(NamedTuple):
+    """The statements of one start-up in one block."""
+
+    cell: int
+    resolver: Any
+    others: list[Any]
+    strategy: Any
+
+
+def find(context: Context) -> list[StartUp]:
+    """The start-ups that can be replaced as a whole."""
+    if "make_strategy" in context.names.functions:
+        return []
+    calls = {id(call.node): call for call in context.names.calls if not call.guarded}
+    found = []
+    for call in calls.values():
+        if call.name.endswith(".TPUStrategy") and call.name.startswith("tensorflow."):
+            one = _start_up(context, call, calls)
+            if one is not None:
+                found.append(one)
+    return found
+
+
+def _start_up(context: Context, call: Call, calls: dict[int, Call]) -> StartUp | None:
+    cell = context.cell_of(call.node)
+    strategy = context.statement(call.node, cell)
+    plain = len(call.node.args) == 1 and not call.node.keywords
+    name = call.node.args[0] if plain else None
+    if not _is_assignment(strategy, call.node) or not isinstance(name, ast.Name):
+        return None
+    made = keras.only_assignment(context, name.id)
+    if made is None or made[1] != cell or not _takes_colab(context, made[0].value, calls):
+        return None
+    body = context.body_of(strategy, cell)
+    others = [one for one in body if isinstance(one, ast.Expr) and _prepares(one.value, calls)]
+    together = [made[0], *others, strategy]
+    in_order = [one for one in body if any(one is other for other in together)]
+    alone = not keras.loads_outside(context, name.id, together)
+    owned = all(context.texts[cell].owns_lines(one) for one in together)
+    if in_order != together or not alone or not owned or not _is_old(context, together):
+        return None
+    return StartUp(cell, made[0], others, strategy)
+
+
+def _is_old(context: Context, statements: list[Any]) -> bool:
+    """Whether anything in the start-up is not of today."""
+    inside = {id(node) for one in statements for node in ast.walk(one)}
+    old = [place.use.node for place in context.places]
+    old += [node for node, _, _, _ in context.names.strings]
+    return any(id(node) in inside for node in old)
+
+
+def _is_assignment(statement: Any, value: ast.AST) -> bool:
+    is_one = isinstance(statement, ast.Assign) and statement.value is value
+    return is_one and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name)
+
+
+def _takes_colab(context: Context, value: ast.AST, calls: dict[int, Call]) -> bool:
+    """Whether a resolver asks for Colab's TPU, or for whichever there is."""
+    call = calls.get(id(value))
+    if call is None or not call.name.endswith(".TPUClusterResolver"):
+        return False
+    given = [*call.node.args, *(word.value for word in call.node.keywords)]
+    if not given:
+        return True
+    if len(given) > 1 or any(word.arg != "tpu" for word in call.node.keywords):
+        return False
+    if constant(given[0]) in ("", "local"):
+        return True
+    if isinstance(given[0], ast.Name):
+        made = keras.only_assignment(context, given[0].id)
+        return made is not None and keras.serves_start_up(context, made[0].value)
+    return keras.serves_start_up(context, given[0])
+
+
+def _prepares(value: ast.AST, calls: dict[int, Call]) -> bool:
+    call = calls.get(id(value))
+    return call is not None and call.name.endswith((*_CONNECTS, _INITIALIZES))
+
+
+def rewrite(context: Context, found: list[StartUp]) -> None:
+    """Puts ``make_strategy()`` in the place of each."""
+    for one in found:
+        for statement in [one.resolver, *one.others]:
+            context.remove(statement, one.cell)
+        context.replace(one.strategy.value, one.cell, "make_strategy()")
+        keras.finish(context, one.strategy)
+        for node in ast.walk(one.resolver.value):
+            made = keras.only_assignment(context, node.id) if isinstance(node, ast.Name) else None
+            if made is None or not keras.serves_start_up(context, made[0].value):
+                continue
+            if not keras.loads_outside(context, node.id, [one.resolver]):  # type: ignore[attr-defined]
+                context.remove(*made)
+        keras.add_helper(context)

@@ -1,0 +1,253 @@
+"""Writes the names of today in the place of old ones, in expressions and in imports."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+from tpucompat.commands.analysis import keras_3
+from tpucompat.commands.analysis.findings import Place
+from tpucompat.commands.migrate.context import Context, Import
+from tpucompat.names import era
+from tpucompat.names import successors as today
+
+_TENSORFLOW = ("tensorflow", "keras")
+_OURS = "tpucompat."
+#: Modules that hold other names in TensorFlow 2.
+_MEANS_ANOTHER = frozenset(
+    (
+        "initializers",
+        "layers",
+        "losses",
+        "metrics",
+        "nn",
+        "random",
+        "saved_model",
+        "summary",
+        "train",
+    )
+)
+
+
+def rewrite(context: Context, around_only: bool = False) -> None:
+    """Rewrites every place whose name of today is known; marks the others.
+
+    Args:
+      context: The file.
+      around_only: Leaves TensorFlow's names as they are, and rewrites those of other packages.
+    """
+    of_keras_3 = not around_only and context.keras == 3 and keras_3.applies(context.module)
+    for found in context.imports:
+        if of_keras_3 and _left_to_keras_2(context, found):
+            continue
+        if not around_only or found.uses[0].name.partition(".")[0] not in _TENSORFLOW:
+            with context.rule(_code_of(context, found)):
+                _import(context, found)
+    keras_2 = False
+    for place in context.places:
+        use = place.use
+        if around_only and place.finding.code != "TPU220" and place.fate.fix == today.SAFE:
+            continue
+        if around_only and use.statement is not None and place.fate.fix != today.SAFE:
+            context.todo_for(place.finding, use.statement)
+        if use.statement is not None or id(use.node) in context.done:
+            continue
+        if today.needs_keras_2(place.fate):
+            keras_2 = True
+            if not place.fate.becomes:
+                continue
+        if place.fate.becomes.startswith(_OURS):
+            context.todo_for(place.finding, use.node)  # which plain TensorFlow 2 does not have
+            continue
+        if of_keras_3 and today.is_of_keras_2(place.fate) and not today.is_module(place.fate):
+            context.todo("TPU207", _left(place.fate), use.node, context.cell_of(use.node))
+            continue
+        known = place.fate.fix == today.SAFE and place.finding.code != "TPU211"
+        with context.rule(place.finding.code):
+            done = known and _expression(context, place)
+        if not done:
+            context.todo_for(place.finding, use.node)
+    if keras_2:
+        context.needs_keras_2 = True
+    if not around_only and context.module.era == era.TF1:
+        _whole_modules(context)
+
+
+def _whole_modules(context: Context) -> None:
+    """``losses = tf.losses``, and ``getattr(tf.train, name)``: what is used of it cannot be followed."""
+    for use in context.names.uses:
+        head, _, path = use.name.partition(".")
+        is_alone = use.statement is None and not use.guarded and id(use.node) not in context.done
+        if head == "tensorflow" and path in _MEANS_ANOTHER and is_alone:
+            new = context.local("tf.compat.v1." + path)
+            context.replace(use.node, context.cell_of(use.node), new)
+
+
+def _left_to_keras_2(context: Context, found: Import) -> bool:
+    """Marks an import of what models of Keras 3 cannot use."""
+    if id(found.node) in context.done or any(use.guarded for use in found.uses):
+        return False
+    fates = [today.fate(use.name) for use in found.uses]
+    lost = [fate for fate in fates if fate and today.is_of_keras_2(fate)]
+    if any(today.is_module(fate) for fate in lost):
+        return False
+    for fate in lost:
+        context.todo("TPU207", _left(fate), found.node, found.cell)
+    return bool(lost)
+
+
+def _left(fate: today.Fate) -> str:
+    return f"{fate.was}: Keras 3 has none; migrate --keras 2 keeps it"
+
+
+def _code_of(context: Context, found: Import) -> str:
+    names = {id(alias) for alias in found.node.names}
+    codes = (place.finding.code for place in context.places if id(place.use.node) in names)
+    return next(codes, "TPU201")
+
+
+def _expression(context: Context, place: Place) -> bool:
+    fate, node = place.fate, place.use.node
+    if _goes_on(context, place):
+        return True
+    target: Any = node
+    for _ in fate.rest.split(".") if fate.rest else ():
+        target = target.value
+    cell = place.finding.cell
+    if not isinstance(target, (ast.Attribute, ast.Name, ast.Call)):
+        return False
+    if place.finding.code == "TPU220" and fate.becomes.startswith("-"):
+        return context.replace(target, cell, "(-" + context.local(fate.becomes[1:]) + ")")
+    if isinstance(target, ast.Call) and not _is_getattr(target):
+        return False
+    done = context.replace(target, cell, context.local(fate.becomes))
+    context.done.add(id(node))
+    return done
+
+
+def _goes_on(context: Context, place: Place) -> bool:
+    """Whether the name is right as it is, once the import of its package has been rewritten."""
+    base = place.use.base
+    if base.count(".") < 1 or not place.fate.becomes.startswith("tf_"):
+        return False
+    package = today.fate(base)
+    if package is None or not package.becomes or package.fix != today.SAFE:
+        return False
+    if package.becomes == "tf_slim.layers" and place.fate.becomes.count(".") == 1:
+        return False  # it stands beside that module
+    below = place.use.name[len(base) + 1 :]
+    symbol = below[: len(below) - len(place.fate.rest) - 1] if place.fate.rest else below
+    # slim.conv2d is tf_slim.conv2d, which the table calls tf_slim.layers.conv2d.
+    return place.fate.becomes.rpartition(".")[2] == symbol.rpartition(".")[2]
+
+
+def _is_getattr(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id == "getattr"
+
+
+# Imports -------------------------------------------------------------------------------------------
+
+
+def _import(context: Context, found: Import) -> None:
+    """Rewrites an import statement as a whole, where each of its names has a place."""
+    if any(use.guarded for use in found.uses) or id(found.node) in context.done:
+        return
+    fates = {id(use.node): today.fate(use.name) for use in found.uses}
+    if not any(fates.values()):
+        return
+    reported = {id(place.use.node) for place in context.places}
+    lines: list[str] = []
+    kept: list[Any] = []
+    for alias in found.node.names:
+        fate = fates.get(id(alias))
+        if fate is None or id(alias) not in reported:
+            kept.append(alias)
+            continue
+        new = _new_import(context, found, alias, fate)
+        if new is None:
+            place = next(one for one in context.places if one.use.node is alias)
+            context.todo_for(place.finding, found.node)
+            kept.append(alias)
+        elif new:
+            lines.append(new)
+    if len(kept) == len(found.node.names):
+        return
+    if kept:
+        lines.insert(0, _statement(found.node, kept))
+    _replace(context, found, lines)
+
+
+def _new_import(context: Context, found: Import, alias: Any, fate: today.Fate) -> str | None:
+    """The statement for one name; "" where it is not needed any more, None where nobody knows."""
+    is_from = isinstance(found.node, ast.ImportFrom)
+    if fate.code == "TPU211":
+        return ""  # what it made is under a strategy now
+    if _has_served(context, alias.asname or alias.name):
+        return ""
+    if today.is_module(fate) and fate.was.startswith("tf.contrib"):
+        uses = [
+            place for place in context.places
+            if place.use.statement is None and place.use.base == "tensorflow." + fate.was[3:]
+        ]  # fmt: skip
+        if not fate.becomes.startswith("tf_"):
+            # Its names are rewritten where they are used, so nothing is left of it.
+            if all(place.fate.fix == today.SAFE for place in uses) and (is_from or alias.asname):
+                return ""
+            return None
+    if (
+        fate.fix != today.SAFE
+        or not fate.becomes
+        or fate.becomes.startswith(_OURS)
+        or fate.rest
+        or (not is_from and not alias.asname)
+    ):
+        return None
+    name = alias.asname or alias.name
+    if name == "*":
+        package = _package(context, fate.becomes)
+        return f"from {package} import *"
+    module, _, last = fate.becomes.rpartition(".")
+    if not module:
+        return None if last in ("int", "float", "bool", "object", "str", "complex") else (
+            f"import {last}" + (f" as {name}" if name != last else "")
+        )  # fmt: skip
+    module = _package(context, module)
+    return f"from {module} import {last}" + (f" as {name}" if name != last else "")
+
+
+def _package(context: Context, module: str) -> str:
+    if context.keras == 2 and (module + ".").startswith("tf.keras."):
+        return "tf_keras" + module[len("tf.keras") :]
+    return re.sub(r"^tf\b", "tensorflow", module)
+
+
+def _has_served(context: Context, name: str) -> bool:
+    """Whether an imported name was used, and is no longer: another rewriting took out all that used it."""
+    loads = [
+        node
+        for tree in context.trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+    ]
+    return bool(loads) and all(id(node) in context.done for node in loads)
+
+
+def _statement(node: Any, names: list[Any]) -> str:
+    words = ", ".join(one.name + (f" as {one.asname}" if one.asname else "") for one in names)
+    if isinstance(node, ast.ImportFrom):
+        return f"from {'.' * node.level}{node.module or ''} import {words}"
+    return "import " + words
+
+
+def _replace(context: Context, found: Import, lines: list[str]) -> None:
+    text = context.texts[found.cell]
+    if not lines:
+        if not context.remove(found.node, found.cell):
+            context.replace(found.node, found.cell, "pass")
+        return
+    if len(lines) > 1 and not text.owns_lines(found.node):
+        context.replace(found.node, found.cell, "; ".join(lines))
+        return
+    between = text.newline + text.indent(found.node.lineno)
+    context.replace(found.node, found.cell, between.join(lines))

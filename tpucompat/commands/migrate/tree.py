@@ -1,0 +1,107 @@
+"""Rewrites the files of a tree, those of a program in view of each other."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Iterable, Iterator, Mapping
+
+from tpucompat.commands.analysis import findings, sources
+from tpucompat.commands.analysis.sources import SourceError
+from tpucompat.commands.migrate import estimators, plan
+from tpucompat.commands.migrate.context import Context
+from tpucompat.commands.migrate.plan import Result
+from tpucompat.commands.migrate.programs import Imports
+from tpucompat.commands.scan.scanner import DEPTH
+
+#: How often a file is looked at again.
+_PASSES = 3
+#: Way -> what is said of a file that went it.
+WAYS: Mapping[str, str] = {
+    plan.NOTHING: "nothing to rewrite",
+    plan.PLAIN: "rewritten to TensorFlow 2",
+    plan.KERAS: "rewritten to TensorFlow 2, with its model under a strategy",
+    plan.LOOP: "rewritten to TensorFlow 2, with training_loop.py beside it",
+    plan.COMPATIBLE: "uses tpucompat.v1; its TODO gives the reason",
+}
+
+
+def said(result: Result) -> str:
+    """What is said of a file: that it is TensorFlow 2 only where nothing is left to do in it."""
+    if result.todos == 0 or result.way == plan.COMPATIBLE:
+        if result.notes == 0:
+            return WAYS[result.way]
+        many = "a NOTE describes" if result.notes == 1 else f"{result.notes} NOTEs describe"
+        return f"{WAYS[result.way]}; {many} what is reported differently"
+    many = "1 TODO is" if result.todos == 1 else f"{result.todos} TODOs are"
+    return f"partly rewritten; {many} left to resolve by hand"
+
+
+def migrate(paths: Iterable[str], unsafe: bool = False, version: int = 3) -> Iterator[Result]:
+    """Rewrites files in memory.
+
+    The modules of one program share a process, and that is in the graph world as soon as one of them uses
+    tpucompat.v1; so of the files that import each other those that build graphs use it all, or none does.
+
+    Args:
+      paths: The files.
+      unsafe: Whether to rewrite too what may change what the program does.
+      version: Which Keras they get: 3, or 2, the package tf-keras.
+    """
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, DEPTH))
+    try:
+        yield from _tree(list(paths), unsafe, version)
+    finally:
+        sys.setrecursionlimit(before)
+
+
+def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
+    modules: list[findings.Module] = []
+    for path in paths:
+        try:
+            modules.append(findings.analyse(path))
+        except SourceError as error:
+            yield Result(path, b"", b"", plan.NOTHING, [findings.problem(path, error)])
+    imports = Imports([module for module in modules if not module.source.is_notebook])
+    contexts = {path: Context(module) for path, module in imports.paths.items()}
+    stays = {path: plan.stays(context) for path, context in contexts.items()}
+    wanted = {path: estimators.is_wanted(context) for path, context in contexts.items()}
+    builds = {path: bool(plan.needs_graph(context)) for path, context in contexts.items()}
+    shared = {path: stays[path] or wanted[path] or builds[path] for path in contexts}
+    for group in imports.programs(shared):
+        together = any(stays[path] for path in group)
+        with_loop = not together and any(wanted[path] for path in group)
+        homes = [path for path in group if estimators.makes_trainer(contexts[path])]
+        for path in group:
+            loop = _loop(imports, path, homes) if with_loop else None
+            yield _settled(imports.paths[path], unsafe, together, loop, version)
+    for module in modules:
+        if module.source.is_notebook:
+            yield _settled(module, unsafe, version=version)
+
+
+def _loop(imports: Imports, path: str, homes: list[str]) -> estimators.Loop:
+    """How a file imports the training loop of its program: there is one, beside what makes a trainer."""
+    own = os.path.dirname(path)
+    folders = [os.path.dirname(home) for home in homes]
+    folder = own if own in folders or not folders else folders[0]
+    return estimators.Loop(imports.package_of(folder, path) or "", folder == own)
+
+
+def _settled(
+    module: findings.Module,
+    unsafe: bool,
+    together: bool = False,
+    with_loop: estimators.Loop | None = None,
+    version: int = 3,
+) -> Result:
+    """A rewriting in which nothing is left to rewrite: one may show what another rests on."""
+    result = plan.migrate(module, unsafe, together, with_loop, version)
+    for _ in range(_PASSES if result.changed else 0):
+        again = findings.understand(sources.decode(result.path, result.after))
+        after = plan.migrate(again, unsafe, together, with_loop, version).after
+        if after == result.after:
+            break
+        result = result._replace(after=after)
+    return result

@@ -1,0 +1,79 @@
+"""The doors of dropout: how much of what is dropped, and, where asked for, nothing at all.
+
+Which numbers are dropped each generation of TensorFlow draws anew, whatever the seed: one step with dropout has
+no number in common with another one. Without it (``--no-dropout``) a step is compared as sharply as that of a
+program that has none, and what is left to compare of dropout is its rates.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from typing import Any, Callable
+
+import tensorflow as tf
+
+from tpucompat.commands.verify.outputs import by_name, not_converted
+from tpucompat.commands.verify.recorder import Recorder
+from tpucompat.tf import private
+
+#: The functions that drop out; those of Keras call one of them.
+_FUNCTIONS = ("dropout", "dropout_v2", "stateless_dropout", "general_dropout")
+
+
+class Dropouts:
+    """Watches the functions that drop out.
+
+    Args:
+      recorder: Where to write.
+      on: Whether they drop anything.
+    """
+
+    def __init__(self, recorder: Recorder, on: bool = True) -> None:
+        self._recorder = recorder
+        self._on = on
+        self._seen: set[tuple[Any, ...]] = set()
+        self._inside = threading.local()
+
+    def open(self) -> None:
+        """Begins to watch."""
+        for module in private.dropout_modules():
+            for name in _FUNCTIONS:
+                function = getattr(module, name, None)
+                if callable(function) and not hasattr(function, "_tpucompat_dropout"):
+                    setattr(module, name, self._watched(function))
+
+    def _watched(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def dropout(*args: Any, **kwargs: Any) -> Any:
+            if getattr(self._inside, "now", False):  # one of them calls another
+                return original(*args, **kwargs)
+            self._inside.now = True
+            try:
+                named = by_name(original, args, kwargs)
+                x = tf.convert_to_tensor(named["x"])
+                self._note(_rate(named), x)
+                return original(*args, **kwargs) if self._on else tf.identity(x)
+            finally:
+                self._inside.now = False
+
+        dropout._tpucompat_dropout = True  # type: ignore[attr-defined]
+        return not_converted(dropout)
+
+    def _note(self, rate: float | None, x: Any) -> None:
+        # The same layer is called once for each replica, and again where it is traced anew.
+        place = (rate, tuple(x.shape.as_list()[1:]) if x.shape.ndims is not None else None)
+        if rate != 0 and place not in self._seen:
+            self._seen.add(place)
+            self._recorder.write("dropout", rate=rate, shape=place[1], on=self._on)
+
+
+def _rate(named: dict[str, Any]) -> float | None:
+    """Which part is dropped, to six digits; None where that is decided in the step."""
+    rate, keep = named.get("rate"), named.get("keep_prob")
+    given = rate if rate is not None else keep
+    if given is not None and not isinstance(given, (int, float)):
+        given = tf.get_static_value(given) if hasattr(tf, "get_static_value") else None
+    if given is None:
+        return None
+    return round(float(given) if rate is not None else 1.0 - float(given), 6)

@@ -1,0 +1,212 @@
+"""What files a script has left: checkpoints, summaries and exported models by their content, reports by
+their numbers and words."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import re
+from typing import Any, Iterable, Iterator
+
+import numpy as np
+
+from tpucompat.commands.verify import contents
+from tpucompat.commands.verify.recorder import Recorder
+
+#: Larger files are listed, not read.
+_LARGEST = 256 * 2**20
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|[-+]?inf"
+_NAMED = re.compile(rf"\s*([^\W\d][\w ./-]*?)\s*[=:]\s*({_NUMBER})\s*")
+_NUMBERS = re.compile(rf"\s*(?:(?:{_NUMBER})[\s,;]*)+")
+_ONE_NUMBER = re.compile(rf"\s*(?:{_NUMBER})\s*", re.IGNORECASE)
+#: A few words: the name of a class, an answer. Paths, dates, releases and addresses are none.
+_WORDS = re.compile(r"[^\W\d_][\w '()-]*(?:, ?[^\W\d_][\w '()-]*)*")
+#: So many words in a line of a text are a name; more are a sentence.
+_FEW = 2
+#: What the steps of a summary's tag are called.
+STEPS = " (steps)"
+
+
+def record(recorder: Recorder, folder: str) -> None:
+    """Writes down what lies in a folder.
+
+    Args:
+      recorder: Where to write.
+      folder: The folder that the script ran in and was told to write to.
+    """
+    from tpucompat.commands.checkpoints import formats
+
+    for path in sorted(_files(folder)):
+        relative = os.path.relpath(path, folder)
+        if os.path.getsize(path) > _LARGEST:
+            continue
+        if relative.endswith(".json"):
+            numbers = numbers_of(path)
+            if numbers:
+                recorder.write("report", numbers, path=relative)
+        elif relative.endswith((".npy", ".npz", ".csv", ".tsv", ".txt")):
+            arrays = arrays_of(path)
+            if arrays:
+                recorder.write("report", arrays, path=relative)
+        elif relative.endswith("saved_model.pb"):
+            recorder.write("export", path=os.path.dirname(path))
+    for where, scalars in sorted(_summaries(folder).items()):
+        recorder.write("report", scalars, path=where)
+    for path in formats.find(folder):
+        keras = formats.kind(path) in ("h5", "keras")
+        values = formats.read(path, optimizer=True) if keras else formats.raw_tensors(path)
+        numbers = {name: v for name, v in values.items() if np.asarray(v).dtype.kind in "fiu"}
+        recorder.write("checkpoint", numbers, path=os.path.relpath(path, folder))
+    steps = sorted(set(_saved_steps(folder)))
+    if steps:
+        recorder.write("saved", steps=steps)
+
+
+def _saved_steps(folder: str) -> Iterator[int]:
+    """What the counters in all checkpoints say, without reading the rest of them."""
+    import tensorflow as tf
+
+    for path in _files(folder):
+        prefix, extension = os.path.splitext(path)
+        if extension != ".index" or os.path.basename(os.path.dirname(path)) == "variables":
+            continue
+        reader = tf.train.load_checkpoint(prefix)
+        for name, shape in reader.get_variable_to_shape_map().items():
+            if not shape and contents.COUNTED.search(name):
+                value = reader.get_tensor(name)
+                if contents.counts_steps(name, value):
+                    yield int(value)
+
+
+def _summaries(folder: str) -> dict[str, dict[str, np.ndarray]]:
+    """Folder -> tag -> what was written for TensorBoard, in the order of the steps, and those steps.
+
+    Of pictures, histograms and texts there are the steps alone.
+    """
+    import tensorflow as tf
+
+    found: dict[str, dict[str, dict[int, float | None]]] = {}
+    for path in sorted(_files(folder)):
+        if "tfevents" not in os.path.basename(path):
+            continue
+        where = os.path.join(os.path.relpath(os.path.dirname(path), folder), "summaries")
+        for event in tf.compat.v1.train.summary_iterator(path):
+            for value in event.summary.value:
+                by_tag = found.setdefault(where, {})
+                by_tag.setdefault(value.tag, {})[event.step] = _scalar(value)
+    return {where: _by_tag(tags) for where, tags in found.items()}
+
+
+def _by_tag(tags: dict[str, dict[int, float | None]]) -> dict[str, np.ndarray]:
+    arrays = {}
+    for tag, steps in tags.items():
+        numbers = [number for _, number in sorted(steps.items()) if number is not None]
+        if numbers:
+            arrays[tag] = np.array(numbers)
+        arrays[tag + STEPS] = np.array(sorted(steps))
+    return arrays
+
+
+def _scalar(value: Any) -> float | None:
+    if value.HasField("simple_value"):
+        return float(value.simple_value)
+    if not value.HasField("tensor") or value.tensor.tensor_shape.dim:
+        return None
+    import tensorflow as tf
+
+    content = tf.make_ndarray(value.tensor)
+    return float(content) if content.dtype.kind in "fiu" else None
+
+
+def _files(folder: str) -> Iterator[str]:
+    for root, _, names in os.walk(folder):
+        for name in names:
+            yield os.path.join(root, name)
+
+
+def numbers_of(path: str) -> dict[str, np.ndarray]:
+    """The numbers and words in a JSON file, as arrays by the keys that lead to them."""
+    with open(path, encoding="utf-8") as stream:
+        try:
+            content = json.load(stream)
+        except ValueError:
+            return {}
+    found: dict[str, np.ndarray] = {}
+    _collect(content, "", found)
+    return found
+
+
+def _collect(thing: Any, path: str, found: dict[str, np.ndarray]) -> None:
+    if isinstance(thing, dict):
+        for key, value in thing.items():
+            _collect(value, f"{path}/{key}" if path else str(key), found)
+        return
+    try:
+        array = np.asarray(thing)
+    except ValueError:  # lists of different lengths
+        array = np.asarray(None)
+    if array.dtype.kind == "U":
+        array = of_words(array.ravel().tolist()).reshape(array.shape)
+    if array.dtype.kind in "biuf" or (array.dtype.kind == "U" and array.size and np.any(array)):
+        found[path] = array
+    elif isinstance(thing, list):
+        for index, value in enumerate(thing):
+            if isinstance(value, (dict, list)):
+                _collect(value, f"{path}/{index}", found)
+
+
+def of_words(cells: list[str]) -> np.ndarray:
+    """Cells as numbers, if all of them are, an empty one as NaN; else as words, "" for what says nothing."""
+    numbers = [not cell.strip() or _ONE_NUMBER.fullmatch(cell) for cell in cells]
+    if all(numbers) and any(cell.strip() for cell in cells):
+        return np.array([float(cell) if cell.strip() else np.nan for cell in cells])
+    plain = [cell.strip() for cell in cells]
+    return np.array([c if _ONE_NUMBER.fullmatch(c) or _WORDS.fullmatch(c) else "" for c in plain])
+
+
+def arrays_of(path: str) -> dict[str, np.ndarray]:
+    """The arrays in a NumPy file, the columns of a table, or a text with results."""
+    try:
+        if path.endswith((".csv", ".tsv", ".txt")):
+            with open(path, encoding="utf-8", newline="") as stream:
+                text = stream.read()
+            table = {} if path.endswith(".txt") else _of_table(text, path.endswith(".tsv"))
+            return table or _of_text(text.splitlines())
+        data = np.load(path)
+        return {"array": data} if isinstance(data, np.ndarray) else {k: data[k] for k in data.files}
+    except (OSError, ValueError, csv.Error):
+        return {}
+
+
+def _of_table(text: str, tabs: bool) -> dict[str, np.ndarray]:
+    """Columns by the words in the first line, or by their number; empty for what is no table."""
+    rows = [
+        row for row in csv.reader(text.splitlines(), delimiter="\t" if tabs else ",") if any(row)
+    ]
+    width = max(map(len, rows), default=0)
+    if width < 2 or min(map(len, rows)) < width:
+        return {}
+    head = [f"column {index + 1}" for index in range(width)]
+    if not any(_ONE_NUMBER.fullmatch(cell) for cell in rows[0]):
+        head = [cell.strip("# ") or head[index] for index, cell in enumerate(rows.pop(0))]
+    columns = {}
+    for index, name in enumerate(head):
+        column = of_words([row[index] for row in rows])
+        if column.size and (column.dtype.kind == "f" or np.any(column)):
+            columns[name if name not in columns else f"{name} {index + 1}"] = column
+    return columns
+
+
+def _of_text(lines: Iterable[str]) -> dict[str, np.ndarray]:
+    """``loss = 0.5`` by its name, what stands in lines of numbers alone, and lines of one or two words."""
+    found: dict[str, list[Any]] = {}
+    for line in lines:
+        named = _NAMED.fullmatch(line)
+        if named:
+            found.setdefault(named.group(1), []).append(float(named.group(2)))
+        elif _NUMBERS.fullmatch(line):
+            found.setdefault("numbers", []).extend(map(float, re.findall(_NUMBER, line)))
+        elif _WORDS.fullmatch(line.strip()) and len(line.split()) <= _FEW:
+            found.setdefault("words", []).append(line.strip())
+    return {name: np.asarray(values) for name, values in found.items()}

@@ -1,0 +1,403 @@
+"""The upper rungs: what a script does with what it has trained, and what it leaves behind.
+
+What one run does and the other does not is a difference, unless whoever compares has said why.
+"""
+
+from __future__ import annotations
+
+from typing import AbstractSet, Any, Mapping
+
+import numpy as np
+
+from tpucompat.commands.verify import contents, printed
+from tpucompat.commands.verify.differences import Difference
+from tpucompat.commands.verify.files import STEPS
+from tpucompat.commands.verify.rungs import AGREE, DIFFER, Row, Rung, Rungs
+
+#: Words that one metric goes by.
+_METRICS = {
+    "acc": "accuracy",
+    "sparse_categorical_accuracy": "accuracy",
+    "categorical_accuracy": "accuracy",
+    "binary_accuracy": "accuracy",
+    "compile_metrics": "accuracy",
+}
+
+
+#: Kinds of numbers.
+_NUMBERS = {"b": "truth", "i": "whole", "u": "whole", "f": "fraction"}
+
+
+class Outcomes(Rungs):
+    """Evaluation, prediction, checkpoints, exported models, files, and what is printed.
+
+    Attributes:
+      exports: What the exported models answered: see :mod:`tpucompat.commands.verify.exports`.
+      rounding: The new run's variables whose gradients are rounding alone.
+    """
+
+    exports: Mapping[str, Any] = {}
+    rounding: AbstractSet[str] = frozenset()
+
+    def evaluation(self) -> Rung:
+        """What ``evaluate`` finds, and what ``fit`` says of its epochs."""
+        key, title = "evaluation", "evaluation"
+        rows = self.history()
+        old, new = self.old.all("evaluation"), self.new.all("evaluation")
+        found = self.alone(key, title, old or rows, new or rows, "calls evaluate")
+        if found:
+            return found
+        problem = ""
+        if len(old) != len(new):
+            problem = f"{len(new)} evaluations instead of {len(old)}"
+        for index, (theirs, ours) in enumerate(zip(old, new)):
+            place = "" if len(old) == 1 else f"evaluation {index + 1}: "
+            rows += self.shared(
+                key, same_metrics(theirs["values"]), same_metrics(ours["values"]), place
+            )
+        why = self.ignored(key)
+        if problem and why:
+            return self.rung(key, title, rows, f"{problem}: {why}")
+        return self.rung(key, title, rows, problem=problem)
+
+    def history(self) -> list[Row]:
+        """What ``fit`` says, epoch by epoch."""
+        rows = []
+        for theirs, ours in zip(self.old.all("history"), self.new.all("history")):
+            old, new = same_metrics(theirs["values"]), same_metrics(ours["values"])
+            for name in old:
+                if name in new and name.startswith("val_"):
+                    self.curves[name] = (old[name], new[name])
+            rows += self.shared("evaluation", old, new, "fit: ")
+        return rows
+
+    def prediction(self) -> Rung:
+        """What ``predict`` answers."""
+        key, title = "prediction", "prediction"
+        old, new = self.old.all(key), self.new.all(key)
+        found = self.alone(key, title, old, new, "calls predict")
+        if found:
+            return found
+        rows, notes, problems = [], [], []
+        if len(old) != len(new) and not self.ignored(key):
+            problems.append(f"{len(new)} predictions instead of {len(old)}")
+        for theirs, ours in zip(old, new):
+            both = self.old.arrays(theirs), self.new.arrays(ours)
+            found_rows, said = self.answers(key, *both)
+            rows += found_rows
+            # Whoever asked for some answers only says nothing of how many there are.
+            other = theirs.get("complete") and ours["count"] != theirs["count"]
+            if other and not self.ignored("prediction: count"):
+                said = [f"{ours['count']} answers instead of {theirs['count']}"]
+            # Examples that a batch of another size leaves over are lost in one run only.
+            problems += [each for each in said if "answers instead" in each]
+            notes += [each for each in said if "answers instead" not in each]
+        unique = [dict.fromkeys(each) for each in (notes, problems)]
+        return self.rung(key, title, rows, *map("; ".join, unique))
+
+    def answers(
+        self, key: str, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]
+    ) -> tuple[list[Row], list[str]]:
+        """Compares what two models answered, whatever they call it."""
+        rows, notes, taken = [], [], set()
+        for name, expected in old.items():
+            fitting = [n for n, a in new.items() if _answers_like(a, expected)]
+            ours = name if name in new else next(iter(fitting), None)
+            if ours is None or (ours != name and len(fitting) > 1 and len(old) > 1):
+                rows += self.only_in("old", name, f"{key}: {name}")
+                continue
+            taken.add(ours)
+            actual = new[ours]
+            if len(np.atleast_1d(actual)) != len(np.atleast_1d(expected)):
+                notes.append(
+                    f"{len(actual)} answers instead of {len(expected)}"
+                    if len(actual) < len(expected)
+                    else (f"the old run requested {len(expected)} of {len(actual)} predictions")
+                )
+                count = min(len(actual), len(expected))
+                actual, expected = actual[:count], expected[:count]
+            converted = _like(actual, expected)
+            if converted is not actual:
+                notes.append("the new model returns logits")
+            if not self.ignored(name, f"{key}: {name}"):
+                rows.append(self.typed_row(key, name, converted, expected, actual.dtype))
+        for name in new:
+            if name not in taken:
+                rows += self.only_in("new", name, f"{key}: {name}")
+        return rows, notes
+
+    def typed_row(
+        self, key: str, name: str, actual: np.ndarray, expected: np.ndarray, dtype: Any = None
+    ) -> Row:
+        """A row for arrays whose type is part of the result: integers are no fractions, half is not single."""
+        theirs, ours = expected.dtype, actual.dtype if dtype is None else dtype
+        if all(_NUMBERS[each.kind] == "whole" for each in (theirs, ours) if each.kind in _NUMBERS):
+            return self.row(key, name, actual, expected)
+        if theirs == ours or not {theirs.kind, ours.kind} <= set(_NUMBERS):
+            return self.row(key, name, actual, expected)
+        return Row(name, Difference(note=f"{ours} instead of {theirs}"), DIFFER, [])
+
+    def checkpoint(self) -> Rung:
+        """Each run's checkpoint beside its own variables, and the new one beside the old one."""
+        key, title = "checkpoint", "checkpoints hold the final variables"
+        runs = (self.old, self.new)
+        both = [run.all(key) for run in runs]
+        found = self.alone(key, title, both[0], both[1], "leaves one")
+        if found:
+            return found
+        own: list[Row] = []
+        last, values = [], []
+        for which, recording, events in zip(("old", "new"), runs, both):
+            snapshots = recording.snapshots()
+            final = snapshots[max(snapshots)] if snapshots else {}
+            last.append(contents.last([recording.arrays(event) for event in events], final))
+            values.append(contents.held(final, last[-1]))
+            for name, value in values[-1].items():
+                if value is None:
+                    shape = Difference(note="the checkpoint has no tensor of this shape")
+                    own.append(Row(f"{which}: {name}", shape, DIFFER, []))
+                else:
+                    own.append(self.row(key, f"{which}: {name}", value, final[name]))
+        old, new = values
+        shared = [
+            self.row("saved", f"{name} of both", new[name], old[theirs])
+            for name, theirs in self.matches.pairs.items()
+            if old.get(theirs) is not None
+            and new.get(name) is not None
+            and name not in self.rounding
+        ]
+        shared += self.counters(*last) + self.on_the_way()
+        slots = contents.kept(self.final_slots(self.old), last[0])
+        shared += self.slot_rows("saved", slots, last[1], "the new checkpoint")
+        return self.beside(self.rung(key, title, own), self.rung("saved", title, shared))
+
+    def counters(self, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]) -> list[Row]:
+        """A row for each count of steps in the old checkpoint: who goes on from the new one has to find it."""
+        rows = []
+        there = {int(v) for n, v in new.items() if contents.counts_steps(n, v)}
+        for name, value in old.items():
+            if not contents.counts_steps(name, value) or self.ignored(name, f"checkpoint: {name}"):
+                continue
+            missing = int(value) not in there
+            found = ", ".join(map(str, sorted(there))) or "none"
+            note = f"{found} instead of {int(value)}" if missing else ""
+            rows.append(
+                Row(f"count {name}", Difference(1, note=note), DIFFER if missing else AGREE, [])
+            )
+        return rows
+
+    def on_the_way(self) -> list[Row]:
+        """A row where the new run left out a checkpoint; one from before the first step is no loss."""
+        theirs, ours = (set(run.first("saved").get("steps", ())) for run in (self.old, self.new))
+        missing = ", ".join(map(str, sorted(theirs - ours - {0})))
+        if not missing or not ours or self.ignored("checkpoint: on the way"):
+            return []
+        note = f"only the old run leaves one after {missing} steps"
+        return [Row("on the way", Difference(note=note), DIFFER, [])]
+
+    def beside(self, first: Rung, second: Rung) -> Rung:
+        """One rung of two with limits of their own; the number to show is that of the one that differs."""
+        shown = second if second.verdict == DIFFER and first.verdict != DIFFER else first
+        note = "; ".join(filter(None, [first.note, second.note]))
+        rows = [*first.rows, *second.rows]
+        return shown._replace(key=first.key, note=note, rows=rows)
+
+    def final_slots(self, recording: Any) -> Mapping[str, np.ndarray]:
+        """What the old run's optimizer holds in the end, without what is rounding alone."""
+        raise NotImplementedError
+
+    def slot_rows(
+        self, key: str, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray], where: str
+    ) -> list[Row]:
+        """A row for each slot of the old run's optimizer, beside the most similar tensor of the new run."""
+        rows, apart = [], {}
+        for name, value in contents.held(old, new).items():
+            if self.ignored(f"slot: {name}"):
+                continue
+            if value is None:
+                lacking = Difference(note=f"{where} has no tensor of this shape")
+                rows.append(Row(f"slot {name}", lacking, DIFFER, []))
+                continue
+            row = self.row(key, f"slot {name}", value, old[name])
+            if row.verdict == DIFFER:
+                apart[name] = old[name]
+            rows.append(row)
+        # Keras keeps the step that momentum makes, TensorFlow 1 the gradients: minus the rate, times as much.
+        turned = contents.turned(apart, new)
+        again = {f"slot {n}": self.row(key, f"slot {n}", v, old[n]) for n, v in turned.items()}
+        return [again.get(row.name, row) for row in rows]
+
+    def export(self) -> Rung:
+        """What the exported models answer to the same questions."""
+        key, title = "export", "exported models give the same results"
+        found = self.alone(key, title, self.old.all(key), self.new.all(key), "exports a model")
+        if found:
+            return found
+        if self.exports.get("problem"):
+            return self.differs(key, title, self.exports["problem"])
+        if "old_problem" in self.exports:
+            return self.skipped(key, title, self.exports["old_problem"])
+        rows, notes = self.answers(key, self.exports.get("old", {}), self.exports.get("new", {}))
+        return self.rung(key, title, rows, "; ".join(notes))
+
+    def files(self) -> Rung:
+        """Numbers in files, and summaries for TensorBoard."""
+        key, title = "files", "numbers in written files"
+        reports = []
+        for recording in (self.old, self.new):
+            events = {event["path"]: event for event in recording.all("report")}
+            reports.append({path: recording.arrays(event) for path, event in events.items()})
+        old, new = reports
+        rows: list[Row] = []
+        for path in dict.fromkeys([*old, *new]):
+            if path not in old or path not in new:
+                rows += self.only_in("old" if path in old else "new", path)
+                continue
+            theirs, ours = ({_metric_path(n): v for n, v in r[path].items()} for r in reports)
+            rows += self.report(path, theirs, ours)
+        if not rows:
+            return self.skipped(key, title, "there are none")
+        return self.rung(key, title, rows)
+
+    def report(
+        self, path: str, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]
+    ) -> list[Row]:
+        """Rows for what is in one file of both runs."""
+        place, rows = f"{path}: ", []
+        for name, value in old.items():
+            base = name[: -len(STEPS)] if name.endswith(STEPS) else name
+            if self.ignored(base, place + base):
+                continue
+            if name not in new:
+                # A tag that is gone is said once.
+                rows += [] if base != name and base in old else self.only_in("old", place + name)
+            elif path.endswith((".npy", ".npz")):
+                rows.append(self.typed_row("files", place + name, new[name], value))
+            else:
+                rows += self.columns(place + name, new[name], value)
+        for name in new:
+            base = name[: -len(STEPS)] if name.endswith(STEPS) else name
+            if name not in old and not self.ignored(base, place + base):
+                rows += [] if base != name and base in new else self.only_in("new", place + name)
+        return rows
+
+    def columns(self, name: str, actual: np.ndarray, expected: np.ndarray) -> list[Row]:
+        """A row for an array of a report, or for each column of a table in which steps stand beside losses."""
+        whole = _whole(expected)
+        if expected.ndim == 2 and actual.shape == expected.shape and not np.all(whole):
+            by_column = np.all(whole, axis=0)
+            if np.any(by_column):
+                return [
+                    self.number_row("files", f"{name} [{index}]", a, e)
+                    for index, (a, e) in enumerate(zip(actual.T, expected.T))
+                ]
+        return [self.number_row("files", name, actual, expected)]
+
+    def number_row(self, key: str, name: str, actual: np.ndarray, expected: np.ndarray) -> Row:
+        """A row in which a count of steps or epochs has to be exact, however large it is."""
+        found = self.row(key, name, actual, expected)
+        counted = contents.COUNTED.search(name.rpartition(": ")[2]) and np.all(_whole(expected))
+        if counted and found.verdict == AGREE and found.difference.max_abs:
+            note = f"a count is {found.difference.max_abs:g} off"
+            return found._replace(difference=found.difference._replace(note=note), verdict=DIFFER)
+        return found
+
+    def printed(self) -> Rung:
+        """Numbers that the scripts print."""
+        key, title = "printed", "printed numbers"
+        texts = [str(run.first(key).get("text", "")) for run in (self.old, self.new)]
+        old, new = map(printed.numbers, texts)
+        rows: list[Row] = []
+        for found, other, which in ((old, new, "old"), (new, old, "new")):
+            for name in found:
+                label = f"printed: {name}"
+                if same_metric(name) not in map(same_metric, other):
+                    rows += self.only_in(which, label, name)
+        renamed = {same_metric(name): value for name, value in new.items()}
+        for name, expected in old.items():
+            actual = renamed.get(same_metric(name))
+            if actual is not None and not self.ignored(f"printed: {name}", name):
+                label = name or "at the start of a line"
+                rows.append(self.row(key, label, *printed.rounded(actual, expected)))
+        # What is said around answers is a matter of taste: only names that both print are compared.
+        theirs, ours = map(printed.words, texts)
+        rows += [
+            self.row(key, name, ours[name], theirs[name])
+            for name in theirs
+            if name in ours and not self.ignored(f"printed: {name}", name)
+        ]
+        if not rows:
+            return self.skipped(key, title, "neither script prints numbers")
+        return self.rung(key, title, rows)
+
+    def flags(self) -> Rung:
+        """The defaults of flags that both scripts have, whether or not they were given this time."""
+        key, title = "flags", "defaults of flags"
+        old, new = (run.first(key).get("defaults", {}) for run in (self.old, self.new))
+        shared = [n for n in old if n in new and not self.ignored(f"flags: {n}")]
+        if not shared:
+            return self.skipped(key, title, "the scripts share no flags that are numbers")
+        said = [f"--{n} is {new[n]} instead of {old[n]}" for n in shared if new[n] != old[n]]
+        if said:
+            return self.differs(key, title, "; ".join(said[:4]))
+        row = Row("defaults", Difference(len(shared)), AGREE, [])
+        return Rung(key, title, AGREE, None, None, f"{len(shared)} of them", [row])
+
+
+def _whole(values: np.ndarray) -> np.ndarray:
+    """Which numbers of an array are whole."""
+    if values.dtype.kind != "f":
+        return np.full(values.shape, values.dtype.kind in "biu")
+    found: np.ndarray = np.isfinite(values) & (values == np.round(values))
+    return found
+
+
+def same_metrics(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Metrics by the name that all generations of Keras are given here."""
+    found = {}
+    for name, value in values.items():
+        before, word = ("val_", name[4:]) if name.startswith("val_") else ("", name)
+        found[before + _METRICS.get(word, word)] = value
+    return found
+
+
+def _metric_path(name: str) -> str:
+    head, _, last = name.rpartition("/")
+    return f"{head}/{next(iter(same_metrics({last: 0})))}".lstrip("/")
+
+
+def same_metric(name: str) -> str:
+    """What is printed as "test acc" is "test accuracy", also in the second place behind these words."""
+    words, bracket, place = name.partition(" [")
+    head, _, last = words.rpartition(" ")
+    return f"{head} {next(iter(same_metrics({last: 0})))}".strip() + bracket + place
+
+
+def _answers_like(actual: np.ndarray, expected: np.ndarray) -> bool:
+    return actual.shape[1:] == expected.shape[1:] and actual.dtype.kind == expected.dtype.kind
+
+
+def softmax(values: np.ndarray) -> np.ndarray:
+    """Logits as probabilities, over the last axis."""
+    powers = np.exp(values - values.max(-1, keepdims=True))
+    result: np.ndarray = powers / powers.sum(-1, keepdims=True)
+    return result
+
+
+def _like(actual: np.ndarray, expected: np.ndarray) -> np.ndarray:
+    """Answers as probabilities, if the old model gives probabilities and the new one logits."""
+    if actual.ndim < 2 or actual.shape != expected.shape:
+        return actual
+
+    def sums_to_one(rows: np.ndarray) -> bool:
+        return bool(np.allclose(rows.sum(-1), 1, atol=1e-3) and np.all(rows >= 0))
+
+    if actual.shape[-1] > 1 and sums_to_one(expected) and not sums_to_one(actual):
+        return softmax(actual.astype(np.float64))
+    inside = bool(np.all((expected >= 0) & (expected <= 1)))
+    if actual.shape[-1] == 1 and inside:
+        squashed: np.ndarray = 1 / (1 + np.exp(-actual.astype(np.float64)))
+        # Logits may all lie between 0 and 1; then only one of the two is near the old answers.
+        if np.abs(squashed - expected).max() < 1e-2 * np.abs(actual - expected).max():
+            return squashed
+    return actual

@@ -1,0 +1,34 @@
+"""``tf.contrib.gan``: the package tensorflow-gan, into which it moved with TensorFlow 1.15."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tpucompat.base.errors import SetupError
+
+# What pip calls modules that tensorflow-gan imports and has not asked pip for.
+_PACKAGES = {"pkg_resources": "'setuptools<81'", "tensorflow_gan": "tensorflow-gan"}
+
+
+def __getattr__(name: str) -> Any:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    try:
+        import tensorflow_gan
+    except ImportError as error:
+        raise SetupError(
+            "TPU110",
+            (
+                f"tf.contrib.gan.{name} requires the package tensorflow-gan, which cannot be "
+                f"imported: {error}."
+            ),
+            f"pip install {_PACKAGES.get(error.name or '', error.name or 'tensorflow-gan')}",
+        ) from error
+    except AttributeError as error:  # a class of tf.estimator's, for one
+        raise SetupError(
+            "TPU110",
+            f"tf.contrib.gan.{name} comes from the package tensorflow-gan, which fails where it is imported: "
+            f"{error}.",
+            "Run the script with `--legacy-package tensorflow_gan`",
+        ) from error
+    return getattr(tensorflow_gan, name)

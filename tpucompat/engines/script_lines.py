@@ -1,0 +1,144 @@
+"""Where in the script an operation of a traced graph was made."""
+
+from __future__ import annotations
+
+import linecache
+import os
+import re
+import traceback
+import weakref
+from typing import Any, Iterable, NamedTuple
+
+from tpucompat.base import package
+from tpucompat.names import scope as scopes
+from tpucompat.tf import private
+
+_OURS = package.FOLDER + os.sep
+
+
+# The scope of an operation's gradient (tensorflow/python/ops/gradients_util.py of 1.13 to 2.21).
+_GRADIENT = re.compile(r"(?:^|/)gradients(?:_\d+)?/(.+?)_grad(?:_\d+)?(?:/|\Z)")
+
+
+# The nodes that an error's text names (tensorflow/core/graph/error_format_tag of 1.13 to 2.21).
+_NODE = re.compile(r"\{\{node ([^}]+)\}\}")
+
+# The graphs that computations were taken from. A replayed step has other graphs, whose operations know nothing
+# of the script; but the names of their nodes end in those of the operations that they came from.
+_traced: weakref.WeakSet[Any] = weakref.WeakSet()
+
+
+def remember(graph: Any) -> None:
+    """Looks a failed node's line up in this graph too, as long as it is there."""
+    _traced.add(graph)
+
+
+class Line(NamedTuple):
+    """A line of the script; both are "" where it is not known."""
+
+    place: str = ""
+    text: str = ""
+
+
+class Sources:
+    """Finds the script's lines.
+
+    Args:
+      legacy_packages: Names of installed packages that count as the script's.
+    """
+
+    def __init__(self, legacy_packages: Iterable[str] = ()) -> None:
+        self._scope = scopes.Scope(legacy_packages)
+        self._own: dict[str, bool] = {}
+
+    def of_operation(self, graph: Any, name: str, function: str = "") -> Line:
+        """The line that made an operation.
+
+        Args:
+          graph: The graph.
+          name: The operation's name; that of a node.
+          function: The library function of the graph that it is in; "" for none.
+        """
+        operation = _find(graph, name, function)
+        if operation is None:
+            return Line()
+        # An operation of the gradient stands for the one whose gradient it is.
+        original = getattr(operation, "_original_op", None)
+        forward = _GRADIENT.search(name)
+        if original is None and forward is not None:
+            original = _find(graph, forward.group(1), function)
+        for each in filter(None, (original, operation)):
+            frames = [(frame.filename, frame.lineno, frame.name) for frame in each.traceback]
+            line = self._newest(frames)
+            if line.place:
+                return line
+        return Line()
+
+    def of_nodes(self, text: str) -> Line:
+        """The line that made the first node that an error's text names and that has one.
+
+        Args:
+          text: The error's text.
+        """
+        for name in _NODE.findall(text):
+            parts = name.split("/")
+            for graph in _traced:
+                for start in range(len(parts)):
+                    line = self.of_operation(graph, "/".join(parts[start:]))
+                    if line.place:
+                        return line
+        return Line()
+
+    def of_error(self, error: BaseException) -> Line:
+        """The newest line of the script in an error's traceback."""
+        # AutoGraph raises anew, and tells the frames in the error's text.
+        told = re.findall(r'File "([^"]+)", line (\d+), in (\S+)', str(error))
+        frames = [(each.filename, each.lineno or 0, each.name) for each in _frames_of(error)]
+        frames += [(file, int(number), name) for file, number, name in told]
+        return self._newest(frames)
+
+    def here(self) -> Line:
+        """The line of the script that is being executed."""
+        frames = traceback.extract_stack()
+        return self._newest([(each.filename, each.lineno or 0, each.name) for each in frames])
+
+    def _newest(self, frames: list[tuple[str, int, str]]) -> Line:
+        for file, number, _ in reversed(frames):
+            if self.is_own(file):
+                return Line(f"{_short(file)}:{number}", linecache.getline(file, number).strip())
+        return Line()
+
+    def is_own(self, file: str) -> bool:
+        """Whether a file is the script's own."""
+        if file not in self._own:
+            self._own[file] = (
+                not file.startswith("<")
+                and not os.path.abspath(file).startswith(_OURS)
+                and "__autograph_generated_file" not in file
+                and os.path.exists(file)  # compiled modules tell of sources that are not here
+                and self._scope.owns({"__name__": file, "__file__": file})
+            )
+        return self._own[file]
+
+
+def _frames_of(error: BaseException) -> list[traceback.FrameSummary]:
+    return list(traceback.extract_tb(error.__traceback__))
+
+
+def _short(file: str) -> str:
+    relative = os.path.relpath(file)
+    return file if relative.startswith("..") else relative
+
+
+def _find(graph: Any, name: str, function: str) -> Any:
+    if function:
+        graph = private.function_graph(graph, function)
+        if graph is None:
+            return None
+    # A function's nodes are numbered on where an operation's name ends in a digit.
+    for candidate in (name, re.sub(r"_\d+\Z", "", name)):
+        try:
+            return graph.get_operation_by_name(candidate)
+        except (KeyError, ValueError):
+            continue
+    return None

@@ -1,0 +1,1 @@
+"""``batch_parallel``, ``shard``, ``replicate``, ``rewrite`` and what goes with them."""

@@ -1,0 +1,1 @@
+"""``keras_to_tpu_model``: the model, its inputs, its replicas, its strategy."""

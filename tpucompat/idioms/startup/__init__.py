@@ -1,0 +1,1 @@
+"""How a script of the time reached its TPU."""

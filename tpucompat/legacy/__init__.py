@@ -1,1 +1,0 @@
-"""The old ``tensorflow`` as a script sees it."""

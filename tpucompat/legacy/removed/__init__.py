@@ -1,1 +1,0 @@
-"""Counterparts of what Python and the libraries around TensorFlow have removed since 2018."""

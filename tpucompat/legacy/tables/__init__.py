@@ -1,1 +1,0 @@
-"""One row per old symbol; see :mod:`tpucompat.legacy.rows`."""

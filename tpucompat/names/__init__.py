@@ -1,0 +1,1 @@
+"""The old symbols as data: rows, tables, and what became of each; no TensorFlow."""

@@ -1,0 +1,1 @@
+"""One row per old symbol; see :mod:`tpucompat.names.rows`."""

@@ -1,0 +1,48 @@
+"""Keras as TensorFlow 2.0 to 2.3 had it: one Keras for all its paths, and the names that went since."""
+
+from __future__ import annotations
+
+from tpucompat.names.rows import Moved, Package, Row, StandIn
+from tpucompat.names.tables.keras import COMMON
+
+ERA = "tf2"
+
+_EARLY = "tpucompat.standins.early_keras:"
+_OPTIMIZERS = (
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "Adamax",
+    "Ftrl",
+    "Nadam",
+    "Optimizer",
+    "RMSprop",
+    "SGD",
+    "get",
+)
+_MIXED_PRECISION = ("LossScaleOptimizer", "Policy", "global_policy", "set_policy")
+
+ROWS: dict[str, Row] = {
+    **COMMON,
+    "keras.backend.tf": Moved("tpucompat.v2"),
+    # 2.11 (RELEASE.md) put other optimizers behind these names, which know no `lr`, `decay`,
+    # `get_weights` or `_resource_apply_dense`; those of before are in `optimizers.legacy`.
+    **{
+        f"{module}.{name}": StandIn(_EARLY + name)
+        for module in ("keras.optimizers", "optimizers")
+        for name in _OPTIMIZERS
+    },
+    **{
+        "keras.optimizers." + name.lower(): StandIn(_EARLY + name)
+        for name in _OPTIMIZERS
+        if name not in ("Optimizer", "get")
+    },
+    # 2.4 changed what the baseline means, tf-keras 2.16 brings the best weights back at every end.
+    "keras.callbacks.EarlyStopping": StandIn("tpucompat.standins.keras_callbacks:EarlyStopping"),
+    # 2.4 made mixed precision stable under shorter paths, 2.11 removed these.
+    "keras.mixed_precision.experimental": Package("{tf}:keras.mixed_precision"),
+    **{
+        "keras.mixed_precision.experimental." + name: StandIn(_EARLY + name)
+        for name in _MIXED_PRECISION
+    },
+}

@@ -1,0 +1,1 @@
+"""Shows the old namespace to a script, and runs it."""

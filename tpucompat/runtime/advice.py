@@ -1,0 +1,183 @@
+"""What an error of a script's own means, where one can tell: a code, a cause and a next step.
+
+The error is always shown first, as it is; this is the one line after it.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Iterable, NamedTuple
+
+from tpucompat.base.codes import CODES
+
+
+class Advice(NamedTuple):
+    """The line after an error."""
+
+    code: str
+    cause: str
+    next_step: str
+
+    def __str__(self) -> str:
+        return f"tpucompat: {self.cause} Next: {self.next_step} [{self.code}]"
+
+
+#: (code, the error's type, its text): the first row that fits both.
+ROWS: tuple[tuple[str, str, str], ...] = (
+    # tensorflow/core/kernels/sparse_xent_op.cc; the checks of shapes before it in ops/nn_ops.py, and Keras'.
+    ("TPU478", r".*", r"Received a label value of \S+ which is outside the valid range"),
+    (
+        "TPU479",
+        r".*",
+        r"`labels\.shape(\.rank)?` must equal|Rank mismatch: Rank of labels|[Ll]ogits and labels must "
+        r"|Can not squeeze dim\[\d+\], expected a dimension of 1(.|\n)*(metrics|loss|[Aa]cc)"
+        r"|A target array with shape .* was passed for an output of shape|Error when checking target:",
+    ),
+    ("TPU480", r"ValueError", r"Cannot feed value of shape"),
+    (
+        "TPU481",
+        r"FailedPreconditionError",
+        r"Attempting to use uninitialized value|Could not find variable|reading (resource )?variable",
+    ),
+    # What a function of the script raised: tensorflow/python/lib/core/py_func.cc puts its traceback there.
+    (
+        "TPU482",
+        r"\w+",
+        r"Traceback \(most recent call last\):(.|\n)*\{\{node (\w+/)*(Eager)?PyFunc",
+    ),
+    ("TPU336", r"OutOfRangeError", r"End of sequence"),
+    ("TPU477", r"KeyError", r"^'(COLAB_TPU_ADDR|TPU_NAME|KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS)'$"),
+    (
+        "TPU476",
+        r".*",
+        r"Parent directory of .* doesn't exist|[Uu]nable to (synchronously )?create file",
+    ),
+    # tensorflow/core/platform/cloud: what the file system for gs:// raises.
+    ("TPU442", r".*", r"gs://.*(HTTP|retry attempts|libcurl|credentials|permission|403|401)"),
+    ("TPU442", r".*", r"(HTTP request|retry attempts|libcurl|credentials)(.|\n)*gs://"),
+    (
+        "TPU443",
+        r"URLError|HTTPError|gaierror|ConnectionError|ProxyError|SSLError|RemoteDisconnected",
+        r"",
+    ),
+    (
+        "TPU443",
+        r".*",
+        r"URL fetch failure|urlopen error|Max retries exceeded|Name or service not known",
+    ),
+    ("TPU447", r"ModuleNotFoundError", r"No module named '(?!tensorflow['.])"),
+    ("TPU446", r".*", r"\.so\b.*(undefined symbol|cannot open shared object)"),
+    ("TPU444", r"FileNotFoundError|NotFoundError|OSError|IOError", r"[Nn]o such file or directory"),
+    # The kernels of a CPU (tensorflow/core/kernels), where oneDNN does not take their place.
+    ("TPU474", r".*", r"(?i)only support(s|ed)\b[^\n]*\bND?HWC\b"),
+    ("TPU444", r"NotFoundError|ValueError", r"[Uu]nsuccessful TensorSliceReader|matching files"),
+)
+
+#: Modules of Python 2's standard library -> what Python 3 has for them (PEP 3108).
+PYTHON_2_MODULES = {
+    "BaseHTTPServer": "http.server",
+    "CGIHTTPServer": "http.server",
+    "ConfigParser": "configparser",
+    "Cookie": "http.cookies",
+    "HTMLParser": "html.parser",
+    "Queue": "queue",
+    "SimpleHTTPServer": "http.server",
+    "SocketServer": "socketserver",
+    "StringIO": "io",
+    "Tkinter": "tkinter",
+    "UserDict": "collections",
+    "UserList": "collections",
+    "UserString": "collections",
+    "__builtin__": "builtins",
+    "anydbm": "dbm",
+    "cPickle": "pickle",
+    "cStringIO": "io",
+    "commands": "subprocess",
+    "cookielib": "http.cookiejar",
+    "copy_reg": "copyreg",
+    "dummy_thread": "_thread",
+    "exceptions": "builtins",
+    "hotshot": "cProfile",
+    "htmlentitydefs": "html.entities",
+    "httplib": "http.client",
+    "md5": "hashlib",
+    "new": "types",
+    "robotparser": "urllib.robotparser",
+    "sets": "the built-in set",
+    "sha": "hashlib",
+    "thread": "_thread",
+    "urllib2": "urllib.request (and urllib.error)",
+    "urlparse": "urllib.parse",
+    "whichdb": "dbm",
+    "xmlrpclib": "xmlrpc.client",
+}
+
+# What a package for TensorFlow 1 runs into where it is shown the one of today, and the file that tells
+# which package it was.
+_OUT_OF_DATE = (
+    ("AttributeError", r"^module '[\w.]+' has no attribute"),
+    ("ImportError", r"^cannot import name .* from '(tensorflow|keras|tf_keras|numpy)\b"),
+    ("ModuleNotFoundError", r"No module named '(tensorflow|keras)\."),
+    ("TypeError", r"^Descriptors cannot be created directly"),
+)
+# A line that makes a folder or a file; where it fails, no file is missing.
+_MAKES = re.compile(
+    r"\b(mkdirs?|makedirs|MakeDirs|Recursively?CreateDir|CreateDir)\(|\bopen\(.*['\"][wax]b?\+?['\"]"
+)
+_NOT_MADE = re.compile(
+    r"[Nn]o such file or directory|[Pp]ermission denied|Read-only file system|[Nn]ot a directory|File exists"
+)
+_MODULE = re.compile(r"No module named '(\w+)")
+_BUCKET = re.compile(r"gs://[\w.-]+")
+_INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/](\w+)")
+_RUNTIME = frozenset(["tensorflow", "keras", "tf_keras", "numpy", "google", "absl", "six"])
+
+
+def for_code(code: str) -> Advice:
+    """What a code says in general."""
+    return Advice(code, CODES[code].title + ".", CODES[code].what_to_do)
+
+
+def for_error(kind: str, text: str, files: Iterable[str] = (), line: str = "") -> Advice | None:
+    """What is known about an error.
+
+    Args:
+      kind: The name of the error's type.
+      text: Its message.
+      files: The files of the lines that led to it, the innermost last.
+      line: The innermost of these lines, where its text is known.
+
+    Returns:
+      None where its own words are all there is to say.
+    """
+    if _NOT_MADE.search(text) and _MAKES.search(line):
+        return for_code("TPU476")
+    missing = _MODULE.match(text)
+    if kind == "ModuleNotFoundError" and missing and missing.group(1) in PYTHON_2_MODULES:
+        module, today = missing.group(1), PYTHON_2_MODULES[missing.group(1)]
+        cause = f"{module} is a Python 2 module."
+        return Advice("TPU475", cause, f"Use {today}, its Python 3 name.")
+    for code, kinds, pattern in ROWS:
+        if re.fullmatch(kinds, kind) and re.search(pattern, text):
+            general = for_code(code)
+            bucket = _BUCKET.search(text)
+            own = bucket.group() if bucket else "gs://bucket"
+            return general._replace(next_step=general.next_step.replace("gs://bucket", own))
+    if any(kind == each and re.search(pattern, text) for each, pattern in _OUT_OF_DATE):
+        package = _innermost_package(files)
+        if package:
+            general = for_code("TPU428")
+            return general._replace(next_step=general.next_step.replace("NAME", package))
+    return None
+
+
+def _innermost_package(files: Iterable[str]) -> str:
+    """The installed package that asked TensorFlow, or what lies below it, for the last thing; or ""."""
+    package = ""
+    for file in files:
+        found = _INSTALLED.search(file)
+        if not found:
+            package = ""
+        elif found.group(1) not in _RUNTIME:
+            package = found.group(1)
+    return package

@@ -1,0 +1,184 @@
+"""How an error that ends a script is shown: its words, the script's own lines, what to do next.
+
+TensorFlow's errors come with hundreds of lines: the frames of its loops, those that made an operation, and
+those again in the error's text. A long one is shown in at most :data:`LINES` lines, the next step last; the
+rest goes to a file. What is short is shown as plain ``python`` shows it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import sys
+import tempfile
+import traceback
+from typing import Any, Callable
+
+from tpucompat.base.errors import StoppedTraining, TPUCompatError
+from tpucompat.runtime import advice, tracebacks
+
+#: The most lines that an error is shown in.
+LINES = 25
+_ADVICE = 3  # of them: where the whole is, the script's line, the next step
+_FRAMES = 4  # of the script's own, two lines each
+_WORDS = 10  # lines of the error's own text
+_WIDTH = 400  # characters of each
+
+# What TensorFlow writes into the text of an error beside its words: the frames of an operation and of Python
+# that it called (`ops.py` and `errors_impl.py` of 1.13 to 2.21), and AutoGraph's frames.
+_FRAME = re.compile(r'(\s*)File "([^"]*)", line (\d+)(?:, in (\S+))?')
+_HEADING = re.compile(
+    r"\s*(?:[~^]+\s*$|Traceback \(most recent call|Original stack trace for|Stack trace for op"
+    r"|Detected at node|Graph execution error:|\w+: in user code:|in user code:|Node: '|During handling of"
+    r"|<stack traces unavailable>|\d+ root error|\d+ successful operations|\d+ derived errors|Errors may have)"
+)
+# The same error of several replicas (`status.cc` of 2.x), and the nodes on the way to it.
+_NUMBERED = re.compile(r"\(\d+\) ([A-Z_]+|[A-Z][a-z ]+): +")
+_NODES = re.compile(r"\[\[.*\]\]")
+
+
+def excepthook(before: Callable[..., None], advise: bool, whole: bool) -> Callable[..., None]:
+    """An excepthook that shows errors in a few lines, and says what to do where that is known.
+
+    Args:
+      before: Shows an error with its whole traceback.
+      advise: Whether the next step is said.
+      whole: Whether the whole traceback is shown, however long it is.
+    """
+
+    if not whole:
+        logging.getLogger("tensorflow").addFilter(Terse())
+
+    def show(kind: type[BaseException], error: BaseException, trace: Any) -> None:
+        if isinstance(error, StoppedTraining) and not whole:
+            sys.stderr.write(f"tpucompat: {error} [TPU483]\n")
+            return
+        tracebacks.strip_error(error)
+        trace = tracebacks.strip(trace)
+        lines = text_of(kind, error, trace).splitlines(True)
+        long = len(lines) > LINES - _ADVICE and not whole
+        place = place_of(error) if long else ""
+        found = None
+        if advise and not isinstance(error, TPUCompatError):
+            inner = traceback.extract_tb(trace)[-1:]
+            line = inner[0].line or "" if inner else ""
+            files = tracebacks.files(trace)
+            found = advice.for_error(kind.__name__, str(error), files, line)
+        if long:
+            sys.stderr.write(shortened(error, trace, _file_of(lines), place))
+        else:
+            before(kind, error, trace)
+        if found is not None:
+            sys.stderr.write(f"{found}\n")
+
+    return show
+
+
+class Terse(logging.Filter):
+    """Leaves the stack traces out of what TensorFlow logs of an error, which it then raises."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Shortens a record's text; lets every record through."""
+        text = record.getMessage()
+        if text.count('\n  File "') + text.count('\n    File "') > 1:
+            record.msg, record.args = "\n".join(words(text)), ()
+        return True
+
+
+def text_of(kind: type[BaseException], error: BaseException, trace: Any) -> str:
+    """A traceback as ``python`` writes it."""
+    return "".join(traceback.format_exception(kind, error, trace))
+
+
+def shortened(error: BaseException, trace: Any, file: str, place: str) -> str:
+    """An error in a few lines.
+
+    Args:
+      error: The error.
+      trace: Its traceback.
+      file: Where the whole of it is; "" if it could not be written.
+      place: The script's line that it is about; "" if that is not known.
+    """
+    own = [each for each in traceback.extract_tb(trace) if _sources().is_own(each.filename)]
+    left_out = f", {len(own) - _FRAMES} callers omitted" if len(own) > _FRAMES else ""
+    lines = [f"Traceback, lines of the script only{left_out}:"] if own else []
+    for frame in own[-_FRAMES:]:
+        lines.append(f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}')
+        lines.append(f"    {frame.line}"[:_WIDTH])
+    where = [f"tpucompat: at {place}"[:_WIDTH]] if place else []
+    if file:
+        where.append(f"tpucompat: the full traceback is in {file}; --traceback shows it")
+    said = [line[:_WIDTH] for line in _named(error)]
+    if "\n  Next: " in str(error):  # it has a code, and ends with the next step
+        lines += where + said
+    else:
+        lines += said + where
+    return "\n".join(lines) + "\n"
+
+
+def words(text: str) -> list[str]:
+    """The lines of an error's text that say something: no stack traces, nothing twice."""
+    kept: list[str] = []
+    frame = -1  # the indentation of the frame before, whose line of code comes next
+    for line in text.splitlines():
+        found = _FRAME.match(line)
+        indented = len(line) - len(line.lstrip())
+        if found:
+            frame = len(found.group(1))
+            continue
+        said = _NUMBERED.sub("", line.strip())
+        is_code = frame >= 0 and indented > frame
+        frame = -1
+        if is_code or not said or said in kept or _HEADING.match(line):
+            continue
+        if not (_NODES.match(said) and any(map(_NODES.match, kept))):
+            kept.append(said)
+    if len(kept) > _WORDS:
+        half = _WORDS // 2
+        kept = [*kept[: half - 1], "…", *kept[-half:]]
+    return kept or text.strip().splitlines()[:1]
+
+
+def _named(error: BaseException) -> list[str]:
+    """An error's type and words, as ``python`` begins the line."""
+    kind = type(error)
+    name = kind.__qualname__
+    if kind.__module__ not in ("builtins", "__main__"):
+        name = f"{kind.__module__}.{name}"
+    said = words(str(error))
+    return [": ".join([name, *said[:1]]), *said[1:]]
+
+
+def place_of(error: BaseException) -> str:
+    """The newest line of the script that an error is about, with its text; "" where none is known.
+
+    That is where the operation was made that failed, if one did, not where it was run.
+    """
+    causes: list[BaseException] = []
+    each: BaseException | None = error
+    while each is not None and each not in causes:
+        causes.append(each)
+        each = each.__cause__ or (None if each.__suppress_context__ else each.__context__)
+    sources = _sources()
+    found = [sources.of_nodes(str(each)) for each in causes]
+    found += [sources.of_error(each) for each in reversed(causes)]
+    return next((f"{line.place}: {line.text}" for line in found if line.place), "")
+
+
+def _sources() -> Any:
+    from tpucompat.engines import script_lines as sources
+    from tpucompat.names import scope as scopes
+
+    return sources.Sources(scopes.current().packages)
+
+
+def _file_of(lines: list[str]) -> str:
+    """Writes a whole traceback to a file of its own, which stays; its name, or "" where none can be written."""
+    try:
+        number, name = tempfile.mkstemp(prefix="tpucompat-traceback-", suffix=".txt")
+        with os.fdopen(number, "w", encoding="utf-8", errors="replace") as file:
+            file.writelines(lines)
+    except OSError:
+        return ""
+    return name

@@ -1,0 +1,363 @@
+"""``tpucompat run book.ipynb``: executes a notebook as Jupyter does, in a kernel of its own.
+
+The cells run in the order of the file, in a real Jupyter kernel of this very Python, in the notebook's folder.
+What they print is shown as it comes; pictures are named, and kept in the executed notebook (``--out``).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import re
+import signal
+import sys
+import tempfile
+import threading
+import warnings
+from typing import Any, Sequence
+
+from tpucompat.base import journal, temporary
+from tpucompat.base.errors import ScriptError, SetupError
+from tpucompat.base.machine import environment
+from tpucompat.runtime import advice, tracebacks
+from tpucompat.runtime.notebooks import cells, extension, forms
+
+_LOG = "kernel.log"
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
+# Up to a carriage return that does not end a line.
+_OVERWRITTEN = re.compile(r".*\r(?=[^\r\n])")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Executes the notebook that the options name.
+
+    Args:
+      options: As parsed by :func:`tpucompat.commands.cli.run.parser`.
+
+    Returns:
+      0, or 1 if a cell failed or the kernel ended, or 130 after an interrupt.
+
+    Raises:
+      ScriptError: The notebook cannot be read, is written for Python 2, has no such field of a form, or the
+        result cannot be written.
+      SetupError: Packages are missing, or TensorFlow cannot be used.
+    """
+    _require_packages()
+    path = options.script[0]
+    if options.script[1:]:
+        raise ScriptError(
+            "TPU420",
+            "A notebook takes no arguments; received {}.".format(" ".join(options.script[1:])),
+        )
+    notebook = read(path)
+    forms.fill(notebook, options.form)
+    code = list(cells.code_cells(notebook))
+    _refuse_python_2(path, code)
+    environment(refresh=True).require()
+    if options.out:
+        write(notebook, options.out)  # that it cannot be written is known before hours of training
+    return _execute(notebook, path, options, cells.source_for_era(code))
+
+
+def read(path: str) -> Any:
+    """The notebook of a file, brought to format 4.
+
+    Raises:
+      ScriptError: It cannot be read.
+    """
+    import nbformat
+
+    try:
+        with open(path, encoding="utf-8") as file, warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # cells without an id, which format 4.5 asks for
+            notebook = nbformat.reads(file.read(), as_version=4)
+            nbformat.validate(notebook)
+    except OSError as error:
+        raise ScriptError("TPU420", f"{path}: {error.strerror}") from error
+    except Exception as error:  # nbformat has no common base for what it raises
+        reason = str(error).strip().split("\n")[0][:200]
+        raise ScriptError("TPU431", f"{path} is not a notebook: {reason}") from error
+    return notebook
+
+
+def write(notebook: Any, path: str) -> None:
+    """Writes a notebook, whole or not at all.
+
+    Raises:
+      ScriptError: The file cannot be written.
+    """
+    import nbformat
+
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        temporary.sweep(folder)
+        handle, name = tempfile.mkstemp(prefix="." + temporary.prefix(), dir=folder)
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file, warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                file.write(nbformat.writes(notebook) + "\n")
+            _keep_mode(name, path)
+            os.replace(name, path)
+        except BaseException:
+            os.unlink(name)
+            raise
+    except OSError as error:
+        raise ScriptError("TPU431", f"{path} cannot be written: {error.strerror}") from error
+
+
+def _keep_mode(new: str, old: str) -> None:
+    """Gives a temporary file the permissions of the file it replaces, or those of any new file."""
+    try:
+        mode = os.stat(old).st_mode & 0o777
+    except OSError:
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = 0o666 & ~mask
+    os.chmod(new, mode)
+
+
+def _require_packages() -> None:
+    missing = []
+    for name in ("nbclient", "nbformat", "ipykernel"):
+        try:
+            __import__(name)
+        except ImportError:
+            missing.append(name)
+    if missing:
+        verb = "is" if len(missing) == 1 else "are"
+        raise SetupError("TPU430", "{} {} not installed.".format(", ".join(missing), verb))
+
+
+def _refuse_python_2(path: str, code: Sequence[cells.Cell]) -> None:
+    from tpucompat.names.python_2 import is_python_2
+
+    for cell in code:
+        error = cells.syntax_error(cell)
+        if error is not None and is_python_2(error):
+            line = (error.text or "").strip()
+            raise ScriptError(
+                "TPU434",
+                f"{path} is written for Python 2: cell {cell.number}, line {error.lineno}: {line}",
+            )
+
+
+# Executing -----------------------------------------------------------------------------------------
+
+
+def _execute(notebook: Any, path: str, options: argparse.Namespace, source: str) -> int:
+    from nbclient.exceptions import CellExecutionError, DeadKernelError
+
+    name = os.path.basename(path)
+    with temporary.folder() as folder:
+        kernel_journal = os.path.join(folder, "journal.json")
+        for_kernel = {
+            "source": source,
+            "directory": os.path.dirname(os.path.abspath(path)),
+            "era": options.era,
+            "legacy_packages": options.legacy_package,
+            "smoke": options.smoke,
+            "quiet": options.quiet,
+            "journal": kernel_journal,
+        }
+        os.environ[extension.OPTIONS] = os.path.join(folder, "options.json")
+        with open(os.environ[extension.OPTIONS], "w", encoding="utf-8") as file:
+            json.dump(for_kernel, file)
+        client = _client(notebook, path, options.out)
+        code = 0
+        try:
+            # What native code writes comes as messages too; here it is kept for a kernel that crashes.
+            with open(os.path.join(folder, _LOG), "w+b") as log:
+                client.execute(stdout=log, stderr=log)
+        except (CellExecutionError, DeadKernelError, RuntimeError, AssertionError) as error:
+            # nbclient asserts that it has a kernel when it tidies up after one that has ended.
+            code = 1
+            if client.stopped:
+                code = 128 + client.stopped
+                _say(f"tpucompat: stopped in cell {client.number} of {name}")
+            elif isinstance(error, CellExecutionError):
+                _read_journal(kernel_journal)
+                _say_failed(client, name)
+            elif client.is_dead(error):
+                _say_dead(client, name, _tail(folder))
+            else:
+                raise
+        finally:
+            del os.environ[extension.OPTIONS]
+            if options.out:
+                write(notebook, options.out)
+            _read_journal(kernel_journal)
+    return code
+
+
+def _say_failed(client: Any, name: str) -> None:
+    step = advice.for_error(*client.error) if client.error else None
+    if step is None:
+        step = advice.for_code("TPU432")
+    earlier = [text for code, text in journal.notices() if code == "TPU435" and "exit code" in text]
+    before = f", after {earlier[0]}" if earlier else ""
+    _say(
+        f"tpucompat: cell {client.number} of {name} failed{before}. Next: {step.next_step} [{step.code}]"
+    )
+
+
+def _say_dead(client: Any, name: str, log: str) -> None:
+    where = f"in cell {client.number}" if client.number else "before the first cell"
+    step = advice.for_code("TPU433")
+    _say(f"{log}tpucompat: the kernel died {where} of {name}. Next: {step.next_step} [TPU433]")
+
+
+def _tail(folder: str) -> str:
+    """The last lines that the kernel's process wrote past Jupyter: Python's or native code's last words."""
+    with open(os.path.join(folder, _LOG), encoding="utf-8", errors="replace") as log:
+        return "".join(log.readlines()[-30:])
+
+
+def _say(line: str) -> None:
+    sys.stdout.flush()
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+def _read_journal(path: str) -> None:
+    """Takes over what the kernel's tpucompat has counted, for the summary."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+    except (OSError, ValueError):
+        return  # the kernel ended before it could write
+    os.unlink(path)
+    journal.take_over(found["uses"], found["notices"])
+
+
+def _client(notebook: Any, path: str, out: str | None) -> Any:
+    """An nbclient.NotebookClient that shows what comes."""
+    import nbclient
+    from ipykernel.kernelspec import get_kernel_dict
+    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+    from jupyter_client.manager import AsyncKernelManager
+    from nbclient.exceptions import DeadKernelError
+    from nbclient.util import ensure_async
+    from traitlets import default
+
+    class ThisPython(KernelSpecManager):
+        """The one kernel there is: that of this interpreter, installed as a kernel or not."""
+
+        def get_kernel_spec(self, kernel_name: str) -> Any:
+            kernel = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernel.py")
+            spec = get_kernel_dict()
+            spec["argv"] = [sys.executable, kernel, "-f", "{connection_file}"]
+            return KernelSpec(**spec)
+
+    class Manager(AsyncKernelManager):
+        @default("kernel_spec_manager")
+        def _this_python(self) -> Any:
+            return ThisPython(parent=self)
+
+        @default("transport_encryption")  # from jupyter_client 8.9 on
+        def _encrypted_if_possible(self) -> str:
+            import zmq
+
+            return "auto" if zmq.has("curve") else "disabled"
+
+    class Client(nbclient.NotebookClient):
+        """Shows messages as they come, and keeps the outputs so far on disk."""
+
+        number = 0  # the cell that runs, from 1
+        error: tuple[str, str, list[str]] | None = None
+        stopped = 0  # the signal that came
+
+        def is_dead(self, error: BaseException) -> bool:
+            """Whether an error of nbclient says that there is no kernel any more."""
+            return isinstance(error, (DeadKernelError, AssertionError)) or "died" in str(error)
+
+        def on_signal(self, number: int) -> None:
+            """Ctrl-C reaches the cell, as in Jupyter; whatever follows ends the kernel."""
+            again, self.stopped = self.stopped, number
+            manager: Any = self.km
+            if number == signal.SIGINT and not again:
+                message = manager.interrupt_kernel()
+            else:
+                message = manager.shutdown_kernel(now=True)
+            self.message = asyncio.ensure_future(ensure_async(message))
+
+        async def async_execute_cell(
+            self, cell: Any, cell_index: int, *args: Any, **kwargs: Any
+        ) -> Any:
+            if not cell_index and threading.current_thread() is threading.main_thread():
+                with contextlib.suppress(NotImplementedError):  # Windows
+                    for number in (signal.SIGINT, signal.SIGTERM):  # in place of nbclient's own
+                        asyncio.get_event_loop().add_signal_handler(number, self.on_signal, number)
+            if cell.cell_type == "code":
+                self.number = cell_index + 1
+            try:
+                return await super().async_execute_cell(cell, cell_index, *args, **kwargs)
+            finally:
+                if cell.cell_type == "code":
+                    cell.outputs = _as_shown(cell.outputs)
+                    if out:
+                        write(notebook, out)
+
+        def process_message(self, msg: Any, cell: Any, cell_index: int) -> Any:
+            _show(msg["msg_type"], msg["content"], cell_index + 1)
+            if msg["msg_type"] == "error":
+                content = msg["content"]
+                files = tracebacks.files_of_lines(content["traceback"])
+                self.error = (content["ename"], content["evalue"], files)
+            return super().process_message(msg, cell, cell_index)
+
+    return Client(
+        notebook,
+        kernel_name="python3",
+        kernel_manager_class=Manager,
+        timeout=None,
+        allow_errors=False,
+        resources={"metadata": {"path": os.path.dirname(os.path.abspath(path))}},
+    )
+
+
+def _as_shown(outputs: Any) -> list[Any]:
+    """Outputs as Jupyter shows them: a stream's pieces in one, without what a carriage return has overwritten.
+
+    A progress bar writes thousands of them. nbclient's own ``coalesce_streams`` would put the text behind a
+    picture before it.
+    """
+    shown: list[Any] = []
+    for output in outputs:
+        kind = (output.output_type, output.get("name"))
+        if shown and kind[0] == "stream" and (shown[-1].output_type, shown[-1].get("name")) == kind:
+            shown[-1].text += output.text
+        else:
+            shown.append(output)
+    for output in shown:
+        if output.output_type == "stream":
+            output.text = _OVERWRITTEN.sub("", output.text)
+    return shown
+
+
+def _show(kind: str, content: Any, number: int) -> None:
+    """Shows one message of the kernel on the terminal."""
+    if kind == "stream":
+        target = sys.stderr if content["name"] == "stderr" else sys.stdout
+        _write(target, content["text"])
+    elif kind in ("execute_result", "display_data"):
+        data = content["data"]
+        pictures = [mime for mime in data if mime.startswith("image/")]
+        if pictures:
+            size = len(str(data[pictures[0]])) * 3 // 4 // 1024 + 1
+            _write(sys.stdout, f"[cell {number}: a picture, {pictures[0]}, {size} kB]\n")
+        elif "text/plain" in data:
+            _write(sys.stdout, data["text/plain"] + "\n")
+        elif data:
+            _write(sys.stdout, f"[cell {number}: {', '.join(sorted(data))}]\n")
+    elif kind == "error":
+        text = "\n".join(content["traceback"]) + "\n"
+        _write(sys.stderr, text if sys.stderr.isatty() else _COLOURS.sub("", text))
+
+
+def _write(target: Any, text: str) -> None:
+    encoding = getattr(target, "encoding", None) or "utf-8"
+    target.write(text.encode(encoding, "replace").decode(encoding))
+    target.flush()

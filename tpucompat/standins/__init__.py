@@ -1,0 +1,1 @@
+"""What old scripts knew of Keras, NumPy, pandas, Python, Colab and Kaggle."""

@@ -1,0 +1,102 @@
+"""``keras.Model`` as the one class of models made of layers: ``type(model) is keras.Model``.
+
+Up to 2.1 it was. 2.2 has one class for graphs and one for eager programs; from 2.3 on such a model is a
+``Functional``, a subclass of either, and Keras chooses when one is made.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+import inspect
+import types
+from typing import Any
+
+from tpucompat.engines import session
+from tpucompat.tf import private
+from tpucompat.tf.private import patches
+
+
+def __getattr__(name: str) -> Any:
+    """``keras.Model``, for the script's own modules."""
+    if name != "Model":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return make_one_class()
+
+
+def make_one_class() -> type:
+    """Lets Keras give models made of layers the class that scripts have as ``keras.Model``; returns it."""
+    functional = private.functional_model()
+    if functional is None:
+        (of_mode,) = private.keras_models(graph=not session.v1().executing_eagerly())
+        return of_mode
+    made: type | None = vars(functional).get("_tpucompat_class")
+    if made is None:
+        made = _class_of(functional)
+        _make(functional, made)
+    return made
+
+
+@patches.patch
+def _make(functional: Any, made: type) -> None:
+    """Lets Keras make models of layers of the class that scripts have as ``keras.Model``."""
+    original = functional.__new__
+
+    def new(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        return original(made if cls is functional else cls, *args, **kwargs)
+
+    patches.replace(functional, "__new__", staticmethod(new))
+    patches.replace(functional, "_tpucompat_class", made)
+
+
+class _AsModel(abc.ABCMeta):  # a script's class may have abc.ABC for a base besides
+    """The class of a subclass of ``Functional`` that is in all else what it stands for: Keras' ``Model``."""
+
+    def __new__(
+        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **options: Any
+    ) -> Any:
+        """A script's own subclass is one of Keras' ``Model``, which takes layers or defines ``call``."""
+        if not any(isinstance(base, _AsModel) for base in bases):
+            return super().__new__(mcs, name, bases, namespace, **options)
+        model = session.keras().Model
+        bases = tuple(model if isinstance(base, _AsModel) else base for base in bases)
+        return types.new_class(name, bases, options, lambda body: body.update(namespace))
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """A model; without layers it is one that a subclass would complete."""
+        return session.keras().Model(*args, **kwargs)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, session.keras().Model)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return issubclass(subclass, session.keras().Model)
+
+    def __getattribute__(cls, name: str) -> Any:
+        """Methods are those of ``Model`` itself: ``keras.Model.__init__(self)`` of a subclass' instance."""
+        functional = type.__getattribute__(cls, "__base__")
+        own = vars(functional).get(name)
+        if not inspect.isfunction(own) or name in cls.__dict__:
+            return super().__getattribute__(name)
+        of_model = getattr(super(functional, cls), name)
+
+        @functools.wraps(own)
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return of_model(*args, **kwargs)
+
+        # By its arguments Keras tells a constructor that a configuration has all arguments of.
+        method.__signature__ = inspect.signature(own)  # type: ignore[attr-defined]
+        return method
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        """What a script puts in the place of a method holds for all models."""
+        super().__setattr__(name, value)
+        if not name.startswith("_"):
+            for owner in (session.keras().Model, *private.keras_model_engines()):
+                setattr(owner, name, value)
+
+
+def _class_of(functional: type) -> type:
+    model = session.keras().Model
+    names = {"__module__": model.__module__, "__qualname__": model.__qualname__}
+    return _AsModel(model.__name__, (functional,), {**names, "__doc__": model.__doc__})

@@ -1,0 +1,85 @@
+"""The positions of Keras' arguments in TensorFlow 1.15 to 2.1, where later releases put others between.
+
+``SparseCategoricalCrossentropy(True, "none")`` gave the reduction; today its second is a class to ignore.
+``tables/keras_positions.txt`` comes from the signatures of 1.15.5 and 2.1.0 beside those of tf-keras 2.21.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import os
+from typing import Any, Sequence
+
+from tpucompat.names import renamed, tables
+from tpucompat.tf.private import patches
+
+#: Functions whose argument has another name since 2.9, and was called by its name.
+_RENAMED = {
+    "one_hot": renamed.Then("keras 2.9", renamed={"text": "input_text"}),
+    "text_to_word_sequence": renamed.Then("keras 2.9", renamed={"text": "input_text"}),
+    "serialize_keras_object": renamed.Then("keras 2.13", renamed={"instance": "obj"}),
+}
+
+
+def table() -> dict[str, list[str]]:
+    """Class or method of ``tf.keras`` -> its arguments in their order, without ``self``."""
+    path = os.path.join(os.path.dirname(tables.__file__), "keras_positions.txt")
+    with open(path, encoding="ascii") as file:
+        lines = [line.split() for line in file if not line.startswith("#")]
+    return {name: arguments for name, *arguments in lines}
+
+
+@patches.patch
+def accept(keras: Any) -> None:
+    """Lets Keras' classes, and the methods of its models, take their arguments in that order.
+
+    Args:
+      keras: The Keras of the graph world, or that of early TensorFlow 2.
+    """
+    for name, then in table().items():
+        owner, method = functools.reduce(_attribute, name.split("."), keras), "__init__"
+        if not isinstance(owner, type):
+            owner, method = keras.Model, name.rpartition(".")[2]
+        function = getattr(owner, method, None)
+        # A class whose constructor is another's is left alone: the other one has positions of its own.
+        if inspect.isfunction(function) and method in vars(owner):
+            today = list(inspect.signature(function).parameters)[1:]
+            alike = len(
+                list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(then, today)))
+            )
+            if alike < len(then):
+                patches.replace(owner, method, _in_order(function, then, alike))
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    return getattr(owner, name, None)
+
+
+def _in_order(function: Any, then: Sequence[str], alike: int) -> Any:
+    """A method that gets what comes behind the positions that are alike by name."""
+
+    @functools.wraps(function)
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if alike < len(args) <= len(then):
+            kwargs = {**dict(zip(then[alike:], args[alike:])), **kwargs}
+            args = args[:alike]
+        return function(self, *args, **kwargs)
+
+    called.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # Keras looks at it
+    return called
+
+
+def __getattr__(name: str) -> Any:
+    """A function of ``keras.utils`` or ``keras.preprocessing.text`` that takes the name of then."""
+    if name not in _RENAMED:
+        raise AttributeError(name)
+    import tensorflow
+
+    keras = tensorflow.keras
+    owner = keras.utils if hasattr(keras.utils, name) else keras.preprocessing.text
+    function = getattr(owner, name)
+    (then,) = _RENAMED[name].renamed
+    has_it = then in inspect.signature(function).parameters
+    return function if has_it else renamed.adapted(function, _RENAMED[name])

@@ -1,0 +1,1 @@
+"""The parts of TensorFlow that are not public, each in one place."""

@@ -1,0 +1,92 @@
+"""Gradients of graphs."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+from typing import Any, Callable, Mapping
+
+import tensorflow as tf
+from tensorflow.python.framework import ops
+from tensorflow.python.ops import gradients as gradients_module
+from tensorflow.python.ops import gradients_impl
+
+from tpucompat.tf.private import patches
+
+
+@patches.patch
+def gate_gradients(told: Callable[[Any, int], None]) -> None:
+    """Lets ``tf.gradients`` finish an operation's gradients together, where reference variables are.
+
+    A gradient that is applied at once (``var.assign(var - rate * grad)``) otherwise races with the gradients
+    of the layer below, which read the same variable: training on 1.15 and 2.21 diverges. ``tf.train``'s
+    optimizers ask for the same by their GATE_OP; a TPU computes all gradients from the values before the step.
+
+    Seen in 1.14 to 2.21 as ``tensorflow.python.ops.gradients_util._GradientsHelper``; in 1.13 in
+    ``gradients_impl``.
+
+    Args:
+      told: Called with a graph and the number of operations that were made for it there, where the caller
+        had not asked for them.
+    """
+    gradients_util: Any
+    try:
+        gradients_util = importlib.import_module("tensorflow.python.ops.gradients_util")
+    except ImportError:
+        gradients_util = importlib.import_module("tensorflow.python.ops.gradients_impl")
+
+    helper = gradients_util._GradientsHelper
+    position = list(inspect.signature(helper).parameters).index("gate_gradients")
+
+    @functools.wraps(helper)
+    def gated(*args: Any, **kwargs: Any) -> Any:
+        graph = tf.compat.v1.get_default_graph()
+        asked = args[position] if len(args) > position else kwargs.get("gate_gradients", False)
+        if asked or graph.building_function or not any(map(_is_reference, _variables_of(graph))):
+            return helper(*args, **kwargs)
+        if len(args) > position:
+            args = (*args[:position], True, *args[position + 1 :])
+        else:
+            kwargs["gate_gradients"] = True
+        before = len(graph.get_operations())
+        gradients = helper(*args, **kwargs)
+        told(graph, sum("_grad/tuple/" in each.name for each in graph.get_operations()[before:]))
+        return gradients
+
+    patches.replace(gradients_util, "_GradientsHelper", gated)
+
+
+def _variables_of(graph: Any) -> list[Any]:
+    return [
+        variable
+        for name in ("trainable_variables", "variables")
+        for variable in graph.get_collection_ref(name)
+    ]
+
+
+def _is_reference(variable: Any) -> bool:
+    return getattr(getattr(variable, "op", None), "type", "") in ("Variable", "VariableV2")
+
+
+def gradient_modules() -> list[Any]:
+    """The modules in which optimizers and Keras look ``gradients`` up.
+
+    Seen in 1.13 to 2.21 as ``tensorflow.python.ops.gradients`` and ``gradients_impl``.
+    """
+    return [gradients_impl, gradients_module, tf, tf.compat.v1]
+
+
+def replace_gradients(by_type: Mapping[str, Callable[[Callable[..., Any]], Any]]) -> None:
+    """Puts other functions in the place of those that compute operations' gradients.
+
+    Seen in 1.13 to 2.21 in ``tensorflow/python/framework/ops.py`` (``_gradient_registry``) and ``registry.py``
+    (the function is the "type" of an entry).
+
+    Args:
+      by_type: For each type of operation what makes the new function of the old one.
+    """
+    entries = ops._gradient_registry._registry
+    for operation, change in by_type.items():
+        if operation in entries:
+            patches.replace(entries[operation], "type", change(entries[operation]["type"]))
