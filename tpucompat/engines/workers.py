@@ -17,7 +17,8 @@ from typing import Any, Callable, Iterator, NamedTuple, Sequence
 import numpy as np
 
 from tpucompat.base import cluster, journal
-from tpucompat.base.errors import LostWorkerError, SetupError
+from tpucompat.base.codes import CODES
+from tpucompat.base.errors import LostWorkerError, SetupError, describe
 from tpucompat.engines import accelerator
 from tpucompat.tf import private
 
@@ -303,9 +304,6 @@ def _of_peers(tf: Any) -> tuple[type, ...]:
 def _ended(worker: int) -> Exception:
     """The error of a training whose input has ended on another worker."""
     import tensorflow as tf
-
-    from tpucompat.base.codes import CODES
-    from tpucompat.base.errors import describe
 
     text = f"End of sequence on worker {worker}"
     return tf.errors.OutOfRangeError(

@@ -16,6 +16,7 @@ import sys
 import types
 from typing import Any, Callable, Mapping, Sequence
 
+from tpucompat.names.scope import Scope
 from tpucompat.standins import generated_messages
 
 # Modules that mention none of them have nothing of NumPy's, or next to nothing.
@@ -139,8 +140,6 @@ def code_of(spec: importlib.machinery.ModuleSpec, name: str, packages: Sequence[
       name: Its full name.
       packages: Installed packages that were written for TensorFlow 1.x.
     """
-    from tpucompat.names.scope import Scope
-
     return _its_own_loader(spec, Scope(packages).owns).get_code(name)
 
 

@@ -12,6 +12,8 @@ from typing import Any, Callable, Iterable
 
 import numpy as np
 
+from tpucompat.engines import session
+
 
 class BaseWrapper:
     """What the two wrappers share: arguments of the model's function and of its methods in one.
@@ -177,6 +179,4 @@ def _sequential() -> Any:
 
 
 def _keras() -> Any:
-    from tpucompat.engines import session
-
     return session.keras_of_the_era()

@@ -11,6 +11,7 @@ from typing import Any, Iterable, Iterator
 
 import numpy as np
 
+from tpucompat.commands.checkpoints import formats
 from tpucompat.commands.verify import contents
 from tpucompat.commands.verify.recorder import Recorder
 
@@ -35,8 +36,6 @@ def record(recorder: Recorder, folder: str) -> None:
       recorder: Where to write.
       folder: The folder that the script ran in and was told to write to.
     """
-    from tpucompat.commands.checkpoints import formats
-
     for path in sorted(_files(folder)):
         relative = os.path.relpath(path, folder)
         if os.path.getsize(path) > _LARGEST:
