@@ -38,7 +38,7 @@ def to_call(node: Any, shape: Any, groups: Sequence[Sequence[int]]) -> None:
 
 def over_cores(value: Any, replicas: int) -> Any:
     """The sum of a tensor over all cores, for what is to be lowered."""
-    import tensorflow as tf
+    import tensorflow as tf  # `check` imports this module before TensorFlow
 
     kind = value.dtype
     # As the TPU's own sum: floats and 32-bit integers.

@@ -130,7 +130,7 @@ def install_for(
     accelerator.offer_address(source)
     gcs.offer_settings()
     if os.environ.get(mapping.VARIABLE):
-        from tpucompat.runtime.paths import doors
+        from tpucompat.runtime.paths import doors  # only if paths are mapped
 
         doors.open_up(mapping.from_environment())
     _current = Installation(chosen, legacy_packages)

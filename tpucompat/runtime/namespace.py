@@ -40,6 +40,8 @@ from tpucompat.names import lookup, symbols
 from tpucompat.names.rows import Constant, Gone, Moved, Package, Row, StandIn
 from tpucompat.tf import private
 
+# Imports inside functions: what patches TensorFlow, Keras and NumPy comes when a script first uses TensorFlow.
+
 _MISSING = object()
 
 

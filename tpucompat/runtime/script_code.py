@@ -39,7 +39,7 @@ def _installed(distribution: str) -> int:
     """The first number of the installed release, or 0."""
     if sys.version_info < (3, 8):  # for which neither NumPy 2 nor protobuf 5 is made
         return 0
-    from importlib import metadata
+    from importlib import metadata  # slow to import; Python 3.8 and later
 
     try:
         return int(metadata.version(distribution).partition(".")[0])
@@ -87,7 +87,7 @@ def _rewritten(tree: ast.Module, text: str) -> bool:
         return True
     if not numpy_promotes_by_type():
         return False
-    from tpucompat.standins import arithmetic
+    from tpucompat.standins import arithmetic  # imports NumPy
 
     return arithmetic.rewritten(tree)
 

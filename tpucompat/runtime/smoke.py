@@ -173,7 +173,7 @@ def _sliced(data: Any, which: slice) -> Any:
 
 
 def _cap_train(arguments: dict[str, Any]) -> None:
-    import tensorflow
+    import tensorflow  # enabled before it is imported
 
     hook = tensorflow.compat.v1.train.StopAtStepHook(num_steps=STEPS)
     arguments["hooks"] = [*(arguments.get("hooks") or []), hook]

@@ -78,7 +78,7 @@ class BaseWrapper:
 
     def __sklearn_tags__(self) -> Any:
         """Neither classifier nor regressor, as scikit-learn took them; 1.6 and later ask for it."""
-        from sklearn.utils import Tags, TargetTags
+        from sklearn.utils import Tags, TargetTags  # 1.6 and later
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=True))
 

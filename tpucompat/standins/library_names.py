@@ -9,6 +9,8 @@ import numpy as np
 from tpucompat.names import renamed
 from tpucompat.standins.attributes import Owns
 
+# Imports inside functions: each function is for a library that may not be installed.
+
 
 def textsize(self: Any, text: str, font: Any = None, **options: Any) -> tuple[int, int]:
     """``ImageDraw.textsize``: width and height in pixels (Pillow up to 9)."""

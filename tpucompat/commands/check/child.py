@@ -14,9 +14,13 @@ from typing import Sequence
 
 from tpucompat.base import journal
 from tpucompat.base.errors import SetupError, TPUCompatError
+from tpucompat.commands.check import watcher as watching
 from tpucompat.commands.cli import run
-from tpucompat.engines import accelerator
+from tpucompat.engines import accelerator, lowering, observer
+from tpucompat.engines.script_lines import Sources
 from tpucompat.runtime import smoke
+
+# Imports inside functions: TensorFlow comes when the process is prepared for it.
 
 
 def main(argv: Sequence[str]) -> int:
@@ -27,10 +31,6 @@ def main(argv: Sequence[str]) -> int:
     """
     folder, replicas = argv[0], int(argv[1])
     os.environ["TPUCOMPAT_CORES"] = str(replicas)
-    from tpucompat.commands.check import watcher as watching
-    from tpucompat.engines import lowering, observer
-    from tpucompat.engines.script_lines import Sources
-
     given = list(argv[2:])
     packages = run.parser().parse_args(given).legacy_package
     watcher = watching.Watcher(folder, Sources(packages), replicas)

@@ -180,7 +180,7 @@ def main(argv: Sequence[str]) -> int:
 def _refusal(raised: Exception) -> TPUCompatError | None:
     """What an error of the script's is in tpucompat's terms; None where it is the script's alone."""
     if "tpucompat.engines.rehearsal" in sys.modules:
-        from tpucompat.engines import rehearsal
+        from tpucompat.engines import rehearsal  # imports TensorFlow
 
         raised = rehearsal.told(raised)
     return raised if isinstance(raised, TPUCompatError) else None
@@ -203,7 +203,7 @@ def _is_notebook(options: argparse.Namespace) -> bool:
 
 
 def _run_notebook(options: argparse.Namespace, argv: Sequence[str]) -> int:
-    from tpucompat.runtime.notebooks import runner
+    from tpucompat.runtime.notebooks import runner  # asyncio, for notebooks alone
 
     # A notebook has no arguments of its own: what stands behind its name is ours too.
     name, behind = options.script[0], options.script[1:]

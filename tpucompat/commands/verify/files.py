@@ -15,6 +15,8 @@ from tpucompat.commands.checkpoints import formats
 from tpucompat.commands.verify import contents
 from tpucompat.commands.verify.recorder import Recorder
 
+# Imports inside functions: TensorFlow, where there is a file that only it reads.
+
 #: Larger files are listed, not read.
 _LARGEST = 256 * 2**20
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|[-+]?inf"

@@ -34,6 +34,8 @@ from tpucompat.commands.verify.printed import Printed
 from tpucompat.commands.verify.recorder import Recorder, Recording
 from tpucompat.engines import accelerator
 
+# Imports inside functions: TensorFlow comes when the process is prepared for it.
+
 
 def main() -> int:
     """Runs the script that the file on the command line describes; returns the exit code."""

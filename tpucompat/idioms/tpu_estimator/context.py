@@ -128,7 +128,7 @@ class LocalContext(_Context):
         spec = self._embedding_config_spec
         if not self._use_tpu or spec is None:
             return None
-        from tpucompat.idioms.embedding import columns
+        from tpucompat.idioms.embedding import columns  # 1.13 has no such columns
 
         if self._embedding_config is None:
             self._embedding_config = columns.EmbeddingConfig(

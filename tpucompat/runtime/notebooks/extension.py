@@ -84,7 +84,7 @@ class Arithmetic:
 
     def visit(self, tree: ast.Module) -> ast.Module:
         """The cell, changed where it has operators."""
-        from tpucompat.standins import arithmetic
+        from tpucompat.standins import arithmetic  # imports NumPy
 
         arithmetic.rewritten(tree)
         return tree

@@ -23,7 +23,7 @@ def main() -> None:
         # Cells that hand sys.argv to absl or argparse were written for this name and "-f FILE".
         sys.argv[0] = launcher.origin
 
-    from ipykernel.kernelapp import IPKernelApp
+    from ipykernel.kernelapp import IPKernelApp  # when the process is ready
 
     class TpucompatKernelApp(IPKernelApp):
         """Loads tpucompat before anything of the user's, configuration files included."""

@@ -26,6 +26,8 @@ from tpucompat.names.python_2 import is_python_2
 from tpucompat.runtime import advice, tracebacks
 from tpucompat.runtime.notebooks import cells, extension, forms
 
+# Imports inside functions: the packages of the extra "notebook", whose absence is told first.
+
 _LOG = "kernel.log"
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 # Up to a carriage return that does not end a line.
