@@ -90,7 +90,7 @@ def _can_be_written_out(node: Any, holders: set[str]) -> bool:
 
 
 def _function_of(node: Any, functions: Any) -> str:
-    return node.op if node.op in functions else node.attr["f"].func.name
+    return str(node.op if node.op in functions else node.attr["f"].func.name)
 
 
 class _Writer:
@@ -198,4 +198,4 @@ class _Writer:
         node.name = f"{self.name}/{name}"
         node.input.extend(inputs)
         become_identity(node, dtype)
-        return node.name
+        return str(node.name)

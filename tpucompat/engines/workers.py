@@ -31,7 +31,7 @@ _NUMBERS = 4
 _FAREWELL = 20
 
 _lock = threading.RLock()
-_of_process: Any = None
+_of_process: Workers | None = None
 
 
 class Place(NamedTuple):
@@ -71,7 +71,7 @@ class Workers:
         self.cores = range(index * here, (index + 1) * here)
         self.asks_to_stop = False
         self.stopping: int | None = None
-        self._sums: dict[tuple[int, ...], Any] = {}
+        self._sums: dict[tuple[int, ...], Callable[[Any], Any]] = {}
         self._lock = threading.RLock()
         self._inside_step = False
         self._lost = False
@@ -294,9 +294,9 @@ def _of_peers(tf: Any) -> tuple[type, ...]:
 def _ended(worker: int) -> Exception:
     """The error of a training whose input has ended on another worker."""
     text = f"End of sequence on worker {worker}"
-    return tf.errors.OutOfRangeError(
-        None, None, describe("TPU336", text, CODES["TPU336"].what_to_do)
-    )
+    described = describe("TPU336", text, CODES["TPU336"].what_to_do)
+    error: Exception = tf.errors.OutOfRangeError(None, None, described)
+    return error
 
 
 def _unpacked(data: bytes, arrays: Sequence[Any]) -> list[Any]:

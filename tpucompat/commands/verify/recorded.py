@@ -264,11 +264,11 @@ def _show_tpu() -> None:
     """Shows a TensorFlow 2 program a TPU, whose cores are emulated or rehearsed."""
     import tensorflow as tf
 
-    from tpucompat.idioms.startup import early_tf2, tpu_system
+    from tpucompat.idioms.startup import cluster_resolver, early_tf2, tpu_system
 
     accelerator.prepare()
     strategies: Any = tf.distribute
-    strategies.cluster_resolver.TPUClusterResolver = early_tf2.TPUClusterResolver
+    strategies.cluster_resolver.TPUClusterResolver = cluster_resolver.TPUClusterResolver
     strategies.TPUStrategy = early_tf2.TPUStrategy
     strategies.experimental.TPUStrategy = early_tf2.TPUStrategy
     tf.tpu.experimental.initialize_tpu_system = tpu_system.initialize_tpu_system

@@ -49,7 +49,7 @@ def as_python(source: str) -> str:
         try:
             manager = TransformerManager()
             manager.cleanup_transforms.insert(0, outdented)
-            return manager.transform_cell(body)
+            return str(manager.transform_cell(body))
         except SyntaxError:
             return body
 

@@ -33,7 +33,8 @@ def main() -> None:
         def init_extensions(self) -> None:
             shell: Any = self.shell
             shell.extension_manager.load_extension("tpucompat")
-            super().init_extensions()
+            theirs: Any = super()
+            theirs.init_extensions()
 
     TpucompatKernelApp.launch_instance()
 

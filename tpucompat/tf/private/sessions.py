@@ -99,7 +99,7 @@ def watch_sessions(watcher: Callable[[Any, set[str]], Callable[[], None] | None]
     def watched_callable(
         self: Any, fetches: Any, feed_list: Any = None, *args: Any, **kwargs: Any
     ) -> Callable[..., Any]:
-        call = make_callable(self, fetches, feed_list, *args, **kwargs)
+        call: Callable[..., Any] = make_callable(self, fetches, feed_list, *args, **kwargs)
         if feed_list:  # it calls run()
             return call
         return watched(self, set().union(*names_of(self, fetches)), call)
