@@ -176,7 +176,7 @@ class Namespace:
         return self._base is not None
 
     def forget(self) -> None:
-        """Lets the world of the era be entered anew when TensorFlow is used the next time."""
+        """Lets the mode of the era be entered again when TensorFlow is used the next time."""
         self._base = None
 
     def module_name(self, path: str) -> str:

@@ -53,7 +53,7 @@ def bfloat16_type() -> Any:
 
 
 def repeat(tensor: Any, repeats: Any, axis: int) -> Any:
-    """``tf.repeat``, which 1.15 has, and TensorFlow 2 from 2.1 on.
+    """``tf.repeat``, which 1.15 has, and TensorFlow 2 since 2.1.
 
     Args:
       tensor: ``[..., n, ...]``.

@@ -35,7 +35,7 @@ class Row(NamedTuple):
       code: Why it is reported.
       note: What to know beside it.
       tf1: Whether it is about programs of TensorFlow 1 alone: TensorFlow 2.0 was like Keras 3 already.
-      keras_2: Whether tf-keras of today has the old way, so that ``--keras 2`` keeps it.
+      keras_2: Whether today's tf-keras has the old way, so that ``--keras 2`` keeps it.
     """
 
     was: str

@@ -1,6 +1,6 @@
 """``tpucompat migrate``: rewrites old scripts and notebooks to TensorFlow 2.
 
-It shows the changes unless it is told to write them.
+It shows the changes; with --write it writes them.
 
 Exit code 0: done, or nothing to do; 1 with --check: something would be rewritten; 2: a file cannot be read or
 written, its rewriting was not verified, or the settings cannot be used. The other files are rewritten all the
