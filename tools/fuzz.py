@@ -41,7 +41,7 @@ sys.dont_write_bytecode = True
 
 from tpucompat.base import cluster  # noqa: E402
 from tpucompat.base.errors import TPUCompatError  # noqa: E402
-from tpucompat.commands.cli import convert_checkpoint, migrate, scan  # noqa: E402
+from tpucompat.commands.cli import console, convert_checkpoint, migrate, scan  # noqa: E402
 from tpucompat.commands.migrate import resolution  # noqa: E402
 
 SECONDS = 5.0  # for each 100 kB, at least once
@@ -721,13 +721,17 @@ def run(kind: str, start: int, end: int) -> dict[str, Any]:
     """Treats a range of inputs; the figures."""
     came: collections.Counter[str] = collections.Counter()
     slowest, size, failures = 0.0, 0, []
+    bar = console.Progress()
     for number in range(start, end):
+        bar.show(number - start, end - start, f"{kind}:{number}, {len(failures)} failures")
         said, seconds, length, wrong = one(kind, number)
         came[said] += 1
         slowest, size = max(slowest, seconds), size + length
         if wrong:
             failures.append([number, wrong])
+            bar.close()
             print(f"{kind}:{number}: {wrong}", file=sys.stderr, flush=True)
+    bar.close()
     return {
         "kind": kind,
         "start": start,
