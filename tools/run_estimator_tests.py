@@ -156,7 +156,11 @@ def _markdown(rows: list[tuple[str, str, str]], passed: int, cores: int) -> str:
     for reason, tests in sorted(by_reason.items(), key=lambda item: -len(item[1])):
         lines += ["", f"## {reason[0].upper()}{reason[1:]} ({len(tests)})", ""]
         lines += [f"* {test}" for test in tests]
-    lines += ["", "Written by `tools/run_estimator_tests.py --markdown docs/estimator_tests.md`.", ""]
+    lines += [
+        "",
+        "Written by `tools/run_estimator_tests.py --markdown docs/estimator_tests.md`.",
+        "",
+    ]
     return "\n".join(lines)
 
 
