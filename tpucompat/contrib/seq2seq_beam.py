@@ -23,7 +23,7 @@ def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any
     Args:
       t: ``[time, batch, W, ...]`` or ``[time, batch * W, ...]``.
       parent_ids: ``[time, batch, W]``.
-      sequence_length: ``[batch, W]``; later steps stay as they are.
+      sequence_length: ``[batch, W]``; later steps are unchanged.
 
     Returns:
       A tensor like ``t``.

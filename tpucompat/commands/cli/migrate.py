@@ -38,7 +38,7 @@ def parser() -> argparse.ArgumentParser:
     ways.add_argument(
         "--output",
         metavar="FOLDER",
-        help="write into this folder what the paths become, with the files that stay as they are",
+        help="write the results to this folder, with the unchanged files",
     )
     result.add_argument(
         "--backup", action="store_true", help="with --write: keep each old file as FILE.orig"

@@ -86,7 +86,7 @@ class Text:
         return text[: len(text) - len(text.lstrip(" \t\f"))].rpartition("\f")[2]
 
     def keyword(self, word: ast.keyword) -> tuple[int, int]:
-        """The span of a keyword argument's name; ``ast`` tells it from Python 3.9 on only."""
+        """The span of a keyword argument's name; ``ast`` gives it since Python 3.9 only."""
         end = self.span(word.value)[0]
         match = _KEYWORD.search(self.text[:end][-200:])
         length = len(match.group()) if match else 0
