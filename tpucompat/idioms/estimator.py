@@ -109,8 +109,8 @@ def load(name: str) -> Any:
 
 
 def prepare() -> None:
-    """Puts the stand-ins where tensorflow-estimator looks for them; needed from TensorFlow 2.16
-    on."""
+    """Puts the stand-ins where tensorflow-estimator looks for them; needed since TensorFlow
+    2.16."""
     global _prepared
     with _lock:
         if _prepared or environment().has("estimator"):
