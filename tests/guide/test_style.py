@@ -40,9 +40,7 @@ TICS = {
     r"\bnot there\b": "missing, does not exist",
 }
 #: Made from tables that are tested themselves, or with names of mistakes; architecture.md is for contributors.
-NOT_PROSE = re.compile(
-    r"docs/(codes|made|pairs|zh)/|docs/(architecture|migrated_programs|verify_power)\.md$"
-)
+NOT_PROSE = re.compile(r"docs/(codes|made|pairs|zh)/|docs/(architecture|verify_power)\.md$")
 PAGES = [
     *(
         os.path.join(ROOT, name)
