@@ -243,7 +243,7 @@ def _compile_plainly() -> None:
 
 
 def _sees_old_namespace(script: str) -> bool:
-    """Whether a migrated script goes on with graphs and sessions, by ``import tpucompat.v1``."""
+    """Whether a migrated script keeps graphs and sessions, by ``import tpucompat.v1``."""
     from tpucompat.commands.analysis import findings
     from tpucompat.commands.analysis.sources import SourceError
 
