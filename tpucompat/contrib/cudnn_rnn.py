@@ -193,7 +193,7 @@ class _CudnnRNN(tf.layers.Layer):
           The outputs of the last layer, and the tuple of the parts of the final state.
 
         Raises:
-          TypeError: If the initial state is no tuple.
+          TypeError: If the initial state is not a tuple.
         """
         if initial_state is not None and not isinstance(initial_state, tuple):
             raise BadTypeError(

@@ -34,7 +34,7 @@ def put_in_order(
 ) -> None:
     """Adds control inputs to the nodes, and nodes that join the two ways of a conditional.
 
-    Accesses in TF 1 loops are left as they are: a control input cannot cross the loop's border.
+    Accesses in TF 1 loops are left unchanged: a control input cannot cross the loop's border.
 
     Args:
       nodes: Name -> NodeDef; they are changed.

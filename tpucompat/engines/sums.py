@@ -1,6 +1,6 @@
 """Sums over the cores, between TensorFlow's graph and XLA's program.
 
-TensorFlow's lowering for a CPU has the sum (``XlaAllReduce``) from 2.16 on only, and takes up to 40 ms each,
+TensorFlow's lowering for a CPU has the sum (``XlaAllReduce``) since 2.16 only, and takes up to 40 ms each,
 because it starts MLIR for it. So a sum goes through the lowering as a call of a function that nobody has
 (``XlaCustomCall``, lowered directly), and becomes XLA's all-reduce in the finished program.
 """

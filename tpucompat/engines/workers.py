@@ -218,7 +218,7 @@ class Workers:
     def _watched(self) -> Iterator[None]:
         """Within: what TensorFlow says of a peer that is gone becomes an error of ours.
 
-        Its own (UnavailableError, AbortedError) would let a MonitoredSession start anew, alone.
+        Its own (UnavailableError, AbortedError) would let a MonitoredSession restart, alone.
         """
         try:
             yield

@@ -1,6 +1,6 @@
 """Which installed packages were written for TensorFlow 1, as their releases or their own code show.
 
-``pip install bert-tensorflow==1.0.1`` puts code of 2019 beside libraries of today. The user can name such a
+``pip install bert-tensorflow==1.0.1`` puts code of 2019 beside current libraries. The user can name such a
 package by ``--legacy-package``; those that can be told are taken without.
 """
 

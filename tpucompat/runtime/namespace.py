@@ -181,7 +181,7 @@ class Namespace:
         return self._base is not None
 
     def forget(self) -> None:
-        """Lets the world of the era be entered anew when TensorFlow is used the next time."""
+        """Lets the mode of the era be entered again when TensorFlow is used the next time."""
         self._base = None
 
     def module_name(self, path: str) -> str:
@@ -373,7 +373,7 @@ class Namespace:
         """Gives a name that a script has set in an old module to the module of ours behind it.
 
         Code of ours looks the name up there: a script sets ``tpu_estimator._WRAP_INPUT_FN_INTO_WHILE_LOOP``, a
-        test replaces a function. Modules of TensorFlow stay as they are: other libraries see them too.
+        test replaces a function. Modules of TensorFlow are unchanged: other libraries see them too.
         """
         row, below = self._package_row(path)
         for target in row.targets if row is not None else ():

@@ -1,8 +1,8 @@
-"""Compiles the script's own modules: what NumPy 2 computes otherwise, they compute as with NumPy 1.
+"""Compiles the script's own modules: what NumPy 2 computes differently, they compute as with NumPy 1.
 
 Messages that an old compiler of protocol buffers has generated are made as protobuf makes them today, those of
 installed packages too, which nobody could import otherwise. Only code that stands in a file is reached, and
-cells of a notebook. No compiled file is read or written for a module that was changed: it is compiled anew in
+cells of a notebook. No compiled file is read or written for a module that was changed: it is compiled again in
 every run.
 """
 
@@ -81,7 +81,7 @@ def compiled(source: str | bytes, file: str) -> types.CodeType:
 
 
 def _rewritten(tree: ast.Module, text: str) -> bool:
-    """Changes what a module computes otherwise today; tells whether there was something."""
+    """Changes what a module computes differently today; returns whether there was something."""
     generated = protobuf_refuses_old_modules() and generated_messages.mentioned(text)
     if generated and generated_messages.rewritten(tree):
         return True

@@ -62,7 +62,7 @@ class _Tracked:
 def restore_methods(keras: Any) -> None:
     """Gives Keras' classes back the methods that they have lost.
 
-    Adding a method that is not there disturbs nobody else who uses the class.
+    Adding a missing method affects no other user of the class.
 
     Args:
       keras: The Keras of the graph world.

@@ -58,7 +58,7 @@ def _attribute(owner: Any, name: str) -> Any:
 
 
 def _in_order(function: Any, then: Sequence[str], alike: int) -> Any:
-    """A method that gets what comes behind the positions that are alike by name."""
+    """A method that gets by name what comes after the positions that are the same."""
 
     @functools.wraps(function)
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -39,7 +39,7 @@ def asscalar(a: Any) -> Any:
 
 
 def asfarray(a: Any, dtype: Any = np.float64) -> Any:
-    """An array of a floating type: of ``dtype``, or float64 where that is none (NumPy up to 1.26)."""
+    """An array of a floating type: of ``dtype``, or float64 if that is not one (NumPy up to 1.26)."""
     return np.asarray(a, dtype if np.issubdtype(dtype, np.inexact) else np.float64)
 
 
@@ -91,7 +91,7 @@ def array(object: Any, dtype: Any = None, *, copy: Any = True, **options: Any) -
 
 
 def of_ragged(function: Callable[..., Any], deep: bool = False) -> Callable[..., Any]:
-    """A function that makes arrays of objects where NumPy of today refuses to make an array (up to 1.23).
+    """A function that makes arrays of objects where today's NumPy refuses to make an array (up to 1.23).
 
     Args:
       function: A function of NumPy's.

@@ -244,7 +244,7 @@ def applymap(self: Any, func: Callable[[Any], Any], **options: Any) -> Any:
 
 
 class _Mixed:
-    """``.ix``: labels, and positions where the labels of that axis are no integers."""
+    """``.ix``: labels, and positions where the labels of that axis are not integers."""
 
     def __init__(self, data: Any) -> None:
         self._data = data

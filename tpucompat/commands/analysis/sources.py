@@ -96,7 +96,7 @@ def decode(path: str, data: bytes) -> Source:
 
 
 def _text(data: bytes) -> tuple[str, str]:
-    """(encoding, text) of a Python file; Latin-1 where it is no UTF-8 and says nothing of itself."""
+    """(encoding, text) of a Python file; Latin-1 if it is not UTF-8 and declares no encoding."""
     if b"\0" in data:
         raise SourceError("TPU424", "It contains null bytes, so it is not Python source.")
     try:
@@ -177,7 +177,7 @@ def load_notebook(data: bytes) -> dict[str, Any]:
     """The JSON of a notebook.
 
     Raises:
-      SourceError: If it is none.
+      SourceError: If it is not a notebook.
     """
     try:
         loaded = json.loads(data.decode("utf-8-sig"))

@@ -96,7 +96,7 @@ def _version(path: str) -> str:
 
 
 class Compiler:
-    """Compiles programs, one after the other, in a process that is begun anew where it has ended.
+    """Compiles programs, one after the other, in a process that is restarted when it has ended.
 
     Args:
       libtpu: The compiler.

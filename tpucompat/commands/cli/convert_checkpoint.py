@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import glob
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-from typing import Sequence
+from typing import Any, Sequence
 
 from tpucompat.base import processes
 from tpucompat.base.errors import ScriptError
@@ -58,6 +59,7 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="variables without a match keep their value from --like",
     )
+    result.add_argument("--json", action="store_true", help="print the result as JSON")
     return result
 
 
@@ -117,6 +119,9 @@ def convert(argv: Sequence[str]) -> int:
         return fail(ScriptError("TPU486", str(error)))
     except (UnreadableError, ConversionError, ValueError, OSError) as error:
         return fail(ScriptError("TPU471", str(error)))
+    if options.json:
+        print(json.dumps(_document(options, done), indent=1))
+        return 0
     print(f"{options.old} ({done.source}) -> {options.new} ({done.target})")
     width = max(map(len, done.names))
     for ours, theirs in done.names.items():
@@ -126,3 +131,17 @@ def convert(argv: Sequence[str]) -> int:
         print(f"  {name:<{width}} keeps the value of {options.like}")
     print(f"{len(done.names)} variables written and verified")
     return 0
+
+
+def _document(options: argparse.Namespace, done: conversion.Converted) -> dict[str, Any]:
+    how = done.matches.how if done.matches is not None else {}
+    return {
+        "old": options.old,
+        "old_format": done.source,
+        "new": options.new,
+        "new_format": done.target,
+        "variables": [
+            {"name": name, "was": was, "by": how.get(name, "")} for name, was in done.names.items()
+        ],
+        "kept": list(done.kept),
+    }

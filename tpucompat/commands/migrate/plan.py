@@ -3,7 +3,7 @@
 A file goes one of four ways. *Plain*: each old name has a successor in TensorFlow 2 (or in tf.compat.v1), and
 is rewritten where it stands. *Keras*: plain, and its model is built under a strategy. *Loop*: plain, and a
 training loop is written beside it. *Compatible*: something in it has no successor that is known to give the
-same numbers (computations in a Session, hooks, stand-ins), so that the file goes on with ``tpucompat.v1``, and
+same numbers (computations in a Session, hooks, stand-ins), so that the file uses ``tpucompat.v1``, and
 says why.
 """
 
@@ -92,7 +92,7 @@ class Result(NamedTuple):
 
     @property
     def notes(self) -> int:
-        """How many NOTEs say what is computed or reported otherwise, where nothing is left to do."""
+        """How many NOTEs say what is computed or reported differently, where nothing is left to do."""
         return self.after.count(b"NOTE(tpucompat ")
 
 
@@ -129,7 +129,7 @@ def _names_decide(context: Context, place: Place, handled: AbstractSet[int]) -> 
 
 
 def stays(context: Context) -> bool:
-    """Whether a file goes on with tpucompat.v1 for its own sake, as far as names tell."""
+    """Whether a file needs tpucompat.v1 for its own sake, as far as names tell."""
     reasons = needs(context)
     if reasons and context.module.era == era.TF1 and estimators.is_wanted(context):
         try:
@@ -184,7 +184,7 @@ def migrate(
     Args:
       module: The file as it was read.
       unsafe: Whether to rewrite too what may change what the program does.
-      together: Whether a file beside it goes on with tpucompat.v1, so that this one has to if it builds graphs.
+      together: Whether a file beside it uses tpucompat.v1, so that this one has to if it builds graphs.
       with_loop: The training loop of its program, whose model functions this file may have.
       version: Which Keras it gets: 3, or 2, the package tf-keras.
 

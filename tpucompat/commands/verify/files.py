@@ -181,7 +181,7 @@ def arrays_of(path: str) -> dict[str, np.ndarray]:
 
 
 def _of_table(text: str, tabs: bool) -> dict[str, np.ndarray]:
-    """Columns by the words in the first line, or by their number; empty for what is no table."""
+    """Columns by the words in the first line, or by their number; empty for what is not a table."""
     rows = [
         row for row in csv.reader(text.splitlines(), delimiter="\t" if tabs else ",") if any(row)
     ]

@@ -1,6 +1,6 @@
 """The doors of a TensorFlow 1 program: ``tf.gradients`` and the Session.
 
-Whoever trains in a graph calls ``tf.gradients``: every optimizer, Keras' too. What comes out is made to wait
+Training in a graph calls ``tf.gradients``: every optimizer does, Keras' too. What comes out is made to wait
 for an operation that hands loss, gradients and variables to the recorder, so that it runs whenever the
 gradients are used: in a Session, in Keras' functions, in Estimators, in steps that tpucompat replays on
 several cores.

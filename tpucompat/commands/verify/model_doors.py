@@ -1,4 +1,4 @@
-"""The doors of models: what ``fit``, ``evaluate`` and ``predict`` of Keras and of Estimators give back."""
+"""The doors of models: what ``fit``, ``evaluate`` and ``predict`` of Keras and of Estimators return."""
 
 from __future__ import annotations
 

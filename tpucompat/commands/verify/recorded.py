@@ -246,7 +246,7 @@ def _compile_plainly() -> None:
 
 
 def _sees_old_namespace(script: str) -> bool:
-    """Whether a migrated script goes on with graphs and sessions, by ``import tpucompat.v1``."""
+    """Whether a migrated script keeps graphs and sessions, by ``import tpucompat.v1``."""
     try:
         return findings.analyse(script).uses_tpucompat
     except SourceError:  # which Python says better

@@ -48,7 +48,7 @@ def rewrite(
 
     Raises:
       TypeError: If ``computation`` does not take that number of inputs (TPU346).
-      ValueError: If it returns something that is no tensor (TPU348).
+      ValueError: If it returns something that is not a tensor (TPU348).
       NotImplementedError: If it uses a reference variable (TPU343).
     """
     return replicate(

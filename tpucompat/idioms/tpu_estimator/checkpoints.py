@@ -26,8 +26,8 @@ _held: set[str] = set()
 def pass_over_damaged(model_dir: str) -> None:
     """Makes the newest whole checkpoint the one that the directory's state names.
 
-    Does nothing where that is the case already, where nothing was saved, and where the file ``checkpoint`` is
-    not there, by which a training is begun anew.
+    Does nothing if that is the case already, if nothing was saved, and if the file ``checkpoint`` does not
+    exist, which restarts a training.
 
     Args:
       model_dir: The Estimator's directory.

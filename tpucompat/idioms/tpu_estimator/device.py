@@ -6,7 +6,7 @@ a script's hooks, scaffold and metric functions add. Here the infeeds and outfee
 that graph, and the program is a step of the strategy engine, traced from the same graph: the host's
 parts run in the Session as they are, and the step runs on the replicas.
 
-Whoever fetches the program's result starts it. It runs in a thread of its own, beside the Session's
+Fetching the program's result starts it. It runs in a thread of its own, beside the Session's
 run that wants the result and the runs that feed it, as a TPU does.
 """
 

@@ -127,7 +127,7 @@ class _Call(NamedTuple):
     """A call that IPython made of a shell line.
 
     Attributes:
-      magic: The name that stands before the text where it is no program's: ``pip``; else "".
+      magic: The name that stands before the text where it is not a program's: ``pip``; else "".
       text: What the shell is given.
       put: Changes the text.
       sets_exit_code: Whether the exit code can be looked at afterwards; ``%%bash`` raises an error itself.

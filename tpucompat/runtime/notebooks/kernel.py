@@ -12,7 +12,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Starts the kernel and serves until it is told to stop."""
+    """Starts the kernel and serves until it is stopped."""
     here = os.path.dirname(os.path.abspath(__file__))
     if sys.path and os.path.abspath(sys.path[0]) == here:
         del sys.path[0]

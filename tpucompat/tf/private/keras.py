@@ -391,7 +391,7 @@ def name_losses_as_then() -> None:
 
 @patches.patch
 def forget_masks_of_convolutional_cells() -> None:
-    """Lets a ``ConvLSTM2D`` draw what it drops out anew whenever it is called, as other recurrent layers do.
+    """Lets a ``ConvLSTM2D`` draw its dropout again whenever it is called, as other recurrent layers do.
 
     1.15 does (``ConvLSTM2D.call`` in tensorflow/python/keras/layers/convolutional_recurrent.py). Today a second
     call, of the layer or of a model around it, is given the masks of the first one's inputs. Seen as

@@ -144,7 +144,7 @@ def before_graphs_are_sent(watcher: Callable[[list[Any]], None]) -> None:
 
 
 def place(operation: Any, device: str) -> None:
-    """Places an operation anew, which no Session has yet.
+    """Changes the device of an operation that no Session has yet.
 
     Seen in 1.13 to 2.21 as ``Operation._set_device``.
     """
