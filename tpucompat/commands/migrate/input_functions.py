@@ -141,7 +141,7 @@ def _followed(
 
 
 def _asks(node: ast.AST | None) -> bool:
-    function = node.func if isinstance(node, ast.Call) and not node.args else None
+    function = node.func if isinstance(node, ast.Call) else None
     return isinstance(function, ast.Attribute) and function.attr == "get_next"
 
 

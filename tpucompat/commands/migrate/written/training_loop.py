@@ -414,6 +414,8 @@ class Trainer:
                 loss, summaries = loop(iterator, tf.constant(min(in_one_call, last - step)))
             except tf.errors.OutOfRangeError:
                 break
+            if np.isnan(loss):
+                raise v1.train.NanLossDuringTrainingError
             if config.save_summary_steps and step + 1 >= written + config.save_summary_steps:
                 written = step + 1
                 v1.logging.info("loss = %s, step = %d", loss.numpy(), model.step)
@@ -674,7 +676,9 @@ def _meeting(function, *args):
 
 
 def _called(function, *args, **options):
-    names = {*inspect.signature(function).parameters} - {*getattr(function, "keywords", {})}
+    names = {*inspect.signature(function).parameters} - {
+        *getattr(inspect.unwrap(function), "keywords", {})
+    }
     return function(*args, **{name: options[name] for name in options if name in names})
 
 
