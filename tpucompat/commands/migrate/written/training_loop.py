@@ -7,6 +7,7 @@ the names that they had in TensorFlow 1.
 """
 
 import collections
+import contextlib
 import copy
 import inspect
 import itertools
@@ -268,7 +269,7 @@ class Trainer:
         self.config = self.config._replace(model_dir=self.model_dir)
         self.params, self._use_tpu, self._eval_on_tpu = dict(params or {}), use_tpu, eval_on_tpu
         self.strategy = (use_tpu and self.config.strategy) or tf.distribute.get_strategy()
-        self._model_fn = tf.autograph.experimental.do_not_convert(model_fn)
+        self._model_fn = model_fn
         self._sizes = {
             "train": train_batch_size,
             "eval": eval_batch_size,
@@ -377,12 +378,16 @@ class Trainer:
         host_calls, is_one = [], self.strategy is tf.distribute.get_strategy()
 
         def replica_step(batch):
-            spec = model(*_split(batch))
-            host_calls.append(spec.host_call or (lambda: None, []))
+            before = tf.convert_to_tensor(model.variables["global_step"])
+            with v1.name_scope(None) if is_one else contextlib.nullcontext():
+                spec = model(*_split(batch))
+            function, values = spec.host_call or (lambda: None, [])
+            host_calls.append(function)
             # Summaries of a model_fn are for one device; a TPU has no strings.
             summaries = v1.summary.merge_all() if is_one else None
             summaries = [] if summaries is None else [summaries]
-            return tf.cast(spec.loss, tf.float32), summaries, host_calls[-1][1]
+            values = nest(lambda one: _as_before(tf.convert_to_tensor(one), before), values)
+            return tf.cast(spec.loss, tf.float32), summaries, values
 
         @tf.function
         def loop(iterator, steps):
@@ -393,7 +398,7 @@ class Trainer:
                 loss, summaries = local(losses)[0], texts[0] if texts else summaries
                 tf.summary.experimental.set_step(model.variables["global_step"])
                 with v1.get_default_graph().name_scope(None):  # tags are without the loop's scope
-                    _given(host_calls[0][0], self._together(values))
+                    _given(host_calls[0], self._together(values))
             return loss, summaries
 
         def save(is_first=False):
@@ -471,8 +476,8 @@ class Trainer:
                     (update, result) if update else _metrics(model.spec.eval_metrics[0], values)
                 )
                 update(*tf.nest.flatten(values))
-        found = nest(lambda one: one.numpy(), result())
-        found.update(loss=np.mean(losses), global_step=model.step)
+        found = dict(nest(lambda one: one.numpy(), result()), loss=np.mean(losses))
+        found = dict(sorted(found.items()), global_step=model.step)
         folder = os.path.join(self.model_dir, "eval" + (f"_{name}" if name else ""))
         with summary_writer(folder).as_default(model.step):
             for key, value in found.items():
@@ -662,6 +667,22 @@ def _unchanged(variables, spec):
     return found
 
 
+def _as_before(tensor, step):
+    """The same, or the step if that is what it shows: train_op has changed it when it is read behind it."""
+    operation, read = tensor.op, step.op
+    while operation.type in ("Reshape", "ExpandDims", "Cast", "Identity", "Tile", "Pack"):
+        if operation.control_inputs:
+            return tensor
+        operation = operation.inputs[0].op
+    while read.type != "ReadVariableOp":
+        read = read.inputs[0].op
+    if operation.type != read.type or operation.inputs[0].name != read.inputs[0].name:
+        return tensor
+    if operation.control_inputs:  # it asks for what comes after something
+        return tensor
+    return tf.fill(tf.shape(tensor), tf.cast(step, tensor.dtype))
+
+
 def _meeting(function, *args):
     """Calls what replicas meet in; afterwards the graph has the collections of this one, not of another."""
     graph = v1.get_default_graph()
@@ -676,10 +697,10 @@ def _meeting(function, *args):
 
 
 def _called(function, *args, **options):
-    names = {*inspect.signature(function).parameters} - {
-        *getattr(inspect.unwrap(function), "keywords", {})
-    }
-    return function(*args, **{name: options[name] for name in options if name in names})
+    """Calls a function with the options that it has parameters for, and a partial has not given."""
+    names = {*inspect.signature(function).parameters} - {*getattr(function, "keywords", {})}
+    options = {name: options[name] for name in options if name in names}
+    return tf.autograph.experimental.do_not_convert(function)(*args, **options)
 
 
 def _given(function, arguments):
