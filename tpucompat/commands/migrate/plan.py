@@ -20,6 +20,7 @@ from tpucompat.commands.migrate import (
     compatible,
     computations,
     estimators,
+    input_functions,
     keras,
     keras_3,
     methods,
@@ -226,10 +227,11 @@ def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None
     loop: estimators.Plan | None = None
     if context.module.era == era.TF1 and estimators.is_wanted(context):
         try:
-            if together:
+            found = estimators.plan(context)
+            reasons = dict(needs(context, found.handled))
+            if together and not reasons:
                 raise keras.CannotSee("a module of the same program uses tpucompat.v1")
-            loop = estimators.plan(context)
-            reasons = dict(needs(context, loop.handled))
+            loop = found
             graph = graph if reasons or together else ""
         except keras.CannotSee as error:
             reasons["TPU212"] = f"{reasons.get('TPU212', 'TPUEstimator')} ({error})"
@@ -285,6 +287,8 @@ def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None
     if loop is None:  # a model_fn is a graph, which Keras 2 alone can build
         keras_3.rewrite(context)
     with context.rule("TPU214"):
+        if loop is not None or with_loop is not None:
+            input_functions.rewrite(context)
         methods.rewrite(context)
     symbols.rewrite(context)
     _mark_hazards(context)
