@@ -374,7 +374,7 @@ def notebook_list(repository: str) -> str:
         line = f"- {{download}}`{title} <../{name}>`"
         if repository.startswith("https://github.com/"):
             line += (
-                f" [![Open {title} in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
+                f" [![Open in Colab: {title}](https://colab.research.google.com/assets/colab-badge.svg)]"
                 f"({repository.replace('https://github.com/', COLAB)}/blob/main/{name})"
             )
         lines.append(line)

@@ -177,7 +177,7 @@ def test_notebooks_have_a_badge_where_colab_can_open_them(monkeypatch):
     pages = importlib.import_module("pages")
     names = sorted(os.listdir(os.path.join(ROOT, "notebooks")))
     with_badges = pages.notebook_list("https://github.com/owner/name")
-    found = re.findall(r"\[!\[(Open .+? in Colab)\]\(https://\S+\.svg\)\]\((\S+)\)", with_badges)
+    found = re.findall(r"\[!\[(Open in Colab: .+?)\]\(https://\S+\.svg\)\]\((\S+)\)", with_badges)
     assert [link for _, link in found] == [
         f"https://colab.research.google.com/github/owner/name/blob/main/notebooks/{name}"
         for name in names
