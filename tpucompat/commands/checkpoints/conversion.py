@@ -15,6 +15,8 @@ from tpucompat.commands.checkpoints.formats import UnreadableError
 from tpucompat.commands.verify.matching import Matches, match
 from tpucompat.commands.verify.recorder import Variable
 
+# Imports inside functions: TensorFlow and h5py, whichever the format needs.
+
 KINDS = ("tf1", "tf2", "h5", "keras")
 
 

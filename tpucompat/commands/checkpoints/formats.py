@@ -19,6 +19,8 @@ import numpy as np
 
 from tpucompat.commands.checkpoints import hdf5
 
+# Imports inside functions: TensorFlow and h5py, whichever the format needs.
+
 #: What TensorFlow 2 appends to the path of a variable.
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
 #: Where Keras 3 keeps the weights in a ``.keras`` archive.

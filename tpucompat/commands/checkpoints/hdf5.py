@@ -11,6 +11,8 @@ from typing import Any, Iterator
 
 import numpy as np
 
+# Imports inside functions: h5py is not installed everywhere.
+
 #: How many times its own size a file may hold, as compressed data do.
 MOST_TIMES = 20
 #: Bytes that every file may hold.

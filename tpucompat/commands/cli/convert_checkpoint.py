@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import glob
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-from typing import Sequence
+from typing import Any, Sequence
 
 from tpucompat.base import processes
 from tpucompat.base.errors import ScriptError
@@ -78,6 +79,7 @@ def parser() -> argparse.ArgumentParser:
         type=float,
         help="learning rate of the next step, for momentum (default: from the Keras file)",
     )
+    result.add_argument("--json", action="store_true", help="print the result as JSON")
     return result
 
 
@@ -145,6 +147,9 @@ def convert(argv: Sequence[str]) -> int:
         return fail(ScriptError("TPU486", str(error)))
     except (UnreadableError, ConversionError, ValueError, OSError) as error:
         return fail(ScriptError("TPU471", str(error)))
+    if options.json:
+        print(json.dumps(_document(options, done), indent=1))
+        return 0
     print(f"{options.old} ({done.source}) -> {options.new} ({done.target})")
     width = max(map(len, done.names))
     for ours, theirs in done.names.items():
@@ -157,3 +162,18 @@ def convert(argv: Sequence[str]) -> int:
     state = "" if done.state is None else f" and {len(done.state)} values of the optimizer"
     print(f"{len(done.names)} variables{state} written and verified")
     return 0
+
+
+def _document(options: argparse.Namespace, done: conversion.Converted) -> dict[str, Any]:
+    how = done.matches.how if done.matches is not None else {}
+    return {
+        "old": options.old,
+        "old_format": done.source,
+        "new": options.new,
+        "new_format": done.target,
+        "variables": [
+            {"name": name, "was": was, "by": how.get(name, "")} for name, was in done.names.items()
+        ],
+        "optimizer": [{"key": key, "was": was} for key, was in (done.state or {}).items()],
+        "kept": list(done.kept),
+    }

@@ -184,9 +184,9 @@ class Context:
     # Names -------------------------------------------------------------------------------------
 
     def local(self, dotted: str) -> str:
-        """How this file writes a dotted name of today, such as ``tf.math.log`` or ``tf_slim.conv2d``.
+        """How this file writes a current dotted name, such as ``tf.math.log`` or ``tf_slim.conv2d``.
 
-        An import is added where the module is not there yet.
+        An import is added if the module is not imported yet.
         """
         if self.keras == 2 and (dotted + ".").startswith("tf.keras."):
             dotted = "tf_keras" + dotted[len("tf.keras") :]
@@ -318,7 +318,7 @@ class Context:
                 return
 
     def todo_for(self, finding: Finding, node: ast.AST) -> None:
-        """The same for a finding that is left as it is."""
+        """The same for a finding that is left unchanged."""
         what = finding.was
         if finding.becomes:
             what += " → " + finding.becomes

@@ -3,7 +3,7 @@
 A file goes one of four ways. *Plain*: each old name has a successor in TensorFlow 2 (or in tf.compat.v1), and
 is rewritten where it stands. *Keras*: plain, and its model is built under a strategy. *Loop*: plain, and a
 training loop is written beside it. *Compatible*: something in it has no successor that is known to give the
-same numbers (computations in a Session, hooks, stand-ins), so that the file goes on with ``tpucompat.v1``, and
+same numbers (computations in a Session, hooks, stand-ins), so that the file uses ``tpucompat.v1``, and
 says why.
 """
 
@@ -21,6 +21,7 @@ from tpucompat.commands.migrate import (
     computations,
     estimators,
     initializers,
+    input_functions,
     keras,
     keras_3,
     methods,
@@ -93,7 +94,7 @@ class Result(NamedTuple):
 
     @property
     def notes(self) -> int:
-        """How many NOTEs say what is computed or reported otherwise, where nothing is left to do."""
+        """How many NOTEs say what is computed or reported differently, where nothing is left to do."""
         return self.after.count(b"NOTE(tpucompat ")
 
 
@@ -130,7 +131,7 @@ def _names_decide(context: Context, place: Place, handled: AbstractSet[int]) -> 
 
 
 def stays(context: Context) -> bool:
-    """Whether a file goes on with tpucompat.v1 for its own sake, as far as names tell."""
+    """Whether a file needs tpucompat.v1 for its own sake, as far as names tell."""
     reasons = needs(context)
     if reasons and context.module.era == era.TF1 and estimators.is_wanted(context):
         try:
@@ -186,7 +187,7 @@ def migrate(
     Args:
       module: The file as it was read.
       unsafe: Whether to rewrite too what may change what the program does.
-      together: Whether a file beside it goes on with tpucompat.v1, so that this one has to if it builds graphs.
+      together: Whether a file beside it uses tpucompat.v1, so that this one has to if it builds graphs.
       with_loop: The training loop of its program, whose model functions this file may have.
       version: Which Keras it gets: 3, or 2, the package tf-keras.
 
@@ -228,10 +229,11 @@ def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None
     loop: estimators.Plan | None = None
     if context.module.era == era.TF1 and estimators.is_wanted(context):
         try:
-            if together:
+            found = estimators.plan(context)
+            reasons = dict(needs(context, found.handled))
+            if together and not reasons:
                 raise keras.CannotSee("a module of the same program uses tpucompat.v1")
-            loop = estimators.plan(context)
-            reasons = dict(needs(context, loop.handled))
+            loop = found
             graph = graph if reasons or together else ""
         except keras.CannotSee as error:
             reasons["TPU212"] = f"{reasons.get('TPU212', 'TPUEstimator')} ({error})"
@@ -290,6 +292,8 @@ def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None
     if loop is None:  # a model_fn is a graph, which Keras 2 alone can build
         keras_3.rewrite(context)
     with context.rule("TPU214"):
+        if loop is not None or with_loop is not None:
+            input_functions.rewrite(context)
         methods.rewrite(context)
     symbols.rewrite(context)
     _mark_hazards(context)

@@ -107,7 +107,7 @@ def uses(context: Context, compatible: bool) -> list[ApiUse]:
 
     Args:
       context: The file, when everything has been rewritten.
-      compatible: Whether it goes on with tpucompat.v1.
+      compatible: Whether it uses tpucompat.v1.
     """
     places = {id(place.use.node): place for place in context.places}
     found = []
