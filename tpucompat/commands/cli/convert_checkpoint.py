@@ -59,6 +59,7 @@ def parser() -> argparse.ArgumentParser:
         action="store_true",
         help="variables without a match keep their value from --like",
     )
+    result.add_argument("--json", action="store_true", help="print the result as JSON")
     result.add_argument(
         "--optimizer",
         choices=("auto", *slots.NAMES),
@@ -79,7 +80,6 @@ def parser() -> argparse.ArgumentParser:
         type=float,
         help="learning rate of the next step, for momentum (default: from the Keras file)",
     )
-    result.add_argument("--json", action="store_true", help="print the result as JSON")
     return result
 
 
@@ -174,6 +174,6 @@ def _document(options: argparse.Namespace, done: conversion.Converted) -> dict[s
         "variables": [
             {"name": name, "was": was, "by": how.get(name, "")} for name, was in done.names.items()
         ],
-        "optimizer": [{"key": key, "was": was} for key, was in (done.state or {}).items()],
         "kept": list(done.kept),
+        "state": [{"name": key, "was": was} for key, was in (done.state or {}).items()],
     }
