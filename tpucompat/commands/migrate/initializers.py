@@ -2,7 +2,7 @@
 
 TensorFlow 1's initializers and those of Keras draw from the same distributions, but have other defaults.
 Only those that a layer of Keras gets are rewritten: ``tf.get_variable`` keeps TensorFlow's. An initializer of
-Keras 3 draws the same values each time, so that one with a name is written anew for each layer.
+Keras 3 draws the same values each time, so that one with a name is written again for each layer.
 """
 
 from __future__ import annotations
