@@ -39,7 +39,7 @@ class NotebooksDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """The nodes that stand in the directive's place."""
         repository = self.config.html_theme_options.get("source_repository", "")
-        return self.parse_text_to_nodes(pages.notebook_table(repository))
+        return self.parse_text_to_nodes(pages.notebook_list(repository))
 
 
 def options(parser: argparse.ArgumentParser) -> str:

@@ -360,25 +360,24 @@ def code_index() -> str:
     return "\n".join([*lines, "```{toctree}", ":hidden:", ":glob:", "", "TPU*", "```", ""])
 
 
-def notebook_table(repository: str) -> str:
+def notebook_list(repository: str) -> str:
     """The notebooks, as Markdown.
 
     Args:
       repository: The address of the repository; if it is on GitHub, each notebook gets a badge for Colab.
     """
-    lines = ["| notebook | |", "|---|---|"]
+    lines = []
     for path in sorted(glob.glob(os.path.join(ROOT, "notebooks", "*.ipynb"))):
         with open(path, encoding="utf-8") as stream:
             title = "".join(json.load(stream)["cells"][0]["source"]).splitlines()[0].lstrip("# ")
         name = f"notebooks/{os.path.basename(path)}"
-        shown, badge = f"{title} (`{name}`)", ""
+        line = f"- {{download}}`{title} <../{name}>`"
         if repository.startswith("https://github.com/"):
-            shown = f"[{title}]({repository}/blob/main/{name})"
-            badge = (
-                f"[![Open {title} in Colab](https://colab.research.google.com/assets/colab-badge.svg)]"
+            line += (
+                f" [![Open in Colab: {title}](https://colab.research.google.com/assets/colab-badge.svg)]"
                 f"({repository.replace('https://github.com/', COLAB)}/blob/main/{name})"
             )
-        lines.append(f"| {shown} | {badge} |")
+        lines.append(line)
     return "\n".join(lines) + "\n"
 
 

@@ -176,13 +176,13 @@ def test_notebooks_have_a_badge_where_colab_can_open_them(monkeypatch):
     monkeypatch.syspath_prepend(os.path.join(DOCS, "_ext"))
     pages = importlib.import_module("pages")
     names = sorted(os.listdir(os.path.join(ROOT, "notebooks")))
-    with_badges = pages.notebook_table("https://github.com/owner/name")
-    found = re.findall(r"\[!\[(Open .+? in Colab)\]\(https://\S+\.svg\)\]\((\S+)\)", with_badges)
+    with_badges = pages.notebook_list("https://github.com/owner/name")
+    found = re.findall(r"\[!\[(Open in Colab: .+?)\]\(https://\S+\.svg\)\]\((\S+)\)", with_badges)
     assert [link for _, link in found] == [
         f"https://colab.research.google.com/github/owner/name/blob/main/notebooks/{name}"
         for name in names
         if name.endswith(".ipynb")
     ]
     assert len(found) == 3
-    assert "colab.research" not in pages.notebook_table("")
-    assert "colab.research" not in pages.notebook_table("https://example.org/owner/name")
+    assert "colab.research" not in pages.notebook_list("")
+    assert "colab.research" not in pages.notebook_list("https://example.org/owner/name")

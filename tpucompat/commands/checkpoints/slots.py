@@ -17,8 +17,8 @@ class Row(NamedTuple):
       name: Its class in Keras.
       others: Classes of Keras with the same slots.
       tf1: How ``tf.train`` and ``tf.contrib.opt`` name the optimizers with these slots.
-      made: The slots of those in the order of their making: ``kernel/Adam``, ``kernel/Adam_1``. Their number
-        decides which of the tuples holds.
+      made: The slots of those in the order of their making: ``kernel/Adam``, ``kernel/Adam_1``. Which of the
+        tuples holds follows from their number.
       words: What Keras 2 calls a slot -> the slot. Its two generations of optimizers have a word each, and
         ``tf.train`` sometimes a third, in object-based checkpoints.
       groups: The order in a file of Keras 3. The slots of one group alternate, variable by variable. The first
