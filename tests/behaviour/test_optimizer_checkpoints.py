@@ -13,6 +13,7 @@ from tpucompat.commands.checkpoints import slots
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.join(ROOT, "tests", "behaviour", "programs", "optimizer_checkpoints.py")
+TF115 = os.environ.get("TPUCOMPAT_TF115_PYTHON")
 OTHER_FORMS = 7
 SOME_PAIRS = 5
 
@@ -62,6 +63,19 @@ def test_training_goes_on_as_before(tmp_path):
 
 def test_the_state_finds_its_variables_among_those_of_the_same_shape(tmp_path):
     assert run(str(tmp_path), "layers")[-1].endswith(" values")
+
+
+@pytest.mark.reference
+@pytest.mark.skipif(not TF115, reason="TPUCOMPAT_TF115_PYTHON is not set")
+def test_training_goes_on_from_and_to_tensorflow_1_15_itself(tmp_path):
+    assert run(str(tmp_path), "reference", TF115) == [
+        line.format(name)
+        for name in ("Adam", "SGD")
+        for line in (
+            *("{}: train of 1.15 to Keras 3", "{}: h5 of 1.15 to Keras 3"),
+            *("{}: tf of 1.15 to Keras 3", "{}: Keras 3 to tf.train of 1.15"),
+        )
+    ]
 
 
 @pytest.mark.long

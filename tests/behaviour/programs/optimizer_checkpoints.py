@@ -1,14 +1,15 @@
 """Trains on with each optimizer after its state has gone from one generation's checkpoint to another's.
 
-    python optimizer_checkpoints.py FOLDER some|all|layers|slots [OPTIMIZER ...]
+    python optimizer_checkpoints.py FOLDER some|all|layers|slots|reference [OPTIMIZER ...]
 
 "some" goes from TensorFlow 1 to other forms and back, "all" from each form to each. Prints a line for each.
 "layers" goes to a file of Keras 3 whose layers have the same shapes, some of them frozen, and prints how many values.
-"slots" prints as JSON what each generation calls the slots of each optimizer.
+"reference PYTHON" goes from and to TensorFlow 1.15 itself. "slots" prints as JSON what each generation calls the slots of each optimizer.
 """
 
 import json
 import os
+import subprocess
 import sys
 
 import keras
@@ -287,6 +288,46 @@ def layers():
     print(len(values), "values")
 
 
+def with_reference():
+    """From TensorFlow 1.15 to Keras 3 and back; the reference program runs as ``CHOSEN``."""
+    values = {"x": X, "y": Y}
+    for layer, (kernel, bias) in zip(LAYERS, initial(0)):
+        values[layer + "_kernel"] = kernel.astype(np.float32)
+        values[layer + "_bias"] = bias.astype(np.float32)
+    np.savez(os.path.join(FOLDER, "data.npz"), **values)
+    program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "optimizer_tf115.py")
+    hidden = ("PYTHONPATH", "TF2_BEHAVIOR")  # TensorFlow 2 sets the second one
+    clean = {key: value for key, value in os.environ.items() if key not in hidden}
+
+    def reference(*words):
+        done = subprocess.run(
+            [*CHOSEN, program, FOLDER, *words], env=clean, stdout=subprocess.PIPE, check=True
+        )
+        return json.loads(done.stdout.decode().strip().splitlines()[-1])
+
+    form = forms()["Keras 3 .keras"]
+    target = os.path.join(FOLDER, "of115.keras")
+    for name, ours in (("Adam", "Adam"), ("SGD", "Momentum")):
+        other = form(ours, seed=1)
+        other.losses(2)
+        like = other.save(os.path.join(FOLDER, f"{ours}-like"))
+        for kind in ("train", "h5", "tf"):
+            wanted = reference(kind, name)
+            source = os.path.join(FOLDER, f"{kind}-{name}" + (".h5" if kind == "h5" else ""))
+            conversion.convert(source, target, like=like, optimizer=Wanted("auto"))
+            found = form(ours, path=target).losses(AFTER)
+            np.testing.assert_allclose(found, wanted, rtol=1e-5)
+            print(f"{name}: {kind} of 1.15 to Keras 3")
+        again = form(ours, path=target)
+        source = again.save(os.path.join(FOLDER, f"{ours}-again"))
+        wanted = again.losses(AFTER)
+        back = os.path.join(FOLDER, f"{name}-back")
+        layout = os.path.join(FOLDER, f"train-{name}")
+        conversion.convert(source, back, like=layout, optimizer=Wanted("auto"))
+        np.testing.assert_allclose(reference("train", name, back), wanted, rtol=1e-5)
+        print(f"{name}: Keras 3 to tf.train of 1.15")
+
+
 def slots():
     """Class in Keras -> generation -> the words for its slots, in the order of their making."""
     found = {}
@@ -327,4 +368,4 @@ def slots():
 
 
 if __name__ == "__main__":
-    {"slots": slots, "layers": layers}.get(WHICH, main)()
+    {"slots": slots, "layers": layers, "reference": with_reference}.get(WHICH, main)()

@@ -10,7 +10,7 @@ from typing import Any, Callable, Mapping, NamedTuple
 import numpy as np
 
 from tpucompat.base import temporary
-from tpucompat.commands.checkpoints import formats, hdf5, optimizers
+from tpucompat.commands.checkpoints import formats, optimizers
 from tpucompat.commands.checkpoints.formats import UnreadableError
 from tpucompat.commands.verify.matching import Matches, match
 from tpucompat.commands.verify.recorder import Variable
@@ -309,10 +309,8 @@ def _replace(
     state: Mapping[str, np.ndarray],
     like: str,
 ) -> None:
-    import h5py
-
-    with h5py.File(weights, "r+") as file:
-        places = formats.places(hdf5.Reader(file, hdf5.most_bytes(like)))
+    with formats.opened(like, weights, "r+") as (file, reader):
+        places = formats.places(reader)
         for name, value in values.items():
             file[places[name]][...] = value
         for place, value in state.items():

@@ -185,10 +185,8 @@ def settings(path: str) -> Settings:
             layers: dict[str, bool] = {}
             _add_layers(model, layers)
         elif path.endswith((".h5", ".hdf5")):
-            import h5py
-
-            with h5py.File(path, "r") as file:
-                texts = _reader_of(file, path).attribute("/", "training_config")
+            with opened(path) as (_, reader):
+                texts = reader.attribute("/", "training_config")
             optimizer = json.loads(texts[0]).get("optimizer_config") if texts else None
             layers = {}
         else:
@@ -221,11 +219,8 @@ def read_keys(path: str) -> dict[str, np.ndarray]:
                 for key, dtype in reader.get_variable_to_dtype_map().items()
                 if dtype.name != "string"
             }
-        import h5py
-
-        with h5py.File(weights_file(path), "r") as file:
-            reader = _reader_of(file, path)
-            return {where: reader.read(where) for where in reader.datasets()}
+        with opened(path) as (_, stored):
+            return {where: stored.read(where) for where in stored.datasets()}
 
 
 def keys(path: str) -> dict[str, str]:
@@ -239,10 +234,8 @@ def keys(path: str) -> dict[str, str]:
         if found in ("tf1", "tf2"):
             known = variable_keys(prefix(path))
         else:
-            import h5py
-
-            with h5py.File(weights_file(path), "r") as file:
-                known = places(_reader_of(file, path))
+            with opened(path) as (_, reader):
+                known = places(reader)
     return {name: re.sub("//+", "/", known[name]) for name in read(path)}
 
 
@@ -257,10 +250,8 @@ def labels(path: str) -> dict[str, str]:
         if found == "tf2":
             return _names_of_objects(_reader(prefix(path)))
         if found == "h5":
-            import h5py
-
-            with h5py.File(path, "r") as file:
-                names = _reader_of(file, path).attribute("/optimizer_weights", "weight_names")
+            with opened(path) as (_, reader):
+                names = reader.attribute("/optimizer_weights", "weight_names")
             return {f"/optimizer_weights/{name}": name for name in names}
     return {}
 
@@ -289,11 +280,8 @@ def slot_of(key: str) -> tuple[str, str, str] | None:
 
 def saved_names(path: str) -> dict[str, str]:
     """Group of variables in a file of Keras 3 -> the name of the layer or the optimizer that they belong to."""
-    import h5py
-
     found: dict[str, str] = {}
-    with _reading(path), h5py.File(weights_file(path), "r") as file:
-        reader = _reader_of(file, path)
+    with _reading(path), opened(path) as (_, reader):
         for place in reader.groups():
             if place.endswith("/vars"):
                 found[place] = "".join(reader.attribute(place, "name"))
@@ -388,11 +376,23 @@ def _layer_names(reader: hdf5.Reader) -> list[str]:
 
 
 def _read_hdf5(path: str) -> dict[str, np.ndarray]:
+    with opened(path) as (_, reader):
+        return {name: reader.read(where) for name, where in places(reader).items()}
+
+
+@contextlib.contextmanager
+def opened(path: str, where: Any = None, mode: str = "r") -> Iterator[tuple[Any, hdf5.Reader]]:
+    """Opens a file of Keras: what h5py makes of it, and what reads it with care.
+
+    Args:
+      path: The file.
+      where: What is opened in its place, if it is in memory.
+      mode: That of h5py.
+    """
     import h5py
 
-    with h5py.File(weights_file(path), "r") as file:
-        reader = _reader_of(file, path)
-        return {name: reader.read(where) for name, where in places(reader).items()}
+    with h5py.File(weights_file(path) if where is None else where, mode) as file:
+        yield file, _reader_of(file, path)
 
 
 def weights_file(path: str) -> Any:

@@ -116,21 +116,13 @@ class Reader:
 
     def datasets(self) -> Iterator[str]:
         """The paths of all datasets, each once though groups may hold each other."""
-        import h5py
-
-        for path, member in self._members():
-            if isinstance(member, h5py.Dataset):
-                yield path
+        return (path for path, is_group in self._members() if not is_group)
 
     def groups(self) -> Iterator[str]:
         """The paths of all groups below the root, each group once."""
-        import h5py
+        return (path for path, is_group in self._members() if is_group)
 
-        for path, member in self._members():
-            if isinstance(member, h5py.Group):
-                yield path
-
-    def _members(self) -> Iterator[tuple[str, Any]]:
+    def _members(self) -> Iterator[tuple[str, bool]]:
         import h5py
 
         seen = set()
@@ -140,12 +132,12 @@ class Reader:
             for name in group:
                 found = self._member(group, name)
                 if isinstance(found, h5py.Dataset):
-                    yield f"{path}/{name}", found
+                    yield f"{path}/{name}", False
                 elif isinstance(found, h5py.Group):
                     address = h5py.h5o.get_info(found.id).addr
                     if address not in seen:
                         seen.add(address)
-                        yield f"{path}/{name}", found
+                        yield f"{path}/{name}", True
                         waiting.append((f"{path}/{name}", found))
 
 
