@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> object:
     """What is offered comes when it is asked for (PEP 562)."""
-    import importlib
+    import importlib  # importing the package imports nothing
 
     if name == "v1":
         return importlib.import_module("tpucompat.v1")

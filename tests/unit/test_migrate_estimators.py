@@ -104,6 +104,34 @@ def test_a_script_becomes_plain(tmp_path):
             "  print(resolver.get_job_name())\n  config =",
             "get_job_name of the resolver",
         ),
+        (
+            "  estimator.train(",
+            "  print(estimator.eval_dir())\n  estimator.train(",
+            "eval_dir of Trainer",
+        ),
+        (
+            "  estimator.train(",
+            "  print(config.is_chief)\n  estimator.train(",
+            "is_chief of RunConfig",
+        ),
+        (
+            "  x = tf.get_variable",
+            "  print(params['context'].master_address)\n  x = tf.get_variable",
+            "master_address of context",
+        ),
+        (
+            "iterations_per_loop=10",
+            "per_host_input_for_training=contrib_tpu.InputPipelineConfig.BROADCAST",
+            "(InputPipelineConfig.BROADCAST)",
+        ),
+        ("  config =", "  tf.summary.FileWriter('out')\n  config =", "FileWriter outside of"),
+        ("  config =", "  with tf.Session() as s: pass\n  config =", "Session outside of"),
+        (
+            "def main",
+            "class Mine(contrib_tpu.TPUEstimator): pass\ndef main",
+            "a class derived from TPUEstimator",
+        ),
+        ("(tf.train.AdamOptimizer(0.1))", "(tf.train.AdamOptimizer(0.1), 'sum')", "2 arguments"),
     ],
 )
 def test_what_the_loop_does_not_do_stays(tmp_path, was, becomes, reason):
@@ -111,6 +139,67 @@ def test_what_the_loop_does_not_do_stays(tmp_path, was, becomes, reason):
     after = " ".join(result.after.decode().replace("#", " ").split())
     assert result.way == plan.COMPATIBLE and not result.beside
     assert "TODO(tpucompat TPU212)" in after and reason in after
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("return data.make_one_shot_iterator().get_next()", "return data"),
+        ("return data.repeat(2).make_one_shot_iterator().get_next()", "return data.repeat(2)"),
+        ("return (data\n    .make_one_shot_iterator()\n    .get_next())", "return (data)"),
+        ("i = data.make_one_shot_iterator()\n  x, y = i.get_next()\n  return x, y", "return data"),
+        ("i = tf.data.make_one_shot_iterator(data)\n  return i.get_next()", "return data"),
+        (
+            "i = data.repeat(2).make_one_shot_iterator()\n  x, y = i.get_next()\n  return (x, y)",
+            "dataset = data.repeat(2)\n  return dataset",
+        ),
+        (
+            "x = data.make_one_shot_iterator().get_next('it')\n  data = 1\n  return x",
+            "dataset = data\n  data = 1\n  return dataset",
+        ),
+    ],
+)
+def test_an_iterator_becomes_its_dataset(tmp_path, was, becomes):
+    function = "\ndef my_input_fn(params):\n  data = tf.data.Dataset.range(3)\n  {}\n\ndef main"
+    result = result_of(tmp_path, SCRIPT.replace("\ndef main", function.format(was)))
+    assert result.way == plan.LOOP and not result.todos
+    assert function.format(becomes) in result.after.decode()
+
+
+@pytest.mark.parametrize(
+    ("body", "behind"),
+    [
+        ("x, y = {}.get_next()\n  return y, x", ""),
+        ("x, y = {}.get_next()\n  x += 1\n  return x, y", ""),
+        ("x, y = {}.get_next()\n  return dict(x=x), y", ""),
+        ("return {}.get_next()[0]", ""),
+        ("return {}.get_next()", "my_input_fn(1)\n"),
+    ],
+)
+def test_an_iterator_that_is_more_stays(tmp_path, body, behind):
+    function = "\ndef my_input_fn(params):\n  data = tf.data.Dataset.range(3)\n  "
+    before = function + body.format("data.make_one_shot_iterator()") + "\n" + behind
+    result = result_of(tmp_path, SCRIPT.replace("\ndef main", before + "\ndef main"))
+    after = function + body.format("tf.compat.v1.data.make_one_shot_iterator(data)")
+    assert after in result.after.decode()
+
+
+def test_the_address_of_a_tpu_leads_to_its_strategy(tmp_path):
+    text = SCRIPT.replace("cluster=resolver, master=None", "master=resolver.get_master()")
+    after = result_of(tmp_path, text).after.decode()
+    assert "strategy=training_loop.make_strategy(resolver), model_dir='out'" in after
+    text = SCRIPT.replace("cluster=resolver, master=None", "master=FLAGS.master")
+    after = result_of(tmp_path, text).after.decode()
+    assert "strategy=training_loop.make_strategy(FLAGS.master), model_dir='out'" in after
+
+
+def test_arguments_have_the_names_of_the_loop(tmp_path):
+    text = SCRIPT.replace("  estimator.train(", "  contrib_tpu.cross_replica_sum(x=1, name='s')\n"
+        "  tf.estimator.train_and_evaluate(estimator=estimator, train_spec=1, eval_spec=2)\n"
+        "  estimator.train(").replace("Optimizer(tf.train", "Optimizer(opt=tf.train")  # fmt: skip
+    after = result_of(tmp_path, text).after.decode()
+    assert "cross_replica_sum(tensor=1)" in after and "Optimizer(optimizer=tf.comp" in after
+    assert "train_and_evaluate(trainer=estimator, train_spec=1, eval_spec=2)" in after
 
 
 def test_arguments_that_say_nothing_are_left_out(tmp_path):

@@ -14,6 +14,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from tpucompat.base.errors import BadTypeError, BadValueError
+from tpucompat.contrib.rnn import stack_bidirectional_dynamic_rnn
 from tpucompat.contrib.rnn_cells import LSTMBlockCell, LSTMStateTuple
 
 _DIRECTIONS = ("unidirectional", "bidirectional")
@@ -223,8 +224,6 @@ class _CudnnRNN(tf.layers.Layer):
                 **options,
             )
             return outputs, self._parted(final)
-        from tpucompat.contrib.rnn import stack_bidirectional_dynamic_rnn
-
         outputs, forward, backward = stack_bidirectional_dynamic_rnn(
             cells[0],
             cells[1],

@@ -20,6 +20,8 @@ from tpucompat.base.errors import SetupError
 from tpucompat.base.machine import NO_HOST, Environment, current_environment
 from tpucompat.tf import private
 
+# Imports inside functions: what asks for a device is imported before TensorFlow.
+
 #: What the unset variables of a TPU node are set to; see :func:`offer_address`.
 OFFERED = {
     "COLAB_TPU_ADDR": NO_HOST + ":8470",

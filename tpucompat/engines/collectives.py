@@ -289,7 +289,7 @@ def _restored(value: Any, dtype: Any) -> Any:
     return tf.cast(value, dtype) if dtype.size < 4 else tf.bitcast(value, dtype)
 
 
-def _all_reduce_alike(context: Any, values: list[Any]) -> Sequence[Any]:
+def _all_reduce_alike(context: Any, values: list[Any]) -> Any:
     """The sums over all replicas of values of one type.
 
     ``ReplicaContext.all_reduce`` is for values with gradients: it ties those of one call together

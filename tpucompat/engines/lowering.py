@@ -20,6 +20,8 @@ from tpucompat.engines.script_lines import Sources
 from tpucompat.engines.xla_operations import Finding
 from tpucompat.tf import private
 
+# Imports inside functions: `check` imports this before it prepares the process for TensorFlow.
+
 _SCOPE = "step"
 
 

@@ -11,6 +11,8 @@ from tpucompat.engines import accelerator, local_devices, observer
 from tpucompat.tf import private
 from tpucompat.tf.private import patches
 
+# Imports inside functions: the namespace imports this before TensorFlow; what patches it comes after it.
+
 
 def enter_graph_mode() -> Any:
     """Puts TensorFlow 2 into the graph world; TensorFlow 1 is there.

@@ -226,7 +226,7 @@ def _for_type(name: str) -> tuple[str, str]:
 
 def _wrong_type(node: Any, kernel: dict[str, int]) -> str:
     """The first type of a node that a kernel does not take; "" if it takes all."""
-    import tensorflow as tf
+    import tensorflow as tf  # the table is read without it
 
     for attr, number in kernel.items():
         if attr not in node.attr:

@@ -183,7 +183,7 @@ def _in(folders: list[str], *parts: str) -> bool:
 def _is_before(distribution: str, release: str) -> bool:
     if sys.version_info < (3, 8):  # with a TensorFlow that those releases were made for
         return False
-    from importlib import metadata
+    from importlib import metadata  # slow to import; Python 3.8 and later
 
     try:
         return Version(metadata.version(distribution)) < Version(release)

@@ -16,6 +16,7 @@ import sys
 import types
 from typing import Any, Callable, Mapping, Sequence
 
+from tpucompat.names.scope import Scope
 from tpucompat.standins import generated_messages
 
 # Modules that mention none of them have nothing of NumPy's, or next to nothing.
@@ -38,7 +39,7 @@ def _installed(distribution: str) -> int:
     """The first number of the installed release, or 0."""
     if sys.version_info < (3, 8):  # for which neither NumPy 2 nor protobuf 5 is made
         return 0
-    from importlib import metadata
+    from importlib import metadata  # slow to import; Python 3.8 and later
 
     try:
         return int(metadata.version(distribution).partition(".")[0])
@@ -86,7 +87,7 @@ def _rewritten(tree: ast.Module, text: str) -> bool:
         return True
     if not numpy_promotes_by_type():
         return False
-    from tpucompat.standins import arithmetic
+    from tpucompat.standins import arithmetic  # imports NumPy
 
     return arithmetic.rewritten(tree)
 
@@ -139,8 +140,6 @@ def code_of(spec: importlib.machinery.ModuleSpec, name: str, packages: Sequence[
       name: Its full name.
       packages: Installed packages that were written for TensorFlow 1.x.
     """
-    from tpucompat.names.scope import Scope
-
     return _its_own_loader(spec, Scope(packages).owns).get_code(name)
 
 

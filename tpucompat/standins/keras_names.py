@@ -10,6 +10,7 @@ import numpy as np
 
 from tpucompat.base import journal
 from tpucompat.base.machine import current_environment
+from tpucompat.engines import session
 from tpucompat.standins import keras_yaml
 from tpucompat.tf import private
 from tpucompat.tf.private import patches
@@ -160,6 +161,4 @@ def _predict_classes(self: Any, x: Any, batch_size: int = 32, verbose: int = 0) 
 
 
 def _backend() -> Any:
-    from tpucompat.engines import session
-
     return session.keras().backend

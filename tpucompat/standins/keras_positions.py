@@ -75,7 +75,7 @@ def __getattr__(name: str) -> Any:
     """A function of ``keras.utils`` or ``keras.preprocessing.text`` that takes the name of then."""
     if name not in _RENAMED:
         raise AttributeError(name)
-    import tensorflow
+    import tensorflow  # the namespace imports this module before it
 
     keras = tensorflow.keras
     owner = keras.utils if hasattr(keras.utils, name) else keras.preprocessing.text

@@ -10,6 +10,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from tpucompat.base import journal
+from tpucompat.standins import array_numbers
 from tpucompat.standins.attributes import Owns
 
 # What ``copy=False`` meant, in the words of NumPy 2.
@@ -28,8 +29,6 @@ def print_numbers_as_then() -> None:
 
 def as_then(owns: Owns) -> Callable[[], None]:
     """Prints numbers as then, and takes arrays of one element for numbers; gives what undoes the latter."""
-    from tpucompat.standins import array_numbers
-
     print_numbers_as_then()
     return array_numbers.put(owns)
 

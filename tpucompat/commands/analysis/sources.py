@@ -16,6 +16,8 @@ import tokenize
 import warnings
 from typing import Any, Iterator, NamedTuple
 
+from tpucompat.names.python_2 import is_python_2
+
 #: Files that are larger are no program; reading one would only cost memory.
 MOST_BYTES = 20 << 20
 
@@ -135,8 +137,6 @@ def parse(text: str, is_cell: bool = False) -> ast.Module:
                     raise
                 return indented
     except SyntaxError as error:
-        from tpucompat.names.python_2 import is_python_2
-
         code = "TPU421" if is_python_2(error) else "TPU424"
         raise SourceError(code, error.msg or "invalid syntax", error.lineno or 1) from error
     except (ValueError, MemoryError, RecursionError, OverflowError) as error:

@@ -160,7 +160,7 @@ class Compiler:
             stderr=self._errors,
         )
         if self._memory:
-            import resource
+            import resource  # Unix alone has it
 
             limit = (self._memory, self._memory)
             resource.prlimit(self._process.pid, resource.RLIMIT_DATA, limit)

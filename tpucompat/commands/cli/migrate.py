@@ -13,14 +13,22 @@ import argparse
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Iterable, Iterator, Sequence
+from typing import Iterable, Iterator, Sequence
 
 from tpucompat.base.errors import ScriptError, TPUCompatError
 from tpucompat.commands.cli import console, line_diff
 from tpucompat.commands.cli.failing import fail
-
-if TYPE_CHECKING:
-    from tpucompat.commands.migrate import plan, report
+from tpucompat.commands.migrate import (
+    files,
+    keras_2,
+    plan,
+    report,
+    resolution,
+    tree,
+    trial,
+    verification,
+)
+from tpucompat.commands.scan import configuration, scanner
 
 
 def parser() -> argparse.ArgumentParser:
@@ -105,9 +113,6 @@ def main(argv: Sequence[str]) -> int:
     Returns:
       The exit code.
     """
-    from tpucompat.commands.migrate import report, resolution, tree
-    from tpucompat.commands.scan import configuration, scanner
-
     options = parser().parse_args(argv)
     console.set_up_logging(options)
     try:
@@ -169,8 +174,6 @@ def _check(options: argparse.Namespace) -> None:
 
 def _deal_with(result: plan.Result, options: argparse.Namespace) -> report.Outcome:
     """Verifies, tries, writes or shows one file."""
-    from tpucompat.commands.migrate import report, tree, trial, verification
-
     for problem in result.problems:
         where = f"cell {problem.cell}:" if problem.cell else ""
         sys.stderr.write(f"{result.path}:{where}{problem.line}: {problem.code} {problem.was}\n")
@@ -222,8 +225,6 @@ def _target(path: str, options: argparse.Namespace) -> str:
 
 
 def _write(result: plan.Result, target: str, options: argparse.Namespace) -> None:
-    from tpucompat.commands.migrate import files
-
     if options.output:
         files.place(target, result.after)
     else:
@@ -236,8 +237,6 @@ def _write(result: plan.Result, target: str, options: argparse.Namespace) -> Non
 
 def _require_keras_2(outcomes: Sequence[report.Outcome], options: argparse.Namespace) -> None:
     """Says that tf-keras is needed, and adds it to the requirements beside what was written."""
-    from tpucompat.commands.migrate import keras_2
-
     needs = [one for one in outcomes if keras_2.is_needed(one.result)]
     if not needs:
         return

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import Any, Iterator, Mapping, NamedTuple
+from typing import Any, Iterable, Iterator, Mapping, NamedTuple
 
-from tpucompat.commands.migrate import written
+from tpucompat.commands.migrate import estimator_limits, written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee, finish
 from tpucompat.names.used import Call
@@ -99,6 +99,7 @@ _KEPT: Mapping[str, Mapping[str, str]] = {
                 "tpu_config",
             )
         },
+        "master": "strategy",  # of scripts that have no cluster=
     },
     "TPUConfig": {name: name for name in ("iterations_per_loop", "per_host_input_for_training")},
     "Trainer": {
@@ -113,6 +114,7 @@ _KEPT: Mapping[str, Mapping[str, str]] = {
             "eval_batch_size",
             "predict_batch_size",
             "warm_start_from",
+            "eval_on_tpu",
         )
     },
     "Spec": {
@@ -152,9 +154,25 @@ _KEPT: Mapping[str, Mapping[str, str]] = {
         )
     },
     "TrainSpec": {name: name for name in ("input_fn", "max_steps")},
-    "EvalSpec": {
-        name: name for name in ("input_fn", "steps", "name", "start_delay_secs", "throttle_secs")
+    "EvalSpec": {name: name for name in ("input_fn", "steps", "name", "throttle_secs")},
+    "train_and_evaluate": {
+        "estimator": "trainer",
+        "train_spec": "train_spec",
+        "eval_spec": "eval_spec",
     },
+    "ServingInputReceiver": {name: name for name in ("features", "receiver_tensors")},
+    "PredictOutput": {"outputs": "outputs"},
+    "init_from_checkpoint": {
+        "ckpt_dir_or_file": "checkpoint",
+        "assignment_map": "assignment_map",
+    },
+    "CrossShardOptimizer": {"opt": "optimizer", "name": "name"},
+    "cross_replica_sum": {"x": "tensor"},
+    "load_global_step": {"checkpoint_dir": "folder"},
+    "summary_writer": {
+        name: name for name in ("logdir", "max_queue", "flush_millis", "filename_suffix", "name")
+    },
+    "record_every": {"n": "steps", "global_step": "global_step"},
     ".train": {name: name for name in ("input_fn", "steps", "max_steps")},
     ".evaluate": {name: name for name in ("input_fn", "steps", "checkpoint_path", "name")},
     ".predict": {name: name for name in ("input_fn", "checkpoint_path", "yield_single_examples")},
@@ -168,7 +186,6 @@ _KEPT: Mapping[str, Mapping[str, str]] = {
 _DROPPED: Mapping[str, frozenset[str]] = {
     "RunConfig": frozenset(
         (
-            "master",
             "evaluation_master",
             "session_config",
             "log_step_count_steps",
@@ -177,9 +194,9 @@ _DROPPED: Mapping[str, frozenset[str]] = {
         )
     ),
     "TPUConfig": frozenset(("num_shards", "tpu_job_name", "initial_infeed_sleep_secs")),
-    "Trainer": frozenset(
-        ("export_to_tpu", "export_to_cpu", "eval_on_tpu", "export_saved_model_api_version")
-    ),
+    "Trainer": frozenset(("export_to_tpu", "export_to_cpu", "export_saved_model_api_version")),
+    "EvalSpec": frozenset(("start_delay_secs",)),
+    "cross_replica_sum": frozenset(("name",)),
     ".export_saved_model": frozenset(("strip_default_attrs", "as_text")),
     "make_strategy": frozenset(
         ("job_name", "coordinator_name", "coordinator_address", "credentials")
@@ -195,7 +212,16 @@ _POSITIONAL: Mapping[str, int] = {
     "Estimator": 5,
     "WarmStartSettings": 4,
     "TrainSpec": 2,
-    "EvalSpec": 2,
+    "EvalSpec": 3,
+    "train_and_evaluate": 3,
+    "ServingInputReceiver": 2,
+    "PredictOutput": 1,
+    "init_from_checkpoint": 2,
+    "CrossShardOptimizer": 1,
+    "cross_replica_sum": 1,
+    "load_global_step": 1,
+    "summary_writer": 1,
+    "record_every": 2,
     ".train": 1,
     ".evaluate": 2,
     ".predict": 1,
@@ -204,6 +230,8 @@ _POSITIONAL: Mapping[str, int] = {
     "summary": 2,
 }
 _SESSIONS = (".tpu.shard", ".tpu.batch_parallel", ".tpu.replicate", ".tpu.rewrite")
+#: Keyword arguments that tell a method of an estimator from one of Keras.
+_OF_ESTIMATORS = ("hooks", "saving_listeners", "serving_input_receiver_fn")
 _METHODS = {
     "train": ".train",
     "evaluate": ".evaluate",
@@ -316,7 +344,10 @@ def plan(context: Context) -> Plan:
         if not isinstance(function, ast.Attribute) or function.attr not in _METHODS:
             continue
         row = _METHODS[function.attr]
-        given = any(word.arg == "input_fn" for word in call.node.keywords)
+        given = function.attr in estimator_limits.RENAMED or any(
+            word.arg == "input_fn" or (word.arg in _OF_ESTIMATORS and call.name.startswith("."))
+            for word in call.node.keywords
+        )
         if ast.dump(function.value) in estimators or given:
             calls.append((call.node, row))
             if function.attr != row[1:]:
@@ -334,6 +365,7 @@ def plan(context: Context) -> Plan:
         and isinstance(node.value, ast.Attribute)
         and node.value.attr == "op"
     ]
+    estimator_limits.check(context, MODULE, target)
     return Plan(uses, calls, renamed, op_names, list(_aliases(context)), addresses)
 
 
@@ -355,8 +387,8 @@ def _row(call: Call) -> str:
     found = target(call.name)
     if not found:
         return ""
-    if call.name.startswith(_SUMMARY):
-        return "summary" if found.endswith((".scalar", ".histogram")) else ""
+    if call.name.startswith(_SUMMARY) and found.endswith((".scalar", ".histogram")):
+        return "summary"
     if call.name.endswith(".EstimatorSpec"):
         return "EstimatorSpec"
     row = found.rpartition(".")[2]
@@ -469,7 +501,11 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
             if context.replace(use.node, cell, _written(context, target(use.name))):
                 context.done.update(map(id, ast.walk(use.node)))  # so that its import goes
     for address in found.addresses:
-        if context.replace(address, context.cell_of(address), '""'):
+        cell, resolver = context.cell_of(address), address.func.value  # type: ignore[attr-defined]
+        if _is_by_address(found.calls):
+            end = context.texts[cell].span(address)[1]
+            context.texts[cell].replace(context.texts[cell].span(resolver)[1], end, "")
+        elif context.replace(address, cell, '""'):
             finish(context, address)
     for statement in found.aliases:
         context.remove(statement, context.cell_of(statement))
@@ -485,10 +521,31 @@ def _written(context: Context, name: str) -> str:
     return name if name.startswith(MODULE) else context.local(name)
 
 
+def _has_cluster(node: ast.Call) -> bool:
+    return any(word.arg == "cluster" and not _is_nothing(word.value) for word in node.keywords)
+
+
+def _is_by_address(calls: Iterable[tuple[ast.Call, str]]) -> bool:
+    """Whether a RunConfig is given the TPU's address and no cluster."""
+    return any(
+        row == "RunConfig"
+        and not _has_cluster(node)
+        and any(word.arg == "master" and not _is_nothing(word.value) for word in node.keywords)
+        for node, row in calls
+    )
+
+
 def _arguments(context: Context, node: ast.Call, row: str) -> None:
     cell = context.cell_of(node)
     text = context.texts[cell]
-    kept = _KEPT[row]
+    kept = dict(_KEPT[row])
+    if row == "RunConfig":
+        kept.pop("cluster" if _is_by_address([(node, row)]) else "master")
+        for word in node.keywords:
+            if word.arg == "master" in kept:
+                start, end = text.span(word.value)
+                text.replace(start, start, MODULE + ".make_strategy(")
+                text.replace(end, end, ")")
     gone = [word for word in node.keywords if word.arg and word.arg not in kept]
     if row == "TPUConfig":
         gone += node.args[1:]  # type: ignore[arg-type]

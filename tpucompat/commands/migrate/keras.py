@@ -464,4 +464,4 @@ def add_helper(context: Context) -> None:
     tf = context.local("tf.distribute").rpartition(".")[0]
     helper = _HELPER.format(i=context.indent_unit(), tf=tf)
     context.want("os")
-    context.after_imports.append(helper)
+    context.put_behind_imports(helper)

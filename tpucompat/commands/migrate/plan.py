@@ -20,6 +20,8 @@ from tpucompat.commands.migrate import (
     compatible,
     computations,
     estimators,
+    initializers,
+    input_functions,
     keras,
     keras_3,
     methods,
@@ -149,6 +151,7 @@ def needs_graph(context: Context) -> str:
         for inside in ast.walk(node.items[0].context_expr)
     }
     rewritten |= session_settings.plan(context).nodes
+    rewritten.update(initializers.nodes(context))
     for place in context.places:
         if id(place.use.node) in rewritten:
             continue
@@ -226,10 +229,11 @@ def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None
     loop: estimators.Plan | None = None
     if context.module.era == era.TF1 and estimators.is_wanted(context):
         try:
-            if together:
+            found = estimators.plan(context)
+            reasons = dict(needs(context, found.handled))
+            if together and not reasons:
                 raise keras.CannotSee("a module of the same program uses tpucompat.v1")
-            loop = estimators.plan(context)
-            reasons = dict(needs(context, loop.handled))
+            loop = found
             graph = graph if reasons or together else ""
         except keras.CannotSee as error:
             reasons["TPU212"] = f"{reasons.get('TPU212', 'TPUEstimator')} ({error})"
@@ -273,6 +277,9 @@ def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None
     if not graph:
         with context.rule("TPU515"):
             session_settings.rewrite(context, session_settings.plan(context))
+        if loop is None:
+            with context.rule("TPU203"):
+                initializers.rewrite(context, initializers.plan(context))
     with context.rule("TPU208"):
         startup.rewrite_listings(context, startup.listings(context))
     compiles = any(call.name == ".compile" for call in context.names.calls)
@@ -285,20 +292,24 @@ def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None
     if loop is None:  # a model_fn is a graph, which Keras 2 alone can build
         keras_3.rewrite(context)
     with context.rule("TPU214"):
+        if loop is not None or with_loop is not None:
+            input_functions.rewrite(context)
         methods.rewrite(context)
     symbols.rewrite(context)
     _mark_hazards(context)
     is_script = graph and _is_script(context)
     if is_script:
-        _enter_graph(context)
+        with context.rule("TPU203"):
+            _enter_graph(context)
     asks = b"TF_USE_LEGACY_KERAS" in context.module.source.data
     asks = (
         asks or loop is not None or with_loop is not None
     )  # the module beside it asks for Keras 2
     if context.needs_keras_2 and not asks:
         if is_script:
-            context.want("os")
-            context.before_imports.append(_LEGACY_KERAS)
+            with context.rule("TPU207"):
+                context.want("os")
+                context.put_before_imports(_LEGACY_KERAS)
         else:
             context.todo_at_import("TPU207", _KERAS_2)
     if loop is not None:
@@ -318,7 +329,7 @@ def _enter_graph(context: Context) -> None:
     if any(call.name.endswith("disable_v2_behavior") for call in context.names.calls):
         return
     tf = context.local("tf.compat.v1").rpartition(".compat")[0]
-    context.after_imports.append(_DISABLE.format(tf=tf))
+    context.put_behind_imports(_DISABLE.format(tf=tf))
 
 
 def _is_script(context: Context) -> bool:

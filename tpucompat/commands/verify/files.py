@@ -11,8 +11,11 @@ from typing import Any, Iterable, Iterator
 
 import numpy as np
 
+from tpucompat.commands.checkpoints import formats
 from tpucompat.commands.verify import contents
 from tpucompat.commands.verify.recorder import Recorder
+
+# Imports inside functions: TensorFlow, where there is a file that only it reads.
 
 #: Larger files are listed, not read.
 _LARGEST = 256 * 2**20
@@ -35,8 +38,6 @@ def record(recorder: Recorder, folder: str) -> None:
       recorder: Where to write.
       folder: The folder that the script ran in and was told to write to.
     """
-    from tpucompat.commands.checkpoints import formats
-
     for path in sorted(_files(folder)):
         relative = os.path.relpath(path, folder)
         if os.path.getsize(path) > _LARGEST:

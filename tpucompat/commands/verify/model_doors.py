@@ -12,6 +12,8 @@ from tpucompat.commands.verify.graph_doors import GraphDoors
 from tpucompat.commands.verify.recorder import Recorder
 from tpucompat.tf import private
 
+# Imports inside functions: each enters the graph world, and needs an idiom that not every script uses.
+
 #: More rows than this of a prediction are not kept.
 _ROWS = 4096
 

@@ -87,9 +87,10 @@ def replicate(
       differ in
         number, type or structure (TPU345).
     """
-    return split_compile_and_replicate(
+    outputs: list[Any] = split_compile_and_replicate(
         computation, inputs, infeed_queue, device_assignment, name, maximum_shapes=maximum_shapes
     )[1]
+    return outputs
 
 
 def split_compile_and_replicate(

@@ -28,7 +28,7 @@ def whole_steps(steps: float | None) -> int | None:
 def is_dataset(value: Any) -> bool:
     """Whether the value is a ``tf.data.Dataset`` of either generation."""
     session.enter_graph_mode()
-    import tensorflow as tf
+    import tensorflow as tf  # scripts without Datasets need none here
 
     # The Dataset of one generation is no subclass of the other's in every release.
     second = getattr(tf.compat, "v2", tf.compat.v1)  # 1.13 has none

@@ -36,7 +36,7 @@ _METADATA = {"instance/network-interfaces/0/ip": b"127.0.0.1"}
 
 def is_running_in_gce() -> bool:
     """Whether the metadata server of Google's cloud answers; asked only where a script calls this."""
-    from six.moves import urllib
+    from six.moves import urllib  # comes with TensorFlow; for few scripts
 
     request = urllib.request.Request(
         _GCE_METADATA_ENDPOINT + "/computeMetadata/v1", headers={"Metadata-Flavor": "Google"}

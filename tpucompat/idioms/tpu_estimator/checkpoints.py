@@ -128,7 +128,7 @@ def alone_in(model_dir: str) -> Iterator[None]:
     """
     place = os.path.realpath(model_dir)
     try:
-        import fcntl
+        import fcntl  # Unix alone has it
 
         os.makedirs(place, exist_ok=True)
         directory = os.open(place, os.O_RDONLY)

@@ -359,7 +359,8 @@ def of(graph: Any = None) -> Device:
     # The device holds tensors of the graph: a table of all graphs would keep them for ever.
     if not hasattr(graph, "_tpucompat_device"):
         graph._tpucompat_device = Device(graph)
-    return graph._tpucompat_device
+    device: Device = graph._tpucompat_device
+    return device
 
 
 class Running(coherence.Mirror):

@@ -128,7 +128,7 @@ def _replace_primitives(module: Any) -> None:
         module.tpu_feed, InfeedQueue=InfeedQueue, _PartitionedInfeedQueue=PartitionedInfeedQueue
     )
     if hasattr(module, "tpu_embedding_gradient"):  # from 1.14 on
-        from tpucompat.idioms.embedding import columns, gradients
+        from tpucompat.idioms.embedding import columns, gradients  # 1.13 has neither
 
         module.tpu_embedding_gradient = gradients
         module._tpu_estimator_embedding = _Replaced(

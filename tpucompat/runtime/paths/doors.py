@@ -21,6 +21,8 @@ from tpucompat.base import journal
 from tpucompat.runtime.paths.mapping import PathMap
 from tpucompat.tf import private
 
+# Imports inside functions: the doors are opened before TensorFlow and NumPy are imported.
+
 READ, WRITE, PATTERN = "read", "write", "pattern"
 
 

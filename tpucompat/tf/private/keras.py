@@ -6,7 +6,7 @@ import contextlib
 import functools
 import importlib
 import inspect
-from typing import Any, Callable, ContextManager, Iterator
+from typing import Any, Callable, ContextManager, Iterator, cast
 
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
@@ -230,7 +230,7 @@ def normalize_without_masks() -> None:
             ):
                 setattr(cls, name, without_mask(method))
 
-    patches.replace(base, "__init_subclass__", classmethod(adapt))
+    patches.replace(base, "__init_subclass__", classmethod(cast(Any, adapt)))
 
 
 @patches.patch

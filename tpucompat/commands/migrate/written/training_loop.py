@@ -7,6 +7,8 @@ the names that they had in TensorFlow 1.
 """
 
 import collections
+import contextlib
+import copy
 import inspect
 import itertools
 import os
@@ -54,9 +56,7 @@ WarmStartSettings = collections.namedtuple(
 )
 TrainSpec = collections.namedtuple("TrainSpec", "input_fn max_steps", defaults=[None])
 EvalSpec = collections.namedtuple(
-    "EvalSpec",
-    "input_fn steps name start_delay_secs throttle_secs",
-    defaults=[100, None, 120, 600],
+    "EvalSpec", "input_fn steps name throttle_secs", defaults=[100, None, 600]
 )
 
 
@@ -74,6 +74,8 @@ class ModeKeys:
 
 def make_strategy(tpu=None, zone=None, project=None):
     """A TPUStrategy where there is a TPU, else all GPUs, else the one device there is."""
+    if isinstance(tpu, tf.distribute.Strategy):
+        return tpu
     name = tpu or os.environ.get("TPU_NAME")
     try:
         resolver = tf.distribute.cluster_resolver.TPUClusterResolver(name or "local", zone, project)
@@ -251,21 +253,23 @@ class Trainer:
       model_fn: Takes features, and those of labels, mode, params and config that it has parameters for.
       model_dir: Where checkpoints and summaries go; that of the config where there is none.
       config: A RunConfig.
-      params: For model_fn and input_fn, with ``batch_size``, ``context`` and ``use_tpu`` added.
+      params: For model_fn and input_fn, with ``batch_size`` added; with ``use_tpu`` for the first, ``context``
+        for the second.
       use_tpu: Whether to use the strategy of the config, or one device.
       train_batch_size: Batch of all replicas together; so are the other two.
       warm_start_from: A checkpoint that gives the variables' first values.
+      eval_on_tpu: Whether to evaluate with this strategy too, or on one device.
     """
 
     def __init__(self, model_fn, model_dir=None, config=None, params=None, use_tpu=True,
                  train_batch_size=None, eval_batch_size=None, predict_batch_size=None,
-                 warm_start_from=None):  # fmt: skip
+                 warm_start_from=None, eval_on_tpu=True):  # fmt: skip
         self.config = config or RunConfig()
         self.model_dir = model_dir or self.config.model_dir or tempfile.mkdtemp()
         self.config = self.config._replace(model_dir=self.model_dir)
-        self.params = dict(params or {}, use_tpu=use_tpu)
+        self.params, self._use_tpu, self._eval_on_tpu = dict(params or {}), use_tpu, eval_on_tpu
         self.strategy = (use_tpu and self.config.strategy) or tf.distribute.get_strategy()
-        self._model_fn = tf.autograph.experimental.do_not_convert(model_fn)
+        self._model_fn = model_fn
         self._sizes = {
             "train": train_batch_size,
             "eval": eval_batch_size,
@@ -273,15 +277,63 @@ class Trainer:
         }
         self._warm_start = warm_start_from
 
-    def _params(self, mode, replicas, parts, hosts=1, host=0):
-        context = types.SimpleNamespace(num_replicas=replicas, num_hosts=hosts, current_host=host)
-        size = self._sizes[mode] and self._sizes[mode] // parts
-        return dict(self.params, context=context, batch_size=size)
+    def _params(self, mode, parts, **options):
+        size = self._sizes[mode]
+        return {**self.params, **({"batch_size": size // parts} if size else {}), **options}
+
+    def _input(self, input_fn, mode, parts, replicas, hosts=1, host=0, turn=None):
+        """A dataset of an input_fn; tensors that it returns are computed in a graph of their own."""
+        here = replicas // hosts
+        deployment = (
+            None,
+            host,
+            hosts,
+            here,
+        )  # a device, which call of how many, for how many replicas
+        deployment = deployment if turn is None else (None, host * here + turn, replicas, 1)
+        context = types.SimpleNamespace(
+            num_replicas=replicas,
+            num_hosts=hosts,
+            current_host=host,
+            current_input_fn_deployment=lambda: deployment,
+        )
+        options = {"mode": mode, "config": self.config}
+        options["params"] = self._params(
+            mode, parts, **({"context": context} if self._use_tpu else {})
+        )
+        try:
+            made = _called(input_fn, **options)
+            if isinstance(made, tf.data.Dataset):
+                return made
+        except RuntimeError as error:  # a queue, or an iterator that has to be initialized
+            if "eager" not in str(error):
+                raise
+        with tf.Graph().as_default() as graph:
+            v1.set_random_seed(self.config.tf_random_seed)
+            made = _called(input_fn, **options)
+            if isinstance(made, (list, tuple)):
+                made = made[0] if made[1] is None else tuple(made)
+
+        def batches():
+            with graph.as_default():
+                session = v1.train.MonitoredSession()
+            with session:
+                while not session.should_stop():
+                    yield session.run(made)
+
+        return tf.data.Dataset.from_generator(
+            batches, output_signature=nest(tf.TensorSpec.from_tensor, made)
+        )
+
+    def _on_one_device(self):
+        other = copy.copy(self)
+        other.strategy, other._use_tpu = tf.distribute.get_strategy(), False
+        return other
 
     def _model(self, mode, inputs, strategy, checkpoint):
         replicas = strategy.num_replicas_in_sync
         options = {"mode": mode, "config": self.config}
-        options["params"] = self._params(mode, replicas, replicas)
+        options["params"] = self._params(mode, replicas, use_tpu=self._use_tpu)
 
         def call(features, labels):
             return _called(self._model_fn, features, labels=labels, **options)
@@ -302,13 +354,11 @@ class Trainer:
             replicas, hosts = context.num_replicas_in_sync, context.num_input_pipelines
             here = replicas // hosts
             host = context.input_pipeline_id
-            params = self._params(mode, replicas, hosts if is_split else replicas, hosts, host)
+            parts = hosts if is_split else replicas
             made = [
-                _called(input_fn, params=params, config=self.config, mode=mode)
-                for _ in range(here if is_sharded else 1)
+                self._input(input_fn, mode, parts, replicas, hosts, host, turn)
+                for turn in (range(here) if is_sharded else [None])
             ]
-            if not isinstance(made[0], tf.data.Dataset):
-                raise TypeError("input_fn has to return a tf.data.Dataset.")
             turns = tf.data.Dataset.range(here).repeat()
             data = tf.data.Dataset.choose_from_datasets(made, turns) if is_sharded else made[0]
             if is_split and here > 1:
@@ -325,49 +375,58 @@ class Trainer:
         checkpoint = self.latest_checkpoint()
         model = self._model(ModeKeys.TRAIN, lambda: _placeholders(spec), self.strategy, checkpoint)
         last = (model.step + steps if steps else sys.maxsize) if max_steps is None else max_steps
-        host_calls = []
+        host_calls, is_one = [], self.strategy is tf.distribute.get_strategy()
 
         def replica_step(batch):
-            spec = model(*_split(batch))
-            host_calls.append(spec.host_call or (lambda: None, []))
-            return tf.cast(spec.loss, tf.float32), host_calls[-1][1]
+            before = tf.convert_to_tensor(model.variables["global_step"])
+            with v1.name_scope(None) if is_one else contextlib.nullcontext():
+                spec = model(*_split(batch))
+            function, values = spec.host_call or (lambda: None, [])
+            host_calls.append(function)
+            # Summaries of a model_fn are for one device; a TPU has no strings.
+            summaries = v1.summary.merge_all() if is_one else None
+            summaries = [] if summaries is None else [summaries]
+            values = nest(lambda one: _as_before(tf.convert_to_tensor(one), before), values)
+            return tf.cast(spec.loss, tf.float32), summaries, values
 
         @tf.function
         def loop(iterator, steps):
-            loss = tf.constant(0.0)
+            loss, summaries = tf.constant(0.0), tf.constant(b"")
             for _ in tf.range(steps):
                 with model.given(parts=True):  # optimizers make theirs for all replicas together
-                    losses, values = self.strategy.run(replica_step, args=(next(iterator),))
-                loss = local(losses)[0]
+                    losses, texts, values = self.strategy.run(replica_step, args=(next(iterator),))
+                loss, summaries = local(losses)[0], texts[0] if texts else summaries
                 tf.summary.experimental.set_step(model.variables["global_step"])
                 with v1.get_default_graph().name_scope(None):  # tags are without the loop's scope
-                    _given(host_calls[0][0], self._together(values))
-            return loss
+                    _given(host_calls[0], self._together(values))
+            return loss, summaries
 
-        def save():
+        def save(is_first=False):
             model.save(self.model_dir)
-            if after_save:
+            if after_save and not is_first:
                 after_save()
             return model.step, time.time()
 
         if model.step >= last:
             return self
-        saved, saved_at = (model.step, time.time()) if checkpoint else save()
+        saved, saved_at = (model.step, time.time()) if checkpoint else save(is_first=True)
         iterator, written, loss = iter(data), -sys.maxsize, None
         # Without a TPU and on one device each call makes one step, as TPUEstimator's did.
-        is_one = self.strategy is tf.distribute.get_strategy()
         in_one_call = 1 if is_one else config.tpu_config.iterations_per_loop
         while model.step < last:
             step = model.step
             try:
-                loss = loop(iterator, tf.constant(min(in_one_call, last - step)))
+                loss, summaries = loop(iterator, tf.constant(min(in_one_call, last - step)))
             except tf.errors.OutOfRangeError:
                 break
+            if np.isnan(loss):
+                raise v1.train.NanLossDuringTrainingError
             if config.save_summary_steps and step + 1 >= written + config.save_summary_steps:
                 written = step + 1
                 v1.logging.info("loss = %s, step = %d", loss.numpy(), model.step)
                 with summary_writer(self.model_dir).as_default(written):
                     tf.summary.scalar("loss", loss)
+                    tf.summary.experimental.write_raw_pb(summaries)
             every = config.save_checkpoints_steps
             late = time.time() - saved_at >= (config.save_checkpoints_secs or float("inf"))
             if (model.step - saved >= every if every else late) and model.step < last:
@@ -389,6 +448,8 @@ class Trainer:
 
     def evaluate(self, input_fn, steps=None, checkpoint_path=None, name=None):
         """The metrics of a checkpoint, with the mean loss of the first replica."""
+        if self._use_tpu and not self._eval_on_tpu:
+            return self._on_one_device().evaluate(input_fn, steps, checkpoint_path, name)
         data, spec = self._batches(input_fn, ModeKeys.EVAL)
         checkpoint = checkpoint_path or self.latest_checkpoint()
         model = self._model(ModeKeys.EVAL, lambda: _placeholders(spec), self.strategy, checkpoint)
@@ -415,14 +476,15 @@ class Trainer:
                     (update, result) if update else _metrics(model.spec.eval_metrics[0], values)
                 )
                 update(*tf.nest.flatten(values))
-        found = nest(lambda one: one.numpy(), result())
-        found.update(loss=np.mean(losses), global_step=model.step)
+        found = dict(nest(lambda one: one.numpy(), result()), loss=np.mean(losses))
+        found = dict(sorted(found.items()), global_step=model.step)
         folder = os.path.join(self.model_dir, "eval" + (f"_{name}" if name else ""))
         with summary_writer(folder).as_default(model.step):
             for key, value in found.items():
                 if np.ndim(value) == 0 and key != "global_step":
                     tf.summary.scalar(key, value)
-            tf.summary.text("checkpoint_path", checkpoint)
+            if checkpoint:
+                tf.summary.text("checkpoint_path", checkpoint)
         said = ", ".join(f"{key} = {found[key]}" for key in sorted(found))
         v1.logging.info("Saving dict for global step %d: %s", model.step, said)
         return found
@@ -430,8 +492,8 @@ class Trainer:
     def predict(self, input_fn, checkpoint_path=None, yield_single_examples=True):
         """Yields the predictions of a checkpoint for each example, or for each batch."""
         mode, replicas = ModeKeys.PREDICT, self.strategy.num_replicas_in_sync
-        params, size = self._params(mode, replicas, replicas), self._sizes[mode]
-        data = _called(input_fn, params=params, config=self.config, mode=mode)
+        size = self._sizes[mode]
+        data = self._input(input_fn, mode, replicas, replicas)
         data = data.unbatch().batch(size) if size else data
         part = size and size // replicas
         spec = nest(lambda one: tf.TensorSpec([part, *one.shape[1:]], one.dtype), data.element_spec)
@@ -465,19 +527,23 @@ class Trainer:
             yield from (nest(lambda one, at=row: one[at], found) for row in rows)
 
     def export_saved_model(self, export_dir_base, serving_input_receiver_fn, checkpoint_path=None):
-        """Writes a SavedModel with export_outputs as signatures; returns its folder below export_dir_base."""
+        """Writes a SavedModel with export_outputs as signatures; returns its folder, as bytes."""
         given, outputs = [], {}
 
         def inputs():
             given[:] = [serving_input_receiver_fn()]
             return given[0].features, None
 
-        one_device, checkpoint = (
-            tf.distribute.get_strategy(),
-            checkpoint_path or self.latest_checkpoint(),
-        )
-        model = self._model(ModeKeys.PREDICT, inputs, one_device, checkpoint)
-        graph = v1.wrap_function(lambda: outputs.update(model(*inputs()).export_outputs), [])
+        def build():
+            spec = model(*inputs())
+            outputs.update(
+                spec.export_outputs or {"serving_default": PredictOutput(spec.predictions)}
+            )
+
+        checkpoint, one_device = checkpoint_path or self.latest_checkpoint(), self._on_one_device()
+        one_device._sizes = dict.fromkeys(self._sizes)
+        model = one_device._model(ModeKeys.PREDICT, inputs, one_device.strategy, checkpoint)
+        graph = v1.wrap_function(build, [])
         tensors = given[0].receiver_tensors
         tensors = tensors if isinstance(tensors, dict) else {"input": tensors}
         specs = [tf.TensorSpec(one.shape, one.dtype, name) for name, one in tensors.items()]
@@ -487,10 +553,13 @@ class Trainer:
             signatures[name] = tf.function(lambda *values, f=pruned: f(*values), specs)
         if len(signatures) == 1:
             signatures["serving_default"] = next(iter(signatures.values()))
-        module, path = tf.Module(), os.path.join(export_dir_base, str(int(time.time())))
+        module, stamp = tf.Module(), int(time.time())
+        while tf.io.gfile.exists(os.path.join(export_dir_base, str(stamp))):
+            stamp += 1
         module.model_variables = list(model.variables.values())
+        path = os.path.join(export_dir_base, str(stamp))
         tf.saved_model.save(module, path, signatures)
-        return path
+        return os.fsencode(path)
 
     def latest_checkpoint(self):
         """The last checkpoint in model_dir, or None."""
@@ -512,15 +581,15 @@ class Estimator(Trainer):
         super().__init__(
             model_fn, model_dir, config, use_tpu=False, warm_start_from=warm_start_from
         )
-        self.params = params
+        self.params = params or {}
 
-    def _params(self, *_):
+    def _params(self, *_, **__):
         return self.params
 
 
 def train_and_evaluate(trainer, train_spec, eval_spec):
     """Trains, evaluates the checkpoints on the way, not more often than the spec says, and the last one."""
-    evaluated, results = [time.time() - eval_spec.throttle_secs + eval_spec.start_delay_secs], []
+    evaluated, results = [-float("inf")], []
 
     def evaluate():
         results[:] = [trainer.evaluate(eval_spec.input_fn, eval_spec.steps, name=eval_spec.name)]
@@ -531,7 +600,8 @@ def train_and_evaluate(trainer, train_spec, eval_spec):
             evaluate()
 
     trainer.train(train_spec.input_fn, max_steps=train_spec.max_steps, after_save=after_save)
-    evaluate()
+    if not results or results[0]["global_step"] != load_global_step(trainer.model_dir):
+        evaluate()
     return results[0], []
 
 
@@ -597,6 +667,22 @@ def _unchanged(variables, spec):
     return found
 
 
+def _as_before(tensor, step):
+    """The same, or the step if that is what it shows: train_op has changed it when it is read behind it."""
+    operation, read = tensor.op, step.op
+    while operation.type in ("Reshape", "ExpandDims", "Cast", "Identity", "Tile", "Pack"):
+        if operation.control_inputs:
+            return tensor
+        operation = operation.inputs[0].op
+    while read.type != "ReadVariableOp":
+        read = read.inputs[0].op
+    if operation.type != read.type or operation.inputs[0].name != read.inputs[0].name:
+        return tensor
+    if operation.control_inputs:  # it asks for what comes after something
+        return tensor
+    return tf.fill(tf.shape(tensor), tf.cast(step, tensor.dtype))
+
+
 def _meeting(function, *args):
     """Calls what replicas meet in; afterwards the graph has the collections of this one, not of another."""
     graph = v1.get_default_graph()
@@ -611,8 +697,10 @@ def _meeting(function, *args):
 
 
 def _called(function, *args, **options):
-    names = inspect.signature(function).parameters
-    return function(*args, **{name: options[name] for name in options if name in names})
+    """Calls a function with the options that it has parameters for, and a partial has not given."""
+    names = {*inspect.signature(function).parameters} - {*getattr(function, "keywords", {})}
+    options = {name: options[name] for name in options if name in names}
+    return tf.autograph.experimental.do_not_convert(function)(*args, **options)
 
 
 def _given(function, arguments):

@@ -1,0 +1,139 @@
+"""What a script with TPUEstimator asks for beyond the calls of its API, and the training loop does not have.
+
+The names that the loop has are read from its source: those of the module, of its classes, of the context that
+an input_fn gets.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from typing import Any, Callable, Iterator, Mapping
+
+from tpucompat.commands.migrate import written
+from tpucompat.commands.migrate.context import Context
+from tpucompat.commands.migrate.keras import CannotSee
+
+#: What runs a graph of its own, or writes from one; the loop is eager outside of model_fn.
+_OF_GRAPHS = frozenset(
+    f"tensorflow.{head}{name}"
+    for head in ("", "compat.v1.")
+    for name in (
+        *("Session", "InteractiveSession", "summary.FileWriter", "train.Supervisor"),
+        *("train.MonitoredSession", "train.MonitoredTrainingSession"),
+        "train.SingularMonitoredSession",
+    )
+)
+#: A method then -> now.
+RENAMED: Mapping[str, str] = {"export_savedmodel": "export_saved_model"}
+
+
+def check(context: Context, module: str, target: Callable[[str], str]) -> None:
+    """That a file asks the loop for nothing that it does not have.
+
+    Args:
+      context: The file.
+      module: What the loop is called.
+      target: Gives what stands in the place of an old name.
+
+    Raises:
+      CannotSee: If it does.
+    """
+    names = _members(module)
+    for use in context.names.uses:
+        head, *parts = target(use.name).split(".") if use.statement is None else [""]
+        if head == module and len(parts) > 1 and parts[1] not in names.get(parts[0], ()):
+            raise CannotSee(".".join(parts))
+        if use.name in _OF_GRAPHS and use.statement is None and not _has_graph(context, use.node):
+            raise CannotSee(f"{use.name.rpartition('.')[2]} outside of a tf.Graph")
+    classes = {id(call.node): target(call.name).rpartition(".")[2] for call in context.names.calls}
+    for tree in context.trees.values():
+        bases = {id(base) for node in ast.walk(tree) for base in getattr(node, "bases", ())}
+        for use in context.names.uses:
+            if id(use.node) in bases and target(use.name).startswith(module):
+                raise CannotSee(f"a class derived from {use.name.rpartition('.')[2]}")
+        for node, kind in _asked(tree, classes):
+            if RENAMED.get(node.attr, node.attr) not in names.get(kind, (node.attr,)):
+                raise CannotSee(f"{node.attr} of {kind}")
+
+
+def _has_graph(context: Context, node: ast.AST) -> bool:
+    """Whether a ``with`` around a node enters a graph."""
+    parents = context.parents(context.cell_of(node))
+    above: Any = parents.get(id(node))
+    while above is not None:
+        for item in getattr(above, "items", ()) if isinstance(above, ast.With) else ():
+            entered = item.context_expr  # not the session of `with tf.Session().as_default()`
+            is_own = any(inside is node for inside in ast.walk(entered))
+            if _last_name(getattr(entered, "func", None)) == "as_default" and not is_own:
+                return True
+        above = parents.get(id(above))
+    return False
+
+
+def _asked(tree: ast.AST, classes: Mapping[int, str]) -> Iterator[tuple[ast.Attribute, str]]:
+    """Attributes of objects of the loop's classes, with the class."""
+    kinds: dict[str, set[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign):
+            for one in node.targets:
+                kind = _kind(node.value, classes)
+                kinds.setdefault(ast.dump(one).replace("Store()", "Load()"), set()).add(kind)
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute):
+            continue
+        kind = _kind(node.value, classes)
+        found = kinds.get(ast.dump(node.value), set())
+        if not kind and len(found) == 1:
+            (kind,) = found
+        if kind:
+            yield node, kind
+
+
+def _kind(node: ast.AST, classes: Mapping[int, str]) -> str:
+    """The class of what an expression gives; "" where it is not known."""
+    if _constant(getattr(node, "slice", None)) == "context":
+        return "context"
+    if isinstance(node, ast.Call) and _last_name(node.func) == "get" and node.args:
+        return "context" if _constant(node.args[0]) == "context" else ""
+    return classes.get(id(node), "")
+
+
+def _constant(node: Any) -> Any:
+    inner = node.value if type(node).__name__ == "Index" else node
+    return inner.value if isinstance(inner, ast.Constant) else None
+
+
+@functools.lru_cache(maxsize=None)
+def _members(module: str) -> Mapping[str, frozenset[str]]:
+    """Class of the module -> what can be asked of it and of its objects."""
+    tree = ast.parse(written.source(module + ".py"))
+    found: dict[str, frozenset[str]] = {}
+    for statement in tree.body:
+        node: Any = statement
+        if isinstance(node, ast.ClassDef):
+            bases = [getattr(base, "id", "") for base in node.bases]
+            if all(base in found for base in bases):  # another class may have more
+                own = {name for inside in ast.walk(node) for name in _stored(inside)}
+                found[node.name] = frozenset(own).union(*(found[base] for base in bases))
+        elif _last_name(getattr(getattr(node, "value", None), "func", None)) == "namedtuple":
+            fields = node.value.args[1].value.split()
+            found[node.targets[0].id] = frozenset(("_replace", *fields))
+    (context,) = (
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and _last_name(node.func) == "SimpleNamespace"
+    )
+    found["context"] = frozenset(word.arg or "" for word in context.keywords)
+    return found
+
+
+def _last_name(node: Any) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def _stored(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, ast.FunctionDef):
+        yield node.name
+    elif isinstance(node, (ast.Name, ast.Attribute)) and isinstance(node.ctx, ast.Store):
+        yield node.id if isinstance(node, ast.Name) else node.attr
