@@ -265,9 +265,9 @@ def page(results: dict) -> str:
     scripts = {key: found for key, found in results.items() if key not in _OTHERS}
     compilers = {found["compiler"] for found in scripts.values() if "compiler" in found}
     lines += [
-        f"Checked by `tools/check_examples.py` with {', '.join(sorted(compilers))}: for each computation "
-        "the memory of one core, in MiB (arguments, outputs and temporaries, without what outputs share "
-        "with arguments), and what does not compile.",
+        f"Results of `tools/check_examples.py` with {', '.join(sorted(compilers))}: memory per core in MiB "
+        "(arguments, outputs and temporaries; buffers that outputs share with arguments count once), or that a "
+        "computation does not compile.",
         "",
         "| script | computation | sums | " + " | ".join(TPUS.split(",")) + " |",
         "|---|---|---|" + "---|" * len(TPUS.split(",")),
@@ -322,11 +322,11 @@ def _reasons(scripts: dict) -> list[str]:
 
 def _steps(found: dict) -> list[str]:
     return [
-        f"Of the steps that the tests give to the command (`tests/behaviour/check_cases.py`) tier (a) refuses "
-        f"the broken ones, one for each hazard, and lowers the {found['lowered']} sound ones; "
+        f"Of the steps in the tests (`tests/behaviour/check_cases.py`), tier (a) rejects "
+        f"the broken ones, one for each hazard, and lowers the {found['lowered']} valid ones; "
         f"{found['compiler']} compiles {found['compiled']} of their {found['programs']} programs for "
-        f"{TPUS.replace('v4-8,', '').replace(',', ', ')}. What tier (a) refuses has no program for "
-        "libtpu to compile.",
+        f"{TPUS.replace('v4-8,', '').replace(',', ', ')}. For what tier (a) rejects there is no "
+        "program to compile.",
         "",
     ]
 
@@ -348,11 +348,10 @@ def _agreement(scripts: dict) -> list[str]:
     ]
     return [
         f"Of {len(outcomes)} programs that tier (a) lowered, libtpu compiled {outcomes.count('compiles')}; "
-        f"{refused} computations tier (a) refused; {len(asked)} ask for more cores than the TPU has. "
-        f"Lowering took {lowering} of processor time for a computation, "
-        f"and for all computations of one run of a script together at most "
-        f"{max(whole, default=0.0):.1f} s; compiling at low effort took {compiling} for one "
-        "computation on one TPU.",
+        f"tier (a) rejected {refused} computations; {len(asked)} request more cores than the TPU has. "
+        f"CPU time: lowering took {lowering} per computation, "
+        f"and at most {max(whole, default=0.0):.1f} s for all computations of one run of a script; "
+        f"compiling with low effort took {compiling} per computation and TPU.",
     ]
 
 
@@ -365,11 +364,11 @@ def _rows_of(computations: list[dict]) -> list[dict]:
 
 
 def _seconds(measured: list[dict]) -> str:
-    """The middle and the longest of what was measured."""
+    """The median and the maximum of what was measured."""
     times = sorted(each["cpu"] for each in measured if each.get("cpu"))
     if not times:
         return "0 s"
-    return f"{times[len(times) // 2]:.1f} s in the middle and at most {times[-1]:.1f} s"
+    return f"a median of {times[len(times) // 2]:.1f} s and at most {times[-1]:.1f} s"
 
 
 def apart(counts: dict) -> float:
@@ -382,12 +381,12 @@ def _flops(found: dict) -> list[str]:
     lines = [
         "## The same step from TensorFlow 1.15",
         "",
-        "A step of TensorFlow 1 (two convolutions with batch norm, clipping, Adam) as TensorFlow 1.15's own "
-        "XLA lowers it (`tf.contrib.compiler.xla`, the program before any optimization), and as "
-        "`tpucompat check` lowers it on TensorFlow 2: both compiled at full effort by "
-        f"{found['compiler']} for one core, which counts the floating-point operations of what it has made "
-        "(`tools/compare_flops.py`). Of TensorFlow 1.15's program one thing is changed, for today's compilers "
-        "refuse it: `get-dimension-size` gives a signed integer now.",
+        "A step of TensorFlow 1 (two convolutions with batch norm, clipping, Adam), lowered by the XLA of "
+        "TensorFlow 1.15 (`tf.contrib.compiler.xla`, before any optimization) and by `tpucompat check` on "
+        f"TensorFlow 2. Both were compiled with full effort by {found['compiler']} for one core, which counts "
+        "the floating-point operations of the result (`tools/compare_flops.py`). One thing was changed in the "
+        "program of TensorFlow 1.15, because current compilers reject it: `get-dimension-size` now returns a "
+        "signed integer.",
         "",
         "| TPU | TensorFlow 1.15 | tpucompat | relative difference |",
         "|---|---|---|---|",
@@ -403,10 +402,10 @@ def _bert(found: dict) -> list[str]:
     lines = [
         "## BERT-base",
         "",
-        "The training step of google-research/bert's `run_classifier.py`, BERT-base sizes, float32, the "
-        "optimizer's two moments included: GiB per core on 8 cores.",
+        "Memory of the training step of google-research/bert's `run_classifier.py` with BERT-base sizes and "
+        "float32, including the two moments of the optimizer: GiB per core on 8 cores.",
         "",
-        "| words | batch per core | "
+        "| tokens | batch per core | "
         + " | ".join(f"{name} ({_room(name)} GiB)" for name in names)
         + " |",
         "|---|---|" + "---|" * len(names),
@@ -425,8 +424,8 @@ def _bert(found: dict) -> list[str]:
             )
     limits = [f"{name}: {_limit(found, name)}" for name in names]
     told = (
-        "Where memory runs short, XLA computes values anew instead of keeping them, so that larger batches fit "
-        "than the first rows let expect. The batch per core, 128 words: " + "; ".join(limits) + "."
+        "If memory is short, XLA recomputes values instead of keeping them, so larger batches fit than the "
+        "first rows suggest. Largest batch per core, 128 tokens: " + "; ".join(limits) + "."
     )
     return [*lines, "", told, ""]
 

@@ -132,7 +132,10 @@ CLAIMS = [
         lambda: (str(_json("tests/data/first_pair_tf115.json")["steps"]),),
     ),
     Claim(
-        "docs/verify_power.md", r"(\d+) mistakes that people make", "tools/mistakes.toml", _mistakes
+        "docs/verify_power.md",
+        r"(\d+) typical migration mistakes",
+        "tools/mistakes.toml",
+        _mistakes,
     ),
 ]
 

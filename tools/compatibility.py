@@ -200,17 +200,15 @@ def page(records: dict[str, Any]) -> str:
     lines = [
         "# Compatibility",
         "",
-        "Which tests pass under which TensorFlow, made by `tools/compatibility.py` from the results of the",
-        "environments in `tox.ini`. *Cannot* counts those that a release cannot pass, and *skipped* those that",
-        "it has no use for; both are listed below with their causes. The minutes are those of the tests alone,",
-        "one after the other.",
+        "Results of the tests on each TensorFlow, written by `tools/compatibility.py` from the environments in",
+        "`tox.ini`. *Cannot* counts tests that a release cannot pass, and *skipped* those that do not apply to",
+        "it; both are listed below with their causes. *Minutes* is the time of the tests, one after the other.",
         "",
         *_totals(records),
         "",
         "## By idiom",
         "",
-        "A number is that of the tests, all of which pass; · has not been run. *Several* are 4 or 8 emulated",
-        "cores.",
+        "Number of tests, all of which pass; · means not run. *Several* means 4 or 8 emulated cores.",
         "",
         "| TensorFlow | Python | "
         + " | ".join(
@@ -228,8 +226,8 @@ def page(records: dict[str, Any]) -> str:
         "",
         "## On four targets",
         "",
-        "The same programs on one replica, on emulated cores, and under TensorFlow's own TPUStrategy over",
-        "cores that are not there ([rehearsal](topics/rehearsal.md)).",
+        "The same programs on one replica, on emulated cores, and under TensorFlow's own TPUStrategy on",
+        "simulated cores ([rehearsal](topics/rehearsal.md)).",
         "",
         *_targets(records),
     ]

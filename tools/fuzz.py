@@ -41,7 +41,7 @@ sys.dont_write_bytecode = True
 
 from tpucompat.base import cluster  # noqa: E402
 from tpucompat.base.errors import TPUCompatError  # noqa: E402
-from tpucompat.commands.cli import convert_checkpoint, migrate, scan  # noqa: E402
+from tpucompat.commands.cli import console, convert_checkpoint, migrate, scan  # noqa: E402
 from tpucompat.commands.migrate import resolution  # noqa: E402
 
 SECONDS = 5.0  # for each 100 kB, at least once
@@ -445,7 +445,7 @@ def files_below(folder: str) -> Iterator[str]:
 
 
 def pyproject(draw: random.Random, folder: str) -> str:
-    """Settings of a stranger's tree."""
+    """Settings of an untrusted tree."""
     lines = []
     for _ in range(draw.randint(0, 5)):
         key = draw.choice(
@@ -493,7 +493,7 @@ def pyproject(draw: random.Random, folder: str) -> str:
 
 
 def tf_config(draw: random.Random, folder: str) -> str:
-    """TF_CONFIG as a cluster's machines have it, more or less."""
+    """TF_CONFIG of a cluster, intact and damaged."""
     given: Any = {"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 1}}
     for _ in range(draw.randint(0, 3)):
         where: Any = draw.choice([given, given["cluster"], given["task"]])
@@ -522,7 +522,7 @@ def tf_config(draw: random.Random, folder: str) -> str:
 
 
 def resolver(draw: random.Random, folder: str) -> str:
-    """Names and addresses of TPUs, and the settings about them."""
+    """Names and addresses of TPUs, and their settings."""
     from tpucompat.idioms.startup import cluster_resolver
 
     names = [
@@ -615,7 +615,7 @@ MADE: list[str] = []
 
 
 def checkpoint(draw: random.Random, folder: str) -> str:
-    """`convert-checkpoint` of a damaged file, by the process that the command starts."""
+    """`convert-checkpoint` of a damaged file, in its subprocess."""
     source = draw.choice(MADE)
     name = os.path.join(folder, os.path.basename(source))
     parts = glob.glob(source + ".*") if source.endswith(".ckpt") else [source]
@@ -721,13 +721,17 @@ def run(kind: str, start: int, end: int) -> dict[str, Any]:
     """Treats a range of inputs; the figures."""
     came: collections.Counter[str] = collections.Counter()
     slowest, size, failures = 0.0, 0, []
+    bar = console.Progress()
     for number in range(start, end):
+        bar.show(number - start, end - start, f"{kind}:{number}, {len(failures)} failures")
         said, seconds, length, wrong = one(kind, number)
         came[said] += 1
         slowest, size = max(slowest, seconds), size + length
         if wrong:
             failures.append([number, wrong])
+            bar.close()
             print(f"{kind}:{number}: {wrong}", file=sys.stderr, flush=True)
+    bar.close()
     return {
         "kind": kind,
         "start": start,
@@ -759,7 +763,7 @@ def table(path: str) -> Iterator[str]:
             has["failures"] += len(line["failures"])
             has["slowest"] = max(has["slowest"], line["slowest"])
             has["came"].update(line["came"])
-    yield "| what reads them | inputs | bytes | longest (s of the processor) | failures |"
+    yield "| command and input | inputs | bytes | longest (s of CPU time) | failures |"
     yield "|---|---|---|---|---|"
     for kind in filter(sums.get, KINDS):
         has = sums[kind]
@@ -767,7 +771,7 @@ def table(path: str) -> Iterator[str]:
         yield f"| {what} | {has['count']:,} | {has['bytes']:,} | {has['slowest']:.2f} | {has['failures']} |"
     total = [sum(has[key] for has in sums.values()) for key in ("count", "bytes", "failures")]
     slowest = max(has["slowest"] for has in sums.values())
-    yield f"| together | {total[0]:,} | {total[1]:,} | {slowest:.2f} | {total[2]} |"
+    yield f"| total | {total[0]:,} | {total[1]:,} | {slowest:.2f} | {total[2]} |"
 
 
 def main(argv: list[str]) -> int:

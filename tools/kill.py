@@ -115,7 +115,7 @@ def killed(program: str, cores: int, kills: int, steps: int, seed: str) -> Itera
 
 def table(path: str) -> Iterator[str]:
     """The figures as a table of the guide."""
-    yield "| training | cores | kills | steps lost, at most | losses that differ |"
+    yield "| training | cores | kills | max. steps lost | losses that differ |"
     yield "|---|---|---|---|---|"
     sums: dict[tuple[str, int], list[int]] = {}
     with open(path, encoding="utf-8") as file:

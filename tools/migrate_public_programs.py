@@ -37,17 +37,16 @@ PAGE = ROOT / "docs" / "migrated_programs.md"
 HEAD = """\
 # Public programs with TPUEstimator, migrated
 
-What `tpucompat migrate` makes of programs that other people wrote for TPUEstimator; nothing else was done to
-them. *Plain*: the script and all of its own modules that it imports are TensorFlow 2, and run without
-tpucompat. *In part*: TODOs are left in them. *Stays*: it goes on with `tpucompat.v1`, for the reason that is
-named. The lines are those of the script and its modules that are new or changed, without `training_loop.py`.
+The result of `tpucompat migrate` on public programs that use TPUEstimator, without any manual change. *Plain*:
+the script and all of its own modules are TensorFlow 2 and run without tpucompat. *In part*: they contain TODOs.
+*Stays*: the program uses `tpucompat.v1`, for the given reason. *Lines* counts the new and changed lines of the
+script and its modules, without `training_loop.py`.
 
-`tpucompat verify` ran the program as it was and the migrated one by plain Python, both on TensorFlow 2.21, on
-one device, with made-up data and without dropout, from the same initial values, and compared the forward pass,
-the losses, gradients, updates, evaluations and predictions, as far as a program has them.
-`tools/migrate_public_programs.py` makes this page.
+`tpucompat verify` compared the program with its migration, both on TensorFlow 2.21 on one device, with
+synthetic data, without dropout, and from the same initial values: forward pass, losses, gradients, updates,
+evaluations and predictions, as far as a program has them. `tools/migrate_public_programs.py` writes this page.
 
-| program | becomes | lines | verify | what a person has still to do |
+| program | becomes | lines | verify | left to do by hand |
 |---|---|---|---|---|
 """
 

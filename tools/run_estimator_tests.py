@@ -150,13 +150,17 @@ def _markdown(rows: list[tuple[str, str, str]], passed: int, cores: int) -> str:
         "# TPUEstimator's own tests",
         "",
         f"{passed} of {passed + len(rows)} tests of the `tpu` folder of tensorflow/estimator 2.15.0 pass on "
-        f"TensorFlow {tensorflow.__version__} with {cores} emulated cores, or 2 or 4 where a module wants them "
-        "(parametrized tests are counted one by one). The others, by reason:",
+        f"TensorFlow {tensorflow.__version__} with {cores} emulated cores, or 2 or 4 if a module requires them "
+        "(every case of a parametrized test counts). The others, by reason:",
     ]
     for reason, tests in sorted(by_reason.items(), key=lambda item: -len(item[1])):
         lines += ["", f"## {reason[0].upper()}{reason[1:]} ({len(tests)})", ""]
         lines += [f"* {test}" for test in tests]
-    lines += ["", "Made by `tools/run_estimator_tests.py --markdown docs/estimator_tests.md`.", ""]
+    lines += [
+        "",
+        "Written by `tools/run_estimator_tests.py --markdown docs/estimator_tests.md`.",
+        "",
+    ]
     return "\n".join(lines)
 
 

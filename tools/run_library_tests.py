@@ -205,9 +205,9 @@ def page(table: dict[str, Any], results: pathlib.Path, releases: list[str]) -> s
     lines = [
         "# Unit tests of TensorFlow 1.15 and of its libraries",
         "",
-        "Google's own unit tests, as they are, run by `tpucompat run FILE`. A test counts where the real "
-        "TensorFlow 1.15.5 passes it; a file that does not end within the time given, or that asks for "
-        "a package or file that is not there, counts with the tests that had passed by then.",
+        "Google's unit tests, unchanged, run by `tpucompat run FILE`. Only tests that pass on a real "
+        "TensorFlow 1.15.5 are counted. If a file exceeds the time limit, or needs a missing package or file, "
+        "the tests that had passed until then are counted.",
         "",
         "| suite | files | pass on 1.15.5 | "
         + " | ".join(f"of them on {r}" for r in releases)
@@ -236,13 +236,13 @@ def page(table: dict[str, Any], results: pathlib.Path, releases: list[str]) -> s
         number = len({name.partition(":")[0] for name in then})
         lines.append(f"| {suite['name']} | {number} | {len(count)} | {' | '.join(cells)} |")
     for release in releases:
-        lines += ["", f"## Why the others do not pass on {release}", ""]
+        lines += ["", f"## Why the others fail on {release}", ""]
         lines += [
             f"* {count}: {reason}"
             for (where, reason), count in reasons.most_common()
             if where == release
         ]
-    return "\n".join([*lines, "", "Made by `tools/run_library_tests.py`.", ""])
+    return "\n".join([*lines, "", "Written by `tools/run_library_tests.py`.", ""])
 
 
 def _reason(error: str, reasons: list[dict[str, str]]) -> str:

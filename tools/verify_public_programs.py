@@ -33,9 +33,9 @@ PAGE = ROOT / "docs" / "public_migrations.md"
 HEAD = """\
 # Public programs and their migrations
 
-Programs that other people wrote for TensorFlow 1.x and TPUs, each beside a migration by hand, compared by
-`tpucompat verify`. The originals run unchanged, from clones at the revisions that are named below; the
-migrations are in `tools/migrated_programs`. `tools/verify_public_programs.py` makes this page.
+Public programs for TensorFlow 1.x and TPUs, compared with a migration by hand by `tpucompat verify`. The
+originals run unchanged, from clones at the revisions given below; the migrations are in
+`tools/migrated_programs`. `tools/verify_public_programs.py` writes this page.
 
 ```
 mkdir checkouts; cd checkouts
@@ -44,8 +44,8 @@ cd ..
 TPUCOMPAT_PROGRAMS=checkouts python tools/verify_public_programs.py --python-221 PYTHON
 ```
 
-The new half starts from the old half's initial values, and sees the examples in the order that the old half
-drew. Each was compared a second time with a mistake in it: what Keras of today does where nothing is said.
+The migrated program starts from the initial values of the old one, and sees the examples in the same order.
+Each was compared a second time with a deliberate mistake: a default of today's Keras.
 """
 
 

@@ -31,12 +31,12 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> object:
     """What is offered comes when it is asked for (PEP 562)."""
-    import importlib
+    import importlib  # importing the package imports nothing
 
     if name == "v1":
         return importlib.import_module("tpucompat.v1")
     if name not in __all__:
         raise AttributeError(f"module 'tpucompat' has no attribute {name!r}")
-    home = {"environment": "base.machine", "strategy": "engines.accelerator"}
-    module = importlib.import_module("tpucompat." + home.get(name, "runtime.installation"))
-    return getattr(module, name)
+    home = "runtime.notebooks.extension" if name.endswith("_extension") else "runtime.installation"
+    home = {"environment": "base.machine", "strategy": "engines.accelerator"}.get(name, home)
+    return getattr(importlib.import_module("tpucompat." + home), name)

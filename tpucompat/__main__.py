@@ -71,9 +71,9 @@ def _command(arguments: Sequence[str]) -> int:
 
 def _complete() -> None:
     """Answers the shell, which asks for completions through argcomplete (the extra "completion")."""
-    import argparse
+    import argparse  # for completion alone
 
-    import argcomplete
+    import argcomplete  # an extra of its own
 
     everything = argparse.ArgumentParser(prog="tpucompat")
     commands = everything.add_subparsers()

@@ -33,6 +33,15 @@ class OptionsDirective(SphinxDirective):
         return self.parse_text_to_nodes(options(module.parser()))
 
 
+class NotebooksDirective(SphinxDirective):
+    """``{notebooks}``: the notebooks of the repository, with badges where the repository is known."""
+
+    def run(self) -> list[nodes.Node]:
+        """The nodes that stand in the directive's place."""
+        repository = self.config.html_theme_options.get("source_repository", "")
+        return self.parse_text_to_nodes(pages.notebook_list(repository))
+
+
 def options(parser: argparse.ArgumentParser) -> str:
     """Usage and options of a parser, as Markdown."""
     os.environ["COLUMNS"] = "96"
@@ -107,6 +116,7 @@ def _leave(app: Sphinx, page: str, source: list[str]) -> None:
 def setup(app: Sphinx) -> dict[str, Any]:
     """Sphinx calls it."""
     app.add_directive("options", OptionsDirective)
+    app.add_directive("notebooks", NotebooksDirective)
     app.connect("builder-inited", _make_pages)
     app.connect("source-read", _leave)
     app.connect("html-page-context", _language)

@@ -27,6 +27,9 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 #: What `tpucompat verify --all` found, written by tools/record_pairs.py.
 RECORDED = os.path.join(ROOT, "docs", "pairs.json")
 
+#: Opens a notebook of a GitHub repository.
+COLAB = "https://colab.research.google.com/github/"
+
 #: First characters of a code -> (what such codes are about, the page of the guide that goes with them). The
 #: longest one that fits decides.
 ROOMS: Mapping[str, tuple[str, str]] = {
@@ -355,6 +358,27 @@ def code_index() -> str:
         lines.append("")
     # The theme's side bar would not be helped by two hundred of them.
     return "\n".join([*lines, "```{toctree}", ":hidden:", ":glob:", "", "TPU*", "```", ""])
+
+
+def notebook_list(repository: str) -> str:
+    """The notebooks, as Markdown.
+
+    Args:
+      repository: The address of the repository; if it is on GitHub, each notebook gets a badge for Colab.
+    """
+    lines = []
+    for path in sorted(glob.glob(os.path.join(ROOT, "notebooks", "*.ipynb"))):
+        with open(path, encoding="utf-8") as stream:
+            title = "".join(json.load(stream)["cells"][0]["source"]).splitlines()[0].lstrip("# ")
+        name = f"notebooks/{os.path.basename(path)}"
+        line = f"- {{download}}`{title} <../{name}>`"
+        if repository.startswith("https://github.com/"):
+            line += (
+                f" [![Open in Colab: {title}](https://colab.research.google.com/assets/colab-badge.svg)]"
+                f"({repository.replace('https://github.com/', COLAB)}/blob/main/{name})"
+            )
+        lines.append(line)
+    return "\n".join(lines) + "\n"
 
 
 def pair_index(pairs: Collection[Mapping[str, Any]], recorded: Mapping[str, Any]) -> str:

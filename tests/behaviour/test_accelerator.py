@@ -330,7 +330,7 @@ def test_a_pod_and_something_else(fake_pod, monkeypatch, name, value):
     assert f"TPUCOMPAT_{name}={value}" in caught.value.cause
 
 
-@pytest.mark.skipif(TPU_VM, reason="releases from 2.4 on can use the TPU of a TPU VM")
+@pytest.mark.skipif(TPU_VM, reason="only releases since 2.4 can use the TPU of a TPU VM")
 def test_older_releases_cannot_use_the_tpu_of_a_tpu_vm(fake_tpu):
     with pytest.raises(SetupError, match="TPU414"):
         accelerator.strategy()

@@ -414,7 +414,7 @@ def test_interactive_session():
         session.close()
 
 
-@pytest.mark.skipif(TF1, reason="1.15 has its own loops, which are left as they are")
+@pytest.mark.skipif(TF1, reason="1.15 has its own loops, which are left unchanged")
 def test_the_loops_of_slim_and_contrib_training(tmp_path):
     slim, folder = tf.contrib.slim, str(tmp_path)
     target = tf.contrib.cluster_resolver.TPUClusterResolver("grpc://10.240.1.2:8470").master()

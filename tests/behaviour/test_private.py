@@ -26,6 +26,19 @@ def _value(tensor):
         return session.run(tensor)
 
 
+def _call_config():
+    with private.eager_mode():
+        before = private.call_config(optimized=True)
+        plain = private.call_config(optimized=False)
+        assert not before.graph_options.rewrite_options.disable_meta_optimizer
+        assert plain.graph_options.rewrite_options.disable_meta_optimizer
+        with private.functions_called_with(plain):
+            assert private.call_config(optimized=True) == plain
+        with private.functions_called_with(None):
+            assert private.call_config(optimized=True) == before
+        assert private.call_config(optimized=True) == before
+
+
 def _eager_mode():
     with private.eager_mode():
         assert tf.executing_eagerly()
@@ -227,7 +240,7 @@ def _forget_eager_start(monkeypatch):
     with private.func_graph()("f").as_default(), tf.init_scope():
         assert tf.executing_eagerly()
     monkeypatch.undo()
-    private.forget_eager_start()
+    private.forget_eager_start.__wrapped__()  # again: this thread has noted the start
 
 
 def _path_functions():
@@ -951,6 +964,7 @@ CHECKS = {
     _session_conversions: ["convert_in_sessions"],
     _inputs_of_imports: ["change_inputs_of_imports"],
     _sizes_of_specs: ["give_specs_their_sizes"],
+    _call_config: ["call_config", "functions_called_with"],
     _eager_mode: ["eager_mode"],
     _cross_replica_sum: ["cross_replica_sum", "tpu_function"],
     _plain_function: ["plain_function"],

@@ -20,7 +20,7 @@ with open(os.path.join(ROOT, "tests", "data", "repeated_shuffles.json"), encodin
 
 pytestmark = pytest.mark.skipif(
     tuple(map(int, tensorflow.__version__.split(".")[:2])) < (2, 6),
-    reason="before 2.6 TensorFlow's own shuffles are left as they are",
+    reason="before 2.6 TensorFlow's own shuffles are left unchanged",
 )
 
 

@@ -317,7 +317,7 @@ REFUSED_ON_CORES = {
     "evaluation spec": ("RuntimeError", "must have type`TPUEstimatorSpec`"),
     "dynamic shape": ("ValueError", "must have a fixed size for dimension 0"),
     "ends early": ("OutOfRangeError", "End of sequence"),
-    "greedy hook": ("NotImplementedError", "TPU324 a hook asks for 'mean_squared_error/value"),
+    "greedy hook": ("NotImplementedError", "TPU324 a hook fetches 'mean_squared_error/value"),
 }
 
 

@@ -12,7 +12,7 @@ from tpucompat.engines import variables
 from tpucompat.names import scope as scopes
 from tpucompat.runtime import installation
 
-tf = engine.enter()
+tf = engine.enter_graph_mode()
 
 
 @pytest.fixture

@@ -57,7 +57,9 @@ for word in arguments[3:]:
 
 
 def _environment(**more: str) -> dict[str, str]:
-    inherited = {key: value for key, value in os.environ.items() if key != "TF_USE_LEGACY_KERAS"}
+    # What other tests leave in this process is not part of the reader's environment.
+    set_by_us = re.compile("TPUCOMPAT_|TF_USE_LEGACY_KERAS$|TF_ENABLE_ONEDNN_OPTS$")
+    inherited = {key: value for key, value in os.environ.items() if not set_by_us.match(key)}
     return {
         **inherited,
         "PYTHONPATH": ROOT,

@@ -167,3 +167,22 @@ def test_the_built_guide_is_checked_for_dead_links(tmp_path):
     (tmp_path / "a.html").write_text('<a href="b.html#here">x</a><a href="#top">x</a><a id="top">')
     (tmp_path / "b.html").write_text('<p id="there"><a href="c.html">x</a><a href="https://x.y/z">')
     assert sorted(build_docs.dead_links(str(tmp_path))) == ["a.html: b.html#here", "b.html: c.html"]
+
+
+@pytest.mark.skipif(
+    sys.version_info < (3, 11), reason="the guide is built with Python 3.11 or later"
+)
+def test_notebooks_have_a_badge_where_colab_can_open_them(monkeypatch):
+    monkeypatch.syspath_prepend(os.path.join(DOCS, "_ext"))
+    pages = importlib.import_module("pages")
+    names = sorted(os.listdir(os.path.join(ROOT, "notebooks")))
+    with_badges = pages.notebook_list("https://github.com/owner/name")
+    found = re.findall(r"\[!\[(Open in Colab: .+?)\]\(https://\S+\.svg\)\]\((\S+)\)", with_badges)
+    assert [link for _, link in found] == [
+        f"https://colab.research.google.com/github/owner/name/blob/main/notebooks/{name}"
+        for name in names
+        if name.endswith(".ipynb")
+    ]
+    assert len(found) == 3
+    assert "colab.research" not in pages.notebook_list("")
+    assert "colab.research" not in pages.notebook_list("https://example.org/owner/name")

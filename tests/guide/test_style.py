@@ -1,4 +1,4 @@
-"""The tics that CONTRIBUTING.md lists do not come back into README, guide, codes, messages and help texts."""
+"""The tics that CONTRIBUTING.md lists do not come back into pages, codes, messages, help texts, docstrings."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ TICS = {
     r"\b(?:has|have) not(?= (?:an?|the|one|any)\b|[.,;])": "does not have, unsupported",
     r"\banew\b": "again, re-",
     r"\balike\b": "the same",
-    r"\bof today\b": "current, today's",
-    r"\bfrom \d[\d.]* on\b": "since, or later",
+    r"\bof today\b(?!'s)": "current, today's",
+    r"\b[Ff]rom (?:TensorFlow |Python |Keras )?\d[\d.]* on\b": "since, or later",
     r"\bgo(?:es)? on with\b": "continues with, keeps using",
-    r"\b(?:left|leaves \w+|stays) as (?:it is|they are)\b": "left unchanged",
+    r"\b(?:left|leaves? \w+|stays?) as (?:it is|they are)\b": "left unchanged",
     r"\bgives? back\b": "returns",
-    r"\bis none\b(?! of)": "None, is missing",
+    r"(?<!there )(?<!There )\bis none\b(?! of)": "None, is missing",
     r"\b(?:nobody|nothing|whoever|he) who\b|\b[Ww]hoever\b": "if you",
     r"\b[Ww]ho (?:wants|asks|reads|looks|compares|needs)\b": "to, if you",
     r"\bin both worlds\b|\bthe old world\b": "in TensorFlow 1 and 2",
@@ -39,13 +39,13 @@ TICS = {
     r"\bcannot be seen\b": "is unknown, cannot find",
     r"\bnot there\b": "missing, does not exist",
 }
-#: Written by tools, from tables of results; and what is said of the code, for those who change it.
-NOT_PROSE = re.compile(
-    r"docs/(codes|made|pairs|zh)/|docs/(architecture|compatibility|contrib|estimator_tests|library_tests|migrated_programs|"
-    r"public_migrations|public_programs|verify_power)\.md$"
-)
+#: Made from tables that are tested themselves, or with names of mistakes; architecture.md is for contributors.
+NOT_PROSE = re.compile(r"docs/(codes|made|pairs|zh)/|docs/(architecture|verify_power)\.md$")
 PAGES = [
-    os.path.join(ROOT, "README.md"),
+    *(
+        os.path.join(ROOT, name)
+        for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+    ),
     *(
         page
         for page in sorted(glob.glob(os.path.join(ROOT, "docs", "**", "*.md"), recursive=True))
@@ -68,26 +68,34 @@ def tics(text: str) -> list[str]:
 def _prose(page: str) -> str:
     with open(page, encoding="utf-8") as stream:
         text = stream.read()
+    text = re.sub(r"(?ms)^\| not \| but \|$.*?^(?!\|)", "", text + "\n")  # the list of the tics
     text = re.sub(r"(?ms)^(`{3,})[^\n]*\n.*?^\1`*$", "", text)
     return re.sub(r"`[^`\n]*`", "`code`", text)
 
 
 def _messages(path: str) -> Iterator[tuple[int, str]]:
     """The texts of a module that people can see: all literals but docstrings and single words."""
-    with open(path, encoding="utf-8") as stream:
-        tree = ast.parse(stream.read())
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    docstrings = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, documented) and node.body and isinstance(node.body[0], ast.Expr)
-    }
+    tree = _parsed(path)
+    docstrings = {id(node.body[0].value) for node in _documented(tree)}
     for node in ast.walk(tree):
         if isinstance(node, ast.JoinedStr):
             parts = [one.value if isinstance(one, ast.Constant) else "…" for one in node.values]
             yield node.lineno, "".join(map(str, parts))
         elif _is_text(node) and id(node) not in docstrings:
             yield node.lineno, node.value
+
+
+def _parsed(path: str) -> ast.Module:
+    with open(path, encoding="utf-8") as stream:
+        return ast.parse(stream.read())
+
+
+def _documented(tree: ast.Module) -> Iterator[ast.Module]:
+    """The modules, classes and functions with a docstring."""
+    kinds = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(tree):
+        if isinstance(node, kinds) and ast.get_docstring(node) is not None:
+            yield node
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -112,6 +120,16 @@ def test_messages_and_help_texts_have_no_tics():
         for path in SOURCES
         for line, text in _messages(path)
         for tic in tics(text)
+    ]
+    assert found == []
+
+
+def test_docstrings_have_no_tics():
+    found = [
+        f"{os.path.relpath(path, ROOT)}:{getattr(node, 'lineno', 1)}: {tic}"
+        for path in SOURCES
+        for node in _documented(_parsed(path))
+        for tic in tics(ast.get_docstring(node))
     ]
     assert found == []
 
@@ -145,6 +163,7 @@ def test_the_tics_are_found(text):
         "it has not been tested",
         "None of them is a TPU; none is needed",
         "it is not necessary there",
+        "None if there is none",
     ],
 )
 def test_plain_english_is_not(text):

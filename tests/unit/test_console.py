@@ -3,11 +3,13 @@
 import argparse
 import io
 import logging
+import re
+import sys
 
 import pytest
 
 from tpucompat.base import journal
-from tpucompat.commands.cli import console, scan
+from tpucompat.commands.cli import console, migrate, scan
 
 
 class Terminal(io.StringIO):
@@ -55,6 +57,35 @@ def test_scan_is_coloured_on_demand(monkeypatch, tmp_path, capsys):
     scan.main([str(tmp_path)])
     plain = capsys.readouterr().out
     assert "\033[33mTPU202\033[0m" in coloured and "\033" not in plain
+
+
+@pytest.mark.skipif(sys.version_info < (3, 8), reason="migrate needs Python 3.8")
+def test_the_diff_of_migrate_is_coloured_on_demand(monkeypatch, tmp_path, capsys):
+    (tmp_path / "old.py").write_bytes(b"import tensorflow as tf\r\ntf.log(1.0)\r\n")
+    printed = {}
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for name in ("FORCE_COLOR", "NO_COLOR"):
+        monkeypatch.setenv(name, "1")
+        assert migrate.main([str(tmp_path), "--diff"]) == 0
+        printed[name] = capsys.readouterr().out
+    assert "\033[31m-tf.log(1.0)\033[0m\r\n" in printed["FORCE_COLOR"]
+    assert "\033[32m+tf.math.log(1.0)\033[0m\r\n" in printed["FORCE_COLOR"]
+    assert "\033[36m@@ -1,2 +1,2 @@\033[0m" in printed["FORCE_COLOR"]
+    assert re.sub("\033\\[[0-9]*m", "", printed["FORCE_COLOR"]) == printed["NO_COLOR"]
+
+
+@pytest.mark.skipif(sys.version_info < (3, 8), reason="migrate needs Python 3.8")
+def test_migrate_shows_its_progress_and_logs_what_it_does(logger, monkeypatch, tmp_path, capsys):
+    for name in ("one.py", "two.py"):
+        (tmp_path / name).write_text("import tensorflow as tf\ntf.log(1.0)\n")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    assert migrate.main([str(tmp_path), "--check", "-v"]) == 1
+    seen = terminal.getvalue()
+    assert "0 of 2 files" in seen and "1 of 2 files" in seen
+    assert f"tpucompat: INFO: {tmp_path / 'two.py'}: plain" in seen
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [f"{tmp_path / n}.py: rewritten to TensorFlow 2" for n in ("one", "two")]
 
 
 def test_progress_is_shown_on_a_terminal_alone():

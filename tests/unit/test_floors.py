@@ -132,3 +132,35 @@ def test_rows_name_modules_that_there_are():
     named = {row for path in MODULES.values() for row in ROWS.findall(path.read_text())}
     assert named - MODULES.keys() == set()
     assert len(named) > 50
+
+
+#: Says in a file's head why its functions import for themselves.
+REASON = "# Imports inside functions: "
+#: Today's number of such imports outside tpucompat/tf/private; it only goes down.
+INSIDE = 145
+
+
+def inside_functions(path: Path) -> list[int]:
+    """The lines of imports inside functions."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    functions = [
+        n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))
+    ]
+    inside = [n for each in functions for n in ast.walk(each)]
+    return sorted({n.lineno for n in inside if isinstance(n, (ast.Import, ast.ImportFrom))})
+
+
+def test_imports_inside_functions_have_a_reason():
+    count, without = 0, []
+    for module, path in sorted(MODULES.items()):
+        if module.startswith("tpucompat.tf.private"):  # its own docstring says why
+            continue
+        text = path.read_text(encoding="utf-8")
+        lines = text.splitlines()
+        for line in inside_functions(path):
+            count += 1
+            said = "  # " in lines[line - 1] or lines[line - 2].strip().startswith("# ")
+            if not said and REASON not in text:
+                without.append(f"{module}:{line}")
+    assert without == []
+    assert count <= INSIDE

@@ -20,7 +20,16 @@ if sys.version_info < (3, 8):
 from tpucompat.base import journal
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.cli import migrate as command
-from tpucompat.commands.migrate import files, plan, resolution, text, tree, trial, verification
+from tpucompat.commands.migrate import (
+    files,
+    plan,
+    record,
+    resolution,
+    text,
+    tree,
+    trial,
+    verification,
+)
 from tpucompat.commands.migrate.files import WriteError
 from tpucompat.commands.scan import scanner
 from tpucompat.commands.scan.configuration import Configuration
@@ -181,6 +190,44 @@ def test_layers_of_keras_2_get_their_setting():
 
 
 # Start-up and methods ------------------------------------------------------------------------------
+
+
+def test_initializers_in_layers_of_keras():
+    check_transformed(
+        """
+        import tensorflow as tf
+        from tensorflow.keras.layers import Dense
+        init = tf.truncated_normal_initializer(stddev=0.1, dtype=tf.float32)
+        zeros = tf.zeros_initializer()
+        Dense(4, kernel_initializer=init, bias_initializer=zeros)
+        Dense(4, kernel_initializer=init)
+        Dense(4, bias_initializer=tf.constant_initializer(0.1))
+        Dense(4, kernel_initializer=tf.random_normal_initializer(seed=1))
+        """,
+        """
+        import tensorflow as tf
+        from tensorflow.keras.layers import Dense
+        zeros = tf.keras.initializers.Zeros()
+        Dense(4, kernel_initializer=tf.keras.initializers.TruncatedNormal(stddev=0.1), bias_initializer=zeros)
+        Dense(4, kernel_initializer=tf.keras.initializers.TruncatedNormal(stddev=0.1))
+        Dense(4, bias_initializer=tf.keras.initializers.Constant(value=0.1))
+        Dense(4, kernel_initializer=tf.keras.initializers.RandomNormal(seed=1, stddev=1.0))
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "tf.get_variable('w', [2], initializer=tf.truncated_normal_initializer(stddev=0.1))",
+        "tf.keras.layers.Dense(4, kernel_initializer=tf.constant_initializer(table))",
+        "tf.keras.layers.Dense(4, kernel_initializer=tf.orthogonal_initializer(dtype=tf.float64))",
+        "tf.keras.layers.Dense(4, kernel_initializer=tf.random_uniform_initializer(0, maxval=None))",
+    ],
+)
+def test_other_initializers_stay_those_of_tensorflow_1(use):
+    after = migrated(f"import tensorflow as tf\n{use}\n")
+    assert "keras.initializers" not in after and "_initializer(" in after
 
 
 def test_start_up_of_early_tensorflow_2():
@@ -742,6 +789,41 @@ def test_the_report_names_each_change_and_each_use_with_its_rule(tmp_path, capsy
     )
     text = page.read_text(encoding="utf-8")
     assert "w&lt;1&gt;.weights.h5" in text and "w<1>" not in text and "tensorflow.abs" in text
+
+
+def test_lines_among_the_imports_have_the_rule_that_needs_them():
+    changes = result_of(
+        "import tensorflow as tf\n"
+        "y = tf.layers.dense(tf.placeholder(tf.float32, [1, 2]), 1)\n"
+        "with tf.Session() as session:\n"
+        "    print(session.run(y))\n"
+    ).changes
+    added = {change.becomes: change.rule for change in changes if not change.was}
+    assert added["import os"] == "TPU207" and all(added.values())
+    assert any("disable_v2_behavior" in words for words in added)
+
+
+def test_changes_of_a_second_pass_have_the_lines_of_the_old_file(tmp_path, monkeypatch):
+    script = tmp_path / "old.py"
+    script.write_text("a = 1\nb = 2\nc = 3\n")
+    texts = [b"# new\n# new\na = 1\nb = 20\nc = 3\n", b"# new\n# new\na = 1\nb = 20\nc = 30\n"]
+    steps = {
+        script.read_bytes(): (texts[0], [record.Change(0, 2, "TPU201", "2", "20")]),
+        texts[0]: (texts[1], [record.Change(0, 5, "TPU202", "3", "30")]),
+        texts[1]: (texts[1], []),
+    }
+
+    def rewrite(module, *_):
+        after, changes = steps[module.source.data]
+        return plan.Result(str(script), module.source.data, after, plan.PLAIN, [], changes)
+
+    monkeypatch.setattr(plan, "migrate", rewrite)
+    (result,) = tree.migrate([str(script)])
+    assert result.after == texts[1] and result.before == b"a = 1\nb = 2\nc = 3\n"
+    assert [(one.line, one.rule, one.becomes) for one in result.changes] == [
+        (2, "TPU201", "20"),
+        (3, "TPU202", "30"),
+    ]
 
 
 def test_output_and_backup_leave_the_old_files(old, capsys):

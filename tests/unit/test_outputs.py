@@ -10,7 +10,7 @@ import pytest
 import schemas
 
 from tpucompat.__main__ import COMMANDS
-from tpucompat.commands.cli import doctor, scan
+from tpucompat.commands.cli import convert_checkpoint, doctor, migrate, scan
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 OLD = "import tensorflow as tf\ntf.log(1.0)\n"
@@ -32,6 +32,53 @@ def test_scan_and_doctor_follow_their_schemas(tmp_path, capsys):
     del document["findings"][0]["line"]
     with pytest.raises(jsonschema.ValidationError, match="line"):
         schemas.check("scan", document)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 8), reason="migrate needs Python 3.8")
+def test_migrate_follows_its_schema(tmp_path, capsys):
+    programs = os.path.join(ROOT, "legacy_examples")
+    scripts = [
+        os.path.join(programs, name) for name in ("mnist_tpu_estimator.py", "device_listing.py")
+    ]
+    (tmp_path / "open.py").write_text("import tensorflow as tf\nx = tf.contrib.no_such_name(1)\n")
+    (tmp_path / "broken.py").write_text("print 'Python 2'\nx = (\n")
+    assert migrate.main([*scripts, str(tmp_path), "--format", "json"]) == 2
+    document = json.loads(capsys.readouterr().out)
+    assert document["counts"]["files"] == 4
+    assert document["counts"]["open"] >= 1
+    assert [len(one["problems"]) for one in document["files"]].count(1) == 1
+    schemas.check("migrate", document)
+    jsonschema = pytest.importorskip("jsonschema")
+    document["files"][0]["way"] = "another"
+    with pytest.raises(jsonschema.ValidationError, match="another"):
+        schemas.check("migrate", document)
+
+
+def test_convert_checkpoint_follows_its_schema(tmp_path, capsys):
+    h5py = pytest.importorskip("h5py")
+    old, like = str(tmp_path / "old.h5"), str(tmp_path / "like.h5")
+    for path, names in ((old, ["kernel", "bias"]), (like, ["kernel", "bias", "scale"])):
+        with h5py.File(path, "w") as file:
+            file.attrs["layer_names"] = [b"dense"]
+            group = file.create_group("dense")
+            group.attrs["weight_names"] = [f"dense/{name}:0".encode() for name in names]
+            for size, name in enumerate(names, 1):
+                group.create_dataset(f"dense/{name}:0", data=[0.5] * size)
+    for more, kept in (([], []), (["--like", like, "--partial"], ["dense/scale"])):
+        new = str(tmp_path / "new.h5")
+        assert convert_checkpoint.convert([old, new, "--json", *more]) == 0
+        document = json.loads(capsys.readouterr().out)
+        schemas.check("convert-checkpoint", document)
+        assert document["kept"] == kept
+        assert [one["name"] for one in document["variables"]] == ["dense/kernel", "dense/bias"]
+        assert {one["by"] for one in document["variables"]} == ({"name"} if more else {""})
+
+
+def test_each_schema_is_on_the_page_of_the_guide():
+    page = _read("docs", "json.md")
+    for name in os.listdir(schemas.FOLDER):
+        command = json.loads(_read("docs", "schemas", name))["title"].split(",")[0]
+        assert f"<schemas/{name}>" in page and f"`{command}" in page
 
 
 def test_the_problem_matcher_reads_what_scan_prints(tmp_path, capsys):

@@ -72,7 +72,7 @@ def test_weights_that_differ_have_another_summary():
 def test_a_row_may_have_another_release_as_its_reference():
     program = {"figures": {"loss": {"history": "loss"}}, "tolerance": 1e-5, "reference": "2.1"}
     first, second, *_ = tool.columns_of(program)
-    assert first == ("2.1", "2.1", 1, False)
+    assert first == tool.Column("2.1", "2.1")
     assert [column.name for column in tool.columns_of({})] == [c.name for c in tool.COLUMNS]
     results = {name: {"figures": {"loss": [loss]}} for name, loss in (("2.1", 2.0), ("2.15", 2.5))}
     assert tool.compared(program, results, second) == 0.25

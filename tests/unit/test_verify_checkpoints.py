@@ -266,14 +266,15 @@ def test_groups_that_hold_each_other(tmp_path):
 
 @pytest.mark.parametrize("end", ["os.kill(os.getpid(), 11)", "time.sleep(60)"])
 def test_a_library_that_crashes_or_never_ends(end, tmp_path, monkeypatch, capsys):
+    from tpucompat.base import package
     from tpucompat.commands.cli import convert_checkpoint
 
-    package = tmp_path / "tpucompat" / "commands" / "cli"
-    package.mkdir(parents=True)
-    for folder in (package.parent.parent, package.parent, package):
+    cli = tmp_path / "tpucompat" / "commands" / "cli"
+    cli.mkdir(parents=True)
+    for folder in (cli.parent.parent, cli.parent, cli):
         (folder / "__init__.py").write_text("")
-    (package / "convert_checkpoint.py").write_text(f"import os, time\ndef convert(words): {end}\n")
-    monkeypatch.setattr(convert_checkpoint, "_root", lambda: str(tmp_path))
+    (cli / "convert_checkpoint.py").write_text(f"import os, time\ndef convert(words): {end}\n")
+    monkeypatch.setattr(package, "FOLDER", str(tmp_path / "tpucompat"))
     monkeypatch.setattr(convert_checkpoint, "SECONDS", 2 if "sleep" in end else 60)
     assert main(["convert-checkpoint", "old.h5", "new.h5"]) == 2
     said = capsys.readouterr().err

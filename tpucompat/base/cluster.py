@@ -3,7 +3,7 @@
 TF_CONFIG is JSON: ``{"cluster": {"worker": ["host:port", ...]}, "task": {"type": "worker", "index": 0}}``,
 the same on all machines but for the task. It is that of ``tf.estimator.RunConfig`` (with a ``chief``
 or a ``master`` besides the workers, and perhaps parameter servers) and that of
-``tf.distribute.MultiWorkerMirroredStrategy`` (where worker 0 may be the chief). Nothing is dialled here,
+``tf.distribute.MultiWorkerMirroredStrategy`` (where worker 0 may be the chief). Nothing connects here,
 and TensorFlow is not imported.
 """
 
@@ -64,7 +64,7 @@ def cluster() -> Cluster | None:
     """The cluster of TF_CONFIG; None where it names none.
 
     Raises:
-      BadValueError: It is no JSON, or does not say which of the cluster's tasks this process is
+      BadValueError: It is not JSON, or does not say which of the cluster's tasks this process is
         (TPU418).
     """
     given = _parsed()
@@ -110,7 +110,7 @@ def patience() -> int:
     """How many seconds a worker waits for the others before it gives up; an hour.
 
     Raises:
-      SetupError: TPUCOMPAT_WORKERS_TIMEOUT is no positive whole number (TPU419).
+      SetupError: TPUCOMPAT_WORKERS_TIMEOUT is not a positive integer (TPU419).
     """
     text = os.environ.get(PATIENCE, "3600")
     if not _is_number(text) or not int(text):

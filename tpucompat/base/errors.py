@@ -74,7 +74,7 @@ class UnsupportedGraphError(TPUCompatError, NotImplementedError):
 
     Attributes:
       operation: The name of the operation, and of the library function that it is in ("" for none);
-        None where it is no single one.
+        None if it is not a single one.
     """
 
     operation: tuple[str, str] | None = None

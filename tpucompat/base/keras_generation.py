@@ -30,7 +30,7 @@ def graph_keras() -> Any:
     """
     here = environment()
     if not here.tensorflow or here.has("keras_2"):
-        import tensorflow
+        import tensorflow  # base starts none by itself
 
         return tensorflow.keras if here.has("contrib") else tensorflow.compat.v1.keras
     _require_tf_keras()

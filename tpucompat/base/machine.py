@@ -13,7 +13,7 @@ import os
 import re
 from typing import Any, Mapping, NamedTuple
 
-from tpucompat.base import errors, journal, problems
+from tpucompat.base import errors, journal, problems, targets
 from tpucompat.base.probes import DISTRIBUTIONS, PLATFORM_PARTS, Probes, probe
 from tpucompat.base.releases import LEGACY_KERAS_ON, NEWEST, Release, release_of
 
@@ -252,8 +252,6 @@ class Environment:
     def _rehearsed(self) -> tuple[int, int]:
         if not self.rehearse_setting:
             return 0, 0
-        from tpucompat.base import targets
-
         return targets.slice_of(self.rehearse_setting) or (0, 0)
 
     @property

@@ -93,7 +93,7 @@ def installed_versions() -> dict[str, str]:
     wanted = DISTRIBUTIONS + PLATFORM_PARTS + _OTHERS
     if sys.version_info < (3, 8):
         return {name: version for name, version in scan_path().items() if name in wanted}
-    from importlib import metadata
+    from importlib import metadata  # slow to import; Python 3.8 and later
 
     found = {}
     for name in wanted:

@@ -14,6 +14,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from tpucompat.base.errors import BadTypeError, BadValueError
+from tpucompat.contrib.rnn import stack_bidirectional_dynamic_rnn
 from tpucompat.contrib.rnn_cells import LSTMBlockCell, LSTMStateTuple
 
 _DIRECTIONS = ("unidirectional", "bidirectional")
@@ -192,7 +193,7 @@ class _CudnnRNN(tf.layers.Layer):
           The outputs of the last layer, and the tuple of the parts of the final state.
 
         Raises:
-          TypeError: If the initial state is no tuple.
+          TypeError: If the initial state is not a tuple.
         """
         if initial_state is not None and not isinstance(initial_state, tuple):
             raise BadTypeError(
@@ -223,8 +224,6 @@ class _CudnnRNN(tf.layers.Layer):
                 **options,
             )
             return outputs, self._parted(final)
-        from tpucompat.contrib.rnn import stack_bidirectional_dynamic_rnn
-
         outputs, forward, backward = stack_bidirectional_dynamic_rnn(
             cells[0],
             cells[1],

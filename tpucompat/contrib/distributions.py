@@ -11,7 +11,7 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     try:
-        import tensorflow_probability
+        import tensorflow_probability  # may not be installed
     except ImportError as error:
         raise SetupError(
             "TPU110",

@@ -71,7 +71,7 @@ def restore_variables_on_create(
 
     Raises:
       NotFoundError: The checkpoint does not have the variable.
-      ValueError: Execution is not eager, or ``map_func`` is no function.
+      ValueError: Execution is not eager, or ``map_func`` is not a function.
     """
     if not tf.executing_eagerly():
         raise ValueError(

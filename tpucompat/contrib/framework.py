@@ -25,7 +25,7 @@ def with_shape(expected_shape: Any, tensor: Any) -> Any:
       The tensor, with its static shape set where the expected one is static.
 
     Raises:
-      ValueError: For a SparseTensor, an expected shape that is none, or static shapes that differ.
+      ValueError: For a SparseTensor, an expected shape that is not a shape, or static shapes that differ.
     """
     if isinstance(tensor, tf.SparseTensor):
         raise BadValueError("TPU103", "SparseTensor not supported.")
@@ -126,7 +126,7 @@ def assign_from_checkpoint(
     """An operation that gives variables their values in a checkpoint, and what it is to be fed.
 
     As ``tensorflow/contrib/framework/python/ops/variables.py`` in 1.15; tf-slim's own takes no parts of a
-    partitioned variable, because NumPy from 1.23 on wants slices in a tuple.
+    partitioned variable, because NumPy 1.23 and later require slices in a tuple.
 
     Args:
       model_path: The checkpoint.

@@ -14,7 +14,7 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     try:
-        import tensorflow_gan
+        import tensorflow_gan  # may not be installed
     except ImportError as error:
         raise SetupError(
             "TPU110",

@@ -82,7 +82,7 @@ def _check_all(entries: list[Any], kind: type, check_graph: bool) -> None:
 
 
 def is_iterable(obj: Any) -> bool:
-    """Whether something is a collection (a tensor is none)."""
+    """Whether something is a collection (a tensor is not)."""
     return isinstance(obj, Iterable) and not tf.is_tensor(obj)
 
 
@@ -702,7 +702,7 @@ def graph_replace(
     src_scope: str = "",
     reuse_dst_scope: bool = False,
 ) -> Any:
-    """Tensors computed anew with other inputs; only what depends on the inputs is copied.
+    """Tensors recomputed with other inputs; only what depends on the inputs is copied.
 
     Args:
       target_ts: A tensor, or a structure of tensors.
@@ -796,7 +796,7 @@ def add_control_inputs(op: Any, cops: Any) -> None:
       cops: The others.
 
     Raises:
-      TypeError: If one is no operation.
+      TypeError: If one is not an operation.
     """
     op._add_control_inputs(make_list_of_op(cops, allow_graph=False))
 
@@ -809,7 +809,7 @@ def remove_control_inputs(op: Any, cops: Any) -> None:
       cops: The others.
 
     Raises:
-      TypeError: If one is no operation.
+      TypeError: If one is not an operation.
     """
     gone = {id(other) for other in make_list_of_op(cops, allow_graph=False)}
     kept = [other for other in op.control_inputs if id(other) not in gone]

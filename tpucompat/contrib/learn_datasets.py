@@ -54,7 +54,7 @@ def extract_images(f: Any) -> Any:
       uint8 ``[images, rows, columns, 1]``.
 
     Raises:
-      ValueError: If it is none.
+      ValueError: If it has another format.
     """
     print("Extracting", f.name)
     return _content(f, _IMAGES, "image")[..., None]
@@ -72,7 +72,7 @@ def extract_labels(f: Any, one_hot: bool = False, num_classes: int = 10) -> Any:
       uint8 ``[labels]``, or float64 ``[labels, num_classes]``.
 
     Raises:
-      ValueError: If it is none.
+      ValueError: If it has another format.
     """
     print("Extracting", f.name)
     labels = _content(f, _LABELS, "label")

@@ -97,7 +97,7 @@ def _check_stack(cells_fw: Any, cells_bw: Any, states_fw: Any, states_bw: Any) -
 
 
 def transpose_batch_time(x: Any) -> Any:
-    """``[time, batch, ...]`` to ``[batch, time, ...]`` and the reverse; a vector stays as it is.
+    """``[time, batch, ...]`` to ``[batch, time, ...]`` and the reverse; a vector is unchanged.
 
     Args:
       x: A tensor.

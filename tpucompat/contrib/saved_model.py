@@ -11,6 +11,8 @@ import os
 from typing import Any, Mapping
 
 import tensorflow.compat.v1 as tf
+from google.protobuf import text_format
+from tensorflow.core.protobuf import saved_model_pb2
 
 from tpucompat.base.errors import AssertedError
 
@@ -84,9 +86,6 @@ def _served(model: Any, input_signature: Any) -> Any:
 
 def _as_text(folder: str) -> None:
     """Puts the text form of a SavedModel in the place of the other."""
-    from google.protobuf import text_format
-    from tensorflow.core.protobuf import saved_model_pb2
-
     before = os.path.join(folder, "saved_model.pb")
     proto = saved_model_pb2.SavedModel()
     with tf.gfile.GFile(before, "rb") as stream:

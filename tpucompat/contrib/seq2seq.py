@@ -106,8 +106,8 @@ def dynamic_decode(
       The outputs, the final state and the ``[batch]`` lengths.
 
     Raises:
-      TypeError: If ``decoder`` is none.
-      ValueError: If ``maximum_iterations`` is no scalar.
+      TypeError: If ``decoder`` is not a Decoder.
+      ValueError: If ``maximum_iterations`` is not a scalar.
     """
     if not isinstance(decoder, Decoder):
         raise BadTypeError(
@@ -391,7 +391,7 @@ class TrainingHelper(Helper):
       name: Of the operations.
 
     Raises:
-      ValueError: If ``sequence_length`` is no vector.
+      ValueError: If ``sequence_length`` is not a vector.
     """
 
     def __init__(

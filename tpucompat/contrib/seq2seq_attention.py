@@ -580,7 +580,7 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
       dtype: Of the wrapper.
 
     Raises:
-      TypeError: If a mechanism or a function is none.
+      TypeError: If a mechanism or a function has another type.
       ValueError: If sizes or layers do not fit the mechanisms.
     """
 
@@ -745,7 +745,7 @@ class AttentionWrapper(tf.nn.rnn_cell.RNNCell):
           The output and the next state.
 
         Raises:
-          TypeError: If the state is none.
+          TypeError: If the state has another type.
         """
         if not isinstance(state, AttentionWrapperState):
             raise BadTypeError(

@@ -23,7 +23,7 @@ def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any
     Args:
       t: ``[time, batch, W, ...]`` or ``[time, batch * W, ...]``.
       parent_ids: ``[time, batch, W]``.
-      sequence_length: ``[batch, W]``; later steps stay as they are.
+      sequence_length: ``[batch, W]``; later steps are unchanged.
 
     Returns:
       A tensor like ``t``.
@@ -160,7 +160,7 @@ class BeamSearchDecoder(Decoder):
         follow the beams at the end.
 
     Raises:
-      TypeError: If ``output_layer`` is no layer.
+      TypeError: If ``output_layer`` is not a layer.
       ValueError: If the tokens have other shapes.
     """
 
@@ -320,7 +320,7 @@ class BeamSearchDecoder(Decoder):
     def _can_reorder(self, shape: Any) -> bool:
         """Whether elements of a shape are known to be, or may be, those of all beams.
 
-        As in TensorFlow 1.15, static elements ``[batch * W, n]`` are left as they are.
+        As in TensorFlow 1.15, static elements ``[batch * W, n]`` are left unchanged.
         """
         if not shape.rank:
             return False
@@ -340,7 +340,7 @@ class BeamSearchDecoder(Decoder):
 
 
 def _rank(part: Any) -> int:
-    """The rank of a tensor of the state; -1 for a TensorArray, which is left as it is."""
+    """The rank of a tensor of the state; -1 for a TensorArray, which is left unchanged."""
     if isinstance(part, tf.TensorArray):
         return -1
     if part.shape.rank is None:

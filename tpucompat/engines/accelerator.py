@@ -1,6 +1,6 @@
 """Which devices this process trains on, and the ``tf.distribute`` strategy over them.
 
-A TPU is used where the process runs on its host (a TPU VM). Everywhere else nothing is dialled and
+A TPU is used where the process runs on its host (a TPU VM). Everywhere else nothing connects and
 no metadata server is asked: the addresses of TPU nodes that old scripts carry become the local
 device. Only ``TPUCOMPAT_TPU=NAME`` connects to a TPU elsewhere, such as a slice of a pod.
 ``TPUCOMPAT_CORES=N`` emulates N cores by logical CPU devices; ``TPUCOMPAT_REQUIRE_TPU=1`` makes a missing
@@ -19,6 +19,8 @@ from tpucompat.base.cluster import Cluster
 from tpucompat.base.errors import SetupError
 from tpucompat.base.machine import NO_HOST, Environment, current_environment
 from tpucompat.tf import private
+
+# Imports inside functions: what asks for a device is imported before TensorFlow.
 
 #: What the unset variables of a TPU node are set to; see :func:`offer_address`.
 OFFERED = {
@@ -40,7 +42,7 @@ def cores() -> int:
     On a TPU and on several GPUs, TensorFlow's runtime is asked, and so started.
 
     Raises:
-      SetupError: TPUCOMPAT_CORES is no positive whole number (TPU412), or TPUCOMPAT_REQUIRE_TPU is
+      SetupError: TPUCOMPAT_CORES is not a positive integer (TPU412), or TPUCOMPAT_REQUIRE_TPU is
         set and there is no TPU (TPU411).
     """
     here = _here()
@@ -263,7 +265,7 @@ def normalise_target(target: Any) -> Any:
 
     Returns:
       "" (the devices of this process) for everything but a gRPC server on this machine, which may
-      be one that the script has started (``tf.train.Server``). What is no text is returned as it
+      be one that the script has started (``tf.train.Server``). What is not text is returned as it
       is, for TensorFlow to refuse.
 
     Raises:

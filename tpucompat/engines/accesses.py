@@ -14,6 +14,8 @@ from __future__ import annotations
 
 from typing import Any, Mapping, Sequence
 
+from tensorflow.core.framework import node_def_pb2
+
 from tpucompat.engines.flow import Flow
 from tpucompat.engines.graphdef import node_name, tensor_name
 
@@ -32,7 +34,7 @@ def put_in_order(
 ) -> None:
     """Adds control inputs to the nodes, and nodes that join the two ways of a conditional.
 
-    Accesses in TF 1 loops are left as they are: a control input cannot cross the loop's border.
+    Accesses in TF 1 loops are left unchanged: a control input cannot cross the loop's border.
 
     Args:
       nodes: Name -> NodeDef; they are changed.
@@ -135,8 +137,6 @@ def _add(
     joins: dict[str, Any], name: str, op: str, inputs: list[str], dtype: int | None = 10
 ) -> str:
     """Makes a node, on a predicate (type 10, bool) unless said otherwise."""
-    from tensorflow.core.framework import node_def_pb2
-
     joins[name] = node_def_pb2.NodeDef(name=name, op=op, input=inputs)
     if dtype is not None:
         joins[name].attr["T"].type = dtype

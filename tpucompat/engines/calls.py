@@ -5,7 +5,7 @@ body of a function, which stands in the library once, and every replica imports 
 TensorFlow writes the bodies out when it makes the graph ready to run, so that errors, loops and
 resources are as they were.
 
-What waits for a call waits for the whole body. So a stage stays as it is where a value comes or goes
+What waits for a call waits for the whole body. So a stage is unchanged where a value comes or goes
 that some runs do not have: where a TF 1 conditional reaches over a meeting.
 """
 

@@ -1,5 +1,4 @@
-"""Keeps a session's variables and the replicas' copies of them one and the same for everybody who
-looks.
+"""Keeps a session's variables and the replicas' copies of them consistent for every reader.
 
 A script trains on N replicas and between two steps does to its session whatever it likes: reads
 weights, saves a checkpoint, sets a learning rate, resets a metric, evaluates another model that
@@ -448,7 +447,7 @@ def _variables_behind(handle: Any) -> set[str]:
 
 
 def _own(handle: Any, name: str, kind: str) -> Any:
-    """An operation that a variable has made for itself; None if it is not there."""
+    """An operation that a variable has made for itself; None if there is none."""
     try:
         operation = handle.graph.get_operation_by_name(handle.op.name + name)
     except KeyError:

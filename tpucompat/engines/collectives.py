@@ -79,7 +79,7 @@ def are_cores_of_a_cpu(strategy: Any) -> bool:
 
 
 def sources(node: Any) -> list[str]:
-    """What a node takes, in full names, without the rows of a meeting: they are no value."""
+    """What a node takes, in full names, without the rows of a meeting: they are not a value."""
     names = [tensor_name(name) for name in node.input]
     if node.op in OPS:
         return names[:1] + [name for name in names[1:] if name.startswith("^")]
@@ -95,7 +95,7 @@ def meeting(node: Any, everything: Mapping[str, Any], conditions: Any) -> Meetin
       conditions: The conditionals that the node is in.
 
     Raises:
-      errors.UnsupportedGraphError: If the rows are no constant (TPU364).
+      errors.UnsupportedGraphError: If the rows are not a constant (TPU364).
     """
     source, *after = sources(node)
     rows: Rows = ()
@@ -219,7 +219,7 @@ def _exchanged(how: Meeting, together: Any, mine: Any, replicas: int) -> Any:
     """What a replica gets.
 
     Args:
-      how: A meeting that is no sum.
+      how: A meeting that is not a sum.
       together: The values of all replicas, stacked on axis 0.
       mine: The number of the replica, an integer or a tensor.
       replicas: How many there are.
@@ -289,7 +289,7 @@ def _restored(value: Any, dtype: Any) -> Any:
     return tf.cast(value, dtype) if dtype.size < 4 else tf.bitcast(value, dtype)
 
 
-def _all_reduce_alike(context: Any, values: list[Any]) -> Sequence[Any]:
+def _all_reduce_alike(context: Any, values: list[Any]) -> Any:
     """The sums over all replicas of values of one type.
 
     ``ReplicaContext.all_reduce`` is for values with gradients: it ties those of one call together

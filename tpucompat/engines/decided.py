@@ -23,7 +23,7 @@ def take_out(nodes: dict[str, Any], known: Mapping[str, Any], wanted: Iterable[s
     Args:
       nodes: Name -> NodeDef; they are changed.
       known: Tensor -> value, for those with one value for good.
-      wanted: What the host takes. Where something of it never runs, all nodes stay as they are.
+      wanted: What the host takes. Where something of it never runs, all nodes are kept.
     """
     if not any(node.op == "Switch" for node in nodes.values()):
         return

@@ -2,7 +2,7 @@
 
 On a TPU the script's graph and Session stay on the host. Where the computation stands in the graph,
 one operation is put: the door. When the Session reaches it, it takes the shards' inputs, runs what
-:mod:`tpucompat.engines.programs` has made of the computation, and gives back the outputs.
+:mod:`tpucompat.engines.programs` has made of the computation, and returns the outputs.
 
 The variables that the computation uses live on the replicas and are one with the Session's
 (:mod:`tpucompat.engines.coherence`): their values cross when the host or a checkpoint reads or

@@ -35,7 +35,7 @@ def analyse(nodes: Mapping[str, Any]) -> Flow:
 
     Raises:
       errors.UnsupportedGraphError: If a meeting of the replicas is in a loop (TPU362), or nodes
-        wait for each other in a circle that is no loop (TPU363).
+        wait for each other in a circle that is not a loop (TPU363).
     """
     edges = {name: _waits_for(node, nodes) for name, node in nodes.items()}
     order = _order(edges)

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 from tpucompat.base import errors
 from tpucompat.engines import graphdef
 
+# Imports inside functions: scan and check read tables of this module without TensorFlow.
+
 _MARK = "_xla_outside_compilation"
 
 

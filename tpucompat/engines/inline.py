@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorflow.core.framework import types_pb2
+
 from tpucompat.engines import collectives, host_parts
 from tpucompat.engines.graphdef import (
     add_node,
@@ -84,13 +86,11 @@ def _can_be_written_out(node: Any, holders: set[str]) -> bool:
         return True
     if node.op not in _CALLS | _CONDITIONALS or not holders.intersection(called_by(node)):
         return False
-    from tensorflow.core.framework import types_pb2
-
     return node.op in _CALLS or node.attr["Tcond"].type == types_pb2.DT_BOOL
 
 
 def _function_of(node: Any, functions: Any) -> str:
-    return node.op if node.op in functions else node.attr["f"].func.name
+    return str(node.op if node.op in functions else node.attr["f"].func.name)
 
 
 class _Writer:
@@ -118,8 +118,6 @@ class _Writer:
 
     def conditional(self, functions: Any) -> None:
         """Replaces a conditional by Switch, both branches and Merge."""
-        from tensorflow.core.framework import types_pb2
-
         predicate, *sources = data_inputs(self.node)
         branches = [
             functions[self.node.attr[key].func.name] for key in ("else_branch", "then_branch")
@@ -200,4 +198,4 @@ class _Writer:
         node.name = f"{self.name}/{name}"
         node.input.extend(inputs)
         become_identity(node, dtype)
-        return node.name
+        return str(node.name)

@@ -2,7 +2,7 @@
 
 The computation's nodes are taken out of the graph that it was traced into, and imported into a
 ``tf.function(jit_compile=True)``: variables are arguments of the program, inputs have their real
-shapes, and the native ``CrossReplicaSum``, which XLA's compiler for a CPU has not, becomes XLA's all-reduce
+shapes, and the native ``CrossReplicaSum``, which XLA's compiler for a CPU lacks, becomes XLA's all-reduce
 (:mod:`tpucompat.engines.sums`). Nothing is compiled for the CPU and nothing is run.
 """
 
@@ -19,6 +19,8 @@ from tpucompat.engines.observer import Computation, made_on_host
 from tpucompat.engines.script_lines import Sources
 from tpucompat.engines.xla_operations import Finding
 from tpucompat.tf import private
+
+# Imports inside functions: `check` imports this before it prepares the process for TensorFlow.
 
 _SCOPE = "step"
 

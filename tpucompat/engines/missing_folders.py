@@ -1,4 +1,4 @@
-"""Patterns of files in a folder that is not there are an error, as in TensorFlow 1.15.
+"""Patterns of files in a folder that does not exist are an error, as in TensorFlow 1.15.
 
 To find a pattern's files, 1.15 lists the folder before its first wildcard, and what fails there is the error of
 ``tf.gfile.Glob`` and of the operation MatchingFiles (``GetMatchingPaths`` in
@@ -37,7 +37,7 @@ def check(patterns: Iterable[str | bytes | os.PathLike[str]]) -> None:
     """Raises what 1.15 raises of patterns before it looks for their files.
 
     Raises:
-      tensorflow.errors.NotFoundError: A folder is not there.
+      tensorflow.errors.NotFoundError: A folder does not exist.
       tensorflow.errors.FailedPreconditionError: It is a file.
     """
     for pattern in patterns:
@@ -112,7 +112,7 @@ def _constant(pattern: Any) -> list[Any]:
 
 
 def _error_of(name: str, matching_files: Callable[..., Any]) -> Any:
-    """The text "", or the error of 1.15 where the folder is not there when the operation runs.
+    """The text "", or the error of 1.15 where the folder does not exist when the operation runs.
 
     No operation asks for a folder. One that is there is found by its name or by what is in it, and what
     reads it as a file fails as 1.15 does where it is not.

@@ -1,4 +1,4 @@
-"""Who wants to see a script's TPU computations, as they are traced and before they run.
+"""Observers of a script's TPU computations, as they are traced and before they run.
 
 ``tpucompat check`` registers itself here. The idioms call :func:`tell` where they have traced a
 computation; without an observer that does nothing, and the computation runs.
@@ -38,14 +38,14 @@ class Computation(NamedTuple):
 
 
 class Observer:
-    """Base of who wants to see the computations."""
+    """Base of the observers of computations."""
 
     def told(self, computation: Computation) -> bool:
         """Is called with every computation; returns whether it shall not be run."""
         raise NotImplementedError
 
     def note(self, text: str) -> None:
-        """Is told something about the script that is no computation."""
+        """Receives a note about the script that is not a computation."""
         raise NotImplementedError
 
     def tracing(self, kind: str) -> ContextManager[Any]:

@@ -86,7 +86,7 @@ def _numpy_multiplies_tensors() -> bool:
     """Whether ``np.prod`` multiplies a list of tensors as in 1.15; so NumPy 1.19 with 2.6."""
     with _v1.Graph().as_default():
         try:
-            return tensorflow.is_tensor(np.prod([_v1.placeholder(tensorflow.int32, [])]))
+            return bool(tensorflow.is_tensor(np.prod([_v1.placeholder(tensorflow.int32, [])])))
         except NotImplementedError:
             return False
 

@@ -56,7 +56,7 @@ def follow() -> None:
 def _softmax_by_parts(softmax: Callable[..., Any]) -> Callable[..., Any]:
     """Keras' activation "softmax" as 1.15 computed it for more than two dimensions.
 
-    What comes out is no operation Softmax then (1.15 ``python/keras/activations.py``), of which Keras' losses
+    The output is then not an operation Softmax (1.15 ``python/keras/activations.py``), of which Keras' losses
     would take the logits: they clip the probabilities at 1e-7 and 1 - 1e-7.
     """
 
@@ -74,7 +74,7 @@ def _of_logits(activation: str) -> Callable[[Callable[..., Any]], Any]:
     """A cross entropy of Keras' backend that takes a model's output apart, which only 2.3 refuses to do.
 
     1.15 (``python/keras/backend.py``) looks at the operation alone; 2.3 asks that no layer has made it, and
-    from 2.4 on the activations note their logits.
+    since 2.4 the activations note their logits.
     """
 
     def as_then(crossentropy: Callable[..., Any]) -> Callable[..., Any]:

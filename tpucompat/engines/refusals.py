@@ -31,7 +31,7 @@ def refuse(graph: Any, cut: trace.Cut) -> None:
         raise _refusal(finding, graph)
 
 
-def explained(error: Any, graph: Any, cut: trace.Cut) -> Exception:
+def explained(error: Exception, graph: Any, cut: trace.Cut) -> Exception:
     """What XLA's compiler says of a step, in the script's terms; another error as it is.
 
     Args:

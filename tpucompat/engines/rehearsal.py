@@ -1,4 +1,4 @@
-"""TensorFlow's own ``TPUStrategy`` over the cores of a TPU that is not there.
+"""TensorFlow's own ``TPUStrategy`` on the simulated cores of a TPU.
 
 The strategy, its replica context, variables and input workers are TensorFlow's. Two things stand in for
 the TPU: what the cluster resolver tells of it, and ``tpu.replicate``, by which ``TPUStrategy.run`` makes
@@ -62,7 +62,7 @@ class Resolver:
 
 
 def strategy_over(cores: int, hosts: int = 1) -> Any:
-    """A ``tf.distribute.TPUStrategy`` over cores that are not there.
+    """A ``tf.distribute.TPUStrategy`` on simulated cores.
 
     Args:
       cores: The number of cores.

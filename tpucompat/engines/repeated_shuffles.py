@@ -6,7 +6,7 @@ Up to 1.15 tf.data makes one operation of ``dataset.shuffle(n).repeat()`` before
 one repetition to the next; today each repetition has seeds of its own, drawn from those, and no operation goes
 on as that one did.
 
-``RandomDataset`` gives the very numbers that 1.15's shuffle draws: both take them one by one from a
+``RandomDataset`` gives the same numbers that 1.15's shuffle draws: both take them one by one from a
 ``PhiloxRandom`` of the two seeds. So the shuffle itself (``core/kernels/data/shuffle_dataset_op.cc`` of 1.15,
 ``ShuffleDatasetBase::Iterator::GetNextInternal``) is written here as a scan over the elements and those
 numbers. It takes 0.1 to 0.2 ms for an element, some twenty times what TensorFlow's own takes; so that one
@@ -82,7 +82,7 @@ def _shuffled_and_repeated(original: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_followed(buffer_size: Any, seed: Any, seed2: Any) -> bool:
-    """Whether a shuffle's order can be told: not where it has no seeds, which 1.15 drew anew each time."""
+    """Whether a shuffle's order can be told: not where it has no seeds, which 1.15 drew each time."""
     size = tensorflow.get_static_value(buffer_size)
     if size is None or size > LARGEST_BUFFER or not _is_on_cpu():
         return False

@@ -11,6 +11,8 @@ from tpucompat.engines import accelerator, local_devices, observer
 from tpucompat.tf import private
 from tpucompat.tf.private import patches
 
+# Imports inside functions: the namespace imports this before TensorFlow; what patches it comes after it.
+
 
 def enter_graph_mode() -> Any:
     """Puts TensorFlow 2 into the graph world; TensorFlow 1 is there.
@@ -123,7 +125,7 @@ def _choose_variables() -> None:
     Programs look at what they have in 1.15 (``sess.run('w:0')``, ``w.op.type``, an optimizer with
     ``_apply_dense`` only, which operations a model has). What was wrong with reference variables,
     that an assignment races with another layer's backward read, is what :func:`private.gate_gradients`
-    prevents. The cores of a TPU, and whoever wants the program for one, take resource variables only.
+    prevents. The cores of a TPU, and a program that is made for one, take resource variables only.
     """
     import tensorflow
 

@@ -1,6 +1,6 @@
 """Sums over the cores, between TensorFlow's graph and XLA's program.
 
-TensorFlow's lowering for a CPU has the sum (``XlaAllReduce``) from 2.16 on only, and takes up to 40 ms each,
+TensorFlow's lowering for a CPU has the sum (``XlaAllReduce``) since 2.16 only, and takes up to 40 ms each,
 because it starts MLIR for it. So a sum goes through the lowering as a call of a function that nobody has
 (``XlaCustomCall``, lowered directly), and becomes XLA's all-reduce in the finished program.
 """
@@ -38,7 +38,7 @@ def to_call(node: Any, shape: Any, groups: Sequence[Sequence[int]]) -> None:
 
 def over_cores(value: Any, replicas: int) -> Any:
     """The sum of a tensor over all cores, for what is to be lowered."""
-    import tensorflow as tf
+    import tensorflow as tf  # `check` imports this module before TensorFlow
 
     kind = value.dtype
     # As the TPU's own sum: floats and 32-bit integers.
@@ -100,7 +100,7 @@ def _become_sum(instruction: Any, adding: int) -> None:
 
 def _adding(module: Any, kind: int) -> int:
     """Puts a computation that adds two numbers before all others; its identity."""
-    identity = 1 + max(computation.id for computation in module.computations)
+    identity = 1 + int(max(computation.id for computation in module.computations))
     # From 2.20 on the identity of an instruction has that of its computation in its upper half.
     most = max(each.id for computation in module.computations for each in computation.instructions)
     first = (identity << 32) + 1 if most >> 32 else max(most, identity) + 1

@@ -81,7 +81,7 @@ class Stage(NamedTuple):
       graph_def: The nodes, without function library.
       needs: Tensors and operations of earlier stages or of the host that the nodes take.
       gives: Tensors and operations of the stage that later stages or the caller take.
-      shapes: The static shapes of the tensors among them. An import infers them anew, and knows
+      shapes: The static shapes of the tensors among them. An import infers them again, and knows
         less than the trace did: nothing about what comes out of a TF 1 loop.
       conditional: Whether some of what it needs or gives is in a TF 1 conditional, so that not every
         run has it.

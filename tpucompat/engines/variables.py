@@ -122,7 +122,7 @@ def _for_handles(graph_def: Any, input_map: dict[Any, Any]) -> dict[Any, Any]:
 
 def _gives_handle(node: Any) -> bool:
     resource = _v1.resource.as_datatype_enum
-    return node.op == "VarHandleOp" or node.attr["dtype"].type == resource
+    return bool(node.op == "VarHandleOp" or node.attr["dtype"].type == resource)
 
 
 def _show_in_graphs() -> None:

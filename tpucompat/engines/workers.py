@@ -15,10 +15,12 @@ import zlib
 from typing import Any, Callable, Iterator, NamedTuple, Sequence
 
 import numpy as np
+import tensorflow as tf
 
 from tpucompat.base import cluster, journal
-from tpucompat.base.errors import LostWorkerError, SetupError
-from tpucompat.engines import accelerator
+from tpucompat.base.codes import CODES
+from tpucompat.base.errors import LostWorkerError, SetupError, describe
+from tpucompat.engines import accelerator, collectives
 from tpucompat.tf import private
 
 # How the others learn what has become of a worker.
@@ -29,7 +31,7 @@ _NUMBERS = 4
 _FAREWELL = 20
 
 _lock = threading.RLock()
-_of_process: Any = None
+_of_process: Workers | None = None
 
 
 class Place(NamedTuple):
@@ -69,7 +71,7 @@ class Workers:
         self.cores = range(index * here, (index + 1) * here)
         self.asks_to_stop = False
         self.stopping: int | None = None
-        self._sums: dict[tuple[int, ...], Any] = {}
+        self._sums: dict[tuple[int, ...], Callable[[Any], Any]] = {}
         self._lock = threading.RLock()
         self._inside_step = False
         self._lost = False
@@ -156,8 +158,6 @@ class Workers:
         Args:
           error: What has happened.
         """
-        import tensorflow as tf
-
         if self._heard:  # of another's end, from which all go on
             self._heard = False
             return
@@ -196,8 +196,6 @@ class Workers:
             empty = np.zeros_like(table)
 
             def value_of(context: Any) -> Any:
-                import tensorflow as tf
-
                 first = context.replica_id_in_sync_group == self.cores[0]
                 return tf.constant(table if first else empty)
 
@@ -207,9 +205,6 @@ class Workers:
     def _sum_of(self, shape: tuple[int, ...]) -> Callable[[Any], Any]:
         """A function that sums tables of a shape over all replicas."""
         if shape not in self._sums:
-            import tensorflow as tf
-
-            from tpucompat.engines import collectives
 
             def one_replica(value: Any) -> Any:
                 return collectives.sums(tf.distribute.get_replica_context(), [value])[0]
@@ -223,10 +218,8 @@ class Workers:
     def _watched(self) -> Iterator[None]:
         """Within: what TensorFlow says of a peer that is gone becomes an error of ours.
 
-        Its own (UnavailableError, AbortedError) would let a MonitoredSession start anew, alone.
+        Its own (UnavailableError, AbortedError) would let a MonitoredSession restart, alone.
         """
-        import tensorflow as tf
-
         try:
             yield
         except tf.errors.OpError as error:
@@ -277,8 +270,6 @@ def _announce(given: cluster.Cluster) -> None:
 
 
 def _connected(given: cluster.Cluster) -> Any:
-    import tensorflow as tf
-
     try:
         return accelerator.strategy_over(given, cluster.patience())
     except RuntimeError as error:
@@ -302,15 +293,10 @@ def _of_peers(tf: Any) -> tuple[type, ...]:
 
 def _ended(worker: int) -> Exception:
     """The error of a training whose input has ended on another worker."""
-    import tensorflow as tf
-
-    from tpucompat.base.codes import CODES
-    from tpucompat.base.errors import describe
-
     text = f"End of sequence on worker {worker}"
-    return tf.errors.OutOfRangeError(
-        None, None, describe("TPU336", text, CODES["TPU336"].what_to_do)
-    )
+    described = describe("TPU336", text, CODES["TPU336"].what_to_do)
+    error: Exception = tf.errors.OutOfRangeError(None, None, described)
+    return error
 
 
 def _unpacked(data: bytes, arrays: Sequence[Any]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Which operations a TPU has: the table, and what is said of an operation that it has not."""
+"""Which operations a TPU has: the table, and what is said of an operation that it does not support."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Finding(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """Operations that a TPU has not, what they do, and what is written instead."""
+    """Operations that are unsupported on TPU, what they do, and what to write instead."""
 
     code: str
     pattern: Any
@@ -168,12 +168,12 @@ def table() -> dict[str, Any]:
 
 
 def on_tpu_only() -> frozenset[str]:
-    """The operations that a TPU has, and XLA's compiler for a CPU has not."""
+    """The operations that a TPU supports, and XLA's compiler for a CPU does not."""
     return frozenset(table()["not_on_cpu"])
 
 
 def kind_of(operation: str) -> Kind:
-    """What is said of an operation of this type that a TPU has not."""
+    """What is said of an operation of this type that a TPU does not support."""
     return next((kind for kind in _KINDS if kind.pattern.match(operation)), _OTHER)
 
 
@@ -226,7 +226,7 @@ def _for_type(name: str) -> tuple[str, str]:
 
 def _wrong_type(node: Any, kernel: dict[str, int]) -> str:
     """The first type of a node that a kernel does not take; "" if it takes all."""
-    import tensorflow as tf
+    import tensorflow as tf  # the table is read without it
 
     for attr, number in kernel.items():
         if attr not in node.attr:

@@ -135,7 +135,7 @@ class Snapshot(private.session_interface()):  # type: ignore[misc]
     @property
     def sess_str(self) -> str:
         """The Session's target."""
-        return self._session.sess_str
+        return str(self._session.sess_str)
 
     def run(
         self, fetches: Any, feed_dict: Any = None, options: Any = None, run_metadata: Any = None

@@ -109,8 +109,8 @@ def load(name: str) -> Any:
 
 
 def prepare() -> None:
-    """Puts the stand-ins where tensorflow-estimator looks for them; needed from TensorFlow 2.16
-    on."""
+    """Puts the stand-ins where tensorflow-estimator looks for them; needed since TensorFlow
+    2.16."""
     global _prepared
     with _lock:
         if _prepared or environment().has("estimator"):
@@ -128,7 +128,7 @@ def write_variables_last(estimator: Any) -> None:
     this step or of the next one, since nothing orders ``global_step.assign(global_step + 1)`` behind
     the schedule's own reads; and where two optimizers train a model (``tf.group(train_generator,
     train_discriminator)``), the updates of one race with the gradients of the other, which read the same
-    reference variables. Reads that wait for something else are left as they are, and so are the
+    reference variables. Reads that wait for something else are left unchanged, and so are the
     steps of several replicas, which the strategy engine orders.
 
     Args:
@@ -158,7 +158,7 @@ def write_variables_last(estimator: Any) -> None:
 
 
 def export_only_what_is_better(exporter: Any) -> None:
-    """Lets a BestExporter that starts anew compare with the event files, as up to 1.15.
+    """Lets a BestExporter that restarts compare with the event files, as up to 1.15.
 
     tensorflow-estimator 2.15's (``exporter.py``) exports once in each process, however good the result.
 

@@ -115,7 +115,7 @@ def _replace(node: Any) -> None:
 
 
 def _renamed(reference: str, outputs: Mapping[str, str]) -> str:
-    """What a function's node refers to (``node:output:0``), when outputs are called otherwise."""
+    """What a function's node refers to (``node:output:0``), when outputs have other names."""
     name, colon, rest = reference.partition(":")
     if not colon or name not in outputs:
         return reference

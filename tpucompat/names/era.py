@@ -246,7 +246,7 @@ def _imported(text: str) -> set[tuple[int, str]]:
 @functools.lru_cache(maxsize=None)
 def _names_lost() -> frozenset[str]:
     """Names of 1.15 that TensorFlow 2 has below ``tf.compat.v1`` at most."""
-    from tpucompat.names import successors as today
+    from tpucompat.names import successors as today  # all tables, for few scripts
 
     return frozenset(
         name

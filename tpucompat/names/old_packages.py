@@ -1,6 +1,6 @@
 """Which installed packages were written for TensorFlow 1, as their releases or their own code show.
 
-``pip install bert-tensorflow==1.0.1`` puts code of 2019 beside libraries of today. The user can name such a
+``pip install bert-tensorflow==1.0.1`` puts code of 2019 beside current libraries. The user can name such a
 package by ``--legacy-package``; those that can be told are taken without.
 """
 
@@ -183,7 +183,7 @@ def _in(folders: list[str], *parts: str) -> bool:
 def _is_before(distribution: str, release: str) -> bool:
     if sys.version_info < (3, 8):  # with a TensorFlow that those releases were made for
         return False
-    from importlib import metadata
+    from importlib import metadata  # slow to import; Python 3.8 and later
 
     try:
         return Version(metadata.version(distribution)) < Version(release)

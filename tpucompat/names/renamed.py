@@ -92,7 +92,7 @@ def rows(module: str) -> dict[str, Changed]:
 def as_now(
     then: Then, args: tuple[Any, ...], options: dict[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The arguments of a call as the release of today takes them."""
+    """The arguments of a call as the installed release takes them."""
     kept = {}
     for key, value in options.items():
         meant = then.dropped.get(key, ())

@@ -1,4 +1,4 @@
-"""What an old name becomes in a program of today, from the tables that ``run`` and ``explain`` use.
+"""What an old name becomes in a current program, from the tables that ``run`` and ``explain`` use.
 
 The rows of :mod:`tpucompat.names.tables` say what answers an old name under ``run``. What one writes instead
 follows from them and from ``tf2_homes.txt``, a list made from a real TensorFlow 2; :data:`IDIOMS` holds the
@@ -475,7 +475,7 @@ def _by_row(symbol: str, rest: str, row: Row) -> Fate:
 
 
 def _public(target: str) -> str:
-    """The public name of a row's target as a program of today writes it; "" if it has none."""
+    """The public name of a row's target as a current program writes it; "" if it has none."""
     module, _, attributes = target.partition(":")
     if module in ("{tf}", "{own}"):
         home = homes().get(attributes)

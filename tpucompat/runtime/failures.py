@@ -16,6 +16,8 @@ import traceback
 from typing import Any, Callable
 
 from tpucompat.base.errors import StoppedTraining, TPUCompatError
+from tpucompat.engines import script_lines
+from tpucompat.names import scope as scopes
 from tpucompat.runtime import advice, tracebacks
 
 #: The most lines that an error is shown in.
@@ -167,10 +169,7 @@ def place_of(error: BaseException) -> str:
 
 
 def _sources() -> Any:
-    from tpucompat.engines import script_lines as sources
-    from tpucompat.names import scope as scopes
-
-    return sources.Sources(scopes.current().packages)
+    return script_lines.Sources(scopes.current().packages)
 
 
 def _file_of(lines: list[str]) -> str:

@@ -17,6 +17,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 from tpucompat.base.errors import MissingModuleError, UnknownModuleError
 from tpucompat.names import scope as scopes
+from tpucompat.names import surroundings as table
 from tpucompat.runtime import namespace as namespaces
 from tpucompat.runtime import script_code, script_modules, surroundings
 from tpucompat.standins import python2_names
@@ -51,7 +52,7 @@ class ImportHook:
         # One look-up in one dictionary decides for most imports that nothing has to be done.
         self._roots = {
             **dict.fromkeys([*self._view, *self._mended], True),
-            **surroundings.table.ROOTS,
+            **table.ROOTS,
             "sys": False,
         }
 
@@ -172,14 +173,15 @@ class ImportHook:
     def _has(module: namespaces.LegacyModule, attribute: str) -> bool:
         if attribute in module.__dict__:
             return True
-        return module._namespace.has(module._path, attribute)
+        return bool(module._namespace.has(module._path, attribute))
 
     def _legacy_module(self, name: str) -> types.ModuleType:
         self._surroundings.module("numpy")  # what TensorFlow gives the script are its arrays
         head, _, below = name.partition(".")
         full = self._view[head] + ("." + below if below else "")
         try:
-            return self._import_module(full)
+            module: types.ModuleType = self._import_module(full)
+            return module
         except ModuleNotFoundError as error:
             if error.name is None or not error.name.startswith(ROOTS[self.era].prefix):
                 raise  # a package that TensorFlow itself needs is missing

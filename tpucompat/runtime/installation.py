@@ -7,7 +7,14 @@ import sys
 import types
 from typing import Iterable
 
+from tpucompat.base import keras_generation
+from tpucompat.base.errors import SetupError
+from tpucompat.base.machine import environment
+from tpucompat.engines import accelerator
 from tpucompat.names import scope as scopes
+from tpucompat.names.era import detect
+from tpucompat.runtime import imports, namespace, rounding
+from tpucompat.runtime.paths import gcs, mapping
 from tpucompat.tf.private import patches
 
 _current: Installation | None = None
@@ -24,8 +31,6 @@ class Installation:
     """
 
     def __init__(self, era: str, legacy_packages: Iterable[str]) -> None:
-        from tpucompat.runtime import imports, namespace
-
         self.era = era
         self.legacy_packages = tuple(legacy_packages)
         self.scope = scopes.Scope(self.legacy_packages)
@@ -108,14 +113,6 @@ def install_for(
       exact: As for :func:`install`.
     """
     global _current
-    from tpucompat.base import keras_generation
-    from tpucompat.base.errors import SetupError
-    from tpucompat.base.machine import environment
-    from tpucompat.engines import accelerator
-    from tpucompat.names.era import detect
-    from tpucompat.runtime import rounding
-    from tpucompat.runtime.paths import gcs, mapping
-
     chosen = era or detect(source, directory).era
     if _current is not None:
         if _current.era != chosen and era is not None:
@@ -133,7 +130,7 @@ def install_for(
     accelerator.offer_address(source)
     gcs.offer_settings()
     if os.environ.get(mapping.VARIABLE):
-        from tpucompat.runtime.paths import doors
+        from tpucompat.runtime.paths import doors  # only if paths are mapped
 
         doors.open_up(mapping.from_environment())
     _current = Installation(chosen, legacy_packages)
@@ -154,8 +151,6 @@ def switch(era: str) -> bool:
     Returns:
       Whether it is the era from here on.
     """
-    from tpucompat.runtime import namespace
-
     if _current is None or any(each.in_use for each in (namespace.V1, namespace.V2)):
         return _current is not None and _current.era == era
     packages = _current.legacy_packages

@@ -34,8 +34,13 @@ from typing import (
 
 from tpucompat.base import journal
 from tpucompat.base.errors import GoneError, TPUCompatError, UnknownNameError
+from tpucompat.base.machine import environment
+from tpucompat.engines import accelerator, session
 from tpucompat.names import lookup, symbols
 from tpucompat.names.rows import Constant, Gone, Moved, Package, Row, StandIn
+from tpucompat.tf import private
+
+# Imports inside functions: what patches TensorFlow, Keras and NumPy comes when a script first uses TensorFlow.
 
 _MISSING = object()
 
@@ -176,7 +181,7 @@ class Namespace:
         return self._base is not None
 
     def forget(self) -> None:
-        """Lets the world of the era be entered anew when TensorFlow is used the next time."""
+        """Lets the mode of the era be entered again when TensorFlow is used the next time."""
         self._base = None
 
     def module_name(self, path: str) -> str:
@@ -368,7 +373,7 @@ class Namespace:
         """Gives a name that a script has set in an old module to the module of ours behind it.
 
         Code of ours looks the name up there: a script sets ``tpu_estimator._WRAP_INPUT_FN_INTO_WHILE_LOOP``, a
-        test replaces a function. Modules of TensorFlow stay as they are: other libraries see them too.
+        test replaces a function. Modules of TensorFlow are unchanged: other libraries see them too.
         """
         row, below = self._package_row(path)
         for target in row.targets if row is not None else ():
@@ -566,8 +571,6 @@ class _KerasSource:
 
 
 def _enter_v1() -> str:
-    from tpucompat.base.machine import environment
-    from tpucompat.engines import session
     from tpucompat.standins import (
         keras1_arguments,
         keras_names,
@@ -576,7 +579,6 @@ def _enter_v1() -> str:
         own_layers,
         own_optimizers,
     )
-    from tpucompat.tf import private
 
     session.enter_graph_mode()
     private.leave_package_to_itself("tpucompat")
@@ -599,9 +601,7 @@ def _enter_v1() -> str:
 
 
 def _enter_v2() -> str:
-    from tpucompat.engines import accelerator
     from tpucompat.standins import numpy_names
-    from tpucompat.tf import private
 
     accelerator.prepare()  # the script's first eager operation starts TensorFlow's runtime
     private.leave_package_to_itself("tpucompat")
@@ -627,8 +627,6 @@ def _restore_early_tf2() -> None:
 
 
 def _v1_rows() -> Mapping[str, Row]:
-    from tpucompat.base.machine import environment
-
     return lookup.table_rows("tf1", on_tensorflow_1=environment().has("contrib"))
 
 

@@ -1,7 +1,7 @@
 """Whose rounding a process has: TensorFlow's own, the default, or TensorFlow 1.15's (exact mode).
 
 On CPUs of recent years (x86 with AVX512_VNNI and later; release notes of 2.9), TensorFlow computes with
-oneDNN, which is up to three times as fast and rounds otherwise, so that a training soon goes another way
+oneDNN, which is up to three times as fast and rounds differently, so that a training soon goes another way
 than on 1.15. Exact mode leaves oneDNN's kernels out. TensorFlow decides once, when it is loaded.
 """
 
@@ -37,7 +37,7 @@ def exact(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def choose(asked: bool = False) -> None:
-    """Enters exact mode where TPUCOMPAT_EXACT or the caller asks for it; else leaves all as it is.
+    """Enters exact mode if TPUCOMPAT_EXACT or the caller asks for it; else changes nothing.
 
     To be called before TensorFlow is loaded; later a notice says that it is too late (TPU472).
 

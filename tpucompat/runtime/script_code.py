@@ -1,8 +1,8 @@
-"""Compiles the script's own modules: what NumPy 2 computes otherwise, they compute as with NumPy 1.
+"""Compiles the script's own modules: what NumPy 2 computes differently, they compute as with NumPy 1.
 
 Messages that an old compiler of protocol buffers has generated are made as protobuf makes them today, those of
 installed packages too, which nobody could import otherwise. Only code that stands in a file is reached, and
-cells of a notebook. No compiled file is read or written for a module that was changed: it is compiled anew in
+cells of a notebook. No compiled file is read or written for a module that was changed: it is compiled again in
 every run.
 """
 
@@ -16,6 +16,7 @@ import sys
 import types
 from typing import Any, Callable, Mapping, Sequence
 
+from tpucompat.names.scope import Scope
 from tpucompat.standins import generated_messages
 
 # Modules that mention none of them have nothing of NumPy's, or next to nothing.
@@ -38,7 +39,7 @@ def _installed(distribution: str) -> int:
     """The first number of the installed release, or 0."""
     if sys.version_info < (3, 8):  # for which neither NumPy 2 nor protobuf 5 is made
         return 0
-    from importlib import metadata
+    from importlib import metadata  # slow to import; Python 3.8 and later
 
     try:
         return int(metadata.version(distribution).partition(".")[0])
@@ -80,13 +81,13 @@ def compiled(source: str | bytes, file: str) -> types.CodeType:
 
 
 def _rewritten(tree: ast.Module, text: str) -> bool:
-    """Changes what a module computes otherwise today; tells whether there was something."""
+    """Changes what a module computes differently today; returns whether there was something."""
     generated = protobuf_refuses_old_modules() and generated_messages.mentioned(text)
     if generated and generated_messages.rewritten(tree):
         return True
     if not numpy_promotes_by_type():
         return False
-    from tpucompat.standins import arithmetic
+    from tpucompat.standins import arithmetic  # imports NumPy
 
     return arithmetic.rewritten(tree)
 
@@ -139,8 +140,6 @@ def code_of(spec: importlib.machinery.ModuleSpec, name: str, packages: Sequence[
       name: Its full name.
       packages: Installed packages that were written for TensorFlow 1.x.
     """
-    from tpucompat.names.scope import Scope
-
     return _its_own_loader(spec, Scope(packages).owns).get_code(name)
 
 

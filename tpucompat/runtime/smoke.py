@@ -12,6 +12,7 @@ import inspect
 from typing import Any, Callable, Dict, Mapping
 
 from tpucompat.base import journal
+from tpucompat.runtime import imports
 from tpucompat.standins import keras1_arguments
 from tpucompat.tf import private
 
@@ -31,8 +32,6 @@ def enable(era: str) -> None:
     if _enabled:
         return
     _enabled = True
-    from tpucompat.runtime import imports
-
     journal.notice(
         "TPU425",
         (f"smoke run: at most {EPOCHS} epoch of {STEPS} steps; the results are meaningless"),
@@ -174,7 +173,7 @@ def _sliced(data: Any, which: slice) -> Any:
 
 
 def _cap_train(arguments: dict[str, Any]) -> None:
-    import tensorflow
+    import tensorflow  # enabled before it is imported
 
     hook = tensorflow.compat.v1.train.StopAtStepHook(num_steps=STEPS)
     arguments["hooks"] = [*(arguments.get("hooks") or []), hook]

@@ -23,6 +23,7 @@ from tpucompat.base.errors import GoneError
 from tpucompat.names import surroundings as table
 from tpucompat.names.rows import Changed, Constant, Gone, Row
 from tpucompat.standins import attributes
+from tpucompat.standins.colab import question
 
 
 class Overlay(types.ModuleType):
@@ -143,8 +144,6 @@ class Surroundings:
             return False
         if any(os.environ.get(variable) for variable in table.PLACES[place]):
             return True
-        from tpucompat.standins.colab import question
-
         return not question.is_question(importer)
 
     def module(self, name: str) -> Any:

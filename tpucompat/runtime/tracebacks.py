@@ -9,6 +9,7 @@ from traceback import walk_tb
 from typing import Any, Iterable
 
 from tpucompat.base import package
+from tpucompat.runtime import imports, installation
 
 # How IPython begins a frame: `File ~/x.py:12, in f(a)`, or `Cell In[3], line 1`; before IPython 8
 # `~/x.py in f(a)` and `<ipython-input-3-…> in <module>`.
@@ -31,8 +32,6 @@ def strip_error(error: BaseException | None) -> None:
 
 def strip(traceback: Any) -> Any:
     """A traceback without the lines of the import hook and of what started the script."""
-    from tpucompat.runtime import imports
-
     kept: list[Any] = []
     while traceback is not None:
         file = traceback.tb_frame.f_code.co_filename
@@ -54,8 +53,6 @@ def of_script(traceback: Any) -> Any:
 
     What lies between, Keras' and TensorFlow's loops, says nothing beside an error that tells its cause.
     """
-    from tpucompat.runtime import installation
-
     here = installation.installed()
     kept: list[Any] = []
     rest = traceback

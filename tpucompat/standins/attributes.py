@@ -84,6 +84,6 @@ def set_attribute(owner: type, name: str, value: Any) -> None:
             names.pop(name, None)
         else:
             names[name] = value
-        import ctypes
+        import ctypes  # for few classes
 
         ctypes.pythonapi.PyType_Modified(ctypes.py_object(owner))

@@ -1,7 +1,7 @@
 """What TensorFlow 2.0 to 2.3 called ``keras.optimizers`` and ``keras.mixed_precision``, and how models stepped.
 
 A name of this module is the object that a script of that time got by it, on the TensorFlow that is
-installed: up to 2.10 the one of the same name, from 2.11 on its counterpart in ``optimizers.legacy``.
+installed: up to 2.10 the one of the same name, since 2.11 its counterpart in ``optimizers.legacy``.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def LossScaleOptimizer(opt: Any, loss_scale: Any = "dynamic") -> Any:
 def compile_as_then() -> None:
     """Lets ``compile("rmsprop")`` make the optimizer that the word meant up to 2.10.
 
-    The later ones of the same names round otherwise: their RMSprop and Adagrad add epsilon below the root
+    The later ones of the same names round differently: their RMSprop and Adagrad add epsilon below the root
     (``tf_keras/src/optimizers/rmsprop.py``), where the earlier ones added it to the root.
     """
     compile_model = _keras.Model.compile
@@ -106,7 +106,7 @@ def compile_as_then() -> None:
 
 @patches.patch
 def take_arguments_as_then() -> None:
-    """Lets the methods of models take what they took in 2.0 and 2.1, and is refused or does otherwise today.
+    """Lets the methods of models take what they took in 2.0 and 2.1, also where it is refused or differs today.
 
     Compared were the signatures of 2.0.4, 2.1.4, 2.2.3, 2.3.4 and 2.4.4 with those of tf-keras 2.21, and
     calls with values of other types.
@@ -171,9 +171,9 @@ def step_as_then() -> None:
     """Lets ``fit``, ``evaluate`` and ``predict`` make columns of vectors, as up to 2.6.
 
     A model whose inputs are not declared (a subclass) was called with (batch, 1) where the data had the shape
-    (batch,): up to 2.1 by the checks of the arrays, from 2.2 on by ``expand_1d`` in the steps of ``Model``
+    (batch,): up to 2.1 by the checks of the arrays, since 2.2 by ``expand_1d`` in the steps of ``Model``
     (2.6 ``keras/engine/training.py``), which 2.7 took out. A step that a script has written itself gets what
-    it got from 2.2 on, the data as they are.
+    it got since 2.2, the data as they are.
     """
     if environment().has("columns_of_vectors"):
         return
@@ -221,7 +221,7 @@ def _as_column(part: Any) -> Any:
 def restore_methods() -> None:
     """Gives models the methods of 2.0 and 2.1 that scripts called, private as they are.
 
-    Adding a method that is not there disturbs nobody else who uses the class.
+    Adding a missing method affects no other user of the class.
     """
     for name, method in _OLD_METHODS.items():
         if not hasattr(_keras.Model, name):

@@ -1,4 +1,4 @@
-"""Modules that the protocol buffers' compiler wrote up to 3.18 (``*_pb2.py``), for the protobuf of today.
+"""Modules that the protocol buffers' compiler wrote up to 3.18 (``*_pb2.py``), for today's protobuf.
 
 They built each descriptor by a call of its class, which protobuf 4 refuses ("Descriptors cannot be created
 directly"). All that those calls say stands in the serialized file that the module holds as well; protobuf's

@@ -161,7 +161,7 @@ def _wrap(owner: type, method: str, names: Names, only: type | None = None) -> N
 
 
 def as_today(method: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The words of a call as a method takes them today, for who looks at a call before the method does.
+    """The arguments of a call as a method takes them today, for code that reads a call before the method.
 
     Args:
       method: A method, which may be one that takes the old words as well.

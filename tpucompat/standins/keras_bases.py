@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from tpucompat.engines import session as _session
+
 
 def __getattr__(name: str) -> Any:
-    from tpucompat.engines import session
-
-    return getattr(session.keras().layers, name).__bases__[0]
+    return getattr(_session.keras().layers, name).__bases__[0]

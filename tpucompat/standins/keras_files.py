@@ -37,7 +37,7 @@ class HDF5Matrix:
         normalizer: Callable[[Any], Any] | None = None,
     ) -> None:
         try:
-            import h5py
+            import h5py  # may not be installed
         except ImportError:
             raise ImportError("The use of HDF5Matrix requires HDF5 and h5py installed.") from None
         if datapath not in _FILES:

@@ -61,7 +61,7 @@ def apply_affine_transform(
     if not matrices:
         return x
     try:
-        from scipy import ndimage
+        from scipy import ndimage  # may not be installed
     except ImportError as error:
         raise ImportError("Image transformations require SciPy. Install SciPy.") from error
     matrix = matrices[0]

@@ -1,6 +1,6 @@
 """``keras.Model`` as the one class of models made of layers: ``type(model) is keras.Model``.
 
-Up to 2.1 it was. 2.2 has one class for graphs and one for eager programs; from 2.3 on such a model is a
+Up to 2.1 it was. 2.2 has one class for graphs and one for eager programs; since 2.3 such a model is a
 ``Functional``, a subclass of either, and Keras chooses when one is made.
 """
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from tpucompat.base import journal
 from tpucompat.base.machine import current_environment
+from tpucompat.engines import session
 from tpucompat.standins import keras_yaml
 from tpucompat.tf import private
 from tpucompat.tf.private import patches
@@ -61,7 +62,7 @@ class _Tracked:
 def restore_methods(keras: Any) -> None:
     """Gives Keras' classes back the methods that they have lost.
 
-    Adding a method that is not there disturbs nobody else who uses the class.
+    Adding a missing method affects no other user of the class.
 
     Args:
       keras: The Keras of the graph world.
@@ -160,6 +161,4 @@ def _predict_classes(self: Any, x: Any, batch_size: int = 32, verbose: int = 0) 
 
 
 def _backend() -> Any:
-    from tpucompat.engines import session
-
     return session.keras().backend

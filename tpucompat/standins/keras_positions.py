@@ -58,7 +58,7 @@ def _attribute(owner: Any, name: str) -> Any:
 
 
 def _in_order(function: Any, then: Sequence[str], alike: int) -> Any:
-    """A method that gets what comes behind the positions that are alike by name."""
+    """A method that gets by name what comes after the positions that are the same."""
 
     @functools.wraps(function)
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -75,7 +75,7 @@ def __getattr__(name: str) -> Any:
     """A function of ``keras.utils`` or ``keras.preprocessing.text`` that takes the name of then."""
     if name not in _RENAMED:
         raise AttributeError(name)
-    import tensorflow
+    import tensorflow  # the namespace imports this module before it
 
     keras = tensorflow.keras
     owner = keras.utils if hasattr(keras.utils, name) else keras.preprocessing.text

@@ -78,7 +78,7 @@ def run_all_keras_modes(
     Returns:
       The methods, one for each way, or a decorator.
     """
-    from absl.testing import parameterized
+    from absl.testing import parameterized  # for tests alone
 
     utilities, decorators = private.keras_test_modules()
     skipped = {"v2_eager": always_skip_eager, "v1_session": always_skip_v1}

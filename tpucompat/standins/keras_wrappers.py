@@ -12,6 +12,8 @@ from typing import Any, Callable, Iterable
 
 import numpy as np
 
+from tpucompat.engines import session
+
 
 class BaseWrapper:
     """What the two wrappers share: arguments of the model's function and of its methods in one.
@@ -76,7 +78,7 @@ class BaseWrapper:
 
     def __sklearn_tags__(self) -> Any:
         """Neither classifier nor regressor, as scikit-learn took them; 1.6 and later ask for it."""
-        from sklearn.utils import Tags, TargetTags
+        from sklearn.utils import Tags, TargetTags  # 1.6 and later
 
         return Tags(estimator_type=None, target_tags=TargetTags(required=True))
 
@@ -177,6 +179,4 @@ def _sequential() -> Any:
 
 
 def _keras() -> Any:
-    from tpucompat.engines import session
-
     return session.keras_of_the_era()

@@ -14,7 +14,7 @@ from tpucompat.engines import session
 
 def _yaml() -> Any:
     try:
-        import yaml
+        import yaml  # may not be installed
     except ImportError:  # in the words of 1.15 (tensorflow/python/keras/engine/network.py)
         raise ImportError("Requires yaml module installed (`pip install pyyaml`).") from None
     return yaml

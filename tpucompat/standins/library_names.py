@@ -6,7 +6,10 @@ from typing import Any, Iterator
 
 import numpy as np
 
+from tpucompat.names import renamed
 from tpucompat.standins.attributes import Owns
+
+# Imports inside functions: each function is for a library that may not be installed.
 
 
 def textsize(self: Any, text: str, font: Any = None, **options: Any) -> tuple[int, int]:
@@ -161,8 +164,6 @@ def median_absolute_deviation(x: Any, axis: Any = 0, center: Any = None, **optio
 
 def factorplot(*args: Any, **options: Any) -> Any:
     """``seaborn.factorplot``, catplot of points by default (up to 0.10)."""
-    from tpucompat.names import renamed
-
     options.setdefault("kind", "point")
     catplot: Any = getattr(renamed.__getattr__("seaborn"), "catplot")  # noqa: B009
     return catplot(*args, **options)

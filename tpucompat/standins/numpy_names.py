@@ -10,6 +10,7 @@ from typing import Any, Callable, Sequence
 import numpy as np
 
 from tpucompat.base import journal
+from tpucompat.standins import array_numbers
 from tpucompat.standins.attributes import Owns
 
 # What ``copy=False`` meant, in the words of NumPy 2.
@@ -28,8 +29,6 @@ def print_numbers_as_then() -> None:
 
 def as_then(owns: Owns) -> Callable[[], None]:
     """Prints numbers as then, and takes arrays of one element for numbers; gives what undoes the latter."""
-    from tpucompat.standins import array_numbers
-
     print_numbers_as_then()
     return array_numbers.put(owns)
 
@@ -40,7 +39,7 @@ def asscalar(a: Any) -> Any:
 
 
 def asfarray(a: Any, dtype: Any = np.float64) -> Any:
-    """An array of a floating type: of ``dtype``, or float64 where that is none (NumPy up to 1.26)."""
+    """An array of a floating type: of ``dtype``, or float64 if that is not one (NumPy up to 1.26)."""
     return np.asarray(a, dtype if np.issubdtype(dtype, np.inexact) else np.float64)
 
 
@@ -92,7 +91,7 @@ def array(object: Any, dtype: Any = None, *, copy: Any = True, **options: Any) -
 
 
 def of_ragged(function: Callable[..., Any], deep: bool = False) -> Callable[..., Any]:
-    """A function that makes arrays of objects where NumPy of today refuses to make an array (up to 1.23).
+    """A function that makes arrays of objects where today's NumPy refuses to make an array (up to 1.23).
 
     Args:
       function: A function of NumPy's.

@@ -1,6 +1,6 @@
 """The functions that stand in for operators in the script's modules; they count as the script's own.
 
-Who asks for a caller's module, and takes these for it, is to take them for the script: this module imports
+Code that looks for its caller's module, and finds these, is to find the script: this module imports
 nothing that is shown to scripts in another way.
 """
 
@@ -21,7 +21,7 @@ def function(
     Args:
       name: The operator's, in the module ``operator``.
       numbers: NumPy's types.
-      array: That of arrays; two of them are left as they are.
+      array: That of arrays; two of them are left unchanged.
       adapted: Gives both operands as they are to be.
     """
     operate = getattr(operator, name)

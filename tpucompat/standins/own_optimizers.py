@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -56,7 +56,7 @@ def accept(keras: Any) -> None:
         def get_weights(self) -> list[Any]:
             return list(getattr(self, "_restored", ())) or list(super().get_weights())
 
-    patches.replace(base, "__init_subclass__", classmethod(prepare))
+    patches.replace(base, "__init_subclass__", classmethod(cast(Any, prepare)))
 
 
 def _restoring(get_updates: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Sequence, cast
 
 import numpy as np
 import pandas as pd
@@ -155,7 +155,8 @@ def from_items(cls: Any, items: Any) -> Any:
     return cls(dict(items))
 
 
-frame_from_csv = series_from_csv = classmethod(from_csv)
+frame_from_csv: Any = classmethod(cast(Any, from_csv))
+series_from_csv: Any = frame_from_csv
 frame_from_items = classmethod(from_items)
 
 
@@ -243,7 +244,7 @@ def applymap(self: Any, func: Callable[[Any], Any], **options: Any) -> Any:
 
 
 class _Mixed:
-    """``.ix``: labels, and positions where the labels of that axis are no integers."""
+    """``.ix``: labels, and positions where the labels of that axis are not integers."""
 
     def __init__(self, data: Any) -> None:
         self._data = data

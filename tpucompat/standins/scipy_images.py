@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+# Imports inside functions: Pillow may not be installed.
+
 _MODES = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "cubic": 3}
 
 

@@ -85,7 +85,7 @@ def _is_tensorflows(obj: Any) -> bool:
 
 
 def _as_in_115(obj: Any, spec: inspect.FullArgSpec) -> inspect.FullArgSpec:
-    import tensorflow as tf
+    import tensorflow as tf  # stands in for functions of `inspect` too
 
     # The functions of TensorFlow 2 are called so where both generations have one.
     name = re.sub("_v2$", "", getattr(obj, "__name__", ""))

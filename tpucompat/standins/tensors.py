@@ -11,7 +11,7 @@ import tensorflow
 def __getattr__(name: str) -> Any:
     """``tf.Tensor``, the class of a graph's tensors: scripts ask for ``type(x) is tf.Tensor``.
 
-    From 2.15 on (seen in 2.15 to 2.21) it is the base of theirs and of those that have values already. Programs
+    Since 2.15 (seen in 2.15 to 2.21) it is the base of theirs and of those that have values already. Programs
     that compute at once get the base, in what is traced for them too: a function there may take in values.
     """
     if name != "Tensor":
@@ -53,7 +53,7 @@ def bfloat16_type() -> Any:
 
 
 def repeat(tensor: Any, repeats: Any, axis: int) -> Any:
-    """``tf.repeat``, which 1.15 has, and TensorFlow 2 from 2.1 on.
+    """``tf.repeat``, which 1.15 has, and TensorFlow 2 since 2.1.
 
     Args:
       tensor: ``[..., n, ...]``.

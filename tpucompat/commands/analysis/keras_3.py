@@ -76,7 +76,7 @@ _SAME_DEFAULTS = frozenset(
 
 
 def applies(module: Any) -> bool:
-    """Whether a file speaks to the Keras of today's TensorFlow."""
+    """Whether a file uses the Keras that belongs to the installed TensorFlow."""
     if module.uses_tpucompat or b"TF_USE_LEGACY_KERAS" in module.source.data:
         return False
     return any(below_keras(use.name) or use.name in _ROOTS for use in module.names.uses)
@@ -446,7 +446,7 @@ class Finder:
         return constant(literal) if literal is not None else None
 
     def literal_of(self, node: ast.AST) -> ast.AST | None:
-        """The text that the name of a file ends with, in the script; None where it is not there."""
+        """The text that the name of a file ends with, in the script; None if it is missing."""
         if isinstance(constant(node), str):
             return node
         if isinstance(node, ast.Call):
@@ -713,7 +713,7 @@ def _is_stateful(call: Call) -> bool:
 
 
 def _learning_phase(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
-    """Whether a model trains was the graph's, and is told to each call of a model."""
+    """The training mode belonged to the graph, and is now an argument of each call of a model."""
     if below == "backend.set_learning_phase":
         phase = argument(call.node, 0, "value")
         trains = any(one.name.startswith((".fit", ".train_on_batch")) for one in finder.names.calls)

@@ -35,7 +35,7 @@ class Row(NamedTuple):
       code: Why it is reported.
       note: What to know beside it.
       tf1: Whether it is about programs of TensorFlow 1 alone: TensorFlow 2.0 was like Keras 3 already.
-      keras_2: Whether tf-keras of today has the old way, so that ``--keras 2`` keeps it.
+      keras_2: Whether today's tf-keras has the old way, so that ``--keras 2`` keeps it.
     """
 
     was: str
@@ -335,7 +335,7 @@ BEHAVIOURS: Mapping[str, Row] = {
         "model.predict(x, verbose=0)",
         "quiet",
         BEHAVIOUR,
-        "A bar of progress is printed where nothing is said.",
+        "Keras 3 prints a progress bar by default.",
         tf1=True,
     ),
     "learning_phase": Row(
@@ -381,14 +381,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "nothing: it is left out",
         "drop",
         REFUSED,
-        "None stood for 1e-7, which is the default.",
+        "None meant 1e-7, which is the default.",
     ),
     "nadam": Row(
         "Nadam()",
         "Adam, or Nadam with other steps",
         "",
         BEHAVIOUR,
-        "The momentum's schedule went by 0.96 ** (0.004 t), and goes by 0.96 ** t.",
+        "The momentum schedule was 0.96 ** (0.004 t), and is now 0.96 ** t.",
         tf1=True,
     ),
     "sequential_tensors": Row(
@@ -403,14 +403,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "metrics=[['acc'] for _ in model.outputs]",
         "each_output",
         REFUSED,
-        "One list was for each of the outputs; now it is one metric for each output.",
+        "One list applied to every output; Keras 3 needs a list for each output.",
     ),
     "frozen_statistics": Row(
         "layer.trainable = False with batch normalization",
         "",
         "",
         BEHAVIOUR,
-        "TensorFlow 1 went on normalizing by the batch, and Keras 3 takes the moving averages.",
+        "TensorFlow 1 kept normalizing by the batch; Keras 3 uses the moving averages.",
         tf1=True,
     ),
     "columns": Row(
@@ -418,7 +418,7 @@ BEHAVIOURS: Mapping[str, Row] = {
         "with_columns(my_loss), by a function written into the script",
         "columns",
         BEHAVIOUR,
-        "Targets of one axis came as a column; now predictions come as a row.",
+        "Targets with one axis arrived as a column; now predictions arrive as a row.",
         tf1=True,
     ),
     "embedding": Row(
@@ -426,21 +426,21 @@ BEHAVIOURS: Mapping[str, Row] = {
         "an Embedding that sums its gradients, by a class written into the script",
         "embedding",
         BEHAVIOUR,
-        "Where an entry stands in a batch twice, Keras 3 squares the parts of its gradient one by one.",
+        "If an entry occurs twice in a batch, Keras 3 squares the parts of its gradient separately.",
     ),
     "masked_outputs": Row(
         "a loss for each step of masked sequences",
         "",
         "",
         BEHAVIOUR,
-        "The mean was over all steps, and is over those that are not masked.",
+        "The mean was over all steps; now it is over the unmasked steps.",
     ),
     "sparse_labels": Row(
         "metrics=['mae'] beside a sparse loss",
         "a metric of the labels' classes",
         "",
         BEHAVIOUR,
-        "Labels came as a column, which was subtracted from all classes.",
+        "Labels arrived as a column, which was subtracted from all classes.",
         tf1=True,
     ),
     "hard_sigmoid_function": Row(
@@ -448,7 +448,7 @@ BEHAVIOURS: Mapping[str, Row] = {
         "a function written into the script",
         "hard_sigmoid_function",
         "TPU216",
-        "Keras 3's hard_sigmoid is a sixth of x plus one half; it was a fifth.",
+        "Keras 3's hard_sigmoid is x / 6 + 0.5; the old one is x / 5 + 0.5.",
     ),
     "weights_file": Row(
         "save_weights('w.h5')",

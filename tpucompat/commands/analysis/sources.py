@@ -16,6 +16,8 @@ import tokenize
 import warnings
 from typing import Any, Iterator, NamedTuple
 
+from tpucompat.names.python_2 import is_python_2
+
 #: Files that are larger are no program; reading one would only cost memory.
 MOST_BYTES = 20 << 20
 
@@ -94,7 +96,7 @@ def decode(path: str, data: bytes) -> Source:
 
 
 def _text(data: bytes) -> tuple[str, str]:
-    """(encoding, text) of a Python file; Latin-1 where it is no UTF-8 and says nothing of itself."""
+    """(encoding, text) of a Python file; Latin-1 if it is not UTF-8 and declares no encoding."""
     if b"\0" in data:
         raise SourceError("TPU424", "It contains null bytes, so it is not Python source.")
     try:
@@ -135,8 +137,6 @@ def parse(text: str, is_cell: bool = False) -> ast.Module:
                     raise
                 return indented
     except SyntaxError as error:
-        from tpucompat.names.python_2 import is_python_2
-
         code = "TPU421" if is_python_2(error) else "TPU424"
         raise SourceError(code, error.msg or "invalid syntax", error.lineno or 1) from error
     except (ValueError, MemoryError, RecursionError, OverflowError) as error:
@@ -177,7 +177,7 @@ def load_notebook(data: bytes) -> dict[str, Any]:
     """The JSON of a notebook.
 
     Raises:
-      SourceError: If it is none.
+      SourceError: If it is not a notebook.
     """
     try:
         loaded = json.loads(data.decode("utf-8-sig"))

@@ -9,7 +9,18 @@ from __future__ import annotations
 
 import os
 import sys
+import traceback
 from typing import Sequence
+
+from tpucompat.base import journal
+from tpucompat.base.errors import SetupError, TPUCompatError
+from tpucompat.commands.check import watcher as watching
+from tpucompat.commands.cli import run
+from tpucompat.engines import accelerator, lowering, observer
+from tpucompat.engines.script_lines import Sources
+from tpucompat.runtime import smoke
+
+# Imports inside functions: TensorFlow comes when the process is prepared for it.
 
 
 def main(argv: Sequence[str]) -> int:
@@ -20,14 +31,6 @@ def main(argv: Sequence[str]) -> int:
     """
     folder, replicas = argv[0], int(argv[1])
     os.environ["TPUCOMPAT_CORES"] = str(replicas)
-    from tpucompat.base import journal
-    from tpucompat.base.errors import SetupError, TPUCompatError
-    from tpucompat.commands.check import watcher as watching
-    from tpucompat.commands.cli import run
-    from tpucompat.engines import lowering, observer
-    from tpucompat.engines.script_lines import Sources
-    from tpucompat.runtime import smoke
-
     given = list(argv[2:])
     packages = run.parser().parse_args(given).legacy_package
     watcher = watching.Watcher(folder, Sources(packages), replicas)
@@ -52,7 +55,6 @@ def main(argv: Sequence[str]) -> int:
         tf.enable_control_flow_v2()
     else:
         from tpucompat.commands.check import strategy
-        from tpucompat.engines import accelerator
 
         accelerator.stand_in(strategy.one_of(replicas, watcher))
     observer.register(watcher)
@@ -60,8 +62,6 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _end(watcher: object, program: object) -> int:
-    from tpucompat.commands.cli import run
-
     error: BaseException | None = None
     try:
         run.execute(program)  # type: ignore[arg-type]
@@ -69,8 +69,6 @@ def _end(watcher: object, program: object) -> int:
         if stop.code not in (None, 0):
             error = stop
     except BaseException as raised:
-        import traceback
-
         traceback.print_exc()
         error = raised
     watcher.end(error)  # type: ignore[attr-defined]

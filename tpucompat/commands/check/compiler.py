@@ -96,7 +96,7 @@ def _version(path: str) -> str:
 
 
 class Compiler:
-    """Compiles programs, one after the other, in a process that is begun anew where it has ended.
+    """Compiles programs, one after the other, in a process that is restarted when it has ended.
 
     Args:
       libtpu: The compiler.
@@ -160,7 +160,7 @@ class Compiler:
             stderr=self._errors,
         )
         if self._memory:
-            import resource
+            import resource  # Unix alone has it
 
             limit = (self._memory, self._memory)
             resource.prlimit(self._process.pid, resource.RLIMIT_DATA, limit)

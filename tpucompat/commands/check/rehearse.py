@@ -1,6 +1,6 @@
 """``tpucompat check --rehearse``: the script's steps run once under TensorFlow's own TPUStrategy.
 
-Compiling shows what a TPU's compiler takes. Running the script over cores that are not there
+Compiling shows what a TPU's compiler takes. Running the script on simulated cores
 (:mod:`tpucompat.engines.rehearsal`) shows besides what ``TPUStrategy`` itself refuses: unequal parts of a
 batch, meetings in loops, values that go back and forth between the cores and the host.
 """

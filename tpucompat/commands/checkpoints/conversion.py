@@ -10,10 +10,12 @@ from typing import Any, Callable, Mapping, NamedTuple
 import numpy as np
 
 from tpucompat.base import temporary
-from tpucompat.commands.checkpoints import formats, hdf5
+from tpucompat.commands.checkpoints import formats, hdf5, optimizers
 from tpucompat.commands.checkpoints.formats import UnreadableError
 from tpucompat.commands.verify.matching import Matches, match
 from tpucompat.commands.verify.recorder import Variable
+
+# Imports inside functions: TensorFlow and h5py, whichever the format needs.
 
 KINDS = ("tf1", "tf2", "h5", "keras")
 
@@ -31,6 +33,7 @@ class Converted(NamedTuple):
       names: Written name -> read name.
       matches: How they were found; None where no layout was given.
       kept: Names whose values are those of the layout's own file.
+      state: Key of what the optimizer keeps -> where its value is from; None where that was not converted.
     """
 
     source: str
@@ -38,6 +41,7 @@ class Converted(NamedTuple):
     names: dict[str, str]
     matches: Matches | None
     kept: list[str]
+    state: Mapping[str, str] | None = None
 
 
 def convert(
@@ -47,6 +51,7 @@ def convert(
     like: str | None = None,
     mapping: Mapping[str, str] | None = None,
     partial: bool = False,
+    optimizer: optimizers.Wanted | None = None,
 ) -> Converted:
     """Converts a checkpoint.
 
@@ -58,6 +63,7 @@ def convert(
         not belong to the model (an optimizer's state, counters) keeps its values.
       mapping: Name in ``like`` (or to write) -> name in the source.
       partial: Whether variables of ``like`` without a twin may keep its values.
+      optimizer: What is known of the optimizer, whose state is converted, too. Left alone where None.
 
     Raises:
       UnreadableError: A file cannot be read.
@@ -68,6 +74,10 @@ def convert(
         raise UnreadableError(f"{source}: contains no model variables")
     kind = to or _kind_of_target(target, like)
     if like is None:
+        if optimizer is not None:
+            raise ConversionError(
+                "an optimizer's state requires --like FILE, saved with the optimizer"
+            )
         return _convert_freely(source, values, target, kind, mapping or {})
     if formats.kind(like) != kind:
         raise ConversionError(f"{like} has the format {formats.kind(like)}, but {kind} is required")
@@ -90,9 +100,21 @@ def convert(
     chosen = {
         name: values[theirs].astype(wanted[name].dtype) for name, theirs in matches.pairs.items()
     }
+    kept = list(matches.only_new)
+    carried = None
+    if optimizer is not None:
+        carried = optimizers.carry(source, like, matches.pairs, optimizer)
+        if carried.kept and not partial:
+            raise ConversionError(
+                f"{source} has no value for {', '.join(carried.kept[:6])} (keep those of {like} with "
+                "--partial)"
+            )
+        kept += carried.kept
+    state = carried.values if carried else {}
     write_like, layout = _WRITERS_LIKE[kind], like
-    _write(target, chosen, lambda made: write_like(made, layout, chosen))
-    return Converted(formats.kind(source), kind, matches.pairs, matches, matches.only_new)
+    _write(target, chosen, lambda made: write_like(made, layout, chosen, state), state)
+    names = carried.names if carried else None
+    return Converted(formats.kind(source), kind, matches.pairs, matches, kept, names)
 
 
 def _kind_of_target(target: str, like: str | None) -> str:
@@ -134,7 +156,12 @@ def _convert_freely(
     return Converted(formats.kind(source), kind, names, None, [])
 
 
-def _write(target: str, chosen: Mapping[str, np.ndarray], write: Callable[[str], None]) -> None:
+def _write(
+    target: str,
+    chosen: Mapping[str, np.ndarray],
+    write: Callable[[str], None],
+    state: Mapping[str, np.ndarray] | None = None,
+) -> None:
     """Writes beside the target, reads that again, and puts it in its place."""
     place = os.path.realpath(target)
     try:
@@ -142,7 +169,9 @@ def _write(target: str, chosen: Mapping[str, np.ndarray], write: Callable[[str],
         with temporary.folder(beside=place) as folder:
             made = os.path.join(folder, os.path.basename(place))
             write(made)
-            _check(made, target, chosen)
+            _check(formats.read(made, optimizer=True), target, chosen)
+            if state:
+                _check(formats.read_keys(made), target, state)
             _move(folder, os.path.dirname(place))
     except ConversionError:
         raise
@@ -168,8 +197,9 @@ def _name_newest(target: str) -> None:
         tf.compat.v1.train.update_checkpoint_state(folder, os.path.basename(target))
 
 
-def _check(made: str, target: str, chosen: Mapping[str, np.ndarray]) -> None:
-    written = formats.read(made, optimizer=True)
+def _check(
+    written: Mapping[str, np.ndarray], target: str, chosen: Mapping[str, np.ndarray]
+) -> None:
     for name, value in chosen.items():
         if name not in written or not np.array_equal(written[name], value):
             same = name in written and bool(np.all((written[name] == value) | (value != value)))
@@ -245,36 +275,48 @@ _WRITERS = {"tf1": _write_tf1, "tf2": _write_tf2, "h5": _write_h5}
 # Writers with the layout of another file -----------------------------------------------------------
 
 
-def _write_tensorflow_like(target: str, like: str, values: Mapping[str, np.ndarray]) -> None:
+def _write_tensorflow_like(
+    target: str, like: str, values: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray]
+) -> None:
     where = formats.prefix(like)
     tensors = formats.raw_tensors(where)
     keys = formats.variable_keys(where)
     tensors.update({keys[name]: value for name, value in values.items()})
+    tensors.update(state)
     _write_tf1(target, tensors)
 
 
-def _write_hdf5_like(target: str, like: str, values: Mapping[str, np.ndarray]) -> None:
+def _write_hdf5_like(
+    target: str, like: str, values: Mapping[str, np.ndarray], state: Mapping[str, np.ndarray]
+) -> None:
     if not zipfile.is_zipfile(like):
         with open(like, "rb") as stream:
             weights = io.BytesIO(stream.read())
-        _replace(weights, values, like)
+        _replace(weights, values, state, like)
         _put(target, weights.getbuffer())
         return
     weights = formats.weights_file(like)
-    _replace(weights, values, like)
+    _replace(weights, values, state, like)
     with zipfile.ZipFile(like) as archive, zipfile.ZipFile(target, "w") as made:
         for item in archive.infolist():
             is_ours = item.filename == formats.WEIGHTS_IN_ARCHIVE
             made.writestr(item, weights.getbuffer() if is_ours else archive.read(item))
 
 
-def _replace(weights: io.BytesIO, values: Mapping[str, np.ndarray], like: str) -> None:
+def _replace(
+    weights: io.BytesIO,
+    values: Mapping[str, np.ndarray],
+    state: Mapping[str, np.ndarray],
+    like: str,
+) -> None:
     import h5py
 
     with h5py.File(weights, "r+") as file:
         places = formats.places(hdf5.Reader(file, hdf5.most_bytes(like)))
         for name, value in values.items():
             file[places[name]][...] = value
+        for place, value in state.items():
+            file[place][...] = value
 
 
 _WRITERS_LIKE = {

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import re
 import zipfile
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterator, Mapping, NamedTuple
 
 import numpy as np
 
 from tpucompat.commands.checkpoints import hdf5
+
+# Imports inside functions: TensorFlow and h5py, whichever the format needs.
 
 #: What TensorFlow 2 appends to the path of a variable.
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
@@ -24,6 +27,8 @@ VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
 WEIGHTS_IN_ARCHIVE = "model.weights.h5"
 _OBJECT_GRAPH = "_CHECKPOINTABLE_OBJECT_GRAPH"
 _SLOT = "/.OPTIMIZER_SLOT/"
+#: Where an optimizer of Keras 3 holds the model's variables, if its checkpoint reaches them through it.
+_OF_AN_OPTIMIZER = "/_trainable_variables/"
 
 
 class UnreadableError(ValueError):
@@ -126,12 +131,16 @@ def read(path: str, optimizer: bool = False) -> dict[str, np.ndarray]:
     values: dict[str, np.ndarray]
     with _reading(path):
         values = _read_tensorflow(prefix(path)) if found in ("tf1", "tf2") else _read_hdf5(path)
-    return {name: value for name, value in values.items() if optimizer or not is_optimizers(name)}
+    return {
+        name: value
+        for name, value in values.items()
+        if optimizer or not (is_optimizers(name) or _is_slot(name, values))
+    }
 
 
 #: Words in names of what optimizers, counters and random generators keep.
 _NOT_OF_THE_MODEL = re.compile(
-    r"(^|/)(\.?OPTIMIZER_SLOT|optimizer\w*|_?optimizer|save_counter|global_step|step|iteration|beta[12]_power"
+    r"(^|/)(\.?OPTIMIZER_SLOT|optimizer\w*|_?optimizer|save_counter|global_step|step|iteration|beta[12]_power(_\d+)?"
     r"|Adam(_\d+)?|adam_[mv]|Momentum|RMSProp(_\d+)?|Adagrad|learning_rate|training|current_learning_rate"
     r"|keras_api|seed_generator\w*|ExponentialMovingAverage)(/|$)"
 )
@@ -140,6 +149,155 @@ _NOT_OF_THE_MODEL = re.compile(
 def is_optimizers(name: str) -> bool:
     """Whether a name is of an optimizer's variable or a counter, not of the model's."""
     return bool(_NOT_OF_THE_MODEL.search(name))
+
+
+def _is_slot(name: str, values: Mapping[str, np.ndarray]) -> bool:
+    """Whether a name is that of another variable with a word behind it, and both have one shape."""
+    variable = values.get(name.rpartition("/")[0])
+    return variable is not None and bool(variable.shape) and variable.shape == values[name].shape
+
+
+# What an optimizer keeps -------------------------------------------------------------------------
+
+
+class Settings(NamedTuple):
+    """What a file of Keras says of its model.
+
+    Attributes:
+      class_name: The optimizer's class; empty if the file does not say.
+      config: The optimizer's arguments.
+      layers: Name of a layer -> whether it is trainable, in the model's order; empty if the file does not say.
+    """
+
+    class_name: str
+    config: Mapping[str, Any]
+    layers: Mapping[str, bool]
+
+
+def settings(path: str) -> Settings:
+    """The settings in a file of Keras; empty ones for other files."""
+    with _reading(path):
+        if zipfile.is_zipfile(path):
+            weights_file(path)  # refuses an archive that declares too much
+            with zipfile.ZipFile(path) as archive:
+                model = json.loads(archive.read("config.json"))
+            optimizer = (model.get("compile_config") or {}).get("optimizer")
+            layers: dict[str, bool] = {}
+            _add_layers(model, layers)
+        elif path.endswith((".h5", ".hdf5")):
+            import h5py
+
+            with h5py.File(path, "r") as file:
+                texts = _reader_of(file, path).attribute("/", "training_config")
+            optimizer = json.loads(texts[0]).get("optimizer_config") if texts else None
+            layers = {}
+        else:
+            return Settings("", {}, {})
+    if isinstance(optimizer, dict):
+        name = str(optimizer.get("class_name") or "").rpartition(">")[2]
+        return Settings(name, optimizer.get("config") or {}, layers)
+    return Settings(optimizer if isinstance(optimizer, str) else "", {}, layers)
+
+
+def _add_layers(model: Mapping[str, Any], layers: dict[str, bool]) -> None:
+    for layer in (model.get("config") or {}).get("layers") or ():
+        config = layer.get("config") or {}
+        layers[config.get("name", "")] = bool(config.get("trainable", True))
+        _add_layers(layer, layers)
+
+
+def read_keys(path: str) -> dict[str, np.ndarray]:
+    """All numbers in a checkpoint, the optimizer's too, by their keys, or the paths of their datasets.
+
+    Args:
+      path: As for :func:`kind`.
+    """
+    found = kind(path)
+    with _reading(path):
+        if found in ("tf1", "tf2"):
+            reader = _reader(prefix(path))
+            return {
+                key: np.asarray(reader.get_tensor(key))
+                for key, dtype in reader.get_variable_to_dtype_map().items()
+                if dtype.name != "string"
+            }
+        import h5py
+
+        with h5py.File(weights_file(path), "r") as file:
+            reader = _reader_of(file, path)
+            return {where: reader.read(where) for where in reader.datasets()}
+
+
+def keys(path: str) -> dict[str, str]:
+    """Name of a variable of the model -> its key, or the path of its dataset.
+
+    Args:
+      path: As for :func:`kind`.
+    """
+    found = kind(path)
+    with _reading(path):
+        if found in ("tf1", "tf2"):
+            known = variable_keys(prefix(path))
+        else:
+            import h5py
+
+            with h5py.File(weights_file(path), "r") as file:
+                known = places(_reader_of(file, path))
+    return {name: re.sub("//+", "/", known[name]) for name in read(path)}
+
+
+def labels(path: str) -> dict[str, str]:
+    """Key -> what a variable was called when it was made, where a checkpoint says it beside the key.
+
+    Args:
+      path: As for :func:`kind`.
+    """
+    found = kind(path)
+    with _reading(path):
+        if found == "tf2":
+            return _names_of_objects(_reader(prefix(path)))
+        if found == "h5":
+            import h5py
+
+            with h5py.File(path, "r") as file:
+                names = _reader_of(file, path).attribute("/optimizer_weights", "weight_names")
+            return {f"/optimizer_weights/{name}": name for name in names}
+    return {}
+
+
+def _names_of_objects(reader: Any) -> dict[str, str]:
+    from tensorflow.core.protobuf import trackable_object_graph_pb2
+
+    graph = trackable_object_graph_pb2.TrackableObjectGraph()
+    graph.ParseFromString(reader.get_tensor(_OBJECT_GRAPH))
+    return {
+        attribute.checkpoint_key: attribute.full_name
+        for node in graph.nodes
+        for attribute in node.attributes
+        if attribute.full_name
+    }
+
+
+def slot_of(key: str) -> tuple[str, str, str] | None:
+    """Variable, optimizer and slot of a key of an object-based checkpoint that is a slot's."""
+    variable, found, rest = key.partition(_SLOT)
+    if not found:
+        return None
+    optimizer, _, slot = rest[: -len(VALUE)].rpartition("/")
+    return variable, optimizer, slot
+
+
+def saved_names(path: str) -> dict[str, str]:
+    """Group of variables in a file of Keras 3 -> the name of the layer or the optimizer that they belong to."""
+    import h5py
+
+    found: dict[str, str] = {}
+    with _reading(path), h5py.File(weights_file(path), "r") as file:
+        reader = _reader_of(file, path)
+        for place in reader.groups():
+            if place.endswith("/vars"):
+                found[place] = "".join(reader.attribute(place, "name"))
+    return found
 
 
 # TensorFlow's ----------------------------------------------------------------------------------
@@ -192,9 +350,17 @@ def variable_keys(where: str) -> dict[str, str]:
     Args:
       where: Its prefix.
     """
-    types = _reader(where).get_variable_to_dtype_map()
+    reader = _reader(where)
+    types = reader.get_variable_to_dtype_map()
+    names = {}
+    if any(
+        _OF_AN_OPTIMIZER in key for key in types
+    ):  # the path names no layer, and is not the model's
+        names = {
+            key: name for key, name in _names_of_objects(reader).items() if _OF_AN_OPTIMIZER in key
+        }
     return {
-        (key[: -len(VALUE)] if key.endswith(VALUE) else key): key
+        names.get(key) or (key[: -len(VALUE)] if key.endswith(VALUE) else key): key
         for key in sorted(types, key=natural)
         if key != _OBJECT_GRAPH and types[key].name != "string" and _SLOT not in key
     }
@@ -260,6 +426,8 @@ def _keras_places(reader: hdf5.Reader) -> dict[str, str]:
     """Keras 3 numbers the variables of a layer; they are called by what layers of such shapes have."""
     layers: dict[str, list[str]] = {}
     for where in sorted(reader.datasets(), key=natural):
+        if where.startswith("/metrics/"):  # Keras 2 saves those, too
+            continue
         layers.setdefault(where.rpartition("/")[0], []).append(where)
     found = {}
     for layer, datasets in layers.items():

@@ -11,6 +11,8 @@ from typing import Any, Iterator
 
 import numpy as np
 
+# Imports inside functions: h5py is not installed everywhere.
+
 #: How many times its own size a file may hold, as compressed data do.
 MOST_TIMES = 20
 #: Bytes that every file may hold.
@@ -116,6 +118,21 @@ class Reader:
         """The paths of all datasets, each once though groups may hold each other."""
         import h5py
 
+        for path, member in self._members():
+            if isinstance(member, h5py.Dataset):
+                yield path
+
+    def groups(self) -> Iterator[str]:
+        """The paths of all groups below the root, each group once."""
+        import h5py
+
+        for path, member in self._members():
+            if isinstance(member, h5py.Group):
+                yield path
+
+    def _members(self) -> Iterator[tuple[str, Any]]:
+        import h5py
+
         seen = set()
         waiting = [("", self._file)]
         while waiting:
@@ -123,11 +140,12 @@ class Reader:
             for name in group:
                 found = self._member(group, name)
                 if isinstance(found, h5py.Dataset):
-                    yield f"{path}/{name}"
+                    yield f"{path}/{name}", found
                 elif isinstance(found, h5py.Group):
                     address = h5py.h5o.get_info(found.id).addr
                     if address not in seen:
                         seen.add(address)
+                        yield f"{path}/{name}", found
                         waiting.append((f"{path}/{name}", found))
 
 

@@ -15,6 +15,7 @@ from tpucompat.base import package, targets, temporary
 from tpucompat.base.errors import ScriptError, SetupError, TPUCompatError
 from tpucompat.commands.check import compiler as compilers
 from tpucompat.commands.check import rehearse, report
+from tpucompat.commands.check.watcher import RECORDS
 from tpucompat.commands.cli.failing import fail
 
 USAGE = "tpucompat check [OPTIONS] (SCRIPT | -m MODULE) [ARGUMENTS OF THE SCRIPT …]"
@@ -168,8 +169,6 @@ def _compiler(options: argparse.Namespace) -> tuple[compilers.Libtpu | None, str
 
 def _run(options: argparse.Namespace, program: list[str], replicas: int, folder: str) -> Run:
     """Runs the script for so many cores, as long as new computations come."""
-    from tpucompat.commands.check.watcher import RECORDS
-
     os.makedirs(folder, exist_ok=True)
     file = os.path.join(folder, RECORDS)
     if os.path.exists(file):

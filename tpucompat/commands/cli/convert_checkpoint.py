@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import glob
+import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
-from typing import Sequence
+from typing import Any, Sequence
 
 from tpucompat.base import processes
 from tpucompat.base.errors import ScriptError
-from tpucompat.commands.checkpoints import conversion
+from tpucompat.commands.checkpoints import conversion, optimizers, slots
 from tpucompat.commands.checkpoints.conversion import ConversionError
 from tpucompat.commands.checkpoints.formats import UnreadableError
 from tpucompat.commands.checkpoints.hdf5 import UnsafeError
@@ -57,6 +58,27 @@ def parser() -> argparse.ArgumentParser:
         "--partial",
         action="store_true",
         help="variables without a match keep their value from --like",
+    )
+    result.add_argument("--json", action="store_true", help="print the result as JSON")
+    result.add_argument(
+        "--optimizer",
+        choices=("auto", *slots.NAMES),
+        help=(
+            "also convert the optimizer's state; --like must contain that of the new program's optimizer "
+            "(auto: recognize the optimizer)"
+        ),
+    )
+    result.add_argument(
+        "--step",
+        metavar="N",
+        type=int,
+        help="number of updates that the optimizer has made (default: from OLD)",
+    )
+    result.add_argument(
+        "--learning-rate",
+        metavar="RATE",
+        type=float,
+        help="learning rate of the next step, for momentum (default: from the Keras file)",
     )
     return result
 
@@ -110,19 +132,48 @@ def convert(argv: Sequence[str]) -> int:
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     try:
         mapping = read_mapping(options.map) if options.map else None
+        wanted = None
+        if options.optimizer:
+            wanted = optimizers.Wanted(options.optimizer, options.step, options.learning_rate)
+        elif options.step is not None or options.learning_rate is not None:
+            raise ConversionError("--step and --learning-rate require --optimizer")
         done = conversion.convert(
-            options.old, options.new, options.to, options.like, mapping, options.partial
+            *(options.old, options.new, options.to, options.like),
+            mapping=mapping,
+            partial=options.partial,
+            optimizer=wanted,
         )
     except UnsafeError as error:
         return fail(ScriptError("TPU486", str(error)))
     except (UnreadableError, ConversionError, ValueError, OSError) as error:
         return fail(ScriptError("TPU471", str(error)))
+    if options.json:
+        print(json.dumps(_document(options, done), indent=1))
+        return 0
     print(f"{options.old} ({done.source}) -> {options.new} ({done.target})")
     width = max(map(len, done.names))
     for ours, theirs in done.names.items():
         how = f"  by {done.matches.how[ours]}" if done.matches is not None else ""
         print(f"  {ours:<{width}} <- {theirs}{how}")
+    for key, origin in (done.state or {}).items():
+        print(f"  {key} <- {origin}")
     for name in done.kept:
         print(f"  {name:<{width}} keeps the value of {options.like}")
-    print(f"{len(done.names)} variables written and verified")
+    state = "" if done.state is None else f" and {len(done.state)} values of the optimizer"
+    print(f"{len(done.names)} variables{state} written and verified")
     return 0
+
+
+def _document(options: argparse.Namespace, done: conversion.Converted) -> dict[str, Any]:
+    how = done.matches.how if done.matches is not None else {}
+    return {
+        "old": options.old,
+        "old_format": done.source,
+        "new": options.new,
+        "new_format": done.target,
+        "variables": [
+            {"name": name, "was": was, "by": how.get(name, "")} for name, was in done.names.items()
+        ],
+        "kept": list(done.kept),
+        "state": [{"name": key, "was": was} for key, was in (done.state or {}).items()],
+    }

@@ -1,6 +1,6 @@
 """``tpucompat migrate``: rewrites old scripts and notebooks to TensorFlow 2.
 
-It shows the changes unless it is told to write them.
+It shows the changes; with --write it writes them.
 
 Exit code 0: done, or nothing to do; 1 with --check: something would be rewritten; 2: a file cannot be read or
 written, its rewriting was not verified, or the settings cannot be used. The other files are rewritten all the
@@ -13,14 +13,22 @@ import argparse
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Iterable, Sequence
+from typing import Iterable, Iterator, Sequence
 
 from tpucompat.base.errors import ScriptError, TPUCompatError
-from tpucompat.commands.cli import line_diff
+from tpucompat.commands.cli import console, line_diff
 from tpucompat.commands.cli.failing import fail
-
-if TYPE_CHECKING:
-    from tpucompat.commands.migrate import plan, report
+from tpucompat.commands.migrate import (
+    files,
+    keras_2,
+    plan,
+    report,
+    resolution,
+    tree,
+    trial,
+    verification,
+)
+from tpucompat.commands.scan import configuration, scanner
 
 
 def parser() -> argparse.ArgumentParser:
@@ -38,7 +46,7 @@ def parser() -> argparse.ArgumentParser:
     ways.add_argument(
         "--output",
         metavar="FOLDER",
-        help="write into this folder what the paths become, with the files that stay as they are",
+        help="write the results to this folder, with the unchanged files",
     )
     result.add_argument(
         "--backup", action="store_true", help="with --write: keep each old file as FILE.orig"
@@ -92,6 +100,7 @@ def parser() -> argparse.ArgumentParser:
         ".html, data if it ends in .json; may be repeated",
     )
     result.add_argument("--quiet", action="store_true", help="do not list the files")
+    console.add_logging(result)
     return result
 
 
@@ -104,17 +113,16 @@ def main(argv: Sequence[str]) -> int:
     Returns:
       The exit code.
     """
-    from tpucompat.commands.migrate import report, resolution, tree
-    from tpucompat.commands.scan import configuration, scanner
-
     options = parser().parse_args(argv)
+    console.set_up_logging(options)
     try:
         _check(options)
         settings = configuration.load(options.paths[0], exclude=options.exclude)
     except TPUCompatError as error:
         return fail(error)
-    results: Iterable[plan.Result] = tree.migrate(
-        scanner.files(options.paths, settings), options.unsafe, int(options.keras)
+    files = list(scanner.files(options.paths, settings))
+    results: Iterable[plan.Result] = _watched(
+        tree.migrate(files, options.unsafe, int(options.keras)), len(files)
     )
     if options.write or options.output or options.try_it or options.report:
         results = resolution.mark(list(results))
@@ -125,7 +133,7 @@ def main(argv: Sequence[str]) -> int:
         failed = failed or bool(outcome.why or result.problems)
         outcomes.append(outcome)
     if options.format == "json":
-        _show(json.dumps(report.document(outcomes), indent=1) + "\n")
+        console.write(json.dumps(report.document(outcomes), indent=1) + "\n")
     try:
         for path in options.report:
             report.write(path, outcomes)
@@ -136,6 +144,19 @@ def main(argv: Sequence[str]) -> int:
     if failed:
         return 2
     return 1 if options.check and any(one.result.changed for one in outcomes) else 0
+
+
+def _watched(results: Iterator[plan.Result], total: int) -> Iterator[plan.Result]:
+    """The results; while one is made, the terminal shows how many there are."""
+    bar = console.Progress()
+    for done in range(total + 1):
+        bar.show(done, total, f"{done} of {total} files")
+        result = next(results, None)
+        bar.close()
+        if result is None:
+            return
+        console.LOGGER.info("%s: %s", result.path, result.way)
+        yield result
 
 
 def _check(options: argparse.Namespace) -> None:
@@ -153,8 +174,6 @@ def _check(options: argparse.Namespace) -> None:
 
 def _deal_with(result: plan.Result, options: argparse.Namespace) -> report.Outcome:
     """Verifies, tries, writes or shows one file."""
-    from tpucompat.commands.migrate import report, tree, trial, verification
-
     for problem in result.problems:
         where = f"cell {problem.cell}:" if problem.cell else ""
         sys.stderr.write(f"{result.path}:{where}{problem.line}: {problem.code} {problem.was}\n")
@@ -182,12 +201,13 @@ def _deal_with(result: plan.Result, options: argparse.Namespace) -> report.Outco
     if not result.changed or options.format == "json":
         return outcome
     if not target and not options.check:
-        _show(_diff(result.path, result.before, result.after))
+        diff = _diff(result.path, result.before, result.after)
+        console.write(_coloured(diff) if console.has_colours(sys.stdout) else diff)
         for name in result.beside:
             beside = os.path.join(os.path.dirname(result.path), name)
-            _show(f"and {beside}, unless it exists\n")
+            console.write(f"and {beside}, unless it exists\n")
     if not options.quiet and (target or options.check):
-        _show(f"{result.path}: {tree.said(result)}\n")
+        console.write(f"{result.path}: {tree.said(result)}\n")
     return outcome
 
 
@@ -205,8 +225,6 @@ def _target(path: str, options: argparse.Namespace) -> str:
 
 
 def _write(result: plan.Result, target: str, options: argparse.Namespace) -> None:
-    from tpucompat.commands.migrate import files
-
     if options.output:
         files.place(target, result.after)
     else:
@@ -219,15 +237,15 @@ def _write(result: plan.Result, target: str, options: argparse.Namespace) -> Non
 
 def _require_keras_2(outcomes: Sequence[report.Outcome], options: argparse.Namespace) -> None:
     """Says that tf-keras is needed, and adds it to the requirements beside what was written."""
-    from tpucompat.commands.migrate import keras_2
-
     needs = [one for one in outcomes if keras_2.is_needed(one.result)]
     if not needs:
         return
     added = [] if options.check else keras_2.require(one.written for one in needs if one.written)
     if not options.quiet and options.format == "text":
         where = f"; added to {', '.join(added)}" if added else ""
-        _show(f"Keras 2 requires the package tf-keras: pip install {keras_2.REQUIREMENT}{where}\n")
+        console.write(
+            f"Keras 2 requires the package tf-keras: pip install {keras_2.REQUIREMENT}{where}\n"
+        )
 
 
 def _diff(path: str, before: bytes, after: bytes) -> str:
@@ -242,6 +260,12 @@ def _diff(path: str, before: bytes, after: bytes) -> str:
     )
 
 
-def _show(text: str) -> None:
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    sys.stdout.write(text.encode(encoding, "replace").decode(encoding))
+def _coloured(diff: str) -> str:
+    """A diff in the colours of `git diff`; line ends stay outside of the colours."""
+    styles = {"---": "bold", "+++": "bold", "@@ ": "cyan", "-": "red", "+": "green"}
+    painted = []
+    for line in diff.splitlines(keepends=True):
+        text = line.rstrip("\r\n")
+        style = next((styles[start] for start in styles if text.startswith(start)), "")
+        painted.append(console.paint(text, style) + line[len(text) :])
+    return "".join(painted)

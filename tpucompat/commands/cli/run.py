@@ -15,13 +15,14 @@ import tokenize
 import types
 from typing import Any, NamedTuple, Sequence
 
-from tpucompat.base import journal, native_log, package
+from tpucompat.base import journal, native_log, package, targets
 from tpucompat.base.codes import CODES
 from tpucompat.base.errors import ScriptError, StoppedTraining, TPUCompatError
 from tpucompat.base.machine import Environment, current_environment
 from tpucompat.commands.cli.failing import fail
 from tpucompat.names.python_2 import is_python_2
-from tpucompat.runtime import failures, script_code, tracebacks
+from tpucompat.runtime import failures, installation, script_code, smoke, tracebacks
+from tpucompat.runtime.paths import mapping
 
 # For a script that is not in the encoding that it should be in (PEP 263).
 _CODING = (
@@ -179,7 +180,7 @@ def main(argv: Sequence[str]) -> int:
 def _refusal(raised: Exception) -> TPUCompatError | None:
     """What an error of the script's is in tpucompat's terms; None where it is the script's alone."""
     if "tpucompat.engines.rehearsal" in sys.modules:
-        from tpucompat.engines import rehearsal
+        from tpucompat.engines import rehearsal  # imports TensorFlow
 
         raised = rehearsal.told(raised)
     return raised if isinstance(raised, TPUCompatError) else None
@@ -202,7 +203,7 @@ def _is_notebook(options: argparse.Namespace) -> bool:
 
 
 def _run_notebook(options: argparse.Namespace, argv: Sequence[str]) -> int:
-    from tpucompat.runtime.notebooks import runner
+    from tpucompat.runtime.notebooks import runner  # asyncio, for notebooks alone
 
     # A notebook has no arguments of its own: what stands behind its name is ours too.
     name, behind = options.script[0], options.script[1:]
@@ -221,8 +222,6 @@ def _run_notebook(options: argparse.Namespace, argv: Sequence[str]) -> int:
 
 def _check_first(options: argparse.Namespace) -> None:
     """``tpucompat check`` in a process of its own; what it says stops nothing."""
-    from tpucompat.base import targets
-
     targets.parse(options.check_tpu)  # a wrong name is an error of this command line
     command = [sys.executable, "-m", "tpucompat", "check", "--tpu", options.check_tpu]
     command += ["--era", options.era] if options.era else []
@@ -345,13 +344,11 @@ def prepare(argv: Sequence[str]) -> tuple[Program, str]:
 
 
 def _set_up(options: argparse.Namespace, program: Program) -> str:
-    from tpucompat.runtime.installation import install_for
-
     _apply(options)
-    here = install_for(program.source, program.path0, options.era, options.legacy_package)
+    here = installation.install_for(
+        program.source, program.path0, options.era, options.legacy_package
+    )
     if options.smoke:
-        from tpucompat.runtime import smoke
-
         smoke.enable(here.era)
     return here.era
 
@@ -368,8 +365,6 @@ def _apply(options: argparse.Namespace) -> None:
     if options.exact:
         os.environ["TPUCOMPAT_EXACT"] = "1"
     if options.map:
-        from tpucompat.runtime.paths import mapping
-
         before = mapping.from_environment().folders
         path_map = mapping.parse_all([*options.map, *map("{0.remote}={0.local}".format, before)])
         os.environ[mapping.VARIABLE] = mapping.to_environment(path_map)

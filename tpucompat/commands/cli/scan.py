@@ -14,6 +14,7 @@ from typing import Sequence
 from tpucompat.base.errors import ScriptError, TPUCompatError
 from tpucompat.commands.cli import console
 from tpucompat.commands.cli.failing import fail
+from tpucompat.commands.scan import configuration, reporters, scanner
 
 
 def parser() -> argparse.ArgumentParser:
@@ -63,8 +64,6 @@ def main(argv: Sequence[str]) -> int:
     Returns:
       The exit code.
     """
-    from tpucompat.commands.scan import configuration, reporters, scanner
-
     options = parser().parse_args(argv)
     console.set_up_logging(options)
     try:

@@ -1,4 +1,4 @@
-"""Lets a file go on with :mod:`tpucompat.v1` where nothing in plain TensorFlow 2 is known to be the same."""
+"""Lets a file use :mod:`tpucompat.v1` where nothing in plain TensorFlow 2 is known to be the same."""
 
 from __future__ import annotations
 

@@ -4,7 +4,7 @@ A Session computes a graph whenever it is asked; TensorFlow 2 computes at once. 
 in the file has a state or draws random numbers, and where the Session is asked for nothing but the
 computations. On all cores the shares must be the same to the function as the whole: it has to treat its
 examples one by one.
-What does not clearly look so goes on with ``tpucompat.v1``, and the reason is said.
+What does not clearly match uses ``tpucompat.v1``, and the reason is given.
 """
 
 from __future__ import annotations

@@ -62,6 +62,8 @@ class Context:
         self._todos: dict[tuple[int, int], dict[str, str]] = {}
         self._notes: set[str] = set()
         self._wanted: dict[str, str] = {}
+        #: Line that is added among the imports -> the rule that needs it.
+        self._rules: dict[str, str] = {}
         self._parents: dict[int, dict[int, ast.AST]] = {}
         #: What is put before the first import of TensorFlow, and behind the imports.
         self.before_imports: list[str] = []
@@ -182,9 +184,9 @@ class Context:
     # Names -------------------------------------------------------------------------------------
 
     def local(self, dotted: str) -> str:
-        """How this file writes a dotted name of today, such as ``tf.math.log`` or ``tf_slim.conv2d``.
+        """How this file writes a current dotted name, such as ``tf.math.log`` or ``tf_slim.conv2d``.
 
-        An import is added where the module is not there yet.
+        An import is added if the module is not imported yet.
         """
         if self.keras == 2 and (dotted + ".").startswith("tf.keras."):
             dotted = "tf_keras" + dotted[len("tf.keras") :]
@@ -202,9 +204,9 @@ class Context:
                 if rest.startswith(version + "."):
                     return f"{name}.{rest[len(version) + 1 :]}"
         if module == "tensorflow" and (self._wanted.get(module) == _AS_TF or self._tf_is_free()):
-            self._wanted[module] = _AS_TF
+            self._import(module, _AS_TF)
             return f"tf.{rest}"
-        self._wanted[module] = f"import {module}"
+        self._import(module, f"import {module}")
         return f"{module}.{rest}" if rest else module
 
     def is_free(self, name: str) -> bool:
@@ -236,11 +238,28 @@ class Context:
                     alias.name == module and not alias.asname for alias in statement.names
                 ):
                     return
-        self._wanted[module] = f"from {package} import {module}" if package else f"import {module}"
+        self._import(module, f"from {package} import {module}" if package else f"import {module}")
+
+    def _import(self, module: str, line: str) -> None:
+        self._wanted[module] = line
+        self._needed_by_rule(line)
+
+    def _needed_by_rule(self, words: str) -> None:
+        self._rules.setdefault(words, next(iter(self.texts.values())).rule)
+
+    def put_before_imports(self, words: str) -> None:
+        """Puts a line before the first import of TensorFlow."""
+        self.before_imports.append(words)
+        self._needed_by_rule(words)
+
+    def put_behind_imports(self, words: str) -> None:
+        """Puts lines behind the imports."""
+        self.after_imports.append(words)
+        self._needed_by_rule(words)
 
     def define(self, function: str) -> None:
         """Puts a function behind the imports, and one blank line less behind another one."""
-        self.after_imports.append(function[1:] if self.after_imports else function)
+        self.put_behind_imports(function[1:] if self.after_imports else function)
 
     def helper(self, name: str, template: str) -> bool:
         """Writes a function or class into the script, once; False where its name is taken.
@@ -299,7 +318,7 @@ class Context:
                 return
 
     def todo_for(self, finding: Finding, node: ast.AST) -> None:
-        """The same for a finding that is left as it is."""
+        """The same for a finding that is left unchanged."""
         what = finding.was
         if finding.becomes:
             what += " → " + finding.becomes
@@ -374,11 +393,13 @@ class Context:
             first = [words for words in wanted if words == "import os"]
             others = [words for words in wanted if words not in first]
             for words in [*first, *self.before_imports, *others]:
+                text.rule = self._rules.get(words, "")
                 text.insert_line(line, text.indent(line) + words + text.newline, IMPORT)
         if self.after_imports:
             cell, line, indent = self._behind_imports()
             text = self.texts[cell]
             for words in self.after_imports:
+                text.rule = self._rules.get(words, "")
                 words = textwrap.indent(words, indent)
                 if words.endswith("\n") and text.line_start(line) < len(text.text):
                     words += (

@@ -1,8 +1,8 @@
 """TPUEstimator: the script's model_fn under a ``tf.distribute`` strategy, by a small training loop beside it.
 
-A model_fn stays as it is; what called it becomes ``training_loop.py``, which belongs to the user and is plain
+A model_fn is unchanged; what called it becomes ``training_loop.py``, which belongs to the user and is plain
 TensorFlow 2. What that does not do (hooks, model parallelism, embedding tables of a TPU) is found before
-anything is rewritten, and such a file goes on with ``tpucompat.v1``.
+anything is rewritten, and such a file uses ``tpucompat.v1``.
 """
 
 from __future__ import annotations

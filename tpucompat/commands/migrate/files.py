@@ -53,7 +53,7 @@ def write(path: str, before: bytes, after: bytes) -> None:
 
 
 def create(path: str, content: bytes) -> None:
-    """Writes a file that is not there yet, as a whole; leaves one that is there as it is.
+    """Writes a file that does not exist yet, as a whole; does not change one that exists.
 
     Raises:
       WriteError: If it cannot be written.

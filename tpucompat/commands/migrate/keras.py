@@ -1,7 +1,7 @@
 """``keras_to_tpu_model``: builds and compiles the model under a strategy instead.
 
 What is moved is the run of statements from the one that makes the model to the one that compiles it, below
-``with make_strategy().scope():``. Where that run cannot be seen, nothing is rewritten here.
+``with make_strategy().scope():``. If that run is unknown, nothing is rewritten here.
 """
 
 from __future__ import annotations
@@ -464,4 +464,4 @@ def add_helper(context: Context) -> None:
     tf = context.local("tf.distribute").rpartition(".")[0]
     helper = _HELPER.format(i=context.indent_unit(), tf=tf)
     context.want("os")
-    context.after_imports.append(helper)
+    context.put_behind_imports(helper)

@@ -1,6 +1,6 @@
 """``migrate --keras 2``: the package tf-keras, imported by its own name, in the place of ``tf.keras``.
 
-What tf-keras has as TensorFlow 1 had it stays as it is. What Keras 2 itself changed on its way to TensorFlow 2
+What tf-keras has as TensorFlow 1 had it is unchanged. What Keras 2 itself changed on its way to TensorFlow 2
 (optimizers, defaults, the names in logs) is rewritten as for Keras 3.
 """
 

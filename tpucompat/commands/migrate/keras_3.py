@@ -182,7 +182,7 @@ class _Rewriter:
         return self.context.replace(node, cell, match.group(1) + ending + match.group(3))
 
     def is_in_text(self, node: ast.AST) -> bool:
-        """Whether a constant is a part of an f-string, whose place Python tells from 3.12 on only."""
+        """Whether a constant is a part of an f-string, whose position Python gives since 3.12 only."""
         above = self.context.parents(self.cell(node)).get(id(node))
         return isinstance(above, ast.JoinedStr)
 

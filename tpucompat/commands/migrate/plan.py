@@ -3,7 +3,7 @@
 A file goes one of four ways. *Plain*: each old name has a successor in TensorFlow 2 (or in tf.compat.v1), and
 is rewritten where it stands. *Keras*: plain, and its model is built under a strategy. *Loop*: plain, and a
 training loop is written beside it. *Compatible*: something in it has no successor that is known to give the
-same numbers (computations in a Session, hooks, stand-ins), so that the file goes on with ``tpucompat.v1``, and
+same numbers (computations in a Session, hooks, stand-ins), so that the file uses ``tpucompat.v1``, and
 says why.
 """
 
@@ -20,6 +20,7 @@ from tpucompat.commands.migrate import (
     compatible,
     computations,
     estimators,
+    initializers,
     input_functions,
     keras,
     keras_3,
@@ -93,7 +94,7 @@ class Result(NamedTuple):
 
     @property
     def notes(self) -> int:
-        """How many NOTEs say what is computed or reported otherwise, where nothing is left to do."""
+        """How many NOTEs say what is computed or reported differently, where nothing is left to do."""
         return self.after.count(b"NOTE(tpucompat ")
 
 
@@ -130,7 +131,7 @@ def _names_decide(context: Context, place: Place, handled: AbstractSet[int]) -> 
 
 
 def stays(context: Context) -> bool:
-    """Whether a file goes on with tpucompat.v1 for its own sake, as far as names tell."""
+    """Whether a file needs tpucompat.v1 for its own sake, as far as names tell."""
     reasons = needs(context)
     if reasons and context.module.era == era.TF1 and estimators.is_wanted(context):
         try:
@@ -150,6 +151,7 @@ def needs_graph(context: Context) -> str:
         for inside in ast.walk(node.items[0].context_expr)
     }
     rewritten |= session_settings.plan(context).nodes
+    rewritten.update(initializers.nodes(context))
     for place in context.places:
         if id(place.use.node) in rewritten:
             continue
@@ -185,7 +187,7 @@ def migrate(
     Args:
       module: The file as it was read.
       unsafe: Whether to rewrite too what may change what the program does.
-      together: Whether a file beside it goes on with tpucompat.v1, so that this one has to if it builds graphs.
+      together: Whether a file beside it uses tpucompat.v1, so that this one has to if it builds graphs.
       with_loop: The training loop of its program, whose model functions this file may have.
       version: Which Keras it gets: 3, or 2, the package tf-keras.
 
@@ -275,6 +277,9 @@ def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None
     if not graph:
         with context.rule("TPU515"):
             session_settings.rewrite(context, session_settings.plan(context))
+        if loop is None:
+            with context.rule("TPU203"):
+                initializers.rewrite(context, initializers.plan(context))
     with context.rule("TPU208"):
         startup.rewrite_listings(context, startup.listings(context))
     compiles = any(call.name == ".compile" for call in context.names.calls)
@@ -294,15 +299,17 @@ def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None
     _mark_hazards(context)
     is_script = graph and _is_script(context)
     if is_script:
-        _enter_graph(context)
+        with context.rule("TPU203"):
+            _enter_graph(context)
     asks = b"TF_USE_LEGACY_KERAS" in context.module.source.data
     asks = (
         asks or loop is not None or with_loop is not None
     )  # the module beside it asks for Keras 2
     if context.needs_keras_2 and not asks:
         if is_script:
-            context.want("os")
-            context.before_imports.append(_LEGACY_KERAS)
+            with context.rule("TPU207"):
+                context.want("os")
+                context.put_before_imports(_LEGACY_KERAS)
         else:
             context.todo_at_import("TPU207", _KERAS_2)
     if loop is not None:
@@ -322,7 +329,7 @@ def _enter_graph(context: Context) -> None:
     if any(call.name.endswith("disable_v2_behavior") for call in context.names.calls):
         return
     tf = context.local("tf.compat.v1").rpartition(".compat")[0]
-    context.after_imports.append(_DISABLE.format(tf=tf))
+    context.put_behind_imports(_DISABLE.format(tf=tf))
 
 
 def _is_script(context: Context) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import collections
-from typing import Iterable, Mapping, NamedTuple, Sequence
+import difflib
+from typing import Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from tpucompat.commands.migrate.context import Context
 
@@ -25,7 +26,7 @@ class Change(NamedTuple):
     Attributes:
       cell: The number of the notebook's cell; 0 in a script.
       line: Where it stood, from 1.
-      rule: The code of the rule, whose page says more; "" for imports that other changes need.
+      rule: The code of the rule, whose page says more; of an import, that of the first change that needs it.
       was: What stood there; "" where something was added.
       becomes: What stands there now; "" where it was taken out.
     """
@@ -72,12 +73,41 @@ def changes(context: Context) -> list[Change]:
     return found
 
 
+def moved(
+    later: Iterable[Change], old: Mapping[int, str], new: Mapping[int, str]
+) -> Iterator[Change]:
+    """The changes of a second rewriting, with the lines that they are about in the file as it was.
+
+    Args:
+      later: The changes.
+      old: Cell -> its text before the first rewriting.
+      new: Cell -> its text after it.
+    """
+    lines: dict[int, list[int]] = {}
+    for change in later:
+        if change.cell not in lines:
+            before = old.get(change.cell, "").splitlines()
+            lines[change.cell] = _lines(before, new.get(change.cell, "").splitlines())
+        known = lines[change.cell]
+        yield change._replace(line=known[min(change.line, len(known)) - 1] if known else 1)
+
+
+def _lines(old: Sequence[str], new: Sequence[str]) -> list[int]:
+    """For each new line the old one that it is made from, from 1."""
+    found = []
+    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
+    for _, start, end, first, last in matcher.get_opcodes():
+        most = max(end - 1, start if end > start else start - 1, 0)
+        found += [min(start + number, most) + 1 for number in range(last - first)]
+    return found
+
+
 def uses(context: Context, compatible: bool) -> list[ApiUse]:
     """What a file uses of TensorFlow and Keras.
 
     Args:
       context: The file, when everything has been rewritten.
-      compatible: Whether it goes on with tpucompat.v1.
+      compatible: Whether it uses tpucompat.v1.
     """
     places = {id(place.use.node): place for place in context.places}
     found = []

@@ -25,7 +25,7 @@ _CODE = "TPU516"
 
 
 def missing(names: Iterable[str], legacy_keras: bool = False) -> set[str]:
-    """Those of some dotted names that are not there; none where TensorFlow is not installed.
+    """Those of some dotted names that do not exist; none if TensorFlow is not installed.
 
     Args:
       names: ``tensorflow.math.log`` and the like.
@@ -52,7 +52,7 @@ def missing(names: Iterable[str], legacy_keras: bool = False) -> set[str]:
 
 
 def mark(results: Sequence[Result]) -> list[Result]:
-    """Rewritten files with a TODO at each name that is not there; one process answers for all of them."""
+    """Rewritten files with a TODO at each name that does not exist; one process answers for all of them."""
     modules = {
         index: findings.understand(sources.decode(result.path, result.after))
         for index, result in enumerate(results)

@@ -1,6 +1,6 @@
 """Sessions that were only made to set something: ``K.set_session(tf.Session(config=config))``.
 
-Keras of today has no Session. What its ConfigProto said of devices, memory and threads is said to TensorFlow,
+Today's Keras has no Session. What its ConfigProto said of devices, memory and threads is said to TensorFlow,
 and a Session that initializes the variables of Keras has nothing to do. Any other use of the Session, and any
 setting that is not in the table, and the file goes the way that it would have gone.
 """

@@ -63,7 +63,7 @@ def _start_up(context: Context, call: Call, calls: dict[int, Call]) -> StartUp |
 
 
 def _is_old(context: Context, statements: list[Any]) -> bool:
-    """Whether anything in the start-up is not of today."""
+    """Whether anything in the start-up is outdated."""
     inside = {id(node) for one in statements for node in ast.walk(one)}
     old = [place.use.node for place in context.places]
     old += [node for node, _, _, _ in context.names.strings]

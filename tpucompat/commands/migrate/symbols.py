@@ -1,4 +1,4 @@
-"""Writes the names of today in the place of old ones, in expressions and in imports."""
+"""Replaces old names by current ones, in expressions and in imports."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MEANS_ANOTHER = frozenset(
 
 
 def rewrite(context: Context, around_only: bool = False) -> None:
-    """Rewrites every place whose name of today is known; marks the others.
+    """Rewrites every place whose current name is known; marks the others.
 
     Args:
       context: The file.

@@ -81,12 +81,12 @@ class Text:
         return self.text[start:end]
 
     def indent(self, line: int) -> str:
-        """The white space that a line is indented by; a form feed begins it anew, as for Python."""
+        """The white space that a line is indented by; a form feed restarts it, as for Python."""
         text = self.line(line)
         return text[: len(text) - len(text.lstrip(" \t\f"))].rpartition("\f")[2]
 
     def keyword(self, word: ast.keyword) -> tuple[int, int]:
-        """The span of a keyword argument's name; ``ast`` tells it from Python 3.9 on only."""
+        """The span of a keyword argument's name; ``ast`` gives it since Python 3.9 only."""
         end = self.span(word.value)[0]
         match = _KEYWORD.search(self.text[:end][-200:])
         length = len(match.group()) if match else 0
@@ -172,7 +172,7 @@ class Text:
 
 
 def strings_over_lines(tree: ast.AST, first: int, last: int) -> bool:
-    """Whether a string goes over several lines between two lines, so that they cannot be indented anew."""
+    """Whether a string goes over several lines between two lines, so that their indentation cannot change."""
     for node in ast.walk(tree):
         is_text = isinstance(node, (ast.Constant, ast.JoinedStr))
         if is_text and isinstance(getattr(node, "value", ""), (str, bytes, list)):

@@ -8,7 +8,7 @@ from typing import Iterable, Iterator, Mapping
 
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.analysis.sources import SourceError
-from tpucompat.commands.migrate import estimators, plan
+from tpucompat.commands.migrate import estimators, plan, record
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.plan import Result
 from tpucompat.commands.migrate.programs import Imports
@@ -100,8 +100,14 @@ def _settled(
     result = plan.migrate(module, unsafe, together, with_loop, version)
     for _ in range(_PASSES if result.changed else 0):
         again = findings.understand(sources.decode(result.path, result.after))
-        after = plan.migrate(again, unsafe, together, with_loop, version).after
-        if after == result.after:
+        later = plan.migrate(again, unsafe, together, with_loop, version)
+        if later.after == result.after:
             break
-        result = result._replace(after=after)
+        more = record.moved(later.changes, _texts(module), _texts(again))
+        changes = sorted([*result.changes, *more], key=lambda one: (one.cell, one.line))
+        result = result._replace(after=later.after, changes=changes)
     return result
+
+
+def _texts(module: findings.Module) -> dict[int, str]:
+    return {unit.cell: unit.original for unit in module.source.units}

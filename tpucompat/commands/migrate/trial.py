@@ -64,7 +64,7 @@ def fails(result: Result, arguments: str = "") -> str:
 
 def main() -> None:
     """Runs the script that the command line names."""
-    from tpucompat.runtime import smoke
+    from tpucompat.runtime import smoke  # for this process alone: migrate itself runs nothing
 
     del sys.argv[0]
     sys.path.insert(0, os.getcwd())

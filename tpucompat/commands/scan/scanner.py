@@ -119,7 +119,7 @@ def scan(
         return _without_collector(
             lambda: _counted(map(look, listed), len(listed), progress),
         )
-    import multiprocessing
+    import multiprocessing  # slow to import, and for many files alone
 
     # Large files first, so that no process is left with one at the end.
     order = sorted(range(len(listed)), key=lambda index: -_size(listed[index]))

@@ -9,6 +9,7 @@ from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from tpucompat.base import temporary
 from tpucompat.commands.verify import exports, ladder, proofs, runs, seeds
+from tpucompat.commands.verify.rungs import DIFFER, SKIPPED, Comparison
 from tpucompat.commands.verify.runs import Half, Run
 
 #: What no two runs have in common.
@@ -37,16 +38,16 @@ class Result(NamedTuple):
     name: str
     old: Run
     new: Run
-    comparison: ladder.Comparison
+    comparison: Comparison
     problems: list[str]
     proofs: Mapping[str, proofs.Proof] = {}
 
     @property
     def exit_code(self) -> int:
         """0 they agree, 1 they differ, 2 they could not be compared."""
-        if self.problems or self.comparison.verdict == ladder.SKIPPED:
+        if self.problems or self.comparison.verdict == SKIPPED:
             return 2
-        return 1 if self.comparison.verdict == ladder.DIFFER else 0
+        return 1 if self.comparison.verdict == DIFFER else 0
 
 
 class Task(NamedTuple):
@@ -116,7 +117,7 @@ def verify(task: Task, folder: str, tell: Callable[[str], None] = lambda text: N
         for which, run in (("old", old), ("new", new))
         if run.problem
     ]
-    if not problems and comparison.verdict == ladder.SKIPPED:
+    if not problems and comparison.verdict == SKIPPED:
         problems.append("the runs left nothing to compare")
     return Result(task.name, old, new, comparison, problems, _proofs(task, folder, tell))
 
@@ -132,12 +133,12 @@ def _proofs(task: Task, folder: str, tell: Callable[[str], None]) -> dict[str, p
 
 def _over_seeds(
     task: Task,
-    comparison: ladder.Comparison,
+    comparison: Comparison,
     old: Run,
     new: Run,
     folder: str,
     tell: Callable[[str], None],
-) -> ladder.Comparison:
+) -> Comparison:
     """Runs both scripts with more seeds, each from initial values of its own."""
     recordings = [[old.recording], [new.recording]]
     for seed in range(task.seed + 1, task.seed + task.seeds):

@@ -1,4 +1,4 @@
-"""Tensors by what is in them: in checkpoints, and in optimizers, whose names each generation makes anew."""
+"""Tensors by what is in them: in checkpoints, and in optimizers, whose names differ in each generation."""
 
 from __future__ import annotations
 

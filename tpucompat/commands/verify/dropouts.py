@@ -1,6 +1,6 @@
 """The doors of dropout: how much of what is dropped, and, where asked for, nothing at all.
 
-Which numbers are dropped each generation of TensorFlow draws anew, whatever the seed: one step with dropout has
+Each generation of TensorFlow drops other numbers, whatever the seed: one step with dropout has
 no number in common with another one. Without it (``--no-dropout``) a step is compared as sharply as that of a
 program that has none, and what is left to compare of dropout is its rates.
 """

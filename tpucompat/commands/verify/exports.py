@@ -71,7 +71,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def answers_of(path: str) -> dict[str, np.ndarray]:
     """What a SavedModel's first signature answers to random numbers, which are the same for all models."""
-    import tensorflow as tf
+    import tensorflow as tf  # the parent process has no TensorFlow
 
     try:
         model = tf.saved_model.load(path)

@@ -11,8 +11,11 @@ from typing import Any, Iterable, Iterator
 
 import numpy as np
 
+from tpucompat.commands.checkpoints import formats
 from tpucompat.commands.verify import contents
 from tpucompat.commands.verify.recorder import Recorder
+
+# Imports inside functions: TensorFlow, where there is a file that only it reads.
 
 #: Larger files are listed, not read.
 _LARGEST = 256 * 2**20
@@ -35,8 +38,6 @@ def record(recorder: Recorder, folder: str) -> None:
       recorder: Where to write.
       folder: The folder that the script ran in and was told to write to.
     """
-    from tpucompat.commands.checkpoints import formats
-
     for path in sorted(_files(folder)):
         relative = os.path.relpath(path, folder)
         if os.path.getsize(path) > _LARGEST:
@@ -180,7 +181,7 @@ def arrays_of(path: str) -> dict[str, np.ndarray]:
 
 
 def _of_table(text: str, tabs: bool) -> dict[str, np.ndarray]:
-    """Columns by the words in the first line, or by their number; empty for what is no table."""
+    """Columns by the words in the first line, or by their number; empty for what is not a table."""
     rows = [
         row for row in csv.reader(text.splitlines(), delimiter="\t" if tabs else ",") if any(row)
     ]

@@ -1,4 +1,4 @@
-"""The defaults of a script's flags: whoever compares two scripts gives most flags, and sees none of theirs."""
+"""The defaults of a script's flags: a comparison sets most flags, and does not see their defaults."""
 
 from __future__ import annotations
 

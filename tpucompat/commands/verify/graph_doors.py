@@ -1,6 +1,6 @@
 """The doors of a TensorFlow 1 program: ``tf.gradients`` and the Session.
 
-Whoever trains in a graph calls ``tf.gradients``: every optimizer, Keras' too. What comes out is made to wait
+Training in a graph calls ``tf.gradients``: every optimizer does, Keras' too. What comes out is made to wait
 for an operation that hands loss, gradients and variables to the recorder, so that it runs whenever the
 gradients are used: in a Session, in Keras' functions, in Estimators, in steps that tpucompat replays on
 several cores.
@@ -15,6 +15,8 @@ import weakref
 from typing import Any, Callable, Iterator, Mapping
 
 import numpy as np
+import tensorflow as tf
+import tensorflow.compat.v1 as v1
 
 from tpucompat.commands.verify import outputs
 from tpucompat.commands.verify.matching import match
@@ -84,15 +86,12 @@ class GraphDoors:
         return gradients
 
     def _watched(self, ys: Any, xs: Any, found: list[Any]) -> list[Any]:
-        import tensorflow
-
-        tf = tensorflow.compat.v1
         variables = [_variable_of(x) for x in (xs if isinstance(xs, (list, tuple)) else [xs])]
         losses = list(ys) if isinstance(ys, (list, tuple)) else [ys]
         trained = [(x, g) for x, g in zip(variables, found) if g is not None]
         if len(losses) != 1 or not trained or not all(map(_is_variable, variables)):
             return found
-        loss = tf.convert_to_tensor(losses[0])
+        loss = v1.convert_to_tensor(losses[0])
         names = [_name(x) for x, _ in trained]
         self._note_variables([x for x, _ in trained])
         seen = outputs.seen_in(loss.graph)
@@ -106,19 +105,17 @@ class GraphDoors:
             whole_batch=self._cores is not None,
             average=average,
         )
-        inputs = [loss, *(tf.convert_to_tensor(g) for _, g in trained)]
-        inputs += [tf.convert_to_tensor(x) for x, _ in trained]
+        inputs = [loss, *(v1.convert_to_tensor(g) for _, g in trained)]
+        inputs += [v1.convert_to_tensor(x) for x, _ in trained]
         for each in seen:
             inputs += [each.labels, each.outputs]
-        inputs = [tf.cast(i, tf.float32) if i.dtype == tf.bfloat16 else i for i in inputs]
-        recorded = tf.py_func(site.called, inputs, tf.int32, name="tpucompat_verify")
+        inputs = [v1.cast(i, v1.float32) if i.dtype == v1.bfloat16 else i for i in inputs]
+        recorded = v1.py_func(site.called, inputs, v1.int32, name="tpucompat_verify")
         host_parts.mark(recorded.op)
-        with tf.control_dependencies([recorded]):
+        with v1.control_dependencies([recorded]):
             return [_after(gradient) for gradient in found]
 
     def _note_variables(self, trained: list[Any]) -> None:
-        import tensorflow as tf
-
         # The loss may be in the function of a TPU computation; variables are in the script's graph.
         graph = trained[0].graph
         known = self._variables.setdefault(graph, {})
@@ -222,8 +219,6 @@ def _reading(variable: Any) -> Any:
 
 def _variable_of(x: Any) -> Any:
     """The variable that optimizers mean by a reference to it; anything else as it is."""
-    import tensorflow as tf
-
     graph = getattr(x, "graph", None)
     if graph is None or _is_variable(x) or x.op.type not in ("VariableV2", "Variable"):
         return x
@@ -232,8 +227,6 @@ def _variable_of(x: Any) -> Any:
 
 
 def _is_variable(thing: Any) -> bool:
-    import tensorflow as tf
-
     return isinstance(thing, tf.Variable) or hasattr(thing, "_in_graph_mode")
 
 
@@ -246,8 +239,6 @@ def _shards() -> int:
 
 
 def _after(gradient: Any) -> Any:
-    import tensorflow as tf
-
     if gradient is None:
         return None
     if isinstance(gradient, tf.IndexedSlices):

@@ -400,7 +400,7 @@ class _Ladder(Outcomes):
 
     @functools.cached_property
     def last_steps(self) -> set[str]:
-        """Slots of the old run that are no state, but the step that was made last.
+        """Slots of the old run that are not state, but the last step.
 
         RMSProp of TensorFlow 1 has one also without momentum. What a step is is compared anyhow.
         """

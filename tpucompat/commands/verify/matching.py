@@ -134,7 +134,7 @@ def _exact(name: str) -> str:
 
 
 def words(name: str) -> list[str]:
-    """The parts of a name, in the words of today."""
+    """The parts of a name, in current words."""
     parts = re.split(r"[/.]", _exact(name).lower())
     found = [
         _WORDS.get(part, part) for part in parts if part not in ("", "_variable", ".attributes")

@@ -1,4 +1,4 @@
-"""The doors of models: what ``fit``, ``evaluate`` and ``predict`` of Keras and of Estimators give back."""
+"""The doors of models: what ``fit``, ``evaluate`` and ``predict`` of Keras and of Estimators return."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import numpy as np
 from tpucompat.commands.verify.graph_doors import GraphDoors
 from tpucompat.commands.verify.recorder import Recorder
 from tpucompat.tf import private
+
+# Imports inside functions: each enters the graph world, and needs an idiom that not every script uses.
 
 #: More rows than this of a prediction are not kept.
 _ROWS = 4096

@@ -1,6 +1,6 @@
 """The upper rungs: what a script does with what it has trained, and what it leaves behind.
 
-What one run does and the other does not is a difference, unless whoever compares has said why.
+What one run does and the other does not is a difference, unless the table of pairs says why.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ class Outcomes(Rungs):
     def typed_row(
         self, key: str, name: str, actual: np.ndarray, expected: np.ndarray, dtype: Any = None
     ) -> Row:
-        """A row for arrays whose type is part of the result: integers are no fractions, half is not single."""
+        """A row for arrays whose type is part of the result: integers are not fractions, half is not single."""
         theirs, ours = expected.dtype, actual.dtype if dtype is None else dtype
         if all(_NUMBERS[each.kind] == "whole" for each in (theirs, ours) if each.kind in _NUMBERS):
             return self.row(key, name, actual, expected)
@@ -187,7 +187,7 @@ class Outcomes(Rungs):
         return rows
 
     def on_the_way(self) -> list[Row]:
-        """A row where the new run left out a checkpoint; one from before the first step is no loss."""
+        """A row where the new run left out a checkpoint; one from before the first step does not count."""
         theirs, ours = (set(run.first("saved").get("steps", ())) for run in (self.old, self.new))
         missing = ", ".join(map(str, sorted(theirs - ours - {0})))
         if not missing or not ours or self.ignored("checkpoint: on the way"):

@@ -6,6 +6,7 @@ watched. What it prints, its exit code and its traceback are its own.
 
 from __future__ import annotations
 
+import functools
 import gc
 import importlib
 import json
@@ -20,12 +21,20 @@ from typing import Any
 
 import numpy as np
 
+from tpucompat.base import keras_generation
 from tpucompat.base.machine import environment
+from tpucompat.commands.analysis import findings
+from tpucompat.commands.analysis.sources import SourceError
+from tpucompat.commands.cli import run
 from tpucompat.commands.migrate.estimators import MODULE
 from tpucompat.commands.migrate.written import is_ours
+from tpucompat.commands.verify import files
 from tpucompat.commands.verify.flags import Flags
 from tpucompat.commands.verify.printed import Printed
 from tpucompat.commands.verify.recorder import Recorder, Recording
+from tpucompat.engines import accelerator
+
+# Imports inside functions: TensorFlow comes when the process is prepared for it.
 
 
 def main() -> int:
@@ -90,8 +99,6 @@ class _Recorded:
         self._recorder.write("end", error=error)
 
     def _run_legacy(self) -> None:
-        from tpucompat.commands.cli import run
-
         spec = self._spec
         options = ["--quiet"]
         if spec["rehearse"]:
@@ -176,8 +183,6 @@ class _Recorded:
         )
 
     def _files(self) -> None:
-        from tpucompat.commands.verify import files
-
         try:
             files.record(self._recorder, self._spec["work"])
         except Exception as problem:
@@ -226,8 +231,6 @@ def _compile_plainly() -> None:
 
     Keras 3 compiles its training step wherever it can (``jit_compile="auto"``).
     """
-    import functools
-
     import tensorflow as tf
 
     function_type: Any = type(tf.function(lambda: None))
@@ -243,10 +246,7 @@ def _compile_plainly() -> None:
 
 
 def _sees_old_namespace(script: str) -> bool:
-    """Whether a migrated script goes on with graphs and sessions, by ``import tpucompat.v1``."""
-    from tpucompat.commands.analysis import findings
-    from tpucompat.commands.analysis.sources import SourceError
-
+    """Whether a migrated script keeps graphs and sessions, by ``import tpucompat.v1``."""
     try:
         return findings.analyse(script).uses_tpucompat
     except SourceError:  # which Python says better
@@ -256,7 +256,6 @@ def _sees_old_namespace(script: str) -> bool:
 def _prepare_old_namespace() -> None:
     """What the script's import would do, before the doors touch ``tf.keras`` and choose Keras 3."""
     import tpucompat.v1  # noqa: F401
-    from tpucompat.base import keras_generation
 
     keras_generation.choose()
 
@@ -265,12 +264,11 @@ def _show_tpu() -> None:
     """Shows a TensorFlow 2 program a TPU, whose cores are emulated or rehearsed."""
     import tensorflow as tf
 
-    from tpucompat.engines import accelerator
-    from tpucompat.idioms.startup import early_tf2, tpu_system
+    from tpucompat.idioms.startup import cluster_resolver, early_tf2, tpu_system
 
     accelerator.prepare()
     strategies: Any = tf.distribute
-    strategies.cluster_resolver.TPUClusterResolver = early_tf2.TPUClusterResolver
+    strategies.cluster_resolver.TPUClusterResolver = cluster_resolver.TPUClusterResolver
     strategies.TPUStrategy = early_tf2.TPUStrategy
     strategies.experimental.TPUStrategy = early_tf2.TPUStrategy
     tf.tpu.experimental.initialize_tpu_system = tpu_system.initialize_tpu_system

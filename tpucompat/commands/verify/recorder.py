@@ -38,7 +38,7 @@ class Recorder:
     """Takes events from the doors and writes them down.
 
     Args:
-      folder: Where to; made if it is not there.
+      folder: Where to; made if it does not exist.
       snapshot_steps: After how many steps to write down the variables.
     """
 

@@ -61,7 +61,7 @@ class Run(NamedTuple):
       seconds: How long it took.
       output: What it printed, standard output and error together.
       recording: What was recorded.
-      problem: Why it is no whole run; "" if it is.
+      problem: Why the run is incomplete; "" if it is complete.
       work: The folder that it wrote to.
     """
 

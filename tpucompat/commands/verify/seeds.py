@@ -1,4 +1,4 @@
-"""Whether two programs that draw random numbers of their own train alike: by many runs of each.
+"""Whether two programs that draw random numbers of their own train the same: by many runs of each.
 
 Dropout, shuffling and augmentation draw other numbers in each generation of TensorFlow, whatever the seed. Then
 single numbers say nothing; but the final losses of several runs with different seeds come from the same

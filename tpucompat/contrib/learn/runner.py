@@ -33,8 +33,8 @@ def run(
       What the method returns.
 
     Raises:
-      BadValueError: Arguments that do not go together, or a method that is not there.
-      BadTypeError: A function that is none, or that returns something else than an Experiment.
+      BadValueError: Arguments that do not go together, or a method that does not exist.
+      BadTypeError: Not a function, or one that does not return an Experiment.
       RefusedError: The Experiment's Estimator has another configuration.
     """
     if output_dir is not None and run_config is not None:

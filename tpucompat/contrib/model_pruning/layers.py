@@ -184,7 +184,7 @@ def masked_convolution(
     """``tf.contrib.layers.conv2d`` with a mask over its weights: same arguments, images only.
 
     Raises:
-      ValueError: If the inputs are no images, or their layout is not known.
+      ValueError: If the inputs are not images, or their layout is not known.
     """
 
     def layer(images: Any, **arguments: Any) -> Any:
@@ -247,7 +247,7 @@ def masked_fully_connected(
     """``tf.contrib.layers.fully_connected`` with a mask over its weights: same arguments.
 
     Raises:
-      ValueError: If the number of outputs is no integer.
+      ValueError: If the number of outputs is not an integer.
     """
     if not isinstance(num_outputs, int):
         raise BadValueError("TPU103", f"num_outputs should be int or long, got {num_outputs}.")

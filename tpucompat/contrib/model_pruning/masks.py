@@ -127,7 +127,7 @@ def expand_tensor(tensor: Any, block_dims: Sequence[int]) -> Any:
       ``[rows * height, columns * width]``.
 
     Raises:
-      ValueError: If the tensor is no matrix, or there are not two dimensions of blocks.
+      ValueError: If the tensor is not a matrix, or there are not two dimensions of blocks.
     """
     if tensor.get_shape().ndims != 2:
         raise BadValueError("TPU103", "Input tensor must be rank 2")
@@ -161,7 +161,7 @@ def factorized_pool(
       A matrix with one element for each window.
 
     Raises:
-      ValueError: If the input is no matrix.
+      ValueError: If the input is not a matrix.
     """
     if input_tensor.get_shape().ndims != 2:
         raise BadValueError("TPU103", "factorized_pool() accepts tensors of rank 2 only")

@@ -59,7 +59,7 @@ def get_pruning_hparams() -> Any:
 
     Returns:
       HParams. name: of the name scope. begin_pruning_step, end_pruning_step: between these global steps
-      masks change; -1 is no end. pruning_frequency: steps between changes. weight_sparsity_map:
+      masks change; -1 means no end. pruning_frequency: steps between changes. weight_sparsity_map:
       ["pattern:sparsity"] for weights that have a target of their own; block_dims_map:
       ["pattern:heightxwidth"], block_height, block_width: weights that are pruned together, -1 for all of
       an axis, block_pooling_function: "AVG" or "MAX" of their sizes. threshold_decay: of the thresholds'
@@ -255,7 +255,7 @@ class Pruning:
             ]
 
     def mask_update_op(self) -> Any:
-        """An operation that sets all masks anew."""
+        """An operation that updates all masks."""
         with tf.name_scope(self._spec.name):
             if not self._assign_ops:
                 self._get_mask_assign_ops()
@@ -265,7 +265,7 @@ class Pruning:
             return tf.group(*updates, *self._assign_ops, name="mask_update")
 
     def conditional_mask_update_op(self) -> Any:
-        """An operation that sets all masks anew where the schedule wants it at the present step."""
+        """An operation that updates all masks if the schedule asks for it at the current step."""
         spec, step = self._spec, self._global_step
         with tf.name_scope(spec.name):
             within = tf.logical_and(

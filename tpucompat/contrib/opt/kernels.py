@@ -30,7 +30,7 @@ def run_kernel(name: str, var: Any, slots: dict[str, Any], **inputs: Any) -> Any
 
 
 class BothKinds(tf.train.Optimizer):
-    """An optimizer whose two methods serve resource variables and reference variables alike."""
+    """An optimizer whose two methods serve both resource variables and reference variables."""
 
     def _apply_dense(self, grad: Any, var: Any) -> Any:
         return self._resource_apply_dense(grad, var)

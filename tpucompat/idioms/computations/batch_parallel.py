@@ -48,7 +48,7 @@ def rewrite(
 
     Raises:
       TypeError: If ``computation`` does not take that number of inputs (TPU346).
-      ValueError: If it returns something that is no tensor (TPU348).
+      ValueError: If it returns something that is not a tensor (TPU348).
       NotImplementedError: If it uses a reference variable (TPU343).
     """
     return replicate(
@@ -87,9 +87,10 @@ def replicate(
       differ in
         number, type or structure (TPU345).
     """
-    return split_compile_and_replicate(
+    outputs: list[Any] = split_compile_and_replicate(
         computation, inputs, infeed_queue, device_assignment, name, maximum_shapes=maximum_shapes
     )[1]
+    return outputs
 
 
 def split_compile_and_replicate(

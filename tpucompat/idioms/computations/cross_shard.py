@@ -224,11 +224,11 @@ class CrossShardOptimizer(tf.train.Optimizer):
 
     def get_slot_names(self, *args: Any, **kwargs: Any) -> list[str]:
         """The names of the wrapped optimizer's slots."""
-        return self._opt.get_slot_names(*args, **kwargs)
+        return list(self._opt.get_slot_names(*args, **kwargs))
 
     def variables(self) -> list[Any]:
         """The variables of the wrapped optimizer."""
-        return self._opt.variables()
+        return list(self._opt.variables())
 
     def _group_size(self, shards: int) -> int | None:
         """The size of the groups, None without groups; TensorFlow 1.15's checks."""

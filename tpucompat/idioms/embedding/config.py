@@ -113,7 +113,7 @@ class FeatureConfig(_FeatureConfig):
       weight_key: The feature that has the weights of its ids.
 
     Raises:
-      ValueError: If the length is no natural number (TPU319).
+      ValueError: If the length is not a positive integer (TPU319).
     """
 
     __slots__ = ()

@@ -142,7 +142,7 @@ class TPUEmbedding:
 
     @property
     def config_proto(self) -> None:
-        """What initializes the hardware: there is none."""
+        """What initializes the hardware: nothing."""
 
     @property
     def table_to_config_dict(self) -> dict[str, Any]:

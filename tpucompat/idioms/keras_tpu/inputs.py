@@ -28,7 +28,7 @@ def whole_steps(steps: float | None) -> int | None:
 def is_dataset(value: Any) -> bool:
     """Whether the value is a ``tf.data.Dataset`` of either generation."""
     session.enter_graph_mode()
-    import tensorflow as tf
+    import tensorflow as tf  # scripts without Datasets need none here
 
     # The Dataset of one generation is no subclass of the other's in every release.
     second = getattr(tf.compat, "v2", tf.compat.v1)  # 1.13 has none
@@ -264,7 +264,7 @@ def _tell_apart(model: Any, inputs: Sequence[Any], before: set[int]) -> None:
 def weights_or_ones(weights: Any, y: Any, endpoints: Sequence[Any]) -> Any:
     """The sample weights of a batch; ones where a model that has had weights gets none.
 
-    Keras up to 1.13 always fed weights. Later ones build loss and functions anew whenever weights
+    Keras up to 1.13 always fed weights. Later ones rebuild loss and functions whenever weights
     come or go, which with weighted training and unweighted validation is twice in an epoch.
 
     Args:

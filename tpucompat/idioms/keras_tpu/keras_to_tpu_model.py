@@ -42,7 +42,7 @@ def tpu_model(
       model: A functional or Sequential ``tf.keras`` model, compiled or not; its weights and the
         session they live in are kept.
       strategy: How many cores; all that there are by default.
-      tpu_name_or_address: TensorFlow 1.9's way to name the TPU; nothing is dialled.
+      tpu_name_or_address: TensorFlow 1.9's way to name the TPU; nothing connects to it.
 
     Returns:
       A :class:`KerasTPUModel` over the same layers.
@@ -73,7 +73,7 @@ keras_to_tpu_model = tpu_model
 
 
 def setup_tpu_session(cluster_resolver: Any) -> None:
-    """Has nothing to dial: Keras' session is the one that trains."""
+    """Connects to nothing: Keras' session is the one that trains."""
     del cluster_resolver
     K.get_session()
 

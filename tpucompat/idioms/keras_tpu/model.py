@@ -483,7 +483,7 @@ def clone_optimizer(optimizer: Any, config: Any = None, worker_name: Any = None)
 
 
 def clone_metrics(metrics: Any) -> Any:
-    """Metrics for a second compile: objects are made anew, since a metric belongs to one model."""
+    """Metrics for a second compile: objects are made again, since a metric belongs to one model."""
     if isinstance(metrics, dict):
         return {name: clone_metrics(metric) for name, metric in metrics.items()}
     if isinstance(metrics, (list, tuple)):

@@ -1,4 +1,4 @@
-"""Which cores a Keras TPU model gets: ``TPUDistributionStrategy``, without the dialling."""
+"""Which cores a Keras TPU model gets: ``TPUDistributionStrategy``, without a connection."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class TPUDistributionStrategy:
     """Says on how many cores a Keras model trains.
 
     Args:
-      tpu_cluster_resolver: Kept for the script's sake; nothing is dialled. The cores are those of
+      tpu_cluster_resolver: Kept for the script's sake; nothing connects. The cores are those of
         :func:`tpucompat.engines.accelerator.cores`.
       using_single_core: Use one core, however many there are.
       num_cores_per_host: TensorFlow 1.9's spelling: 1 stands for ``using_single_core``, and other

@@ -36,7 +36,7 @@ _METADATA = {"instance/network-interfaces/0/ip": b"127.0.0.1"}
 
 def is_running_in_gce() -> bool:
     """Whether the metadata server of Google's cloud answers; asked only where a script calls this."""
-    from six.moves import urllib
+    from six.moves import urllib  # comes with TensorFlow; for few scripts
 
     request = urllib.request.Request(
         _GCE_METADATA_ENDPOINT + "/computeMetadata/v1", headers={"Metadata-Flavor": "Google"}
@@ -56,7 +56,7 @@ class DeviceDetails(NamedTuple):
 
 
 class SystemMetadata(NamedTuple):
-    """The fields of ``tf.tpu.experimental.TPUSystemMetadata``, which exists from 2.3 on."""
+    """The fields of ``tf.tpu.experimental.TPUSystemMetadata``, which exists since 2.3."""
 
     num_cores: int
     num_hosts: int
@@ -98,7 +98,7 @@ class TPUClusterResolver(private.cluster_resolver_class()):  # type: ignore[misc
     Raises:
       ValueError: ``tpu`` is an empty list; or nothing names a TPU, and TPUCOMPAT_NO_TPU is set.
       NotImplementedError: ``tpu`` is a list of several.
-      TypeError: ``tpu`` is no text.
+      TypeError: ``tpu`` is not a string.
       SetupError: There is no TPU, and TPUCOMPAT_REQUIRE_TPU asks for one.
     """
 
@@ -309,7 +309,7 @@ class TPUClusterResolver(private.cluster_resolver_class()):  # type: ignore[misc
         """How many cores each host has.
 
         Raises:
-          RuntimeError: They have not the same number.
+          RuntimeError: Their numbers differ.
         """
         numbers = {len(cores) for cores in device_dict.values()}
         if len(numbers) != 1:

@@ -1,7 +1,7 @@
 """The TPU start-up calls of early TensorFlow 2 scripts, on the devices of this machine.
 
 Such a script resolves a TPU, connects to it, initialises it and makes a ``TPUStrategy``. Here the
-resolver dials nothing (:mod:`tpucompat.idioms.startup.cluster_resolver`), connecting and
+resolver connects to nothing (:mod:`tpucompat.idioms.startup.cluster_resolver`), connecting and
 initialising are done by :mod:`tpucompat.engines.accelerator` where there is a TPU, and the strategy is the
 accelerator's.
 
@@ -47,7 +47,7 @@ class TPUStrategy(metaclass=_TPUStrategyType):
 
 
 def device(device_name: Any) -> Any:
-    """``tf.device``, for which ``/TPU:0`` may be a device that is not there.
+    """``tf.device``, for which ``/TPU:0`` may be a device that does not exist.
 
     Later releases place softly what runs eagerly; 2.1 knows no such device.
 
@@ -66,7 +66,7 @@ def device(device_name: Any) -> Any:
 def restore_methods() -> None:
     """Gives strategies, those of graphs too, back the methods that they have lost since 1.15 and 2.0.
 
-    Adding a method that is not there disturbs nobody else who uses the class.
+    Adding a missing method affects no other user of the class.
     """
     for strategy in (tensorflow.distribute.Strategy, tensorflow.compat.v1.distribute.Strategy):
         for name, method in _OLD_METHODS.items():

@@ -81,12 +81,12 @@ def _stand_in(original: Any, *methods: str) -> Any:
         def __instancecheck__(cls, instance: Any) -> bool:
             if cls is made:
                 return isinstance(instance, original)
-            return super().__instancecheck__(instance)
+            return bool(super().__instancecheck__(instance))
 
         def __subclasscheck__(cls, subclass: Any) -> bool:
             if cls is made:
                 return issubclass(subclass, original)
-            return super().__subclasscheck__(subclass)
+            return bool(super().__subclasscheck__(subclass))
 
     body = {"__module__": original.__module__, "__doc__": original.__doc__}
     body.update((name, local(getattr(original, name))) for name in methods)

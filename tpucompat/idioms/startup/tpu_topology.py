@@ -1,6 +1,6 @@
 """``tf.contrib.tpu``'s topologies, whose meshes had three dimensions: two of chips, and the cores of a chip.
 
-From TensorFlow 2.1 on there is a third dimension of chips (``tensorflow/python/tpu/topology.py``), of which the
+Since TensorFlow 2.1 there is a third dimension of chips (``tensorflow/python/tpu/topology.py``), of which the
 TPUs of these scripts use one; shapes and coordinates of three numbers get it here.
 """
 

@@ -1,7 +1,7 @@
 """TPUEstimator, TensorFlow's own source, on cores of ours.
 
 * ``estimator``: the classes that a script sees;
-* ``source``: TensorFlow's source, with what dials and runs TPU programs replaced by ``device``;
+* ``source``: TensorFlow's source, with what connects to a TPU and runs its programs replaced by ``device``;
 * ``replica``: one replica, in the script's own graph and Session;
 * ``replicas``, ``placement``, ``workers``: several, in this process or on several machines;
 * ``context``, ``forks``: what cores there are, asked by TPUEstimator or a program's own copy of it;

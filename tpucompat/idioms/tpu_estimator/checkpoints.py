@@ -26,8 +26,8 @@ _held: set[str] = set()
 def pass_over_damaged(model_dir: str) -> None:
     """Makes the newest whole checkpoint the one that the directory's state names.
 
-    Does nothing where that is the case already, where nothing was saved, and where the file ``checkpoint`` is
-    not there, by which a training is begun anew.
+    Does nothing if that is the case already, if nothing was saved, and if the file ``checkpoint`` does not
+    exist, which restarts a training.
 
     Args:
       model_dir: The Estimator's directory.
@@ -128,7 +128,7 @@ def alone_in(model_dir: str) -> Iterator[None]:
     """
     place = os.path.realpath(model_dir)
     try:
-        import fcntl
+        import fcntl  # Unix alone has it
 
         os.makedirs(place, exist_ok=True)
         directory = os.open(place, os.O_RDONLY)

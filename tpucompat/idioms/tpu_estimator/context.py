@@ -75,7 +75,7 @@ class LocalContext(_Context):
             return False
         if observer.watched() or accelerator.is_tpu():  # who looks on wants the program of a core
             return False
-        return mode != _ModeKeys.EVAL or self._eval_on_tpu
+        return bool(mode != _ModeKeys.EVAL or self._eval_on_tpu)
 
     @contextlib.contextmanager
     def as_tpu(self) -> Iterator[None]:
@@ -90,7 +90,7 @@ class LocalContext(_Context):
     def _is_running_on_cpu(self, is_export_mode: bool) -> bool:
         if not is_export_mode and self.is_one_replica(self._assert_mode()):
             return not self._pretends[0]
-        return super()._is_running_on_cpu(is_export_mode)
+        return bool(super()._is_running_on_cpu(is_export_mode))
 
     def _get_tpu_system_metadata(self) -> Any:
         hosts, per_host = self._seen or self._hosts()
@@ -128,7 +128,7 @@ class LocalContext(_Context):
         spec = self._embedding_config_spec
         if not self._use_tpu or spec is None:
             return None
-        from tpucompat.idioms.embedding import columns
+        from tpucompat.idioms.embedding import columns  # 1.13 has no such columns
 
         if self._embedding_config is None:
             self._embedding_config = columns.EmbeddingConfig(

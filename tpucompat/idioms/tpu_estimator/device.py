@@ -6,7 +6,7 @@ a script's hooks, scaffold and metric functions add. Here the infeeds and outfee
 that graph, and the program is a step of the strategy engine, traced from the same graph: the host's
 parts run in the Session as they are, and the step runs on the replicas.
 
-Whoever fetches the program's result starts it. It runs in a thread of its own, beside the Session's
+Fetching the program's result starts it. It runs in a thread of its own, beside the Session's
 run that wants the result and the runs that feed it, as a TPU does.
 """
 
@@ -359,7 +359,8 @@ def of(graph: Any = None) -> Device:
     # The device holds tensors of the graph: a table of all graphs would keep them for ever.
     if not hasattr(graph, "_tpucompat_device"):
         graph._tpucompat_device = Device(graph)
-    return graph._tpucompat_device
+    device: Device = graph._tpucompat_device
+    return device
 
 
 class Running(coherence.Mirror):

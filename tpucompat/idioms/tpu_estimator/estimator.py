@@ -47,8 +47,8 @@ class TPUEstimatorSpec(_TPUEstimatorSpec):
       **kwargs: The same by name.
 
     Raises:
-      TypeError: If a hook is none, or a function is none (TPU330, TPU331).
-      ValueError: If ``host_call`` or ``eval_metrics`` is no pair (TPU331).
+      TypeError: If a hook is not a hook, or a function not a function (TPU330, TPU331).
+      ValueError: If ``host_call`` or ``eval_metrics`` is not a pair (TPU331).
       RuntimeError: If they have another number of tensors than arguments (TPU331).
     """
 
@@ -316,15 +316,15 @@ def _open_sessions_here() -> None:
 
 
 def _local(master: Any) -> Any:
-    """A Session's target on this machine; what is no address is kept, for nothing dials it."""
+    """A Session's target on this machine; what is not an address is kept, for nothing connects to it."""
     return accelerator.normalise_target(master) if "://" in (master or "") else master
 
 
 def _for_steps_of_cores(config: Any) -> Any:
     """A ConfigProto for a graph that holds the step of a core, which no Session runs.
 
-    A Session gives a device to every operation of its graph before the first run, and to sums over
-    the cores there is none to give.
+    A Session gives a device to every operation of its graph before the first run, and sums over
+    the cores cannot have one.
     """
     changed = tf.ConfigProto()
     changed.CopyFrom(config)

@@ -1,4 +1,4 @@
-"""How a TPUEstimator's training shows itself on a terminal: one line that is written anew.
+"""How a TPUEstimator's training shows itself on a terminal: one line that is rewritten.
 
 Elsewhere the lines of TPUEstimator's own logging hooks say the same.
 """

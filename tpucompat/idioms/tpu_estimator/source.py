@@ -6,7 +6,7 @@ behaves: what input functions and model functions are given, what is refused and
 the hooks run. It is loaded a second time here, under a name of ours, and in this copy what builds
 and runs TPU programs is replaced: the primitives of :mod:`tpucompat.idioms.tpu_estimator.device`
 take their place.
-The installed module stays as it is.
+The installed module is unchanged.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _replace_primitives(module: Any) -> None:
         module.tpu_feed, InfeedQueue=InfeedQueue, _PartitionedInfeedQueue=PartitionedInfeedQueue
     )
     if hasattr(module, "tpu_embedding_gradient"):  # from 1.14 on
-        from tpucompat.idioms.embedding import columns, gradients
+        from tpucompat.idioms.embedding import columns, gradients  # 1.13 has neither
 
         module.tpu_embedding_gradient = gradients
         module._tpu_estimator_embedding = _Replaced(
@@ -229,7 +229,7 @@ def _rendezvous(original: Any) -> Any:
     """The class that picks the error to be raised when several threads of a call have failed."""
 
     class ErrorRendezvous(original):
-        """TensorFlow's own; what a thread says of a Session closed under it is no cause."""
+        """TensorFlow's own; what a thread says of a Session closed under it is not the cause."""
 
         def record_error(self, source: str, exc_info: Any, session: Any = None) -> None:
             error = exc_info[1]

@@ -145,7 +145,7 @@ def end_controllers() -> None:
 
 
 def was_ended(session: Any) -> bool:
-    """Whether a Session was ended by :func:`end_controllers`: its errors are no cause of anything."""
+    """Whether a Session was ended by :func:`end_controllers`: its errors do not matter then."""
     return session is not None and session in _ended
 
 

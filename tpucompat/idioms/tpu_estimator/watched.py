@@ -1,6 +1,6 @@
 """What TPUEstimator does while somebody only wants to see its computations (``tpucompat check``).
 
-Where a model function has been called, its graph is complete: the step is told to the observer, and
+Where a model function has been called, its graph is complete: the observer receives the step, and
 the call of train, evaluate or predict ends there, before a Session is made.
 """
 

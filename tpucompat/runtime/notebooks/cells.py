@@ -34,7 +34,7 @@ def code_cells(notebook: Any) -> Iterator[Cell]:
 
 def as_python(source: str) -> str:
     """A cell with its magics and shell lines turned into calls, as IPython does; "" if it is not Python."""
-    from IPython.core.inputtransformer2 import TransformerManager
+    from IPython.core.inputtransformer2 import TransformerManager  # an extra of its own
 
     body = source.lstrip("\n")
     while True:
@@ -49,7 +49,7 @@ def as_python(source: str) -> str:
         try:
             manager = TransformerManager()
             manager.cleanup_transforms.insert(0, outdented)
-            return manager.transform_cell(body)
+            return str(manager.transform_cell(body))
         except SyntaxError:
             return body
 

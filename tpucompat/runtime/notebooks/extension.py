@@ -10,7 +10,7 @@ import sys
 from typing import Any, Callable, NamedTuple
 
 from tpucompat.base import journal
-from tpucompat.runtime import installation, script_code, tracebacks
+from tpucompat.runtime import installation, script_code, smoke, tracebacks
 from tpucompat.runtime.notebooks import cells, shell_lines
 
 #: The JSON file by which ``tpucompat run`` hands its options to the kernel.
@@ -37,8 +37,6 @@ def load_ipython_extension(shell: Any) -> None:
         options.get("source", ""), options.get("directory", ""), era, packages
     )
     if options.get("smoke"):
-        from tpucompat.runtime import smoke
-
         smoke.enable(here.era)
     if options.get("journal"):
         atexit.register(_write_journal, options["journal"])
@@ -86,7 +84,7 @@ class Arithmetic:
 
     def visit(self, tree: ast.Module) -> ast.Module:
         """The cell, changed where it has operators."""
-        from tpucompat.standins import arithmetic
+        from tpucompat.standins import arithmetic  # imports NumPy
 
         arithmetic.rewritten(tree)
         return tree
@@ -129,7 +127,7 @@ class _Call(NamedTuple):
     """A call that IPython made of a shell line.
 
     Attributes:
-      magic: The name that stands before the text where it is no program's: ``pip``; else "".
+      magic: The name that stands before the text where it is not a program's: ``pip``; else "".
       text: What the shell is given.
       put: Changes the text.
       sets_exit_code: Whether the exit code can be looked at afterwards; ``%%bash`` raises an error itself.

@@ -12,7 +12,7 @@ from typing import Any
 
 
 def main() -> None:
-    """Starts the kernel and serves until it is told to stop."""
+    """Starts the kernel and serves until it is stopped."""
     here = os.path.dirname(os.path.abspath(__file__))
     if sys.path and os.path.abspath(sys.path[0]) == here:
         del sys.path[0]
@@ -23,7 +23,7 @@ def main() -> None:
         # Cells that hand sys.argv to absl or argparse were written for this name and "-f FILE".
         sys.argv[0] = launcher.origin
 
-    from ipykernel.kernelapp import IPKernelApp
+    from ipykernel.kernelapp import IPKernelApp  # when the process is ready
 
     class TpucompatKernelApp(IPKernelApp):
         """Loads tpucompat before anything of the user's, configuration files included."""
@@ -33,7 +33,8 @@ def main() -> None:
         def init_extensions(self) -> None:
             shell: Any = self.shell
             shell.extension_manager.load_extension("tpucompat")
-            super().init_extensions()
+            theirs: Any = super()
+            theirs.init_extensions()
 
     TpucompatKernelApp.launch_instance()
 

@@ -22,8 +22,11 @@ from typing import Any, Sequence
 from tpucompat.base import journal, temporary
 from tpucompat.base.errors import ScriptError, SetupError
 from tpucompat.base.machine import environment
+from tpucompat.names.python_2 import is_python_2
 from tpucompat.runtime import advice, tracebacks
 from tpucompat.runtime.notebooks import cells, extension, forms
+
+# Imports inside functions: the packages of the extra "notebook", whose absence is told first.
 
 _LOG = "kernel.log"
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -132,8 +135,6 @@ def _require_packages() -> None:
 
 
 def _refuse_python_2(path: str, code: Sequence[cells.Cell]) -> None:
-    from tpucompat.names.python_2 import is_python_2
-
     for cell in code:
         error = cells.syntax_error(cell)
         if error is not None and is_python_2(error):

@@ -1,7 +1,7 @@
 """What a shell line of a notebook does: installs TensorFlow, fetches something, or neither.
 
 Lines are read, never run, here. What is left of a line is the author's own text, so that quotes and the
-``{names}`` and ``$names`` that IPython fills in stay as they are.
+``{names}`` and ``$names`` that IPython fills in are unchanged.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Where TensorFlow is handed a path: the doors at which remote paths become local ones.
 
 TensorFlow has no Python interface for a file system of one's own. But all paths reach its native code through
-four doors, whoever calls: functions of its extension modules (gfile, event files, checkpoint readers, record
+four doors, for every caller: functions of its extension modules (gfile, event files, checkpoint readers, record
 files), operations made in a graph, operations run eagerly, and values fed to a Session. So Estimators,
 summaries, datasets, checkpoints and SavedModels are covered without knowing of them; scripts and libraries
 go on seeing gs:// everywhere.
@@ -20,6 +20,8 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 from tpucompat.base import journal
 from tpucompat.runtime.paths.mapping import PathMap
 from tpucompat.tf import private
+
+# Imports inside functions: the doors are opened before TensorFlow and NumPy are imported.
 
 READ, WRITE, PATTERN = "read", "write", "pattern"
 

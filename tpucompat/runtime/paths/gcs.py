@@ -11,7 +11,7 @@ import os
 from typing import MutableMapping
 
 #: What is set where nothing can be gained by waiting (tensorflow/core/platform/cloud: google_auth_provider.cc,
-#: gcs_file_system.cc). The number of attempts can be set from TensorFlow 2.6 on.
+#: gcs_file_system.cc). The number of attempts can be set since TensorFlow 2.6.
 SETTINGS = {
     "NO_GCE_CHECK": "true",
     "GCS_REQUEST_CONNECTION_TIMEOUT_SECS": "5",

@@ -10,7 +10,7 @@ from tpucompat.base.errors import GoneError
 
 def clear(wait: bool = False, output_tags: Any = ()) -> None:
     """Clears the output of the running cell."""
-    from IPython.display import clear_output
+    from IPython.display import clear_output  # notebooks alone have it
 
     clear_output(wait=wait)
 

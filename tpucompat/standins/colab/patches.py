@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+# Imports inside functions: IPython and Pillow, which not every machine has.
+
 
 def cv2_imshow(a: Any) -> None:
     """Shows a picture below the cell.

@@ -29,7 +29,7 @@ class KaggleDatasets:
             is there.
 
         Raises:
-          SetupError: It is not there, or there are several (TPU449).
+          SetupError: It does not exist, or there are several (TPU449).
         """
         places = [os.environ[VARIABLE]] if os.environ.get(VARIABLE) else list(_PLACES)
         places = [os.path.abspath(os.path.expanduser(place)) for place in places]

@@ -1,7 +1,8 @@
 """Every private import of TensorFlow and Keras that tpucompat needs, in one place.
 
 Each function names the releases in which the path was seen; ``tests/behaviour/test_private.py`` calls all of
-them, so that a path which moves fails there first.
+them, so that a path which moves fails there first. Imports stand inside the functions: most paths exist in some
+releases only, and nobody shall load what another function needs.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ import tensorflow as tf
 from tensorflow.python.autograph.impl import api
 from tensorflow.python.eager import context
 from tensorflow.python.framework import function_def_to_graph
+from tensorflow.python.framework.func_graph import FuncGraph
 from tensorflow.python.util import tf_inspect as tf_inspect_module
 
 from tpucompat.tf.private import patches
@@ -143,8 +144,6 @@ def func_graph() -> Any:
 
     Seen in 1.13 to 2.21 as ``tensorflow.python.framework.func_graph.FuncGraph``.
     """
-    from tensorflow.python.framework.func_graph import FuncGraph
-
     return FuncGraph
 
 

@@ -18,12 +18,13 @@ from tpucompat.tf.private.modules import own_module
 
 
 def eager_mode() -> ContextManager[None]:
-    """A context in which operations run eagerly in a process that is otherwise in graph mode.
+    """A context in which operations run eagerly in a process in graph mode.
 
     Seen in 1.13 to 2.21 as ``tensorflow.python.eager.context.eager_mode``; the public API has
     ``tf.init_scope`` only, which is eager only when eager execution is enabled globally.
     """
-    return context_module.eager_mode()
+    mode: ContextManager[None] = context_module.eager_mode()
+    return mode
 
 
 def add_control_inputs(operation: Any, before: Sequence[Any]) -> None:

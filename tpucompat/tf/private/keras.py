@@ -6,7 +6,7 @@ import contextlib
 import functools
 import importlib
 import inspect
-from typing import Any, Callable, ContextManager, Iterator
+from typing import Any, Callable, ContextManager, Iterator, cast
 
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
@@ -230,7 +230,7 @@ def normalize_without_masks() -> None:
             ):
                 setattr(cls, name, without_mask(method))
 
-    patches.replace(base, "__init_subclass__", classmethod(adapt))
+    patches.replace(base, "__init_subclass__", classmethod(cast(Any, adapt)))
 
 
 @patches.patch
@@ -391,7 +391,7 @@ def name_losses_as_then() -> None:
 
 @patches.patch
 def forget_masks_of_convolutional_cells() -> None:
-    """Lets a ``ConvLSTM2D`` draw what it drops out anew whenever it is called, as other recurrent layers do.
+    """Lets a ``ConvLSTM2D`` draw its dropout again whenever it is called, as other recurrent layers do.
 
     1.15 does (``ConvLSTM2D.call`` in tensorflow/python/keras/layers/convolutional_recurrent.py). Today a second
     call, of the layer or of a model around it, is given the masks of the first one's inputs. Seen as

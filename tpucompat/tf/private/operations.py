@@ -105,7 +105,7 @@ def einsum_of_matrices(einsum: Callable[..., Any]) -> Callable[..., Any]:
 
     Seen in 2.2 to 2.21 as ``tensorflow.python.ops.special_math_ops._einsum_v1``; up to 2.1 it is ``einsum``.
     What only the later one takes (an index that an operand has twice, an unknown rank behind an ellipsis)
-    is left to it: libraries of today, which ask for that, see the same function.
+    is left to it: current libraries, which ask for that, see the same function.
     """
     first: Any = getattr(special_math_ops, "_einsum_v1", None)
     if first is None:

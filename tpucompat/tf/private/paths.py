@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping, NamedTuple, Sequence
 
+from tpucompat.base.machine import environment
 from tpucompat.tf.private.modules import own_module
 
 
@@ -101,8 +102,6 @@ def path_functions() -> list[PathFunction]:
 
     Seen as listed in 1.13, 1.15, 2.15, 2.16 and 2.21.
     """
-    from tpucompat.base.machine import environment
-
     found = []
     keras = "tf_keras" if environment().keras == "tf-keras" else "keras"
     for target, functions in _PATH_FUNCTIONS:

@@ -6,6 +6,7 @@ import inspect
 import types
 from typing import Any
 
+from google.protobuf import text_format
 from tensorflow.python.framework import graph_io
 from tensorflow.python.saved_model import loader_impl
 from tensorflow.python.training import checkpoint_ops
@@ -38,8 +39,6 @@ def write_graphs_with_any_protobuf() -> None:
     gives, seen in 1.13 to 2.20 without a format. 2.20 is the first release that takes protobuf 7, and 2.21
     gives no argument.
     """
-    from google.protobuf import text_format
-
     if "float_format" in inspect.signature(text_format.MessageToString).parameters:
         return
 

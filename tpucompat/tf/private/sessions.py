@@ -8,6 +8,7 @@ from typing import Any, Callable
 
 from tensorflow.core.protobuf import config_pb2
 from tensorflow.python.client import session
+from tensorflow.python.client.session import BaseSession, SessionInterface
 from tensorflow.python.eager import context
 
 from tpucompat.tf.private import patches
@@ -99,7 +100,7 @@ def watch_sessions(watcher: Callable[[Any, set[str]], Callable[[], None] | None]
     def watched_callable(
         self: Any, fetches: Any, feed_list: Any = None, *args: Any, **kwargs: Any
     ) -> Callable[..., Any]:
-        call = make_callable(self, fetches, feed_list, *args, **kwargs)
+        call: Callable[..., Any] = make_callable(self, fetches, feed_list, *args, **kwargs)
         if feed_list:  # it calls run()
             return call
         return watched(self, set().union(*names_of(self, fetches)), call)
@@ -128,8 +129,6 @@ def before_graphs_are_sent(watcher: Callable[[list[Any]], None]) -> None:
 
     Seen in 1.13 to 2.21 as ``BaseSession._extend_graph``, which runs and callables go through.
     """
-    from tensorflow.python.client.session import BaseSession
-
     extend = BaseSession._extend_graph
     seen: weakref.WeakKeyDictionary[Any, tuple[int, int]] = weakref.WeakKeyDictionary()
 
@@ -145,7 +144,7 @@ def before_graphs_are_sent(watcher: Callable[[list[Any]], None]) -> None:
 
 
 def place(operation: Any, device: str) -> None:
-    """Places an operation anew, which no Session has yet.
+    """Changes the device of an operation that no Session has yet.
 
     Seen in 1.13 to 2.21 as ``Operation._set_device``.
     """
@@ -162,8 +161,6 @@ def session_interface() -> Any:
 
     Seen in 1.13 to 2.21 as ``SessionInterface`` of ``tensorflow.python.client.session``.
     """
-    from tensorflow.python.client.session import SessionInterface
-
     return SessionInterface
 
 
@@ -173,8 +170,6 @@ def before_sessions_close(watcher: Callable[[Any], None]) -> None:
     Seen in 1.13 to 2.21 as ``tensorflow.python.client.session.BaseSession.close``, through which monitored
     sessions and Estimators close theirs.
     """
-    from tensorflow.python.client.session import BaseSession
-
     close = BaseSession.close
 
     def watched_close(self: Any) -> None:
@@ -191,8 +186,6 @@ def before_sessions_extend(watcher: Callable[[Any], None]) -> None:
     That is before whatever it runs, and before they are placed. Seen in 1.13 to 2.21 as
     ``tensorflow.python.client.session.BaseSession._extend_graph``.
     """
-    from tensorflow.python.client.session import BaseSession
-
     extend = BaseSession._extend_graph
 
     def watched_extend(self: Any) -> None:

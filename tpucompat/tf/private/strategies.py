@@ -36,7 +36,7 @@ def run_on_replicas(strategy: Any, function: Any, args: Any = ()) -> Any:
 def gpus() -> Any:
     """The GPUs that TensorFlow sees.
 
-    Public as ``tf.config.list_physical_devices`` from 2.1 on; under ``experimental`` in 1.14 and 2.0;
+    Public as ``tf.config.list_physical_devices`` since 2.1; under ``experimental`` in 1.14 and 2.0;
     1.13 has no such list.
     """
     config = getattr(tf, "config", None)

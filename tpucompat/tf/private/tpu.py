@@ -9,7 +9,7 @@ from tensorflow.python.ops import control_flow_ops
 
 
 def topology_class() -> Any:
-    """``tf.tpu.experimental.Topology``, which is public from 2.2 on.
+    """``tf.tpu.experimental.Topology``, which is public since 2.2.
 
     Seen in 1.14 to 2.21 as ``tensorflow.python.tpu.topology``; in 1.13 under ``tensorflow.contrib.tpu``.
     """
@@ -81,7 +81,7 @@ def topology_proto() -> Any:
 
 
 def topology_rank() -> int:
-    """The number of mesh dimensions that the installed ``Topology`` class takes: 3 in 1.x, 4 from 2.1 on."""
+    """The number of mesh dimensions that the installed ``Topology`` class takes: 3 in 1.x, 4 since 2.1."""
     try:
         from tensorflow.python.tpu.topology import Topology
     except ImportError:  # 1.13
@@ -143,7 +143,7 @@ class XlaContext:
 @functools.lru_cache(maxsize=None)
 def _xla_control_flow_context() -> Any:
     class Context(control_flow_ops.XLAControlFlowContext):
-        """A program for XLA is no loop: gradients in it begin outside of all loops but its own."""
+        """A program for XLA is not a loop: gradients in it begin outside of all loops but its own."""
 
         grad_state = None
 
@@ -176,7 +176,7 @@ def all_reduce(value: Any, groups: Any) -> Any:
     """The sum over cores as an operation that has no static shape to know.
 
     Seen in 2.8 to 2.21 as ``xla_all_reduce`` of ``tensorflow/compiler/tf2xla/ops/gen_xla_ops.py``; XLA's
-    compiler for a CPU has it from 2.16 on.
+    compiler for a CPU has it since 2.16.
     """
     from tensorflow.compiler.tf2xla.ops import gen_xla_ops
 
