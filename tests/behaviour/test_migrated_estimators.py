@@ -96,11 +96,22 @@ def input_fn(params):
   x = np.random.RandomState(0).rand(32, 3).astype('float32')
   return tf.data.Dataset.from_tensor_slices((x, 2 * x.sum(1, keepdims=True))).repeat(2).batch(5)
 
+def changed(params):
+  x, y = input_fn(params).make_one_shot_iterator().get_next()
+  return 2 * x, y
+
+def serving():
+  x = tf.placeholder(tf.float32, [None, 3], name='x')
+  return tf.estimator.export.TensorServingInputReceiver(x, {'x': x})
+
 if __name__ == '__main__':
   params = {'rate': 0.1, 'use_tpu': False}
   est = tf.estimator.Estimator(model_fn, params=params, model_dir=sys.argv[1])
   est.train(input_fn, steps=4)
   found = est.evaluate(input_fn)
+  found['changed'] = est.evaluate(changed, name='tensors')['loss']
+  path = est.export_savedmodel(sys.argv[1] + '/export', serving)
+  found['exported'] = path.decode().startswith(sys.argv[1] + '/export')
   rows = [float(one['y'][0]) for one in est.predict(input_fn)]
   warm = tf.estimator.WarmStartSettings(sys.argv[1], vars_to_warm_start='w')
   warm = tf.estimator.Estimator(model_fn, sys.argv[1] + '2', None, params, warm_start_from=warm)
@@ -117,7 +128,10 @@ if __name__ == '__main__':
 
 
 def test_an_estimator_without_a_tpu(tmp_path):
-    """Metrics as operations, a smaller last batch, dimensions, a warm start, training ops in evaluation."""
+    """Metrics as operations, a smaller last batch, dimensions, a warm start, training ops in evaluation.
+
+    And an input function that returns tensors, and an export of the predictions.
+    """
     old, new = tmp_path / "old.py", tmp_path / "new.py"
     old.write_text(ESTIMATOR)
     new.write_text(ESTIMATOR)

@@ -184,6 +184,16 @@ def test_an_iterator_that_is_more_stays(tmp_path, body, behind):
     assert after in result.after.decode()
 
 
+def test_another_context_is_not_that_of_the_input(tmp_path):
+    """A paragraph of a question, as in SQuAD's files."""
+    text = SCRIPT.replace(
+        "  config =", "  print({'context': 'a'}['context'].replace('a', 'b'))\n  config ="
+    )
+    assert result_of(tmp_path, text).way == plan.LOOP
+    text = text.replace("{'context': 'a'}", "example")
+    assert result_of(tmp_path, text).way == plan.LOOP
+
+
 def test_the_address_of_a_tpu_leads_to_its_strategy(tmp_path):
     text = SCRIPT.replace("cluster=resolver, master=None", "master=resolver.get_master()")
     after = result_of(tmp_path, text).after.decode()

@@ -92,11 +92,14 @@ def _asked(tree: ast.AST, classes: Mapping[int, str]) -> Iterator[tuple[ast.Attr
 
 def _kind(node: ast.AST, classes: Mapping[int, str]) -> str:
     """The class of what an expression gives; "" where it is not known."""
-    if _constant(getattr(node, "slice", None)) == "context":
-        return "context"
-    if isinstance(node, ast.Call) and _last_name(node.func) == "get" and node.args:
-        return "context" if _constant(node.args[0]) == "context" else ""
-    return classes.get(id(node), "")
+    if isinstance(node, ast.Subscript):
+        owner, key = node.value, _constant(node.slice)
+    elif isinstance(node, ast.Call) and _last_name(node.func) == "get" and node.args:
+        owner, key = node.func.value, _constant(node.args[0])  # type: ignore[attr-defined]
+    else:
+        return classes.get(id(node), "")
+    is_context = key == "context" and getattr(owner, "id", "") == "params"
+    return "context" if is_context else classes.get(id(node), "")
 
 
 def _constant(node: Any) -> Any:

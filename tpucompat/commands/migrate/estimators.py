@@ -41,7 +41,7 @@ _ESTIMATOR: Mapping[str, str] = {
     "train_and_evaluate": "train_and_evaluate",
     "export.PredictOutput": "PredictOutput",
     "export.ServingInputReceiver": "ServingInputReceiver",
-    "export.TensorServingInputReceiver": "ServingInputReceiver",
+    "export.TensorServingInputReceiver": "TensorServingInputReceiver",
 }
 _CONTRIB: tuple[str, ...] = (
     "tensorflow.contrib.tpu.",
@@ -161,6 +161,7 @@ _KEPT: Mapping[str, Mapping[str, str]] = {
         "eval_spec": "eval_spec",
     },
     "ServingInputReceiver": {name: name for name in ("features", "receiver_tensors")},
+    "TensorServingInputReceiver": {name: name for name in ("features", "receiver_tensors")},
     "PredictOutput": {"outputs": "outputs"},
     "init_from_checkpoint": {
         "ckpt_dir_or_file": "checkpoint",
@@ -215,6 +216,7 @@ _POSITIONAL: Mapping[str, int] = {
     "EvalSpec": 3,
     "train_and_evaluate": 3,
     "ServingInputReceiver": 2,
+    "TensorServingInputReceiver": 2,
     "PredictOutput": 1,
     "init_from_checkpoint": 2,
     "CrossShardOptimizer": 1,

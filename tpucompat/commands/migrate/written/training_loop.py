@@ -47,7 +47,9 @@ RunConfig = collections.namedtuple(
     defaults=[None, None, TPUConfig(), None, None, 600, 5, 100],
 )
 #: What a serving_input_receiver_fn returns: features, and the placeholders that they come from.
-ServingInputReceiver = collections.namedtuple("ServingInputReceiver", "features receiver_tensors")
+TensorServingInputReceiver = collections.namedtuple(
+    "TensorServingInputReceiver", "features receiver_tensors"
+)
 #: A checkpoint that gives variables' first values: those whose names match a pattern, under other names or not.
 WarmStartSettings = collections.namedtuple(
     "WarmStartSettings",
@@ -609,6 +611,12 @@ def load_global_step(folder):
     """The step of the last checkpoint in a folder; 0 where there is none."""
     checkpoint = tf.train.latest_checkpoint(folder)
     return int(tf.train.load_variable(checkpoint, "global_step")) if checkpoint else 0
+
+
+def ServingInputReceiver(features, receiver_tensors):
+    """The same, with features by name."""
+    features = features if isinstance(features, dict) else {"feature": features}
+    return TensorServingInputReceiver(features, receiver_tensors)
 
 
 def PredictOutput(outputs):
