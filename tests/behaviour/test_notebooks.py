@@ -110,7 +110,7 @@ def test_a_notebook_of_colab(tmp_path):
     assert ("stdout", "hello 2\r\n") in [(kind, text) for kind, text in first] or any(
         "hello 2" in text for _, text in first
     )
-    assert "left out: tensorflow==1.13.1, keras==2.2" in str(first)
+    assert "skipped: tensorflow==1.13.1, keras==2.2" in str(first)
     assert f"{SHOWN} {SHOWN} ipykernel_launcher.py {tmp_path.resolve()}" in str(second)
     assert (tmp_path / "drive").is_dir()
     assert "sum 3" in str(third)
@@ -391,7 +391,7 @@ def test_in_a_live_notebook(tmp_path):
     assert said[3].startswith("again")
     assert said[4] == "still tf1"
     assert said[5] == "left None 0"
-    assert result.stderr.count("left out: tensorflow==1.13.1") == 1
+    assert result.stderr.count("skipped: tensorflow==1.13.1") == 1
     assert "TPU437" in result.stderr
 
 

@@ -135,7 +135,8 @@ def test_one_replica_goes_on_where_it_was_ended(tmp_path):
     before = training.saved()[-2]
     returned, losses, said = training.run(third + 3)
     assert returned == 0, said[-2000:]
-    assert f"model.ckpt-{third} is incomplete, using model.ckpt-{before} [TPU322]" in said
+    assert f"the checkpoint model.ckpt-{third} in {tmp_path} is incomplete" in said
+    assert f"is incomplete, using model.ckpt-{before} [TPU322]" in said
     assert (min(losses), max(losses)) == (before, third + 2)
     assert training.saved()[-1] == third + 3
     check(losses)

@@ -43,6 +43,7 @@ def test_a_notebook_runs_to_its_end(path, tmp_path, monkeypatch):
     monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", "3")
     monkeypatch.delenv("TF_USE_LEGACY_KERAS", raising=False)
     notebook = nbformat.read(path, as_version=4)
+    assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
     assert all(not cell.get("outputs") for cell in notebook.cells), "clear the outputs"
     where = {"metadata": {"path": str(tmp_path / "notebooks")}}
     client = nbclient.NotebookClient(notebook, timeout=300, resources=where)

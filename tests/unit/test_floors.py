@@ -48,7 +48,7 @@ def for_checkers_alone(tree: ast.Module) -> set[int]:
     return {
         id(inside)
         for node in ast.walk(tree)
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
         for inside in ast.walk(node)
     }
 

@@ -65,6 +65,18 @@ def test_the_wheel_has_every_file_of_the_package():
     assert len(data) > 3
 
 
+#: Functions of the standard library that came with Python 3.8 or 3.9, as decorators.
+LATER = {"cached_property", "cache"}
+
+
+def test_no_decorator_needs_a_python_after_3_7():
+    for path in Path(tpucompat.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                used = {getattr(each, "attr", "") for each in node.decorator_list}
+                assert used.isdisjoint(LATER), f"{path}:{node.lineno}"
+
+
 def test_nothing_at_import_needs_a_python_after_3_7():
     """``list[int]`` is evaluated outside of annotations, and there it came with Python 3.9."""
     generic = {"dict", "frozenset", "list", "set", "tuple", "type"}
