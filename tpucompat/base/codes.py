@@ -105,7 +105,8 @@ CODES: dict[str, Code] = {
         "TPUEstimator or tf.estimator",
         "TensorFlow 2.16 removed Estimators. Their model functions build graphs, and no automatic rewrite "
         "into a Keras model is known to be equivalent.",
-        "Keep it on tpucompat.v1, which `tpucompat migrate` writes, and port the model to Keras by hand.",
+        "Run `tpucompat migrate`: it keeps the model function and writes a training loop in TensorFlow 2 next "
+        "to the script. What the loop does not cover stays on tpucompat.v1, with the reason.",
     ),
     "TPU213": Code(
         "A hand-built TPU computation",
