@@ -97,6 +97,7 @@ def test_many_words_are_cut_in_the_middle():
 
 def test_what_tensorflow_logs_of_an_error_has_no_stack_trace(caplog):
     logger = logging.getLogger("tensorflow.of_this_test")
+    caplog.set_level(logging.WARNING, logger.name)  # not that of other tests
     logger.addFilter(failures.Terse())
     logger.error("Closing session due to error %s", IN_A_SESSION)
     logger.warning("a\nb\nc %d", 7)

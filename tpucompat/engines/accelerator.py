@@ -96,7 +96,10 @@ def prepare() -> None:
     """
     global _prepared
     here = _here()
-    if _prepared or here.rehearsed_cores or here.emulated_cores < 2:
+    if here.rehearsed_cores or here.emulated_cores < 2:
+        return
+    private.leave_replica_inputs_untuned()  # again, if uninstall() has undone it
+    if _prepared:
         return
     with _lock:
         import tensorflow as tf
@@ -126,7 +129,6 @@ def prepare() -> None:
                     "TPU413",
                     f"TensorFlow started with fewer than {here.emulated_cores} devices.",
                 ) from error
-        private.leave_replica_inputs_untuned()
         _prepared = here.emulated_cores
 
 
