@@ -63,10 +63,13 @@ def test_time_grows_with_the_size(what, command, tmp_path, capsys):
     for size in (500, 4000):
         path = tmp_path / f"script{size}.py"
         path.write_text("import tensorflow as tf\n" + LONG[what](size))
-        start = time.process_time()
-        command.main([str(path)])
-        taken.append(time.process_time() - start)
-        capsys.readouterr()
+        tries = []
+        for _ in range(3):  # the collector of garbage may come in between
+            start = time.process_time()
+            command.main([str(path)])
+            tries.append(time.process_time() - start)
+            capsys.readouterr()
+        taken.append(min(tries))
     assert taken[1] < 24 * max(taken[0], 0.02), taken
 
 
