@@ -465,6 +465,28 @@ def test_initial_values_are_those_that_the_new_run_has_drawn_itself(mistake, ver
     assert verdicts(*both)[0]["initial"] == verdict
 
 
+@pytest.mark.parametrize("size", [2, 3, 4, 6, 8, 12, 16, 32, 64])
+def test_two_draws_of_few_numbers_agree(size):
+    """4000 pairs of each size: chance alone reaches 4 in one of 16000, and 6 in none."""
+    random = np.random.RandomState(size)
+    kinds = (random.randn, lambda n: random.uniform(-1, 1, n))
+    found = [
+        differences.drawn_alike(draw(size), draw(size)).deviations
+        for draw in kinds
+        for _ in range(2000)
+    ]
+    assert max(found) < tolerances.DEFAULTS["initial"].limit
+    assert size < 3 or max(found) > 2.4  # they are compared
+
+
+def test_another_spread_of_a_small_kernel_is_seen():
+    random = np.random.RandomState(0)
+    drawn = [random.randn(100) * spread for spread in (0.02, 0.05, 0.02)]
+    limit = tolerances.DEFAULTS["initial"].limit
+    assert differences.drawn_alike(drawn[0], drawn[1]).deviations > limit
+    assert differences.drawn_alike(drawn[0], drawn[2]).deviations < limit
+
+
 @pytest.mark.parametrize("bias", [0.0, 1.0])
 def test_a_constant_has_to_be_that_constant(bias):
     found = differences.drawn_alike(np.full(8, bias), np.zeros(8))

@@ -94,8 +94,9 @@ def drawn_alike(actual: Any, expected: Any) -> Difference:
     """Compares two draws of an initializer: equal, or of the same distribution.
 
     Generations of TensorFlow draw other numbers from the same seed. What can be held against each other is the
-    mean, the spread, and the distribution function (Kolmogorov and Smirnov's statistic), each in its standard
-    errors, so that small tensors are not asked for more than they can tell. A constant has to be equal.
+    mean, the spread, and the distribution function (Kolmogorov and Smirnov's statistic), each in the deviations
+    of a normal variable that are as rare, so that small tensors are not asked for more than they can tell. A
+    constant has to be equal.
 
     Args:
       actual: The new run's numbers.
@@ -108,15 +109,32 @@ def drawn_alike(actual: Any, expected: Any) -> Difference:
     spreads, size = (float(np.std(a)), float(np.std(e))), a.size
     if not all(spreads):
         return found._replace(deviations=float("inf"))
-    mean = abs(a.mean() - e.mean()) / np.hypot(*spreads) * np.sqrt(size)
-    # The logarithm of a spread varies by this much, of which the fourth moment decides.
-    kurtosis = np.mean((e - e.mean()) ** 4) / spreads[1] ** 4
-    spread = abs(np.log(spreads[0] / spreads[1])) / np.sqrt(max(kurtosis - 1, 0.5) / (2 * size))
+    mean = _as_normal(
+        abs(a.mean() - e.mean()) / np.hypot(*spreads) * np.sqrt(size - 1), 2 * size - 2
+    )
+    # For normal variables, sinh(log(ratio)) sqrt(f) has Student's distribution with f = n - 1 degrees of freedom
+    # (Cacoullos 1965). For others the fourth moment decides how much a spread varies; few numbers do not tell it.
+    known = np.mean([np.mean((x - x.mean()) ** 4) / np.var(x) ** 2 for x in (a, e)])
+    kurtosis = (size * known + _NORMAL_KURTOSIS * _FEW) / (size + _FEW)
+    freedom = 2 * (size - 1) / max(kurtosis - 1, 0.5)
+    ratio = np.sinh(abs(np.log(spreads[0] / spreads[1])))
+    spread = _as_normal(np.sqrt(freedom) * ratio, freedom)
     both = np.concatenate([a, e])
     shares = [np.searchsorted(x, both, side="right") / size for x in (a, e)]
     # Twice, for a chance as small as that of a mean: 2 exp(-2 (D² n / 2)).
     shape = 2 * np.max(np.abs(shares[0] - shares[1])) * np.sqrt(size / 2)
     return found._replace(deviations=float(max(mean, spread, shape)))
+
+
+#: Where the fourth moment of so many numbers is known, it counts as much as that of the normal distribution.
+_FEW, _NORMAL_KURTOSIS = 30, 3
+
+
+def _as_normal(t: float, freedom: float) -> float:
+    """The deviation of a normal variable that is as rare as one of Student's (Wallace 1959)."""
+    return float(
+        np.sqrt(freedom * np.log1p(t * t / freedom)) * (8 * freedom + 1) / (8 * freedom + 3)
+    )
 
 
 def histogram(actual: Any, expected: Any, low: int = -10, high: int = 1) -> list[int]:

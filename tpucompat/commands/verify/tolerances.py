@@ -25,8 +25,8 @@ DEFAULTS: Mapping[str, Tolerance] = {
         6.0,
         "deviations",
         (
-            "standard errors of mean, spread and distribution, before the new run receives "
-            "the old run's values; two draws of one initializer differ by more once in 1e8 "
+            "deviations of mean, spread and distribution, before the new run receives the "
+            "old run's values; two draws of one initializer differ by more once in 1e8 "
             "times, constants never"
         ),
     ),
