@@ -112,8 +112,9 @@ def drawn_alike(actual: Any, expected: Any) -> Difference:
     mean = _as_normal(
         abs(a.mean() - e.mean()) / np.hypot(*spreads) * np.sqrt(size - 1), 2 * size - 2
     )
-    # For normal variables, sinh(log(ratio)) sqrt(f) has Student's distribution with f = n - 1 degrees of freedom
-    # (Cacoullos 1965). For others the fourth moment decides how much a spread varies; few numbers do not tell it.
+    # For normal variables, sinh(log(ratio)) sqrt(f) has Student's distribution with f = n - 1 degrees of
+    # freedom (Cacoullos 1965). For others the fourth moment decides how much a spread varies; few numbers do
+    # not tell it.
     known = np.mean([np.mean((x - x.mean()) ** 4) / np.var(x) ** 2 for x in (a, e)])
     kurtosis = (size * known + _NORMAL_KURTOSIS * _FEW) / (size + _FEW)
     freedom = 2 * (size - 1) / max(kurtosis - 1, 0.5)
