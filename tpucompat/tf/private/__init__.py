@@ -111,13 +111,11 @@ if TYPE_CHECKING:
     from tpucompat.tf.private.sessions import (
         before_graphs_are_sent,
         before_sessions_close,
-        before_sessions_extend,
         convert_in_sessions,
         default_session_config,
         place,
         session_interface,
         session_run_function,
-        set_device,
         watch_sessions,
     )
     from tpucompat.tf.private.strategies import (
@@ -269,13 +267,11 @@ _NAMES = {
     "sessions": (
         "before_graphs_are_sent",
         "before_sessions_close",
-        "before_sessions_extend",
         "convert_in_sessions",
         "default_session_config",
         "place",
         "session_interface",
         "session_run_function",
-        "set_device",
         "watch_sessions",
     ),
     "strategies": (
