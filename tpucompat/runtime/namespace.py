@@ -35,12 +35,8 @@ from typing import (
 from tpucompat.base import journal
 from tpucompat.base.errors import GoneError, TPUCompatError, UnknownNameError
 from tpucompat.base.machine import environment
-from tpucompat.engines import accelerator, session
 from tpucompat.names import lookup, symbols
 from tpucompat.names.rows import Constant, Gone, Moved, Package, Row, StandIn
-from tpucompat.tf import private
-
-# Imports inside functions: what patches TensorFlow, Keras and NumPy comes when a script first uses TensorFlow.
 
 _MISSING = object()
 
@@ -570,68 +566,22 @@ class _KerasSource:
 # The namespaces ------------------------------------------------------------------------------------
 
 
-def _enter_v1() -> str:
-    from tpucompat.standins import (
-        keras1_arguments,
-        keras_names,
-        keras_positions,
-        numpy_names,
-        own_layers,
-        own_optimizers,
-    )
-
-    session.enter_graph_mode()
-    private.leave_package_to_itself("tpucompat")
-    numpy_names.print_numbers_as_then()
-    keras_names.restore_methods(session.keras())
-    keras1_arguments.accept(session.keras())
-    keras_positions.accept(session.keras())
-    own_optimizers.accept(session.keras())
-    own_layers.accept(session.keras())
-    if environment().has("contrib"):
-        return "tensorflow"
-    from tpucompat.idioms.startup import early_tf2
-    from tpucompat.standins import keras_losses, keras_models
-
-    early_tf2.restore_methods()
-    keras_models.make_one_class()
-    keras_losses.register(session.keras())
-    keras_names.start_adagrad_as_then(session.keras())
-    return "tensorflow.compat.v1"
-
-
-def _enter_v2() -> str:
-    from tpucompat.standins import numpy_names
-
-    accelerator.prepare()  # the script's first eager operation starts TensorFlow's runtime
-    private.leave_package_to_itself("tpucompat")
-    numpy_names.print_numbers_as_then()
-    _restore_early_tf2()
-    return "tensorflow"
-
-
-def _restore_early_tf2() -> None:
-    import tensorflow
-
-    from tpucompat.idioms.startup import early_tf2
-    from tpucompat.standins import early_keras, keras1_arguments, keras_names, keras_positions
-
-    keras_names.restore_methods(tensorflow.keras)
-    keras1_arguments.accept(tensorflow.keras)
-    keras_positions.accept(tensorflow.keras)
-    early_keras.compile_as_then()
-    early_keras.step_as_then()
-    early_keras.take_arguments_as_then()
-    early_keras.restore_methods()
-    early_tf2.restore_methods()
-
-
 def _v1_rows() -> Mapping[str, Row]:
     return lookup.table_rows("tf1", on_tensorflow_1=environment().has("contrib"))
 
 
-V1 = Namespace("tpucompat.v1", _v1_rows, _enter_v1)
-V2 = Namespace("tpucompat.v2", lambda: lookup.table_rows("tf2"), _enter_v2)
+def _entry(module: str) -> Callable[[], str]:
+    """``enter`` of a module of this room, which imports TensorFlow: it is imported when it is called."""
+
+    def enter() -> str:
+        name: str = importlib.import_module("tpucompat.runtime." + module).enter()
+        return name
+
+    return enter
+
+
+V1 = Namespace("tpucompat.v1", _v1_rows, _entry("tensorflow_1"))
+V2 = Namespace("tpucompat.v2", lambda: lookup.table_rows("tf2"), _entry("tensorflow_2"))
 _NAMESPACES = (V1, V2)
 
 
