@@ -15,6 +15,7 @@ from tpucompat.commands.analysis.findings import Finding, Module
 from tpucompat.commands.analysis.sources import SourceError
 from tpucompat.commands.scan import hostile
 from tpucompat.commands.scan.configuration import Configuration
+from tpucompat.names import fixes
 from tpucompat.names import successors as today
 
 multiprocessing = late("multiprocessing")
@@ -185,7 +186,7 @@ def _of_keras_3(module: Module) -> Iterator[Finding]:
             continue  # `migrate` makes sure of the name; a finding would be a guess
         line, column, cell = findings.place_of(module, one.node)
         row = one.row
-        fix = today.SAFE if row.how else today.NONE
+        fix = fixes.SAFE if row.how else fixes.NONE
         yield Finding(
             module.source.path,
             line,

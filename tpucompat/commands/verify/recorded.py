@@ -27,7 +27,7 @@ from tpucompat.base.machine import environment
 from tpucompat.commands.analysis import findings
 from tpucompat.commands.analysis.sources import SourceError
 from tpucompat.commands.cli import run
-from tpucompat.commands.migrate.estimators import MODULE
+from tpucompat.commands.migrate.estimator_tables import MODULE
 from tpucompat.commands.migrate.written import is_ours
 from tpucompat.commands.verify import files
 from tpucompat.commands.verify.flags import Flags
