@@ -965,7 +965,7 @@ CHECKS = {
     _feed_missing_axes: ["feed_missing_axes"],
     _silence_deprecations: ["silence_deprecations"],
     _forget_eager_start: ["forget_eager_start"],
-    _path_functions: ["path_functions", "PathFunction", "own_module"],
+    _path_functions: ["path_functions", "PathFunction"],
     _op_functions: ["graph_op_functions", "eager_op_functions"],
     _replace_input: ["replace_input"],
     _add_control_inputs: ["add_control_inputs"],

@@ -75,7 +75,7 @@ if TYPE_CHECKING:
         track_tf_optimizer,
         write_all_h5_files_alike,
     )
-    from tpucompat.tf.private.modules import computes_with_onednn, own_module, replace_functions
+    from tpucompat.tf.private.modules import computes_with_onednn, replace_functions
     from tpucompat.tf.private.operations import (
         RawOperations,
         checked_image,
@@ -226,7 +226,6 @@ _NAMES = {
     ),
     "modules": (
         "computes_with_onednn",
-        "own_module",
         "replace_functions",
     ),
     "operations": (

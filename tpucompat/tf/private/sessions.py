@@ -11,8 +11,8 @@ from tensorflow.python.client import session
 from tensorflow.python.client.session import BaseSession, SessionInterface
 from tensorflow.python.eager import context
 
+from tpucompat.base.late import own_module
 from tpucompat.tf.private import patches
-from tpucompat.tf.private.modules import own_module
 
 
 def default_session_config() -> Any:
