@@ -358,11 +358,20 @@ def test_words_count_among_defaults_and_where_a_script_computes_does_not(
 # What one run does, and how ------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("cores", "verdict"), [((8, 1), ladder.DIFFER), ((1, 8), ladder.AGREE)])
-def test_a_step_on_one_core_for_eight_is_a_difference(cores, verdict, tmp_path):
+@pytest.mark.parametrize(
+    ("there", "cores", "verdict"),
+    [
+        (8, (8, 1), ladder.DIFFER),
+        (8, (1, 8), ladder.AGREE),
+        (1, (8, 1), ladder.AGREE),  # eight shards on one core
+    ],
+)
+def test_a_step_on_one_core_for_eight_is_a_difference(there, cores, verdict, tmp_path):
     both = []
     for name, count in zip(("old", "new"), cores):
-        site = Site(Recorder(str(tmp_path / name)), [Variable("w", (4,), True)], count, [])
+        recorder = Recorder(str(tmp_path / name))
+        recorder.write("environment", cores=there)
+        site = Site(recorder, [Variable("w", (4,), True)], count, [])
         for _ in range(count):
             site.called(1.0 / count, np.ones(4) / count, np.ones(4))
         both.append(Recording(str(tmp_path / name)))

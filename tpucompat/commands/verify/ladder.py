@@ -470,9 +470,11 @@ class _Ladder(Outcomes):
             ours = self.new.objectives(new_site["site"])
             name = f"loss {index}" if index else "loss"
             self.curves[name] = (theirs, ours)
-            cores = [site.get("replicas", 1) for site in (old_site, new_site)]
-            if cores[1] < cores[0] and not self.ignored("replicas"):
-                problems.append(f"each step runs on {cores[1]} of {cores[0]} replicas")
+            # Of more shards than cores, several are computed on one.
+            replicas = [site.get("replicas", 1) for site in (old_site, new_site)]
+            cores = min(replicas[0], self.old.first("environment").get("cores", 1))
+            if replicas[1] < cores and not self.ignored("replicas"):
+                problems.append(f"each step runs on {replicas[1]} of {cores} replicas")
             if len(theirs) != len(ours):
                 problems.append(f"{len(ours)} steps instead of {len(theirs)}")
             count = min(len(theirs), len(ours))
