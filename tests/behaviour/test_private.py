@@ -804,6 +804,9 @@ def _verify_doors(monkeypatch):
     assert all(callable(module.dropout) for module in (tf.nn, v1.nn))
     assert {tf.nn, v1.nn} <= set(private.dropout_modules())
     assert all(callable(module.gradients) for module in private.gradient_modules())
+    assert not private.may_record_gradients()
+    with tf.GradientTape():
+        assert private.may_record_gradients()
     from tensorflow.python.client.session import BaseSession
 
     monkeypatch.setattr(BaseSession, "close", BaseSession.close)
@@ -1052,7 +1055,13 @@ CHECKS = {
         "unpacked_tpu_strategy",
     ],
     _graph_collections: ["graph_collections"],
-    _verify_doors: ["loss_modules", "dropout_modules", "gradient_modules", "before_sessions_close"],
+    _verify_doors: [
+        "loss_modules",
+        "dropout_modules",
+        "gradient_modules",
+        "may_record_gradients",
+        "before_sessions_close",
+    ],
 }
 
 

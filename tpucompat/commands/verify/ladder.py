@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from typing import Any, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -165,8 +166,12 @@ class _Ladder(Outcomes):
             return found
         rows, problem = [], ""
         old, given = self.old.initial(), self.new.initial()
+        single = []
         for name, actual, expected in self.pairs(old, self.new.drawn()):
             found_here = differences.drawn_alike(actual, expected)
+            if found_here.deviations and differences.single_draws(actual, expected):
+                single.append(name)
+                continue
             verdict = AGREE if self.within("initial", found_here) else DIFFER
             rows.append(Row(name, found_here, verdict, []))
         lost = [
@@ -176,7 +181,12 @@ class _Ladder(Outcomes):
         ]
         if lost:
             problem = f"the new run did not use the old run's initial values: {', '.join(lost[:4])}"
-        return self.rung("initial", title, rows, problem=problem)
+        note = ""
+        if single:
+            note = (
+                f"not compared, because one number shows no distribution: {', '.join(single[:4])}"
+            )
+        return self.rung("initial", title, rows, note, problem)
 
     def dropout(self) -> Rung:
         title = "dropout rates"
@@ -335,7 +345,7 @@ class _Ladder(Outcomes):
         rows += slots
         notes += said
         note = "; ".join(notes)
-        problem = ""
+        problem = self.more_slots()
         if _all_alike(factors, 0.02) and abs(factors[0] - 1) > 0.02:
             problem = f"all updates are {factors[0]:.4g} times as large"
         return self.rung("update", title, rows, note, problem)
@@ -378,6 +388,22 @@ class _Ladder(Outcomes):
             return [], []
         said = f"with {len(old)} slots" + (f", after {at} steps" if at != step else "")
         return self.slot_rows("update", old, kept.get(at, {}), "the new optimizer"), [said]
+
+    def more_slots(self) -> str:
+        """Says if the new optimizer keeps more for each variable: what for may show in later steps only."""
+        both = [step for step in self.old.slots() if step in self.new.slots()]
+        old, new = (run.slots()[max(both)] if both else {} for run in (self.old, self.new))
+        kept = self.new.first("optimizer").get("slots", ())
+        sizes = collections.Counter(
+            variable.shape for variable in self.new_variables if variable.name in self.trained
+        )
+        theirs = collections.Counter(value.shape for value in old.values())
+        ours = collections.Counter(new[name].shape for name in kept if name in new)
+        more = {(ours[shape] - theirs[shape]) // count for shape, count in sizes.items()}
+        least = min(more, default=0)
+        if not old or least < 1 or self.ignored("slots"):
+            return ""
+        return f"the new optimizer keeps {least} tensor{'s' * (least > 1)} more for each variable"
 
     def kept_slots(self, slots: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The old run's slots that have to be there: not empty ones, nor what is rounding or the last step."""
@@ -445,6 +471,11 @@ class _Ladder(Outcomes):
             ours = self.new.objectives(new_site["site"])
             name = f"loss {index}" if index else "loss"
             self.curves[name] = (theirs, ours)
+            # Of more shards than cores, several are computed on one.
+            replicas = [site.get("replicas", 1) for site in (old_site, new_site)]
+            cores = min(replicas[0], self.old.first("environment").get("cores", 1))
+            if replicas[1] < cores and not self.ignored("replicas"):
+                problems.append(f"each step runs on {replicas[1]} of {cores} replicas")
             if len(theirs) != len(ours):
                 problems.append(f"{len(ours)} steps instead of {len(theirs)}")
             count = min(len(theirs), len(ours))

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
         tf_inspect,
         wrapped_functions,
     )
-    from tpucompat.tf.private.gradients import gate_gradients, gradient_modules, replace_gradients
+    from tpucompat.tf.private.gradients import (
+        gate_gradients,
+        gradient_modules,
+        may_record_gradients,
+        replace_gradients,
+    )
     from tpucompat.tf.private.graphs import (
         accept_whole_numbers_as_dimensions,
         add_control_inputs,
@@ -175,6 +180,7 @@ _NAMES = {
     "gradients": (
         "gate_gradients",
         "gradient_modules",
+        "may_record_gradients",
         "replace_gradients",
     ),
     "graphs": (
