@@ -21,7 +21,7 @@ _PROCESS = re.compile(r"/(job|replica|task):[^/]*")
 _looked_at: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
 
-@patches.patch
+@patches.patch("1.13 to 2.21")
 def watch() -> None:
     """Lets every Session of the process place operations of other jobs here; idempotent."""
     private.before_sessions_extend(_extends)

@@ -28,7 +28,7 @@ _missing: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 _marks: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
 
-@patches.patch
+@patches.patch("2.6 to 2.21")
 def follow() -> None:
     """Lets graphs choose their operations' seeds so; idempotent."""
     module = private.random_seed()
@@ -136,7 +136,7 @@ _OTHERWISE: dict[str, Callable[[Callable[..., Any]], Any]] = {
 }
 
 
-@patches.patch
+@patches.patch("2.0 to 2.5")
 def compute_as_then() -> None:
     """Only what is computed with other operations is as in 1.15, not the seeds."""
     private.replace_functions(_OTHERWISE)

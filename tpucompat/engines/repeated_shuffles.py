@@ -32,7 +32,7 @@ _raw = tensorflow.raw_ops
 LARGEST_BUFFER = 50_000
 
 
-@patches.patch
+@patches.patch("2.6 to 2.21")
 def follow() -> None:
     """Lets graphs shuffle and repeat so; idempotent."""
     module = private.dataset_operations()

@@ -45,7 +45,7 @@ def enter_graph_mode() -> Any:
     return tensorflow.compat.v1
 
 
-@patches.patch
+@patches.patch("1.13 to 1.15")
 def _enter_on_1() -> None:
     """Completes TensorFlow 1's own graph mode."""
     accelerator.prepare()  # before anything starts TensorFlow's runtime
@@ -57,7 +57,7 @@ def _enter_on_1() -> None:
     local_devices.watch()
 
 
-@patches.patch
+@patches.patch("2.0 to 2.21")
 def _enter() -> None:
     """Puts TensorFlow 2 into graph mode."""
     keras_generation.choose()

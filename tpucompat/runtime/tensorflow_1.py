@@ -28,7 +28,7 @@ def enter() -> str:
     """
     session.enter_graph_mode()
     private.leave_package_to_itself("tpucompat")
-    numpy_names.print_numbers_as_then()
+    numpy_names.print_numbers_like_numpy_1()
     keras_names.restore_methods(session.keras())
     keras1_arguments.accept(session.keras())
     keras_positions.accept(session.keras())

@@ -28,7 +28,7 @@ def enter() -> str:
     from tpucompat.standins import early_keras  # imports Keras, for which the devices are set up
 
     private.leave_package_to_itself("tpucompat")
-    numpy_names.print_numbers_as_then()
+    numpy_names.print_numbers_like_numpy_1()
     keras_names.restore_methods(tensorflow.keras)
     keras1_arguments.accept(tensorflow.keras)
     keras_positions.accept(tensorflow.keras)

@@ -78,7 +78,7 @@ def LossScaleOptimizer(opt: Any, loss_scale: Any = "dynamic") -> Any:
     return _precision.LossScaleOptimizer(opt, dynamic=False, initial_scale=float(loss_scale))
 
 
-@patches.patch
+@patches.patch("2.11 to 2.21")
 def compile_as_then() -> None:
     """Lets ``compile("rmsprop")`` make the optimizer that the word meant up to 2.10.
 
@@ -104,7 +104,7 @@ def compile_as_then() -> None:
     patches.replace(_keras.Model, "compile", compiled)
 
 
-@patches.patch
+@patches.patch("2.0 to 2.21")
 def take_arguments_as_then() -> None:
     """Lets the methods of models take what they took in 2.0 and 2.1, also where it is refused or differs today.
 
@@ -166,7 +166,7 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-@patches.patch
+@patches.patch("2.7 to 2.21")
 def step_as_then() -> None:
     """Lets ``fit``, ``evaluate`` and ``predict`` make columns of vectors, as up to 2.6.
 
@@ -217,7 +217,7 @@ def _as_column(part: Any) -> Any:
     return part
 
 
-@patches.patch
+@patches.patch("2.0 to 2.21")
 def restore_methods() -> None:
     """Gives models the methods of 2.0 and 2.1 that scripts called, private as they are.
 

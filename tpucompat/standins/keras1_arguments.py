@@ -113,7 +113,7 @@ _VALUES: Mapping[str, Mapping[Any, Any]] = {
 _REFUSED: Mapping[str, tuple[Any, ...]] = {"mode": (1, 2)}
 
 
-@patches.patch
+@patches.patch("1.13 to 2.21")
 def accept(keras: Any) -> None:
     """Lets Keras' layers and models take them.
 

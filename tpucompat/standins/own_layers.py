@@ -14,7 +14,7 @@ from tpucompat.tf import private
 from tpucompat.tf.private import patches
 
 
-@patches.patch
+@patches.patch("1.13 to 2.21")
 def accept(keras: Any) -> None:
     """Lets subclasses of Keras' layers do both.
 

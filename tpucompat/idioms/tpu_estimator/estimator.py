@@ -297,7 +297,7 @@ class TPUEstimator(_TPUEstimator):
         ]
 
 
-@patches.patch
+@patches.patch("1.13 to 2.21")
 def _open_sessions_here() -> None:
     """Lets Estimators with a :class:`RunConfig` open their Sessions on this machine."""
     estimator_lib = _source.estimator_lib

@@ -32,7 +32,7 @@ def nest() -> Any:
     return nest_module
 
 
-@patches.patch
+@patches.patch("1.13")
 def complete_api() -> None:
     """Gives TensorFlow 1.13 ``tf.nest`` and ``tf.raw_ops``, which became public in 1.14.
 
