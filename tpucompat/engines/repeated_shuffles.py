@@ -33,7 +33,7 @@ LARGEST_BUFFER = 50_000
 
 
 @patches.patch("2.6 to 2.21")
-def follow() -> None:
+def install_tf1_shuffles() -> None:
     """Lets graphs shuffle and repeat so; idempotent."""
     module = private.dataset_operations()
     patches.replace(module, "repeat_dataset", _repeated(module.repeat_dataset))

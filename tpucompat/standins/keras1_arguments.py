@@ -114,7 +114,7 @@ _REFUSED: Mapping[str, tuple[Any, ...]] = {"mode": (1, 2)}
 
 
 @patches.patch("1.13 to 2.21")
-def accept(keras: Any) -> None:
+def accept_keras_1_arguments(keras: Any) -> None:
     """Lets Keras' layers and models take them.
 
     Args:

@@ -88,7 +88,7 @@ def restore_methods(keras: Any) -> None:
 
 
 @patches.patch("2.0 to 2.21")
-def start_adagrad_as_then(keras: Any) -> None:
+def start_adagrad_from_zero(keras: Any) -> None:
     """Lets ``compile("adagrad")`` start with sums of 0, as 1.15 did where a configuration names none.
 
     Later releases start with 0.1 (``from_config`` in 1.15's tensorflow/python/keras/optimizer_v2/adagrad.py).

@@ -35,7 +35,7 @@ def table() -> dict[str, list[str]]:
 
 
 @patches.patch("1.13 to 2.21")
-def accept(keras: Any) -> None:
+def accept_old_positions(keras: Any) -> None:
     """Lets Keras' classes, and the methods of its models, take their arguments in that order.
 
     Args:

@@ -36,7 +36,7 @@ def print_numbers_like_numpy_1() -> None:
         patches.replace(_PRINTED, "", "1.25")
 
 
-def as_then(owns: Owns) -> Callable[[], None]:
+def restore_numbers(owns: Owns) -> Callable[[], None]:
     """Prints numbers as then, and takes arrays of one element for numbers; gives what undoes the latter."""
     print_numbers_like_numpy_1()
     return array_numbers.put(owns)

@@ -15,7 +15,7 @@ from tpucompat.tf.private import patches
 
 
 @patches.patch("1.13 to 2.21")
-def accept(keras: Any) -> None:
+def accept_old_layers(keras: Any) -> None:
     """Lets subclasses of Keras' layers do both.
 
     Args:

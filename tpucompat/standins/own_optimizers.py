@@ -21,7 +21,7 @@ _OF_TODAY = ("_resource_apply_dense", "_resource_apply_sparse", "apply_gradients
 
 
 @patches.patch("1.13 to 2.21")
-def accept(keras: Any) -> None:
+def accept_old_optimizers(keras: Any) -> None:
     """Lets subclasses of Keras' optimizers be of the older kind.
 
     Args:

@@ -116,7 +116,9 @@ class TPUEstimator(_TPUEstimator):
         with explained():
             kwargs, self._workers = workers_lib.connected(_TPUEstimator.__init__, args, kwargs)
             super().__init__(**kwargs)
-        self._ctx: Any = LocalContext.of(self._config, self._ctx, kwargs["config"], self._workers)
+        self._ctx: Any = LocalContext.from_config(
+            self._config, self._ctx, kwargs["config"], self._workers
+        )
         if self._ctx.replicas > 1:
             self._session_config: Any = _for_steps_of_cores(self._session_config)
         self._steps_asked_for: tuple[Any, Any] = (None, None)

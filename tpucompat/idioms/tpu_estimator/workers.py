@@ -289,7 +289,7 @@ def share_input(module: Any) -> None:
         return made
 
     def invoke(self: Any) -> Any:
-        device = device_lib.of()
+        device = device_lib.device_for_graph()
         ctx, given = self._ctx, self._input_fn
         workers = ctx.workers
         if workers is None or ctx.mode != module.model_fn_lib.ModeKeys.TRAIN:

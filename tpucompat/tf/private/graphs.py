@@ -213,7 +213,7 @@ def smart_cond(predicate: Any, true_fn: Callable[[], Any], false_fn: Callable[[]
 
 
 @patches.patch("2.12 to 2.21")
-def let_eager_tensors_be_keys() -> None:
+def make_eager_tensors_hashable() -> None:
     """Lets eager tensors be keys and members of sets by their identity, as graph tensors are.
 
     So they are up to 1.15, where ``==`` compares identities too; eager tensors refuse ``hash`` by themselves

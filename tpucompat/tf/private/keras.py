@@ -213,10 +213,10 @@ def normalize_without_masks() -> None:
 
     def without_mask(method: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(method)
-        def as_then(*args: Any, mask: Any = None, **options: Any) -> Any:
+        def moments(*args: Any, mask: Any = None, **options: Any) -> Any:
             return method(*args, **options)
 
-        return as_then
+        return moments
 
     def adapt(cls: Any, **options: Any) -> None:
         super(base, cls).__init_subclass__(**options)
@@ -368,7 +368,7 @@ def _without_inputs(method: Any) -> Any:
 
 
 @patches.patch("2.2 to 2.21")
-def name_losses_as_then() -> None:
+def name_losses_like_tensorflow_1() -> None:
     """Calls Keras' loss functions what they were called in 1.15, from which the names of metrics follow.
 
     ``compile(metrics=["logcosh"])`` names the metric by the function (``engine/training_utils_v1.py``), which
