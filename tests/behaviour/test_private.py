@@ -974,7 +974,7 @@ CHECKS = {
     _per_replica: ["per_replica", "one_replica", "run_on_replicas"],
     _cross_replica_context: ["cross_replica_context"],
     _graphs_on_their_way: ["before_graphs_are_sent", "place"],
-    _watch_sessions: ["watch_sessions", "session_run_function"],
+    _watch_sessions: ["watch_sessions", "_between", "_names_of", "session_run_function"],
     _before_sessions_extend: ["before_sessions_extend", "set_device"],
     _average_masked_losses: ["average_masked_losses_over_all"],
     _normalize_without_masks: ["normalize_without_masks"],
