@@ -113,8 +113,8 @@ _VALUES: Mapping[str, Mapping[Any, Any]] = {
 _REFUSED: Mapping[str, tuple[Any, ...]] = {"mode": (1, 2)}
 
 
-@patches.patch
-def accept(keras: Any) -> None:
+@patches.patch("1.13 to 2.21")
+def accept_keras_1_arguments(keras: Any) -> None:
     """Lets Keras' layers and models take them.
 
     Args:
