@@ -916,6 +916,32 @@ def test_a_row_runs_another_script_with_flags_for_several_cores_and_without_drop
     assert plain.task(1, "old", "new").new.dropout
 
 
+@pytest.mark.parametrize("initial", [None, os.path.join("runs", "old", "recording")])
+def test_an_earlier_run_comes_first_in_the_same_folder(tmp_path, initial):
+    half = runs.Half("s.py", ["--steps", "20", "{out}/m"], first=["--steps", "8"])
+    earlier, run = runs.specifications(half, str(tmp_path), initial)
+    work = str(tmp_path / "work")
+    assert earlier["work"] == run["work"] == work
+    assert run["arguments"] == ["--steps", "20", f"{work}/m"]
+    assert earlier["arguments"] == [*run["arguments"], "--steps", "8"]
+    assert earlier["folder"] != run["folder"]
+    # The earlier new run starts as the earlier old run did.
+    begun = initial and os.path.join("runs", "old", "first", "recording")
+    assert (earlier["initial"], run["initial"]) == (begun, initial)
+    assert len(runs.specifications(half._replace(first=None), str(tmp_path))) == 1
+
+
+def test_a_run_whose_earlier_run_fails_is_not_begun(tmp_path):
+    script = tmp_path / "s.py"
+    script.write_text(
+        "import sys\nopen(sys.argv[1], 'a').write('x')\nsys.exit(len(sys.argv) - 2)\n"
+    )
+    half = runs.Half(str(script), ["{out}/ran"], first=["more"])
+    run = runs.record(half, str(tmp_path / "run"), timeout=200)
+    assert "exit code 1" in run.problem
+    assert (tmp_path / "run" / "work" / "ran").read_text() == "x"
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib is new in Python 3.11")
 def test_a_wrong_table_is_said(tmp_path):
     table = tmp_path / "examples.toml"
