@@ -328,7 +328,7 @@ DISTINCT = frozenset(
     )
 )
 
-#: What no signature shows; the name of a rule of :mod:`tpucompat.commands.analysis.keras_3`.
+#: What no signature shows; the name of a rule of :mod:`tpucompat.commands.analysis.keras_3_rules`.
 BEHAVIOURS: Mapping[str, Row] = {
     "quiet": Row(
         "model.predict(x)",

@@ -11,8 +11,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, Iterable
 
-from tpucompat.commands.analysis.keras_3 import Difference
 from tpucompat.commands.analysis.keras_3_rows import kept_by_keras_2
+from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras
 from tpucompat.commands.migrate import files
 from tpucompat.commands.migrate.context import Context

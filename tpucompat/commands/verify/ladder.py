@@ -8,9 +8,10 @@ from typing import Any, Iterable, Mapping, Sequence
 import numpy as np
 
 from tpucompat.commands.verify import differences
+from tpucompat.commands.verify.answers import classes_of, in_their_order, probabilities_of
 from tpucompat.commands.verify.differences import Difference
 from tpucompat.commands.verify.matching import match
-from tpucompat.commands.verify.outcomes import Outcomes, softmax
+from tpucompat.commands.verify.outcomes import Outcomes
 from tpucompat.commands.verify.recorder import Recording
 from tpucompat.commands.verify.rungs import AGREE, DIFFER, SKIPPED, Comparison, Row, Rung
 from tpucompat.commands.verify.tolerances import Tolerance, tolerances
@@ -227,7 +228,7 @@ class _Ladder(Outcomes):
                 note = f"{len(ours)} examples in a step instead of {len(theirs)}"
                 rows.append(Row(f"output {index}", Difference(note=note), DIFFER, []))
                 continue
-            ours, moved = _in_order(ours, theirs)
+            ours, moved = in_their_order(ours, theirs)
             rows.append(self.row("forward", f"output {index}", ours, theirs))
             if moved is not None:
                 notes.append("the examples of the step are in a different order")
@@ -249,7 +250,7 @@ class _Ladder(Outcomes):
                 kinds = event.get("outputs", [])
                 halves.append(
                     [
-                        (_classes(labels), _probabilities(kind, logits))
+                        (classes_of(labels), probabilities_of(kind, logits))
                         for kind, labels, logits in zip(kinds, arrays[::2], arrays[1::2])
                     ]
                 )
@@ -273,7 +274,7 @@ class _Ladder(Outcomes):
         for old_outputs, new_outputs in self.outputs():
             (theirs, old_rows), (ours, new_rows) = old_outputs, new_outputs
             if len(ours) == len(theirs) and len(old_rows) == len(new_rows):
-                _, order = _in_order(new_rows, old_rows)
+                _, order = in_their_order(new_rows, old_rows)
                 ours = ours if order is None else ours[order]
                 # The same labels with other outputs may only be in another order.
                 same_set = np.array_equal(np.sort(ours, axis=0), np.sort(theirs, axis=0))
@@ -562,39 +563,3 @@ def _plain(name: str) -> str:
 
 def _all_alike(factors: Sequence[float], limit: float) -> bool:
     return bool(factors) and max(factors) - min(factors) < limit * abs(factors[0])
-
-
-def _classes(labels: np.ndarray) -> np.ndarray:
-    """Labels as they compare: the class where they are one-hot, else as they are."""
-    one_hot = labels.ndim == 2 and labels.shape[1] > 1 and np.all((labels == 0) | (labels == 1))
-    if one_hot and np.all(labels.sum(1) == 1):
-        return np.argmax(labels, axis=1)
-    flat: np.ndarray = labels.reshape(len(labels), -1)
-    if flat.shape[1] == 1:
-        flat = flat[:, 0]
-    return flat.astype(np.int64) if np.all(flat == np.round(flat)) else flat
-
-
-def _probabilities(kind: str, logits: np.ndarray) -> np.ndarray:
-    """Outputs as they compare: logits that differ by a constant are the same answer."""
-    values: np.ndarray = logits.astype(np.float64)
-    if kind == "softmax":
-        values = softmax(values)
-    elif kind == "sigmoid":
-        with np.errstate(over="ignore"):
-            values = 1 / (1 + np.exp(-values))
-    return values.reshape(len(values), -1)
-
-
-def _in_order(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Our rows beside theirs, and the order if it is another one."""
-    if ours.shape != theirs.shape or np.allclose(ours, theirs, rtol=1e-3, atol=1e-4):
-        return ours, None
-    order = differences.same_rows(ours, theirs)
-    moved = ours[order]
-    # Another order explains it only if each row has found a twin of its own.
-    if len(set(order.tolist())) > 0.9 * len(order) and (
-        np.abs(moved - theirs).mean() < 0.1 * np.abs(ours - theirs).mean()
-    ):
-        return moved, order
-    return ours, None

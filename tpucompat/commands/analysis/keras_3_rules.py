@@ -1,0 +1,378 @@
+"""Differences of Keras 3 that no signature shows: each rule looks at one call of a script."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
+
+from tpucompat.commands.analysis import keras_3_rows as table
+from tpucompat.commands.analysis import keras_values
+from tpucompat.commands.analysis.keras_3_rows import Row
+from tpucompat.commands.analysis.keras_values import below_keras, key
+from tpucompat.names.used import Call, argument, constant, keyword
+
+if TYPE_CHECKING:
+    from tpucompat.commands.analysis.keras_3 import Finder
+
+
+class Difference(NamedTuple):
+    """One place in a script, and the row that it falls under.
+
+    Attributes:
+      row: What becomes of it.
+      node: Where it stands: a call, an attribute, a text.
+      call: The call that it is about, or None.
+      name: The argument, the member, or what else the rewriting wants to know.
+      owner: Whose it is, as in the list: ``Model.fit``, ``layers.Dense``.
+      guarded: Whether the program is written to go on without it.
+      uncertain: Whether the script may well do what Keras 3 wants: it says nothing of the file's name.
+    """
+
+    row: Row
+    node: Any
+    call: ast.Call | None = None
+    name: str = ""
+    owner: str = ""
+    guarded: bool = False
+    uncertain: bool = False
+
+
+_NAMES_OF_METRICS = {  # what TensorFlow 1 called them in logs -> what a script may call them
+    "acc": ("accuracy",),
+    "mean_squared_error": ("mse", "MSE"),
+    "mean_absolute_error": ("mae", "MAE"),
+    "mean_absolute_percentage_error": ("mape", "MAPE"),
+    "mean_squared_logarithmic_error": ("msle", "MSLE"),
+    "kullback_leibler_divergence": ("kld", "KLD"),
+}
+METRICS = {name: long for long, names in _NAMES_OF_METRICS.items() for name in names}
+WRAPPERS = frozenset(("in_order", "with_columns"))
+
+
+def _hard_sigmoid(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    package, _, last = below.rpartition(".")
+    row = table.BEHAVIOURS["hard_sigmoid"]
+    if package == "layers" or last == "Activation":
+        for word in call.node.keywords:
+            if constant(word.value) == "hard_sigmoid":
+                yield Difference(row, word.value, call.node, "text")
+        for value in call.node.args:
+            if constant(value) == "hard_sigmoid":
+                yield Difference(row, value, call.node, "text")
+    if last in ("CuDNNLSTM", "CuDNNGRU"):
+        yield Difference(table.BEHAVIOURS["cudnn"], call.node, call.node, last)
+    if finder.tf1 and last in ("LSTM", "GRU", "LSTMCell", "GRUCell", "ConvLSTM2D"):
+        starred = any(word.arg is None for word in call.node.keywords)
+        if keyword(call.node, "recurrent_activation") is None and len(call.node.args) < 3:
+            how = row._replace(how="") if starred else row
+            yield Difference(how, call.node, call.node, "default")
+
+
+def _steps(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    if call.name not in (
+        ".fit",
+        ".fit_generator",
+        ".evaluate",
+        ".predict",
+        ".evaluate_generator",
+        ".predict_generator",
+    ):
+        return
+    for word in call.node.keywords:
+        if word.arg in ("steps_per_epoch", "validation_steps", "steps") and _is_float(
+            finder, word.value
+        ):
+            yield Difference(table.BEHAVIOURS["steps"], word.value, call.node, word.arg)
+    if call.name.endswith("_generator"):
+        for value in call.node.args[1:2]:
+            if _is_float(finder, value):
+                yield Difference(table.BEHAVIOURS["steps"], value, call.node, "")
+
+
+def _is_float(finder: Finder, node: ast.AST) -> bool:
+    if isinstance(node, ast.BinOp):
+        if isinstance(node.op, ast.Div):
+            return True
+        return _is_float(finder, node.left) or _is_float(finder, node.right)
+    if isinstance(node, ast.Name):
+        return any(_is_float(finder, one) for one in finder.values.values(node) if one is not node)
+    if (
+        isinstance(node, ast.Call)
+        and getattr(node.func, "attr", "") in ("ceil", "floor")
+        and key(node.func) != "math.ceil"
+        and key(node.func) != "math.floor"
+    ):
+        return True  # numpy gives a float
+    return isinstance(constant(node), float)
+
+
+def _data(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """What is given to fit instead of a Dataset."""
+    if call.name not in (".fit", ".evaluate", ".predict"):
+        return
+    values = finder.values
+    first = argument(call.node, 0, "x")
+    for node in (first, keyword(call.node, "validation_data")):
+        if node is None:
+            continue
+        kind = values.kind(node)
+        if isinstance(node, ast.Lambda) or (
+            isinstance(node, ast.Name) and node.id in finder.names.functions and not kind
+        ):
+            yield Difference(table.BEHAVIOURS["fit_function"], node, call.node)
+        elif kind == keras_values.ITERATOR:
+            yield Difference(table.BEHAVIOURS["fit_iterator"], node, call.node)
+        elif kind == keras_values.BATCH:
+            yield Difference(table.BEHAVIOURS["fit_batch"], node, call.node)
+
+
+def _validation(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    if call.name in (".fit", ".fit_generator"):
+        place = 5 if call.name == ".fit_generator" else 7
+        value = argument(call.node, place, "validation_data")
+        if value is not None and is_generator(finder, value):
+            yield Difference(
+                table.BEHAVIOURS["validation_generator"], value, call.node, str(place + 1)
+            )
+
+
+def is_generator(finder: Finder, node: ast.AST) -> bool:
+    """Whether an expression is what a function of the file yields."""
+    if isinstance(node, ast.Name):
+        return any(
+            is_generator(finder, one) for one in finder.values.values(node) if one is not node
+        )
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+        return False
+    function = finder.names.functions.get(node.func.id)
+    return function is not None and any(
+        isinstance(one, (ast.Yield, ast.YieldFrom)) for one in ast.walk(function.node)
+    )
+
+
+def _optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    if below == "optimizers.RMSprop":
+        momentum = keyword(call.node, "momentum")
+        epsilon = argument(call.node, 3, "epsilon")
+        squared = isinstance(epsilon, ast.BinOp) or constant(epsilon) == 1e-14
+        if (momentum is None or constant(momentum) == 0) and not squared:
+            yield Difference(table.BEHAVIOURS["rmsprop"], call.node, call.node)
+    if below.startswith("optimizers.") and below != "optimizers.RMSprop":
+        epsilon = keyword(call.node, "epsilon")
+        if isinstance(epsilon, ast.Constant) and epsilon.value is None:
+            yield Difference(table.BEHAVIOURS["epsilon"], epsilon, call.node, "epsilon")
+    if below == "optimizers.Nadam":
+        yield Difference(table.BEHAVIOURS["nadam"], call.node, call.node)
+    elif call.name == ".compile":
+        value = argument(call.node, 0, "optimizer")
+        word = str(constant(value)).lower()
+        if value is not None and word == "nadam":
+            yield Difference(table.BEHAVIOURS["nadam"], value, call.node)
+        if value is not None and word in table.WORDS:
+            yield Difference(table.BEHAVIOURS["optimizer_word"], value, call.node, word)
+
+
+def _tensors(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Operations on tensors that stand for a model's inputs."""
+    name = call.name
+    if below == "backend.gradients" or name == "tensorflow.gradients":
+        if below or finder.values.kind(call.node) == keras_values.TENSOR:
+            yield Difference(table.BEHAVIOURS["gradients"], call.node, call.node)
+        return
+    is_operation = (
+        name.startswith("tensorflow.") and not below and not name.startswith("tensorflow.data")
+    ) or (below.startswith("backend.") and below not in _TAKE_TENSORS)
+    if is_operation and any(
+        finder.values.kind(one) == keras_values.TENSOR
+        for one in (*call.node.args, *(word.value for word in call.node.keywords))
+    ):
+        yield Difference(table.BEHAVIOURS["tensor_operation"], call.node, call.node)
+    if name == ".add_loss" and finder._is_model(call.node.func.value):  # type: ignore[attr-defined]
+        yield Difference(table.BEHAVIOURS["add_loss"], call.node, call.node)
+
+
+_TAKE_TENSORS = frozenset(
+    ("backend.int_shape", "backend.ndim", "backend.function", "backend.dtype")
+)
+
+
+def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    if below == "backend.set_value" and call.node.args:
+        value = call.node.args[0]
+        if isinstance(value, ast.Attribute) and value.attr in ("lr", "learning_rate"):
+            yield Difference(table.BEHAVIOURS["set_value"], call.node, call.node)
+    elif below in ("backend.ones", "backend.zeros") and call.function is not None:
+        yield Difference(table.BEHAVIOURS["constant"], call.node, call.node, below[8:])
+    elif below == "backend.function":
+        yield Difference(table.BEHAVIOURS["function"], call.node, call.node)
+
+
+def is_stateful(call: Call) -> bool:
+    """Whether a layer keeps its state between batches."""
+    return keyword(call.node, "stateful") is not None
+
+
+def _learning_phase(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """The training mode belonged to the graph, and is now an argument of each call of a model."""
+    if below == "backend.set_learning_phase":
+        phase = argument(call.node, 0, "value")
+        trains = any(one.name.startswith((".fit", ".train_on_batch")) for one in finder.names.calls)
+        how = "learning_phase" if constant(phase) in (0, False) and not trains else ""
+        row = table.BEHAVIOURS["learning_phase"]
+        yield Difference(row._replace(how=how), call.node, call.node)
+    is_asked = below in ("backend.in_train_phase", "backend.in_test_phase")
+    if is_asked and argument(call.node, 2, "training") is None:
+        yield Difference(table.BEHAVIOURS["train_phase"], call.node, call.node)
+
+
+def _weighted_validation(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    weights = keyword(call.node, "class_weight")
+    split = keyword(call.node, "validation_split")
+    if call.name != ".fit" or weights is None or split is None:
+        return
+    if not isinstance(weights, ast.Constant) and constant(split) not in (0, 0.0):
+        yield Difference(table.BEHAVIOURS["weighted_validation"], call.node, call.node)
+
+
+def _order_of_values(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """The list of losses and metrics of a model with several outputs."""
+    if call.name not in _GIVE_VALUES or id(call.node) in finder.wrapped:
+        return
+    word = keyword(call.node, "return_dict")
+    owner = getattr(call.node.func, "value", None)
+    if word is None and owner is not None and key(owner) in finder.of_several_outputs():
+        yield Difference(table.BEHAVIOURS["order_of_values"], call.node, call.node)
+
+
+_GIVE_VALUES = (".evaluate", ".evaluate_generator", ".train_on_batch", ".test_on_batch")
+
+
+def has_several(finder: Finder, call: Call) -> bool:
+    """Whether the model that is compiled has several outputs, as far as its losses and outputs tell."""
+    loss = argument(call.node, 1, "loss")
+    owner = getattr(call.node.func, "value", None)
+    several = (isinstance(loss, ast.Dict) and len(loss.keys) > 1) or (
+        isinstance(loss, (ast.List, ast.Tuple)) and len(loss.elts) > 1
+    )
+    for made in finder.values.values(owner) if owner is not None else []:
+        outputs = argument(made, 1, "outputs") if isinstance(made, ast.Call) else None
+        outputs = outputs or (keyword(made, "output") if isinstance(made, ast.Call) else None)
+        if isinstance(outputs, (ast.List, ast.Tuple)) and len(outputs.elts) > 1:
+            several = True
+    return several
+
+
+def _quiet(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Where TensorFlow 1 printed no progress by default."""
+    places = {".predict": 2, ".predict_generator": 6, ".evaluate_generator": 6}
+    if call.name not in places or not finder._is_model(call.node.func.value):  # type: ignore[attr-defined]
+        return
+    if argument(call.node, places[call.name], "verbose") is None and not any(
+        word.arg is None for word in call.node.keywords
+    ):
+        yield Difference(table.BEHAVIOURS["quiet"], call.node, call.node)
+
+
+def _outputs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """One list of metrics for all outputs of a model."""
+    if call.name != ".compile":
+        return
+    metrics: Any = argument(call.node, 2, "metrics")
+    if isinstance(metrics, ast.Name):
+        found = finder.values.values(metrics)
+        metrics = found[0] if len(found) == 1 else None
+    if not isinstance(metrics, (ast.List, ast.Tuple)) or not metrics.elts:
+        return
+    if any(isinstance(one, (ast.List, ast.Tuple)) for one in metrics.elts):
+        return
+    if has_several(finder, call):
+        yield Difference(table.BEHAVIOURS["metrics_of_outputs"], metrics, call.node)
+
+
+def _columns(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Losses and metrics of the script's own that look at the axes of what they are given."""
+    objects = keyword(call.node, "custom_objects")
+    for value in objects.values if isinstance(objects, ast.Dict) else ():
+        if key(value) in finder.own_metrics():
+            yield Difference(table.BEHAVIOURS["columns"], value, call.node)
+    if call.name != ".compile":
+        return
+    for position, word in ((1, "loss"), (2, "metrics")):
+        for value in parts(argument(call.node, position, word)):
+            made = value.func if isinstance(value, ast.Call) else value
+            if getattr(made, "id", "") in WRAPPERS:
+                continue
+            function = finder.names.functions.get(made.id) if isinstance(made, ast.Name) else None
+            if function is not None and (word == "metrics" or _looks_at_axes(function.node)):
+                yield Difference(table.BEHAVIOURS["columns"], value, call.node)
+    loss = argument(call.node, 1, "loss")
+    name = constant(loss) or (key(loss).rpartition(".")[2] if loss is not None else "")
+    if str(name).startswith("sparse_"):
+        for value in parts(argument(call.node, 2, "metrics")):
+            if METRICS.get(constant(value), "").startswith("mean_"):
+                yield Difference(table.BEHAVIOURS["sparse_labels"], value, call.node)
+
+
+def _embeddings(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Gradients of some rows of a table, and masks of the steps of sequences."""
+    masks = below == "layers.Masking" or constant(keyword(call.node, "mask_zero")) is True
+    if masks and any(
+        below_keras(one.name) == "layers.TimeDistributed" for one in finder.names.calls
+    ):
+        yield Difference(table.BEHAVIOURS["masked_outputs"], call.node, call.node)
+    if below == "layers.Embedding" and any(map(_squares, finder.names.calls)):
+        yield Difference(table.BEHAVIOURS["embedding"], call.node.func, call.node)
+
+
+def _squares(call: Call) -> bool:
+    """Whether an optimizer is made that keeps squares of gradients."""
+    head, _, last = call.name.rpartition(".")
+    if head in ("tensorflow.train", "tensorflow.compat.v1.train"):
+        return last.endswith("Optimizer") and last not in (
+            *("GradientDescentOptimizer", "MomentumOptimizer"),
+        )
+    below = below_keras(call.name)
+    if below.startswith("optimizers."):
+        return below.rpartition(".")[2] in _SQUARING
+    word = constant(argument(call.node, 0, "optimizer")) if call.name == ".compile" else None
+    return str(word).lower() in {one.lower() for one in _SQUARING}
+
+
+_SQUARING = frozenset(
+    ("Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Ftrl", "Nadam", "RMSprop")
+)
+
+
+def parts(value: ast.AST | None) -> list[Any]:
+    """The items of a list or dictionary, however nested."""
+    if isinstance(value, ast.Dict):
+        return [part for one in value.values for part in parts(one)]
+    if isinstance(value, (ast.List, ast.Tuple)):
+        return [part for one in value.elts for part in parts(one)]
+    return [] if value is None else [value]
+
+
+def _looks_at_axes(function: ast.AST) -> bool:
+    return any(
+        isinstance(node, ast.Subscript)
+        or (isinstance(node, ast.keyword) and node.arg in ("axis", "keepdims", "reduction_indices"))
+        for node in ast.walk(function)
+    )
+
+
+RULES: tuple[Callable[[Finder, Call, str], Iterator[Difference]], ...] = (
+    _hard_sigmoid,
+    _steps,
+    _data,
+    _validation,
+    _optimizers,
+    _tensors,
+    _backend,
+    _quiet,
+    _learning_phase,
+    _weighted_validation,
+    _order_of_values,
+    _outputs,
+    _columns,
+    _embeddings,
+)

@@ -1,0 +1,122 @@
+"""Rewrites the names of files, which Keras 3 reads differently than Keras 2."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Mapping
+
+from tpucompat.commands.analysis.keras_3_rules import Difference
+from tpucompat.commands.analysis.keras_values import key
+from tpucompat.commands.migrate import keras_3_text as written
+from tpucompat.commands.migrate.keras_3_rewriter import ENDINGS, Rewriter, Rewriting
+from tpucompat.names.used import constant, keyword
+
+
+def _text(self: Rewriter, one: Difference) -> bool:
+    text = self.context.texts[self.cell(one.node)]
+    start, end = text.span(one.node)
+    quoted = text.text[start:end]
+    if quoted[1:-1] != constant(one.node):
+        return False
+    text.replace(start, end, quoted[0] + one.name + quoted[0])
+    return True
+
+
+def _file(self: Rewriter, one: Difference) -> bool:
+    """Gives a file the ending that Keras 3 wants, wherever its name stands."""
+    is_weights = one.row.was.startswith("save_weights")
+    literal = self.finder.literal_of(one.node)
+    if literal is None:
+        return _unseen_file(self, one, is_weights)
+    ending = ".weights.h5" if is_weights else ".keras"
+    if not is_weights and any(
+        keyword(call.node, "include_optimizer") is not None for call in self.context.names.calls
+    ):
+        ending = ".h5"
+    name = constant(literal)
+    alike = [literal]
+    if isinstance(name, str) and len(name) > 4 and re.search(r"[./_{%]", name[1:]):
+        alike = [
+            node
+            for tree in self.context.trees.values()
+            for node in ast.walk(tree)
+            if constant(node) == name and not self.is_in_text(node)
+        ]
+    done = [self.end_with(node, ending) for node in alike]
+    if not all(done):
+        return False
+    if is_weights and not _latest_weights(self):
+        return False
+    match = ENDINGS.match(repr(name)) if isinstance(name, str) else None
+    old = match.group(2) if match is not None else None
+    if old in (".h5", ".hdf5", ".hdf"):
+        _rename_endings(self, old, ending)
+    elif one.name == "save" and one.call is not None and not old:
+        _make_folder(self, one)
+    return True
+
+
+def _latest_weights(self: Rewriter) -> bool:
+    """The newest checkpoint of a folder, where a model's weights are all that the script saves."""
+    calls = [call for call in self.context.names.calls if call.name.endswith(".latest_checkpoint")]
+    if not calls:
+        return True
+    saves = (".Saver", ".Checkpoint", ".CheckpointManager", "Estimator")
+    if any(call.name.endswith(saves) for call in self.context.names.calls):
+        return True  # those make checkpoints as they always did
+    if not self.define("latest_weights", written.LATEST_WEIGHTS):
+        return False
+    for call in calls:
+        if id(call.node.func) not in self.context.done:
+            self.context.replace(call.node.func, self.cell(call.node), "latest_weights")
+            self.context.done.add(id(call.node.func))
+    return True
+
+
+def _rename_endings(self: Rewriter, old: str, new: str) -> None:
+    """Where the script looks for files of that ending: ``name.endswith('.h5')``, ``glob('*.h5')``."""
+    for call in self.context.names.calls:
+        last = getattr(call.node.func, "attr", getattr(call.node.func, "id", ""))
+        for node in call.node.args if last in ("endswith", "glob", "iglob", "fnmatch") else ():
+            text = constant(node)
+            is_ending = last == "endswith" and text == old
+            is_pattern = isinstance(text, str) and "*" in text and text.endswith(old)
+            if is_ending or (is_pattern and last != "endswith"):
+                self.end_with(node, new)
+
+
+def _make_folder(self: Rewriter, one: Difference) -> None:
+    """A checkpoint of TensorFlow made the folder that it was written to; HDF5 does not."""
+    name = constant(one.node)
+    folder = name.rpartition("/")[0] if isinstance(name, str) else ""
+    if folder.strip("./") and one.call is not None:
+        cell = self.cell(one.call)
+        text, statement = self.context.texts[cell], self.context.statement(one.call, cell)
+        line = statement.lineno
+        self.context.want("os")
+        made = f"os.makedirs({folder!r}, exist_ok=True)"
+        text.insert_line(line, text.indent(line) + made + text.newline)
+
+
+def _unseen_file(self: Rewriter, one: Difference, is_weights: bool) -> bool:
+    asked = key(one.node)
+    for call in self.context.names.calls:
+        last = getattr(call.node.func, "attr", "")
+        if last in ("exists", "isfile") and call.node.args and key(call.node.args[0]) == asked:
+            return False
+    kind = "weights" if is_weights else "model"
+    name = f"{kind}_file" if one.name == "save" else f"saved_{kind}_file"
+    save, load = written.FILES[kind]
+    if not self.define(f"{kind}_file", save):
+        return False
+    if one.name == "load" and not self.define(name, load):
+        return False
+    return self.wrap(one.node, f"{name}(", ")")
+
+
+#: ``how`` of a row -> its rewriting.
+REWRITINGS: Mapping[str, Rewriting] = {
+    "file": _file,
+    "text": _text,
+}

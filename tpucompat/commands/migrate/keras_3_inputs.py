@@ -1,0 +1,147 @@
+"""Rewrites how data reaches ``fit``, ``evaluate`` and ``predict``."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Mapping
+
+from tpucompat.commands.analysis.keras_3_rules import Difference
+from tpucompat.commands.analysis.keras_values import below_keras, key
+from tpucompat.commands.migrate import keras_3_text as written
+from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
+from tpucompat.names.used import argument, constant
+
+
+def _steps(self: Rewriter, one: Difference) -> bool:
+    value = constant(one.node)
+    if isinstance(value, float) and value == int(value):
+        return self.context.replace(one.node, self.cell(one.node), str(int(value)))
+    return self.wrap(one.node, f"int({self.context.local('numpy.ceil')}(", "))")
+
+
+def _validation_generator(self: Rewriter, one: Difference) -> bool:
+    steps = argument(one.call, int(one.name), "validation_steps") if one.call else None
+    if steps is None or not self.define("Batches", written.BATCHES):
+        return False
+    text = self.context.texts[self.cell(steps)].source(steps)
+    if any(other.row.how == "steps" and other.node is steps for other in self.found):
+        text = f"int({self.context.local('numpy.ceil')}({text}))"
+    return self.wrap(one.node, "Batches(", f", {text})")
+
+
+def _call(self: Rewriter, one: Difference) -> bool:
+    if isinstance(one.node, ast.Lambda):
+        return self.wrap(one.node, "(", ")()")
+    return self.wrap(one.node, "", "()")
+
+
+def _iterator(self: Rewriter, one: Difference) -> bool:
+    """Gives fit the Dataset that the iterator was made of."""
+    made: Any = one.node
+    if not isinstance(made, ast.Call):
+        found = self.finder.values.values(made)
+        if len(found) != 1 or _loads(self, key(made)) != 1:
+            return False
+        made = found[0]
+    return _strip_iterator(self, made)
+
+
+def _strip_iterator(self: Rewriter, made: Any) -> bool:
+    function = getattr(made, "func", None)
+    if not isinstance(function, ast.Attribute) or not function.attr.startswith("make_one_shot"):
+        return False
+    self.context.done.add(id(made))
+    return self.behind(function.value, made, "")
+
+
+def _loads(self: Rewriter, name: str) -> int:
+    return sum(
+        key(node) == name and isinstance(getattr(node, "ctx", None), ast.Load)
+        for tree in self.context.trees.values()
+        for node in ast.walk(tree)
+    )
+
+
+def _batch(self: Rewriter, one: Difference) -> bool:
+    """``images, labels = dataset.make_one_shot_iterator().get_next()`` and ``fit(images, labels)``."""
+    call = one.call
+    if call is None or not call.args or one.node is not call.args[0]:
+        return False
+    given = list(call.args[:2])
+    parts = [self.finder.values.values(value) for value in given]
+    if any(len(found) != 1 or found[0] is not parts[0][0] for found in parts):
+        return False
+    if any(_loads(self, key(value)) != 1 for value in given):
+        return False
+    next_call: Any = parts[0][0]
+    iterator = next_call.func.value
+    cell = self.cell(next_call)
+    statement = self.context.statement(next_call, cell)
+    if not isinstance(statement, ast.Assign) or not self.context.texts[cell].owns_lines(statement):
+        return False
+    if isinstance(iterator, ast.Name):
+        found = self.finder.values.values(iterator)
+        if len(found) != 1 or _loads(self, iterator.id) != 1 or not _strip_iterator(self, found[0]):
+            return False
+        name = iterator.id
+        self.context.remove(statement, cell)
+    else:
+        name = next(
+            (one for one in ("dataset", "batches", "fit_dataset") if self.context.is_free(one)), ""
+        )
+        function = getattr(iterator, "func", None)
+        if not name and isinstance(getattr(function, "value", None), ast.Name):
+            name = function.value.id  # type: ignore[union-attr]
+            self.context.done.add(id(iterator))
+            self.context.remove(statement, cell)
+        elif not name or not isinstance(function, ast.Attribute):
+            return False
+        elif isinstance(function.value, ast.Name):
+            name = function.value.id
+            self.context.done.add(id(iterator))
+            self.context.remove(statement, cell)
+        else:
+            self.context.done.add(id(iterator))
+            if not self.behind(function.value, next_call, ""):
+                return False
+            self.context.replace(statement.targets[0], cell, name)
+    text = self.context.texts[self.cell(call)]
+    text.replace(text.span(given[0])[0], text.span(given[-1])[1], name)
+    return True
+
+
+def _lists(self: Rewriter, one: Difference) -> bool:
+    text = self.context.texts[self.cell(one.node)]
+    start, end = text.span(one.node)
+    text.replace(start, start + 1, "(")
+    text.replace(end - 1, end, ",)" if len(one.node.elts) == 1 else ")")
+    return True
+
+
+def _function(self: Rewriter, one: Difference) -> bool:
+    call = one.node
+    if len(call.args) != 2 or call.keywords or not self.define("keras_function", written.FUNCTION):
+        return False
+    for node in ast.walk(call.args[0]):
+        name = self.finder.values.called.get(id(node), "")
+        if below_keras(name) == "backend.learning_phase":
+            self.context.replace(node, self.cell(node), "None")
+            self.context.done.update(id(inside) for inside in ast.walk(node))
+    return self.context.replace(call.func, self.cell(call), "keras_function")
+
+
+def _standalone(self: Rewriter, one: Difference) -> bool:
+    return True  # all imports together, in the end
+
+
+#: ``how`` of a row -> its rewriting.
+REWRITINGS: Mapping[str, Rewriting] = {
+    "batch": _batch,
+    "call": _call,
+    "function": _function,
+    "iterator": _iterator,
+    "lists": _lists,
+    "standalone": _standalone,
+    "steps": _steps,
+    "validation_generator": _validation_generator,
+}

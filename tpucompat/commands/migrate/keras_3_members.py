@@ -1,0 +1,155 @@
+"""Rewrites methods and attributes that Keras 3 offers otherwise than Keras 2."""
+
+from __future__ import annotations
+
+import ast
+from typing import Mapping
+
+from tpucompat.commands.analysis.keras_3_rows import WORDS
+from tpucompat.commands.analysis.keras_3_rules import Difference
+from tpucompat.commands.analysis.keras_values import key
+from tpucompat.commands.migrate import keras_3_text as written
+from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
+from tpucompat.names.used import argument, constant
+
+
+def _generator(self: Rewriter, one: Difference) -> bool:
+    return True  # tpucompat.commands.migrate.methods
+
+
+def _predict(self: Rewriter, one: Difference) -> bool:
+    call = self.call_of(one.node)
+    if call is not None and argument(call, 2, "verbose") is None:
+        self.add(call, "verbose=0")
+    return self.rename_attribute(one, "predict")
+
+
+def _classes(self: Rewriter, one: Difference) -> bool:
+    call = self.call_of(one.node)
+    return (
+        call is not None
+        and self.define("predict_classes", written.PREDICT_CLASSES)
+        and self.to_function(call, "predict_classes")
+    )
+
+
+def _reset(self: Rewriter, one: Difference) -> bool:
+    call = self.call_of(one.node)
+    return (
+        call is not None
+        and not call.args
+        and self.define("reset_states", written.RESET_STATES)
+        and self.to_function(call, "reset_states")
+    )
+
+
+def _metrics_names(self: Rewriter, one: Difference) -> bool:
+    if not self.define("metrics_names", written.METRICS_NAMES):
+        return False
+    text = self.context.texts[self.cell(one.node)]
+    start = text.span(one.node)[0]
+    before, after = "metrics_names(", ")"
+    if key(one.node.value) in self.finder.of_several_outputs():  # whose values are in order, too
+        if not self.define("in_order", written.IN_ORDER):
+            return False
+        before, after = f"in_order({text.source(one.node.value)}, {before}", "))"
+    text.replace(start, start, before)
+    return self.behind(one.node.value, one.node, after)
+
+
+def _shape(self: Rewriter, one: Difference) -> bool:
+    what = "output" if one.node.attr.startswith("output") else "input"
+    text = self.context.texts[self.cell(one.node)]
+    start = text.span(one.node)[0]
+    if not self.behind(one.node.value, one.node, f".{what}.shape)"):
+        return False
+    text.replace(start, start, "tuple(")
+    return True
+
+
+def _at(self: Rewriter, one: Difference) -> bool:
+    call = self.call_of(one.node)
+    index = argument(call, 0, "node_index") if call is not None else None
+    if call is None or constant(index) != 0:
+        return False
+    what = "output" if "output" in one.node.attr else "input"
+    if "shape" not in one.node.attr:
+        return self.behind(one.node.value, call, "." + what)
+    text = self.context.texts[self.cell(call)]
+    start = text.span(call)[0]
+    if not self.behind(one.node.value, call, f".{what}.shape)"):
+        return False
+    text.replace(start, start, "tuple(")
+    return True
+
+
+def _tensor_shape(self: Rewriter, one: Difference) -> bool:
+    call = self.call_of(one.node)
+    if call is None:
+        return False
+    parents = self.context.parents(self.cell(call))
+    above = parents.get(id(call))
+    if isinstance(above, ast.Attribute) and above.attr == "as_list":
+        outer = parents.get(id(above))
+        text = self.context.texts[self.cell(call)]
+        start = text.span(call)[0]
+        if outer is None or not self.behind(one.node.value, outer, ".shape)"):
+            return False
+        text.replace(start, start, "list(")
+        return True
+    return self.behind(one.node.value, call, ".shape")
+
+
+def _learning_rate(self: Rewriter, one: Difference) -> bool:
+    return self.rename_attribute(one, "learning_rate")
+
+
+def _set_value(self: Rewriter, one: Difference) -> bool:
+    """``K.set_value(variable, value)`` -> ``variable.assign(value)``."""
+    call = one.node
+    if len(call.args) != 2 or call.keywords:
+        return False
+    text = self.context.texts[self.cell(call)]
+    text.replace(text.span(call)[0], text.span(call.args[0])[0], "")
+    text.replace(text.span(call.args[0])[1], text.span(call.args[1])[0], ".assign(")
+    self.context.done.add(id(call.func))
+    return True
+
+
+def _constant(self: Rewriter, one: Difference) -> bool:
+    name = self.context.local("tf." + one.name)
+    self.context.done.add(id(one.node.func))
+    return self.context.replace(one.node.func, self.cell(one.node), name)
+
+
+def _rmsprop(self: Rewriter, one: Difference) -> bool:
+    call = one.node
+    epsilon = argument(call, 3, "epsilon")
+    if epsilon is None:
+        return self.add(call, "epsilon=1e-14")
+    if isinstance(epsilon, ast.Constant) and constant(epsilon) is None:
+        return self.context.replace(epsilon, self.cell(call), "1e-14")
+    return self.wrap(epsilon, "(", ") ** 2")
+
+
+def _optimizer_word(self: Rewriter, one: Difference) -> bool:
+    words = self.context.local("tf.keras.optimizers") + "." + WORDS[one.name]
+    return self.context.replace(one.node, self.cell(one.node), words)
+
+
+#: ``how`` of a row -> its rewriting.
+REWRITINGS: Mapping[str, Rewriting] = {
+    "at": _at,
+    "classes": _classes,
+    "constant": _constant,
+    "generator": _generator,
+    "learning_rate": _learning_rate,
+    "metrics_names": _metrics_names,
+    "optimizer_word": _optimizer_word,
+    "predict": _predict,
+    "reset": _reset,
+    "rmsprop": _rmsprop,
+    "set_value": _set_value,
+    "shape": _shape,
+    "tensor_shape": _tensor_shape,
+}

@@ -1,0 +1,127 @@
+"""Rewrites what Keras 3 computes, logs or orders differently than Keras 2."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Mapping
+
+from tpucompat.commands.analysis.keras_3_rules import Difference
+from tpucompat.commands.analysis.keras_values import key
+from tpucompat.commands.migrate import keras_3_text as written
+from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
+from tpucompat.names.used import constant, keyword
+
+
+def _hard_sigmoid(self: Rewriter, one: Difference) -> bool:
+    if self.context.keras == 2 and one.call is not None:
+        return self.add(one.call, "recurrent_activation='hard_sigmoid'")
+    if one.call is None or not self.define("hard_sigmoid", written.HARD_SIGMOID):
+        return False
+    if one.name == "default":
+        return self.add(one.call, "recurrent_activation=hard_sigmoid")
+    return self.context.replace(one.node, self.cell(one.node), "hard_sigmoid")
+
+
+def _hard_sigmoid_function(self: Rewriter, one: Difference) -> bool:
+    return self.define("hard_sigmoid", written.HARD_SIGMOID) and self.context.replace(
+        one.node, self.cell(one.node), "hard_sigmoid"
+    )
+
+
+def _quiet(self: Rewriter, one: Difference) -> bool:
+    return self.add(one.node, "verbose=0")
+
+
+def _first(self: Rewriter, one: Difference) -> bool:
+    return self.rename_attribute(one, one.name + "[0]")
+
+
+def _each_output(self: Rewriter, one: Difference) -> bool:
+    """One list of metrics for each output; objects of metrics may not be shared by them."""
+    owner: Any = getattr(one.call.func, "value", None) if one.call is not None else None
+    if owner is None or not key(owner) or any(isinstance(node, ast.Call) for node in one.node.elts):
+        return False
+    return self.wrap(one.node, "[", f" for _ in {key(owner)}.outputs]")
+
+
+def _by_name(self: Rewriter, one: Difference) -> bool:
+    """Weights that the script has not saved itself come from Keras 2, whose files have names."""
+    if one.call is None:
+        return False
+    if constant(one.node) in (False, None) and isinstance(one.node, ast.Constant):
+        return self.drop(one.call, one.node)
+    return not any(
+        call.name == ".save_weights" or keyword(call.node, "save_weights_only") is not None
+        for call in self.context.names.calls
+    )
+
+
+def _in_order(self: Rewriter, one: Difference) -> bool:
+    if not self.define("in_order", written.IN_ORDER):
+        return False
+    owner = one.node.func.value
+    model = self.context.texts[self.cell(owner)].source(owner)
+    return self.wrap(one.node, f"in_order({model}, ", ")")
+
+
+def _note(self: Rewriter, one: Difference) -> bool:
+    self.context.note(one.row.code, one.row.note, one.node, self.cell(one.node))
+    return True
+
+
+def _member(self: Rewriter, one: Difference) -> bool:
+    return self.rename_attribute(one, one.row.becomes.rpartition(".")[2].partition("(")[0])
+
+
+def _learning_phase(self: Rewriter, one: Difference) -> bool:
+    """Takes out a statement that says of a program that does not train that it does not."""
+    cell = self.cell(one.node)
+    statement = self.context.statement(one.node, cell)
+    if not isinstance(statement, ast.Expr) or statement.value is not one.node:
+        return False
+    self.context.done.update(id(inside) for inside in ast.walk(statement))
+    return self.context.remove(statement, cell)
+
+
+def _columns(self: Rewriter, one: Difference) -> bool:
+    if not self.define("with_columns", written.WITH_COLUMNS):
+        return False
+    return self.wrap(one.node, "with_columns(", ")")
+
+
+def _embedding(self: Rewriter, one: Difference) -> bool:
+    if not self.define("DenseEmbedding", written.DENSE_EMBEDDING):
+        return False
+    # The call's other differences are about its arguments, not about what is called.
+    return self.context.replace(one.node, self.cell(one.node), "DenseEmbedding")
+
+
+def _as_layer(self: Rewriter, one: Difference) -> bool:
+    if not self.define("as_layer", written.AS_LAYER):
+        return False
+    return self.wrap(one.node.func, "as_layer(", ")")
+
+
+def _cudnn(self: Rewriter, one: Difference) -> bool:
+    """What cuDNN's layers computed, as arguments of the layers that took their place."""
+    self.add(one.node, "recurrent_activation='sigmoid'")
+    return one.name != "CuDNNGRU" or self.add(one.node, "reset_after=True")
+
+
+#: ``how`` of a row -> its rewriting.
+REWRITINGS: Mapping[str, Rewriting] = {
+    "as_layer": _as_layer,
+    "in_order": _in_order,
+    "learning_phase": _learning_phase,
+    "member": _member,
+    "note": _note,
+    "columns": _columns,
+    "each_output": _each_output,
+    "embedding": _embedding,
+    "first": _first,
+    "hard_sigmoid_function": _hard_sigmoid_function,
+    "quiet": _quiet,
+    "by_name": _by_name,
+    "cudnn": _cudnn,
+    "hard_sigmoid": _hard_sigmoid,
+}
