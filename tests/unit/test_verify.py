@@ -33,6 +33,7 @@ from tpucompat.commands.verify import (
 from tpucompat.commands.verify.matching import match
 from tpucompat.commands.verify.recorder import Recorder, Recording, Site, Variable
 from tpucompat.commands.verify.report import as_json, markdown, page, plots, terminal
+from tpucompat.commands.verify.rungs import SKIPPED
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -222,7 +223,7 @@ def test_replicas_of_a_step_are_one_step(old, tmp_path):
     program.x, program.labels = program.x[order], program.labels[order]
     found, result = verdicts(old, program.run())
     del found["prediction"], found["evaluation"]  # the last replica's, of other examples
-    assert set(found.values()) == {ladder.AGREE, ladder.SKIPPED}
+    assert set(found.values()) == {ladder.AGREE, SKIPPED}
     assert "different order" in {r.key: r for r in result.rungs}["forward"].note
 
 
@@ -391,7 +392,7 @@ def test_what_only_one_run_does_is_a_difference_unless_somebody_says_why(key, wh
     names = {"files": "r.json", "printed": "printed: test accuracy"}
     ignore = {names.get(key, key): "the other one has no need of it"}
     agreed, result = verdicts(*found, ignore=ignore)
-    assert agreed[key] == ladder.SKIPPED
+    assert agreed[key] == SKIPPED
     if key not in names:
         assert "no need of it" in {rung.key: rung for rung in result.rungs}[key].note
 
@@ -527,7 +528,7 @@ def test_one_update_is_the_first_that_moves_something(tmp_path):
     assert rung.note == "the first update is after 2 steps; with 2 slots"
     still = [Adam(tmp_path / f"still {i}", moves=False).recording for i in range(2)]
     found, result = verdicts(*still)
-    assert found["update"] == ladder.SKIPPED
+    assert found["update"] == SKIPPED
     assert "no trained variable moves in 2 steps" in {r.key: r for r in result.rungs}["update"].note
 
 
@@ -578,7 +579,7 @@ def test_over_several_seeds_what_one_run_lacks_still_differs(tmp_path):
     )
     other = ladder.Row("loss", differences.Difference(1, 1.0), "differ", [])
     assert seeds._without_numbers(rung._replace(rows=[lacking, other])).verdict == ladder.DIFFER
-    assert seeds._without_numbers(rung._replace(rows=[other])).verdict == ladder.SKIPPED
+    assert seeds._without_numbers(rung._replace(rows=[other])).verdict == SKIPPED
 
 
 def test_a_looser_limit_needs_its_reason():
@@ -599,12 +600,12 @@ def test_the_final_losses_of_many_seeds_are_compared_as_distributions(tmp_path):
     assert (
         seeds.permutation_test(rng.randn(40), rng.randn(40)) > 0.02
     )  # too many ways for all of them
-    assert seeds.rung_of(one[:3], same[:3]).verdict == ladder.SKIPPED
+    assert seeds.rung_of(one[:3], same[:3]).verdict == SKIPPED
     assert seeds.rung_of(one, [float("nan")] * 6).verdict == ladder.DIFFER
     runs_ = [Program(tmp_path / str(i), rate=0.5 + 0.01 * i).run() for i in range(10)]
     result = seeds.with_distributions(ladder.compare(runs_[0], runs_[9]), runs_[::2], runs_[1::2])
     by_key = {rung.key: rung.verdict for rung in result.rungs}
-    assert by_key["update"] == ladder.SKIPPED and by_key["seeds"] == ladder.AGREE
+    assert by_key["update"] == SKIPPED and by_key["seeds"] == ladder.AGREE
     assert result.verdict == ladder.AGREE
 
 
