@@ -6,7 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any, Iterator, Mapping
 
-from tpucompat.commands.analysis.keras_3_rows import ARGUMENTS, REFUSED, Row
+from tpucompat.commands.analysis.keras_3_rows import ARGUMENTS, BEHAVIOURS
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.names import keras1
 from tpucompat.names.used import Call, constant
@@ -14,14 +14,6 @@ from tpucompat.names.used import Call, constant
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
 
-_ROW = Row(
-    "Dense(output_dim=, init=)",
-    "Dense(units=, kernel_initializer=)",
-    "keras_1",
-    REFUSED,
-    "Keras 2.3 was the last to accept the names of Keras 1.",
-)
-_SIDES = Row("Conv2D(32, 3, 3)", "Conv2D(32, (3, 3))", "sides", REFUSED)
 _TWO_SIDES = frozenset(("Conv2D", "Conv2DTranspose", "SeparableConv2D"))
 
 
@@ -45,13 +37,15 @@ def keras_1(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     for word in call.node.keywords:
         is_known = word.arg in names and (f"Model{call.name}", word.arg) not in ARGUMENTS
         if is_known and constant(word.value) not in keras1.REFUSED.get(word.arg or "", ()):
-            yield Difference(_ROW, word.value, call.node, word.arg or "", below, call.guarded)
+            yield Difference(
+                BEHAVIOURS["keras_1"], word.value, call.node, word.arg or "", below, call.guarded
+            )
     # tf.keras took the third argument for the strides.
     last = below.rpartition(".")[2].replace("Convolution", "Conv")
     given: list[Any] = call.node.args
     are_sides = len(given) == 3 and all(_is_number(one) for one in given[1:])
     if call.name.startswith("keras.") and last in _TWO_SIDES and are_sides:
-        yield Difference(_SIDES, given[1], call.node, "", below, call.guarded)
+        yield Difference(BEHAVIOURS["sides"], given[1], call.node, "", below, call.guarded)
 
 
 def _is_number(node: ast.AST) -> bool:

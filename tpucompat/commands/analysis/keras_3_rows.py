@@ -332,6 +332,14 @@ DISTINCT = frozenset(
 
 #: What no signature shows; the name of a rule of :mod:`tpucompat.commands.analysis.keras_3_rules`.
 BEHAVIOURS: Mapping[str, Row] = {
+    "keras_1": Row(
+        "Dense(output_dim=, init=) of Keras 1",
+        "Dense(units=, kernel_initializer=)",
+        "keras_1",
+        REFUSED,
+        "Keras 2.3 was the last to accept these names.",
+    ),
+    "sides": Row("keras.layers.Conv2D(32, 3, 3)", "Conv2D(32, (3, 3))", "sides", REFUSED),
     "class_weight": Row(
         "fit(class_weight='auto')",
         "nothing: only a dictionary had an effect",
@@ -382,6 +390,13 @@ BEHAVIOURS: Mapping[str, Row] = {
         "optimizer.get_config()['learning_rate']",
         "text",
         GONE,
+    ),
+    "add_variable": Row(
+        "self.add_variable('w', shape)",
+        "self.add_weight(name='w', shape=shape)",
+        "add_variable",
+        GONE,
+        "Keras 3 expects the shape first.",
     ),
     "closure": Row(
         "compile(loss=f) where f uses tensors of the model that are not its arguments",

@@ -137,5 +137,16 @@ def closures(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
                 return
 
 
+def add_variable(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``self.add_variable('name', shape)``, which took the name first."""
+    owner = getattr(call.node.func, "value", None)
+    is_of_layer = call.name == ".add_variable" and owner is not None and key(owner) == "self"
+    if is_of_layer and len(call.node.args) <= len(PLACES):
+        yield Difference(table.BEHAVIOURS["add_variable"], call.node, call.node)
+
+
+#: The arguments of add_variable and add_weight by their places in Keras 2.
+PLACES = ("name", "shape", "dtype", "initializer", "regularizer", "trainable", "constraint")
+
 #: What :mod:`tpucompat.commands.analysis.keras_3` asks of each call.
-RULES = (class_weight, sizes, targets, dim_ordering, closures)
+RULES = (class_weight, sizes, targets, dim_ordering, closures, add_variable)

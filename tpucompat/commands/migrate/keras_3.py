@@ -70,6 +70,12 @@ def _import_tf_keras(context: Context) -> None:
             continue
         lines = _imported(context, node)
         start, end = text.span(node)
+        served = isinstance(node, ast.ImportFrom) and all(
+            symbols.has_served(context, one.asname or one.name) for one in node.names
+        )
+        if served and text.is_free(start, end):
+            context.remove(node, found.cell)
+            context.done.update(id(inside) for inside in ast.walk(node))
         if not lines or not text.is_free(start, end):
             continue
         if text.owns_lines(node):
@@ -105,7 +111,7 @@ def _imported(context: Context, node: Any) -> list[str]:
                 continue
             is_module = full in _PRIVATE_MODULES
             below = below_keras(full + ".x")[:-2] if is_module else below_keras(full)
-            found = today.fate("tensorflow.keras." + below)
+            found = today.fate(full) or today.fate("tensorflow.keras." + below)
             if (
                 found is not None
                 and found.fix == today.SAFE

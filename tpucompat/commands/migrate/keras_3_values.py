@@ -7,6 +7,7 @@ from typing import Any, Mapping
 
 from tpucompat.commands.analysis import keras_1_rules
 from tpucompat.commands.analysis.keras_3_rules import Difference
+from tpucompat.commands.analysis.keras_3_values import PLACES
 from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
@@ -97,7 +98,7 @@ def _dim_ordering(self: Rewriter, one: Difference) -> bool:
         words = f"{owner}.set_image_data_format({order!r})"
     else:
         words = f"('tf' if {owner}.image_data_format() == 'channels_last' else 'th')"
-    self.context.done.update(id(inside) for inside in ast.walk(call))
+    self.context.done.update((id(call), id(call.func)))  # its module is still used
     return self.context.replace(call, self.cell(call), words)
 
 
@@ -116,9 +117,21 @@ def _add_loss(self: Rewriter, one: Difference) -> bool:
     return True
 
 
+def _add_variable(self: Rewriter, one: Difference) -> bool:
+    call: Any = one.call
+    text = self.context.texts[self.cell(call)]
+    for name, value in zip(PLACES, call.args):
+        start = text.span(value)[0]
+        text.replace(start, start, name + "=")
+    end = text.span(call.func)[1]
+    text.replace(end - len(call.func.attr), end, "add_weight")
+    return True
+
+
 #: ``how`` of a row -> its rewriting.
 REWRITINGS: Mapping[str, Rewriting] = {
     "add_loss": _add_loss,
+    "add_variable": _add_variable,
     "dim_ordering": _dim_ordering,
     "dimension": _dimension,
     "integer": _integer,
