@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import gc
 import importlib
+import importlib.util
 import json
 import os
 import pathlib
@@ -24,6 +25,10 @@ EXEMPT = ("tpucompat.v1", "tpucompat.__main__", "tpucompat.commands.migrate.writ
 PATCHED = ("tensorflow", "tf_keras", "keras", "tensorflow_estimator", "numpy", "tf_slim")
 
 
+#: Needs an extra that is not installed everywhere.
+NEEDS = {"tpucompat.runtime.notebooks.client": "nbclient"}
+
+
 def _modules():
     folder = pathlib.Path(tpucompat.__file__).parent
     names = {
@@ -31,7 +36,8 @@ def _modules():
         for path in folder.rglob("*.py")
     }
     names = {re.sub(r"\.__init__$", "", name) for name in names}
-    return sorted(name for name in names if not name.startswith(EXEMPT))
+    missing = {name for name, needed in NEEDS.items() if importlib.util.find_spec(needed) is None}
+    return sorted(name for name in names - missing if not name.startswith(EXEMPT))
 
 
 def _attributes():

@@ -16,7 +16,7 @@ import tensorflow
 import tpucompat.v1 as tf
 from tpucompat.base import errors, journal
 from tpucompat.base import machine as environment
-from tpucompat.engines import accelerator, coherence, doors, strategy
+from tpucompat.engines import accelerator, coherence, doors, replicated_variables
 from tpucompat.idioms.startup import tpu_system
 
 tpu = tf.contrib.tpu
@@ -57,7 +57,10 @@ class Transfers:
 @pytest.fixture
 def transfers(monkeypatch):
     found = Transfers()
-    load, read = strategy.ReplicatedVariables.load, strategy.ReplicatedVariables.read
+    load, read = (
+        replicated_variables.ReplicatedVariables.load,
+        replicated_variables.ReplicatedVariables.read,
+    )
 
     def counted_load(self, values):
         found.loaded.update(values.keys())
@@ -67,8 +70,8 @@ def transfers(monkeypatch):
         found.read.update(names)
         return read(self, names, replica)
 
-    monkeypatch.setattr(strategy.ReplicatedVariables, "load", counted_load)
-    monkeypatch.setattr(strategy.ReplicatedVariables, "read", counted_read)
+    monkeypatch.setattr(replicated_variables.ReplicatedVariables, "load", counted_load)
+    monkeypatch.setattr(replicated_variables.ReplicatedVariables, "read", counted_read)
     return found
 
 

@@ -9,13 +9,8 @@ import tensorflow as tf
 from tpucompat.base import errors
 from tpucompat.engines import dataset as pipeline
 from tpucompat.engines import trace
-from tpucompat.engines.strategy import (
-    ReplicatedStep,
-    ReplicatedVariables,
-    TracedStep,
-    compilable,
-    replay_in_graph,
-)
+from tpucompat.engines.replicated_variables import ReplicatedVariables
+from tpucompat.engines.strategy import ReplicatedStep, TracedStep, compilable, replay_in_graph
 from tpucompat.tf import private
 
 tf1 = tf.compat.v1

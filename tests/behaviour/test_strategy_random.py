@@ -14,12 +14,8 @@ import tensorflow as tf
 
 from tpucompat.base.releases import release_of
 from tpucompat.engines import calls
-from tpucompat.engines.strategy import (
-    ReplicatedStep,
-    ReplicatedVariables,
-    TracedStep,
-    replay_in_graph,
-)
+from tpucompat.engines.replicated_variables import ReplicatedVariables
+from tpucompat.engines.strategy import ReplicatedStep, TracedStep, replay_in_graph
 
 tf1 = tf.compat.v1
 

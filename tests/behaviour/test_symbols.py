@@ -15,7 +15,7 @@ from tpucompat.base.codes import CODES
 from tpucompat.base.errors import TPUCompatError
 from tpucompat.names import symbols
 from tpucompat.names.tables import private_moves
-from tpucompat.runtime import namespace
+from tpucompat.runtime import legacy_modules, namespace
 
 pytestmark = pytest.mark.skipif(
     tf.__version__.startswith("1."), reason="TensorFlow 1.x answers by itself"
@@ -43,7 +43,7 @@ def found():
 
 
 def test_no_symbol_is_missing(found):
-    assert [symbol for symbol, value in found.items() if value is namespace._MISSING] == []
+    assert [symbol for symbol, value in found.items() if value is legacy_modules.MISSING] == []
 
 
 def test_every_symbol_is_of_its_kind(found):
@@ -55,7 +55,7 @@ def test_every_symbol_is_of_its_kind(found):
         and not {
             "function": callable,
             "class": callable,
-            "module": lambda it: isinstance(it, (types.ModuleType, namespace.Vanished)),
+            "module": lambda it: isinstance(it, (types.ModuleType, legacy_modules.Vanished)),
             "value": lambda it: True,
         }[symbols.kind(symbol)](value)
     ]
@@ -65,7 +65,7 @@ def test_every_symbol_is_of_its_kind(found):
 def test_what_is_gone_says_why_and_what_to_do(found):
     silent, errors = [], collections.Counter()
     for symbol, value in found.items():
-        if isinstance(value, namespace.Vanished):
+        if isinstance(value, legacy_modules.Vanished):
             with pytest.raises(TPUCompatError) as caught:
                 value()
             value = caught.value
@@ -83,7 +83,7 @@ def test_private_names_that_moved_are_found():
     for symbol in private_moves.ROWS:
         path, _, name = symbol.rpartition(".")
         value = namespace.V1.find(path, name)
-        assert callable(value) and not isinstance(value, namespace.Vanished), symbol
+        assert callable(value) and not isinstance(value, legacy_modules.Vanished), symbol
     # One that is gone from its module in every release that has none of tf.estimator.
     variable_scope = importlib.import_module("tpucompat.v1.python.ops.variable_scope")
     made = variable_scope.variable(1.0, trainable=False, use_resource=True, name="made")
@@ -184,8 +184,8 @@ def test_names_of_modules_that_were_taken_apart_are_found():
     }.items():
         for name in names.split():
             value = namespace.V1.find("python." + module, name)
-            assert value is not namespace._MISSING, (module, name)
-            assert not isinstance(value, namespace.Vanished), (module, name)
+            assert value is not legacy_modules.MISSING, (module, name)
+            assert not isinstance(value, legacy_modules.Vanished), (module, name)
     base = importlib.import_module("tpucompat.v1.python.training.tracking.base")
     assert base.VARIABLE_VALUE_KEY == "VARIABLE_VALUE"
     native = importlib.import_module("tpucompat.v1.python.pywrap_tensorflow")

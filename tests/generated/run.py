@@ -36,8 +36,10 @@ TARGETS = {
 }
 MODULES = {
     "keras": "keras_models",
+    "keras_rest": "keras_rest",
     "keras_script": "keras_scripts",
     "model_fn": "model_fns",
+    "model_fn_rest": "model_fns_rest",
     "estimator_script": "estimator_scripts",
     "session_script": "session_scripts",
 }

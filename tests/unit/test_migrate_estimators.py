@@ -13,7 +13,7 @@ if sys.version_info < (3, 8):
 
 from tpucompat.commands.analysis import findings
 from tpucompat.commands.cli import migrate as command
-from tpucompat.commands.migrate import estimators, plan, tree, written
+from tpucompat.commands.migrate import estimator_tables, plan, tree, written
 
 SCRIPT = """\
 import tensorflow as tf
@@ -328,6 +328,6 @@ def test_all_names_of_the_table_are_in_the_module():
         if isinstance(node, ast.Assign)
         for target in node.targets
     }
-    targets = {*estimators.NAMES.values(), "make_strategy", "summary_writer", "record_every"}
+    targets = {*estimator_tables.NAMES.values(), "make_strategy", "summary_writer", "record_every"}
     assert targets <= defined
     assert "tpucompat" not in text

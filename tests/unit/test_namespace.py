@@ -11,7 +11,7 @@ from tpucompat.base import journal
 from tpucompat.base.errors import GoneError, UnknownNameError
 from tpucompat.names import lookup
 from tpucompat.names.rows import Constant, Gone, Moved, Package, StandIn
-from tpucompat.runtime import namespace
+from tpucompat.runtime import legacy_modules, namespace
 
 ROWS = {
     "contrib.tpu.shard": StandIn("ours:shard"),
@@ -196,11 +196,11 @@ def test_a_submodule_wins_over_what_its_package_has_merely_imported(monkeypatch)
     package.__dict__.update(__path__=[], platform=types.ModuleType("platform"), ops=3)
     theirs = types.ModuleType("tensorflow_core.python.platform")
     monkeypatch.setitem(sys.modules, "tensorflow.python.platform", theirs)
-    assert namespace._attribute(package, "platform") is theirs
-    assert namespace._attribute(package, "ops") == 3
+    assert legacy_modules.attribute_of(package, "platform") is theirs
+    assert legacy_modules.attribute_of(package, "ops") == 3
     package.platform = theirs
     monkeypatch.delitem(sys.modules, "tensorflow.python.platform")
-    assert namespace._attribute(package, "platform") is theirs
+    assert legacy_modules.attribute_of(package, "platform") is theirs
 
 
 def test_private_paths_of_tensorflow_1_are_those_of_early_tensorflow_2():

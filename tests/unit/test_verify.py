@@ -885,7 +885,7 @@ def test_every_mistake_of_the_table_can_be_made():
     assert {each.cores for each in found} == {1, 8}
     below = [each for each in found if not each.rung]
     assert all(each.below for each in below) and len(below) <= 5
-    own = {"variables", "dropout", "flags"}  # rungs that have no limit
+    own = {"variables", "dropout", "flags", "error"}  # they have no limit
     assert {each.rung for each in found if each.rung} <= {*tolerances.DEFAULTS, *own}
     for each in found:
         compile(mutate.twin(each.pair).replace(each.before, each.after), each.name, "exec")

@@ -13,7 +13,10 @@ import sys
 from typing import Any
 
 from tpucompat.base.errors import SetupError
+from tpucompat.base.late import late
 from tpucompat.base.machine import environment
+
+tensorflow = late("tensorflow")
 
 _VARIABLE = "TF_USE_LEGACY_KERAS"
 # What TensorFlow takes for yes (2.16, tensorflow/python/util/lazy_loader.py).
@@ -30,8 +33,6 @@ def graph_keras() -> Any:
     """
     here = environment()
     if not here.tensorflow or here.has("keras_2"):
-        import tensorflow  # base starts none by itself
-
         return tensorflow.keras if here.has("contrib") else tensorflow.compat.v1.keras
     _require_tf_keras()
     # What the lazy loader of tf.compat.v1.keras imports (2.16 to 2.21).

@@ -10,6 +10,10 @@ import sys
 from importlib.util import find_spec
 from typing import Mapping
 
+from tpucompat.base.late import late
+
+metadata = late("importlib.metadata")  # slow to import; Python 3.8 and later
+
 #: Distributions that bring the package ``tensorflow``.
 DISTRIBUTIONS = (
     "tensorflow",
@@ -93,8 +97,6 @@ def installed_versions() -> dict[str, str]:
     wanted = DISTRIBUTIONS + PLATFORM_PARTS + _OTHERS
     if sys.version_info < (3, 8):
         return {name: version for name, version in scan_path().items() if name in wanted}
-    from importlib import metadata  # slow to import; Python 3.8 and later
-
     found = {}
     for name in wanted:
         try:

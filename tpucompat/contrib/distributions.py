@@ -5,13 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from tpucompat.base.errors import SetupError
+from tpucompat.base.late import late, load
+
+tensorflow_probability = late("tensorflow_probability")  # may not be installed
 
 
 def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     try:
-        import tensorflow_probability  # may not be installed
+        load(tensorflow_probability)
     except ImportError as error:
         raise SetupError(
             "TPU110",

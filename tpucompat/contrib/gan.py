@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from tpucompat.base.errors import SetupError
+from tpucompat.base.late import late, load
+
+tensorflow_gan = late("tensorflow_gan")  # may not be installed
 
 # What pip calls modules that tensorflow-gan imports and has not asked pip for.
 _PACKAGES = {"pkg_resources": "'setuptools<81'", "tensorflow_gan": "tensorflow-gan"}
@@ -14,7 +17,7 @@ def __getattr__(name: str) -> Any:
     if name.startswith("__"):
         raise AttributeError(name)
     try:
-        import tensorflow_gan  # may not be installed
+        load(tensorflow_gan)
     except ImportError as error:
         raise SetupError(
             "TPU110",

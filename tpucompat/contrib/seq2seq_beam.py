@@ -13,8 +13,9 @@ import tensorflow.compat.v1 as tf
 
 from tpucompat.base.errors import BadValueError
 from tpucompat.contrib import nest
-from tpucompat.contrib.seq2seq import Decoder, check_layer, sized_by, static, tokens
+from tpucompat.contrib.seq2seq import Decoder, check_layer, sized_by, static
 from tpucompat.contrib.seq2seq_attention import AttentionWrapperState
+from tpucompat.contrib.seq2seq_helpers import tokens
 
 
 def gather_tree_from_array(t: Any, parent_ids: Any, sequence_length: Any) -> Any:

@@ -17,8 +17,11 @@ from typing import Any
 from tpucompat.base import journal
 from tpucompat.base.cluster import Cluster
 from tpucompat.base.errors import SetupError
+from tpucompat.base.late import late
 from tpucompat.base.machine import NO_HOST, Environment, current_environment
 from tpucompat.tf import private
+
+tf = late("tensorflow")
 
 # Imports inside functions: what asks for a device is imported before TensorFlow.
 
@@ -102,8 +105,6 @@ def prepare() -> None:
     if _prepared:
         return
     with _lock:
-        import tensorflow as tf
-
         if here.has("logical_devices"):
             config = tf.config
             get, make = (
@@ -203,8 +204,6 @@ def strategy_over(given: Cluster, patience: int) -> Any:
     ):
         if hinders:
             raise SetupError("TPU419", f"TF_CONFIG lists {given.machines} machines, and {what}.")
-    import tensorflow as tf
-
     resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
         tf.train.ClusterSpec(dict(given.jobs)),
         task_type=given.task,
@@ -341,8 +340,6 @@ def _gpus(here: Environment) -> list[Any]:
     """The GPUs that TensorFlow sees; it is not imported where there is at most one."""
     if here.gpus < 2 or here.cpu_only:
         return []
-    import tensorflow as tf
-
     config = tf.config if here.has("logical_devices") else tf.config.experimental
     return list(config.get_visible_devices("GPU"))
 
@@ -354,16 +351,12 @@ def require_several_cores(here: Environment) -> None:
 
 
 def _make_strategy(here: Environment) -> Any:
-    import tensorflow as tf
-
     prepare()
     require_several_cores(here)
     # tf.distribute of TensorFlow 1.x has version 1 of the strategies.
     distribute = tf.compat.v2.distribute if here.has("contrib") else tf.distribute
     if here.rehearsed_cores:
-        from tpucompat.engines import rehearsal
-
-        return rehearsal.strategy_over(here.rehearsed_cores, here.rehearsed_hosts)
+        return _rehearsal().strategy_over(here.rehearsed_cores, here.rehearsed_hosts)
     if here.emulated_cores > 1:
         devices = [f"/cpu:{core}" for core in range(here.emulated_cores)]
         # Sums are made on one device: collectives, the default, take six times as long between the
@@ -408,13 +401,15 @@ def _connected(tf: Any, name: str) -> Any:
     return resolver
 
 
+def _rehearsal() -> Any:
+    from tpucompat.engines import rehearsal  # for rehearsed cores alone; imports TensorFlow
+
+    return rehearsal
+
+
 def _make_part(here: Environment, everything: Any, replicas: int) -> Any:
-    import tensorflow as tf
-
     if here.rehearsed_cores:
-        from tpucompat.engines import rehearsal
-
-        return rehearsal.strategy_over(replicas)
+        return _rehearsal().strategy_over(replicas)
     if here.tpu and not here.emulated_cores:
         return tf.distribute.TPUStrategy(
             everything.cluster_resolver,

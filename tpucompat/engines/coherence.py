@@ -23,6 +23,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Seque
 
 import tensorflow.compat.v1 as tf
 
+from tpucompat.engines import replicated_variables
 from tpucompat.engines import strategy as engine
 from tpucompat.tf import private
 from tpucompat.tf.private import patches
@@ -171,7 +172,7 @@ class Mirror:
         self._session = weakref.ref(session)
         self._apart = apart if apart is not None else {}
         self.strategy = strategy
-        self.variables = engine.ReplicatedVariables(strategy)
+        self.variables = replicated_variables.ReplicatedVariables(strategy)
         self._handles: dict[str, Any] = {}  # variables that some step has used
         self._newer_on_host: set[str] = set()
         self._newer_on_replicas: set[str] = set()

@@ -11,9 +11,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from tpucompat.base import errors
+from tpucompat.base.late import late
 from tpucompat.engines import graphdef
 
-# Imports inside functions: scan and check read tables of this module without TensorFlow.
+# Scan and check read tables of this module without TensorFlow.
+attr_value_pb2 = late("tensorflow.core.framework.attr_value_pb2")
+tf = late("tensorflow.compat.v1")
 
 _MARK = "_xla_outside_compilation"
 
@@ -36,8 +39,6 @@ def mark(operation: Any) -> None:
     Args:
       operation: A ``tf.Operation``; nothing that the cores compute may need what it gives.
     """
-    from tensorflow.core.framework import attr_value_pb2
-
     operation._set_attr(_MARK, attr_value_pb2.AttrValue(s=b"tpucompat"))
 
 
@@ -107,8 +108,6 @@ def run(part: HostPart, values: Any, after: Any, name: str) -> Any:
     Returns:
       Operations that have run when all have.
     """
-    import tensorflow.compat.v1 as tf
-
     if not part.graph_def.node:
         return list(after)
     with tf.control_dependencies(list(after)):

@@ -12,6 +12,7 @@ import collections
 import re
 from typing import Any, NamedTuple, Sequence
 
+from tpucompat.base.late import late
 from tpucompat.engines import graphdef, infeeds, sums
 from tpucompat.engines import xla_operations as operations
 from tpucompat.engines.graphdef import node_name, tensor_name
@@ -20,7 +21,9 @@ from tpucompat.engines.script_lines import Sources
 from tpucompat.engines.xla_operations import Finding
 from tpucompat.tf import private
 
-# Imports inside functions: `check` imports this before it prepares the process for TensorFlow.
+# `check` imports this before it prepares the process for TensorFlow.
+tf = late("tensorflow.compat.v1")
+tf2 = late("tensorflow")
 
 _SCOPE = "step"
 
@@ -141,8 +144,6 @@ def lower_function(function: Any, concrete: Any, specs: Sequence[Any], sources: 
 
 
 def _take(computation: Computation) -> _Part:
-    import tensorflow.compat.v1 as tf
-
     graph_def = computation.graph.as_graph_def()
     nodes = {node.name: node for node in graph_def.node}
     shapes = computation.shapes or [tensor.shape for tensor in computation.inputs]
@@ -194,8 +195,6 @@ def _take(computation: Computation) -> _Part:
 
 def _shape_infeed(node: Any, inputs: list[tuple[str, Any, Any]]) -> None:
     """Takes what an infeed brings as inputs of the program."""
-    import tensorflow.compat.v1 as tf
-
     if node.op not in infeeds.OPERATIONS:
         return
     for index, (kind, shape) in enumerate(infeeds.brings(node)):
@@ -204,8 +203,6 @@ def _shape_infeed(node: Any, inputs: list[tuple[str, Any, Any]]) -> None:
 
 def _sum_by_calls(graph_def: Any, computation: Computation) -> None:
     """Makes calls of the sums whose shape and whose groups of cores are known."""
-    import tensorflow.compat.v1 as tf
-
     constants = {
         (function, node.name): node
         for function, node in operations.nodes_of(graph_def)
@@ -251,8 +248,6 @@ _GROUPS = "tpucompat_all_cores"
 
 def _all_cores(replicas: int) -> Any:
     """A constant: one group of all cores, which a sum without groups means."""
-    import tensorflow.compat.v1 as tf
-
     node = tf.NodeDef(name=_GROUPS, op="Const")
     node.attr["dtype"].type = tf.int32.as_datatype_enum
     value = tf.make_tensor_proto([list(range(replicas))], tf.int32)
@@ -262,8 +257,6 @@ def _all_cores(replicas: int) -> Any:
 
 def _rewrite(graph_def: Any, computation: Computation, host: set[str]) -> None:
     """Frees all nodes of what only the whole graph, or a TPU's own rewriting, understands."""
-    import tensorflow.compat.v1 as tf
-
     _sum_by_calls(graph_def, computation)
     infeeds.to_calls(graph_def.library)
     replicas = computation.replicas
@@ -331,21 +324,19 @@ def _notes(computation: Computation, part: _Part) -> list[str]:
 
 def _trace(part: _Part) -> tuple[Any, list[Any]]:
     """The part as a function, which has been traced, and the types of its inputs."""
-    import tensorflow as tf
-
     with private.eager_mode():
         variables = {
-            name: tf.Variable(tf.zeros(shape, dtype), dtype=dtype, trainable=False)
+            name: tf2.Variable(tf2.zeros(shape, dtype), dtype=dtype, trainable=False)
             for name, (dtype, shape) in part.variables.items()
         }
 
         def step(*values: Any) -> Any:
-            graph = tf.compat.v1.get_default_graph()
+            graph = tf2.compat.v1.get_default_graph()
             given = {name: value for (name, _, _), value in zip(part.inputs, values)}
             given.update((name, graph.capture(v.handle)) for name, v in variables.items())
-            given.update((name, tf.constant(value)) for name, value in part.constants.items())
+            given.update((name, tf2.constant(value)) for name, value in part.constants.items())
             private.add_functions(part.graph_def.library)
-            got = tf.compat.v1.import_graph_def(
+            got = tf2.compat.v1.import_graph_def(
                 part.graph_def,
                 input_map={key: given[key] for key in _used(part, given)},
                 return_elements=[*part.fetches, *part.updates]
@@ -353,14 +344,14 @@ def _trace(part: _Part) -> tuple[Any, list[Any]]:
                 else [*(f for f in part.fetches if f not in given), *part.updates],
                 name=_SCOPE,
             )
-            tensors = [value for value in got if isinstance(value, tf.Tensor)]
-            with tf.control_dependencies([v for v in got if not isinstance(v, tf.Tensor)]):
-                result = [tf.identity(tensor) for tensor in tensors] or [tf.constant(0)]
+            tensors = [value for value in got if isinstance(value, tf2.Tensor)]
+            with tf2.control_dependencies([v for v in got if not isinstance(v, tf2.Tensor)]):
+                result = [tf2.identity(tensor) for tensor in tensors] or [tf2.constant(0)]
             private.must_run(result[0].op)
             return result
 
         function = private.plain_function(step, jit_compile=True)
-        specs = [tf.TensorSpec(shape, dtype) for _, dtype, shape in part.inputs]
+        specs = [tf2.TensorSpec(shape, dtype) for _, dtype, shape in part.inputs]
         function.get_concrete_function(*specs)
     return function, specs
 

@@ -5,13 +5,20 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import tensorflow
+
 from tpucompat.base import keras_generation
 from tpucompat.base.machine import current_environment
-from tpucompat.engines import accelerator, local_devices, observer
+from tpucompat.engines import (
+    accelerator,
+    local_devices,
+    observer,
+    operation_seeds,
+    repeated_shuffles,
+    variables,
+)
 from tpucompat.tf import private
 from tpucompat.tf.private import patches
-
-# Imports inside functions: the namespace imports this before TensorFlow; what patches it comes after it.
 
 
 def enter_graph_mode() -> Any:
@@ -31,8 +38,6 @@ def enter_graph_mode() -> Any:
       tpucompat.base.errors.SetupError: ``tf.keras`` cannot be a Keras with a graph engine; see
         :func:`tpucompat.base.keras_generation.choose`.
     """
-    import tensorflow
-
     if tensorflow.__version__.startswith("1."):
         _enter_on_1()
         return tensorflow
@@ -55,8 +60,6 @@ def _enter_on_1() -> None:
 @patches.patch
 def _enter() -> None:
     """Puts TensorFlow 2 into graph mode."""
-    import tensorflow
-
     keras_generation.choose()
     _quieten()
     accelerator.prepare()  # before anything starts TensorFlow's runtime
@@ -82,25 +85,21 @@ def _enter() -> None:
     _follow_seeds()
     local_devices.watch()
     if accelerator.is_tpu() or accelerator.cores() > 1:
-        from tpucompat.engines import coherence
+        from tpucompat.engines import coherence  # the engine of several cores, for them alone
 
         coherence.watch()
     if accelerator.is_tpu():
-        from tpucompat.engines import tpu_devices
+        from tpucompat.engines import tpu_devices  # for TPUs alone
 
         tpu_devices.keep_sessions_off()
 
 
 def _show_values() -> None:
-    from tpucompat.engines import variables
-
     variables.show_values()
 
 
 def _follow_seeds() -> None:
     """Up to 2.5 a seeded program draws what that release draws."""
-    from tpucompat.engines import operation_seeds, repeated_shuffles
-
     if not current_environment().has("operation_counts"):
         operation_seeds.compute_as_then()
         return
@@ -113,8 +112,6 @@ def v1() -> Any:
 
     Not ``enter_graph_mode().compat.v1``: 2.0 has no ``compat.v1.compat.v1``.
     """
-    import tensorflow
-
     enter_graph_mode()
     return tensorflow.compat.v1
 
@@ -127,8 +124,6 @@ def _choose_variables() -> None:
     that an assignment races with another layer's backward read, is what :func:`private.gate_gradients`
     prevents. The cores of a TPU, and a program that is made for one, take resource variables only.
     """
-    import tensorflow
-
     if current_environment().tpu or observer.watched() or accelerator.cores() > 1:
         tensorflow.compat.v1.enable_resource_variables()
     else:
@@ -136,8 +131,6 @@ def _choose_variables() -> None:
 
 
 def _not_made_then(graph: Any, operations: int) -> None:
-    from tpucompat.engines import operation_seeds
-
     operation_seeds.add(graph, -operations)
 
 
@@ -159,6 +152,4 @@ def keras() -> Any:
 
 def keras_of_the_era() -> Any:
     """The Keras of the world that the process is in: ``tf.keras`` of eager code, :func:`keras` of graphs."""
-    import tensorflow
-
     return tensorflow.keras if tensorflow.executing_eagerly() else keras()

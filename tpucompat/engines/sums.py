@@ -10,8 +10,11 @@ from __future__ import annotations
 import json
 from typing import Any, Sequence
 
+from tpucompat.base.late import late
 from tpucompat.engines import graphdef
 from tpucompat.tf import private
+
+tf = late("tensorflow")
 
 #: What the call is for, until it is a sum.
 TARGET = "tpucompat_sum_of_cores"
@@ -38,8 +41,6 @@ def to_call(node: Any, shape: Any, groups: Sequence[Sequence[int]]) -> None:
 
 def over_cores(value: Any, replicas: int) -> Any:
     """The sum of a tensor over all cores, for what is to be lowered."""
-    import tensorflow as tf  # `check` imports this module before TensorFlow
-
     kind = value.dtype
     # As the TPU's own sum: floats and 32-bit integers.
     taken = kind if kind.is_floating or kind in (tf.int32, tf.uint32) else tf.int32

@@ -8,8 +8,11 @@ import os
 import re
 from typing import Any, Iterator, NamedTuple, Sequence
 
+from tpucompat.base.late import late
 from tpucompat.engines import graphdef, sums
 from tpucompat.engines.host_parts import is_marked
+
+tf = late("tensorflow")
 
 
 class Finding(NamedTuple):
@@ -226,8 +229,6 @@ def _for_type(name: str) -> tuple[str, str]:
 
 def _wrong_type(node: Any, kernel: dict[str, int]) -> str:
     """The first type of a node that a kernel does not take; "" if it takes all."""
-    import tensorflow as tf  # the table is read without it
-
     for attr, number in kernel.items():
         if attr not in node.attr:
             continue

@@ -17,7 +17,10 @@ from typing import Iterator, Mapping
 
 from packaging.version import InvalidVersion, Version
 
+from tpucompat.base.late import late
 from tpucompat.names.used import Names
+
+metadata = late("importlib.metadata")  # slow to import; Python 3.8 and later
 
 # Libraries that know of both TensorFlows -> their distribution, and the first release that does without what
 # TensorFlow has removed since.
@@ -183,8 +186,6 @@ def _in(folders: list[str], *parts: str) -> bool:
 def _is_before(distribution: str, release: str) -> bool:
     if sys.version_info < (3, 8):  # with a TensorFlow that those releases were made for
         return False
-    from importlib import metadata  # slow to import; Python 3.8 and later
-
     try:
         return Version(metadata.version(distribution)) < Version(release)
     except (metadata.PackageNotFoundError, InvalidVersion):

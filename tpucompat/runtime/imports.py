@@ -18,8 +18,8 @@ from typing import Any, Callable, Mapping, Sequence
 from tpucompat.base.errors import MissingModuleError, UnknownModuleError
 from tpucompat.names import scope as scopes
 from tpucompat.names import surroundings as table
+from tpucompat.runtime import legacy_modules, script_code, script_modules, surroundings
 from tpucompat.runtime import namespace as namespaces
-from tpucompat.runtime import script_code, script_modules, surroundings
 from tpucompat.standins import python2_names
 
 ROOTS = {"tf1": namespaces.V1, "tf2": namespaces.V2}
@@ -141,7 +141,7 @@ class ImportHook:
         for attribute in fromlist:
             if attribute == "*":
                 continue
-            if isinstance(module, namespaces.LegacyModule):
+            if isinstance(module, legacy_modules.LegacyModule):
                 if not self._has(module, attribute):
                     raise UnknownModuleError(
                         "TPU102",
@@ -170,7 +170,7 @@ class ImportHook:
         return self._surroundings.module(name)
 
     @staticmethod
-    def _has(module: namespaces.LegacyModule, attribute: str) -> bool:
+    def _has(module: legacy_modules.LegacyModule, attribute: str) -> bool:
         if attribute in module.__dict__:
             return True
         return bool(module._namespace.has(module._path, attribute))

@@ -21,7 +21,6 @@ import importlib
 import importlib.abc
 import importlib.machinery
 import importlib.util
-import re
 import sys
 import threading
 import types
@@ -33,90 +32,19 @@ from typing import (
 )
 
 from tpucompat.base import journal
-from tpucompat.base.errors import GoneError, TPUCompatError, UnknownNameError
+from tpucompat.base.errors import TPUCompatError, UnknownNameError
 from tpucompat.base.machine import environment
-from tpucompat.engines import accelerator, session
 from tpucompat.names import lookup, symbols
 from tpucompat.names.rows import Constant, Gone, Moved, Package, Row, StandIn
-from tpucompat.tf import private
-
-# Imports inside functions: what patches TensorFlow, Keras and NumPy comes when a script first uses TensorFlow.
-
-_MISSING = object()
-
-
-class Vanished:
-    """Stands where a symbol is gone: harmless until it is called, subclassed or looked into."""
-
-    def __init__(self, symbol: str, row: Gone) -> None:
-        self.__dict__.update(_symbol=symbol, _row=row)
-
-    def _error(self) -> GoneError:
-        return GoneError(
-            self._row.code, f"tf.{self._symbol}: {self._row.reason}", self._row.instead
-        )
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Raises the symbol's error."""
-        raise self._error()
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__") and name.endswith("__"):
-            # Protocols such as copy and inspect only ask whether it is there.
-            raise AttributeError(name)
-        raise self._error()
-
-    def __mro_entries__(self, bases: Sequence[Any]) -> Any:
-        raise self._error()
-
-    def __repr__(self) -> str:
-        return f"<tf.{self._symbol}: removed, {self._row.code}>"
-
-
-#: Names like Python's own that are TensorFlow's.
-_OF_TENSORFLOW = ("__git_version__", "__compiler_version__", "__cxx11_abi_flag__", "__internal__")
-
-
-class LegacyModule(types.ModuleType):
-    """One module of the old namespace; its names are looked up on first use."""
-
-    def __init__(self, namespace: Namespace, path: str) -> None:
-        super().__init__(
-            namespace.module_name(path), "tensorflow." + path if path else "tensorflow"
-        )
-        self.__dict__["_namespace"] = namespace
-        self.__dict__["_path"] = path
-        # A module with __path__ is a package: the import system then asks LegacyFinder for submodules.
-        self.__path__: list[str] = []
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "__all__":
-            return sorted(self._namespace.names(self._path, star=True))
-        if name.startswith("__") and name.endswith("__") and name not in ("__version__",):
-            if name in _OF_TENSORFLOW:
-                return self._namespace.lookup(self._path, name)
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        return self._namespace.lookup(self._path, name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        super().__setattr__(name, value)
-        if not name.startswith("__") and not isinstance(value, types.ModuleType):
-            self._namespace.replace_behind(self._path, name, value)
-
-    def __delattr__(self, name: str) -> None:
-        super().__delattr__(name)
-        self._namespace.restore_behind(self._path, name)
-
-    def __dir__(self) -> list[str]:
-        return sorted(set(self.__dict__) | self._namespace.names(self._path))
-
-    def __repr__(self) -> str:
-        return "<module 'tensorflow{}' as of TensorFlow 1.15, by tpucompat>".format(
-            "." + self._path if self._path else ""
-        )
-
-    def __reduce__(self) -> Any:
-        return importlib.import_module, (self.__name__,)
+from tpucompat.runtime.legacy_modules import (
+    MISSING,
+    LegacyModule,
+    Vanished,
+    attribute_of,
+    import_or_none,
+    is_own_submodule,
+    public_names,
+)
 
 
 class Namespace:
@@ -198,7 +126,7 @@ class Namespace:
         """
         full = path + "." + name if path else name
         value = self.find(path, name)
-        if value is _MISSING:
+        if value is MISSING:
             raise UnknownNameError("TPU102", *self._unknown(path, name))
         row = self.rows.get(full)
         if isinstance(row, StandIn) and row.varies:
@@ -216,7 +144,7 @@ class Namespace:
 
     def has(self, path: str, name: str) -> bool:
         """Whether the module at ``path`` has ``name``; counts no use."""
-        return self.find(path, name) is not _MISSING
+        return self.find(path, name) is not MISSING
 
     def find(self, path: str, name: str) -> Any:
         """Like :meth:`lookup`, but counts nothing and gives a private mark where there is no such name."""
@@ -231,7 +159,7 @@ class Namespace:
             return importlib.import_module(self.module_name(full))
         for finder in (self._from_package, self._from_real, self._from_private_path):
             value = finder(path, name)
-            if value is not _MISSING:
+            if value is not MISSING:
                 return value
         try:
             return self._vanished(full) if late is None else self._from_row(full, late)
@@ -244,7 +172,7 @@ class Namespace:
     def _vanished(self, full: str) -> Any:
         """What stands for a symbol of TensorFlow 1.15 that nothing answers, by the row of its package."""
         if not self._is_legacy:
-            return _MISSING
+            return MISSING
         kind = self._known(full)
         above = (self.rows.get(name) for name in reversed(_ancestors(full)))
         rows = (row.rest if isinstance(row, Package) else row for row in above)
@@ -255,7 +183,7 @@ class Namespace:
             row = Gone("TPU101", f"TensorFlow 2 has no counterpart of this {kind}.")
         # Packages that 1.15 did not have any more are not in its list either.
         if row is None or (kind is None and self._known(".".join(full.split(".")[:2])) is not None):
-            return _MISSING
+            return MISSING
         return Vanished(full, row)
 
     def _is_gone_module(self, path: str) -> bool:
@@ -287,7 +215,7 @@ class Namespace:
         """Asks the rows and the modules of the nearest package row at or above ``path``."""
         row, below = self._package_row(path)
         if row is None:
-            return _MISSING
+            return MISSING
         above = path
         for _ in below.split(".") if below else ():  # a private module's public ones, row first
             above = above.rpartition(".")[0]
@@ -296,15 +224,15 @@ class Namespace:
                 return self._from_row(full, self.rows[full])
         for target in row.targets:
             for module in reversed(self._chain(target, below)):
-                value = _attribute(module, name)
-                if _is_own_submodule(module, name, value):
+                value = attribute_of(module, name)
+                if is_own_submodule(module, name, value):
                     # As `import keras.optimizers` finds it, with the rows and private modules below.
                     return importlib.import_module(
                         self.module_name(path + "." + name if path else name)
                     )
-                if value is not _MISSING:
+                if value is not MISSING:
                     return value
-        return _MISSING
+        return MISSING
 
     def _package_row(self, path: str) -> tuple[Package | None, str]:
         """The nearest package row at or above ``path``, and the path below it."""
@@ -316,19 +244,19 @@ class Namespace:
 
     def _from_real(self, path: str, name: str) -> Any:
         real = self.real(path)
-        return _MISSING if real is None else _attribute(real, name)
+        return MISSING if real is None else attribute_of(real, name)
 
     def _from_private_path(self, path: str, name: str) -> Any:
         """``contrib.tpu.python.tpu.tpu_sharding.shard_count`` is ``contrib.tpu``'s own, if it has it."""
         parts = path.split(".")
         if len(parts) < 3 or parts[0] != "contrib":
-            return _MISSING
+            return MISSING
         value = self.find(".".join(parts[:2]), name)
         # A module's function of the module's own name is not the module.
         is_other = (
             isinstance(value, types.ModuleType) and self._known(path + "." + name) != "module"
         )
-        return _MISSING if is_other else value
+        return MISSING if is_other else value
 
     def _chain(self, target: str, below: str) -> list[Any]:
         """The target's module and those below it, as far down as they exist.
@@ -341,7 +269,7 @@ class Namespace:
         except ImportError:
             return []
         for part in below.split(".") if below else ():
-            value = _attribute(chain[-1], part)
+            value = attribute_of(chain[-1], part)
             if isinstance(value, types.ModuleType):
                 chain.append(value)
         return chain
@@ -361,13 +289,13 @@ class Namespace:
         """The real object at ``path``: in the base module, else a module of TensorFlow itself."""
         value: Any = importlib.import_module(self.base)
         for part in path.split(".") if path else ():
-            value = _attribute(value, part)
+            value = attribute_of(value, part)
             # The import system binds a module of ours to its parent, which may be a real one beside 1.15.
-            if value is _MISSING or isinstance(value, LegacyModule):
+            if value is MISSING or isinstance(value, LegacyModule):
                 break
         else:
             return value
-        return _import_or_none(self._package + "." + path)
+        return import_or_none(self._package + "." + path)
 
     def replace_behind(self, path: str, name: str, value: Any) -> None:
         """Gives a name that a script has set in an old module to the module of ours behind it.
@@ -445,7 +373,7 @@ class Namespace:
         if real is not None:
             modules.append(real)
         for module in modules[:1] if star else modules:
-            found.update(_public_names(module) if star else dir(module))
+            found.update(public_names(module) if star else dir(module))
         return {name for name in found if not name.startswith("_")}
 
     def _unknown(self, path: str, name: str) -> Sequence[str]:
@@ -495,64 +423,6 @@ def _ancestors(name: str) -> list[str]:
     return [".".join(parts[:count]) for count in range(len(parts))]
 
 
-def _attribute(value: Any, name: str) -> Any:
-    """An attribute or submodule of a real module, or the mark for "none"."""
-    found = getattr(value, name, _MISSING)
-    if isinstance(value, LegacyModule):
-        return found  # below a package row, every name could be imported
-    if isinstance(value, types.ModuleType) and hasattr(value, "__path__"):
-        # 1.15 calls its package tensorflow_core, and imports its own modules by the other name: by this one
-        # they would be loaded a second time.
-        full = re.sub(r"^tensorflow_core\b", "tensorflow", value.__name__) + "." + name
-        if found is _MISSING:
-            module = _import_or_none(full)
-            return _MISSING if module is None else module
-        if full.startswith("tensorflow.python.") and not _is_named(found, full):
-            # tensorflow/python/__init__.py takes over what other modules have imported: in 1.15 its `ops` is
-            # framework/ops.py, and its `platform` may be Python's own.
-            return _import_or_none(full) or found
-    return found
-
-
-def _is_named(value: Any, full: str) -> bool:
-    """Whether a value is the module of that name, or no module at all."""
-    return not isinstance(value, types.ModuleType) or value.__name__ in (
-        full,
-        re.sub(r"^tensorflow\b", "tensorflow_core", full),
-    )
-
-
-def _is_own_submodule(module: Any, name: str, value: Any) -> bool:
-    """Whether ``value`` is a submodule of ``module``, and not one that it has merely imported."""
-    if not isinstance(value, types.ModuleType):
-        return False
-    return value.__name__ == "{}.{}".format(getattr(module, "__name__", ""), name)
-
-
-def _public_names(module: Any) -> list[str]:
-    """``__all__``, or else all names but those of modules that the module has only imported."""
-    listed = getattr(module, "__all__", None)
-    if listed is not None:
-        return list(listed)
-    inside = getattr(module, "__name__", "") + "."
-    return [
-        name
-        for name in dir(module)
-        if not isinstance(getattr(module, name, None), types.ModuleType)
-        or getattr(module, name).__name__.startswith(inside)
-    ]
-
-
-def _import_or_none(name: str) -> types.ModuleType | None:
-    """Imports a module; None where it does not exist, its own errors where it is broken."""
-    try:
-        return importlib.import_module(name)
-    except ModuleNotFoundError as error:
-        if error.name is not None and (name == error.name or name.startswith(error.name + ".")):
-            return None
-        raise
-
-
 class _KerasSource:
     """Fills ``{keras}`` in: the package with the source of the Keras 2 behind ``tf.keras``."""
 
@@ -570,68 +440,22 @@ class _KerasSource:
 # The namespaces ------------------------------------------------------------------------------------
 
 
-def _enter_v1() -> str:
-    from tpucompat.standins import (
-        keras1_arguments,
-        keras_names,
-        keras_positions,
-        numpy_names,
-        own_layers,
-        own_optimizers,
-    )
-
-    session.enter_graph_mode()
-    private.leave_package_to_itself("tpucompat")
-    numpy_names.print_numbers_as_then()
-    keras_names.restore_methods(session.keras())
-    keras1_arguments.accept(session.keras())
-    keras_positions.accept(session.keras())
-    own_optimizers.accept(session.keras())
-    own_layers.accept(session.keras())
-    if environment().has("contrib"):
-        return "tensorflow"
-    from tpucompat.idioms.startup import early_tf2
-    from tpucompat.standins import keras_losses, keras_models
-
-    early_tf2.restore_methods()
-    keras_models.make_one_class()
-    keras_losses.register(session.keras())
-    keras_names.start_adagrad_as_then(session.keras())
-    return "tensorflow.compat.v1"
-
-
-def _enter_v2() -> str:
-    from tpucompat.standins import numpy_names
-
-    accelerator.prepare()  # the script's first eager operation starts TensorFlow's runtime
-    private.leave_package_to_itself("tpucompat")
-    numpy_names.print_numbers_as_then()
-    _restore_early_tf2()
-    return "tensorflow"
-
-
-def _restore_early_tf2() -> None:
-    import tensorflow
-
-    from tpucompat.idioms.startup import early_tf2
-    from tpucompat.standins import early_keras, keras1_arguments, keras_names, keras_positions
-
-    keras_names.restore_methods(tensorflow.keras)
-    keras1_arguments.accept(tensorflow.keras)
-    keras_positions.accept(tensorflow.keras)
-    early_keras.compile_as_then()
-    early_keras.step_as_then()
-    early_keras.take_arguments_as_then()
-    early_keras.restore_methods()
-    early_tf2.restore_methods()
-
-
 def _v1_rows() -> Mapping[str, Row]:
     return lookup.table_rows("tf1", on_tensorflow_1=environment().has("contrib"))
 
 
-V1 = Namespace("tpucompat.v1", _v1_rows, _enter_v1)
-V2 = Namespace("tpucompat.v2", lambda: lookup.table_rows("tf2"), _enter_v2)
+def _entry(module: str) -> Callable[[], str]:
+    """``enter`` of a module of this room, which imports TensorFlow: it is imported when it is called."""
+
+    def enter() -> str:
+        name: str = importlib.import_module("tpucompat.runtime." + module).enter()
+        return name
+
+    return enter
+
+
+V1 = Namespace("tpucompat.v1", _v1_rows, _entry("tensorflow_1"))
+V2 = Namespace("tpucompat.v2", lambda: lookup.table_rows("tf2"), _entry("tensorflow_2"))
 _NAMESPACES = (V1, V2)
 
 

@@ -16,8 +16,11 @@ import sys
 import types
 from typing import Any, Callable, Mapping, Sequence
 
+from tpucompat.base.late import late
 from tpucompat.names.scope import Scope
 from tpucompat.standins import generated_messages
+
+metadata = late("importlib.metadata")  # slow to import; Python 3.8 and later
 
 # Modules that mention none of them have nothing of NumPy's, or next to nothing.
 _SUBJECTS = re.compile(r"\b(numpy|tensorflow|keras|pandas|scipy|sklearn|cv2|PIL|np|tf)\b")
@@ -39,8 +42,6 @@ def _installed(distribution: str) -> int:
     """The first number of the installed release, or 0."""
     if sys.version_info < (3, 8):  # for which neither NumPy 2 nor protobuf 5 is made
         return 0
-    from importlib import metadata  # slow to import; Python 3.8 and later
-
     try:
         return int(metadata.version(distribution).partition(".")[0])
     except (metadata.PackageNotFoundError, ValueError):

@@ -12,9 +12,12 @@ import inspect
 from typing import Any, Callable, Dict, Mapping
 
 from tpucompat.base import journal
+from tpucompat.base.late import late
 from tpucompat.runtime import imports
 from tpucompat.standins import keras1_arguments
 from tpucompat.tf import private
+
+tensorflow = late("tensorflow")
 
 STEPS = 3
 EPOCHS = 1
@@ -173,8 +176,6 @@ def _sliced(data: Any, which: slice) -> Any:
 
 
 def _cap_train(arguments: dict[str, Any]) -> None:
-    import tensorflow  # enabled before it is imported
-
     hook = tensorflow.compat.v1.train.StopAtStepHook(num_steps=STEPS)
     arguments["hooks"] = [*(arguments.get("hooks") or []), hook]
 

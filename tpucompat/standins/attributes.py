@@ -13,6 +13,9 @@ import sys
 from typing import Any, Callable, Mapping
 
 from tpucompat.base import journal
+from tpucompat.base.late import late
+
+ctypes = late("ctypes")
 
 _MISSING = object()
 
@@ -84,6 +87,4 @@ def set_attribute(owner: type, name: str, value: Any) -> None:
             names.pop(name, None)
         else:
             names[name] = value
-        import ctypes  # for few classes
-
         ctypes.pythonapi.PyType_Modified(ctypes.py_object(owner))

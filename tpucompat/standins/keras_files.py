@@ -10,6 +10,10 @@ from typing import Any, Callable
 import numpy as np
 import tensorflow
 
+from tpucompat.base.late import late, load
+
+h5py = late("h5py")  # may not be installed
+
 _CONVOLUTIONS = ("Conv1D", "Conv2D", "Conv3D", "Conv2DTranspose")
 _FILES: dict[str, Any] = {}
 
@@ -37,7 +41,7 @@ class HDF5Matrix:
         normalizer: Callable[[Any], Any] | None = None,
     ) -> None:
         try:
-            import h5py  # may not be installed
+            load(h5py)
         except ImportError:
             raise ImportError("The use of HDF5Matrix requires HDF5 and h5py installed.") from None
         if datapath not in _FILES:

@@ -14,6 +14,9 @@ from typing import Any, Callable
 import numpy as np
 import tensorflow
 
+from tpucompat.base.late import late, load
+
+ndimage = late("scipy.ndimage")  # may not be installed
 _image: Any = tensorflow.keras.preprocessing.image
 _AFFINE = ("theta", "tx", "ty", "shear", "zx", "zy")
 
@@ -61,7 +64,7 @@ def apply_affine_transform(
     if not matrices:
         return x
     try:
-        from scipy import ndimage  # may not be installed
+        load(ndimage)
     except ImportError as error:
         raise ImportError("Image transformations require SciPy. Install SciPy.") from error
     matrix = matrices[0]

@@ -12,8 +12,11 @@ import itertools
 import os
 from typing import Any, Sequence
 
+from tpucompat.base.late import late
 from tpucompat.names import renamed, tables
 from tpucompat.tf.private import patches
+
+tensorflow = late("tensorflow")
 
 #: Functions whose argument has another name since 2.9, and was called by its name.
 _RENAMED = {
@@ -75,8 +78,6 @@ def __getattr__(name: str) -> Any:
     """A function of ``keras.utils`` or ``keras.preprocessing.text`` that takes the name of then."""
     if name not in _RENAMED:
         raise AttributeError(name)
-    import tensorflow  # the namespace imports this module before it
-
     keras = tensorflow.keras
     owner = keras.utils if hasattr(keras.utils, name) else keras.preprocessing.text
     function = getattr(owner, name)

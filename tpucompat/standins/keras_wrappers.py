@@ -12,7 +12,10 @@ from typing import Any, Callable, Iterable
 
 import numpy as np
 
+from tpucompat.base.late import late
 from tpucompat.engines import session
+
+utils = late("sklearn.utils")
 
 
 class BaseWrapper:
@@ -78,9 +81,8 @@ class BaseWrapper:
 
     def __sklearn_tags__(self) -> Any:
         """Neither classifier nor regressor, as scikit-learn took them; 1.6 and later ask for it."""
-        from sklearn.utils import Tags, TargetTags  # 1.6 and later
-
-        return Tags(estimator_type=None, target_tags=TargetTags(required=True))
+        tags = utils.TargetTags(required=True)
+        return utils.Tags(estimator_type=None, target_tags=tags)
 
 
 class KerasClassifier(BaseWrapper):

@@ -9,15 +9,17 @@ from __future__ import annotations
 import json
 from typing import Any, Mapping
 
+from tpucompat.base.late import late, load
 from tpucompat.engines import session
+
+yaml = late("yaml")  # may not be installed
 
 
 def _yaml() -> Any:
     try:
-        import yaml  # may not be installed
+        return load(yaml)
     except ImportError:  # in the words of 1.15 (tensorflow/python/keras/engine/network.py)
         raise ImportError("Requires yaml module installed (`pip install pyyaml`).") from None
-    return yaml
 
 
 def to_yaml(self: Any, **kwargs: Any) -> str:

@@ -6,10 +6,19 @@ from typing import Any, Iterator
 
 import numpy as np
 
+from tpucompat.base.late import late
 from tpucompat.names import renamed
 from tpucompat.standins.attributes import Owns
 
-# Imports inside functions: each function is for a library that may not be installed.
+# Each function is for a library that may not be installed.
+h5py = late("h5py")
+metrics = late("sklearn.metrics")
+class_weights = late("sklearn.utils.class_weight")
+impute = late("sklearn.impute")
+pyplot = late("matplotlib.pyplot")
+stats = late("scipy.stats")
+style = late("matplotlib.style")
+yaml = late("yaml")
 
 
 def textsize(self: Any, text: str, font: Any = None, **options: Any) -> tuple[int, int]:
@@ -28,8 +37,6 @@ def getsize(self: Any, text: str, *args: Any, **options: Any) -> tuple[int, int]
 
 def open_h5(self: Any, name: Any, mode: Any = None, *args: Any, **options: Any) -> None:
     """``h5py.File`` without a mode: to read and write, or to read, or a new file (h5py up to 2)."""
-    import h5py
-
     for each in ("r+", "r", "x") if mode is None else (mode,):
         try:
             h5py.File.__init__(self, name, each, *args, **options)
@@ -41,8 +48,6 @@ def open_h5(self: Any, name: Any, mode: Any = None, *args: Any, **options: Any) 
 
 def h5_item(self: Any, *key: Any) -> Any:
     """``dataset[key]``: strings of any length in UTF-8 are ``str`` (h5py up to 2), and no bytes."""
-    import h5py
-
     kind = h5py.check_string_dtype(self.dtype) if self.dtype.kind == "O" else None
     text = kind is not None and kind.length is None and kind.encoding == "utf-8"
     return (self.asstr() if text else self).__getitem__(*key)
@@ -60,8 +65,6 @@ def h5_attribute(self: Any, name: str) -> Any:
 
     Keras writes a model's configuration and its layers' names so; scripts that look into its files decode them.
     """
-    import h5py
-
     value = self[name]
     kind = h5py.check_string_dtype(self.get_id(name).dtype)
     if kind is None or kind.length is not None or kind.encoding == "utf-8":
@@ -108,15 +111,11 @@ value = property(_read_all, doc="``Dataset.value``: the whole data set (h5py up 
 
 def yaml_load(stream: Any, Loader: Any = None) -> Any:
     """``yaml.load`` without a loader, which PyYAML 5 took as ``FullLoader`` and 6 refuses."""
-    import yaml
-
     return yaml.load(stream, Loader or yaml.FullLoader)
 
 
 def mean_squared_error(*args: Any, **options: Any) -> Any:
     """``mean_squared_error`` with ``squared`` (scikit-learn up to 1.5)."""
-    from sklearn import metrics
-
     squared = options.pop("squared", True)
     error = metrics.mean_squared_error(*args, **options)
     return error if squared else error**0.5
@@ -124,15 +123,11 @@ def mean_squared_error(*args: Any, **options: Any) -> Any:
 
 def compute_class_weight(class_weight: Any, classes: Any, y: Any) -> Any:
     """``compute_class_weight`` by position, with a list of classes (scikit-learn up to 0.24)."""
-    from sklearn.utils import class_weight as module
-
-    return module.compute_class_weight(class_weight, classes=np.asarray(classes), y=y)
+    return class_weights.compute_class_weight(class_weight, classes=np.asarray(classes), y=y)
 
 
 def jaccard_similarity_score(*args: Any, **options: Any) -> Any:
     """``jaccard_similarity_score`` (scikit-learn up to 0.22), which was the accuracy for single labels."""
-    from sklearn import metrics
-
     if np.ndim(args[0] if args else options["y_true"]) > 1:
         raise NotImplementedError(
             "tpucompat: jaccard_similarity_score of several labels an example."
@@ -142,8 +137,6 @@ def jaccard_similarity_score(*args: Any, **options: Any) -> Any:
 
 def plot_confusion_matrix(estimator: Any, X: Any, y_true: Any, **options: Any) -> Any:
     """``sklearn.metrics.plot_confusion_matrix`` (0.22 to 1.1)."""
-    from sklearn import metrics
-
     return metrics.ConfusionMatrixDisplay.from_estimator(estimator, X, y_true, **options)
 
 
@@ -154,8 +147,6 @@ def itemfreq(a: Any) -> Any:
 
 def median_absolute_deviation(x: Any, axis: Any = 0, center: Any = None, **options: Any) -> Any:
     """``scipy.stats.median_absolute_deviation`` (1.3 to 1.10), by default that of a normal distribution."""
-    from scipy import stats
-
     scale = options.pop(
         "scale", 1.482602218505602
     )  # one over its own scale: the other way round than now
@@ -173,27 +164,21 @@ def Imputer(
     missing_values: Any = "NaN", strategy: str = "mean", axis: int = 0, **options: Any
 ) -> Any:
     """``sklearn.preprocessing.Imputer`` along columns (scikit-learn up to 0.21)."""
-    from sklearn.impute import SimpleImputer
-
     if axis != 0:
         raise NotImplementedError("tpucompat: Imputer(axis=1); transpose the data instead.")
     options.pop("verbose", None)
     missing = np.nan if missing_values == "NaN" else missing_values
-    return SimpleImputer(missing_values=missing, strategy=strategy, **options)
+    return impute.SimpleImputer(missing_values=missing, strategy=strategy, **options)
 
 
 def get_cmap(name: Any = None, lut: int | None = None) -> Any:
     """``matplotlib.cm.get_cmap`` (matplotlib up to 3.8)."""
-    from matplotlib import pyplot
-
     return pyplot.get_cmap(name, lut)
 
 
 def name_styles_as_then(owns: Owns) -> None:
     """Gives matplotlib's styles after seaborn their names without its version (up to 3.7)."""
     del owns  # the list of styles is one for the whole process
-    from matplotlib import style
-
     mark = "seaborn-v0_8"
     for name in [name for name in style.library if name.startswith(mark)]:
         old = "seaborn" + name[len(mark) :]

@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 
-# Imports inside functions: Pillow may not be installed.
+from tpucompat.base.late import late
+
+# Pillow may not be installed.
+Image = late("PIL.Image")
 
 _MODES = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "cubic": 3}
 
@@ -49,8 +52,6 @@ def toimage(
     channel_axis: int | None = None,
 ) -> Any:
     """A PIL image of an array of shape [height, width], [height, width, 3 or 4] or channels elsewhere."""
-    from PIL import Image
-
     data = np.asarray(arr)
     if mode in ("F", "I"):
         return Image.fromarray(data.astype(np.float32 if mode == "F" else np.int32), mode)
@@ -84,8 +85,6 @@ def fromimage(im: Any, flatten: bool = False, mode: str | None = None) -> Any:
 
 def imread(name: Any, flatten: bool = False, mode: str | None = None) -> Any:
     """Reads an image file into an array."""
-    from PIL import Image
-
     with Image.open(name) as image:
         return fromimage(image, flatten, mode)
 
@@ -114,7 +113,5 @@ def imrotate(arr: Any, angle: float, interp: str = "bilinear") -> Any:
 
 
 def _resampling(name: str) -> Any:
-    from PIL import Image
-
     # Pillow 9.1 gave the filters an enumeration; the plain numbers are older and still valid.
     return getattr(Image, "Resampling", lambda number: number)(_MODES[name])

@@ -12,7 +12,10 @@ import inspect
 import re
 from typing import Any
 
+from tpucompat.base.late import late
 from tpucompat.tf import private
+
+tf = late("tensorflow")
 
 #: Argument -> the functions that 1.15 had without it, by their own names; all have defaults (2.21's
 #: specifications beside those of a real 1.15.5).
@@ -85,8 +88,6 @@ def _is_tensorflows(obj: Any) -> bool:
 
 
 def _as_in_115(obj: Any, spec: inspect.FullArgSpec) -> inspect.FullArgSpec:
-    import tensorflow as tf  # stands in for functions of `inspect` too
-
     # The functions of TensorFlow 2 are called so where both generations have one.
     name = re.sub("_v2$", "", getattr(obj, "__name__", ""))
     required = _REQUIRED.get(name, len(spec.args) - len(spec.defaults or ()))

@@ -26,6 +26,7 @@ def crossed():
 def watch():
   """Counts the steps of the strategy, and the Session's runs that change weights."""
   from tpucompat.engines import coherence, graph_walk, strategy
+  from tpucompat.engines import replicated_variables
   step, session_runs = strategy.ReplicatedStep.__call__, coherence._session_runs
 
   def counted(self, feeds, **options):
@@ -52,7 +53,7 @@ def watch():
     order.append('v')
     return read(self, names, replica)
 
-  variables = strategy.ReplicatedVariables
+  variables = replicated_variables.ReplicatedVariables
   assign, read = variables._assign, variables.read
   variables._assign, variables.read = loaded, variables_read
   to_host, strategy.to_host = strategy.to_host, waited

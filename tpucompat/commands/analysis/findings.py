@@ -9,7 +9,7 @@ from typing import Iterator, Mapping, NamedTuple
 from tpucompat.base import codes
 from tpucompat.commands.analysis import sources
 from tpucompat.commands.analysis.sources import Source, SourceError
-from tpucompat.names import era
+from tpucompat.names import era, fixes
 from tpucompat.names import successors as today
 from tpucompat.names.used import Call, Names, Use
 
@@ -40,7 +40,7 @@ class Finding(NamedTuple):
     becomes: str = ""
     note: str = ""
     covered: bool | None = True
-    fix: str = today.NONE
+    fix: str = fixes.NONE
     guarded: bool = False
 
     @property
@@ -77,19 +77,19 @@ class Module(NamedTuple):
 
 #: Methods by which old programs are known -> (what one writes, note, fix).
 METHODS: Mapping[str, tuple[str, str, str]] = {
-    ".experimental_run_v2": ("strategy.run", "", today.SAFE),
-    ".fit_generator": ("model.fit", "", today.SAFE),
-    ".evaluate_generator": ("model.evaluate", "", today.SAFE),
-    ".predict_generator": ("model.predict", "", today.SAFE),
+    ".experimental_run_v2": ("strategy.run", "", fixes.SAFE),
+    ".fit_generator": ("model.fit", "", fixes.SAFE),
+    ".evaluate_generator": ("model.evaluate", "", fixes.SAFE),
+    ".predict_generator": ("model.predict", "", fixes.SAFE),
     ".make_one_shot_iterator": (
         "tf.compat.v1.data.make_one_shot_iterator(dataset)",
         "In a tf.function, iterate over the dataset itself.",
-        today.SAFE,
+        fixes.SAFE,
     ),
     ".make_initializable_iterator": (
         "tf.compat.v1.data.make_initializable_iterator(dataset)",
         "In a tf.function, iterate over the dataset itself.",
-        today.SAFE,
+        fixes.SAFE,
     ),
 }
 
@@ -139,13 +139,13 @@ def _problem(source: Source, error: SourceError, cell: int) -> Finding:
     code = "TPU434" if cell and error.code == "TPU421" else error.code
     covered = None if error.code == "TPU420" else False
     return Finding(
-        source.path, error.line, 1, cell, code, error.message, "", "", covered, today.NONE
+        source.path, error.line, 1, cell, code, error.message, "", "", covered, fixes.NONE
     )
 
 
 def problem(path: str, error: SourceError) -> Finding:
     """The finding that says that a file cannot be read."""
-    return Finding(path, error.line, 1, 0, error.code, error.message, "", "", None, today.NONE)
+    return Finding(path, error.line, 1, 0, error.code, error.message, "", "", None, fixes.NONE)
 
 
 def _era(names: Names, source: Source) -> str:
@@ -258,7 +258,7 @@ def other_findings(module: Module) -> Iterator[Finding]:
                 becomes,
                 note,
                 True,
-                today.SAFE,
+                fixes.SAFE,
                 guarded,
             )
         start_calls, start_strings = calls, strings

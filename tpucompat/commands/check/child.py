@@ -14,11 +14,14 @@ from typing import Sequence
 
 from tpucompat.base import journal
 from tpucompat.base.errors import SetupError, TPUCompatError
+from tpucompat.base.late import late
 from tpucompat.commands.check import watcher as watching
 from tpucompat.commands.cli import run
 from tpucompat.engines import accelerator, lowering, observer
 from tpucompat.engines.script_lines import Sources
 from tpucompat.runtime import smoke
+
+tf = late("tensorflow.compat.v1")
 
 # Imports inside functions: TensorFlow comes when the process is prepared for it.
 
@@ -49,8 +52,6 @@ def main(argv: Sequence[str]) -> int:
     journal.quiet = True
     smoke.enable(era)
     if era == "tf1":
-        import tensorflow.compat.v1 as tf
-
         # XLA's compiler on a CPU does not know TF 1's own loops and conditionals.
         tf.enable_control_flow_v2()
     else:

@@ -18,7 +18,10 @@ import tempfile
 from typing import Any, NamedTuple
 
 from tpucompat.base.errors import SetupError
+from tpucompat.base.late import late
 from tpucompat.base.targets import Target
+
+resource = late("resource")
 
 #: Where libtpu.so is, for who keeps it outside the interpreter's packages.
 VARIABLE = "TPUCOMPAT_LIBTPU"
@@ -160,8 +163,6 @@ class Compiler:
             stderr=self._errors,
         )
         if self._memory:
-            import resource  # Unix alone has it
-
             limit = (self._memory, self._memory)
             resource.prlimit(self._process.pid, resource.RLIMIT_DATA, limit)
         fault = self._answer().get("fault")  # else the version of its interface

@@ -10,12 +10,15 @@ from typing import Any, Callable, Mapping, NamedTuple
 import numpy as np
 
 from tpucompat.base import temporary
+from tpucompat.base.late import late
 from tpucompat.commands.checkpoints import formats, optimizers
 from tpucompat.commands.checkpoints.formats import UnreadableError
 from tpucompat.commands.verify.matching import Matches, match
 from tpucompat.commands.verify.recorder import Variable
 
-# Imports inside functions: TensorFlow and h5py, whichever the format needs.
+# TensorFlow and h5py, whichever the format needs.
+h5py = late("h5py")
+tf = late("tensorflow")
 
 KINDS = ("tf1", "tf2", "h5", "keras")
 
@@ -190,8 +193,6 @@ def _move(source: str, target: str) -> None:
 
 def _name_newest(target: str) -> None:
     """Lets a folder that names no newest checkpoint name this one."""
-    import tensorflow as tf
-
     folder = os.path.dirname(os.path.abspath(target))
     if not os.path.exists(os.path.join(folder, "checkpoint")):
         tf.compat.v1.train.update_checkpoint_state(folder, os.path.basename(target))
@@ -212,8 +213,6 @@ def _check(
 
 def _write_tf1(target: str, values: Mapping[str, Any]) -> None:
     """TensorFlow's format with these keys."""
-    import tensorflow as tf
-
     keys = sorted(values)
     with tf.Graph().as_default(), tf.compat.v1.Session() as session:
         tensors = [tf.constant(values[key]) for key in keys]
@@ -226,8 +225,6 @@ def _write_tf1(target: str, values: Mapping[str, Any]) -> None:
 
 def _write_tf2(target: str, values: Mapping[str, np.ndarray]) -> None:
     """An object-based checkpoint whose objects are the parts of the names."""
-    import tensorflow as tf
-
     if tf.__version__.startswith("1."):
         raise ConversionError("writing an object-based checkpoint requires TensorFlow 2")
     root = tf.train.Checkpoint()
@@ -244,8 +241,6 @@ def _write_tf2(target: str, values: Mapping[str, np.ndarray]) -> None:
 
 def _write_h5(target: str, values: Mapping[str, np.ndarray]) -> None:
     """The weights alone, as ``Model.save_weights`` of Keras 2 writes them."""
-    import h5py
-
     layers: dict[str, list[str]] = {}
     for name in values:
         layers.setdefault(name.rpartition("/")[0] or name, []).append(name)

@@ -17,9 +17,13 @@ from typing import Any, Iterator, Mapping, NamedTuple
 
 import numpy as np
 
+from tpucompat.base.late import late
 from tpucompat.commands.checkpoints import hdf5
 
-# Imports inside functions: TensorFlow and h5py, whichever the format needs.
+# TensorFlow and h5py, whichever the format needs.
+h5py = late("h5py")
+tf = late("tensorflow")
+trackable_object_graph_pb2 = late("tensorflow.core.protobuf.trackable_object_graph_pb2")
 
 #: What TensorFlow 2 appends to the path of a variable.
 VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
@@ -49,8 +53,6 @@ def kind(path: str) -> str:
             _must_exist(path)
             if zipfile.is_zipfile(path):
                 return "keras"
-            import h5py
-
             if not h5py.is_hdf5(path):
                 raise UnreadableError(f"{path}: neither an HDF5 file nor a Keras 3 archive")
             with h5py.File(path, "r") as file:
@@ -81,8 +83,6 @@ def prefix(path: str) -> str:
     Raises:
       UnreadableError: If there is none.
     """
-    import tensorflow as tf
-
     if os.path.isdir(path):
         found = tf.train.latest_checkpoint(path)
         if not found and os.path.exists(os.path.join(path, "variables", "variables.index")):
@@ -257,8 +257,6 @@ def labels(path: str) -> dict[str, str]:
 
 
 def _names_of_objects(reader: Any) -> dict[str, str]:
-    from tensorflow.core.protobuf import trackable_object_graph_pb2
-
     graph = trackable_object_graph_pb2.TrackableObjectGraph()
     graph.ParseFromString(reader.get_tensor(_OBJECT_GRAPH))
     return {
@@ -293,8 +291,6 @@ def saved_names(path: str) -> dict[str, str]:
 
 def _reader(where: str) -> Any:
     """TensorFlow's reader of a checkpoint whose values are as large as its files."""
-    import tensorflow as tf
-
     reader = tf.compat.v1.train.NewCheckpointReader(where)
     types = reader.get_variable_to_dtype_map()
     declared = sum(
@@ -389,8 +385,6 @@ def opened(path: str, where: Any = None, mode: str = "r") -> Iterator[tuple[Any,
       where: What is opened in its place, if it is in memory.
       mode: That of h5py.
     """
-    import h5py
-
     with h5py.File(weights_file(path) if where is None else where, mode) as file:
         yield file, _reader_of(file, path)
 

@@ -11,7 +11,10 @@ from typing import Any, Iterator
 
 import numpy as np
 
-# Imports inside functions: h5py is not installed everywhere.
+from tpucompat.base.late import late
+
+# H5py is not installed everywhere.
+h5py = late("h5py")
 
 #: How many times its own size a file may hold, as compressed data do.
 MOST_TIMES = 20
@@ -66,8 +69,6 @@ class Reader:
         return found
 
     def _member(self, group: Any, name: str) -> Any:
-        import h5py
-
         link = group.get(name, getlink=True) if isinstance(group, h5py.Group) else None
         if link is None:
             return None
@@ -94,8 +95,6 @@ class Reader:
           UnsafeError: If its bytes lie elsewhere, or are more than the file can hold.
           KeyError: If there is none.
         """
-        import h5py
-
         found = self.get(where)
         if not isinstance(found, h5py.Dataset):
             raise KeyError(f"{where} is not a dataset")
@@ -123,8 +122,6 @@ class Reader:
         return (path for path, is_group in self._members() if is_group)
 
     def _members(self) -> Iterator[tuple[str, bool]]:
-        import h5py
-
         seen = set()
         waiting = [("", self._file)]
         while waiting:

@@ -18,6 +18,7 @@ from typing import Iterable, Iterator, Sequence
 from tpucompat.base.errors import ScriptError, TPUCompatError
 from tpucompat.commands.cli import console, line_diff
 from tpucompat.commands.cli.failing import fail
+from tpucompat.commands.cli.options import add_options, option
 from tpucompat.commands.migrate import (
     files,
     keras_2,
@@ -29,6 +30,55 @@ from tpucompat.commands.migrate import (
     verification,
 )
 from tpucompat.commands.scan import configuration, scanner
+
+_OPTIONS = (
+    option("--backup", action="store_true", help="with --write: keep each old file as FILE.orig"),
+    option(
+        "--keras",
+        choices=("2", "3"),
+        default="3",
+        help="which Keras the rewritten scripts import: that of TensorFlow, or the package tf-keras",
+    ),
+    option("--unsafe", action="store_true", help="also make changes that may affect results"),
+    option(
+        "--exclude",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="skip files and folders that match",
+    ),
+    option(
+        "--verify",
+        action="store_true",
+        help=(
+            "run each script and its rewritten form with `tpucompat verify`, on one replica, 8 emulated "
+            "cores and 8 rehearsed cores; write only if they agree. The comparison is saved beside the "
+            "script as SCRIPT.verify.json"
+        ),
+    ),
+    option(
+        "--try",
+        dest="try_it",
+        action="store_true",
+        help="run each rewritten script for a few steps; write only if it succeeds",
+    ),
+    option(
+        "--args",
+        default="",
+        metavar="'WORDS'",
+        help="arguments of the scripts, for --verify and --try",
+    ),
+    option("--format", choices=("text", "json"), default="text", help="json: the report as data"),
+    option(
+        "--report",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="write a report with each change, its rule and each use of an API: a page if the name ends in "
+        ".html, data if it ends in .json; may be repeated",
+    ),
+    option("--quiet", action="store_true", help="do not list the files"),
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -48,58 +98,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="write the results to this folder, with the unchanged files",
     )
-    result.add_argument(
-        "--backup", action="store_true", help="with --write: keep each old file as FILE.orig"
-    )
-    result.add_argument(
-        "--keras",
-        choices=("2", "3"),
-        default="3",
-        help="which Keras the rewritten scripts import: that of TensorFlow, or the package tf-keras",
-    )
-    result.add_argument(
-        "--unsafe", action="store_true", help="also make changes that may affect results"
-    )
-    result.add_argument(
-        "--exclude",
-        action="append",
-        default=[],
-        metavar="PATTERN",
-        help="skip files and folders that match",
-    )
-    result.add_argument(
-        "--verify",
-        action="store_true",
-        help=(
-            "run each script and its rewritten form with `tpucompat verify`, on one replica, 8 emulated "
-            "cores and 8 rehearsed cores; write only if they agree. The comparison is saved beside the "
-            "script as SCRIPT.verify.json"
-        ),
-    )
-    result.add_argument(
-        "--try",
-        dest="try_it",
-        action="store_true",
-        help="run each rewritten script for a few steps; write only if it succeeds",
-    )
-    result.add_argument(
-        "--args",
-        default="",
-        metavar="'WORDS'",
-        help="arguments of the scripts, for --verify and --try",
-    )
-    result.add_argument(
-        "--format", choices=("text", "json"), default="text", help="json: the report as data"
-    )
-    result.add_argument(
-        "--report",
-        action="append",
-        default=[],
-        metavar="FILE",
-        help="write a report with each change, its rule and each use of an API: a page if the name ends in "
-        ".html, data if it ends in .json; may be repeated",
-    )
-    result.add_argument("--quiet", action="store_true", help="do not list the files")
+    add_options(result, _OPTIONS)
     console.add_logging(result)
     return result
 

@@ -20,6 +20,7 @@ from tpucompat.base.codes import CODES
 from tpucompat.base.errors import ScriptError, StoppedTraining, TPUCompatError
 from tpucompat.base.machine import Environment, current_environment
 from tpucompat.commands.cli.failing import fail
+from tpucompat.commands.cli.options import add_options, option
 from tpucompat.names.python_2 import is_python_2
 from tpucompat.runtime import failures, installation, script_code, smoke, tracebacks
 from tpucompat.runtime.paths import mapping
@@ -32,6 +33,83 @@ _CODING = (
 USAGE = "tpucompat run [OPTIONS] (SCRIPT | -m MODULE | NOTEBOOK.ipynb) [ARGUMENTS OF THE SCRIPT …]"
 
 
+_OPTIONS = (
+    option("--cores", type=int, metavar="N", help="emulate N TPU cores with logical devices"),
+    option(
+        "--rehearse",
+        metavar="N",
+        help=("run under TensorFlow's TPUStrategy on N simulated cores (or a TPU such as v3-8)"),
+    ),
+    option(
+        "--exact",
+        action="store_true",
+        help="use the rounding of TensorFlow 1.15 (oneDNN off), at the cost of speed",
+    ),
+    option(
+        "--era",
+        choices=("tf1", "tf2"),
+        help=(
+            "TensorFlow 1 (graph) or early TensorFlow 2 (eager); default: detected from the script"
+        ),
+    ),
+    option(
+        "--check-tpu",
+        metavar="NAMES",
+        help=(
+            "first check whether the script's computations compile for these TPUs, such "
+            "as v5e-8,v3-8"
+        ),
+    ),
+    option(
+        "--smoke",
+        action="store_true",
+        help="limit epochs and steps, to try a long script quickly",
+    ),
+    option(
+        "--traceback",
+        action="store_true",
+        help="show full tracebacks",
+    ),
+    option("--quiet", action="store_true", help="no notices and no summary"),
+    option(
+        "--legacy-package",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an installed package that was written for TensorFlow 1.x; may be repeated",
+    ),
+    option(
+        "--map",
+        action="append",
+        default=[],
+        metavar="gs://BUCKET=DIR",
+        help="replace a bucket, or a folder in it, with a local folder; may be repeated",
+    ),
+    option(
+        "--out",
+        metavar="FILE",
+        help="notebooks: write the executed notebook, with its outputs, to FILE",
+    ),
+    option(
+        "--form",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="notebooks: set a Colab form field (a line with #@param); may be repeated",
+    ),
+    option(
+        "--shell",
+        choices=("run", "name", "skip"),
+        help=(
+            "notebooks: run ! lines that download or install (default; failures are "
+            "reported), also list them, or skip them"
+        ),
+    ),
+    option("-m", dest="module", nargs=argparse.REMAINDER, help="run a module, as python -m does"),
+    option("script", nargs=argparse.REMAINDER, help=argparse.SUPPRESS),
+)
+
+
 def parser() -> argparse.ArgumentParser:
     """The options of the command; everything behind the script's name is the script's."""
     result = argparse.ArgumentParser(
@@ -40,83 +118,7 @@ def parser() -> argparse.ArgumentParser:
         description=(__doc__ or "").replace("``", "`"),
         allow_abbrev=False,
     )
-    result.add_argument(
-        "--cores", type=int, metavar="N", help="emulate N TPU cores with logical devices"
-    )
-    result.add_argument(
-        "--rehearse",
-        metavar="N",
-        help=("run under TensorFlow's TPUStrategy on N simulated cores (or a TPU such as v3-8)"),
-    )
-    result.add_argument(
-        "--exact",
-        action="store_true",
-        help="use the rounding of TensorFlow 1.15 (oneDNN off), at the cost of speed",
-    )
-    result.add_argument(
-        "--era",
-        choices=("tf1", "tf2"),
-        help=(
-            "TensorFlow 1 (graph) or early TensorFlow 2 (eager); default: detected from the script"
-        ),
-    )
-    result.add_argument(
-        "--check-tpu",
-        metavar="NAMES",
-        help=(
-            "first check whether the script's computations compile for these TPUs, such "
-            "as v5e-8,v3-8"
-        ),
-    )
-    result.add_argument(
-        "--smoke",
-        action="store_true",
-        help="limit epochs and steps, to try a long script quickly",
-    )
-    result.add_argument(
-        "--traceback",
-        action="store_true",
-        help="show full tracebacks",
-    )
-    result.add_argument("--quiet", action="store_true", help="no notices and no summary")
-    result.add_argument(
-        "--legacy-package",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="an installed package that was written for TensorFlow 1.x; may be repeated",
-    )
-    result.add_argument(
-        "--map",
-        action="append",
-        default=[],
-        metavar="gs://BUCKET=DIR",
-        help="replace a bucket, or a folder in it, with a local folder; may be repeated",
-    )
-    result.add_argument(
-        "--out",
-        metavar="FILE",
-        help="notebooks: write the executed notebook, with its outputs, to FILE",
-    )
-    result.add_argument(
-        "--form",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="notebooks: set a Colab form field (a line with #@param); may be repeated",
-    )
-    result.add_argument(
-        "--shell",
-        choices=("run", "name", "skip"),
-        help=(
-            "notebooks: run ! lines that download or install (default; failures are "
-            "reported), also list them, or skip them"
-        ),
-    )
-    result.add_argument(
-        "-m", dest="module", nargs=argparse.REMAINDER, help="run a module, as python -m does"
-    )
-    result.add_argument("script", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    add_options(result, _OPTIONS)
     return result
 
 

@@ -14,6 +14,7 @@ from tpucompat.base import package, targets, temporary
 from tpucompat.base.errors import ScriptError, TPUCompatError
 from tpucompat.commands.cli import console
 from tpucompat.commands.cli.failing import fail
+from tpucompat.commands.cli.options import add_options, option
 from tpucompat.commands.verify import comparison, pairs, proofs
 from tpucompat.commands.verify.comparison import Result, Task
 from tpucompat.commands.verify.report import as_json, markdown, page, terminal
@@ -22,6 +23,107 @@ from tpucompat.runtime import rounding
 
 #: What is told while a pair is compared: old, new, comparing.
 _STAGES = 3
+
+
+_OPTIONS = (
+    option("old", metavar="OLD", nargs="?", help="the old script"),
+    option("new", metavar="NEW", nargs="?", help="its migration"),
+    option("--args", default="", metavar="'WORDS'", help="arguments of both scripts"),
+    option(
+        "--old-args", default="", metavar="'WORDS'", help="additional arguments of the old script"
+    ),
+    option(
+        "--new-args", default="", metavar="'WORDS'", help="additional arguments of the new script"
+    ),
+    option(
+        "--old-options",
+        default="",
+        metavar="'WORDS'",
+        help=("options of `tpucompat run` for the old script, such as '--map gs://bucket=DIR'"),
+    ),
+    option(
+        "--python-old", metavar="PYTHON", default=sys.executable, help="with TensorFlow 1.15 or 2"
+    ),
+    option("--python-new", metavar="PYTHON", default=sys.executable, help="with TensorFlow 2"),
+    option("--cores", type=int, action="append", metavar="N", help="emulate N cores"),
+    option(
+        "--rehearse",
+        action="append",
+        default=[],
+        metavar="N",
+        help=(
+            "run both under TensorFlow's TPUStrategy on N simulated cores (or a TPU such as v3-8)"
+        ),
+    ),
+    option(
+        "--map",
+        metavar="FILE",
+        help='JSON file that assigns variables: {"new variable": "old variable"}',
+    ),
+    option(
+        "--tolerance",
+        action="append",
+        default=[],
+        metavar="RUNG=LIMIT",
+        help=(
+            "limit for a rung (forward, loss, gradients, update, moved, steps, final, "
+            "evaluation, prediction, export, files); may be repeated"
+        ),
+    ),
+    option(
+        "--ignore",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help=(
+            "numbers to ignore, in files or printed, such as '*time*', or a rung, such "
+            "as evaluation; may be repeated"
+        ),
+    ),
+    option(
+        "--seed",
+        type=int,
+        default=0,
+        help="seed for both scripts; a script's own seed overrides it",
+    ),
+    option(
+        "--seeds",
+        type=int,
+        default=1,
+        metavar="N",
+        help=(
+            "run each script with N seeds (5 or more) and compare the distributions of "
+            "the final losses, for scripts with dropout or other random numbers"
+        ),
+    ),
+    option(
+        "--no-dropout",
+        action="store_true",
+        help=(
+            "disable dropout in both scripts and compare only the rates, so that all other "
+            "comparisons are exact"
+        ),
+    ),
+    option("--timeout", type=float, metavar="SECONDS", help="time limit of each run"),
+    option(
+        "--format",
+        choices=("text", "markdown"),
+        default="text",
+        help="format of the result; markdown is a summary to paste into a pull request",
+    ),
+    option("--json", metavar="FILE", help="write the comparison as JSON; - for standard output"),
+    option("--html", metavar="FILE", help="write an HTML report (with --all: a folder of reports)"),
+    option("--keep", metavar="DIR", help="keep recordings and the files of the scripts in DIR"),
+    option(
+        "--check-tpu",
+        metavar="NAMES",
+        default="",
+        help="also check whether both compile for these TPUs, such as v5e-8,v3-8",
+    ),
+    option("--all", action="store_true", help="compare all pairs of examples.toml"),
+    option("--examples", metavar="FILE", help="table of pairs to use instead"),
+    option("--pair", action="append", metavar="NAME", help="with --all: only this pair"),
+)
 
 
 def parser() -> argparse.ArgumentParser:
@@ -34,113 +136,7 @@ def parser() -> argparse.ArgumentParser:
             "agree; 1 they differ; 2 they could not be compared."
         ),
     )
-    result.add_argument("old", metavar="OLD", nargs="?", help="the old script")
-    result.add_argument("new", metavar="NEW", nargs="?", help="its migration")
-    result.add_argument("--args", default="", metavar="'WORDS'", help="arguments of both scripts")
-    result.add_argument(
-        "--old-args", default="", metavar="'WORDS'", help="additional arguments of the old script"
-    )
-    result.add_argument(
-        "--new-args", default="", metavar="'WORDS'", help="additional arguments of the new script"
-    )
-    result.add_argument(
-        "--old-options",
-        default="",
-        metavar="'WORDS'",
-        help=("options of `tpucompat run` for the old script, such as '--map gs://bucket=DIR'"),
-    )
-    result.add_argument(
-        "--python-old", metavar="PYTHON", default=sys.executable, help="with TensorFlow 1.15 or 2"
-    )
-    result.add_argument(
-        "--python-new", metavar="PYTHON", default=sys.executable, help="with TensorFlow 2"
-    )
-    result.add_argument("--cores", type=int, action="append", metavar="N", help="emulate N cores")
-    result.add_argument(
-        "--rehearse",
-        action="append",
-        default=[],
-        metavar="N",
-        help=(
-            "run both under TensorFlow's TPUStrategy on N simulated cores (or a TPU such as v3-8)"
-        ),
-    )
-    result.add_argument(
-        "--map",
-        metavar="FILE",
-        help='JSON file that assigns variables: {"new variable": "old variable"}',
-    )
-    result.add_argument(
-        "--tolerance",
-        action="append",
-        default=[],
-        metavar="RUNG=LIMIT",
-        help=(
-            "limit for a rung (forward, loss, gradients, update, moved, steps, final, "
-            "evaluation, prediction, export, files); may be repeated"
-        ),
-    )
-    result.add_argument(
-        "--ignore",
-        action="append",
-        default=[],
-        metavar="PATTERN",
-        help=(
-            "numbers to ignore, in files or printed, such as '*time*', or a rung, such "
-            "as evaluation; may be repeated"
-        ),
-    )
-    result.add_argument(
-        "--seed",
-        type=int,
-        default=0,
-        help="seed for both scripts; a script's own seed overrides it",
-    )
-    result.add_argument(
-        "--seeds",
-        type=int,
-        default=1,
-        metavar="N",
-        help=(
-            "run each script with N seeds (5 or more) and compare the distributions of "
-            "the final losses, for scripts with dropout or other random numbers"
-        ),
-    )
-    result.add_argument(
-        "--no-dropout",
-        action="store_true",
-        help=(
-            "disable dropout in both scripts and compare only the rates, so that all other "
-            "comparisons are exact"
-        ),
-    )
-    result.add_argument("--timeout", type=float, metavar="SECONDS", help="time limit of each run")
-    result.add_argument(
-        "--format",
-        choices=("text", "markdown"),
-        default="text",
-        help="format of the result; markdown is a summary to paste into a pull request",
-    )
-    result.add_argument(
-        "--json", metavar="FILE", help="write the comparison as JSON; - for standard output"
-    )
-    result.add_argument(
-        "--html", metavar="FILE", help="write an HTML report (with --all: a folder of reports)"
-    )
-    result.add_argument(
-        "--keep", metavar="DIR", help="keep recordings and the files of the scripts in DIR"
-    )
-    result.add_argument(
-        "--check-tpu",
-        metavar="NAMES",
-        default="",
-        help="also check whether both compile for these TPUs, such as v5e-8,v3-8",
-    )
-    result.add_argument("--all", action="store_true", help="compare all pairs of examples.toml")
-    result.add_argument("--examples", metavar="FILE", help="table of pairs to use instead")
-    result.add_argument(
-        "--pair", action="append", metavar="NAME", help="with --all: only this pair"
-    )
+    add_options(result, _OPTIONS)
     console.add_logging(result)
     return result
 

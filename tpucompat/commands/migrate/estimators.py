@@ -9,238 +9,27 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import Any, Iterable, Iterator, Mapping, NamedTuple
+from typing import Any, Iterable, Iterator, NamedTuple
 
 from tpucompat.commands.migrate import estimator_limits, written
 from tpucompat.commands.migrate.context import Context
+from tpucompat.commands.migrate.estimator_tables import (
+    COMPUTATIONS,
+    CONTRIB,
+    DROPPED,
+    KEPT,
+    METHODS,
+    MODULE,
+    NAMES,
+    OF_ESTIMATORS,
+    POSITIONAL,
+    RESOLVERS,
+    SESSIONS,
+    SUMMARIES,
+    SUMMARY,
+)
 from tpucompat.commands.migrate.keras import CannotSee, finish
 from tpucompat.names.used import Call
-
-#: The module that is written beside the script.
-MODULE = "training_loop"
-
-_CLASSES: Mapping[str, str] = {
-    "TPUEstimator": "Trainer",
-    "TPUEstimatorSpec": "Spec",
-    "RunConfig": "RunConfig",
-    "TPUConfig": "TPUConfig",
-    "InputPipelineConfig": "InputPipelineConfig",
-}
-_COMPUTATIONS: Mapping[str, str] = {
-    "CrossShardOptimizer": "CrossShardOptimizer",
-    "cross_replica_sum": "cross_replica_sum",
-}
-_ESTIMATOR: Mapping[str, str] = {
-    "ModeKeys": "ModeKeys",
-    "Estimator": "Estimator",
-    "EstimatorSpec": "Spec",
-    "RunConfig": "RunConfig",
-    "WarmStartSettings": "WarmStartSettings",
-    "TrainSpec": "TrainSpec",
-    "EvalSpec": "EvalSpec",
-    "train_and_evaluate": "train_and_evaluate",
-    "export.PredictOutput": "PredictOutput",
-    "export.ServingInputReceiver": "ServingInputReceiver",
-    "export.TensorServingInputReceiver": "TensorServingInputReceiver",
-}
-_CONTRIB: tuple[str, ...] = (
-    "tensorflow.contrib.tpu.",
-    "tensorflow.contrib.tpu.python.tpu.tpu_config.",
-)
-_CONTRIB += tuple(
-    f"tensorflow.contrib.tpu.python.tpu.tpu_{name}." for name in ("estimator", "optimizer")
-)
-_CONTRIB += ("tensorflow.contrib.tpu.python.ops.tpu_ops.",)
-_TPU = ("tensorflow.tpu.", "tensorflow.compat.v1.tpu.")
-_CORE = ("tensorflow.estimator.", "tensorflow.compat.v1.estimator.")
-
-#: Dotted name of then -> name in the module.
-NAMES: Mapping[str, str] = {
-    **{head + was: now for head in _CONTRIB for was, now in {**_CLASSES, **_COMPUTATIONS}.items()},
-    **{head + "tpu." + was: now for head in _CORE for was, now in _CLASSES.items()},
-    **{head + was: now for head in _TPU for was, now in _COMPUTATIONS.items()},
-    **{head + was: now for head in _CORE for was, now in _ESTIMATOR.items()},
-    "tensorflow.train.init_from_checkpoint": "init_from_checkpoint",
-    "tensorflow.compat.v1.train.init_from_checkpoint": "init_from_checkpoint",
-    **{
-        head
-        + ".python.estimator.estimator._load_global_step_from_checkpoint_dir": "load_global_step"
-        for head in ("tensorflow", "tensorflow_estimator")
-    },
-}
-_SUMMARY = "tensorflow.contrib.summary."
-_SUMMARIES: Mapping[str, str] = {
-    "create_file_writer": MODULE + ".summary_writer",
-    "create_summary_file_writer": MODULE + ".summary_writer",
-    "always_record_summaries": "tf.summary.record_if",
-    "never_record_summaries": "tf.summary.record_if",
-    "record_summaries_every_n_global_steps": MODULE + ".record_every",
-    "scalar": "tf.summary.scalar",
-    "histogram": "tf.summary.histogram",
-    "all_summary_ops": "tf.compat.v1.summary.all_v2_summary_ops",
-}
-_RESOLVERS = tuple(
-    head + "cluster_resolver." for head in ("contrib.", "distribute.", "compat.v1.distribute.")
-)
-
-#: Class -> its parameters that the module has, under the names they have there.
-_KEPT: Mapping[str, Mapping[str, str]] = {
-    "RunConfig": {
-        "cluster": "strategy",
-        **{
-            name: name
-            for name in (
-                "model_dir",
-                "tf_random_seed",
-                "save_checkpoints_steps",
-                "save_checkpoints_secs",
-                "save_summary_steps",
-                "keep_checkpoint_max",
-                "tpu_config",
-            )
-        },
-        "master": "strategy",  # of scripts that have no cluster=
-    },
-    "TPUConfig": {name: name for name in ("iterations_per_loop", "per_host_input_for_training")},
-    "Trainer": {
-        name: name
-        for name in (
-            "model_fn",
-            "model_dir",
-            "config",
-            "params",
-            "use_tpu",
-            "train_batch_size",
-            "eval_batch_size",
-            "predict_batch_size",
-            "warm_start_from",
-            "eval_on_tpu",
-        )
-    },
-    "Spec": {
-        name: name
-        for name in (
-            "mode",
-            "predictions",
-            "loss",
-            "train_op",
-            "eval_metrics",
-            "export_outputs",
-            "scaffold_fn",
-            "host_call",
-        )
-    },
-    "EstimatorSpec": {
-        name: name
-        for name in (
-            "mode",
-            "predictions",
-            "loss",
-            "train_op",
-            "eval_metric_ops",
-            "export_outputs",
-        )
-    },
-    "Estimator": {
-        name: name for name in ("model_fn", "model_dir", "config", "params", "warm_start_from")
-    },
-    "WarmStartSettings": {
-        name: name
-        for name in (
-            "ckpt_to_initialize_from",
-            "vars_to_warm_start",
-            "var_name_to_vocab_info",
-            "var_name_to_prev_var_name",
-        )
-    },
-    "TrainSpec": {name: name for name in ("input_fn", "max_steps")},
-    "EvalSpec": {name: name for name in ("input_fn", "steps", "name", "throttle_secs")},
-    "train_and_evaluate": {
-        "estimator": "trainer",
-        "train_spec": "train_spec",
-        "eval_spec": "eval_spec",
-    },
-    "ServingInputReceiver": {name: name for name in ("features", "receiver_tensors")},
-    "TensorServingInputReceiver": {name: name for name in ("features", "receiver_tensors")},
-    "PredictOutput": {"outputs": "outputs"},
-    "init_from_checkpoint": {
-        "ckpt_dir_or_file": "checkpoint",
-        "assignment_map": "assignment_map",
-    },
-    "CrossShardOptimizer": {"opt": "optimizer", "name": "name"},
-    "cross_replica_sum": {"x": "tensor"},
-    "load_global_step": {"checkpoint_dir": "folder"},
-    "summary_writer": {
-        name: name for name in ("logdir", "max_queue", "flush_millis", "filename_suffix", "name")
-    },
-    "record_every": {"n": "steps", "global_step": "global_step"},
-    ".train": {name: name for name in ("input_fn", "steps", "max_steps")},
-    ".evaluate": {name: name for name in ("input_fn", "steps", "checkpoint_path", "name")},
-    ".predict": {name: name for name in ("input_fn", "checkpoint_path", "yield_single_examples")},
-    ".export_saved_model": {
-        name: name for name in ("export_dir_base", "serving_input_receiver_fn", "checkpoint_path")
-    },
-    "make_strategy": {name: name for name in ("tpu", "zone", "project")},
-    "summary": {"name": "name", "tensor": "data", "data": "data", "step": "step"},
-}
-#: Parameters that TensorFlow 2 has no use for.
-_DROPPED: Mapping[str, frozenset[str]] = {
-    "RunConfig": frozenset(
-        (
-            "evaluation_master",
-            "session_config",
-            "log_step_count_steps",
-            "keep_checkpoint_every_n_hours",
-            "protocol",
-        )
-    ),
-    "TPUConfig": frozenset(("num_shards", "tpu_job_name", "initial_infeed_sleep_secs")),
-    "Trainer": frozenset(("export_to_tpu", "export_to_cpu", "export_saved_model_api_version")),
-    "EvalSpec": frozenset(("start_delay_secs",)),
-    "cross_replica_sum": frozenset(("name",)),
-    ".export_saved_model": frozenset(("strip_default_attrs", "as_text")),
-    "make_strategy": frozenset(
-        ("job_name", "coordinator_name", "coordinator_address", "credentials")
-    ),
-}
-#: How many positional arguments mean the same in the module.
-_POSITIONAL: Mapping[str, int] = {
-    "RunConfig": 0,
-    "TPUConfig": 1,
-    "Trainer": 8,
-    "Spec": 8,
-    "EstimatorSpec": 4,
-    "Estimator": 5,
-    "WarmStartSettings": 4,
-    "TrainSpec": 2,
-    "EvalSpec": 3,
-    "train_and_evaluate": 3,
-    "ServingInputReceiver": 2,
-    "TensorServingInputReceiver": 2,
-    "PredictOutput": 1,
-    "init_from_checkpoint": 2,
-    "CrossShardOptimizer": 1,
-    "cross_replica_sum": 1,
-    "load_global_step": 1,
-    "summary_writer": 1,
-    "record_every": 2,
-    ".train": 1,
-    ".evaluate": 2,
-    ".predict": 1,
-    ".export_saved_model": 2,
-    "make_strategy": 3,
-    "summary": 2,
-}
-_SESSIONS = (".tpu.shard", ".tpu.batch_parallel", ".tpu.replicate", ".tpu.rewrite")
-#: Keyword arguments that tell a method of an estimator from one of Keras.
-_OF_ESTIMATORS = ("hooks", "saving_listeners", "serving_input_receiver_fn")
-_METHODS = {
-    "train": ".train",
-    "evaluate": ".evaluate",
-    "predict": ".predict",
-    "export_saved_model": ".export_saved_model",
-    "export_savedmodel": ".export_saved_model",
-}
 
 
 class Loop(NamedTuple):
@@ -296,10 +85,10 @@ def target(name: str) -> str:
 def _target(name: str) -> str:
     if name in NAMES:
         return f"{MODULE}.{NAMES[name]}"
-    if name.startswith(_SUMMARY):
-        return _SUMMARIES.get(name[len(_SUMMARY) :].replace("summary.", ""), "")
+    if name.startswith(SUMMARY):
+        return SUMMARIES.get(name[len(SUMMARY) :].replace("summary.", ""), "")
     head, _, last = name.rpartition(".")
-    if last == "TPUClusterResolver" and (head + ".").partition("tensorflow.")[2] in _RESOLVERS:
+    if last == "TPUClusterResolver" and (head + ".").partition("tensorflow.")[2] in RESOLVERS:
         return MODULE + ".make_strategy"
     return ""
 
@@ -309,9 +98,9 @@ def is_wanted(context: Context) -> bool:
     names = {use.name for use in context.names.uses}
     found = {target(name).split(".")[1] for name in names if target(name).startswith(MODULE)}
     found -= {"make_strategy", "summary_writer", "record_every"}
-    if found - {*_COMPUTATIONS, "init_from_checkpoint"}:
+    if found - {*COMPUTATIONS, "init_from_checkpoint"}:
         return True
-    return bool(found & {*_COMPUTATIONS}) and not _has_session(context)
+    return bool(found & {*COMPUTATIONS}) and not _has_session(context)
 
 
 def makes_trainer(context: Context) -> bool:
@@ -343,11 +132,11 @@ def plan(context: Context) -> Plan:
     renamed = []
     for call in context.names.calls:
         function = call.node.func
-        if not isinstance(function, ast.Attribute) or function.attr not in _METHODS:
+        if not isinstance(function, ast.Attribute) or function.attr not in METHODS:
             continue
-        row = _METHODS[function.attr]
+        row = METHODS[function.attr]
         given = function.attr in estimator_limits.RENAMED or any(
-            word.arg == "input_fn" or (word.arg in _OF_ESTIMATORS and call.name.startswith("."))
+            word.arg == "input_fn" or (word.arg in OF_ESTIMATORS and call.name.startswith("."))
             for word in call.node.keywords
         )
         if ast.dump(function.value) in estimators or given:
@@ -372,7 +161,7 @@ def plan(context: Context) -> Plan:
 
 
 def _aliases(context: Context) -> Iterator[ast.Assign]:
-    packages = {_SUMMARY[:-1], *(head[:-1] for head in _CONTRIB)}
+    packages = {SUMMARY[:-1], *(head[:-1] for head in CONTRIB)}
     places = {id(use.node): use for use in context.names.uses if use.name in packages}
     for tree in context.trees.values():
         for node in ast.walk(tree):
@@ -389,12 +178,12 @@ def _row(call: Call) -> str:
     found = target(call.name)
     if not found:
         return ""
-    if call.name.startswith(_SUMMARY) and found.endswith((".scalar", ".histogram")):
+    if call.name.startswith(SUMMARY) and found.endswith((".scalar", ".histogram")):
         return "summary"
     if call.name.endswith(".EstimatorSpec"):
         return "EstimatorSpec"
     row = found.rpartition(".")[2]
-    return row if row in _KEPT else ""
+    return row if row in KEPT else ""
 
 
 def _estimators(context: Context) -> set[str]:
@@ -416,14 +205,14 @@ def _estimators(context: Context) -> set[str]:
 def _check(context: Context, node: ast.Call, row: str) -> None:
     """That all arguments of a call have a place in the module."""
     shown = ast.unparse(node.func) if hasattr(ast, "unparse") else row
-    if len(node.args) > _POSITIONAL[row] and not any(
+    if len(node.args) > POSITIONAL[row] and not any(
         isinstance(one, ast.Starred) for one in node.args
     ):
-        extra = node.args[_POSITIONAL[row] :]
+        extra = node.args[POSITIONAL[row] :]
         if not (row == "TPUConfig" and len(extra) == 1):
             raise CannotSee(f"{shown} has {len(node.args)} arguments without a name")
     for word in node.keywords:
-        kept, dropped = _KEPT[row], _DROPPED.get(row, frozenset())
+        kept, dropped = KEPT[row], DROPPED.get(row, frozenset())
         if word.arg is None:
             if row in ("Spec", "Trainer"):
                 continue
@@ -472,7 +261,7 @@ def _addresses(context: Context) -> Iterator[ast.Call]:
 
 def _has_session(context: Context) -> bool:
     return any(
-        use.name.startswith("tensorflow.Session") or use.name.endswith(_SESSIONS)
+        use.name.startswith("tensorflow.Session") or use.name.endswith(SESSIONS)
         for use in context.names.uses
     )
 
@@ -491,7 +280,7 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
     for node, row in found.calls:
         _arguments(context, node, row)
     for call in context.names.calls:
-        if call.name.startswith(_SUMMARY):
+        if call.name.startswith(SUMMARY):
             _recording(context, call)
     for method, name in found.renamed:
         cell = context.cell_of(method)
@@ -540,7 +329,7 @@ def _is_by_address(calls: Iterable[tuple[ast.Call, str]]) -> bool:
 def _arguments(context: Context, node: ast.Call, row: str) -> None:
     cell = context.cell_of(node)
     text = context.texts[cell]
-    kept = dict(_KEPT[row])
+    kept = dict(KEPT[row])
     if row == "RunConfig":
         kept.pop("cluster" if _is_by_address([(node, row)]) else "master")
         for word in node.keywords:

@@ -19,6 +19,7 @@ from tpucompat.commands.migrate import (
     applied,
     compatible,
     computations,
+    estimator_tables,
     estimators,
     initializers,
     input_functions,
@@ -209,7 +210,7 @@ def migrate(
     changed = context.finish() if way != NOTHING else {}
     beside = {}
     if way == LOOP and changed and (with_loop is None or with_loop.is_here):
-        beside[estimators.MODULE + ".py"] = written.source(estimators.MODULE + ".py")
+        beside[estimator_tables.MODULE + ".py"] = written.source(estimator_tables.MODULE + ".py")
     after = encoded(module, changed)
     if after != source.data and not _is_sound(source.path, after, module):
         # Whatever happened, a file is never made worse.
@@ -225,7 +226,7 @@ def migrate(
 def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None) -> str:
     if not context.names.uses and not context.names.strings and not context.names.calls:
         return NOTHING
-    has_loop = f"import {estimators.MODULE}".encode() in context.module.source.data
+    has_loop = f"import {estimator_tables.MODULE}".encode() in context.module.source.data
     if has_loop:  # it went that way before
         symbols.rewrite(context, around_only=True)
         return LOOP

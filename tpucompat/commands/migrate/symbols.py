@@ -9,7 +9,7 @@ from typing import Any
 from tpucompat.commands.analysis import keras_3
 from tpucompat.commands.analysis.findings import Place
 from tpucompat.commands.migrate.context import Context, Import
-from tpucompat.names import era
+from tpucompat.names import era, fixes
 from tpucompat.names import successors as today
 
 _TENSORFLOW = ("tensorflow", "keras")
@@ -47,9 +47,9 @@ def rewrite(context: Context, around_only: bool = False) -> None:
     keras_2 = False
     for place in context.places:
         use = place.use
-        if around_only and place.finding.code != "TPU220" and place.fate.fix == today.SAFE:
+        if around_only and place.finding.code != "TPU220" and place.fate.fix == fixes.SAFE:
             continue
-        if around_only and use.statement is not None and place.fate.fix != today.SAFE:
+        if around_only and use.statement is not None and place.fate.fix != fixes.SAFE:
             context.todo_for(place.finding, use.statement)
         if use.statement is not None or id(use.node) in context.done:
             continue
@@ -63,7 +63,7 @@ def rewrite(context: Context, around_only: bool = False) -> None:
         if of_keras_3 and today.is_of_keras_2(place.fate) and not today.is_module(place.fate):
             context.todo("TPU207", _left(place.fate), use.node, context.cell_of(use.node))
             continue
-        known = place.fate.fix == today.SAFE and place.finding.code != "TPU211"
+        known = place.fate.fix == fixes.SAFE and place.finding.code != "TPU211"
         with context.rule(place.finding.code):
             done = known and _expression(context, place)
         if not done:
@@ -132,7 +132,7 @@ def _goes_on(context: Context, place: Place) -> bool:
     if base.count(".") < 1 or not place.fate.becomes.startswith("tf_"):
         return False
     package = today.fate(base)
-    if package is None or not package.becomes or package.fix != today.SAFE:
+    if package is None or not package.becomes or package.fix != fixes.SAFE:
         return False
     if package.becomes == "tf_slim.layers" and place.fate.becomes.count(".") == 1:
         return False  # it stands beside that module
@@ -192,11 +192,11 @@ def _new_import(context: Context, found: Import, alias: Any, fate: today.Fate) -
         ]  # fmt: skip
         if not fate.becomes.startswith("tf_"):
             # Its names are rewritten where they are used, so nothing is left of it.
-            if all(place.fate.fix == today.SAFE for place in uses) and (is_from or alias.asname):
+            if all(place.fate.fix == fixes.SAFE for place in uses) and (is_from or alias.asname):
                 return ""
             return None
     if (
-        fate.fix != today.SAFE
+        fate.fix != fixes.SAFE
         or not fate.becomes
         or fate.becomes.startswith(_OURS)
         or fate.rest

@@ -9,12 +9,16 @@ import sys
 from typing import Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from tpucompat.base import journal
+from tpucompat.base.late import late
 from tpucompat.commands.analysis import findings, keras_3
 from tpucompat.commands.analysis.findings import Finding, Module
 from tpucompat.commands.analysis.sources import SourceError
 from tpucompat.commands.scan import hostile
 from tpucompat.commands.scan.configuration import Configuration
+from tpucompat.names import fixes
 from tpucompat.names import successors as today
+
+multiprocessing = late("multiprocessing")
 
 #: Fewer files are not worth a second process.
 FEW = 24
@@ -119,8 +123,6 @@ def scan(
         return _without_collector(
             lambda: _counted(map(look, listed), len(listed), progress),
         )
-    import multiprocessing  # slow to import, and for many files alone
-
     # Large files first, so that no process is left with one at the end.
     order = sorted(range(len(listed)), key=lambda index: -_size(listed[index]))
     method = "fork" if "fork" in multiprocessing.get_all_start_methods() else None
@@ -184,7 +186,7 @@ def _of_keras_3(module: Module) -> Iterator[Finding]:
             continue  # `migrate` makes sure of the name; a finding would be a guess
         line, column, cell = findings.place_of(module, one.node)
         row = one.row
-        fix = today.SAFE if row.how else today.NONE
+        fix = fixes.SAFE if row.how else fixes.NONE
         yield Finding(
             module.source.path,
             line,

@@ -11,6 +11,10 @@ from typing import Any, Mapping, Sequence
 
 import numpy as np
 
+from tpucompat.base.late import late
+
+tf = late("tensorflow")
+
 #: Examples in a question.
 _EXAMPLES = 8
 _SEED = 0
@@ -71,8 +75,6 @@ def main(arguments: Sequence[str]) -> int:
 
 def answers_of(path: str) -> dict[str, np.ndarray]:
     """What a SavedModel's first signature answers to random numbers, which are the same for all models."""
-    import tensorflow as tf  # the parent process has no TensorFlow
-
     try:
         model = tf.saved_model.load(path)
     except (

@@ -11,11 +11,13 @@ from typing import Any, Iterable, Iterator
 
 import numpy as np
 
+from tpucompat.base.late import late
 from tpucompat.commands.checkpoints import formats
 from tpucompat.commands.verify import contents
 from tpucompat.commands.verify.recorder import Recorder
 
-# Imports inside functions: TensorFlow, where there is a file that only it reads.
+# TensorFlow, where there is a file that only it reads.
+tf = late("tensorflow")
 
 #: Larger files are listed, not read.
 _LARGEST = 256 * 2**20
@@ -66,8 +68,6 @@ def record(recorder: Recorder, folder: str) -> None:
 
 def _saved_steps(folder: str) -> Iterator[int]:
     """What the counters in all checkpoints say, without reading the rest of them."""
-    import tensorflow as tf
-
     for path in _files(folder):
         prefix, extension = os.path.splitext(path)
         if extension != ".index" or os.path.basename(os.path.dirname(path)) == "variables":
@@ -85,8 +85,6 @@ def _summaries(folder: str) -> dict[str, dict[str, np.ndarray]]:
 
     Of pictures, histograms and texts there are the steps alone.
     """
-    import tensorflow as tf
-
     found: dict[str, dict[str, dict[int, float | None]]] = {}
     for path in sorted(_files(folder)):
         if "tfevents" not in os.path.basename(path):
@@ -114,8 +112,6 @@ def _scalar(value: Any) -> float | None:
         return float(value.simple_value)
     if not value.HasField("tensor") or value.tensor.tensor_shape.dim:
         return None
-    import tensorflow as tf
-
     content = tf.make_ndarray(value.tensor)
     return float(content) if content.dtype.kind in "fiu" else None
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import collections
 from typing import Any, Iterable, Mapping, Sequence
 
 import numpy as np
 
 from tpucompat.commands.verify import differences
+from tpucompat.commands.verify.answers import classes_of, in_their_order, probabilities_of
 from tpucompat.commands.verify.differences import Difference
 from tpucompat.commands.verify.matching import match
-from tpucompat.commands.verify.outcomes import Outcomes, softmax
+from tpucompat.commands.verify.outcomes import Outcomes
 from tpucompat.commands.verify.recorder import Recording
 from tpucompat.commands.verify.rungs import AGREE, DIFFER, SKIPPED, Comparison, Row, Rung
 from tpucompat.commands.verify.tolerances import Tolerance, tolerances
@@ -164,8 +166,12 @@ class _Ladder(Outcomes):
             return found
         rows, problem = [], ""
         old, given = self.old.initial(), self.new.initial()
+        single = []
         for name, actual, expected in self.pairs(old, self.new.drawn()):
             found_here = differences.drawn_alike(actual, expected)
+            if found_here.deviations and differences.single_draws(actual, expected):
+                single.append(name)
+                continue
             verdict = AGREE if self.within("initial", found_here) else DIFFER
             rows.append(Row(name, found_here, verdict, []))
         lost = [
@@ -175,7 +181,12 @@ class _Ladder(Outcomes):
         ]
         if lost:
             problem = f"the new run did not use the old run's initial values: {', '.join(lost[:4])}"
-        return self.rung("initial", title, rows, problem=problem)
+        note = ""
+        if single:
+            note = (
+                f"not compared, because one number shows no distribution: {', '.join(single[:4])}"
+            )
+        return self.rung("initial", title, rows, note, problem)
 
     def dropout(self) -> Rung:
         title = "dropout rates"
@@ -217,7 +228,7 @@ class _Ladder(Outcomes):
                 note = f"{len(ours)} examples in a step instead of {len(theirs)}"
                 rows.append(Row(f"output {index}", Difference(note=note), DIFFER, []))
                 continue
-            ours, moved = _in_order(ours, theirs)
+            ours, moved = in_their_order(ours, theirs)
             rows.append(self.row("forward", f"output {index}", ours, theirs))
             if moved is not None:
                 notes.append("the examples of the step are in a different order")
@@ -239,7 +250,7 @@ class _Ladder(Outcomes):
                 kinds = event.get("outputs", [])
                 halves.append(
                     [
-                        (_classes(labels), _probabilities(kind, logits))
+                        (classes_of(labels), probabilities_of(kind, logits))
                         for kind, labels, logits in zip(kinds, arrays[::2], arrays[1::2])
                     ]
                 )
@@ -263,7 +274,7 @@ class _Ladder(Outcomes):
         for old_outputs, new_outputs in self.outputs():
             (theirs, old_rows), (ours, new_rows) = old_outputs, new_outputs
             if len(ours) == len(theirs) and len(old_rows) == len(new_rows):
-                _, order = _in_order(new_rows, old_rows)
+                _, order = in_their_order(new_rows, old_rows)
                 ours = ours if order is None else ours[order]
                 # The same labels with other outputs may only be in another order.
                 same_set = np.array_equal(np.sort(ours, axis=0), np.sort(theirs, axis=0))
@@ -334,7 +345,7 @@ class _Ladder(Outcomes):
         rows += slots
         notes += said
         note = "; ".join(notes)
-        problem = ""
+        problem = self.more_slots()
         if _all_alike(factors, 0.02) and abs(factors[0] - 1) > 0.02:
             problem = f"all updates are {factors[0]:.4g} times as large"
         return self.rung("update", title, rows, note, problem)
@@ -377,6 +388,22 @@ class _Ladder(Outcomes):
             return [], []
         said = f"with {len(old)} slots" + (f", after {at} steps" if at != step else "")
         return self.slot_rows("update", old, kept.get(at, {}), "the new optimizer"), [said]
+
+    def more_slots(self) -> str:
+        """Says if the new optimizer keeps more for each variable: what for may show in later steps only."""
+        both = [step for step in self.old.slots() if step in self.new.slots()]
+        old, new = (run.slots()[max(both)] if both else {} for run in (self.old, self.new))
+        kept = self.new.first("optimizer").get("slots", ())
+        sizes = collections.Counter(
+            variable.shape for variable in self.new_variables if variable.name in self.trained
+        )
+        theirs = collections.Counter(value.shape for value in old.values())
+        ours = collections.Counter(new[name].shape for name in kept if name in new)
+        more = {(ours[shape] - theirs[shape]) // count for shape, count in sizes.items()}
+        least = min(more, default=0)
+        if not old or least < 1 or self.ignored("slots"):
+            return ""
+        return f"the new optimizer keeps {least} tensor{'s' * (least > 1)} more for each variable"
 
     def kept_slots(self, slots: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The old run's slots that have to be there: not empty ones, nor what is rounding or the last step."""
@@ -444,6 +471,11 @@ class _Ladder(Outcomes):
             ours = self.new.objectives(new_site["site"])
             name = f"loss {index}" if index else "loss"
             self.curves[name] = (theirs, ours)
+            # Of more shards than cores, several are computed on one.
+            replicas = [site.get("replicas", 1) for site in (old_site, new_site)]
+            cores = min(replicas[0], self.old.first("environment").get("cores", 1))
+            if replicas[1] < cores and not self.ignored("replicas"):
+                problems.append(f"each step runs on {replicas[1]} of {cores} replicas")
             if len(theirs) != len(ours):
                 problems.append(f"{len(ours)} steps instead of {len(theirs)}")
             count = min(len(theirs), len(ours))
@@ -531,39 +563,3 @@ def _plain(name: str) -> str:
 
 def _all_alike(factors: Sequence[float], limit: float) -> bool:
     return bool(factors) and max(factors) - min(factors) < limit * abs(factors[0])
-
-
-def _classes(labels: np.ndarray) -> np.ndarray:
-    """Labels as they compare: the class where they are one-hot, else as they are."""
-    one_hot = labels.ndim == 2 and labels.shape[1] > 1 and np.all((labels == 0) | (labels == 1))
-    if one_hot and np.all(labels.sum(1) == 1):
-        return np.argmax(labels, axis=1)
-    flat: np.ndarray = labels.reshape(len(labels), -1)
-    if flat.shape[1] == 1:
-        flat = flat[:, 0]
-    return flat.astype(np.int64) if np.all(flat == np.round(flat)) else flat
-
-
-def _probabilities(kind: str, logits: np.ndarray) -> np.ndarray:
-    """Outputs as they compare: logits that differ by a constant are the same answer."""
-    values: np.ndarray = logits.astype(np.float64)
-    if kind == "softmax":
-        values = softmax(values)
-    elif kind == "sigmoid":
-        with np.errstate(over="ignore"):
-            values = 1 / (1 + np.exp(-values))
-    return values.reshape(len(values), -1)
-
-
-def _in_order(ours: np.ndarray, theirs: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-    """Our rows beside theirs, and the order if it is another one."""
-    if ours.shape != theirs.shape or np.allclose(ours, theirs, rtol=1e-3, atol=1e-4):
-        return ours, None
-    order = differences.same_rows(ours, theirs)
-    moved = ours[order]
-    # Another order explains it only if each row has found a twin of its own.
-    if len(set(order.tolist())) > 0.9 * len(order) and (
-        np.abs(moved - theirs).mean() < 0.1 * np.abs(ours - theirs).mean()
-    ):
-        return moved, order
-    return ours, None

@@ -22,17 +22,20 @@ from typing import Any
 import numpy as np
 
 from tpucompat.base import keras_generation
+from tpucompat.base.late import late
 from tpucompat.base.machine import environment
 from tpucompat.commands.analysis import findings
 from tpucompat.commands.analysis.sources import SourceError
 from tpucompat.commands.cli import run
-from tpucompat.commands.migrate.estimators import MODULE
+from tpucompat.commands.migrate.estimator_tables import MODULE
 from tpucompat.commands.migrate.written import is_ours
 from tpucompat.commands.verify import files
 from tpucompat.commands.verify.flags import Flags
 from tpucompat.commands.verify.printed import Printed
 from tpucompat.commands.verify.recorder import Recorder, Recording
 from tpucompat.engines import accelerator
+
+tf = late("tensorflow")
 
 # Imports inside functions: TensorFlow comes when the process is prepared for it.
 
@@ -130,27 +133,28 @@ class _Recorded:
         runpy.run_path(spec["script"], run_name="__main__")
 
     def _open(self, graph: bool) -> None:
-        import tensorflow as tf
-
-        from tpucompat.commands.verify import outputs
-        from tpucompat.commands.verify.dropouts import Dropouts
-        from tpucompat.commands.verify.eager_doors import EagerDoors
-        from tpucompat.commands.verify.graph_doors import GraphDoors
-        from tpucompat.commands.verify.model_doors import ModelDoors
-        from tpucompat.commands.verify.shuffles import Shuffles
+        # They import TensorFlow, for which the process is prepared by now.
+        from tpucompat.commands.verify import (
+            dropouts,
+            eager_doors,
+            graph_doors,
+            model_doors,
+            outputs,
+            shuffles,
+        )
 
         eager = None
         start = _initial(self._spec["initial"])
-        graphs = GraphDoors(self._recorder, start, self._spec["map"]) if graph else None
+        graphs = graph_doors.GraphDoors(self._recorder, start, self._spec["map"]) if graph else None
         if not tf.__version__.startswith("1."):
             _compile_plainly()
-            eager = EagerDoors(self._recorder, start, self._spec["map"])
+            eager = eager_doors.EagerDoors(self._recorder, start, self._spec["map"])
             eager.open()
             self._doors.append(eager)
         outputs.watch()
-        Dropouts(self._recorder, self._spec["dropout"]).open()
-        Shuffles(self._recorder, _orders(self._spec["initial"])).open()
-        models = ModelDoors(
+        dropouts.Dropouts(self._recorder, self._spec["dropout"]).open()
+        shuffles.Shuffles(self._recorder, _orders(self._spec["initial"])).open()
+        models = model_doors.ModelDoors(
             self._recorder, graphs, eager.between_calls if eager is not None else lambda: None
         )
         models.open_keras()
@@ -231,8 +235,6 @@ def _compile_plainly() -> None:
 
     Keras 3 compiles its training step wherever it can (``jit_compile="auto"``).
     """
-    import tensorflow as tf
-
     function_type: Any = type(tf.function(lambda: None))
     original = function_type.__init__
 
@@ -262,8 +264,6 @@ def _prepare_old_namespace() -> None:
 
 def _show_tpu() -> None:
     """Shows a TensorFlow 2 program a TPU, whose cores are emulated or rehearsed."""
-    import tensorflow as tf
-
     from tpucompat.idioms.startup import cluster_resolver, early_tf2, tpu_system
 
     accelerator.prepare()

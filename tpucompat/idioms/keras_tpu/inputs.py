@@ -13,8 +13,11 @@ from typing import Any, ContextManager, Iterable, Iterator, Sequence
 import numpy as np
 
 from tpucompat.base import errors
+from tpucompat.base.late import late
 from tpucompat.engines import session
 from tpucompat.tf import private
+
+tf = late("tensorflow")
 
 
 def whole_steps(steps: float | None) -> int | None:
@@ -28,8 +31,6 @@ def whole_steps(steps: float | None) -> int | None:
 def is_dataset(value: Any) -> bool:
     """Whether the value is a ``tf.data.Dataset`` of either generation."""
     session.enter_graph_mode()
-    import tensorflow as tf  # scripts without Datasets need none here
-
     # The Dataset of one generation is no subclass of the other's in every release.
     second = getattr(tf.compat, "v2", tf.compat.v1)  # 1.13 has none
     kinds = {tf.compat.v1.data.Dataset, second.data.Dataset}

@@ -16,10 +16,13 @@ from typing import Any, Iterable, Mapping, NamedTuple
 import tensorflow
 
 from tpucompat.base.errors import BadTypeError
+from tpucompat.base.late import late
 from tpucompat.base.machine import current_environment
 from tpucompat.engines import accelerator
 from tpucompat.idioms.startup import tpu_system
 from tpucompat.tf import private
+
+urllib = late("six.moves.urllib")
 
 _train: Any = tensorflow.compat.v1.train
 
@@ -36,8 +39,6 @@ _METADATA = {"instance/network-interfaces/0/ip": b"127.0.0.1"}
 
 def is_running_in_gce() -> bool:
     """Whether the metadata server of Google's cloud answers; asked only where a script calls this."""
-    from six.moves import urllib  # comes with TensorFlow; for few scripts
-
     request = urllib.request.Request(
         _GCE_METADATA_ENDPOINT + "/computeMetadata/v1", headers={"Metadata-Flavor": "Google"}
     )

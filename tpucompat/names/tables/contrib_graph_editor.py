@@ -5,6 +5,8 @@ from __future__ import annotations
 from tpucompat.names.rows import Gone, Package, Row, StandIn
 
 _OURS = "tpucompat.contrib.graph_editor"
+_SELECTION = "tpucompat.contrib.graph_editor_selection"
+_BOTH = (_OURS, _SELECTION)
 
 _SURGERY = Gone(
     "TPU101",
@@ -13,20 +15,33 @@ _SURGERY = Gone(
 )
 
 ROWS: dict[str, Row] = {
-    "contrib.graph_editor": Package(_OURS, rest=_SURGERY),
-    **{"contrib.graph_editor." + name: Package(_OURS) for name in ("reroute", "select", "util")},
-    **{"contrib.graph_editor." + name: Package(_OURS) for name in ("subgraph", "transform")},
+    "contrib.graph_editor": Package(_BOTH, rest=_SURGERY),
+    **{"contrib.graph_editor." + name: Package(_BOTH) for name in ("reroute", "select", "util")},
+    **{"contrib.graph_editor." + name: Package(_BOTH) for name in ("subgraph", "transform")},
     **{
         "contrib.graph_editor." + name: StandIn(_OURS + ":" + name)
         for name in (
-            "ControlOutputs",
             "SubGraphView",
             "TransformerInfo",
             "add_control_inputs",
-            "can_be_regex",
-            "compute_boundary_ts",
             "copy",
             "copy_with_input_replacements",
+            "graph_replace",
+            "make_view",
+            "make_view_from_scope",
+            "remove_control_inputs",
+            "reroute_ts",
+            "sgv",
+            "sgv_scope",
+            "swap_ts",
+        )
+    },
+    **{
+        "contrib.graph_editor." + name: StandIn(_SELECTION + ":" + name)
+        for name in (
+            "ControlOutputs",
+            "can_be_regex",
+            "compute_boundary_ts",
             "filter_ops",
             "filter_ops_from_regex",
             "filter_ts",
@@ -39,19 +54,11 @@ ROWS: dict[str, Row] = {
             "get_tensors",
             "get_walks_intersection_ops",
             "get_walks_union_ops",
-            "graph_replace",
             "make_list_of_op",
             "make_list_of_t",
             "make_regex",
-            "make_view",
-            "make_view_from_scope",
-            "remove_control_inputs",
-            "reroute_ts",
             "select_ops",
             "select_ts",
-            "sgv",
-            "sgv_scope",
-            "swap_ts",
         )
     },
 }

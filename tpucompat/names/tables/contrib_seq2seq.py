@@ -5,19 +5,28 @@ from __future__ import annotations
 from tpucompat.names.rows import Package, Row, StandIn
 
 _OURS = "tpucompat.contrib.seq2seq"
+_HELPERS = "tpucompat.contrib.seq2seq_helpers"
+_MECHANISMS = "tpucompat.contrib.seq2seq_mechanisms"
 _ATTENTION = "tpucompat.contrib.seq2seq_attention"
 _BEAM = "tpucompat.contrib.seq2seq_beam"
 
 ROWS: dict[str, Row] = {
-    "contrib.seq2seq": Package((_OURS, _ATTENTION, _BEAM)),
+    "contrib.seq2seq": Package((_OURS, _HELPERS, _MECHANISMS, _ATTENTION, _BEAM)),
     "contrib.seq2seq.python.ops.beam_search_decoder": Package(_BEAM),
     **{
         "contrib.seq2seq." + name: StandIn(_OURS + ":" + name)
         for name in (
             "BasicDecoder",
             "BasicDecoderOutput",
-            "CustomHelper",
             "Decoder",
+            "dynamic_decode",
+            "sequence_loss",
+        )
+    },
+    **{
+        "contrib.seq2seq." + name: StandIn(_HELPERS + ":" + name)
+        for name in (
+            "CustomHelper",
             "GreedyEmbeddingHelper",
             "Helper",
             "InferenceHelper",
@@ -25,23 +34,26 @@ ROWS: dict[str, Row] = {
             "ScheduledEmbeddingTrainingHelper",
             "ScheduledOutputTrainingHelper",
             "TrainingHelper",
-            "dynamic_decode",
-            "sequence_loss",
+        )
+    },
+    **{
+        "contrib.seq2seq." + name: StandIn(_MECHANISMS + ":" + name)
+        for name in (
+            "AttentionMechanism",
+            "BahdanauAttention",
+            "BahdanauMonotonicAttention",
+            "LuongAttention",
+            "LuongMonotonicAttention",
+            "monotonic_attention",
+            "safe_cumprod",
         )
     },
     **{
         "contrib.seq2seq." + name: StandIn(_ATTENTION + ":" + name)
         for name in (
-            "AttentionMechanism",
             "AttentionWrapper",
             "AttentionWrapperState",
-            "BahdanauAttention",
-            "BahdanauMonotonicAttention",
-            "LuongAttention",
-            "LuongMonotonicAttention",
             "hardmax",
-            "monotonic_attention",
-            "safe_cumprod",
         )
     },
     **{

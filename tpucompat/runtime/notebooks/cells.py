@@ -7,6 +7,11 @@ import re
 import warnings
 from typing import Any, Iterator, NamedTuple
 
+from tpucompat.base.late import late
+
+# An extra of its own.
+inputtransformer2 = late("IPython.core.inputtransformer2")
+
 # Cell magics whose body is Python of the notebook's own.
 _PYTHON_BODY = re.compile(r"%%(time|timeit|capture|prun|python3?)\b.*\n?")
 
@@ -34,8 +39,6 @@ def code_cells(notebook: Any) -> Iterator[Cell]:
 
 def as_python(source: str) -> str:
     """A cell with its magics and shell lines turned into calls, as IPython does; "" if it is not Python."""
-    from IPython.core.inputtransformer2 import TransformerManager  # an extra of its own
-
     body = source.lstrip("\n")
     while True:
         magic = _PYTHON_BODY.match(body)
@@ -47,7 +50,7 @@ def as_python(source: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            manager = TransformerManager()
+            manager = inputtransformer2.TransformerManager()
             manager.cleanup_transforms.insert(0, outdented)
             return str(manager.transform_cell(body))
         except SyntaxError:

@@ -7,31 +7,26 @@ What they print is shown as it comes; pictures are named, and kept in the execut
 from __future__ import annotations
 
 import argparse
-import asyncio
-import contextlib
 import json
 import os
-import re
-import signal
 import sys
 import tempfile
-import threading
 import warnings
 from typing import Any, Sequence
 
 from tpucompat.base import journal, temporary
 from tpucompat.base.errors import ScriptError, SetupError
+from tpucompat.base.late import late
 from tpucompat.base.machine import environment
 from tpucompat.names.python_2 import is_python_2
-from tpucompat.runtime import advice, tracebacks
+from tpucompat.runtime import advice
 from tpucompat.runtime.notebooks import cells, extension, forms
 
-# Imports inside functions: the packages of the extra "notebook", whose absence is told first.
+# Of the extra "notebook", whose absence is told first.
+exceptions = late("nbclient.exceptions")
+nbformat = late("nbformat")
 
 _LOG = "kernel.log"
-_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
-# Up to a carriage return that does not end a line.
-_OVERWRITTEN = re.compile(r".*\r(?=[^\r\n])")
 
 
 def run(options: argparse.Namespace) -> int:
@@ -71,8 +66,6 @@ def read(path: str) -> Any:
     Raises:
       ScriptError: It cannot be read.
     """
-    import nbformat
-
     try:
         with open(path, encoding="utf-8") as file, warnings.catch_warnings():
             warnings.simplefilter("ignore")  # cells without an id, which format 4.5 asks for
@@ -92,8 +85,6 @@ def write(notebook: Any, path: str) -> None:
     Raises:
       ScriptError: The file cannot be written.
     """
-    import nbformat
-
     folder = os.path.dirname(os.path.abspath(path))
     try:
         temporary.sweep(folder)
@@ -149,7 +140,11 @@ def _refuse_python_2(path: str, code: Sequence[cells.Cell]) -> None:
 
 
 def _execute(notebook: Any, path: str, options: argparse.Namespace, source: str) -> int:
-    from nbclient.exceptions import CellExecutionError, DeadKernelError
+    from tpucompat.runtime.notebooks import client as clients  # asyncio, and packages of the extra
+
+    def keep() -> None:
+        if options.out:
+            write(notebook, options.out)
 
     name = os.path.basename(path)
     with temporary.folder() as folder:
@@ -166,19 +161,24 @@ def _execute(notebook: Any, path: str, options: argparse.Namespace, source: str)
         os.environ[extension.OPTIONS] = os.path.join(folder, "options.json")
         with open(os.environ[extension.OPTIONS], "w", encoding="utf-8") as file:
             json.dump(for_kernel, file)
-        client = _client(notebook, path, options.out)
+        client = clients.Client(notebook, os.path.dirname(os.path.abspath(path)), keep)
         code = 0
         try:
             # What native code writes comes as messages too; here it is kept for a kernel that crashes.
             with open(os.path.join(folder, _LOG), "w+b") as log:
                 client.execute(stdout=log, stderr=log)
-        except (CellExecutionError, DeadKernelError, RuntimeError, AssertionError) as error:
+        except (
+            exceptions.CellExecutionError,
+            exceptions.DeadKernelError,
+            RuntimeError,
+            AssertionError,
+        ) as error:
             # nbclient asserts that it has a kernel when it tidies up after one that has ended.
             code = 1
             if client.stopped:
                 code = 128 + client.stopped
                 _say(f"tpucompat: stopped in cell {client.number} of {name}")
-            elif isinstance(error, CellExecutionError):
+            elif isinstance(error, exceptions.CellExecutionError):
                 _read_journal(kernel_journal)
                 _say_failed(client, name)
             elif client.is_dead(error):
@@ -187,8 +187,7 @@ def _execute(notebook: Any, path: str, options: argparse.Namespace, source: str)
                 raise
         finally:
             del os.environ[extension.OPTIONS]
-            if options.out:
-                write(notebook, options.out)
+            keep()
             _read_journal(kernel_journal)
     return code
 
@@ -231,134 +230,3 @@ def _read_journal(path: str) -> None:
         return  # the kernel ended before it could write
     os.unlink(path)
     journal.take_over(found["uses"], found["notices"])
-
-
-def _client(notebook: Any, path: str, out: str | None) -> Any:
-    """An nbclient.NotebookClient that shows what comes."""
-    import nbclient
-    from ipykernel.kernelspec import get_kernel_dict
-    from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
-    from jupyter_client.manager import AsyncKernelManager
-    from nbclient.exceptions import DeadKernelError
-    from nbclient.util import ensure_async
-    from traitlets import default
-
-    class ThisPython(KernelSpecManager):
-        """The one kernel there is: that of this interpreter, installed as a kernel or not."""
-
-        def get_kernel_spec(self, kernel_name: str) -> Any:
-            kernel = os.path.join(os.path.dirname(os.path.abspath(__file__)), "kernel.py")
-            spec = get_kernel_dict()
-            spec["argv"] = [sys.executable, kernel, "-f", "{connection_file}"]
-            return KernelSpec(**spec)
-
-    class Manager(AsyncKernelManager):
-        @default("kernel_spec_manager")
-        def _this_python(self) -> Any:
-            return ThisPython(parent=self)
-
-        @default("transport_encryption")  # from jupyter_client 8.9 on
-        def _encrypted_if_possible(self) -> str:
-            import zmq
-
-            return "auto" if zmq.has("curve") else "disabled"
-
-    class Client(nbclient.NotebookClient):
-        """Shows messages as they come, and keeps the outputs so far on disk."""
-
-        number = 0  # the cell that runs, from 1
-        error: tuple[str, str, list[str]] | None = None
-        stopped = 0  # the signal that came
-
-        def is_dead(self, error: BaseException) -> bool:
-            """Whether an error of nbclient says that there is no kernel any more."""
-            return isinstance(error, (DeadKernelError, AssertionError)) or "died" in str(error)
-
-        def on_signal(self, number: int) -> None:
-            """Ctrl-C reaches the cell, as in Jupyter; whatever follows ends the kernel."""
-            again, self.stopped = self.stopped, number
-            manager: Any = self.km
-            if number == signal.SIGINT and not again:
-                message = manager.interrupt_kernel()
-            else:
-                message = manager.shutdown_kernel(now=True)
-            self.message = asyncio.ensure_future(ensure_async(message))
-
-        async def async_execute_cell(
-            self, cell: Any, cell_index: int, *args: Any, **kwargs: Any
-        ) -> Any:
-            if not cell_index and threading.current_thread() is threading.main_thread():
-                with contextlib.suppress(NotImplementedError):  # Windows
-                    for number in (signal.SIGINT, signal.SIGTERM):  # in place of nbclient's own
-                        asyncio.get_event_loop().add_signal_handler(number, self.on_signal, number)
-            if cell.cell_type == "code":
-                self.number = cell_index + 1
-            try:
-                return await super().async_execute_cell(cell, cell_index, *args, **kwargs)
-            finally:
-                if cell.cell_type == "code":
-                    cell.outputs = _as_shown(cell.outputs)
-                    if out:
-                        write(notebook, out)
-
-        def process_message(self, msg: Any, cell: Any, cell_index: int) -> Any:
-            _show(msg["msg_type"], msg["content"], cell_index + 1)
-            if msg["msg_type"] == "error":
-                content = msg["content"]
-                files = tracebacks.files_of_lines(content["traceback"])
-                self.error = (content["ename"], content["evalue"], files)
-            return super().process_message(msg, cell, cell_index)
-
-    return Client(
-        notebook,
-        kernel_name="python3",
-        kernel_manager_class=Manager,
-        timeout=None,
-        allow_errors=False,
-        resources={"metadata": {"path": os.path.dirname(os.path.abspath(path))}},
-    )
-
-
-def _as_shown(outputs: Any) -> list[Any]:
-    """Outputs as Jupyter shows them: a stream's pieces in one, without what a carriage return has overwritten.
-
-    A progress bar writes thousands of them. nbclient's own ``coalesce_streams`` would put the text behind a
-    picture before it.
-    """
-    shown: list[Any] = []
-    for output in outputs:
-        kind = (output.output_type, output.get("name"))
-        if shown and kind[0] == "stream" and (shown[-1].output_type, shown[-1].get("name")) == kind:
-            shown[-1].text += output.text
-        else:
-            shown.append(output)
-    for output in shown:
-        if output.output_type == "stream":
-            output.text = _OVERWRITTEN.sub("", output.text)
-    return shown
-
-
-def _show(kind: str, content: Any, number: int) -> None:
-    """Shows one message of the kernel on the terminal."""
-    if kind == "stream":
-        target = sys.stderr if content["name"] == "stderr" else sys.stdout
-        _write(target, content["text"])
-    elif kind in ("execute_result", "display_data"):
-        data = content["data"]
-        pictures = [mime for mime in data if mime.startswith("image/")]
-        if pictures:
-            size = len(str(data[pictures[0]])) * 3 // 4 // 1024 + 1
-            _write(sys.stdout, f"[cell {number}: a picture, {pictures[0]}, {size} kB]\n")
-        elif "text/plain" in data:
-            _write(sys.stdout, data["text/plain"] + "\n")
-        elif data:
-            _write(sys.stdout, f"[cell {number}: {', '.join(sorted(data))}]\n")
-    elif kind == "error":
-        text = "\n".join(content["traceback"]) + "\n"
-        _write(sys.stderr, text if sys.stderr.isatty() else _COLOURS.sub("", text))
-
-
-def _write(target: Any, text: str) -> None:
-    encoding = getattr(target, "encoding", None) or "utf-8"
-    target.write(text.encode(encoding, "replace").decode(encoding))
-    target.flush()

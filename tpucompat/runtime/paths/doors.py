@@ -18,10 +18,13 @@ import os
 from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 
 from tpucompat.base import journal
+from tpucompat.base.late import late
 from tpucompat.runtime.paths.mapping import PathMap
 from tpucompat.tf import private
 
-# Imports inside functions: the doors are opened before TensorFlow and NumPy are imported.
+# The doors are opened before TensorFlow and NumPy are imported.
+numpy = late("numpy")
+tensorflow = late("tensorflow")
 
 READ, WRITE, PATTERN = "read", "write", "pattern"
 
@@ -145,8 +148,6 @@ class Doors:
     """The mapping at every door."""
 
     def __init__(self, path_map: PathMap) -> None:
-        import tensorflow
-
         self.path_map = path_map
         self._tensor_class = tensorflow.Tensor
         self._undo: list[Callable[[], None]] = []
@@ -283,15 +284,11 @@ class Doors:
 
     def _values(self, array: Any, use: str) -> Any:
         """The same for a NumPy array or scalar of strings."""
-        import numpy
-
         old = array.tolist()
         new = _each(old, lambda path: self._path(path, use))
         return array if new == old else numpy.array(new, dtype=object)
 
     def _tensor(self, tensor: Any, use: str) -> Any:
-        import tensorflow
-
         if hasattr(tensor, "numpy"):  # an eager one
             values = tensor.numpy()
             if isinstance(values, bytes):
@@ -352,8 +349,6 @@ class Doors:
 
         That is the operation (1.x), or a tuple with the operation and its outputs at the end.
         """
-        import tensorflow
-
         found = made[-1] if isinstance(made, tuple) else None
         output = found[0] if isinstance(found, list) else (found or made).outputs[0]
         for pattern, replacement in self.path_map.to_remote():
@@ -365,8 +360,6 @@ class Doors:
         return (*made[:-1], output.op) if found is not None else output.op
 
     def _remote_values(self, result: Any) -> Any:
-        import tensorflow
-
         if isinstance(result, list):
             return [self._remote_values(part) for part in result]
         return tensorflow.constant(
@@ -377,8 +370,6 @@ class Doors:
         if isinstance(result, bytes):
             return self.path_map.remote(result)
         if getattr(getattr(result, "dtype", None), "kind", "") in tuple("OSU"):
-            import numpy
-
             return numpy.array(_each(result.tolist(), self.path_map.remote), dtype=object)
         return result
 
@@ -446,8 +437,6 @@ def _constant(tensor: Any) -> Any:
     TensorFlow's own function for this forbids to feed the tensor from then on, and Keras feeds a constant to
     its Savers.
     """
-    import tensorflow
-
     if tensor.op.type != "Const":
         return None
     return tensorflow.make_ndarray(tensor.op.get_attr("value"))

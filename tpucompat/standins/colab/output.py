@@ -6,13 +6,14 @@ import contextlib
 from typing import Any, Iterator
 
 from tpucompat.base.errors import GoneError
+from tpucompat.base.late import late
+
+display = late("IPython.display")
 
 
 def clear(wait: bool = False, output_tags: Any = ()) -> None:
     """Clears the output of the running cell."""
-    from IPython.display import clear_output  # notebooks alone have it
-
-    clear_output(wait=wait)
+    display.clear_output(wait=wait)
 
 
 @contextlib.contextmanager

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-# Imports inside functions: IPython and Pillow, which not every machine has.
+from tpucompat.base.late import late
+
+# Not every machine has them.
+Image = late("PIL.Image")
+display = late("IPython.display")
 
 
 def cv2_imshow(a: Any) -> None:
@@ -14,11 +18,8 @@ def cv2_imshow(a: Any) -> None:
       a: An array of shape (height, width), or (height, width, 3 or 4) with the colours as OpenCV has them:
         blue, green, red. Values from 0 to 255.
     """
-    from IPython.display import display
-    from PIL import Image
-
     picture = a.clip(0, 255).astype("uint8")
     if picture.ndim == 3:
         order = [2, 1, 0, 3] if picture.shape[2] == 4 else [2, 1, 0]
         picture = picture[:, :, order]
-    display(Image.fromarray(picture))
+    display.display(Image.fromarray(picture))

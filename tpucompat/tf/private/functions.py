@@ -13,7 +13,12 @@ from tensorflow.python.framework import function_def_to_graph
 from tensorflow.python.framework.func_graph import FuncGraph
 from tensorflow.python.util import tf_inspect as tf_inspect_module
 
+from tpucompat.base.late import late, load
 from tpucompat.tf.private import patches
+
+_ag_ctx = late("tensorflow.python.autograph.core.ag_ctx")
+_attributes = late("tensorflow.python.eager.polymorphic_function.attributes")
+_config = late("tensorflow.python.autograph.core.config")
 
 
 def plain_function(
@@ -35,9 +40,7 @@ def plain_function(
       relax_shapes: Whether the second trace leaves open what differs from the first.
     """
     try:
-        from tensorflow.python.eager.polymorphic_function import attributes
-
-        known = "_disable_acd" in attributes.POLYMORPHIC_FUNCTION_ALLOWLIST
+        known = "_disable_acd" in _attributes.POLYMORPHIC_FUNCTION_ALLOWLIST
     except (ImportError, AttributeError):
         known = False
     if not known:
@@ -172,9 +175,7 @@ def converted_by_autograph(function: Any) -> Any:
 
     Seen in 2.2 to 2.21 in ``distribute_lib.py``: ``autograph.tf_convert`` with the control status.
     """
-    from tensorflow.python.autograph.core import ag_ctx
-
-    return api.tf_convert(function, ag_ctx.control_status_ctx(), convert_by_default=False)
+    return api.tf_convert(function, _ag_ctx.control_status_ctx(), convert_by_default=False)
 
 
 def left_alone_by_autograph(function: Any) -> Any:
@@ -194,7 +195,7 @@ def leave_package_to_itself(name: str) -> None:
     would lose its type. Seen in 1.15 to 2.21 as ``CONVERSION_RULES`` of ``autograph/core/config.py``.
     """
     try:
-        from tensorflow.python.autograph.core import config
+        config = load(_config)
     except ImportError:
         return
     rules = getattr(config, "CONVERSION_RULES", None)

@@ -13,8 +13,8 @@ from tensorflow.python.framework import random_seed as random_seed_module
 from tensorflow.python.framework import smart_cond as smart_cond_module
 from tensorflow.python.ops import control_flow_util
 
+from tpucompat.base.late import own_module
 from tpucompat.tf.private import patches
-from tpucompat.tf.private.modules import own_module
 
 
 def eager_mode() -> ContextManager[None]:

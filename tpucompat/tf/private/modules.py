@@ -10,19 +10,11 @@ from typing import Any, Callable, Mapping
 
 import tensorflow as tf
 
+from tpucompat.base.late import late
 from tpucompat.tf.private import patches
 from tpucompat.tf.private.keras import keras_source
 
-
-def own_module(name: str) -> Any:
-    """A private module as TensorFlow's own ``from parent import child`` finds it.
-
-    In 1.14 and 1.15 ``tensorflow.python.pywrap_tensorflow`` imported by its full name is a second copy that
-    TensorFlow does not look at.
-    """
-    parent, _, child = name.rpartition(".")
-    found = getattr(importlib.import_module(parent), child, None) if parent else None
-    return importlib.import_module(name) if found is None else found
+_pywrap_util_port = late("tensorflow.python.util._pywrap_util_port")
 
 
 def computes_with_onednn() -> bool:
@@ -31,10 +23,9 @@ def computes_with_onednn() -> bool:
     Seen in 2.15 to 2.21; a release without the module, 1.15 among them, has no oneDNN in its wheels.
     """
     try:
-        from tensorflow.python.util import _pywrap_util_port
+        return bool(_pywrap_util_port.IsMklEnabled())
     except ImportError:
         return False
-    return bool(_pywrap_util_port.IsMklEnabled())
 
 
 def replace_functions(by_place: Mapping[str, Callable[[Callable[..., Any]], Any]]) -> None:

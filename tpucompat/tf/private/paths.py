@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Mapping, NamedTuple, Sequence
 
+from tpucompat.base.late import own_module
 from tpucompat.base.machine import environment
-from tpucompat.tf.private.modules import own_module
 
 
 class PathFunction(NamedTuple):

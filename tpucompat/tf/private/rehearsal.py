@@ -12,7 +12,20 @@ from typing import Any, Callable, Iterator, Sequence
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
 
+from tpucompat.base.late import late, load
+from tpucompat.tf.private import patches
 
+auto_control_deps = late("tensorflow.python.framework.auto_control_deps")
+context = late("tensorflow.python.eager.context")
+graph_to_function_def = late("tensorflow.python.framework.graph_to_function_def")
+handle_data_util = late("tensorflow.python.ops.handle_data_util")
+tpu = late("tensorflow.python.tpu.tpu")
+tpu_replication = late("tensorflow.python.tpu.tpu_replication")
+tpu_strategy = late("tensorflow.python.distribute.tpu_strategy")
+tpu_system_metadata = late("tensorflow.python.tpu.tpu_system_metadata")
+
+
+@patches.patch
 def replicate_by(replicate: Callable[..., Any]) -> None:
     """Lets ``TPUStrategy.run`` call a function where it calls ``tpu.replicate``; idempotent.
 
@@ -22,8 +35,6 @@ def replicate_by(replicate: Callable[..., Any]) -> None:
     Args:
       replicate: Takes the arguments of ``tensorflow.python.tpu.tpu.replicate``.
     """
-    from tensorflow.python.distribute import tpu_strategy
-    from tensorflow.python.tpu import tpu
 
     class Tpu(types.ModuleType):
         """The module, but for one function."""
@@ -33,7 +44,7 @@ def replicate_by(replicate: Callable[..., Any]) -> None:
 
     stand_in = Tpu("tpu")
     stand_in.replicate = replicate  # type: ignore[attr-defined]
-    tpu_strategy.tpu = stand_in
+    patches.replace(load(tpu_strategy), "tpu", stand_in)
 
 
 def unpacked_tpu_strategy(resolver: Any) -> Any:
@@ -44,8 +55,6 @@ def unpacked_tpu_strategy(resolver: Any) -> Any:
     Args:
       resolver: Tells of the TPU; see :func:`system_metadata`.
     """
-    from tensorflow.python.distribute import tpu_strategy
-
     made = tpu_strategy.TPUStrategyV2(resolver)
     made._enable_packed_variable_in_eager_mode = False
     return made
@@ -58,9 +67,6 @@ def system_metadata(cores: int, hosts: int) -> Any:
       cores: The number of cores.
       hosts: The number of hosts that they belong to.
     """
-    from tensorflow.python.eager import context
-    from tensorflow.python.tpu import tpu_system_metadata
-
     devices = [
         context.LogicalDevice(f"/job:localhost/replica:0/task:0/device:TPU:{core}", "TPU")
         for core in range(cores)
@@ -82,9 +88,10 @@ def program_context(graph: Any, cores: int, handle_of: Callable[[Any], Any]) -> 
       cores: How many cores run it.
       handle_of: The handles of all cores' variables -> the one that stands for them.
     """
-    from tensorflow.python.tpu import tpu_replication
 
-    class Context(tpu_replication.TPUReplicateContext):
+    base: Any = tpu_replication.TPUReplicateContext
+
+    class Context(base):
         """Knows the variables of the cores by one handle, as ``TPUReplicatedInput`` does."""
 
         def get_replicated_var_handle(
@@ -129,8 +136,6 @@ def is_ordered(graph: Any) -> bool:
 @contextlib.contextmanager
 def ordered_program(wanted: bool) -> Iterator[Callable[[Any], Any]]:
     """Within: TensorFlow orders what is done, if wanted; gives what marks a returned tensor."""
-    from tensorflow.python.framework import auto_control_deps
-
     if not wanted:
         yield tf.identity
         return
@@ -140,8 +145,6 @@ def ordered_program(wanted: bool) -> Iterator[Callable[[Any], Any]]:
 
 def handle_like(handle: Any) -> Any:
     """A placeholder of the default graph for a variable's handle; it knows type and shape."""
-    from tensorflow.python.ops import handle_data_util
-
     made = v1.placeholder(v1.resource, [])
     handle_data_util.copy_handle_data(handle, made)
     return made
@@ -156,8 +159,6 @@ def function_def(graph: Any, name: str, inputs: Sequence[Any], outputs: Sequence
       inputs: Placeholders of the graph.
       outputs: Tensors of the graph.
     """
-    from tensorflow.python.framework import graph_to_function_def
-
     taken = {tensor.op for tensor in inputs}
     operations = [operation for operation in graph.get_operations() if operation not in taken]
     made = graph_to_function_def.graph_to_function_def(graph, operations, inputs, outputs)

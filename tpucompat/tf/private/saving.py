@@ -11,7 +11,15 @@ from tensorflow.python.framework import graph_io
 from tensorflow.python.saved_model import loader_impl
 from tensorflow.python.training import checkpoint_ops
 
+from tpucompat.base.late import late, load
 from tpucompat.tf.private import patches
+
+# 2.9 to 2.21, and 1.14 to 2.8.
+_base = late("tensorflow.python.trackable.base", "tensorflow.python.training.tracking.base")
+_data_structures = late(
+    "tensorflow.python.trackable.data_structures",
+    "tensorflow.python.training.tracking.data_structures",
+)
 
 
 def saved_model_loader() -> Any:
@@ -56,11 +64,7 @@ def trackable_module() -> Any:
     Seen in 2.9 to 2.21 as ``tensorflow.python.trackable.base``, in 1.14 to 2.8 as
     ``tensorflow.python.training.tracking.base``.
     """
-    try:
-        from tensorflow.python.trackable import base
-    except ImportError:
-        from tensorflow.python.training.tracking import base
-    return base
+    return load(_base)
 
 
 def trackable_class() -> Any:
@@ -74,8 +78,4 @@ def data_structures() -> Any:
     Seen in 2.9 to 2.21 as ``tensorflow.python.trackable.data_structures``, in 1.14 to 2.8 as
     ``tensorflow.python.training.tracking.data_structures``.
     """
-    try:
-        from tensorflow.python.trackable import data_structures as module
-    except ImportError:
-        from tensorflow.python.training.tracking import data_structures as module
-    return module
+    return load(_data_structures)

@@ -9,6 +9,12 @@ from tensorflow.python.distribute import distribute_lib, values
 from tensorflow.python.distribute.cluster_resolver import cluster_resolver
 from tensorflow.python.eager import context
 
+from tpucompat.base.late import late
+
+collective_all_reduce_strategy = late("tensorflow.python.distribute.collective_all_reduce_strategy")
+distribution_strategy_context = late("tensorflow.python.distribute.distribution_strategy_context")
+multi_worker_util = late("tensorflow.python.distribute.multi_worker_util")
+
 
 def cluster_resolver_class() -> Any:
     """``tf.distribute.cluster_resolver.ClusterResolver``, which 1.13 has below ``tensorflow.python`` only."""
@@ -69,8 +75,6 @@ def cross_replica_context() -> Any:
     """The strategy, if the code is not inside a replica; seen in 1.14 to 2.21 under two modules."""
     if hasattr(distribute_lib, "get_cross_replica_context"):
         return distribute_lib.get_cross_replica_context()
-    from tensorflow.python.distribute import distribution_strategy_context
-
     return distribution_strategy_context.get_cross_replica_context()
 
 
@@ -81,8 +85,6 @@ def limit_start_of_peers(resolver: Any, seconds: int) -> None:
     Seen in 2.15 to 2.21 as ``tensorflow.python.eager.context.Context.configure_coordination_service``,
     called so by ``collective_all_reduce_strategy.py``; older releases wait without a limit.
     """
-    from tensorflow.python.distribute import collective_all_reduce_strategy, multi_worker_util
-
     configure = getattr(context.context(), "configure_coordination_service", None)
     config = getattr(collective_all_reduce_strategy, "coordination_config_pb2", None)
     if configure is None or config is None or not hasattr(config, "CoordinatedJob"):

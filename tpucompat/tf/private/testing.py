@@ -5,7 +5,10 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from tpucompat.base.late import late, load
 from tpucompat.tf.private.keras import keras_source
+
+_test_util = late("tensorflow.python.framework.test_util")
 
 
 def test_util() -> Any:
@@ -14,9 +17,7 @@ def test_util() -> Any:
     Seen in 1.13 to 2.21 as ``tensorflow.python.framework.test_util``; the public ``tf.test`` has the base
     class only.
     """
-    from tensorflow.python.framework import test_util as module
-
-    return module
+    return load(_test_util)
 
 
 def keras_test_modules() -> tuple[Any, Any]:

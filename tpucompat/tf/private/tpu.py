@@ -7,17 +7,36 @@ from typing import Any, Callable
 
 from tensorflow.python.ops import control_flow_ops
 
+from tpucompat.base.late import late, load
+
+# Where 1.14 to 2.21 have them, and 1.13.
+_device_assignment = late(
+    "tensorflow.python.tpu.device_assignment",
+    "tensorflow.contrib.tpu.python.tpu.device_assignment",
+)
+_topology = late("tensorflow.python.tpu.topology", "tensorflow.contrib.tpu.python.tpu.topology")
+_topology_pb2 = late(
+    "tensorflow.core.protobuf.tpu.topology_pb2", "tensorflow.contrib.tpu.proto.topology_pb2"
+)
+_tpu_feed = late("tensorflow.python.tpu.tpu_feed", "tensorflow.contrib.tpu.python.tpu.tpu_feed")
+_tpu_function = late(
+    "tensorflow.python.tpu.tpu_function", "tensorflow.contrib.tpu.python.tpu.tpu_function"
+)
+_tpu_ops = late("tensorflow.python.tpu.ops.tpu_ops", "tensorflow.contrib.tpu.python.ops.tpu_ops")
+_training_loop = late(
+    "tensorflow.python.tpu.training_loop", "tensorflow.contrib.tpu.python.tpu.training_loop"
+)
+# For check alone.
+_gen_xla_ops = late("tensorflow.compiler.tf2xla.ops.gen_xla_ops")
+_hlo_pb2 = late("tensorflow.compiler.xla.service.hlo_pb2")
+
 
 def topology_class() -> Any:
     """``tf.tpu.experimental.Topology``, which is public since 2.2.
 
     Seen in 1.14 to 2.21 as ``tensorflow.python.tpu.topology``; in 1.13 under ``tensorflow.contrib.tpu``.
     """
-    try:
-        from tensorflow.python.tpu import topology
-    except ImportError:
-        from tensorflow.contrib.tpu.python.tpu import topology
-    return topology.Topology
+    return _topology.Topology
 
 
 def cross_replica_sum(value: Any, name: str = "") -> Any:
@@ -25,11 +44,7 @@ def cross_replica_sum(value: Any, name: str = "") -> Any:
 
     Seen in 1.14 to 2.21 as ``tensorflow.python.tpu.ops.tpu_ops``; in 1.13 under ``tensorflow.contrib.tpu``.
     """
-    try:
-        from tensorflow.python.tpu.ops import tpu_ops
-    except ImportError:
-        from tensorflow.contrib.tpu.python.ops import tpu_ops
-    return tpu_ops.cross_replica_sum(value, name=name or None)
+    return _tpu_ops.cross_replica_sum(value, name=name or None)
 
 
 def tpu_function() -> Any:
@@ -39,11 +54,7 @@ def tpu_function() -> Any:
     same number of shards. Seen in 1.14 to 2.21 as ``tensorflow.python.tpu.tpu_function``; in 1.13 under
     ``tensorflow.contrib.tpu``.
     """
-    try:
-        from tensorflow.python.tpu import tpu_function as module
-    except ImportError:
-        from tensorflow.contrib.tpu.python.tpu import tpu_function as module
-    return module
+    return load(_tpu_function)
 
 
 def tpu_ops() -> Any:
@@ -51,11 +62,7 @@ def tpu_ops() -> Any:
 
     Seen in 1.14 to 2.21 as ``tensorflow.python.tpu.ops.tpu_ops``; in 1.13 under ``tensorflow.contrib.tpu``.
     """
-    try:
-        from tensorflow.python.tpu.ops import tpu_ops as module
-    except ImportError:
-        from tensorflow.contrib.tpu.python.ops import tpu_ops as module
-    return module
+    return load(_tpu_ops)
 
 
 def device_assignment() -> Any:
@@ -64,34 +71,22 @@ def device_assignment() -> Any:
     Seen in 1.14 to 2.21 as ``tensorflow.python.tpu.device_assignment``; in 1.13 under
     ``tensorflow.contrib.tpu``.
     """
-    try:
-        from tensorflow.python.tpu import device_assignment
-    except ImportError:  # 1.13
-        from tensorflow.contrib.tpu.python.tpu import device_assignment
-    return device_assignment
+    return load(_device_assignment)
 
 
 def topology_proto() -> Any:
     """The class ``TopologyProto``; seen in 1.14 to 2.21 in ``tensorflow.core.protobuf.tpu``."""
-    try:
-        from tensorflow.core.protobuf.tpu import topology_pb2
-    except ImportError:  # 1.13
-        from tensorflow.contrib.tpu.proto import topology_pb2
-    return topology_pb2.TopologyProto
+    return _topology_pb2.TopologyProto
 
 
 def topology_rank() -> int:
     """The number of mesh dimensions that the installed ``Topology`` class takes: 3 in 1.x, 4 since 2.1."""
-    try:
-        from tensorflow.python.tpu.topology import Topology
-    except ImportError:  # 1.13
-        return 3
     proto = topology_proto()()
     proto.mesh_shape.extend([1, 1, 1, 1])
     proto.num_tasks = proto.num_tpu_devices_per_task = 1
     proto.device_coordinates.extend([0, 0, 0, 0])
     try:
-        Topology(serialized=proto.SerializeToString())
+        topology_class()(serialized=proto.SerializeToString())
     except ValueError:
         return 3
     return 4
@@ -99,20 +94,12 @@ def topology_rank() -> int:
 
 def tpu_feed() -> Any:
     """The module of ``InfeedQueue``: ``tensorflow.python.tpu.tpu_feed``, 1.14 to 2.21; 1.13 in contrib."""
-    try:
-        from tensorflow.python.tpu import tpu_feed as module
-    except ImportError:
-        from tensorflow.contrib.tpu.python.tpu import tpu_feed as module
-    return module
+    return load(_tpu_feed)
 
 
 def training_loop() -> Any:
     """The module of ``repeat``: ``tensorflow.python.tpu.training_loop``, 1.14 to 2.21; 1.13 in contrib."""
-    try:
-        from tensorflow.python.tpu import training_loop as module
-    except ImportError:
-        from tensorflow.contrib.tpu.python.tpu import training_loop as module
-    return module
+    return load(_training_loop)
 
 
 class XlaContext:
@@ -161,9 +148,7 @@ def custom_call(value: Any, target: str, config: str) -> Any:
 
     Seen in 2.8 to 2.21 as ``xla_custom_call`` of ``tensorflow/compiler/tf2xla/ops/gen_xla_ops.py``.
     """
-    from tensorflow.compiler.tf2xla.ops import gen_xla_ops
-
-    return gen_xla_ops.xla_custom_call(
+    return _gen_xla_ops.xla_custom_call(
         args=[value],
         target_name=target,
         backend_config=config,
@@ -178,9 +163,7 @@ def all_reduce(value: Any, groups: Any) -> Any:
     Seen in 2.8 to 2.21 as ``xla_all_reduce`` of ``tensorflow/compiler/tf2xla/ops/gen_xla_ops.py``; XLA's
     compiler for a CPU has it since 2.16.
     """
-    from tensorflow.compiler.tf2xla.ops import gen_xla_ops
-
-    return gen_xla_ops.xla_all_reduce(value, groups, "Add", "CrossReplica")
+    return _gen_xla_ops.xla_all_reduce(value, groups, "Add", "CrossReplica")
 
 
 def hlo_module(program: bytes) -> Any:
@@ -188,6 +171,4 @@ def hlo_module(program: bytes) -> Any:
 
     Seen in 2.12 to 2.21 in ``tensorflow/compiler/xla/service/hlo_pb2.py``.
     """
-    from tensorflow.compiler.xla.service import hlo_pb2
-
-    return hlo_pb2.HloModuleProto.FromString(program)
+    return _hlo_pb2.HloModuleProto.FromString(program)

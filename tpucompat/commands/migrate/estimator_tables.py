@@ -1,0 +1,231 @@
+"""What TPUEstimator's API becomes with the training loop that is written beside the script, as tables."""
+
+from __future__ import annotations
+
+from typing import Mapping
+
+#: The module that is written beside the script.
+MODULE = "training_loop"
+
+_CLASSES: Mapping[str, str] = {
+    "TPUEstimator": "Trainer",
+    "TPUEstimatorSpec": "Spec",
+    "RunConfig": "RunConfig",
+    "TPUConfig": "TPUConfig",
+    "InputPipelineConfig": "InputPipelineConfig",
+}
+COMPUTATIONS: Mapping[str, str] = {
+    "CrossShardOptimizer": "CrossShardOptimizer",
+    "cross_replica_sum": "cross_replica_sum",
+}
+_ESTIMATOR: Mapping[str, str] = {
+    "ModeKeys": "ModeKeys",
+    "Estimator": "Estimator",
+    "EstimatorSpec": "Spec",
+    "RunConfig": "RunConfig",
+    "WarmStartSettings": "WarmStartSettings",
+    "TrainSpec": "TrainSpec",
+    "EvalSpec": "EvalSpec",
+    "train_and_evaluate": "train_and_evaluate",
+    "export.PredictOutput": "PredictOutput",
+    "export.ServingInputReceiver": "ServingInputReceiver",
+    "export.TensorServingInputReceiver": "TensorServingInputReceiver",
+}
+CONTRIB: tuple[str, ...] = (
+    "tensorflow.contrib.tpu.",
+    "tensorflow.contrib.tpu.python.tpu.tpu_config.",
+)
+CONTRIB += tuple(
+    f"tensorflow.contrib.tpu.python.tpu.tpu_{name}." for name in ("estimator", "optimizer")
+)
+CONTRIB += ("tensorflow.contrib.tpu.python.ops.tpu_ops.",)
+_TPU = ("tensorflow.tpu.", "tensorflow.compat.v1.tpu.")
+_CORE = ("tensorflow.estimator.", "tensorflow.compat.v1.estimator.")
+
+#: Dotted name of then -> name in the module.
+NAMES: Mapping[str, str] = {
+    **{head + was: now for head in CONTRIB for was, now in {**_CLASSES, **COMPUTATIONS}.items()},
+    **{head + "tpu." + was: now for head in _CORE for was, now in _CLASSES.items()},
+    **{head + was: now for head in _TPU for was, now in COMPUTATIONS.items()},
+    **{head + was: now for head in _CORE for was, now in _ESTIMATOR.items()},
+    "tensorflow.train.init_from_checkpoint": "init_from_checkpoint",
+    "tensorflow.compat.v1.train.init_from_checkpoint": "init_from_checkpoint",
+    **{
+        head
+        + ".python.estimator.estimator._load_global_step_from_checkpoint_dir": "load_global_step"
+        for head in ("tensorflow", "tensorflow_estimator")
+    },
+}
+SUMMARY = "tensorflow.contrib.summary."
+SUMMARIES: Mapping[str, str] = {
+    "create_file_writer": MODULE + ".summary_writer",
+    "create_summary_file_writer": MODULE + ".summary_writer",
+    "always_record_summaries": "tf.summary.record_if",
+    "never_record_summaries": "tf.summary.record_if",
+    "record_summaries_every_n_global_steps": MODULE + ".record_every",
+    "scalar": "tf.summary.scalar",
+    "histogram": "tf.summary.histogram",
+    "all_summary_ops": "tf.compat.v1.summary.all_v2_summary_ops",
+}
+RESOLVERS = tuple(
+    head + "cluster_resolver." for head in ("contrib.", "distribute.", "compat.v1.distribute.")
+)
+
+#: Class -> its parameters that the module has, under the names they have there.
+KEPT: Mapping[str, Mapping[str, str]] = {
+    "RunConfig": {
+        "cluster": "strategy",
+        **{
+            name: name
+            for name in (
+                "model_dir",
+                "tf_random_seed",
+                "save_checkpoints_steps",
+                "save_checkpoints_secs",
+                "save_summary_steps",
+                "keep_checkpoint_max",
+                "tpu_config",
+            )
+        },
+        "master": "strategy",  # of scripts that have no cluster=
+    },
+    "TPUConfig": {name: name for name in ("iterations_per_loop", "per_host_input_for_training")},
+    "Trainer": {
+        name: name
+        for name in (
+            "model_fn",
+            "model_dir",
+            "config",
+            "params",
+            "use_tpu",
+            "train_batch_size",
+            "eval_batch_size",
+            "predict_batch_size",
+            "warm_start_from",
+            "eval_on_tpu",
+        )
+    },
+    "Spec": {
+        name: name
+        for name in (
+            "mode",
+            "predictions",
+            "loss",
+            "train_op",
+            "eval_metrics",
+            "export_outputs",
+            "scaffold_fn",
+            "host_call",
+        )
+    },
+    "EstimatorSpec": {
+        name: name
+        for name in (
+            "mode",
+            "predictions",
+            "loss",
+            "train_op",
+            "eval_metric_ops",
+            "export_outputs",
+        )
+    },
+    "Estimator": {
+        name: name for name in ("model_fn", "model_dir", "config", "params", "warm_start_from")
+    },
+    "WarmStartSettings": {
+        name: name
+        for name in (
+            "ckpt_to_initialize_from",
+            "vars_to_warm_start",
+            "var_name_to_vocab_info",
+            "var_name_to_prev_var_name",
+        )
+    },
+    "TrainSpec": {name: name for name in ("input_fn", "max_steps")},
+    "EvalSpec": {name: name for name in ("input_fn", "steps", "name", "throttle_secs")},
+    "train_and_evaluate": {
+        "estimator": "trainer",
+        "train_spec": "train_spec",
+        "eval_spec": "eval_spec",
+    },
+    "ServingInputReceiver": {name: name for name in ("features", "receiver_tensors")},
+    "TensorServingInputReceiver": {name: name for name in ("features", "receiver_tensors")},
+    "PredictOutput": {"outputs": "outputs"},
+    "init_from_checkpoint": {
+        "ckpt_dir_or_file": "checkpoint",
+        "assignment_map": "assignment_map",
+    },
+    "CrossShardOptimizer": {"opt": "optimizer", "name": "name"},
+    "cross_replica_sum": {"x": "tensor"},
+    "load_global_step": {"checkpoint_dir": "folder"},
+    "summary_writer": {
+        name: name for name in ("logdir", "max_queue", "flush_millis", "filename_suffix", "name")
+    },
+    "record_every": {"n": "steps", "global_step": "global_step"},
+    ".train": {name: name for name in ("input_fn", "steps", "max_steps")},
+    ".evaluate": {name: name for name in ("input_fn", "steps", "checkpoint_path", "name")},
+    ".predict": {name: name for name in ("input_fn", "checkpoint_path", "yield_single_examples")},
+    ".export_saved_model": {
+        name: name for name in ("export_dir_base", "serving_input_receiver_fn", "checkpoint_path")
+    },
+    "make_strategy": {name: name for name in ("tpu", "zone", "project")},
+    "summary": {"name": "name", "tensor": "data", "data": "data", "step": "step"},
+}
+#: Parameters that TensorFlow 2 has no use for.
+DROPPED: Mapping[str, frozenset[str]] = {
+    "RunConfig": frozenset(
+        (
+            "evaluation_master",
+            "session_config",
+            "log_step_count_steps",
+            "keep_checkpoint_every_n_hours",
+            "protocol",
+        )
+    ),
+    "TPUConfig": frozenset(("num_shards", "tpu_job_name", "initial_infeed_sleep_secs")),
+    "Trainer": frozenset(("export_to_tpu", "export_to_cpu", "export_saved_model_api_version")),
+    "EvalSpec": frozenset(("start_delay_secs",)),
+    "cross_replica_sum": frozenset(("name",)),
+    ".export_saved_model": frozenset(("strip_default_attrs", "as_text")),
+    "make_strategy": frozenset(
+        ("job_name", "coordinator_name", "coordinator_address", "credentials")
+    ),
+}
+#: How many positional arguments mean the same in the module.
+POSITIONAL: Mapping[str, int] = {
+    "RunConfig": 0,
+    "TPUConfig": 1,
+    "Trainer": 8,
+    "Spec": 8,
+    "EstimatorSpec": 4,
+    "Estimator": 5,
+    "WarmStartSettings": 4,
+    "TrainSpec": 2,
+    "EvalSpec": 3,
+    "train_and_evaluate": 3,
+    "ServingInputReceiver": 2,
+    "TensorServingInputReceiver": 2,
+    "PredictOutput": 1,
+    "init_from_checkpoint": 2,
+    "CrossShardOptimizer": 1,
+    "cross_replica_sum": 1,
+    "load_global_step": 1,
+    "summary_writer": 1,
+    "record_every": 2,
+    ".train": 1,
+    ".evaluate": 2,
+    ".predict": 1,
+    ".export_saved_model": 2,
+    "make_strategy": 3,
+    "summary": 2,
+}
+SESSIONS = (".tpu.shard", ".tpu.batch_parallel", ".tpu.replicate", ".tpu.rewrite")
+#: Keyword arguments that tell a method of an estimator from one of Keras.
+OF_ESTIMATORS = ("hooks", "saving_listeners", "serving_input_receiver_fn")
+METHODS = {
+    "train": ".train",
+    "evaluate": ".evaluate",
+    "predict": ".predict",
+    "export_saved_model": ".export_saved_model",
+    "export_savedmodel": ".export_saved_model",
+}

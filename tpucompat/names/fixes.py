@@ -1,0 +1,135 @@
+"""What one writes in TensorFlow 2 for names whose successor no table of moves can know."""
+
+from __future__ import annotations
+
+from typing import Mapping, NamedTuple
+
+SAFE, UNSAFE, NONE = "safe", "unsafe", ""
+
+
+class Idiom(NamedTuple):
+    """A successor that no table can know."""
+
+    becomes: str
+    note: str = ""
+    fix: str = SAFE
+    code: str = "TPU208"
+
+
+_RUN = "In plain TensorFlow 2: strategy.run, and strategy.reduce for its results."
+
+#: Old name below ``tensorflow`` -> what one writes in TensorFlow 2 on a TPUStrategy.
+IDIOMS: Mapping[str, Idiom] = {
+    # Start-up
+    "contrib.cluster_resolver.TPUClusterResolver": Idiom(
+        "tf.distribute.cluster_resolver.TPUClusterResolver",
+        "On a TPU VM its argument is tpu='local'.",
+    ),
+    "contrib.distribute.TPUStrategy": Idiom("tf.distribute.TPUStrategy"),
+    "contrib.distribute.initialize_tpu_system": Idiom("tf.tpu.experimental.initialize_tpu_system"),
+    "distribute.experimental.TPUStrategy": Idiom("tf.distribute.TPUStrategy"),
+    **{
+        "keras.mixed_precision.experimental." + name: Idiom(
+            "tf.keras.mixed_precision." + now, "", SAFE, "TPU202"
+        )
+        for name, now in (
+            ("Policy", "Policy"),
+            ("set_policy", "set_global_policy"),
+            ("global_policy", "global_policy"),
+            ("LossScaleOptimizer", "LossScaleOptimizer"),
+        )
+    },
+    # What left tf.keras.experimental and its like
+    **{
+        f"keras.experimental.{name}": Idiom(
+            f"tf.keras.optimizers.schedules.{name}", "", SAFE, "TPU202"
+        )
+        for name in ("CosineDecay", "CosineDecayRestarts")
+    },
+    **{
+        f"keras.optimizers.{package}.{name}": Idiom(
+            f"tf.keras.optimizers.{name}", "", SAFE, "TPU202"
+        )
+        for package in ("legacy", "experimental")
+        for name in (
+            *("Adadelta", "Adagrad", "Adam", "Adamax", "AdamW", "Ftrl", "Nadam", "RMSprop", "SGD"),
+        )
+    },
+    **{
+        f"keras.layers.experimental.preprocessing.{name}": Idiom(
+            f"tf.keras.layers.{name}", "", SAFE, "TPU202"
+        )
+        for name in (
+            *("CategoryEncoding", "CenterCrop", "Discretization", "Hashing", "IntegerLookup"),
+            *("Normalization", "RandomContrast", "RandomCrop", "RandomFlip", "RandomRotation"),
+            *("RandomTranslation", "RandomZoom", "Rescaling", "Resizing", "StringLookup"),
+            "TextVectorization",
+        )
+    },
+    "keras.estimator.model_to_estimator": Idiom(
+        "tpucompat.v1.keras.estimator.model_to_estimator",
+        "In plain TensorFlow 2 the model trains by its own fit.",
+        SAFE,
+        "TPU206",
+    ),
+    "distribute.resolver.TPUClusterResolver": Idiom(
+        "tf.distribute.cluster_resolver.TPUClusterResolver"
+    ),
+    "config.experimental_connect_to_host": Idiom(
+        "tf.config.experimental_connect_to_cluster",
+        "It takes the resolver instead of an address.",
+    ),
+    # keras_to_tpu_model
+    **{
+        f"contrib.tpu.{path}{name}": Idiom(becomes, note, SAFE, "TPU211")
+        for path in ("", "python.tpu.keras_support.")
+        for name, becomes, note in (
+            ("keras_to_tpu_model", "strategy.scope()", "The model is built and compiled inside."),
+            (
+                "TPUDistributionStrategy",
+                "tf.distribute.TPUStrategy",
+                "The system is initialized first.",
+            ),
+        )
+    },
+    **{
+        "keras.layers.CuDNN" + name: Idiom(
+            "tf.keras.layers." + name, "It uses the cuDNN kernel automatically.", SAFE, "TPU202"
+        )
+        for name in ("LSTM", "GRU")
+    },
+    # Computations
+    **{
+        f"{parent}.{name}": Idiom(f"tpucompat.v1.{parent}.{name}", note, SAFE, "TPU213")
+        for parent in ("contrib.tpu", "tpu")
+        for name, note in {
+            **dict.fromkeys(("batch_parallel", "shard", "replicate", "rewrite"), _RUN),
+            "initialize_system": "In plain TensorFlow 2: tf.tpu.experimental.initialize_tpu_system.",
+            "shutdown_system": "Not needed in plain TensorFlow 2.",
+            "cross_replica_sum": "In plain TensorFlow 2: ReplicaContext.all_reduce.",
+            "CrossShardOptimizer": (
+                "In plain TensorFlow 2, an optimizer created under "
+                "strategy.scope() sums gradients over the replicas; divide the "
+                "loss by the global batch size."
+            ),
+            "repeat": "In plain TensorFlow 2: a loop over tf.range in a tf.function.",
+            "while_loop": "In plain TensorFlow 2: tf.while_loop.",
+            "outside_compilation": "In plain TensorFlow 2: tf.tpu.outside_compilation.",
+        }.items()
+    },
+    # TPUEstimator
+    **{
+        "contrib.tpu." + name: Idiom("tpucompat.v1.contrib.tpu." + name, note, SAFE, "TPU212")
+        for name, note in {
+            "TPUEstimator": "In plain TensorFlow 2: a Keras model, or a loop over strategy.run.",
+            "TPUEstimatorSpec": "In plain TensorFlow 2 the training step returns the loss itself.",
+            "RunConfig": (
+                "Its settings became arguments of fit, of callbacks and of the strategy."
+            ),
+            "TPUConfig": "iterations_per_loop became steps_per_execution of compile.",
+            "InputPipelineConfig": "strategy.experimental_distribute_dataset splits the input.",
+            "AsyncCheckpointSaverHook": "tf.train.CheckpointManager, or a Keras callback.",
+            "export_estimator_savedmodel": "tf.saved_model.save.",
+        }.items()
+    },
+}
