@@ -464,3 +464,15 @@ def test_answers_that_are_near_each_other_are_found_in_another_order():
     assert np.abs(ours - theirs).max() > 1e-5
     ours, found = answers.in_their_order(theirs + 1e-8 * random.randn(32, 2), theirs)
     assert found is None
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_what_only_the_optimizer_tracks_is_not_the_saved_model(other):
+    """A checkpoint of another model still holds the trained variables, below the optimizer."""
+    trained = np.arange(6.0).reshape(2, 3)
+    end = "/.ATTRIBUTES/VARIABLE_VALUE"
+    there = {f"opt/_variables/2{end}": 0.1 * trained, f"opt/_trainable_variables/0{end}": trained}
+    if other:
+        there[f"model/layer/kernel{end}"] = -trained
+    (found,) = contents.held({"w": trained}, contents.of_models(there)).values()
+    np.testing.assert_array_equal(found, -trained if other else trained)

@@ -11,6 +11,8 @@ import numpy as np
 #: A tensor that is this close to another one, in parts of its largest number, is the same.
 _SAME = 1e-6
 
+#: In the keys of what an optimizer of Keras 3 trains.
+_TRACKED = "/_trainable_variables/"
 #: Names of what counts steps.
 COUNTED = re.compile(r"(?i)step|epoch|iteration")
 
@@ -40,6 +42,25 @@ def held(
         errors = [_error(tensor, value) for tensor in candidates]
         found[name] = candidates[int(np.argmin(errors))] if errors else None
     return found
+
+
+def of_models(there: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """A checkpoint without the optimizer's references to variables that no model in it has.
+
+    Keras' optimizers track what they train: a checkpoint of another model has the trained variables all the same,
+    where restoring it puts them nowhere. A variable that the saved model has is not stored a second time.
+
+    Args:
+      there: Key -> tensor.
+    """
+    owners = {key.partition(_TRACKED)[0] for key in there if _TRACKED in key}
+    inside = {key for key in there if any(key.startswith(owner + "/") for owner in owners)}
+    outside = {np.shape(value) for key, value in there.items() if key not in inside}
+    return {
+        key: value
+        for key, value in there.items()
+        if _TRACKED not in key or np.shape(value) not in outside
+    }
 
 
 def turned(

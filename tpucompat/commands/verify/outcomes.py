@@ -164,7 +164,7 @@ class Outcomes(Rungs):
             snapshots = recording.snapshots()
             final = snapshots[max(snapshots)] if snapshots else {}
             last.append(contents.last([recording.arrays(event) for event in events], final))
-            values.append(contents.held(final, last[-1]))
+            values.append(contents.held(final, contents.of_models(last[-1])))
             for name, value in values[-1].items():
                 if value is None:
                     shape = Difference(note="the checkpoint has no tensor of this shape")
