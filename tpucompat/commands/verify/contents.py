@@ -47,8 +47,8 @@ def held(
 def of_models(there: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """A checkpoint without the optimizer's references to variables that no model in it has.
 
-    Keras' optimizers track what they train: a checkpoint of another model has the trained variables all the same,
-    where restoring it puts them nowhere. A variable that the saved model has is not stored a second time.
+    Keras' optimizers track what they train: a checkpoint of another model has the trained variables too, where
+    restoring it puts them nowhere. A variable that the saved model has is not stored a second time.
 
     Args:
       there: Key -> tensor.
