@@ -24,6 +24,9 @@ model.predict_classes(x)
 model.save('a.keras')
 tf.reshape(x, [1], wrong=1)
 tf.keras.utils.get_custom_objects()['mine'] = print
+for loss in ('mse', 'oops'):
+    given = ['mae']
+    model.compile('sgd', loss, metrics=given)
 """
 
 
@@ -56,7 +59,7 @@ def test_what_keras_refuses_has_a_todo_at_its_line():
     }
     assert set(marked) == {
         *("model = tf.keras.Sequential", "model.compile", "model.fit", "model.predict_classes"),
-        "tf.reshape",
+        *("tf.reshape", "for loss in "),
     }
     assert "turns" in marked["model.fit"] and "'cosine'" in marked["model.compile"]
 
