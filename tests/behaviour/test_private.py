@@ -617,14 +617,14 @@ def _inputs_of_updates():
 
 
 def _names_of_losses():
-    private.name_losses_as_then()
+    private.name_losses_like_tensorflow_1()
     for name in ("kullback_leibler_divergence", "logcosh", "cosine_proximity"):
         assert v1.keras.metrics.get(name).__name__ == name
 
 
 def _eager_keys():
-    private.let_eager_tensors_be_keys()
-    private.let_eager_tensors_be_keys()
+    private.make_eager_tensors_hashable()
+    private.make_eager_tensors_hashable()
     with private.eager_mode():
         one, other = tf.constant(1), tf.constant(1)
         assert {one: "a", other: "b"}[one] == "a"
@@ -962,7 +962,7 @@ CHECKS = {
     _per_replica: ["per_replica", "one_replica", "run_on_replicas"],
     _cross_replica_context: ["cross_replica_context"],
     _graphs_on_their_way: ["before_graphs_are_sent", "place"],
-    _watch_sessions: ["watch_sessions", "session_run_function"],
+    _watch_sessions: ["watch_sessions", "_between", "_names_of", "session_run_function"],
     _average_masked_losses: ["average_masked_losses_over_all"],
     _normalize_without_masks: ["normalize_without_masks"],
     _feed_missing_axes: ["feed_missing_axes"],
@@ -1011,8 +1011,8 @@ CHECKS = {
         "operations_of_weights",
     ],
     _true_variables: ["let_graph_variables_be_true"],
-    _eager_keys: ["let_eager_tensors_be_keys"],
-    _names_of_losses: ["name_losses_as_then"],
+    _eager_keys: ["make_eager_tensors_hashable"],
+    _names_of_losses: ["name_losses_like_tensorflow_1"],
     _inputs_of_updates: ["take_inputs_of_updates", "_without_inputs"],
     _trackables: [
         "data_structures",

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
+import numpy
 import pytest
 import tensorflow
 
@@ -84,6 +86,16 @@ def test_doctor_lists_what_is_replaced():
     done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, check=True)
     rows = json.loads(done.stdout)
     assert all(row["why"] and row["targets"] for row in rows)
+    of_tensorflow = re.compile(r"[12]\.\d+( to [12]\.\d+)?")
+    assert all(
+        of_tensorflow.fullmatch(row["releases"]) or row["releases"].startswith("NumPy ")
+        for row in rows
+    )
+    by_name = {row["name"].rpartition(".")[2]: row for row in rows}
+    printed = by_name.get("print_numbers_like_numpy_1")
+    if int(numpy.__version__.partition(".")[0]) > 1:
+        assert printed is not None
+        assert printed["targets"] == ["numpy.set_printoptions.legacy"]
     targets = {target for row in rows for target in row["targets"]}
     assert "tensorflow.python.client.session.BaseSession._extend_graph" in targets
     assert len(rows) > 15
@@ -104,13 +116,27 @@ def test_what_somebody_else_has_replaced_stays():
     assert not hasattr(Owner, "other")
 
 
+def test_a_setting_is_put_back():
+    from tpucompat.tf.private import patches
+
+    values = ["before"]
+    setting = patches.Setting("library.option", lambda: values[-1], values.append)
+    since = patches.mark()
+    patches.replace(setting, "", "after")
+    assert values[-1] == "after"
+    (change,) = patches.changes(since)
+    assert change.target == "library.option"
+    patches.undo(since)
+    assert values[-1] == "before"
+
+
 def test_a_patch_is_applied_once_until_it_is_undone():
     from tpucompat.tf.private import patches
 
     class Owner:
         calls = 0
 
-    @patches.patch
+    @patches.patch("1.13 to 2.21")
     def count():
         """Counts."""
         patches.replace(Owner, "calls", Owner.calls + 1)

@@ -177,7 +177,7 @@ def test_late_modules_are_not_of_the_package():
     assert {name for name in names if name.startswith("tpucompat")} == set()
 
 
-#: Lines of code of a file, docstrings counted, comments and blank lines not; of a function, everything.
+#: Of a file: the lines of code and docstrings. Of a function: all lines but its docstring.
 MOST_LINES, MOST_OF_A_FUNCTION = 500, 60
 #: Files that may be longer, and why.
 LONG_FILES = {
@@ -186,7 +186,9 @@ LONG_FILES = {
     "commands/migrate/written/training_loop.py": "one file that is written beside the user's script",
 }
 #: Functions that may be longer, and why.
-LONG_FUNCTIONS: dict[str, str] = {}
+LONG_FUNCTIONS = {
+    "commands/migrate/written/training_loop.py:train": "the user reads it from top to bottom",
+}
 
 
 def test_no_file_is_longer_than_500_lines():
@@ -206,8 +208,9 @@ def test_no_function_is_longer_than_60_lines():
     for path in MODULES.values():
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                assert node.end_lineno is not None
-                length = node.end_lineno - node.lineno + 1
+                body = node.body[1:] if ast.get_docstring(node) and node.body[1:] else node.body
+                head = body[0].lineno - node.body[0].lineno
+                length = node.end_lineno - node.lineno + 1 - head  # type: ignore[operator]
                 if length > MOST_OF_A_FUNCTION:
                     long[f"{path.relative_to(PACKAGE).as_posix()}:{node.name}"] = length
     assert long.keys() == LONG_FUNCTIONS.keys(), long

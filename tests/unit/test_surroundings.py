@@ -192,7 +192,7 @@ def test_numbers_print_as_they_did():
     before = numpy.get_printoptions()
     try:
         numpy_names = importlib.import_module("tpucompat.standins.numpy_names")
-        numpy_names.print_numbers_as_then()
+        numpy_names.print_numbers_like_numpy_1()
         assert repr([numpy.float32(0.5), numpy.int64(3)]) == "[0.5, 3]"
     finally:
         numpy.set_printoptions(**before)

@@ -10,6 +10,7 @@ from absl import flags as absl_flags
 
 from tpucompat.commands.verify import contents, files, flags, ladder, seeds
 from tpucompat.commands.verify.recorder import Recorder, Recording, Site, Variable
+from tpucompat.commands.verify.rungs import SKIPPED
 
 
 def recorded(folder, *events):
@@ -260,7 +261,7 @@ def test_how_often_chance_sets_two_means_apart(one, other, chance):
     [
         ("predicted:  bag is: coat\nTraining\n", ladder.AGREE),
         ("predicted: shirt is: coat\n", ladder.DIFFER),
-        ("ready: bag\n", ladder.SKIPPED),
+        ("ready: bag\n", SKIPPED),
     ],
 )
 def test_answers_in_print_are_compared(new, verdict, tmp_path):
@@ -321,7 +322,7 @@ def test_defaults_of_flags_are_compared_though_the_command_line_gives_others(
     assert rung.verdict == verdict and rung.note.partition("; if")[0] == said
     assert ("--ignore 'flags: learning_rate'" in rung.note) == (verdict == ladder.DIFFER)
     # Nothing was computed: that is no agreement.
-    assert found.verdict == (ladder.DIFFER if verdict == ladder.DIFFER else ladder.SKIPPED)
+    assert found.verdict == (ladder.DIFFER if verdict == ladder.DIFFER else SKIPPED)
 
 
 @pytest.mark.parametrize(
@@ -333,8 +334,8 @@ def test_defaults_of_flags_are_compared_though_the_command_line_gives_others(
         ("--iterations", 50, 1, ladder.AGREE),
         ("--log_every", 50, 1, ladder.AGREE),
         ("--score", 8, 1, ladder.DIFFER),
-        ("--model_dir", "out", "results", ladder.SKIPPED),
-        ("--data", "a/b", "c/d", ladder.SKIPPED),
+        ("--model_dir", "out", "results", SKIPPED),
+        ("--data", "a/b", "c/d", SKIPPED),
     ],
 )
 def test_words_count_among_defaults_and_where_a_script_computes_does_not(
@@ -412,7 +413,7 @@ def test_a_loss_beside_a_step_is_not_lost_in_its_size(loss, verdict, tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "verdict"),
     [
-        (0.3183099, -0.7511255, ladder.SKIPPED),
+        (0.3183099, -0.7511255, SKIPPED),
         (0.3183099, 0.0, ladder.DIFFER),
         (0.0, 1.0, ladder.DIFFER),
         (-4.6, 0.3183099, ladder.DIFFER),
@@ -429,7 +430,7 @@ def test_one_random_number_shows_no_distribution(old, new, verdict, tmp_path):
         both.append(Recording(str(tmp_path / name)))
     rung = {each.key: each for each in ladder.compare(*both).rungs}["initial"]
     assert rung.verdict == verdict
-    assert ("one number shows no distribution: b" in rung.note) == (verdict == ladder.SKIPPED)
+    assert ("one number shows no distribution: b" in rung.note) == (verdict == SKIPPED)
 
 
 @pytest.mark.parametrize("more", [0, 1])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import abc
 import contextlib
-from typing import Any, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 import tensorflow.compat.v1 as tf
 
@@ -81,6 +81,37 @@ def sized_by(layer: Any, size: Any) -> Any:
     return tf.TensorShape(shape)[1:]
 
 
+def _decoding_step(decoder: Any, blanks: Any, impute: bool) -> Callable[..., tuple[Any, ...]]:
+    """The body of the loop: a step, with what it writes for sequences that go on."""
+
+    def body(
+        time: Any, arrays: Any, state: Any, inputs: Any, finished: Any, lengths: Any
+    ) -> tuple[Any, ...]:
+        outputs, new_state, new_inputs, ended = decoder.step(time, inputs, state)
+        if not decoder.tracks_own_finished:
+            ended = tf.logical_or(ended, finished)
+        lengths = tf.where(tf.logical_not(finished), tf.fill(tf.shape(lengths), time + 1), lengths)
+        nest.assert_same_structure(state, new_state)
+        nest.assert_same_structure(arrays, outputs)
+        nest.assert_same_structure(inputs, new_inputs)
+
+        def kept(new: Any, old: Any) -> Any:
+            if isinstance(old, tf.TensorArray):
+                return new
+            new.set_shape(old.shape)
+            return new if new.shape.rank == 0 else tf.where(finished, old, new)
+
+        if impute:
+            outputs = nest.map_structure(
+                lambda out, blank: tf.where(finished, blank, out), outputs, blanks
+            )
+            new_state = nest.map_structure(kept, new_state, state)
+        arrays = nest.map_structure(lambda ta, out: ta.write(time, out), arrays, outputs)
+        return time + 1, arrays, new_state, new_inputs, ended, lengths
+
+    return body
+
+
 def dynamic_decode(
     decoder: Any,
     output_time_major: bool = False,
@@ -129,38 +160,11 @@ def dynamic_decode(
             shape = tf.TensorShape([static(batch)]).concatenate(size) if known else None
             return tf.TensorArray(dtype, size=0, dynamic_size=True, element_shape=shape)
 
-        def body(
-            time: Any, arrays: Any, state: Any, inputs: Any, finished: Any, lengths: Any
-        ) -> tuple[Any, ...]:
-            outputs, new_state, new_inputs, ended = decoder.step(time, inputs, state)
-            if not decoder.tracks_own_finished:
-                ended = tf.logical_or(ended, finished)
-            lengths = tf.where(
-                tf.logical_not(finished), tf.fill(tf.shape(lengths), time + 1), lengths
-            )
-            nest.assert_same_structure(state, new_state)
-            nest.assert_same_structure(arrays, outputs)
-            nest.assert_same_structure(inputs, new_inputs)
-
-            def kept(new: Any, old: Any) -> Any:
-                if isinstance(old, tf.TensorArray):
-                    return new
-                new.set_shape(old.shape)
-                return new if new.shape.rank == 0 else tf.where(finished, old, new)
-
-            if impute_finished:
-                outputs = nest.map_structure(
-                    lambda out, blank: tf.where(finished, blank, out), outputs, blanks
-                )
-                new_state = nest.map_structure(kept, new_state, state)
-            arrays = nest.map_structure(lambda ta, out: ta.write(time, out), arrays, outputs)
-            return time + 1, arrays, new_state, new_inputs, ended, lengths
-
         _, arrays, state, _, _, lengths = tf.while_loop(
             lambda time, arrays, state, inputs, finished, lengths: tf.logical_not(
                 tf.reduce_all(finished)
             ),
-            body,
+            _decoding_step(decoder, blanks, impute_finished),
             (
                 tf.constant(0),
                 nest.map_structure(array, sizes, types),

@@ -42,7 +42,7 @@ _RESIDENTS = "_tpucompat_residents"
 _TRANSFERS = "_tpucompat_transfers"
 
 
-@patches.patch
+@patches.patch("1.13 to 2.21")
 def watch() -> None:
     """Watches the runs of all sessions from here on; to be called before the first of them.
 

@@ -18,7 +18,7 @@ from tpucompat.tf.private import patches
 _PROCESS = re.compile(r"/(job|replica|task):[^/]*")
 
 
-@patches.patch
+@patches.patch("1.13 to 2.21")
 def watch() -> None:
     """Lets every Session of the process place operations of other jobs here; idempotent."""
     private.before_graphs_are_sent(_bring_here)

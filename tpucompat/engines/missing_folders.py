@@ -76,7 +76,7 @@ def checked(
     """
 
     @functools.wraps(matching_files)
-    def as_then(pattern: Any, name: str | None = None) -> Any:
+    def matching(pattern: Any, name: str | None = None) -> Any:
         patterns = _constant(pattern)
         if tensorflow.executing_eagerly():
             check(patterns)
@@ -94,7 +94,7 @@ def checked(
         uncount(found.graph, before - found.graph.version)
         return found
 
-    return as_then
+    return matching
 
 
 def _each(patterns: Any) -> Iterable[Any]:

@@ -28,11 +28,11 @@ _missing: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 _marks: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
 
-@patches.patch
-def follow() -> None:
+@patches.patch("2.6 to 2.21")
+def install_tf1_op_seeds() -> None:
     """Lets graphs choose their operations' seeds so; idempotent."""
     module = private.random_seed()
-    patches.replace(module, "get_seed", _as_then(module.get_seed))
+    patches.replace(module, "get_seed", _seeded_like_tf1(module.get_seed))
     places: dict[str, Callable[[Callable[..., Any]], Any]] = {
         place: functools.partial(_counted, difference=difference)
         for place, difference in operation_counts.DIFFERENCES.items()
@@ -61,13 +61,13 @@ def _softmax_by_parts(softmax: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(softmax)
-    def as_then(x: Any, axis: int = -1) -> Any:
+    def computed(x: Any, axis: int = -1) -> Any:
         if tensorflow.executing_eagerly() or (x.shape.rank or 0) <= 2:
             return softmax(x, axis)
         powers = tensorflow.exp(x - tensorflow.reduce_max(x, axis=axis, keepdims=True))
         return powers / tensorflow.reduce_sum(powers, axis=axis, keepdims=True)
 
-    return as_then
+    return computed
 
 
 def _of_logits(activation: str) -> Callable[[Callable[..., Any]], Any]:
@@ -77,7 +77,7 @@ def _of_logits(activation: str) -> Callable[[Callable[..., Any]], Any]:
     since 2.4 the activations note their logits.
     """
 
-    def as_then(crossentropy: Callable[..., Any]) -> Callable[..., Any]:
+    def computed(crossentropy: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(crossentropy)
         def of_logits(
             target: Any, output: Any, from_logits: bool = False, *args: Any, **options: Any
@@ -90,7 +90,7 @@ def _of_logits(activation: str) -> Callable[[Callable[..., Any]], Any]:
 
         return of_logits
 
-    return as_then
+    return computed
 
 
 def _flip_one(flip: Callable[..., Any]) -> Callable[..., Any]:
@@ -100,7 +100,7 @@ def _flip_one(flip: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @functools.wraps(flip)
-    def as_then(image: Any, flip_index: int, random_func: Any, scope_name: str) -> Any:
+    def computed(image: Any, flip_index: int, random_func: Any, scope_name: str) -> Any:
         shape = tensorflow.TensorShape(getattr(image, "shape", np.shape(image)))
         if tensorflow.executing_eagerly() or shape.rank is not None or not callable(random_func):
             return flip(image, flip_index, random_func, scope_name)
@@ -116,7 +116,7 @@ def _flip_one(flip: Callable[..., Any]) -> Callable[..., Any]:
         flipped.set_shape([None] * 3)
         return flipped
 
-    return as_then
+    return computed
 
 
 #: Functions that TensorFlow 2 computes with other operations.
@@ -136,8 +136,8 @@ _OTHERWISE: dict[str, Callable[[Callable[..., Any]], Any]] = {
 }
 
 
-@patches.patch
-def compute_as_then() -> None:
+@patches.patch("2.0 to 2.5")
+def install_tf1_computations() -> None:
     """Only what is computed with other operations is as in 1.15, not the seeds."""
     private.replace_functions(_OTHERWISE)
 
@@ -183,7 +183,7 @@ def resume(graph: Any) -> None:
         add(graph, _marks[graph] - count(graph))
 
 
-def _as_then(original: Callable[..., Any]) -> Callable[..., Any]:
+def _seeded_like_tf1(original: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(original)
     def get_seed(op_seed: Any) -> Any:
         if op_seed is None and not tensorflow.executing_eagerly():
@@ -275,7 +275,7 @@ def _of_the_kind_of(parameter: str) -> Callable[[Callable[..., Any]], Callable[.
       parameter: Which of its parameters that is.
     """
 
-    def as_then(original: Callable[..., Any]) -> Callable[..., Any]:
+    def computed(original: Callable[..., Any]) -> Callable[..., Any]:
         signature = inspect.signature(original)
 
         @functools.wraps(original)
@@ -288,7 +288,7 @@ def _of_the_kind_of(parameter: str) -> Callable[[Callable[..., Any]], Callable[.
 
         return create
 
-    return as_then
+    return computed
 
 
 def _created(original: Callable[..., Any]) -> Callable[..., Any]:

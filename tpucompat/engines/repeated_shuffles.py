@@ -32,8 +32,8 @@ _raw = tensorflow.raw_ops
 LARGEST_BUFFER = 50_000
 
 
-@patches.patch
-def follow() -> None:
+@patches.patch("2.6 to 2.21")
+def install_tf1_shuffles() -> None:
     """Lets graphs shuffle and repeat so; idempotent."""
     module = private.dataset_operations()
     patches.replace(module, "repeat_dataset", _repeated(module.repeat_dataset))
@@ -210,6 +210,18 @@ class _Buffer:
         return _with_item(rows, index // self._row, row)
 
 
+def _unboxed(element: Any, spec: Any) -> tuple[Any, ...]:
+    """The parts of an element, each with its static shape."""
+    parts = []
+    for number, part in enumerate(spec):
+        box = _item(element, number, tensorflow.variant)
+        shape = part.shape.as_list() if part.shape.is_fully_defined() else -1
+        value = _item(box, 0, part.dtype, shape)
+        value.set_shape(part.shape)
+        parts.append(value)
+    return tuple(parts)
+
+
 def _shuffled(dataset: Any, size: int, draws: Any, count: Any) -> Any:
     """So many repetitions of a dataset, shuffled with a buffer of ``size``; each element takes a draw.
 
@@ -264,14 +276,7 @@ def _shuffled(dataset: Any, size: int, draws: Any, count: Any) -> Any:
 
     @unchanged
     def unboxed(place: Any, there: Any, element: Any) -> Any:
-        parts = []
-        for number, part in enumerate(spec):
-            box = _item(element, number, tensorflow.variant)
-            shape = part.shape.as_list() if part.shape.is_fully_defined() else -1
-            value = _item(box, 0, part.dtype, shape)
-            value.set_shape(part.shape)
-            parts.append(value)
-        return tuple(parts)
+        return _unboxed(element, spec)
 
     state = (buffer.empty(), zero, zero, tensorflow.zeros([0], tensorflow.int64))
     steps = tensorflow.data.Dataset.zip((elements, filling.concatenate(draws)))

@@ -41,11 +41,11 @@ def enter_graph_mode() -> Any:
     if tensorflow.__version__.startswith("1."):
         _enter_on_1()
         return tensorflow
-    _enter()
+    _enter_on_2()
     return tensorflow.compat.v1
 
 
-@patches.patch
+@patches.patch("1.13 to 1.15")
 def _enter_on_1() -> None:
     """Completes TensorFlow 1's own graph mode."""
     accelerator.prepare()  # before anything starts TensorFlow's runtime
@@ -57,8 +57,8 @@ def _enter_on_1() -> None:
     local_devices.watch()
 
 
-@patches.patch
-def _enter() -> None:
+@patches.patch("2.0 to 2.21")
+def _enter_on_2() -> None:
     """Puts TensorFlow 2 into graph mode."""
     keras_generation.choose()
     _quieten()
@@ -73,10 +73,10 @@ def _enter() -> None:
     private.write_all_h5_files_alike()
     private.name_recurrent_weights_by_layer()
     private.forget_masks_of_convolutional_cells()
-    private.name_losses_as_then()
+    private.name_losses_like_tensorflow_1()
     private.count_resource_variables_as_variables()
     private.let_graph_variables_be_true()
-    private.let_eager_tensors_be_keys()
+    private.make_eager_tensors_hashable()
     private.accept_whole_numbers_as_dimensions()
     private.give_specs_their_sizes()
     private.complete_resource_variables()
@@ -101,10 +101,10 @@ def _show_values() -> None:
 def _follow_seeds() -> None:
     """Up to 2.5 a seeded program draws what that release draws."""
     if not current_environment().has("operation_counts"):
-        operation_seeds.compute_as_then()
+        operation_seeds.install_tf1_computations()
         return
-    operation_seeds.follow()
-    repeated_shuffles.follow()
+    operation_seeds.install_tf1_op_seeds()
+    repeated_shuffles.install_tf1_shuffles()
 
 
 def v1() -> Any:

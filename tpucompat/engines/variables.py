@@ -21,7 +21,7 @@ from tpucompat.tf.private import patches
 _v1 = tensorflow.compat.v1
 
 
-@patches.patch
+@patches.patch("1.13 to 2.21")
 def show_values() -> None:
     """Lets sessions, and scripts that ask a graph for a tensor, know variables so; idempotent."""
     private.convert_in_sessions(private.resource_variable_class(), _fetched, _fed)

@@ -457,10 +457,10 @@ ATTRIBUTES: Mapping[str, Mapping[str, Mapping[str, Row]]] = {
 #: Module -> what is called when a script first imports it, where the release has the setting. It is given
 #: the test for the script's own modules, and may return what undoes it.
 SETTINGS: Mapping[str, Changed] = {
-    "numpy": Changed(_NUMPY + "as_then", "numpy 1.13"),
+    "numpy": Changed(_NUMPY + "restore_numbers", "numpy 1.13"),
     "pandas": Changed(_PANDAS + "keep_text_as_objects", "pandas 3.0"),
-    "matplotlib.pyplot": Changed(_SMALL + "name_styles_as_then", "matplotlib 3.6"),
-    "matplotlib.style": Changed(_SMALL + "name_styles_as_then", "matplotlib 3.6"),
+    "matplotlib.pyplot": Changed(_SMALL + "add_styles_without_version", "matplotlib 3.6"),
+    "matplotlib.style": Changed(_SMALL + "add_styles_without_version", "matplotlib 3.6"),
 }
 
 #: First parts of names -> whether all below is looked at here: of google's packages only one is, and some

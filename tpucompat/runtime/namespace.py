@@ -444,18 +444,18 @@ def _v1_rows() -> Mapping[str, Row]:
     return lookup.table_rows("tf1", on_tensorflow_1=environment().has("contrib"))
 
 
-def _entry(module: str) -> Callable[[], str]:
-    """``enter`` of a module of this room, which imports TensorFlow: it is imported when it is called."""
+def _preparation(module: str) -> Callable[[], str]:
+    """``prepare`` of a module of this room, which imports TensorFlow: it is imported when it is called."""
 
-    def enter() -> str:
-        name: str = importlib.import_module("tpucompat.runtime." + module).enter()
+    def prepare() -> str:
+        name: str = importlib.import_module("tpucompat.runtime." + module).prepare()
         return name
 
-    return enter
+    return prepare
 
 
-V1 = Namespace("tpucompat.v1", _v1_rows, _entry("tensorflow_1"))
-V2 = Namespace("tpucompat.v2", lambda: lookup.table_rows("tf2"), _entry("tensorflow_2"))
+V1 = Namespace("tpucompat.v1", _v1_rows, _preparation("tensorflow_1"))
+V2 = Namespace("tpucompat.v2", lambda: lookup.table_rows("tf2"), _preparation("tensorflow_2"))
 _NAMESPACES = (V1, V2)
 
 

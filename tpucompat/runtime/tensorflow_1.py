@@ -20,7 +20,7 @@ from tpucompat.standins import (
 from tpucompat.tf import private
 
 
-def enter() -> str:
+def prepare() -> str:
     """Enters graph mode, with Keras and NumPy as TensorFlow 1 programs know them.
 
     Returns:
@@ -28,12 +28,12 @@ def enter() -> str:
     """
     session.enter_graph_mode()
     private.leave_package_to_itself("tpucompat")
-    numpy_names.print_numbers_as_then()
+    numpy_names.print_numbers_like_numpy_1()
     keras_names.restore_methods(session.keras())
-    keras1_arguments.accept(session.keras())
-    keras_positions.accept(session.keras())
-    own_optimizers.accept(session.keras())
-    own_layers.accept(session.keras())
+    keras1_arguments.accept_keras_1_arguments(session.keras())
+    keras_positions.accept_old_positions(session.keras())
+    own_optimizers.accept_old_optimizers(session.keras())
+    own_layers.accept_old_layers(session.keras())
     if environment().has("contrib"):
         return "tensorflow"
     from tpucompat.standins import keras_losses  # derived from the Keras that graph mode has chosen
@@ -41,5 +41,5 @@ def enter() -> str:
     early_tf2.restore_methods()
     keras_models.make_one_class()
     keras_losses.register(session.keras())
-    keras_names.start_adagrad_as_then(session.keras())
+    keras_names.start_adagrad_from_zero(session.keras())
     return "tensorflow.compat.v1"

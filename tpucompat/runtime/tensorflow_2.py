@@ -18,7 +18,7 @@ from tpucompat.standins import (
 from tpucompat.tf import private
 
 
-def enter() -> str:
+def prepare() -> str:
     """Leaves TensorFlow eager, with Keras and NumPy as programs for TensorFlow 2.0 to 2.3 know them.
 
     Returns:
@@ -28,13 +28,13 @@ def enter() -> str:
     from tpucompat.standins import early_keras  # imports Keras, for which the devices are set up
 
     private.leave_package_to_itself("tpucompat")
-    numpy_names.print_numbers_as_then()
+    numpy_names.print_numbers_like_numpy_1()
     keras_names.restore_methods(tensorflow.keras)
-    keras1_arguments.accept(tensorflow.keras)
-    keras_positions.accept(tensorflow.keras)
-    early_keras.compile_as_then()
-    early_keras.step_as_then()
-    early_keras.take_arguments_as_then()
+    keras1_arguments.accept_keras_1_arguments(tensorflow.keras)
+    keras_positions.accept_old_positions(tensorflow.keras)
+    early_keras.restore_optimizer_names()
+    early_keras.restore_columns_of_vectors()
+    early_keras.accept_old_arguments()
     early_keras.restore_methods()
     early_tf2.restore_methods()
     return "tensorflow"

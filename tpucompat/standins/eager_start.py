@@ -31,14 +31,14 @@ def enable_eager_execution(
     model = tensorflow.keras.Model
     if hasattr(model.compile, "_tpucompat_names"):
         return
-    early_keras.compile_as_then()
-    early_keras.step_as_then()
-    early_keras.take_arguments_as_then()
+    early_keras.restore_optimizer_names()
+    early_keras.restore_columns_of_vectors()
+    early_keras.accept_old_arguments()
     early_keras.restore_methods()
-    model.compile = _naming_as_then(model.compile)
+    model.compile = _with_old_metric_names(model.compile)
 
 
-def _naming_as_then(compile_model: Any) -> Any:
+def _with_old_metric_names(compile_model: Any) -> Any:
     @functools.wraps(compile_model)
     def compiled(self: Any, optimizer: Any = "rmsprop", *args: Any, **kwargs: Any) -> Any:
         for name in ("metrics", "weighted_metrics"):

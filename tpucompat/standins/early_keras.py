@@ -78,8 +78,8 @@ def LossScaleOptimizer(opt: Any, loss_scale: Any = "dynamic") -> Any:
     return _precision.LossScaleOptimizer(opt, dynamic=False, initial_scale=float(loss_scale))
 
 
-@patches.patch
-def compile_as_then() -> None:
+@patches.patch("2.11 to 2.21")
+def restore_optimizer_names() -> None:
     """Lets ``compile("rmsprop")`` make the optimizer that the word meant up to 2.10.
 
     The later ones of the same names round differently: their RMSprop and Adagrad add epsilon below the root
@@ -104,8 +104,8 @@ def compile_as_then() -> None:
     patches.replace(_keras.Model, "compile", compiled)
 
 
-@patches.patch
-def take_arguments_as_then() -> None:
+@patches.patch("2.0 to 2.21")
+def accept_old_arguments() -> None:
     """Lets the methods of models take what they took in 2.0 and 2.1, also where it is refused or differs today.
 
     Compared were the signatures of 2.0.4, 2.1.4, 2.2.3, 2.3.4 and 2.4.4 with those of tf-keras 2.21, and
@@ -166,8 +166,8 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-@patches.patch
-def step_as_then() -> None:
+@patches.patch("2.7 to 2.21")
+def restore_columns_of_vectors() -> None:
     """Lets ``fit``, ``evaluate`` and ``predict`` make columns of vectors, as up to 2.6.
 
     A model whose inputs are not declared (a subclass) was called with (batch, 1) where the data had the shape
@@ -217,7 +217,7 @@ def _as_column(part: Any) -> Any:
     return part
 
 
-@patches.patch
+@patches.patch("2.0 to 2.21")
 def restore_methods() -> None:
     """Gives models the methods of 2.0 and 2.1 that scripts called, private as they are.
 

@@ -18,8 +18,8 @@ from tpucompat.tf import private
 from tpucompat.tf.private import patches
 
 
-@patches.patch
-def accept(keras: Any) -> None:
+@patches.patch("1.13 to 2.21")
+def accept_keras_1_arguments(keras: Any) -> None:
     """Lets Keras' layers and models take them.
 
     Args:

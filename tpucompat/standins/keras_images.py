@@ -117,7 +117,7 @@ def _affine_of_the_first_axes(x: Any, *args: Any, **options: Any) -> Any:
     return apply_affine_transform(x, *args, **options)
 
 
-def _as_then(name: str) -> Callable[..., Any]:
+def _moved_like_tf1(name: str) -> Callable[..., Any]:
     """A function of Keras' module that finds the affine transformation above."""
     function = inspect.unwrap(getattr(_image, name))
     names = {**function.__globals__, "apply_affine_transform": _affine_of_the_first_axes}
@@ -126,7 +126,7 @@ def _as_then(name: str) -> Callable[..., Any]:
     return made
 
 
-random_rotation = _as_then("random_rotation")
-random_shear = _as_then("random_shear")
-random_shift = _as_then("random_shift")
-random_zoom = _as_then("random_zoom")
+random_rotation = _moved_like_tf1("random_rotation")
+random_shear = _moved_like_tf1("random_shear")
+random_shift = _moved_like_tf1("random_shift")
+random_zoom = _moved_like_tf1("random_zoom")

@@ -37,7 +37,7 @@ def make_one_class() -> type:
     return made
 
 
-@patches.patch
+@patches.patch("2.0 to 2.21")
 def _make(functional: Any, made: type) -> None:
     """Lets Keras make models of layers of the class that scripts have as ``keras.Model``."""
     original = functional.__new__

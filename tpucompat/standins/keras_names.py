@@ -58,7 +58,7 @@ class _Tracked:
         return self if layer is None else layer._self_tracked_trackables
 
 
-@patches.patch
+@patches.patch("1.13 to 2.21")
 def restore_methods(keras: Any) -> None:
     """Gives Keras' classes back the methods that they have lost.
 
@@ -87,8 +87,8 @@ def restore_methods(keras: Any) -> None:
     patches.replace(generator, "flow_from_dataframe", _flow_with_extensions(flow))
 
 
-@patches.patch
-def start_adagrad_as_then(keras: Any) -> None:
+@patches.patch("2.0 to 2.21")
+def start_adagrad_from_zero(keras: Any) -> None:
     """Lets ``compile("adagrad")`` start with sums of 0, as 1.15 did where a configuration names none.
 
     Later releases start with 0.1 (``from_config`` in 1.15's tensorflow/python/keras/optimizer_v2/adagrad.py).

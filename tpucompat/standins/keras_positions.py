@@ -34,8 +34,8 @@ def table() -> dict[str, list[str]]:
     return {name: arguments for name, *arguments in lines}
 
 
-@patches.patch
-def accept(keras: Any) -> None:
+@patches.patch("1.13 to 2.21")
+def accept_old_positions(keras: Any) -> None:
     """Lets Keras' classes, and the methods of its models, take their arguments in that order.
 
     Args:

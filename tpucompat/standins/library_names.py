@@ -176,7 +176,7 @@ def get_cmap(name: Any = None, lut: int | None = None) -> Any:
     return pyplot.get_cmap(name, lut)
 
 
-def name_styles_as_then(owns: Owns) -> None:
+def add_styles_without_version(owns: Owns) -> None:
     """Gives matplotlib's styles after seaborn their names without its version (up to 3.7)."""
     del owns  # the list of styles is one for the whole process
     mark = "seaborn-v0_8"

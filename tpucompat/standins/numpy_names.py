@@ -12,24 +12,33 @@ import numpy as np
 from tpucompat.base import journal
 from tpucompat.standins import array_numbers
 from tpucompat.standins.attributes import Owns
+from tpucompat.tf.private import patches
 
 # What ``copy=False`` meant, in the words of NumPy 2.
 _IF_NEEDED = None if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else False
 
 
-def print_numbers_as_then() -> None:
+_PRINTED = patches.Setting(
+    "numpy.set_printoptions.legacy",
+    lambda: np.get_printoptions().get("legacy"),
+    lambda value: np.set_printoptions(legacy=value),
+)
+
+
+@patches.patch("NumPy 2.0 and later")
+def print_numbers_like_numpy_1() -> None:
     """Lets NumPy 2 print its scalars as NumPy 1 did: ``0.5`` instead of ``np.float32(0.5)``.
 
     Scripts print losses and metrics, and what reads their output knows no other form. It is an option of
     NumPy's own (2.0 release notes, "Representation of NumPy scalars changed"); a script may set another.
     """
     if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
-        np.set_printoptions(legacy="1.25")
+        patches.replace(_PRINTED, "", "1.25")
 
 
-def as_then(owns: Owns) -> Callable[[], None]:
+def restore_numbers(owns: Owns) -> Callable[[], None]:
     """Prints numbers as then, and takes arrays of one element for numbers; gives what undoes the latter."""
-    print_numbers_as_then()
+    print_numbers_like_numpy_1()
     return array_numbers.put(owns)
 
 

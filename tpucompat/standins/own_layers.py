@@ -14,8 +14,8 @@ from tpucompat.tf import private
 from tpucompat.tf.private import patches
 
 
-@patches.patch
-def accept(keras: Any) -> None:
+@patches.patch("1.13 to 2.21")
+def accept_old_layers(keras: Any) -> None:
     """Lets subclasses of Keras' layers do both.
 
     Args:

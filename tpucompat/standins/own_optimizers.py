@@ -20,8 +20,8 @@ from tpucompat.tf.private import patches
 _OF_TODAY = ("_resource_apply_dense", "_resource_apply_sparse", "apply_gradients", "_create_slots")
 
 
-@patches.patch
-def accept(keras: Any) -> None:
+@patches.patch("1.13 to 2.21")
+def accept_old_optimizers(keras: Any) -> None:
     """Lets subclasses of Keras' optimizers be of the older kind.
 
     Args:

@@ -57,7 +57,7 @@ def main(argv: Sequence[str]) -> int:
     else:
         from tpucompat.commands.check import strategy
 
-        accelerator.stand_in(strategy.one_of(replicas, watcher))
+        accelerator.stand_in(strategy.CheckedStrategy(replicas, watcher))
     observer.register(watcher)
     return _end(watcher, program)
 

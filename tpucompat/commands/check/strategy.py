@@ -18,126 +18,123 @@ from tpucompat.engines import sums as summing
 from tpucompat.tf import private
 
 
-def one_of(replicas: int, watcher: Any) -> Any:
-    """The strategy.
+class CheckedStrategy(tf.distribute.OneDeviceStrategy):
+    """One core of a TPU, on the CPU.
 
     Args:
       replicas: As how many cores it shows itself.
       watcher: The :class:`tpucompat.commands.check.watcher.Watcher` that writes down what is lowered.
     """
 
-    class CheckedStrategy(tf.distribute.OneDeviceStrategy):
-        """One core of a TPU, on the CPU."""
+    def __init__(self, replicas: int, watcher: Any) -> None:
+        super().__init__("/cpu:0")
+        self._cores = replicas
+        self._watcher = watcher
+        _pretend(self.extended, replicas, lambda: self.lowers)
+        self.lowers = False
+        self._results: dict[Any, Any] = {}
 
-        def __init__(self) -> None:
-            super().__init__("/cpu:0")
-            _pretend(self.extended, replicas, lambda: self.lowers)
-            self.lowers = False
-            self._results: dict[Any, Any] = {}
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """As many as the TPU has."""
+        return self._cores
 
-        @property
-        def num_replicas_in_sync(self) -> int:
-            """As many as the TPU has."""
-            return replicas
+    # What lowers is called while the script's function is being converted: it need not be.
+    @private.left_alone_by_autograph
+    def run(
+        self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None
+    ) -> Any:
+        """Lowers the function, and returns zeros in the place of what it returns."""
+        if self.lowers:
+            return super().run(fn, args, kwargs)
+        given = (tuple(args), dict(kwargs or {}))
+        leaves = tf.nest.flatten(given)
+        places = [i for i, leaf in enumerate(leaves) if _is_value(leaf)]
+        specs = [_spec(leaves[i]) for i in places]
+        code = getattr(fn, "python_function", fn)
+        key = (getattr(code, "__code__", id(code)), *specs)
+        if key not in self._results:
+            self._results[key] = self._lower(fn, given, leaves, places, specs)
+        return tf.nest.map_structure(_zeros, self._results[key])
 
-        # What lowers is called while the script's function is being converted: it need not be.
-        @private.left_alone_by_autograph
-        def run(
-            self, fn: Callable[..., Any], args: Any = (), kwargs: Any = None, options: Any = None
-        ) -> Any:
-            """Lowers the function, and returns zeros in the place of what it returns."""
-            if self.lowers:
-                return super().run(fn, args, kwargs)
-            given = (tuple(args), dict(kwargs or {}))
-            leaves = tf.nest.flatten(given)
-            places = [i for i, leaf in enumerate(leaves) if _is_value(leaf)]
-            specs = [_spec(leaves[i]) for i in places]
-            code = getattr(fn, "python_function", fn)
-            key = (getattr(code, "__code__", id(code)), *specs)
-            if key not in self._results:
-                self._results[key] = self._lower(fn, given, leaves, places, specs)
-            return tf.nest.map_structure(_zeros, self._results[key])
+    def _lower(
+        self, fn: Any, given: Any, leaves: list[Any], places: list[int], specs: list[Any]
+    ) -> Any:
+        kind = _kind(fn)
+        fn = private.converted_by_autograph(fn)
+        constants: list[Any] = [None if i in places else leaf for i, leaf in enumerate(leaves)]
 
-        def _lower(
-            self, fn: Any, given: Any, leaves: list[Any], places: list[int], specs: list[Any]
-        ) -> Any:
-            kind = _kind(fn)
-            fn = private.converted_by_autograph(fn)
-            constants: list[Any] = [None if i in places else leaf for i, leaf in enumerate(leaves)]
+        def step(*values: Any) -> Any:
+            filled = list(constants)
+            for place, value in zip(places, values):
+                filled[place] = value
+            own, named = tf.nest.pack_sequence_as(given, filled)
+            self.lowers = True
+            try:
+                return tf.nest.map_structure(_value, self.run(fn, own, named))
+            finally:
+                self.lowers = False
 
-            def step(*values: Any) -> Any:
-                filled = list(constants)
-                for place, value in zip(places, values):
-                    filled[place] = value
-                own, named = tf.nest.pack_sequence_as(given, filled)
-                self.lowers = True
-                try:
-                    return tf.nest.map_structure(_value, self.run(fn, own, named))
-                finally:
-                    self.lowers = False
+        function = tf.function(step, jit_compile=True, autograph=False)
+        line = self._watcher.here()
+        # Not tf.init_scope: no gradient is recorded within it.
+        with private.eager_mode(), observer.tracing(kind):
+            concrete = function.get_concrete_function(*specs)
+        clock = Clock()  # the script itself traces its function, checked or not
+        with private.eager_mode():
+            facts = lowering.lower_function(function, concrete, specs, self._watcher.sources)
+        self._watcher.lowered(kind, line, clock, facts)
+        return concrete.structured_outputs
 
-            function = tf.function(step, jit_compile=True, autograph=False)
-            line = watcher.here()
-            # Not tf.init_scope: no gradient is recorded within it.
-            with private.eager_mode(), observer.tracing(kind):
-                concrete = function.get_concrete_function(*specs)
-            clock = Clock()  # the script itself traces its function, checked or not
-            with private.eager_mode():
-                facts = lowering.lower_function(function, concrete, specs, watcher.sources)
-            watcher.lowered(kind, line, clock, facts)
-            return concrete.structured_outputs
+    def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
+        """The part of each batch that one core gets."""
+        del options
+        sizes = {
+            tensor.shape[0]
+            for tensor in tf.nest.flatten(next(iter(dataset), ()))
+            if getattr(tensor, "shape", None)
+        }
+        uneven = [size for size in sizes if size % self._cores]
+        if uneven:
+            self._watcher.note(
+                f"a batch of {uneven[0]} does not split evenly across {self._cores} cores [TPU399]"
+            )
+        open_ = [s for s in tf.nest.flatten(dataset.element_spec) if None in _sizes(s.shape)]
+        if open_ and not uneven:
+            self._watcher.note(
+                "the last batch may be smaller and compiled a second time; "
+                "drop_remainder=True avoids this [TPU399]"
+            )
+        shapes = tf.nest.map_structure(lambda t: t.shape, next(iter(dataset), None))
 
-        def experimental_distribute_dataset(self, dataset: Any, options: Any = None) -> Any:
-            """The part of each batch that one core gets."""
-            del options
-            sizes = {
-                tensor.shape[0]
-                for tensor in tf.nest.flatten(next(iter(dataset), ()))
-                if getattr(tensor, "shape", None)
-            }
-            uneven = [size for size in sizes if size % replicas]
-            if uneven:
-                watcher.note(
-                    f"a batch of {uneven[0]} does not split evenly across {replicas} cores [TPU399]"
-                )
-            open_ = [s for s in tf.nest.flatten(dataset.element_spec) if None in _sizes(s.shape)]
-            if open_ and not uneven:
-                watcher.note(
-                    "the last batch may be smaller and compiled a second time; "
-                    "drop_remainder=True avoids this [TPU399]"
-                )
-            shapes = tf.nest.map_structure(lambda t: t.shape, next(iter(dataset), None))
+        def share(*element: Any) -> Any:
+            element = element if len(element) > 1 else element[0]
+            return tf.nest.map_structure(_share, element, shapes)
 
-            def share(*element: Any) -> Any:
-                element = element if len(element) > 1 else element[0]
-                return tf.nest.map_structure(_share, element, shapes)
+        def _share(tensor: Any, shape: Any) -> Any:
+            if not shape.rank:
+                return tensor
+            part = -(-shape[0] // self._cores)
+            result = tensor[:part]
+            result.set_shape([part, *shape[1:]])
+            return result
 
-            def _share(tensor: Any, shape: Any) -> Any:
-                if not shape.rank:
-                    return tensor
-                part = -(-shape[0] // replicas)
-                result = tensor[:part]
-                result.set_shape([part, *shape[1:]])
-                return result
+        return dataset if shapes is None else dataset.map(share)
 
-            return dataset if shapes is None else dataset.map(share)
+    def distribute_datasets_from_function(self, dataset_fn: Any, options: Any = None) -> Any:
+        """The dataset of one core, as the function makes it for the first of the inputs."""
+        del options
+        return dataset_fn(tf.distribute.InputContext(1, 0, self._cores))
 
-        def distribute_datasets_from_function(self, dataset_fn: Any, options: Any = None) -> Any:
-            """The dataset of one core, as the function makes it for the first of the inputs."""
-            del options
-            return dataset_fn(tf.distribute.InputContext(1, 0, replicas))
+    experimental_distribute_datasets_from_function = distribute_datasets_from_function
 
-        experimental_distribute_datasets_from_function = distribute_datasets_from_function
+    def experimental_distribute_values_from_function(self, value_fn: Any) -> Any:
+        """The value of the first replica."""
+        return value_fn(tf.distribute.experimental.ValueContext(0, self._cores))
 
-        def experimental_distribute_values_from_function(self, value_fn: Any) -> Any:
-            """The value of the first replica."""
-            return value_fn(tf.distribute.experimental.ValueContext(0, replicas))
-
-        def experimental_local_results(self, value: Any) -> Any:
-            """The value, once for each replica."""
-            return (value,) * replicas
-
-    return CheckedStrategy()
+    def experimental_local_results(self, value: Any) -> Any:
+        """The value, once for each replica."""
+        return (value,) * self._cores
 
 
 def _pretend(extended: Any, replicas: int, lowers: Callable[[], bool]) -> None:

@@ -65,11 +65,14 @@ def _print_patches(as_json: bool) -> int:
     for change in patches.changes():
         targets.setdefault(change.patch, []).append(change.target)
     if as_json:
-        rows = [dict(patch._asdict(), targets=found) for patch, found in targets.items()]
+        rows = [
+            {"name": one.name, "releases": one.releases, "why": one.why, "targets": found}
+            for one, found in targets.items()
+        ]
         print(json.dumps(rows, indent=2))
         return 0
     for patch, found in targets.items():
-        print(f"{patch.name}: {patch.why}")
+        print(f"{patch.name} ({patch.releases}): {patch.why}")
         for target in sorted(set(found)):
             print(f"    {target}")
     count = sum(map(len, targets.values()))

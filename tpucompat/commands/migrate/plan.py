@@ -223,6 +223,24 @@ def migrate(
     return Result(source.path, source.data, after, way, module.problems, changes, uses, beside)
 
 
+class _Way(NamedTuple):
+    """How a file is rewritten.
+
+    Attributes:
+      reasons: What keeps it in TensorFlow 1's namespace: the code of a rule -> words.
+      graph: What of it works in a graph; "" if nothing does.
+      loop: What of TPUEstimator becomes a training loop.
+      conversions: The calls of ``keras_to_tpu_model``.
+      on_cores: What of ``batch_parallel`` and its kind becomes ``strategy.run``.
+    """
+
+    reasons: dict[str, str]
+    graph: str
+    loop: estimators.Plan | None
+    conversions: list[keras.Conversion]
+    on_cores: computations.Plan | None
+
+
 def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None) -> str:
     if not context.names.uses and not context.names.strings and not context.names.calls:
         return NOTHING
@@ -230,6 +248,29 @@ def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None
     if has_loop:  # it went that way before
         symbols.rewrite(context, around_only=True)
         return LOOP
+    way = _choose(context, together, with_loop)
+    if way.reasons or (way.graph and together):
+        _mark_hazards(context)
+        with context.rule(min(way.reasons, default="TPU203")):
+            compatible.rewrite(context, way.reasons)
+        symbols.rewrite(context, around_only=True)
+        return COMPATIBLE
+    if context.module.uses_tpucompat:  # it went that way before
+        symbols.rewrite(context, around_only=True)
+        return COMPATIBLE
+    _rewrite_parts(context, way, with_loop)
+    is_script = bool(way.graph) and _is_script(context)
+    if is_script:
+        with context.rule("TPU203"):
+            _enter_graph(context)
+    if way.loop is None and with_loop is None:  # else the module beside it asks for Keras 2
+        _ask_for_keras_2(context, is_script)
+    if way.loop is not None:
+        return LOOP
+    return KERAS if way.conversions else PLAIN
+
+
+def _choose(context: Context, together: bool, with_loop: estimators.Loop | None) -> _Way:
     # The old namespace is a graph's; a program of TensorFlow 2 cannot live in it, and gets a TODO instead.
     reasons = dict(needs(context)) if context.module.era == era.TF1 else {}
     graph = needs_graph(context)
@@ -264,64 +305,55 @@ def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None
             reasons["TPU213"] += f" ({error})"
     if graph and not reasons and keras_3.uses_models(context):
         reasons["TPU515"] = f"{graph} works in a graph"
-    if reasons or (graph and together):
-        _mark_hazards(context)
-        with context.rule(min(reasons, default="TPU203")):
-            compatible.rewrite(context, reasons)
-        symbols.rewrite(context, around_only=True)
-        return COMPATIBLE
-    if context.module.uses_tpucompat:  # it went that way before
-        symbols.rewrite(context, around_only=True)
-        return COMPATIBLE
-    if loop is not None:
+    return _Way(reasons, graph, loop, conversions, on_cores)
+
+
+def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Loop | None) -> None:
+    """Rewrites a file to TensorFlow 2, each of its parts by its own rules."""
+    if way.loop is not None:
         with context.rule("TPU212"):
-            estimators.rewrite(context, loop, with_loop.package if with_loop else "")
-    if on_cores is not None:
+            estimators.rewrite(context, way.loop, with_loop.package if with_loop else "")
+    if way.on_cores is not None:
         with context.rule("TPU213"):
-            computations.rewrite(context, on_cores)
+            computations.rewrite(context, way.on_cores)
     with context.rule("TPU214"):
         applied.rewrite(context, applied.find(context))
-    if not graph:
+    if not way.graph:
         with context.rule("TPU515"):
             session_settings.rewrite(context, session_settings.plan(context))
-        if loop is None:
+        if way.loop is None:
             with context.rule("TPU203"):
                 initializers.rewrite(context, initializers.plan(context))
     with context.rule("TPU208"):
         startup.rewrite_listings(context, startup.listings(context))
     compiles = any(call.name == ".compile" for call in context.names.calls)
-    eager = not graph and not _builds_graph(context)
+    eager = not way.graph and not _builds_graph(context)
     with context.rule("TPU211"):
-        keras.rewrite(context, conversions, bool(conversions) or (compiles and eager))
+        keras.rewrite(context, way.conversions, bool(way.conversions) or (compiles and eager))
     with context.rule("TPU208"):
         start_ups.rewrite(context, start_ups.find(context))
         startup.rewrite(context)
-    if loop is None:  # a model_fn is a graph, which Keras 2 alone can build
+    if way.loop is None:  # a model_fn is a graph, which Keras 2 alone can build
         keras_3.rewrite(context)
     with context.rule("TPU214"):
-        if loop is not None or with_loop is not None:
+        if way.loop is not None or with_loop is not None:
             input_functions.rewrite(context)
         methods.rewrite(context)
     symbols.rewrite(context)
     _mark_hazards(context)
-    is_script = graph and _is_script(context)
-    if is_script:
-        with context.rule("TPU203"):
-            _enter_graph(context)
+
+
+def _ask_for_keras_2(context: Context, is_script: bool) -> None:
+    """Sets TF_USE_LEGACY_KERAS, or leaves a TODO in a module, if the file needs it and does not set it."""
     asks = b"TF_USE_LEGACY_KERAS" in context.module.source.data
-    asks = (
-        asks or loop is not None or with_loop is not None
-    )  # the module beside it asks for Keras 2
-    if context.needs_keras_2 and not asks:
-        if is_script:
-            with context.rule("TPU207"):
-                context.want("os")
-                context.put_before_imports(_LEGACY_KERAS)
-        else:
-            context.todo_at_import("TPU207", _KERAS_2)
-    if loop is not None:
-        return LOOP
-    return KERAS if conversions else PLAIN
+    if not context.needs_keras_2 or asks:
+        return
+    if is_script:
+        with context.rule("TPU207"):
+            context.want("os")
+            context.put_before_imports(_LEGACY_KERAS)
+    else:
+        context.todo_at_import("TPU207", _KERAS_2)
 
 
 def _mark_hazards(context: Context) -> None:

@@ -127,7 +127,7 @@ def _proofs(task: Task, folder: str, tell: Callable[[str], None]) -> dict[str, p
     for which, half in (("old", task.old), ("new", task.new)) if task.tpus else ():
         tell(f"{which}, for {task.tpus}")
         where = os.path.join(folder, "check", which)
-        found[which] = proofs.of(half, task.tpus, where, task.new.python)
+        found[which] = proofs.prove(half, task.tpus, where, task.new.python)
     return found
 
 

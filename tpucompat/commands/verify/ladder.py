@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import collections
 from typing import Any, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from tpucompat.commands.verify import differences
+from tpucompat.commands.verify import contents, differences
 from tpucompat.commands.verify.answers import classes_of, in_their_order, probabilities_of
 from tpucompat.commands.verify.differences import Difference
 from tpucompat.commands.verify.matching import match
 from tpucompat.commands.verify.outcomes import Outcomes
 from tpucompat.commands.verify.recorder import Recording
-from tpucompat.commands.verify.rungs import AGREE, DIFFER, SKIPPED, Comparison, Row, Rung
+from tpucompat.commands.verify.rungs import AGREE, DIFFER, Comparison, Row, Rung, with_little_said
 from tpucompat.commands.verify.tolerances import Tolerance, tolerances
 
 #: What is smaller than this part of the largest gradient (or update) of a model is rounding.
@@ -99,7 +98,7 @@ class _Ladder(Outcomes):
                 self.flags,
             )
         ]
-        return Comparison(_with_little_said(rungs), self.matches, self.curves)
+        return Comparison(with_little_said(rungs), self.matches, self.curves)
 
     def untrained(self, key: str, title: str) -> Rung | None:
         """The verdict where one run has no training step, or none of them has."""
@@ -394,13 +393,8 @@ class _Ladder(Outcomes):
         both = [step for step in self.old.slots() if step in self.new.slots()]
         old, new = (run.slots()[max(both)] if both else {} for run in (self.old, self.new))
         kept = self.new.first("optimizer").get("slots", ())
-        sizes = collections.Counter(
-            variable.shape for variable in self.new_variables if variable.name in self.trained
-        )
-        theirs = collections.Counter(value.shape for value in old.values())
-        ours = collections.Counter(new[name].shape for name in kept if name in new)
-        more = {(ours[shape] - theirs[shape]) // count for shape, count in sizes.items()}
-        least = min(more, default=0)
+        trained = [v.shape for v in self.new_variables if v.name in self.trained]
+        least = contents.more_for_each(trained, old, {n: new[n] for n in kept if n in new})
         if not old or least < 1 or self.ignored("slots"):
             return ""
         return f"the new optimizer keeps {least} tensor{'s' * (least > 1)} more for each variable"
@@ -537,16 +531,6 @@ class _Ladder(Outcomes):
                 said = f"in {step} steps {len(bad)} of {len(rows)} variables go another way"
                 return rows, [f"{said}, the first is {bad[0].name[7:].rpartition(' in ')[0]}"]
         return [], []
-
-
-def _with_little_said(rungs: list[Rung]) -> list[Rung]:
-    """Says of a pair that agrees on one number that it does."""
-    compared = [rung for rung in rungs if rung.verdict != SKIPPED and rung.key != "flags"]
-    numbers = sum(row.difference.numbers for rung in compared for row in rung.rows)
-    if numbers > 1 or len(compared) != 1 or compared[0].key == "variables":
-        return rungs
-    said = "; ".join(filter(None, [compared[0].note, "only one number is compared"]))
-    return [rung._replace(note=said) if rung is compared[0] else rung for rung in rungs]
 
 
 def _size(shape: Sequence[int | None] | None) -> str:

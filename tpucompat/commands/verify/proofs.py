@@ -33,7 +33,7 @@ class Row(NamedTuple):
     findings: list[str]
 
 
-def of(half: Half, tpus: str, folder: str, python: str = sys.executable) -> Proof:
+def prove(half: Half, tpus: str, folder: str, python: str = sys.executable) -> Proof:
     """Checks one half.
 
     Args:

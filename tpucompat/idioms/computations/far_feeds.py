@@ -24,7 +24,7 @@ from tpucompat.tf.private import patches
 _LANES = "_tpucompat_infeed_lanes"
 
 
-@patches.patch
+@patches.patch("1.13 to 2.21")
 def _watch_sessions() -> None:
     """Lets a lane begin and end with the Sessions of its first graph."""
     private.watch_sessions(_session_runs)

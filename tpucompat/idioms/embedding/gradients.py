@@ -36,7 +36,7 @@ def create_dummy_table_variables(tpu_embedding: Any) -> tuple[dict[str, Any], An
         )
         for table in tpu_embedding.table_to_features_dict
     }
-    device_lib.of().caught_gradients = {}
+    device_lib.device_for_graph().caught_gradients = {}
     return made, tf.variables_initializer(
         list(made.values()), name="tpu_embedding_dummy_table_variables_init"
     )
@@ -68,7 +68,7 @@ def hook_dummy_table_variables_to_activations(
 def _hooked(name: str, dummy: Any, activation: Any) -> Any:
     def hooked(_: Any, value: Any) -> Any:
         def gradient(upstream: Any) -> tuple[Any, None]:
-            caught = device_lib.of().caught_gradients
+            caught = device_lib.device_for_graph().caught_gradients
             if name in caught:
                 raise RuntimeError(
                     f"the gradient of the embedding feature {name!r} is computed twice; "
@@ -91,7 +91,7 @@ def get_gradients_through_dummy_table_variables(tpu_embedding: Any) -> dict[str,
     Returns:
       Feature -> gradient of the loss with respect to its activations.
     """
-    caught = device_lib.of().caught_gradients
+    caught = device_lib.device_for_graph().caught_gradients
     missing = [name for name in tpu_embedding.feature_to_config_dict if name not in caught]
     if missing:
         tf.logging.warning(

@@ -206,7 +206,7 @@ class TPUEmbedding:
                 for name, feature in self._features.items()
                 for value in _lookups(given[name], feature.max_sequence_length)
             ]
-            operations.append(device_lib.of().enqueue(core, values, LANE))
+            operations.append(device_lib.device_for_graph().enqueue(core, values, LANE))
         return operations
 
     def create_variables_and_ops(
@@ -256,7 +256,7 @@ class TPUEmbedding:
 
     def _of_program(self, table: str) -> list[Any]:
         """The table and its slots as the cores have them; made when first asked for."""
-        device = device_lib.of()
+        device = device_lib.device_for_graph()
         if table not in device.tables:
             described = self._tables[table]
             shape = [described.vocabulary_size, described.dimension]
@@ -293,10 +293,10 @@ class TPUEmbedding:
 
     def _taken(self) -> dict[str, tuple[Any, ...]]:
         """Feature -> where the ids belong, the ids, and their weights, as the core is given them."""
-        inputs = device_lib.of().lane(LANE)
+        inputs = device_lib.device_for_graph().lane(LANE)
         if not inputs:
             kinds = _KINDS * len(self._features)
-            inputs = device_lib.of().take(kinds, [[None]] * len(kinds), LANE)
+            inputs = device_lib.device_for_graph().take(kinds, [[None]] * len(kinds), LANE)
         return {
             name: tuple(inputs[3 * number : 3 * number + 3])
             for number, name in enumerate(self._features)
@@ -389,7 +389,7 @@ class TPUEmbedding:
         if wanted.use_gradient_accumulation or cores == 1:
             given = [cross_shard.cross_replica_sum(mine)]
         else:
-            slot = tf.one_hot(device_lib.of().replica, cores)[:, None, None]
+            slot = tf.one_hot(device_lib.device_for_graph().replica, cores)[:, None, None]
             of_cores = cross_shard.cross_replica_sum(slot * mine[None])
             row = tf.range(tf.shape(mine)[0])
             given = [

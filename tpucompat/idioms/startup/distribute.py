@@ -50,7 +50,7 @@ class _Mirrored(_MirroredStrategy):  # type: ignore[misc, valid-type]
         return tf.nest.map_structure(lambda value: private.one_replica(self, value), result)
 
 
-@patches.patch
+@patches.patch("2.0 to 2.21")
 def _take_partial_batches() -> None:
     """Lets Keras evaluate and predict numbers of examples that the batch does not divide, as on a TPU.
 

@@ -62,7 +62,7 @@ def device(device_name: Any) -> Any:
     return tensorflow.device(device_name)
 
 
-@patches.patch
+@patches.patch("2.0 to 2.21")
 def restore_methods() -> None:
     """Gives strategies, those of graphs too, back the methods that they have lost since 1.15 and 2.0.
 

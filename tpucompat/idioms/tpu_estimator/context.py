@@ -38,7 +38,7 @@ class LocalContext(_Context):
     _asked: Any = None
 
     @classmethod
-    def of(cls, config: Any, theirs: Any, asked: Any, workers: Any = None) -> LocalContext:
+    def from_config(cls, config: Any, theirs: Any, asked: Any, workers: Any = None) -> LocalContext:
         """The context of an Estimator.
 
         Args:

@@ -191,7 +191,7 @@ class Device:
         """What the step takes from that lane; nothing if it has not asked."""
         return list(self._lanes.get(lane, ()))
 
-    def one_of(self, name: str, values: Sequence[Any]) -> Any:
+    def replicated_input(self, name: str, values: Sequence[Any]) -> Any:
         """What a core sees of several values, of which each core has its own.
 
         Args:
@@ -351,7 +351,7 @@ class Device:
                     )
 
 
-def of(graph: Any = None) -> Device:
+def device_for_graph(graph: Any = None) -> Device:
     """The cores of a graph; of the default one, or the one around the default function, if None."""
     if graph is None:
         with tf.init_scope():

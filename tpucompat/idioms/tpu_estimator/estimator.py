@@ -116,7 +116,9 @@ class TPUEstimator(_TPUEstimator):
         with explained():
             kwargs, self._workers = workers_lib.connected(_TPUEstimator.__init__, args, kwargs)
             super().__init__(**kwargs)
-        self._ctx: Any = LocalContext.of(self._config, self._ctx, kwargs["config"], self._workers)
+        self._ctx: Any = LocalContext.from_config(
+            self._config, self._ctx, kwargs["config"], self._workers
+        )
         if self._ctx.replicas > 1:
             self._session_config: Any = _for_steps_of_cores(self._session_config)
         self._steps_asked_for: tuple[Any, Any] = (None, None)
@@ -297,7 +299,7 @@ class TPUEstimator(_TPUEstimator):
         ]
 
 
-@patches.patch
+@patches.patch("1.13 to 2.21")
 def _open_sessions_here() -> None:
     """Lets Estimators with a :class:`RunConfig` open their Sessions on this machine."""
     estimator_lib = _source.estimator_lib

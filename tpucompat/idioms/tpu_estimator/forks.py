@@ -70,7 +70,7 @@ def _get_tpu_context(
         config, train_batch_size, eval_batch_size, predict_batch_size, use_tpu, eval_on_tpu
     )
     del embedding_config_spec
-    made = ForkContext.of(config, theirs, config)
+    made = ForkContext.from_config(config, theirs, config)
     # Such copies divide batches by the number of shards that the script gave.
     made._config = config.replace(
         tpu_config=config.tpu_config._replace(num_shards=made.replicas, num_cores_per_replica=None)

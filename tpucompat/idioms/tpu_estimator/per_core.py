@@ -28,7 +28,9 @@ def _handle(name: str, *args: Any, **kwargs: Any) -> Any:
     """The handle of a variable that is one on each core; later releases have an identity before the list."""
     del kwargs
     several = next(one for one in args if isinstance(one, (list, tuple)))
-    return device_lib.of().one_of(name, [variable.handle for variable in several])
+    return device_lib.device_for_graph().replicated_input(
+        name, [variable.handle for variable in several]
+    )
 
 
 def tpu_replicated_input(inputs: Sequence[Any], name: str | None = None, **kwargs: Any) -> Any:
@@ -48,7 +50,7 @@ def tpu_replicated_input(inputs: Sequence[Any], name: str | None = None, **kwarg
     tensors = [tf.convert_to_tensor(one) for one in inputs]
     if len(tensors) == 1:
         return tf.identity(tensors[0], name=name)
-    cores = device_lib.of()
+    cores = device_lib.device_for_graph()
     if cores.replica is None:
         return private.tpu_ops().tpu_replicated_input(tensors, name=name, **kwargs)
-    return cores.one_of(name or "TPUReplicatedInput", tensors)
+    return cores.replicated_input(name or "TPUReplicatedInput", tensors)

@@ -121,7 +121,7 @@ def _replace_primitives(module: Any) -> None:
     """Puts the cores of ours under the copy."""
     module.tpu_ops = _Replaced(
         module.tpu_ops,
-        outfeed_enqueue_tuple=lambda tensors: device_lib.of().give_outfeed(tensors),
+        outfeed_enqueue_tuple=lambda tensors: device_lib.device_for_graph().give_outfeed(tensors),
         outfeed_dequeue_tuple=_outfeed_dequeue_tuple,
     )
     module.tpu_feed = _Replaced(
@@ -161,7 +161,7 @@ def _replace_primitives(module: Any) -> None:
     connected = hook.after_create_session
 
     def after_create_session(self: Any, session: Any, coord: Any) -> None:
-        device_lib.of(session.graph).start(session)
+        device_lib.device_for_graph(session.graph).start(session)
         connected(self, session, coord)
 
     hook.after_create_session = after_create_session
@@ -269,7 +269,7 @@ class InfeedQueue(feeds.InfeedQueue):
     ) -> Any:
         """The end on the host for one core."""
         del name_prefix, device
-        cores = device_lib.of()
+        cores = device_lib.device_for_graph()
         # A queue of one host counts that host's replicas: its ordinals are LocalContext's, counted
         # through. A queue of all hosts (BROADCAST) counts all replicas, by TensorFlow's own ordinals.
         core = cores.placement.core_of(max(index, tpu_ordinal))
@@ -287,7 +287,7 @@ class InfeedQueue(feeds.InfeedQueue):
             for shape, policy in zip(self.tuple_shapes, self.sharding_policies)
         ]
         feeds.check_infeed_types(types_)
-        return device_lib.of().take(types_, shapes)
+        return device_lib.device_for_graph().take(types_, shapes)
 
 
 class PartitionedInfeedQueue(InfeedQueue):
@@ -317,7 +317,7 @@ class PartitionedInfeedQueue(InfeedQueue):
         Raises:
           ValueError: If an input cannot be split as the script wants it (TPU335).
         """
-        cores = device_lib.of().placement.cores_per_replica
+        cores = device_lib.device_for_graph().placement.cores_per_replica
         for inputs in sharded_inputs:
             for tensor, dims in zip(inputs, self._partitions):
                 check_partition(tensor, dims, cores)
@@ -356,7 +356,7 @@ def check_partition(tensor: Any, dims: Any, cores: int) -> None:
 
 
 def _outfeed_dequeue_tuple(dtypes: Any, shapes: Any, device_ordinal: int) -> list[Any]:
-    return device_lib.of().dequeue(int(device_ordinal), dtypes, shapes)
+    return device_lib.device_for_graph().dequeue(int(device_ordinal), dtypes, shapes)
 
 
 # Programs ----------------------------------------------------------------------------------------
@@ -385,7 +385,7 @@ def _program(module: Any, ctx: Any, step: Any, iterations: Any = None, start: An
 
     summaries = tf.get_collection_ref(tf.GraphKeys.SUMMARIES)
     before = len(summaries)
-    device = device_lib.of()
+    device = device_lib.device_for_graph()
     result = device.run_program(build, ctx.num_replicas, iterations, start)
     made = summaries[before:]
     summaries[before:] = [one for one in made if not device.is_computed_on_cores(one)]
@@ -403,7 +403,7 @@ def _program(module: Any, ctx: Any, step: Any, iterations: Any = None, start: An
 def _train(module: Any, ctx: Any, wrapper: Any, dequeue_fn: Any) -> Any:
     """Counterpart of ``_train_on_tpu_system``: the loss is that of replica 0, or a NaN of any."""
     step, host_call, scaffold_fn, hooks = wrapper.convert_to_single_tpu_train_step(dequeue_fn)
-    device_lib.of().outfeed_every = getattr(
+    device_lib.device_for_graph().outfeed_every = getattr(
         ctx.config.tpu_config, "experimental_host_call_every_n_steps", 1
     )
     iterations = module._create_or_get_iterations_per_loop()
@@ -438,7 +438,7 @@ def _scaffold(module: Any, captured: Any) -> Any:
 def _sync_variables_ops(ctx: Any) -> list[Any]:
     """Counterpart of the operations that read the variables back and check them."""
     if not ctx.is_input_broadcast_with_iterators():
-        device_lib.of().check_numerics(tf.trainable_variables())
+        device_lib.device_for_graph().check_numerics(tf.trainable_variables())
     return [tf.no_op()]
 
 
@@ -470,7 +470,7 @@ def _refuse_values_of_cores(self: Any, op: Any) -> None:
     """Refuses, in a scaffold_fn, operations on values of the cores
     (``_CapturingContext.AddOp``)."""
     for tensor in op.inputs:
-        if device_lib.of().is_computed_on_cores(tensor):
+        if device_lib.device_for_graph().is_computed_on_cores(tensor):
             raise BadValueError(
                 "TPU326",
                 f"{self._message}: Op {op} depends on TPU computation {tensor}, which is not "

@@ -33,7 +33,7 @@ def tell(mode: str, spec: Any) -> None:
     """
     if not observer.watched():
         return
-    device = device_lib.of(tf.get_default_graph())
+    device = device_lib.device_for_graph(tf.get_default_graph())
     program = device.program
     if program is not None:
         observer.tell(

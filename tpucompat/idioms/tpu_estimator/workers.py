@@ -249,17 +249,8 @@ def _marked(inputs: Any) -> Any:
     return inputs
 
 
-def share_input(module: Any) -> None:
-    """Lets the input pipelines of a copy of TPUEstimator's source feed the cores of this worker.
-
-    Args:
-      module: The copy.
-    """
-    pipeline = module._InputPipeline
-    original = pipeline._invoke_input_fn_and_record_structure
-    base = module.tpu_context.TPUContext
-
-    class WorkerContext(base):  # type: ignore[misc, valid-type]
+def _worker_context(base: Any) -> Any:
+    class WorkerContext(base):
         """What an input function is told: the truth about all machines."""
 
         _raises = False
@@ -279,13 +270,26 @@ def share_input(module: Any) -> None:
             if self._raises:
                 raise _Asked
 
-    def of(context: Any, pod: Any, host: int, invocation: int, raises: bool = False) -> Any:
-        made = WorkerContext(pod, context._input_device, invocation, host_id=host)
+    return WorkerContext
+
+
+def share_input(module: Any) -> None:
+    """Lets the input pipelines of a copy of TPUEstimator's source feed the cores of this worker.
+
+    Args:
+      module: The copy.
+    """
+    pipeline = module._InputPipeline
+    original = pipeline._invoke_input_fn_and_record_structure
+    worker_context = _worker_context(module.tpu_context.TPUContext)
+
+    def context_of(context: Any, pod: Any, host: int, invocation: int, raises: bool = False) -> Any:
+        made = worker_context(pod, context._input_device, invocation, host_id=host)
         made._raises = raises
         return made
 
     def invoke(self: Any) -> Any:
-        device = device_lib.of()
+        device = device_lib.device_for_graph()
         ctx, given = self._ctx, self._input_fn
         workers = ctx.workers
         if workers is None or ctx.mode != module.model_fn_lib.ModeKeys.TRAIN:
@@ -298,11 +302,15 @@ def share_input(module: Any) -> None:
 
         def whole(context: Any) -> Any:
             if ctx.is_input_broadcast_with_iterators():
-                return _marked(given.whole(of(context, pod, 0, 0)))
+                return _marked(given.whole(context_of(context, pod, 0, 0)))
             if per_core:
                 core = context._invocation_index
-                return _marked(given.whole(of(context, pod, core // len(workers.cores), core)))
-            return _marked(given.whole(of(context, pod, workers.index, workers.index, raises=True)))
+                return _marked(
+                    given.whole(context_of(context, pod, core // len(workers.cores), core))
+                )
+            return _marked(
+                given.whole(context_of(context, pod, workers.index, workers.index, raises=True))
+            )
 
         with _common_seed(workers):
             graph = tf.get_default_graph()
@@ -320,7 +328,7 @@ def share_input(module: Any) -> None:
             )
             self._ctx = ctx.seen(hosts=1, per_host=len(workers.cores))
             self._input_fn = lambda context: _marked(
-                given.part(of(context, pod, workers.index, workers.index))
+                given.part(context_of(context, pod, workers.index, workers.index))
             )
             try:
                 return original(self)

@@ -187,7 +187,7 @@ def left_alone_by_autograph(function: Any) -> Any:
     return api.autograph_artifact(function)
 
 
-@patches.patch
+@patches.patch("1.15 to 2.21")
 def leave_package_to_itself(name: str) -> None:
     """Lets AutoGraph call the functions of a package as they are, as it does with TensorFlow's own; idempotent.
 

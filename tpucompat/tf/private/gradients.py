@@ -15,7 +15,7 @@ from tensorflow.python.ops import gradients_impl
 from tpucompat.tf.private import patches
 
 
-@patches.patch
+@patches.patch("1.13 to 2.21")
 def gate_gradients(told: Callable[[Any, int], None]) -> None:
     """Lets ``tf.gradients`` finish an operation's gradients together, where reference variables are.
 

@@ -32,7 +32,7 @@ def nest() -> Any:
     return nest_module
 
 
-@patches.patch
+@patches.patch("1.13")
 def complete_api() -> None:
     """Gives TensorFlow 1.13 ``tf.nest`` and ``tf.raw_ops``, which became public in 1.14.
 
@@ -112,14 +112,14 @@ def einsum_of_matrices(einsum: Callable[..., Any]) -> Callable[..., Any]:
         return einsum
 
     @functools.wraps(einsum)
-    def as_then(equation: str, *inputs: Any, **options: Any) -> Any:
+    def computed(equation: str, *inputs: Any, **options: Any) -> Any:
         own = {name: value for name, value in options.items() if name != "optimize"}
         try:
             return first(equation, *inputs, **own)
         except ValueError:
             return einsum(equation, *inputs, **options)
 
-    return as_then
+    return computed
 
 
 def is_for_xla() -> bool:

@@ -25,7 +25,7 @@ tpu_strategy = late("tensorflow.python.distribute.tpu_strategy")
 tpu_system_metadata = late("tensorflow.python.tpu.tpu_system_metadata")
 
 
-@patches.patch
+@patches.patch("2.15 to 2.21")
 def replicate_by(replicate: Callable[..., Any]) -> None:
     """Lets ``TPUStrategy.run`` call a function where it calls ``tpu.replicate``; idempotent.
 

@@ -39,7 +39,7 @@ def load_and_remap_matrix_initializer() -> Any:
     return checkpoint_ops._load_and_remap_matrix_initializer
 
 
-@patches.patch
+@patches.patch("2.20")
 def write_graphs_with_any_protobuf() -> None:
     """Lets ``tf.train.write_graph`` work with protobuf 7, and so every saver of a MonitoredSession.
 

@@ -42,6 +42,28 @@ def convert_in_sessions(
     register(kind, fetch, feed, lambda value: [tensor for tensor, _ in feed(value)])
 
 
+def _names_of(within: Any, fetches: Any) -> tuple[set[str], set[str]]:
+    """The operations that run, and those whose results are fetched."""
+    handler = session._FetchHandler(within.graph, fetches, {})
+    return {one.name for one in handler.targets()}, {one.op.name for one in handler.fetches()}
+
+
+def _between(
+    begin: Callable[[], Callable[[], None] | None], call: Callable[..., Any]
+) -> Callable[..., Any]:
+    """A call that is preceded by another, whose result is called afterwards."""
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        done = begin()
+        try:
+            return call(*args, **kwargs)
+        finally:
+            if done is not None:
+                done()
+
+    return run
+
+
 def watch_sessions(watcher: Callable[[Any, set[str]], Callable[[], None] | None]) -> None:
     """Tells a watcher about everything that any Session of the process is going to run.
 
@@ -63,19 +85,7 @@ def watch_sessions(watcher: Callable[[Any, set[str]], Callable[[], None] | None]
     partial = weakref.WeakKeyDictionary()
 
     def watched(self: Any, names: set[str], call: Callable[..., Any]) -> Callable[..., Any]:
-        def run(*args: Any, **kwargs: Any) -> Any:
-            done = watcher(self, names)
-            try:
-                return call(*args, **kwargs)
-            finally:
-                if done is not None:
-                    done()
-
-        return run
-
-    def names_of(self: Any, fetches: Any) -> tuple[set[str], set[str]]:
-        handler = session._FetchHandler(self.graph, fetches, {})
-        return {one.name for one in handler.targets()}, {one.op.name for one in handler.fetches()}
+        return _between(functools.partial(watcher, self, names), call)
 
     def watched_run(
         self: Any, handle: Any, targets: Any, fetches: Any, *args: Any, **kwargs: Any
@@ -103,10 +113,10 @@ def watch_sessions(watcher: Callable[[Any, set[str]], Callable[[], None] | None]
         call: Callable[..., Any] = make_callable(self, fetches, feed_list, *args, **kwargs)
         if feed_list:  # it calls run()
             return call
-        return watched(self, set().union(*names_of(self, fetches)), call)
+        return watched(self, set().union(*_names_of(self, fetches)), call)
 
     def watched_set_up(self: Any, fetches: Any, *args: Any, **kwargs: Any) -> Any:
-        targets, fetched = names_of(self, fetches)
+        targets, fetched = _names_of(self, fetches)
         done = watcher(self, targets | fetched)
         try:
             handle = set_up(self, fetches, *args, **kwargs)

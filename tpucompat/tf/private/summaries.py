@@ -12,7 +12,7 @@ from tensorflow.python.util import deprecation
 from tpucompat.tf.private import patches
 
 
-@patches.patch
+@patches.patch("1.13 to 2.21")
 def silence_deprecations() -> None:
     """Stops TensorFlow's deprecation warnings, for good: its public switch is a context only.
 

@@ -11,7 +11,7 @@ from tensorflow.python.ops import resource_variable_ops
 from tpucompat.tf.private import patches
 
 
-@patches.patch
+@patches.patch("2.1 to 2.21")
 def count_resource_variables_as_variables() -> None:
     """Lets ``isinstance(variable, tf.Variable)`` hold for resource variables, as in TensorFlow 1.
 
@@ -24,7 +24,7 @@ def count_resource_variables_as_variables() -> None:
         register(base)
 
 
-@patches.patch
+@patches.patch("1.13 to 2.21")
 def let_graph_variables_be_true() -> None:
     """Lets ``average if average else variable`` be asked of a graph's variables, as in TensorFlow 1.
 
@@ -50,7 +50,7 @@ def resource_variable_class() -> Any:
     return getattr(resource_variable_ops, name, resource_variable_ops.ResourceVariable)
 
 
-@patches.patch
+@patches.patch("1.13 to 2.21")
 def complete_resource_variables() -> None:
     """Gives resource variables the methods of reference variables that they have lost, or never had.
 
