@@ -4,11 +4,13 @@
 
 The legacy example is trained through ``tpucompat run`` and, in turn, by what it is compared with,
 each time in a process of its own: the same model written directly on ``tf.compat.v1`` Keras
-(``direct_fashion_mnist.py``), and the same script on a real TensorFlow 1.15 where
-TPUCOMPAT_TF115_PYTHON names an interpreter. Step times are taken inside the script, by its Keras
-callback, and the first steps are left out. A ratio is the median over the rounds, with the smallest
-and largest beside it. All processes have the same settings, which stand above the table: TensorFlow's own,
-or with ``--exact`` oneDNN off. Timings on a shared machine are noisy: these are figures to read, not a test.
+(``direct_fashion_mnist.py``), the same model written for TensorFlow 2 (``direct_keras.py``), and
+the same script on a real TensorFlow 1.15 where TPUCOMPAT_TF115_PYTHON names an interpreter. On
+eight emulated cores it is compared with the TensorFlow 2 model under MirroredStrategy. Step times
+are taken inside the script, by its Keras callback, and the first steps are left out. A ratio is the
+median over the rounds, with the smallest and largest beside it. All processes have the same
+settings, which stand above the table: TensorFlow's own, or with ``--exact``
+oneDNN off. Timings on a shared machine are noisy: these are figures to read, not a test.
 """
 
 from __future__ import annotations
@@ -29,10 +31,20 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "tools"))
 import first_pair  # noqa: E402  (tools/first_pair.py)
 
 DIRECT = os.path.join(HERE, "direct_fashion_mnist.py")
+DIRECT_2 = os.path.join(HERE, "direct_keras.py")
 #: Steps in which TensorFlow still chooses kernels and fills its memory pools.
 WARM_UP = 5
 #: Milliseconds that `import tpucompat` may take more than an empty interpreter.
 IMPORT_LIMIT = 50.0
+
+#: For each line: its words, whose figure over whose, which figure, and the limit.
+COMPARISONS = (
+    ("step time over tf.compat.v1 Keras", "tpucompat", "compat.v1", "step", 1.05),
+    ("peak memory over tf.compat.v1 Keras", "tpucompat", "compat.v1", "memory", 1.1),
+    ("step time over TensorFlow 2 Keras", "tpucompat", "TensorFlow 2", "step", 1.05),
+    ("8 cores over MirroredStrategy", "8 cores", "MirroredStrategy", "step", 0.6),
+    ("step time over TensorFlow 1.15", "tpucompat", "TensorFlow 1.15", "step", 1.0),
+)
 
 
 class Run(NamedTuple):
@@ -138,10 +150,13 @@ def measure(rounds: int, steps: int, python115: str | None) -> list[Row]:
     """Trains in turn and returns the lines about step time and memory."""
     commands = {
         "tpucompat": first_pair.legacy_command(sys.executable, ["--quiet"]),
-        "direct": [sys.executable, DIRECT],
+        "compat.v1": [sys.executable, DIRECT],
+        "TensorFlow 2": [sys.executable, DIRECT_2, "one"],
+        "8 cores": first_pair.legacy_command(sys.executable, ["--quiet", "--cores", "8"]),
+        "MirroredStrategy": [sys.executable, DIRECT_2, "mirrored"],
     }
     if python115:
-        commands["tf115"] = first_pair.legacy_command(python115, ["--quiet"])
+        commands["TensorFlow 1.15"] = first_pair.legacy_command(python115, ["--quiet"])
     runs: dict[str, list[Run]] = {name: [] for name in commands}
 
     def one(name: str) -> Callable[[], None]:
@@ -149,7 +164,7 @@ def measure(rounds: int, steps: int, python115: str | None) -> list[Row]:
             runs[name].append(train(commands[name], steps))
             step, memory = runs[name][-1]
             print(
-                f"  {name:<10} {step * 1000:7.1f} ms per step, {memory / 2**20:6.0f} MiB",
+                f"  {name:<16} {step * 1000:7.1f} ms per step, {memory / 2**20:6.0f} MiB",
                 flush=True,
             )
 
@@ -157,19 +172,14 @@ def measure(rounds: int, steps: int, python115: str | None) -> list[Row]:
 
     alternate(rounds, [one(name) for name in commands])
 
-    def ratios(other: str, field: str) -> list[float]:
-        return [
-            getattr(ours, field) / getattr(theirs, field)
-            for ours, theirs in zip(runs["tpucompat"], runs[other])
-        ]
+    def ratios(ours: str, other: str, field: str) -> list[float]:
+        return [getattr(a, field) / getattr(b, field) for a, b in zip(runs[ours], runs[other])]
 
-    rows = [
-        row("step time over tf.compat.v1 Keras", "ratio", ratios("direct", "step"), 1.05),
-        row("peak memory over tf.compat.v1 Keras", "ratio", ratios("direct", "memory"), 1.1),
+    return [
+        row(line, "ratio", ratios(ours, other, field), limit)
+        for line, ours, other, field, limit in COMPARISONS
+        if {ours, other} <= set(commands)
     ]
-    if python115:
-        rows.append(row("step time over TensorFlow 1.15", "ratio", ratios("tf115", "step"), 1.0))
-    return rows
 
 
 def measure_import(rounds: int) -> Row:

@@ -176,10 +176,10 @@ class Bench:
                 text = text.replace(mistake.before, mistake.after)
             with open(half.script, "w", encoding="utf-8") as stream:
                 stream.write(text)
-            spec = runs.specification(
+            for spec in runs.specifications(
                 half, os.path.join(folder, "new"), os.path.join(old, "recording"), task.mapping
-            )
-            code = _forked(spec, os.path.join(folder, "output.txt"))
+            ):
+                code = code or _forked(spec, os.path.join(folder, "output.txt"))
             new = Recording(new.folder)
         problem = new.first("end").get("error", "") or (f"exit code {code}" if code else "")
         if not new.all("end"):

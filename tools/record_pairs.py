@@ -4,7 +4,7 @@ With it stand the revision, the day, the processor, and of each pair a digest of
 the limits: figures that are older than those are not shown, and a test refuses them.
 
 tpucompat verify --all --json all.json
-python tools/record_pairs.py all.json
+python tools/record_pairs.py all.json       # or several files, made at one revision
 """
 
 from __future__ import annotations
@@ -48,10 +48,12 @@ def condensed(documents: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def main(path: str) -> int:
-    """Reads the comparison, writes the record."""
-    with open(path, encoding="utf-8") as stream:
-        documents = json.load(stream)
+def main(*paths: str) -> int:
+    """Reads the comparisons, of which each has some of the pairs, writes the record."""
+    documents: list[dict[str, Any]] = []
+    for path in paths:
+        with open(path, encoding="utf-8") as stream:
+            documents += json.load(stream)
     with open(OUT, "w", encoding="utf-8") as stream:
         text = json.dumps(condensed(documents), indent=1)
         # A rung on a line, so that a new record can be compared with the old one.
@@ -60,4 +62,4 @@ def main(path: str) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main(*sys.argv[1:]))

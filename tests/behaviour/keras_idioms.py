@@ -606,6 +606,154 @@ report(history.history)
             + "model.compile('sgd', 'mse', target_tensors=[tf.placeholder(tf.float32, (None, 1))])\n"
             + _FIT,
         ),
+        # Values, and names of Keras 1 -------------------------------------------------------------------
+        "keras_1_names": (
+            """\
+from keras.layers import Convolution2D, Flatten
+images = np.tile(x.reshape(32, 10, 1, 1), (1, 1, 4, 1))
+model = Sequential()
+model.add(Convolution2D(3, 3, 2, border_mode='same', activation='relu', input_shape=(10, 4, 1),
+                        dim_ordering='tf'))
+model.add(Flatten())
+model.add(Dense(output_dim=4, init='uniform', bias=True))
+model.add(Dense(1, W_regularizer=keras.regularizers.l2(0.01)))
+weigh(model)
+report(model.layers[0].get_weights()[0].shape[-1])
+model.compile('sgd', 'mse')
+history = model.fit(images, y, batch_size=8, nb_epoch=2, shuffle=False, verbose=0)
+report(len(history.history['loss']))
+print(K.image_dim_ordering())
+if K.image_dim_ordering() == 'tf':
+    report(1.0)
+""",
+            KERAS,
+        ),
+        "model_of_keras_1": (
+            """\
+inputs = keras.layers.Input((10,))
+model = keras.models.Model(input=inputs, output=Dense(2)(inputs))
+weigh(model)
+report(model.predict(x))
+""",
+            KERAS,
+        ),
+        "class_weight_word": (
+            _MODEL + "model.compile('sgd', 'mse')\n"
+            "history = model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0, class_weight='auto')\n"
+            "report(history.history)\n",
+        ),
+        "size_of_numpy": (
+            """\
+shape = (2, 5)
+model = Sequential([Dense(np.prod(shape), input_shape=(10,)), RepeatVector(np.max([2, 3]))])
+weigh(model)
+report(model.predict(x))
+""",
+            LAYERS,
+        ),
+        "named_target": (
+            """\
+inputs = Input(shape=(10,), name='given')
+model = Model(inputs, Dense(1, name='found')(inputs))
+weigh(model)
+model.compile('sgd', loss={'found': 'mse'})
+targets = {'found': y}
+history = model.fit({'given': x}, targets, batch_size=8, epochs=2, shuffle=False, verbose=0)
+report(history.history, model.evaluate({'given': x}, {'found': y}, verbose=0))
+""",
+            LAYERS,
+        ),
+        "add_variable": (
+            """\
+class Linear(tf.keras.layers.Layer):
+    def __init__(self, units):
+        super(Linear, self).__init__()
+        self.units = units
+    def build(self, input_shape):
+        self.kernel = self.add_variable('kernel', shape=[input_shape[-1].value, self.units])
+        self.bias = self.add_variable('bias', [self.units], initializer=tf.zeros_initializer())
+    def call(self, inputs):
+        return tf.matmul(inputs, self.kernel) + self.bias
+    def compute_output_shape(self, input_shape):
+        shape = tf.TensorShape(input_shape).as_list()
+        return tf.TensorShape([shape[0], self.units])
+model = tf.keras.Sequential([tf.keras.layers.Dense(4, input_shape=(10,)), Linear(2)])
+weigh(model)
+report(model.predict(x))
+""",
+        ),
+        "integer_targets": (
+            """\
+def square(y_true, y_pred):
+    return K.mean(K.square(y_true - y_pred))
+model = Sequential([Dense(1, input_shape=(10,))])
+weigh(model)
+model.compile('sgd', square, metrics=[square])
+history = model.fit(x, y.astype('int64'), batch_size=8, epochs=2, shuffle=False, verbose=0)
+report(history.history)
+""",
+            LAYERS + "\n" + BACKEND,
+        ),
+        "stateful_batch_size": (
+            """\
+model = Sequential()
+model.add(LSTM(4, input_shape=(5, 2), batch_size=8, stateful=True))
+weigh(model)
+report(model.predict(x.reshape(32, 5, 2), batch_size=8))
+""",
+            LAYERS,
+        ),
+        "items_of_logs": (
+            _MODEL
+            + """\
+class Losses(tf.keras.callbacks.Callback):
+    def on_batch_end(self, batch, logs=None):
+        for name, value in logs.items():
+            if name == 'loss':
+                report(float(value))
+model.compile('sgd', 'mse')
+model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0, callbacks=[Losses()])
+""",
+        ),
+        "weights_in_folder": (
+            _MODEL
+            + """\
+name = 'weights_of_run/cp-{epoch:04d}.ckpt'
+before = model.predict(x)
+model.save_weights(name.format(epoch=0))
+weigh(model)
+model.load_weights(name.format(epoch=0))
+report(np.abs(model.predict(x) - before).max())
+""",
+        ),
+        "losses_of_tf": (
+            _MODEL + "model.compile('sgd', tf.losses.huber_loss)\n"
+            "history = model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0)\n"
+            "report(history.history)\n",
+        ),
+        "images_of_tf": (
+            """\
+inputs = Input((4, 4, 1))
+small = Lambda(lambda image: tf.image.resize_bilinear(image, (2, 2)))(inputs)
+model = Model(inputs, Lambda(lambda image: tf.space_to_depth(image, 2))(small))
+report(model.predict(x[:, :8].reshape(16, 4, 4, 1)))
+""",
+            LAYERS,
+        ),
+        "loss_of_tensors": (
+            """\
+inputs = Input(shape=(10,))
+mean = Dense(2)(inputs)
+model = Model(inputs, Dense(10)(mean))
+weigh(model)
+def with_mean(y_true, y_pred):
+    return K.mean(K.square(y_true - y_pred)) + 0.1 * K.mean(K.square(mean))
+model.compile('sgd', with_mean)
+history = model.fit(x, x, batch_size=8, epochs=2, shuffle=False, verbose=0)
+report(history.history)
+""",
+            LAYERS + "\n" + BACKEND,
+        ),
         "add_loss": (
             """\
 inputs = Input(shape=(10,))

@@ -165,6 +165,29 @@ def test_an_infeed_and_a_sum_in_a_loop(watched):
     assert sorted(brought) == [[4], [4, 2]]
 
 
+def test_two_infeeds_in_a_loop(watched):
+    """TensorFlow numbers the names of operations: the second infeed is ``InfeedDequeueTuple_1``."""
+
+    def steps():
+        def step(number, total):
+            x, y = tf.raw_ops.InfeedDequeueTuple(dtypes=["float", "float"], shapes=[[2], [3]])
+            (z,) = tf.raw_ops.InfeedDequeueTuple(dtypes=["float"], shapes=[[5]])
+            return number + 1, total + sum(map(tf.reduce_sum, (x, y, z)))
+
+        return tf.while_loop(lambda number, _: number < 5, step, [0, 0.0])[1]
+
+    batch_parallel.shard(steps, num_shards=CORES)
+    (record,) = watched.records()
+    assert record["findings"] == [] and record["unsure"] == "", record
+    with open(record["program"], "rb") as stream:
+        module = private.hlo_module(stream.read())
+    made = [each for body in module.computations for each in body.instructions]
+    brought = [
+        list(each.shape.tuple_shapes[0].dimensions) for each in made if each.opcode == "infeed"
+    ]
+    assert sorted(brought) == [[2], [3], [5]]
+
+
 def test_a_batch_known_only_when_it_is_fed(watched):
     batch = tf.placeholder(tf.float32, [None, 16])
     (result,) = batch_parallel.rewrite(lambda x: tf.reduce_sum(x), [batch])

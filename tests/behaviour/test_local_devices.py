@@ -79,6 +79,25 @@ def test_a_server_knows_its_jobs():
         session.run(elsewhere)
 
 
+def test_operations_are_looked_at_once(monkeypatch):
+    asked = []
+    listed = tf.Graph.get_operations
+
+    def counted(graph):
+        asked.append(graph)
+        return listed(graph)
+
+    with tf.device(JOBS[0]):
+        value = tf.constant(1.0) + 1.0
+    monkeypatch.setattr(tf.Graph, "get_operations", counted)
+    with tf.Session() as session:
+        assert session.run(value) == 2.0
+        assert asked
+        del asked[:]
+        assert session.run(value) == session.run(value) == 2.0
+    assert not asked
+
+
 def test_a_device_of_another_kind_stays_an_error():
     with tf.device("/job:worker/device:GPU:7"):
         value = tf.constant(1.0)

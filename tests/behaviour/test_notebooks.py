@@ -65,7 +65,9 @@ def outputs(folder, name):
 
 
 def test_a_notebook_of_colab(tmp_path):
-    (tmp_path / "helper.py").write_text("import tensorflow as tf\nVERSION = tf.__version__\n")
+    (tmp_path / "helper.py").write_text(
+        "import tensorflow as tf\nVERSION = tf.__version__\nprint('helper', VERSION)\n"
+    )
     book = write(
         tmp_path,
         """
@@ -98,6 +100,10 @@ def test_a_notebook_of_colab(tmp_path):
         files
         """,
         """
+        !gsutil cp gs://bucket/x.txt copy.txt && cat copy.txt
+        !python helper.py && pip --version
+        """,
+        """
         get_ipython().magic("timeit -n 1 -r 1 1 + 1")
         get_ipython().run_line_magic("matplotlib", "inline")
         """,
@@ -106,7 +112,7 @@ def test_a_notebook_of_colab(tmp_path):
     result = run(tmp_path, book, "--out", "out.ipynb", "--map", "gs://bucket=bucket")
     assert result.returncode == 0, result.stderr
     assert (tmp_path / book).read_bytes() == before
-    first, second, third, picture, listed, last = outputs(tmp_path, "out.ipynb")
+    first, second, third, picture, listed, programs, last = outputs(tmp_path, "out.ipynb")
     assert ("stdout", "hello 2\r\n") in [(kind, text) for kind, text in first] or any(
         "hello 2" in text for _, text in first
     )
@@ -120,6 +126,10 @@ def test_a_notebook_of_colab(tmp_path):
     assert base64.b64decode(data["image/png"])[:4] == b"\x89PNG"
     assert (tmp_path / "bucket" / "x.txt").read_text() == "text"
     assert "x.txt" in str(listed)
+    assert (tmp_path / "copy.txt").read_text() == "text"
+    said = "".join(text for _, text in programs)
+    assert "text" in said and f"helper {SHOWN}" in said
+    assert f" from {sys.prefix}" in said  # the interpreter of the notebook
     assert "per loop" in str(last)
     # The same came to the terminal, the picture by name, and the summary knows the kernel's uses.
     for words in ("hello 2", "sum 3", "[cell 4: a picture, image/png"):

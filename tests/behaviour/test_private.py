@@ -804,6 +804,9 @@ def _verify_doors(monkeypatch):
     assert all(callable(module.dropout) for module in (tf.nn, v1.nn))
     assert {tf.nn, v1.nn} <= set(private.dropout_modules())
     assert all(callable(module.gradients) for module in private.gradient_modules())
+    assert not private.may_record_gradients()
+    with tf.GradientTape():
+        assert private.may_record_gradients()
     from tensorflow.python.client.session import BaseSession
 
     monkeypatch.setattr(BaseSession, "close", BaseSession.close)
@@ -815,24 +818,6 @@ def _verify_doors(monkeypatch):
     session.close()
     assert closing.pop() is session and not closing
     del session  # while the methods that it closes itself with are still in place
-
-
-def _before_sessions_extend(monkeypatch):
-    from tensorflow.python.client.session import BaseSession
-
-    monkeypatch.setattr(BaseSession, "_extend_graph", BaseSession._extend_graph)
-    extending = []
-    private.before_sessions_extend(extending.append)
-    one = tf.constant(1.0)
-    private.set_device(one.op, "/job:no_such_job/device:CPU:0")
-    assert one.op.device == "/job:no_such_job/device:CPU:0"
-    private.set_device(one.op, "/device:CPU:0")
-    with v1.Session() as session:
-        assert not extending
-        assert session.run(one) == 1.0
-        assert extending == [session]
-        assert session.make_callable(one.op)() is None
-        assert set(extending) == {session} and len(extending) > 1
 
 
 def _complete_api():
@@ -938,8 +923,8 @@ def _graphs_on_their_way(monkeypatch):
     monkeypatch.setattr(base, "_extend_graph", base._extend_graph)
     seen = []
 
-    def watcher(operations):
-        seen.append([operation.name for operation in operations])
+    def watcher(session, operations):
+        seen.append((session, [operation.name for operation in operations]))
         for operation in operations:
             private.place(operation, "")
 
@@ -950,7 +935,10 @@ def _graphs_on_their_way(monkeypatch):
             assert session.run(one) == session.run(one) == 1.0
             two = tf.add(one, 1.0, name="two")
             assert session.make_callable(two, [one])(2.0) == 3.0
-    assert seen == [["one"], ["two/y", "two"]] and not two.op.device
+        with v1.Session() as other:
+            assert other.run(two) == 2.0
+    assert [names for _, names in seen] == [["one"], ["two/y", "two"], ["one", "two/y", "two"]]
+    assert [one for one, _ in seen] == [session, session, other] and not two.op.device
 
 
 CHECKS = {
@@ -975,7 +963,6 @@ CHECKS = {
     _cross_replica_context: ["cross_replica_context"],
     _graphs_on_their_way: ["before_graphs_are_sent", "place"],
     _watch_sessions: ["watch_sessions", "_between", "_names_of", "session_run_function"],
-    _before_sessions_extend: ["before_sessions_extend", "set_device"],
     _average_masked_losses: ["average_masked_losses_over_all"],
     _normalize_without_masks: ["normalize_without_masks"],
     _feed_missing_axes: ["feed_missing_axes"],
@@ -1068,7 +1055,13 @@ CHECKS = {
         "unpacked_tpu_strategy",
     ],
     _graph_collections: ["graph_collections"],
-    _verify_doors: ["loss_modules", "dropout_modules", "gradient_modules", "before_sessions_close"],
+    _verify_doors: [
+        "loss_modules",
+        "dropout_modules",
+        "gradient_modules",
+        "may_record_gradients",
+        "before_sessions_close",
+    ],
 }
 
 

@@ -59,6 +59,30 @@ def test_both_generations_of_keras_draw_the_order_of_the_old_run(keras, tmp_path
         np.testing.assert_array_equal(namespace["shuffled"](40), order)
 
 
+def test_without_dropout_only_a_training_step_has_none(tmp_path, monkeypatch):
+    """A model that drops out where it is evaluated has other answers than the old one."""
+    import tensorflow as tf
+
+    from tpucompat.commands.verify import dropouts
+    from tpucompat.tf import private
+
+    for module in private.dropout_modules():
+        for name in dropouts._FUNCTIONS:
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, getattr(module, name))
+    dropouts.Dropouts(Recorder(str(tmp_path)), on=False).open()
+    with private.eager_mode():
+        x = tf.ones([100])
+        with tf.GradientTape():
+            trained = tf.nn.dropout(x, rate=0.5)
+        evaluated = tf.nn.dropout(x, rate=0.5)
+    np.testing.assert_array_equal(trained, x)
+    assert np.any(evaluated.numpy() == 0)
+    with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+        graph = session.run(tf.compat.v1.nn.dropout(tf.ones([100]), rate=0.5))
+    np.testing.assert_array_equal(graph, np.ones(100))  # which of its steps train is not known
+
+
 IN_TODAYS_WORLD = pytest.mark.skipif(
     sys.version_info < (3, 11) or (environment().release or (0, 0)) < (2, 16),
     reason="the table is read by tomllib, and the recorded figures are those of Keras 3",

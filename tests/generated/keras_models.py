@@ -751,12 +751,18 @@ def optimizer(m):
             0.05, l2_regularization_strength=0.01
         ),
         "tf adagrad da": lambda: train.AdagradDAOptimizer(
-            0.05, train.get_or_create_global_step(), l2_regularization_strength=0.01
+            0.05, initialized(train.get_or_create_global_step()), l2_regularization_strength=0.01
         ),
     }
     name = m.one(*rows)
     m.note(f"optimizer {name} {limit}")
     return rows[name]()
+
+
+def initialized(variable):
+    """Keras initializes its own variables only: a script has to do it for the global step."""
+    K.get_session().run(variable.initializer)
+    return variable
 
 
 def convert(model):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import gc
 import importlib
 import json
 import os
@@ -24,9 +25,10 @@ import time
 import traceback
 
 HERE = pathlib.Path(__file__).parent
-# Sums over cores are made in another order than sums over a batch, in float32: relative to the largest number
-# of an array. Where that is below SMALL, what is there may be rounding alone, of numbers around 1: the bias
-# before a batch normalization has no gradient.
+# Cores add up in another order than one replica, in float32, so numbers agree relative to the largest of their
+# array. An array whose numbers are all below SMALL is compared absolutely, to TOLERANCE * SMALL = 1e-8: its
+# numbers may be differences of numbers around 1, which are rounded to 6e-8. The bias before a batch
+# normalization is one: its gradient is zero, and what the sum over the batch leaves of it is rounding alone.
 TOLERANCE, SMALL = 1e-5, 1e-3
 # Target -> the variable of the environment that says so.
 TARGETS = {
@@ -36,8 +38,10 @@ TARGETS = {
 }
 MODULES = {
     "keras": "keras_models",
+    "keras_rest": "keras_rest",
     "keras_script": "keras_scripts",
     "model_fn": "model_fns",
+    "model_fn_rest": "model_fns_rest",
     "estimator_script": "estimator_scripts",
     "session_script": "session_scripts",
 }
@@ -78,6 +82,8 @@ def train_all(programs, out, plainly=False, brief=False):
         module = importlib.import_module(MODULES[kind])
         tf.keras.backend.clear_session()
         tf.reset_default_graph()
+        gc.collect()
+        gc.freeze()
         start = time.time()
         try:
             row = plain(module.train(seed, brief), np)

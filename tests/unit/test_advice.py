@@ -98,6 +98,8 @@ def test_a_bucket_is_named():
         ("ModuleNotFoundError", "No module named 'tensorflow.contrib.nothing'"),
         ("ValueError", "the path gs://b/x is not of the right form"),
         ("OSError", "[Errno 28] No space left on device"),
+        # TPUEstimator's, of TensorFlow's type.
+        ("OutOfRangeError", "TPU336 End of sequence\n  Next: Repeat the Dataset"),
     ],
 )
 def test_an_error_that_speaks_for_itself(kind, text):

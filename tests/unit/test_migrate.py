@@ -662,7 +662,7 @@ def test_a_long_file():
 
 @pytest.fixture
 def old(tmp_path, monkeypatch):
-    monkeypatch.setattr(resolution, "missing", lambda names, legacy_keras=False: set())
+    monkeypatch.setattr(resolution, "answers", lambda *_: resolution.Answers())
     path = tmp_path / "old.py"
     path.write_bytes(b"import tensorflow as tf\r\ntf.log(1)\r\n")
     path.chmod(0o750)
@@ -685,7 +685,7 @@ def test_nothing_is_written_without_write(old, capsys):
 
 def test_names_that_are_not_there_get_a_todo_and_that_is_said(old, capsys, monkeypatch):
     monkeypatch.setattr(
-        resolution, "missing", lambda names, legacy_keras=False: {"tensorflow.math.log"}
+        resolution, "answers", lambda *_: resolution.Answers(frozenset({"tensorflow.math.log"}))
     )
     assert command.main(["--write", str(old)]) == 0
     assert b"TODO(tpucompat TPU516): tensorflow.math.log does not exist in" in old.read_bytes()
@@ -760,7 +760,7 @@ def test_what_does_not_agree_is_not_written(old, capsys, monkeypatch):
 
 
 def test_the_report_names_each_change_and_each_use_with_its_rule(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(resolution, "missing", lambda names, legacy_keras=False: set())
+    monkeypatch.setattr(resolution, "answers", lambda *_: resolution.Answers())
     script = tmp_path / "old.py"
     script.write_text(
         "import tensorflow as tf\n"
@@ -847,7 +847,7 @@ def test_output_and_backup_leave_the_old_files(old, capsys):
 
 
 def test_keras_2_is_imported_by_its_own_name(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(resolution, "missing", lambda names, legacy_keras=False: set())
+    monkeypatch.setattr(resolution, "answers", lambda *_: resolution.Answers())
     script, needed = tmp_path / "old.py", tmp_path / "requirements.txt"
     script.write_text(
         "import keras.backend as K, os\n"

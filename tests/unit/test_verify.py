@@ -33,6 +33,7 @@ from tpucompat.commands.verify import (
 from tpucompat.commands.verify.matching import match
 from tpucompat.commands.verify.recorder import Recorder, Recording, Site, Variable
 from tpucompat.commands.verify.report import as_json, markdown, page, plots, terminal
+from tpucompat.commands.verify.rungs import SKIPPED
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -222,7 +223,7 @@ def test_replicas_of_a_step_are_one_step(old, tmp_path):
     program.x, program.labels = program.x[order], program.labels[order]
     found, result = verdicts(old, program.run())
     del found["prediction"], found["evaluation"]  # the last replica's, of other examples
-    assert set(found.values()) == {ladder.AGREE, ladder.SKIPPED}
+    assert set(found.values()) == {ladder.AGREE, SKIPPED}
     assert "different order" in {r.key: r for r in result.rungs}["forward"].note
 
 
@@ -391,7 +392,7 @@ def test_what_only_one_run_does_is_a_difference_unless_somebody_says_why(key, wh
     names = {"files": "r.json", "printed": "printed: test accuracy"}
     ignore = {names.get(key, key): "the other one has no need of it"}
     agreed, result = verdicts(*found, ignore=ignore)
-    assert agreed[key] == ladder.SKIPPED
+    assert agreed[key] == SKIPPED
     if key not in names:
         assert "no need of it" in {rung.key: rung for rung in result.rungs}[key].note
 
@@ -527,7 +528,7 @@ def test_one_update_is_the_first_that_moves_something(tmp_path):
     assert rung.note == "the first update is after 2 steps; with 2 slots"
     still = [Adam(tmp_path / f"still {i}", moves=False).recording for i in range(2)]
     found, result = verdicts(*still)
-    assert found["update"] == ladder.SKIPPED
+    assert found["update"] == SKIPPED
     assert "no trained variable moves in 2 steps" in {r.key: r for r in result.rungs}["update"].note
 
 
@@ -578,7 +579,7 @@ def test_over_several_seeds_what_one_run_lacks_still_differs(tmp_path):
     )
     other = ladder.Row("loss", differences.Difference(1, 1.0), "differ", [])
     assert seeds._without_numbers(rung._replace(rows=[lacking, other])).verdict == ladder.DIFFER
-    assert seeds._without_numbers(rung._replace(rows=[other])).verdict == ladder.SKIPPED
+    assert seeds._without_numbers(rung._replace(rows=[other])).verdict == SKIPPED
 
 
 def test_a_looser_limit_needs_its_reason():
@@ -599,12 +600,12 @@ def test_the_final_losses_of_many_seeds_are_compared_as_distributions(tmp_path):
     assert (
         seeds.permutation_test(rng.randn(40), rng.randn(40)) > 0.02
     )  # too many ways for all of them
-    assert seeds.rung_of(one[:3], same[:3]).verdict == ladder.SKIPPED
+    assert seeds.rung_of(one[:3], same[:3]).verdict == SKIPPED
     assert seeds.rung_of(one, [float("nan")] * 6).verdict == ladder.DIFFER
     runs_ = [Program(tmp_path / str(i), rate=0.5 + 0.01 * i).run() for i in range(10)]
     result = seeds.with_distributions(ladder.compare(runs_[0], runs_[9]), runs_[::2], runs_[1::2])
     by_key = {rung.key: rung.verdict for rung in result.rungs}
-    assert by_key["update"] == ladder.SKIPPED and by_key["seeds"] == ladder.AGREE
+    assert by_key["update"] == SKIPPED and by_key["seeds"] == ladder.AGREE
     assert result.verdict == ladder.AGREE
 
 
@@ -885,7 +886,7 @@ def test_every_mistake_of_the_table_can_be_made():
     assert {each.cores for each in found} == {1, 8}
     below = [each for each in found if not each.rung]
     assert all(each.below for each in below) and len(below) <= 5
-    own = {"variables", "dropout", "flags"}  # rungs that have no limit
+    own = {"variables", "dropout", "flags", "error"}  # they have no limit
     assert {each.rung for each in found if each.rung} <= {*tolerances.DEFAULTS, *own}
     for each in found:
         compile(mutate.twin(each.pair).replace(each.before, each.after), each.name, "exec")
@@ -914,6 +915,32 @@ def test_a_row_runs_another_script_with_flags_for_several_cores_and_without_drop
     assert (eight.old.arguments, eight.new.arguments) == (["--a", "--c8"], ["--a", "--b", "--c8"])
     assert not one.old.dropout and not one.new.dropout
     assert plain.task(1, "old", "new").new.dropout
+
+
+@pytest.mark.parametrize("initial", [None, os.path.join("runs", "old", "recording")])
+def test_an_earlier_run_comes_first_in_the_same_folder(tmp_path, initial):
+    half = runs.Half("s.py", ["--steps", "20", "{out}/m"], first=["--steps", "8"])
+    earlier, run = runs.specifications(half, str(tmp_path), initial)
+    work = str(tmp_path / "work")
+    assert earlier["work"] == run["work"] == work
+    assert run["arguments"] == ["--steps", "20", f"{work}/m"]
+    assert earlier["arguments"] == [*run["arguments"], "--steps", "8"]
+    assert earlier["folder"] != run["folder"]
+    # The earlier new run starts as the earlier old run did.
+    begun = initial and os.path.join("runs", "old", "first", "recording")
+    assert (earlier["initial"], run["initial"]) == (begun, initial)
+    assert len(runs.specifications(half._replace(first=None), str(tmp_path))) == 1
+
+
+def test_a_run_whose_earlier_run_fails_is_not_begun(tmp_path):
+    script = tmp_path / "s.py"
+    script.write_text(
+        "import sys\nopen(sys.argv[1], 'a').write('x')\nsys.exit(len(sys.argv) - 2)\n"
+    )
+    half = runs.Half(str(script), ["{out}/ran"], first=["more"])
+    run = runs.record(half, str(tmp_path / "run"), timeout=200)
+    assert "exit code 1" in run.problem
+    assert (tmp_path / "run" / "work" / "ran").read_text() == "x"
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib is new in Python 3.11")

@@ -10,6 +10,7 @@ from absl import flags as absl_flags
 
 from tpucompat.commands.verify import contents, files, flags, ladder, seeds
 from tpucompat.commands.verify.recorder import Recorder, Recording, Site, Variable
+from tpucompat.commands.verify.rungs import SKIPPED
 
 
 def recorded(folder, *events):
@@ -260,7 +261,7 @@ def test_how_often_chance_sets_two_means_apart(one, other, chance):
     [
         ("predicted:  bag is: coat\nTraining\n", ladder.AGREE),
         ("predicted: shirt is: coat\n", ladder.DIFFER),
-        ("ready: bag\n", ladder.SKIPPED),
+        ("ready: bag\n", SKIPPED),
     ],
 )
 def test_answers_in_print_are_compared(new, verdict, tmp_path):
@@ -318,6 +319,132 @@ def test_defaults_of_flags_are_compared_though_the_command_line_gives_others(
     new = flags_of(tmp_path / "new", by_argparse(rate))
     found = ladder.compare(old, new, ignore=ignore)
     rung = {each.key: each for each in found.rungs}["flags"]
-    assert (rung.verdict, rung.note) == (verdict, said)
+    assert rung.verdict == verdict and rung.note.partition("; if")[0] == said
+    assert ("--ignore 'flags: learning_rate'" in rung.note) == (verdict == ladder.DIFFER)
     # Nothing was computed: that is no agreement.
-    assert found.verdict == (ladder.DIFFER if verdict == ladder.DIFFER else ladder.SKIPPED)
+    assert found.verdict == (ladder.DIFFER if verdict == ladder.DIFFER else SKIPPED)
+
+
+@pytest.mark.parametrize(
+    ("name", "old", "new", "verdict"),
+    [
+        ("--loop", "fit", "custom", ladder.DIFFER),
+        ("--use_tpu", True, False, ladder.AGREE),
+        ("--num_shards", 8, 1, ladder.AGREE),
+        ("--iterations", 50, 1, ladder.AGREE),
+        ("--log_every", 50, 1, ladder.AGREE),
+        ("--score", 8, 1, ladder.DIFFER),
+        ("--model_dir", "out", "results", SKIPPED),
+        ("--data", "a/b", "c/d", SKIPPED),
+    ],
+)
+def test_words_count_among_defaults_and_where_a_script_computes_does_not(
+    name, old, new, verdict, tmp_path, parsers
+):
+    both = []
+    for folder, default in (("old", old), ("new", new)):
+
+        def define(default=default):
+            parser = argparse.ArgumentParser()
+            parser.add_argument(name, default=default)
+            parser.parse_args([])
+
+        both.append(flags_of(tmp_path / folder, define))
+    rung = {each.key: each for each in ladder.compare(*both).rungs}["flags"]
+    assert rung.verdict == verdict
+    if verdict == ladder.AGREE:
+        assert f"{name} is {new} instead of {old}" in rung.note
+
+
+# What one run does, and how ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("there", "cores", "verdict"),
+    [
+        (8, (8, 1), ladder.DIFFER),
+        (8, (1, 8), ladder.AGREE),
+        (1, (8, 1), ladder.AGREE),  # eight shards on one core
+    ],
+)
+def test_a_step_on_one_core_for_eight_is_a_difference(there, cores, verdict, tmp_path):
+    both = []
+    for name, count in zip(("old", "new"), cores):
+        recorder = Recorder(str(tmp_path / name))
+        recorder.write("environment", cores=there)
+        site = Site(recorder, [Variable("w", (4,), True)], count, [])
+        for _ in range(count):
+            site.called(1.0 / count, np.ones(4) / count, np.ones(4))
+        both.append(Recording(str(tmp_path / name)))
+    rung = {each.key: each for each in ladder.compare(*both).rungs}["steps"]
+    assert rung.verdict == verdict
+    assert ("each step runs on 1 of 8 replicas" in rung.note) == (verdict == ladder.DIFFER)
+    ignored = ladder.compare(*both, ignore={"replicas": "one is enough"})
+    assert {each.key: each for each in ignored.rungs}["steps"].verdict == ladder.AGREE
+
+
+def test_a_loop_of_ones_own_validates_as_fit_did(tmp_path):
+    evaluation = ("evaluation", None, {"values": {"loss": 0.5}})
+    fit = ("history", None, {"values": {"loss": [0.5], "val_loss": [0.6]}})
+    found = rungs(tmp_path, [fit, evaluation], [evaluation])["evaluation"]
+    assert found.verdict == ladder.DIFFER and "fit: val_loss" in found.note
+    plain = ("history", None, {"values": {"loss": [0.5]}})
+    assert rungs(tmp_path / "2", [plain, evaluation], [evaluation])["evaluation"].verdict == (
+        ladder.AGREE
+    )
+
+
+def test_an_exported_model_takes_batches_of_any_size(tmp_path):
+    answers = np.linspace(0, 1, 16).reshape(8, 2)
+    events = [("export", None, {"path": "/somewhere"})]
+    for count, verdict in ((8, ladder.AGREE), (1, ladder.DIFFER)):
+        exports = {"old": {"p": answers}, "new": {"p": answers[:count]}}
+        found = rungs(tmp_path / str(count), events, events, exports=exports)["export"]
+        assert found.verdict == verdict
+    assert found.note == "the models take batches of different sizes"
+
+
+@pytest.mark.parametrize(("loss", "verdict"), [(0.25, ladder.AGREE), (0.5, ladder.DIFFER)])
+def test_a_loss_beside_a_step_is_not_lost_in_its_size(loss, verdict, tmp_path):
+    both = ([("report", {"last": [1000, x]}, {"path": "r.json"})] for x in (0.25, loss))
+    assert rungs(tmp_path, *both)["files"].verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "verdict"),
+    [
+        (0.3183099, -0.7511255, SKIPPED),
+        (0.3183099, 0.0, ladder.DIFFER),
+        (0.0, 1.0, ladder.DIFFER),
+        (-4.6, 0.3183099, ladder.DIFFER),
+    ],
+)
+def test_one_random_number_shows_no_distribution(old, new, verdict, tmp_path):
+    both = []
+    for name, value in (("old", old), ("new", new)):
+        recorder = Recorder(str(tmp_path / name))
+        site = Site(recorder, [Variable("b", (1,), True)], 1, [])
+        if name == "new":
+            recorder.write("own", {"b": np.float32([value])})
+        site.called(1.0, np.ones(1), np.float32([old]))
+        both.append(Recording(str(tmp_path / name)))
+    rung = {each.key: each for each in ladder.compare(*both).rungs}["initial"]
+    assert rung.verdict == verdict
+    assert ("one number shows no distribution: b" in rung.note) == (verdict == SKIPPED)
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_an_optimizer_that_keeps_more_is_another_one(more, tmp_path):
+    """AMSGrad has Adam's first steps, and a third slot."""
+    both = []
+    for name, extra in (("old", 0), ("new", more)):
+        recorder = Recorder(str(tmp_path / name))
+        site = Site(recorder, [Variable("w", (4,), True)], 1, [])
+        site.called(1.0, np.ones(4), np.ones(4))
+        slots = {f"w/{n}": np.arange(1.0, 5) + min(n, 1) for n in range(2 + extra)}
+        recorder.write("optimizer", slots=list(slots))
+        recorder.snapshot({"w": np.zeros(4)}, slots=slots)
+        both.append(Recording(str(tmp_path / name)))
+    rung = {each.key: each for each in ladder.compare(*both).rungs}["update"]
+    assert rung.verdict == (ladder.DIFFER if more else ladder.AGREE)
+    assert ("keeps 1 tensor more for each variable" in rung.note) == bool(more)

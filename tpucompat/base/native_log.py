@@ -28,13 +28,12 @@ _LINES = re.compile(
 
 
 def quieten() -> None:
-    """Lets TensorFlow's C++ code say nothing, where the user has not said how much it shall say.
+    """Lets TensorFlow's C++ code say nothing, unless the user asks for its log (0 or 1).
 
     To be called before TensorFlow is imported.
     """
-    if VARIABLE in os.environ:
+    if os.environ.setdefault(VARIABLE, "3") not in ("2", "3"):
         return
-    os.environ[VARIABLE] = "3"
     if "tensorflow" not in sys.modules and _has_avx():
         sys.meta_path.insert(0, _Finder())
 

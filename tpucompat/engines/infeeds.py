@@ -33,7 +33,9 @@ def to_calls(library: Any) -> None:
         renamed: dict[str, str] = {}
         for node in [node for node in function.node_def if node.op in OPERATIONS]:
             for index, (kind, shape) in enumerate(brings(node)):
-                call = function.node_def.add(name=f"{node.name}_{index}", op="XlaCustomCall")
+                # TensorFlow's own numbers make NAME_1 the name of another operation.
+                name = f"{node.name}/{TARGET}_{index}"
+                call = function.node_def.add(name=name, op="XlaCustomCall")
                 call.attr["T"].list.SetInParent()
                 call.attr["dtype"].type = kind
                 call.attr["shape"].shape.CopyFrom(shape)

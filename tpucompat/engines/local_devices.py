@@ -9,7 +9,6 @@ device of this machine is taken that has the same type and number. A Session on 
 from __future__ import annotations
 
 import re
-import weakref
 from typing import Any
 
 from tpucompat.tf import private
@@ -17,14 +16,12 @@ from tpucompat.tf.private import patches
 
 # The parts of a device's name that say which process it belongs to.
 _PROCESS = re.compile(r"/(job|replica|task):[^/]*")
-# Graph -> the number of its operations that have been looked at.
-_looked_at: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
 
 @patches.patch("1.13 to 2.21")
 def watch() -> None:
     """Lets every Session of the process place operations of other jobs here; idempotent."""
-    private.before_sessions_extend(_extends)
+    private.before_graphs_are_sent(_bring_here)
 
 
 def local(device: str) -> str:
@@ -42,15 +39,11 @@ def local(device: str) -> str:
     return _PROCESS.sub("", device)
 
 
-def _extends(session: Any) -> None:
-    """Changes the devices of the operations that the session is about to be given."""
+def _bring_here(session: Any, operations: list[Any]) -> None:
+    """Changes the devices of the operations that a session is about to be given."""
     if session.sess_str:  # a server, which knows its jobs
         return
-    graph = session.graph
-    operations = graph.get_operations()
-    start = _looked_at.get(graph, 0)
-    for operation in operations[start:]:
+    for operation in operations:
         device = operation.device
         if "/job:" in device:
-            private.set_device(operation, local(device))
-    _looked_at[graph] = len(operations)
+            private.place(operation, local(device))

@@ -148,8 +148,10 @@ def for_error(kind: str, text: str, files: Iterable[str] = (), line: str = "") -
       line: The innermost of these lines, where its text is known.
 
     Returns:
-      None where its own words are all there is to say.
+      None where its own words are all there is to say, or where they have a code and a next step.
     """
+    if "\n  Next: " in text:
+        return None
     if _NOT_MADE.search(text) and _MAKES.search(line):
         return for_code("TPU476")
     missing = _MODULE.match(text)

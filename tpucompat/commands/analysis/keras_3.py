@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any, Iterator, Mapping
 
+from tpucompat.commands.analysis import keras_1_rules, keras_3_values, keras_values
 from tpucompat.commands.analysis import keras_3_rows as table
-from tpucompat.commands.analysis import keras_values
 from tpucompat.commands.analysis.keras_3_rows import Row
 from tpucompat.commands.analysis.keras_3_rules import (
     METRICS,
@@ -102,12 +102,13 @@ class Finder:
         )
 
     def own_metrics(self) -> set[str]:
-        """Names of functions of the file that models are compiled with as metrics."""
+        """Names of functions of the file that models are compiled with as losses or metrics."""
         given = (
             part
             for call in self.names.calls
             if call.name == ".compile"
-            for part in parts(argument(call.node, 2, "metrics"))
+            for place, word in ((1, "loss"), (2, "metrics"))
+            for part in parts(argument(call.node, place, word))
         )
         return {key(part) for part in given} & set(self.names.functions)
 
@@ -315,6 +316,7 @@ class Finder:
             yield Difference(table.BEHAVIOURS["validation_data"], node, None, "")
         if node.attr == "reset_states" and not kind and self._is_metric(node.value):
             yield Difference(table.MEMBERS["metrics.Metric", "reset_states"], node, None, "")
+        yield from keras_3_values.dimensions(node, self.values)
         if node.attr == "get_shape" and kind == keras_values.TENSOR:
             yield Difference(table.BEHAVIOURS["tensor_shape"], node, None, "get_shape")
 
@@ -328,7 +330,7 @@ class Finder:
     # Rules -----------------------------------------------------------------------------------------
 
     def _of_call(self, call: Call, below: str) -> Iterator[Difference]:
-        for rule in RULES:
+        for rule in (*RULES, *keras_3_values.RULES, keras_1_rules.keras_1):
             yield from rule(self, call, below)
 
     def _statement(self, node: Any) -> Iterator[Difference]:
@@ -338,6 +340,7 @@ class Finder:
                 for part in pair.elts if isinstance(pair, ast.Tuple) else ():
                     if isinstance(part, ast.List):
                         yield Difference(table.BEHAVIOURS["generator_lists"], part)
+            yield from keras_3_values.yielded_targets(self, node)
         elif isinstance(node, ast.Assign) and constant(node.value) is False:
             for target in node.targets:
                 named = isinstance(target, ast.Attribute) and target.attr == "trainable"
@@ -459,6 +462,7 @@ class Finder:
             for node in ast.walk(tree):
                 if isinstance(node, ast.Subscript):
                     yield from self._key(node)
+                    yield from keras_3_values.config_keys(self, node)
 
     def _metric_texts(self, value: ast.AST | None) -> Iterator[ast.AST]:
         if value is None:

@@ -197,7 +197,9 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
         REFUSED,
         keras_2=True,
     ),
-    ("*", "batch_size"): Row("Dense(input_shape=, batch_size=)", _INPUT, "", REFUSED, keras_2=True),
+    ("*", "batch_size"): Row(
+        "Dense(input_shape=, batch_size=)", _INPUT, "input", REFUSED, keras_2=True
+    ),
     ("*", "input_dtype"): Row(
         "Embedding(input_dtype=)", "dtype of tf.keras.Input", "", REFUSED, keras_2=True
     ),
@@ -330,6 +332,80 @@ DISTINCT = frozenset(
 
 #: What no signature shows; the name of a rule of :mod:`tpucompat.commands.analysis.keras_3_rules`.
 BEHAVIOURS: Mapping[str, Row] = {
+    "keras_1": Row(
+        "Dense(output_dim=, init=) of Keras 1",
+        "Dense(units=, kernel_initializer=)",
+        "keras_1",
+        REFUSED,
+        "Keras 2.3 was the last to accept these names.",
+    ),
+    "sides": Row("keras.layers.Conv2D(32, 3, 3)", "Conv2D(32, (3, 3))", "sides", REFUSED),
+    "class_weight": Row(
+        "fit(class_weight='auto')",
+        "nothing: only a dictionary had an effect",
+        "drop",
+        REFUSED,
+        "Keras 2 ignored texts, lists and arrays of class weights; Keras 3 fails on them.",
+        keras_2=True,
+    ),
+    "numpy_size": Row(
+        "Dense(np.prod(shape))",
+        "Dense(int(np.prod(shape)))",
+        "integer",
+        REFUSED,
+        "Keras 3 accepts Python's integers only.",
+        keras_2=True,
+    ),
+    "named_target": Row(
+        "fit(x, {'output': y}) of a model with one output",
+        "fit(x, y)",
+        "only_value",
+        REFUSED,
+        "Keras 3 wants the structure of the outputs.",
+        keras_2=True,
+    ),
+    "dimension": Row(
+        "x.shape[1].value",
+        "x.shape[1]",
+        "dimension",
+        GONE,
+        "Dimensions are integers or None.",
+        tf1=True,
+    ),
+    "shape_list": Row(
+        "input_shape.as_list() in a layer",
+        "list(input_shape)",
+        "shape_list",
+        GONE,
+        "Keras 3 gives layers tuples.",
+    ),
+    "dim_ordering": Row(
+        "K.image_dim_ordering() == 'tf'",
+        "K.image_data_format() == 'channels_last'",
+        "dim_ordering",
+        GONE,
+    ),
+    "config_lr": Row(
+        "optimizer.get_config()['lr']",
+        "optimizer.get_config()['learning_rate']",
+        "text",
+        GONE,
+    ),
+    "add_variable": Row(
+        "self.add_variable('w', shape)",
+        "self.add_weight(name='w', shape=shape)",
+        "add_variable",
+        GONE,
+        "Keras 3 expects the shape first.",
+    ),
+    "closure": Row(
+        "compile(loss=f) where f uses tensors of the model that are not its arguments",
+        "add_loss in the call of a layer",
+        "",
+        GRAPH,
+        "A tensor of the model has no value in a loss.",
+        keras_2=True,
+    ),
     "quiet": Row(
         "model.predict(x)",
         "model.predict(x, verbose=0)",
@@ -590,8 +666,8 @@ BEHAVIOURS: Mapping[str, Row] = {
     ),
     "add_loss": Row(
         "model.add_loss(tensor)",
-        "add_loss in the call of a layer",
-        "",
+        "add_loss in the call of a layer, by a class written into the script",
+        "add_loss",
         GRAPH,
         keras_2=True,
     ),

@@ -254,7 +254,13 @@ def has_several(finder: Finder, call: Call) -> bool:
     several = (isinstance(loss, ast.Dict) and len(loss.keys) > 1) or (
         isinstance(loss, (ast.List, ast.Tuple)) and len(loss.elts) > 1
     )
-    for made in finder.values.values(owner) if owner is not None else []:
+    made_of = [
+        inside
+        for made in (finder.values.values(owner) if owner is not None else [])
+        for inside in (ast.walk(made) if isinstance(made, ast.Call) else [made])
+        if inside is made or below_keras(finder.values.called.get(id(inside), "")) == "Model"
+    ]
+    for made in made_of:
         outputs = argument(made, 1, "outputs") if isinstance(made, ast.Call) else None
         outputs = outputs or (keyword(made, "output") if isinstance(made, ast.Call) else None)
         if isinstance(outputs, (ast.List, ast.Tuple)) and len(outputs.elts) > 1:
@@ -290,7 +296,7 @@ def _outputs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 
 
 def _columns(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
-    """Losses and metrics of the script's own that look at the axes of what they are given."""
+    """Losses and metrics of the script's own, which look at the axes and types of what they are given."""
     objects = keyword(call.node, "custom_objects")
     for value in objects.values if isinstance(objects, ast.Dict) else ():
         if key(value) in finder.own_metrics():
@@ -303,7 +309,7 @@ def _columns(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             if getattr(made, "id", "") in WRAPPERS:
                 continue
             function = finder.names.functions.get(made.id) if isinstance(made, ast.Name) else None
-            if function is not None and (word == "metrics" or _looks_at_axes(function.node)):
+            if function is not None:
                 yield Difference(table.BEHAVIOURS["columns"], value, call.node)
     loss = argument(call.node, 1, "loss")
     name = constant(loss) or (key(loss).rpartition(".")[2] if loss is not None else "")
@@ -350,14 +356,6 @@ def parts(value: ast.AST | None) -> list[Any]:
     if isinstance(value, (ast.List, ast.Tuple)):
         return [part for one in value.elts for part in parts(one)]
     return [] if value is None else [value]
-
-
-def _looks_at_axes(function: ast.AST) -> bool:
-    return any(
-        isinstance(node, ast.Subscript)
-        or (isinstance(node, ast.keyword) and node.arg in ("axis", "keepdims", "reduction_indices"))
-        for node in ast.walk(function)
-    )
 
 
 RULES: tuple[Callable[[Finder, Call, str], Iterator[Difference]], ...] = (

@@ -31,6 +31,9 @@ _ARRAYS = frozenset(("predict", "predict_generator", "evaluate", "train_on_batch
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 
 
+_CONSTRAINTS = {"maxnorm": "MaxNorm", "nonneg": "NonNeg", "unitnorm": "UnitNorm"}
+
+
 def below_keras(name: str) -> str:
     """``layers.Dense`` of ``tensorflow.keras.layers.Dense``; "" for what is not Keras'."""
     match = _KERAS.match(name)
@@ -38,6 +41,11 @@ def below_keras(name: str) -> str:
         return ""
     below = name[match.end() :]
     parts = below.split(".")
+    if parts[0] == "objectives":  # the name of Keras 1
+        parts[0] = "losses"
+    if parts[0] == "constraints":
+        parts[-1] = _CONSTRAINTS.get(parts[-1], parts[-1])
+    below = ".".join(parts)
     if parts[0] == "engine" or parts[-1] in ("Model", "Sequential"):
         return parts[-1]
     # keras.layers.core.Dense, keras.utils.np_utils.to_categorical, keras.engine.topology.Layer

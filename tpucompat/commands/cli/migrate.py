@@ -124,7 +124,7 @@ def main(argv: Sequence[str]) -> int:
         tree.migrate(files, options.unsafe, int(options.keras)), len(files)
     )
     if options.write or options.output or options.try_it or options.report:
-        results = resolution.mark(list(results))
+        results = resolution.mark(tree.with_parts(list(results)))
     outcomes = []
     failed = False
     for result in results:

@@ -36,6 +36,14 @@ _OPTIONS = (
         "--new-args", default="", metavar="'WORDS'", help="additional arguments of the new script"
     ),
     option(
+        "--first-run",
+        metavar="'WORDS'",
+        help=(
+            "run both scripts once before, with these additional arguments and the same {out}, and "
+            "compare how they continue"
+        ),
+    ),
+    option(
         "--old-options",
         default="",
         metavar="'WORDS'",
@@ -198,6 +206,7 @@ def _tasks(options: argparse.Namespace) -> list[Task]:
         if not os.path.isfile(script):
             raise ValueError(f"{script}: no such file")
     both = shlex.split(options.args)
+    first = None if options.first_run is None else shlex.split(options.first_run)
     mapping = comparison.read_mapping(options.map) if options.map else {}
     limits = dict(map(_tolerance, options.tolerance))
     return [
@@ -213,6 +222,7 @@ def _tasks(options: argparse.Namespace) -> list[Task]:
                 shlex.split(options.old_options),
                 rehearse,
                 not options.no_dropout,
+                first,
             ),
             Half(
                 options.new,
@@ -222,6 +232,7 @@ def _tasks(options: argparse.Namespace) -> list[Task]:
                 count,
                 rehearse=rehearse,
                 dropout=not options.no_dropout,
+                first=first,
             ),
             mapping,
             limits,

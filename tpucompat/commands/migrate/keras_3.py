@@ -18,9 +18,12 @@ from tpucompat.commands.migrate import (
     keras_3_inputs,
     keras_3_members,
     keras_3_numbers,
+    keras_3_values,
+    symbols,
 )
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
+from tpucompat.names import successors as today
 
 _REWRITINGS: Mapping[str, Rewriting] = {
     **keras_3_arguments.REWRITINGS,
@@ -28,6 +31,7 @@ _REWRITINGS: Mapping[str, Rewriting] = {
     **keras_3_files.REWRITINGS,
     **keras_3_numbers.REWRITINGS,
     **keras_3_inputs.REWRITINGS,
+    **keras_3_values.REWRITINGS,
 }
 
 
@@ -64,8 +68,14 @@ def _import_tf_keras(context: Context) -> None:
         node, text = found.node, context.texts[found.cell]
         if not found.uses[0].name.startswith("keras") or any(use.guarded for use in found.uses):
             continue
-        lines = _imported(node)
+        lines = _imported(context, node)
         start, end = text.span(node)
+        served = isinstance(node, ast.ImportFrom) and all(
+            symbols.has_served(context, one.asname or one.name) for one in node.names
+        )
+        if served and text.is_free(start, end):
+            context.remove(node, found.cell)
+            context.done.update(id(inside) for inside in ast.walk(node))
         if not lines or not text.is_free(start, end):
             continue
         if text.owns_lines(node):
@@ -76,7 +86,7 @@ def _import_tf_keras(context: Context) -> None:
         context.done.update(id(inside) for inside in ast.walk(node))
 
 
-def _imported(node: Any) -> list[str]:
+def _imported(context: Context, node: Any) -> list[str]:
     """The statements in the place of one; [] where it stays."""
     groups: dict[str, list[str]] = {}
     if isinstance(node, ast.Import):
@@ -97,8 +107,17 @@ def _imported(node: Any) -> list[str]:
                 groups.setdefault("tensorflow." + node.module, []).append("*")
                 continue
             full = f"{node.module}.{one.name}"
+            if symbols.has_served(context, one.asname or one.name):
+                continue
             is_module = full in _PRIVATE_MODULES
             below = below_keras(full + ".x")[:-2] if is_module else below_keras(full)
+            found = today.fate(full) or today.fate("tensorflow.keras." + below)
+            if (
+                found is not None
+                and found.fix == today.SAFE
+                and found.becomes.startswith("tf.keras.")
+            ):
+                below = found.becomes[len("tf.keras.") :]
             package, _, name = f"tensorflow.keras.{below}".rpartition(".")
             given = one.asname or one.name
             groups.setdefault(package, []).append(name if name == given else f"{name} as {given}")

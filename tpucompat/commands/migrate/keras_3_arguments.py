@@ -6,7 +6,7 @@ import ast
 from typing import Any, Mapping
 
 from tpucompat.commands.analysis.keras_3_rules import Difference
-from tpucompat.commands.analysis.keras_values import below_keras
+from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
 from tpucompat.names.used import argument, constant, keyword
@@ -117,6 +117,12 @@ def _input(self: Rewriter, one: Difference) -> bool:
         words = (
             f"shape={shape}" if isinstance(one.node, (ast.Tuple, ast.List)) else f"shape=({shape},)"
         )
+    elif one.name == "batch_size":
+        given = keyword(call, "input_shape")
+        if given is None:
+            return False
+        words = f"{text.source(given)}, batch_size={shape}"
+        self.drop(call, given)
     else:
         words = f"batch_shape={shape}"
     made = f"{self.context.local('tf.keras.Input')}({words})"
@@ -127,6 +133,10 @@ def _input(self: Rewriter, one: Difference) -> bool:
         text.replace(start, start, made + ", ")
         return self.drop(call, one.node)
     statement = self.context.statement(call, cell)
+    if one.name == "input_length" and isinstance(statement, ast.Assign) and statement.value is call:
+        made_name = key(statement.targets[0])
+        if any(key(other.node.func) == made_name for other in self.context.names.calls):
+            return self.drop(call, one.node)  # it is given its inputs later
     is_added = (
         isinstance(above, ast.Call)
         and getattr(above.func, "attr", "") == "add"

@@ -52,8 +52,8 @@ def _file(self: Rewriter, one: Difference) -> bool:
     old = match.group(2) if match is not None else None
     if old in (".h5", ".hdf5", ".hdf"):
         _rename_endings(self, old, ending)
-    elif one.name == "save" and one.call is not None and not old:
-        _make_folder(self, one)
+    elif one.name == "save" and one.call is not None:
+        _make_folder(self, one, name)
     return True
 
 
@@ -86,11 +86,11 @@ def _rename_endings(self: Rewriter, old: str, new: str) -> None:
                 self.end_with(node, new)
 
 
-def _make_folder(self: Rewriter, one: Difference) -> None:
+def _make_folder(self: Rewriter, one: Difference, name: object) -> None:
     """A checkpoint of TensorFlow made the folder that it was written to; HDF5 does not."""
-    name = constant(one.node)
     folder = name.rpartition("/")[0] if isinstance(name, str) else ""
-    if folder.strip("./") and one.call is not None:
+    is_plain = not re.search(r"[{%]", folder)  # without parts that the script fills in
+    if folder.strip("./") and is_plain and one.call is not None:
         cell = self.cell(one.call)
         text, statement = self.context.texts[cell], self.context.statement(one.call, cell)
         line = statement.lineno

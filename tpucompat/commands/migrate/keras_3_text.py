@@ -167,12 +167,31 @@ def as_layer(function):
 {i}return apply
 '''
 
+WITH_LOSS = '''
+
+class AddLoss({keras}.layers.Layer):
+{i}"""Passes on its first input; the mean of the second is a loss of the model."""
+
+{i}def call(self, inputs):
+{i}{i}outputs, loss = inputs
+{i}{i}self.add_loss({tf}.reduce_mean(loss))
+{i}{i}return outputs
+
+
+def with_loss(model, loss):
+{i}"""The model with one more loss, a tensor that was computed from its inputs."""
+{i}first, *others = model.outputs
+{i}outputs = [AddLoss()([first, loss]), *others]
+{i}return {keras}.Model(model.inputs, outputs if others else outputs[0], name=model.name)
+'''
+
 WITH_COLUMNS = '''
 
 def with_columns(function):
-{i}"""Gives a loss or metric a column of targets, and one of predictions, where Keras 3 has a row."""
+{i}"""Gives a loss or metric columns where Keras 3 has rows, and targets of the type of predictions."""
 {i}@functools.wraps(function)
 {i}def compute(y_true, y_pred):
+{i}{i}y_true = {tf}.cast(y_true, y_pred.dtype)
 {i}{i}columns = [{tf}.expand_dims(one, -1) if len(one.shape) == 1 else one for one in (y_true, y_pred)]
 {i}{i}return function(*columns)
 

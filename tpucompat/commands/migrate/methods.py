@@ -139,6 +139,10 @@ def _step_logs(context: Context) -> None:
         if len(arguments) != 3 or not keras_3.applies(context.module):
             continue
         for node in ast.walk(function.node):
+            if _is_items(node, arguments[2]) and context.helper("of_step", OF_STEP):
+                each = f"{{name: of_step({arguments[0]}, name) for name in {arguments[2]}}}"
+                context.replace(node.func.value, context.cell_of(node), each)  # type: ignore[attr-defined]
+                continue
             name = _log(node, arguments[2])
             if name is None:
                 continue
@@ -154,6 +158,16 @@ def _step_logs(context: Context) -> None:
                 "value of the step"
             )
             context.todo("TPU215", what, node, cell)
+
+
+def _is_items(node: ast.AST, logs: str) -> bool:
+    """Whether all of the logs are read: ``logs.items()``."""
+    function = node.func if isinstance(node, ast.Call) else None
+    return (
+        isinstance(function, ast.Attribute)
+        and function.attr in ("items", "values", "iteritems")
+        and getattr(function.value, "id", "") == logs
+    )
 
 
 _NO_MEANS = ("batch", "size", "lr")

@@ -46,7 +46,13 @@ _WITHOUT_GRAPH = re.compile(
     r"tf\.(set_random_seed|logging|flags|app|gfile|ConfigProto|GPUOptions|OptimizerOptions|python_io|"
     r"test|resource_loader|sysconfig|train\.\w+Optimizer$|to_\w+$|io\b|version\b|VERSION|"
     r"enable_eager_execution|enable_v2_behavior|decode_|parse_|string_|AUTO_REUSE|GraphKeys|"
-    r"train\.(summary_iterator|latest_checkpoint|NewCheckpointReader|list_variables|load_variable))"
+    r"train\.(summary_iterator|latest_checkpoint|NewCheckpointReader|list_variables|load_variable)|"
+    # operations: they compute at once, and in a tf.function
+    r"losses\.(?!get_|add_)|image\.|linalg\.|manip\.|div$|count_nonzero|bincount|confusion_matrix|assert_(?!variables)|"
+    r"batch_gather|depth_to_space|space_to_|batch_to_space|clip_by_average_norm|arg_m|dimension_value|Dimension$|"
+    r"(random\.)?(stateless_)?multinomial|sparse\.reduce_|sparse_(reduce|to_dense|concat|split|tensor_dense)|"
+    r"nn\.(conv|depthwise_|fused_batch_norm|relu_layer|xw_plus_b|softmax_cross|ctc_loss|quantized_)|"
+    r"(initializers\.)?uniform_unit_scaling)"
 )
 _DISABLE = "{tf}.compat.v1.disable_v2_behavior()"
 _LEGACY_KERAS = (

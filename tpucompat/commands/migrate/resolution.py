@@ -1,34 +1,52 @@
-"""Looks up the names of a rewritten file in the TensorFlow and Keras that are installed, without running it.
+"""Looks up the names and calls of a rewritten file in the installed TensorFlow and Keras, without running it.
 
-:func:`main` does that in a process of its own: names on its input, one a line, and those that are missing on
-its output.
+:func:`main` does that in a process of its own: names and questions on its input, one a line as JSON, and on its
+output those that are missing or refused.
 """
 
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import subprocess
 import sys
 import types
-from typing import Iterable, Mapping, Sequence
+from typing import Iterable, Mapping, NamedTuple, Sequence
 
 from tpucompat.base import package, processes
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.analysis.findings import Module
+from tpucompat.commands.migrate import acceptance
+from tpucompat.commands.migrate.acceptance import Asked, Question
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.plan import COMPATIBLE, Result, encoded
 from tpucompat.names.used import Use
 
 _ROOTS = ("tensorflow", "keras", "tf_keras", "tf_slim")
-_CODE = "TPU516"
+_CODE, _REFUSED = "TPU516", "TPU510"
 
 
-def missing(names: Iterable[str], legacy_keras: bool = False) -> set[str]:
-    """Those of some dotted names that do not exist; none if TensorFlow is not installed.
+class Answers(NamedTuple):
+    """What the installed packages lack.
+
+    Attributes:
+      missing: The names that do not exist.
+      objections: Question -> why what it is about would be refused.
+    """
+
+    missing: frozenset[str] = frozenset()
+    objections: Mapping[Question, str] = {}
+
+
+def answers(
+    names: Iterable[str], questions: Iterable[Question] = (), legacy_keras: bool = False
+) -> Answers:
+    """What of some names and calls does not exist; nothing if TensorFlow is not installed.
 
     Args:
       names: ``tensorflow.math.log`` and the like.
+      questions: What is called with which arguments.
       legacy_keras: Whether the program asks for Keras 2 by ``TF_USE_LEGACY_KERAS``.
     """
     environment = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1", "TF_CPP_MIN_LOG_LEVEL": "3"}
@@ -39,16 +57,28 @@ def missing(names: Iterable[str], legacy_keras: bool = False) -> set[str]:
     environment["PYTHONPATH"] = os.pathsep.join(
         filter(None, (folder, environment.get("PYTHONPATH")))
     )
+    asked = sorted(set(questions))
     done = subprocess.run(
         processes.statement("from tpucompat.commands.migrate import resolution; resolution.main()"),
-        input="\n".join(sorted(names)),
+        input="\n".join(map(json.dumps, [*sorted(set(names)), *asked])),
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
     )
-    marked = (line.partition("MISSING ") for line in done.stdout.splitlines())
-    return {name for before, mark, name in marked if mark and not before}
+    missing: set[str] = set()
+    objections: dict[Question, str] = {}
+    for line in done.stdout.splitlines():
+        before, mark, text = line.partition("MISSING ")
+        if before or not mark:
+            continue
+        found, why = json.loads(text)
+        if why:
+            kind, name, words, count = found
+            objections[Question(kind, name, tuple(words), count)] = why
+        else:
+            missing.add(found)
+    return Answers(frozenset(missing), objections)
 
 
 def mark(results: Sequence[Result]) -> list[Result]:
@@ -58,13 +88,18 @@ def mark(results: Sequence[Result]) -> list[Result]:
         for index, result in enumerate(results)
         if result.way != COMPATIBLE and result.changed
     }
-    wanted: dict[bool, set[str]] = {}
-    for index, module in modules.items():
-        legacy = _asks_for_keras_2(results[index])
-        wanted.setdefault(legacy, set()).update(use.name for use in _uses(module))
-    gone = {legacy: missing(names, legacy) for legacy, names in wanted.items() if names}
+    asked = {index: list(acceptance.questions(module)) for index, module in modules.items()}
+    kinds = {index: _asks_for_keras_2(results[index]) for index in modules}
+    found: dict[bool, Answers] = {}
+    for legacy in set(kinds.values()):
+        mine = [index for index, kind in kinds.items() if kind == legacy]
+        names = {use.name for index in mine for use in _uses(modules[index])}
+        questions = {one.question for index in mine for one in asked[index]}
+        found[legacy] = answers(names, questions, legacy)
     return [
-        _marked(result, modules[index], gone) if index in modules else result
+        _marked(result, modules[index], asked[index], found[kinds[index]])
+        if index in modules
+        else result
         for index, result in enumerate(results)
     ]
 
@@ -79,15 +114,19 @@ def _asks_for_keras_2(result: Result) -> bool:
     return any(b"TF_USE_LEGACY_KERAS" in text for text in (result.after, *result.beside.values()))
 
 
-def _marked(result: Result, module: Module, gone: Mapping[bool, set[str]]) -> Result:
-    names = gone.get(_asks_for_keras_2(result), set())
+def _marked(result: Result, module: Module, asked: Sequence[Asked], found: Answers) -> Result:
     context = Context(module)
     marked = False
     for use in _uses(module):
-        if use.name in names:
+        if use.name in found.missing:
             at = use.statement if use.statement is not None else use.node
             what = f"{use.name} does not exist in the installed packages"
             context.todo(_CODE, what, at, context.cell_of(at))
+            marked = True
+    for one in asked:
+        if one.question in found.objections:
+            what = found.objections[one.question]
+            context.todo(_REFUSED, what, one.node, context.cell_of(one.node))
             marked = True
     return result._replace(after=encoded(module, context.finish())) if marked else result
 
@@ -115,12 +154,19 @@ def is_there(name: str) -> bool:
 
 
 def main() -> None:
-    """Answers for the names on the input."""
-    names = sys.stdin.read().split()
+    """Answers for the names and questions on the input."""
+    asked = [json.loads(line) for line in sys.stdin]
     try:
         importlib.import_module("tensorflow")
     except ImportError:
         return
-    for name in names:
-        if not is_there(name):
-            sys.stdout.write(f"\nMISSING {name}\n")
+    for one in asked:
+        if isinstance(one, str):
+            why = ""
+            is_answer = not is_there(one)
+        else:
+            kind, name, words, count = one
+            why = acceptance.objection(Question(kind, name, tuple(words), count))
+            is_answer = bool(why)
+        if is_answer:
+            sys.stdout.write(f"\nMISSING {json.dumps([one, why])}\n")

@@ -80,6 +80,7 @@ def rewrite(context: Context, found: Plan) -> None:
         text = context.texts[cell]
         fresh = [line for line in lines if line not in said]
         said.update(fresh)
+        context.done.update(id(node) for node in ast.walk(statement))
         if not fresh:
             context.remove(statement, cell)
             continue
@@ -91,7 +92,6 @@ def rewrite(context: Context, found: Plan) -> None:
             for part in line.format(tf=tf, i=context.indent_unit()).split("\n")
         ]
         context.replace(statement, cell, (text.newline + indent).join(words))
-        context.done.update(id(node) for node in ast.walk(statement))
 
 
 class _Reader:

@@ -183,7 +183,7 @@ def _new_import(context: Context, found: Import, alias: Any, fate: today.Fate) -
     is_from = isinstance(found.node, ast.ImportFrom)
     if fate.code == "TPU211":
         return ""  # what it made is under a strategy now
-    if _has_served(context, alias.asname or alias.name):
+    if has_served(context, alias.asname or alias.name):
         return ""
     if today.is_module(fate) and fate.was.startswith("tf.contrib"):
         uses = [
@@ -222,7 +222,7 @@ def _package(context: Context, module: str) -> str:
     return re.sub(r"^tf\b", "tensorflow", module)
 
 
-def _has_served(context: Context, name: str) -> bool:
+def has_served(context: Context, name: str) -> bool:
     """Whether an imported name was used, and is no longer: another rewriting took out all that used it."""
     loads = [
         node

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Iterable, Iterator, Mapping
+from typing import Iterable, Iterator, Mapping, Sequence
 
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.analysis.sources import SourceError
-from tpucompat.commands.migrate import estimators, plan, record
+from tpucompat.commands.migrate import estimators, plan, record, written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.plan import Result
 from tpucompat.commands.migrate.programs import Imports
@@ -79,6 +79,27 @@ def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
     for module in modules:
         if module.source.is_notebook:
             yield _settled(module, unsafe, version=version)
+
+
+def with_parts(results: Sequence[Result]) -> list[Result]:
+    """The results with only those parts of the training loop beside them that their programs use."""
+    name = estimators.MODULE + ".py"
+    uses: set[str] = set()
+    for result in results:
+        if estimators.MODULE.encode() in result.after and not result.path.endswith(".ipynb"):
+            uses |= written.mentioned(result.after)
+    cut = []
+    for result in results:
+        if name in result.beside:
+            wanted = set(uses)
+            place = os.path.join(os.path.dirname(result.path), name)
+            if os.path.exists(place) and written.is_ours(place):
+                with open(place, "rb") as stream:
+                    wanted |= written.defined(stream.read())  # another program there may use it
+            part = written.part(result.beside[name], wanted)
+            result = result._replace(beside={**result.beside, name: part})
+        cut.append(result)
+    return cut
 
 
 def _loop(imports: Imports, path: str, homes: list[str]) -> estimators.Loop:

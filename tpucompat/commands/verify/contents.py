@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Any, Mapping, Sequence
 
 import numpy as np
@@ -75,6 +76,23 @@ def kept(
         if found[name] is not None
         and _error(found[name], value) <= _SAME * np.max(np.abs(value), initial=0.0)
     }
+
+
+def more_for_each(
+    shapes: Sequence[tuple[int, ...]],
+    old: Mapping[str, np.ndarray],
+    new: Mapping[str, np.ndarray],
+) -> int:
+    """How many slots more than before there are for each variable; 0 if for one of them there are none.
+
+    Args:
+      shapes: Of the variables.
+      old: Name -> slot.
+      new: Name -> slot.
+    """
+    theirs, ours = (Counter(value.shape for value in slots.values()) for slots in (old, new))
+    more = [(ours[shape] - theirs[shape]) // count for shape, count in Counter(shapes).items()]
+    return max(0, min(more, default=0))
 
 
 def last(

@@ -127,6 +127,26 @@ def drawn_alike(actual: Any, expected: Any) -> Difference:
     return found._replace(deviations=float(max(mean, spread, shape)))
 
 
+def single_draws(actual: Any, expected: Any) -> bool:
+    """Whether both are one number that an initializer has drawn.
+
+    A constant that somebody has written is short in decimal digits (0, 1, 0.1, -4.6); of numbers that are drawn
+    in single precision, one in a thousand is.
+
+    Args:
+      actual: The new run's numbers.
+      expected: The old run's.
+    """
+    return all(np.size(x) == 1 and not _is_short(np.asarray(x).item()) for x in (actual, expected))
+
+
+def _is_short(number: float) -> bool:
+    return bool(np.float32(number) == np.float32(f"{number:.{_SHORT}g}"))
+
+
+#: Digits of a constant.
+_SHORT = 4
+
 #: Where the fourth moment of so many numbers is known, it counts as much as that of the normal distribution.
 _FEW, _NORMAL_KURTOSIS = 30, 3
 

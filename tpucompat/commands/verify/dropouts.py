@@ -2,7 +2,7 @@
 
 Each generation of TensorFlow drops other numbers, whatever the seed: one step with dropout has
 no number in common with another one. Without it (``--no-dropout``) a step is compared as sharply as that of a
-program that has none, and what is left to compare of dropout is its rates.
+program that has none, and what is left to compare of dropout is its rates, and that it ends with the training.
 """
 
 from __future__ import annotations
@@ -53,12 +53,22 @@ class Dropouts:
                 named = by_name(original, args, kwargs)
                 x = tf.convert_to_tensor(named["x"])
                 self._note(_rate(named), x)
-                return original(*args, **kwargs) if self._on else tf.identity(x)
+                return original(*args, **kwargs) if self._drops() else tf.identity(x)
             finally:
                 self._inside.now = False
 
         dropout._tpucompat_dropout = True  # type: ignore[attr-defined]
         return not_converted(dropout)
+
+    def _drops(self) -> bool:
+        """Whether it drops anything: without dropout, still outside of a tape, where no step trains.
+
+        A model that is evaluated as if it were trained has other answers then.
+        """
+        if self._on or tf.__version__.startswith("1."):
+            return self._on
+        eager = tf.compat.v1.executing_eagerly_outside_functions()
+        return bool(eager and not private.may_record_gradients())
 
     def _note(self, rate: float | None, x: Any) -> None:
         # The same layer is called once for each replica, and again where it is traced anew.

@@ -132,6 +132,7 @@ class EagerDoors:
         with self._recorder.own_work(), names.eagerly():
             if self._recorder.steps and not self._slots:
                 self._slots = dict(names.other_variables(self._variables))
+                self._recorder.write("optimizer", slots=names.of_optimizers(self._slots))
             values, slots = map(_values, (self._variables, self._slots))
             self._recorder.snapshot(values, last, slots)
 

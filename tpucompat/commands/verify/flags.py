@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from typing import Any
 
 from tpucompat.commands.verify.recorder import Recorder
 
+_WORD = re.compile(r"[A-Za-z][\w-]*")
+#: Names of flags whose single words are paths too.
+_PATH = re.compile(r"(?i)dir|path|file|folder|output|name|prefix|checkpoint")
+
 
 class Flags:
-    """Watches argparse and absl; only defaults that are numbers or switches are kept.
+    """Watches argparse and absl; defaults that are numbers, switches or single words are kept.
+
+    Other texts are paths and addresses, which a migration changes.
 
     Args:
       recorder: Where to write.
@@ -34,7 +41,8 @@ class Flags:
         parsers.parse_known_args = parse_known_args
 
     def _note(self, name: str, default: Any) -> None:
-        if isinstance(default, (bool, int, float)):
+        word = isinstance(default, str) and _WORD.fullmatch(default) and not _PATH.search(name)
+        if word or isinstance(default, (bool, int, float)):
             self._defaults.setdefault(name.replace("-", "_"), default)
 
     def finish(self) -> None:

@@ -6,13 +6,13 @@ from typing import Any, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from tpucompat.commands.verify import differences
+from tpucompat.commands.verify import contents, differences
 from tpucompat.commands.verify.answers import classes_of, in_their_order, probabilities_of
 from tpucompat.commands.verify.differences import Difference
 from tpucompat.commands.verify.matching import match
 from tpucompat.commands.verify.outcomes import Outcomes
 from tpucompat.commands.verify.recorder import Recording
-from tpucompat.commands.verify.rungs import AGREE, DIFFER, SKIPPED, Comparison, Row, Rung
+from tpucompat.commands.verify.rungs import AGREE, DIFFER, Comparison, Row, Rung, with_little_said
 from tpucompat.commands.verify.tolerances import Tolerance, tolerances
 
 #: What is smaller than this part of the largest gradient (or update) of a model is rounding.
@@ -98,7 +98,7 @@ class _Ladder(Outcomes):
                 self.flags,
             )
         ]
-        return Comparison(_with_little_said(rungs), self.matches, self.curves)
+        return Comparison(with_little_said(rungs), self.matches, self.curves)
 
     def untrained(self, key: str, title: str) -> Rung | None:
         """The verdict where one run has no training step, or none of them has."""
@@ -165,8 +165,12 @@ class _Ladder(Outcomes):
             return found
         rows, problem = [], ""
         old, given = self.old.initial(), self.new.initial()
+        single = []
         for name, actual, expected in self.pairs(old, self.new.drawn()):
             found_here = differences.drawn_alike(actual, expected)
+            if found_here.deviations and differences.single_draws(actual, expected):
+                single.append(name)
+                continue
             verdict = AGREE if self.within("initial", found_here) else DIFFER
             rows.append(Row(name, found_here, verdict, []))
         lost = [
@@ -176,7 +180,12 @@ class _Ladder(Outcomes):
         ]
         if lost:
             problem = f"the new run did not use the old run's initial values: {', '.join(lost[:4])}"
-        return self.rung("initial", title, rows, problem=problem)
+        note = ""
+        if single:
+            note = (
+                f"not compared, because one number shows no distribution: {', '.join(single[:4])}"
+            )
+        return self.rung("initial", title, rows, note, problem)
 
     def dropout(self) -> Rung:
         title = "dropout rates"
@@ -335,7 +344,7 @@ class _Ladder(Outcomes):
         rows += slots
         notes += said
         note = "; ".join(notes)
-        problem = ""
+        problem = self.more_slots()
         if _all_alike(factors, 0.02) and abs(factors[0] - 1) > 0.02:
             problem = f"all updates are {factors[0]:.4g} times as large"
         return self.rung("update", title, rows, note, problem)
@@ -378,6 +387,17 @@ class _Ladder(Outcomes):
             return [], []
         said = f"with {len(old)} slots" + (f", after {at} steps" if at != step else "")
         return self.slot_rows("update", old, kept.get(at, {}), "the new optimizer"), [said]
+
+    def more_slots(self) -> str:
+        """Says if the new optimizer keeps more for each variable: what for may show in later steps only."""
+        both = [step for step in self.old.slots() if step in self.new.slots()]
+        old, new = (run.slots()[max(both)] if both else {} for run in (self.old, self.new))
+        kept = self.new.first("optimizer").get("slots", ())
+        trained = [v.shape for v in self.new_variables if v.name in self.trained]
+        least = contents.more_for_each(trained, old, {n: new[n] for n in kept if n in new})
+        if not old or least < 1 or self.ignored("slots"):
+            return ""
+        return f"the new optimizer keeps {least} tensor{'s' * (least > 1)} more for each variable"
 
     def kept_slots(self, slots: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The old run's slots that have to be there: not empty ones, nor what is rounding or the last step."""
@@ -445,6 +465,11 @@ class _Ladder(Outcomes):
             ours = self.new.objectives(new_site["site"])
             name = f"loss {index}" if index else "loss"
             self.curves[name] = (theirs, ours)
+            # Of more shards than cores, several are computed on one.
+            replicas = [site.get("replicas", 1) for site in (old_site, new_site)]
+            cores = min(replicas[0], self.old.first("environment").get("cores", 1))
+            if replicas[1] < cores and not self.ignored("replicas"):
+                problems.append(f"each step runs on {replicas[1]} of {cores} replicas")
             if len(theirs) != len(ours):
                 problems.append(f"{len(ours)} steps instead of {len(theirs)}")
             count = min(len(theirs), len(ours))
@@ -506,16 +531,6 @@ class _Ladder(Outcomes):
                 said = f"in {step} steps {len(bad)} of {len(rows)} variables go another way"
                 return rows, [f"{said}, the first is {bad[0].name[7:].rpartition(' in ')[0]}"]
         return [], []
-
-
-def _with_little_said(rungs: list[Rung]) -> list[Rung]:
-    """Says of a pair that agrees on one number that it does."""
-    compared = [rung for rung in rungs if rung.verdict != SKIPPED and rung.key != "flags"]
-    numbers = sum(row.difference.numbers for rung in compared for row in rung.rows)
-    if numbers > 1 or len(compared) != 1 or compared[0].key == "variables":
-        return rungs
-    said = "; ".join(filter(None, [compared[0].note, "only one number is compared"]))
-    return [rung._replace(note=said) if rung is compared[0] else rung for rung in rungs]
 
 
 def _size(shape: Sequence[int | None] | None) -> str:

@@ -140,6 +140,25 @@ def other_variables(known: Mapping[str, Any]) -> list[tuple[str, Any]]:
     return list(zip(names_of(variables, known), variables))
 
 
+def of_optimizers(variables: Mapping[str, Any]) -> list[str]:
+    """Which of these variables Keras' optimizers hold.
+
+    Args:
+      variables: Name -> variable.
+    """
+    held = {
+        id(container(plain(variable)))
+        for optimizer in _living(tf.keras.optimizers.Optimizer)
+        for variable in _variables_of(optimizer)
+    }
+    return [name for name, variable in variables.items() if id(variable) in held]
+
+
+def _variables_of(optimizer: Any) -> list[Any]:
+    found = optimizer.variables  # a method in Keras 2's older optimizers
+    return list(found() if callable(found) else found)
+
+
 def _weights(model: Any) -> list[Any]:
     try:
         return list(model.weights)

@@ -5,6 +5,7 @@ What one run does and the other does not is a difference, unless the table of pa
 
 from __future__ import annotations
 
+import re
 from typing import AbstractSet, Any, Mapping
 
 import numpy as np
@@ -24,6 +25,11 @@ _METRICS = {
 }
 
 
+#: Flags that say where a script computes and what it shows of that, not what it computes.
+_ABOUT_DEVICES = re.compile(
+    r"(?i)(^|_)(tpus?|gpus?|cpus?|cores?|shards?|replicas?|workers?|hosts?|devices?|iterations(_per_loop)?"
+    r"|master|distribution|strategy|zone|project|verbos\w*|log|profil\w*)(_|$)"
+)
 #: Kinds of numbers.
 _NUMBERS = {"b": "truth", "i": "whole", "u": "whole", "f": "fraction"}
 
@@ -69,6 +75,13 @@ class Outcomes(Rungs):
                 if name in new and name.startswith("val_"):
                     self.curves[name] = (old[name], new[name])
             rows += self.shared("evaluation", old, new, "fit: ")
+        # A loop of one's own may take the place of fit, but has to validate as fit did.
+        if bool(self.old.all("history")) != bool(self.new.all("history")):
+            which = "old" if self.old.all("history") else "new"
+            run = self.old if which == "old" else self.new
+            names = {name for fit in run.all("history") for name in same_metrics(fit["values"])}
+            validated = sorted(name for name in names if name.startswith("val_"))
+            rows += [row for name in validated for row in self.only_in(which, f"fit: {name}", name)]
         return rows
 
     def prediction(self) -> Rung:
@@ -238,7 +251,11 @@ class Outcomes(Rungs):
         if "old_problem" in self.exports:
             return self.skipped(key, title, self.exports["old_problem"])
         rows, notes = self.answers(key, self.exports.get("old", {}), self.exports.get("new", {}))
-        return self.rung(key, title, rows, "; ".join(notes))
+        # The questions are as many as each model takes.
+        problems = [each for each in notes if "answers instead" in each or "requested" in each]
+        notes = [each for each in notes if each not in problems]
+        sizes = ["the models take batches of different sizes"] * bool(problems)
+        return self.rung(key, title, rows, "; ".join(notes), "; ".join(sizes))
 
     def files(self) -> Rung:
         """Numbers in files, and summaries for TensorBoard."""
@@ -291,6 +308,13 @@ class Outcomes(Rungs):
                     self.number_row("files", f"{name} [{index}]", a, e)
                     for index, (a, e) in enumerate(zip(actual.T, expected.T))
                 ]
+        if expected.ndim == 1 and actual.shape == expected.shape and expected.dtype.kind == "f":
+            counts = whole & (np.abs(expected) > 1)
+            if np.any(counts) and np.any(~whole):  # [step, loss]
+                return [
+                    self.number_row("files", f"{name} {said}", actual[part], expected[part])
+                    for said, part in (("(whole numbers)", counts), ("(fractions)", ~counts))
+                ]
         return [self.number_row("files", name, actual, expected)]
 
     def number_row(self, key: str, name: str, actual: np.ndarray, expected: np.ndarray) -> Row:
@@ -336,12 +360,17 @@ class Outcomes(Rungs):
         old, new = (run.first(key).get("defaults", {}) for run in (self.old, self.new))
         shared = [n for n in old if n in new and not self.ignored(f"flags: {n}")]
         if not shared:
-            return self.skipped(key, title, "the scripts share no flags that are numbers")
-        said = [f"--{n} is {new[n]} instead of {old[n]}" for n in shared if new[n] != old[n]]
-        if said:
-            return self.differs(key, title, "; ".join(said[:4]))
+            return self.skipped(key, title, "the scripts share no flags with defaults to compare")
+        other = [n for n in shared if new[n] != old[n]]
+        # A migration chooses anew where and how long at a time it computes.
+        wrong = [n for n in other if not _ABOUT_DEVICES.search(n)]
+        said = [f"--{n} is {new[n]} instead of {old[n]}" for n in other]
+        if wrong:
+            names = " ".join(f"--ignore 'flags: {name}'" for name in wrong[:4])
+            return self.differs(key, title, f"{'; '.join(said[:4])}; if that is meant: {names}")
         row = Row("defaults", Difference(len(shared)), AGREE, [])
-        return Rung(key, title, AGREE, None, None, f"{len(shared)} of them", [row])
+        note = "; ".join([f"{len(shared)} of them", *said[:4]])
+        return Rung(key, title, AGREE, None, None, note, [row])
 
 
 def _whole(values: np.ndarray) -> np.ndarray:

@@ -30,7 +30,7 @@ _KEYS = frozenset(
             "prepare",
         ),
         *("tolerances", "core_tolerances", "ignore", "timeout", "cores", "old_options"),
-        *("script", "dropout", "core_flags"),
+        *("script", "dropout", "core_flags", "first_run"),
     ]
 )
 
@@ -84,7 +84,9 @@ class Pair(NamedTuple):
             arguments = [flag.replace("{cores}", str(cores)) for flag in arguments]
             options = row.get("old_options", ()) if which == "old" else ()
             half = Half(script, arguments, python, which == "old", cores, options, rehearse)
-            halves.append(half._replace(dropout=row.get("dropout", True)))
+            halves.append(
+                half._replace(dropout=row.get("dropout", True), first=row.get("first_run"))
+            )
         where = runs.described(cores, bool(rehearse))
         return Task(
             f"{self.name}, {where}",

@@ -205,3 +205,13 @@ class Rungs:
             elif not self.ignored(name, label):
                 rows.append(self.row(key, label, new[name], old[name]))
         return rows
+
+
+def with_little_said(rungs: list[Rung]) -> list[Rung]:
+    """Says of a pair that agrees on one number that it does."""
+    compared = [rung for rung in rungs if rung.verdict != SKIPPED and rung.key != "flags"]
+    numbers = sum(row.difference.numbers for rung in compared for row in rung.rows)
+    if numbers > 1 or len(compared) != 1 or compared[0].key == "variables":
+        return rungs
+    said = "; ".join(filter(None, [compared[0].note, "only one number is compared"]))
+    return [rung._replace(note=said) if rung is compared[0] else rung for rung in rungs]

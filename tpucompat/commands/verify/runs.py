@@ -16,6 +16,8 @@ from tpucompat.base import package, temporary
 from tpucompat.commands.verify.recorder import SNAPSHOT_STEPS, Recording
 from tpucompat.runtime import rounding
 
+#: Where the recording of an earlier run lies.
+_FIRST = "first"
 #: Seconds that a process has after SIGTERM to write down what it has.
 _GRACE = 10.0
 
@@ -33,6 +35,7 @@ class Half(NamedTuple):
       rehearse: The TPU that is rehearsed, as ``tpucompat run --rehearse`` takes it; its cores are
         then not emulated. "" for none.
       dropout: Whether it drops out what it says.
+      first: More arguments of an earlier run in the same folder, which this one continues; None for none.
     """
 
     script: str
@@ -43,6 +46,7 @@ class Half(NamedTuple):
     options: Sequence[str] = ()
     rehearse: str = ""
     dropout: bool = True
+    first: Sequence[str] | None = None
 
 
 def described(cores: int, rehearsed: bool) -> str:
@@ -94,8 +98,15 @@ def record(
       timeout: Seconds after which the run is ended.
       snapshot_steps: After how many steps the variables are written down.
     """
-    spec = specification(half, folder, initial, mapping, seed, snapshot_steps)
-    work, recording = spec["work"], spec["folder"]
+    for spec in specifications(half, folder, initial, mapping, seed, snapshot_steps):
+        run = _record(half, spec, timeout)
+        if run.problem:
+            break
+    return run
+
+
+def _record(half: Half, spec: Mapping[str, Any], timeout: float | None) -> Run:
+    folder, work, recording = (spec[name] for name in ("run", "work", "folder"))
     path = os.path.join(folder, "spec.json")
     with open(path, "w", encoding="utf-8") as stream:
         json.dump(spec, stream)
@@ -128,17 +139,39 @@ def record(
     return Run(half, code, seconds, output, found, problem, work)
 
 
-def specification(
+def specifications(
     half: Half,
     folder: str,
     initial: str | None = None,
     mapping: Mapping[str, str] | None = None,
     seed: int = 0,
     snapshot_steps: Sequence[int] = SNAPSHOT_STEPS,
-) -> dict[str, Any]:
-    """What the recorded process is to run, with arguments as :func:`record`; makes the folders."""
+) -> list[dict[str, Any]]:
+    """What the recorded processes are to run, with arguments as :func:`record`; makes the folders.
+
+    There is one, unless the script continues an earlier run: that comes first, with a recording of its own.
+    """
     work = os.path.join(folder, "work")
-    os.makedirs(work, exist_ok=True)
+    found = [_specification(half, folder, work, initial, mapping, seed, snapshot_steps)]
+    if half.first is not None:
+        earlier = half._replace(arguments=[*half.arguments, *half.first])
+        begun = initial and os.path.join(os.path.dirname(initial), _FIRST, "recording")
+        where = os.path.join(folder, _FIRST)
+        found.insert(0, _specification(earlier, where, work, begun, mapping, seed, snapshot_steps))
+    return found
+
+
+def _specification(
+    half: Half,
+    folder: str,
+    work: str,
+    initial: str | None,
+    mapping: Mapping[str, str] | None,
+    seed: int,
+    snapshot_steps: Sequence[int],
+) -> dict[str, Any]:
+    for made in (folder, work):
+        os.makedirs(made, exist_ok=True)
     return {
         "script": os.path.abspath(half.script),
         "arguments": [argument.replace("{out}", work) for argument in half.arguments],

@@ -20,7 +20,7 @@ from tpucompat.base.late import late
 from tpucompat.base.machine import environment
 from tpucompat.names.python_2 import is_python_2
 from tpucompat.runtime import advice
-from tpucompat.runtime.notebooks import cells, extension, forms
+from tpucompat.runtime.notebooks import cells, extension, forms, programs
 
 # Of the extra "notebook", whose absence is told first.
 exceptions = late("nbclient.exceptions")
@@ -162,6 +162,8 @@ def _execute(notebook: Any, path: str, options: argparse.Namespace, source: str)
         with open(os.environ[extension.OPTIONS], "w", encoding="utf-8") as file:
             json.dump(for_kernel, file)
         client = clients.Client(notebook, os.path.dirname(os.path.abspath(path)), keep)
+        path_before = os.environ.get("PATH", "")
+        os.environ["PATH"] = os.pathsep.join([programs.write(folder, options.smoke), path_before])
         code = 0
         try:
             # What native code writes comes as messages too; here it is kept for a kernel that crashes.
@@ -187,6 +189,7 @@ def _execute(notebook: Any, path: str, options: argparse.Namespace, source: str)
                 raise
         finally:
             del os.environ[extension.OPTIONS]
+            os.environ["PATH"] = path_before
             keep()
             _read_journal(kernel_journal)
     return code

@@ -27,7 +27,12 @@ if TYPE_CHECKING:
         tf_inspect,
         wrapped_functions,
     )
-    from tpucompat.tf.private.gradients import gate_gradients, gradient_modules, replace_gradients
+    from tpucompat.tf.private.gradients import (
+        gate_gradients,
+        gradient_modules,
+        may_record_gradients,
+        replace_gradients,
+    )
     from tpucompat.tf.private.graphs import (
         accept_whole_numbers_as_dimensions,
         add_control_inputs,
@@ -111,13 +116,11 @@ if TYPE_CHECKING:
     from tpucompat.tf.private.sessions import (
         before_graphs_are_sent,
         before_sessions_close,
-        before_sessions_extend,
         convert_in_sessions,
         default_session_config,
         place,
         session_interface,
         session_run_function,
-        set_device,
         watch_sessions,
     )
     from tpucompat.tf.private.strategies import (
@@ -177,6 +180,7 @@ _NAMES = {
     "gradients": (
         "gate_gradients",
         "gradient_modules",
+        "may_record_gradients",
         "replace_gradients",
     ),
     "graphs": (
@@ -268,13 +272,11 @@ _NAMES = {
     "sessions": (
         "before_graphs_are_sent",
         "before_sessions_close",
-        "before_sessions_extend",
         "convert_in_sessions",
         "default_session_config",
         "place",
         "session_interface",
         "session_run_function",
-        "set_device",
         "watch_sessions",
     ),
     "strategies": (

@@ -57,6 +57,19 @@ def gate_gradients(told: Callable[[Any, int], None]) -> None:
     patches.replace(gradients_util, "_GradientsHelper", gated)
 
 
+def may_record_gradients() -> bool:
+    """Whether a ``tf.GradientTape`` is open in this thread.
+
+    Seen as ``could_possibly_record`` in ``tensorflow.python.eager.tape`` (1.13 to 2.11) and in
+    ``tensorflow.python.eager.record`` (2.12 to 2.21).
+    """
+    try:
+        module = importlib.import_module("tensorflow.python.eager.record")
+    except ImportError:
+        module = importlib.import_module("tensorflow.python.eager.tape")
+    return bool(module.could_possibly_record())
+
+
 def _variables_of(graph: Any) -> list[Any]:
     return [
         variable

@@ -134,20 +134,24 @@ def watch_sessions(watcher: Callable[[Any, set[str]], Callable[[], None] | None]
     patches.replace(base, "partial_run_setup", watched_set_up)
 
 
-def before_graphs_are_sent(watcher: Callable[[list[Any]], None]) -> None:
-    """Shows a watcher the operations of every graph that is about to go to a Session, each once.
+def before_graphs_are_sent(watcher: Callable[[Any, list[Any]], None]) -> None:
+    """Shows a watcher what every Session is about to be given of its graph, each operation once.
 
-    Seen in 1.13 to 2.21 as ``BaseSession._extend_graph``, which runs and callables go through.
+    That is before they are placed, and before anything runs. Seen in 1.13 to 2.21 as
+    ``BaseSession._extend_graph``, which runs and callables go through.
+
+    Args:
+      watcher: Called with the session and the operations.
     """
     extend = BaseSession._extend_graph
     seen: weakref.WeakKeyDictionary[Any, tuple[int, int]] = weakref.WeakKeyDictionary()
 
     def watched_extend(self: Any) -> None:
-        before, version = seen.get(self.graph, (0, 0))
-        if self.graph.version != version:
+        before, version = seen.get(self, (0, 0))
+        if self.graph.version != version:  # every run asks, and a list of all operations takes time
             operations = self.graph.get_operations()
-            watcher(operations[before:])
-            seen[self.graph] = len(operations), self.graph.version
+            watcher(self, operations[before:])
+            seen[self] = len(operations), self.graph.version
         extend(self)
 
     patches.replace(BaseSession, "_extend_graph", watched_extend)
@@ -188,23 +192,3 @@ def before_sessions_close(watcher: Callable[[Any], None]) -> None:
         close(self)
 
     patches.replace(BaseSession, "close", watched_close)
-
-
-def before_sessions_extend(watcher: Callable[[Any], None]) -> None:
-    """Tells a watcher about every Session that is about to be given the new operations of its graph.
-
-    That is before whatever it runs, and before they are placed. Seen in 1.13 to 2.21 as
-    ``tensorflow.python.client.session.BaseSession._extend_graph``.
-    """
-    extend = BaseSession._extend_graph
-
-    def watched_extend(self: Any) -> None:
-        watcher(self)
-        extend(self)
-
-    patches.replace(BaseSession, "_extend_graph", watched_extend)
-
-
-def set_device(operation: Any, device: str) -> None:
-    """Changes the device that an operation asks for; seen in 1.13 to 2.21 as ``Operation._set_device``."""
-    operation._set_device(device)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
+from typing import Any, Iterable, Iterator
 
 _FIRST = '"""Trains, evaluates and exports a model_fn'
 
 
 def source(name: str) -> bytes:
-    """The text of a module."""
+    """The text of a whole module."""
     with open(os.path.join(os.path.dirname(__file__), name), "rb") as stream:
         return stream.read()
 
@@ -17,3 +20,99 @@ def is_ours(path: str) -> bool:
     """Whether a file began as the module that is written here; its user may have changed it since."""
     with open(path, encoding="utf-8", errors="replace") as stream:
         return stream.read(len(_FIRST)) == _FIRST
+
+
+def mentioned(text: bytes) -> set[str]:
+    """The attributes in a script, and what it imports by name: what it may use of a module."""
+    tree = ast.parse(text)
+    taken = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    found = {alias.name for node in taken for alias in node.names}
+    return found | {one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)}
+
+
+def defined(text: bytes) -> set[str]:
+    """The functions, classes, methods and constants of a module."""
+    tree = ast.parse(text)
+    kinds = (ast.FunctionDef, ast.ClassDef)
+    constants = (one for node in tree.body if isinstance(node, ast.Assign) for one in node.targets)
+    return {one.name for one in ast.walk(tree) if isinstance(one, kinds)} | {
+        one.id for one in constants if isinstance(one, ast.Name)
+    }
+
+
+def part(text: bytes, uses: Iterable[str]) -> bytes:
+    """What a script needs of a module: the functions, classes and methods that it reaches from some names.
+
+    Args:
+      text: The module.
+      uses: Names of what the script uses; those that the module does not have are ignored.
+    """
+    module = text.decode()
+    tree = ast.parse(module)
+    lines = module.split("\n")
+    kept = _reached(tree, {word for name in uses for word in (name, "." + name)})
+    words = {word for node in tree.body if _is_kept(node, kept) for word in _names_of(node, kept)}
+    out: list[str] = []
+    for node, first, last in _pieces(tree.body, lines):
+        if isinstance(node, ast.ClassDef) and node.name in kept:
+            out += _class(node, first, lines, kept)
+        elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = {one.asname or one.name.partition(".")[0] for one in node.names}
+            out += lines[first:last] if names & words else []
+        elif _is_kept(node, kept):
+            out += lines[first:last]
+    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(out).strip("\n") + "\n").encode()
+
+
+def _pieces(body: list[Any], lines: list[str], above: int = 0) -> Iterator[tuple[Any, int, int]]:
+    """(statement, first line, line behind it): with the comments and empty lines before it."""
+    for node in body:
+        yield node, above, node.end_lineno
+        above = node.end_lineno
+
+
+def _class(node: ast.ClassDef, first: int, lines: list[str], kept: set[str]) -> list[str]:
+    start = node.body[0].lineno - 1
+    out = lines[first:start]
+    for member, above, last in _pieces(node.body, lines, start):
+        if not isinstance(member, ast.FunctionDef) or _is_method(member, kept):
+            out += lines[above:last]
+    return out
+
+
+def _is_method(node: ast.FunctionDef, kept: set[str]) -> bool:
+    return "." + node.name in kept or node.name.startswith("__")
+
+
+def _is_kept(node: Any, kept: set[str]) -> bool:
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return node.name in kept
+    if isinstance(node, ast.Assign):
+        return bool({getattr(one, "id", "") for one in node.targets} & kept)
+    return not isinstance(node, (ast.Import, ast.ImportFrom))
+
+
+def _names_of(node: Any, kept: set[str]) -> set[str]:
+    """What a statement names; of a class, what its kept methods do."""
+    if not isinstance(node, ast.ClassDef):
+        return _names(node)
+    members = (
+        one for one in node.body if not isinstance(one, ast.FunctionDef) or _is_method(one, kept)
+    )
+    return set().union(*map(_names, [*node.bases, *node.decorator_list, *members]))
+
+
+def _names(node: ast.AST) -> set[str]:
+    found = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+    return found | {"." + one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+
+
+def _reached(tree: ast.Module, kept: set[str]) -> set[str]:
+    while True:
+        more = set(kept)
+        for node in tree.body:
+            if _is_kept(node, kept):
+                more |= _names_of(node, kept)
+        if more == kept:
+            return kept
+        kept = more

@@ -1,0 +1,112 @@
+"""The random programs of ``tests/generated`` draw every public part of which a model is made.
+
+The names are TensorFlow 1.15's own (``tf115_symbols.txt``), so this finds what the tables forget. A name that
+no program can have says why.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+SYMBOLS = ROOT / "tpucompat" / "names" / "tables" / "tf115_symbols.txt"
+#: What a model and its training are made of.
+NAMESPACES = (
+    "keras.activations",
+    "keras.callbacks",
+    "keras.constraints",
+    "keras.initializers",
+    "keras.layers",
+    "keras.losses",
+    "keras.metrics",
+    "keras.optimizers",
+    "keras.optimizers.schedules",
+    "keras.regularizers",
+    "layers",
+    "losses",
+    "metrics",
+    "nn.rnn_cell",
+)
+#: Of tf.train, optimizers and learning rates; of tf.contrib.tpu, what is for a model function.
+PARTS = {
+    "train": re.compile(r".+Optimizer$|.+_decay(_restarts)?$|piecewise_constant"),
+    "contrib.tpu": re.compile(
+        r"TPUEstimator\w*|RunConfig|TPUConfig|InputPipelineConfig|\w+Optimizer"
+    ),
+}
+OTHER_NAME = "another name of a part that is drawn"
+BASE = "a base class, or a function for configurations"
+#: Pattern of a name -> why no program draws it.
+NOT_DRAWN = {
+    r"[\w.]+\.(serialize|deserialize|get)$": BASE,
+    r"layers\.InputSpec|[\w.]+\.(Loss|Initializer|Regularizer|Constraint)$": BASE,
+    r"keras\.optimizers\.Optimizer|keras\.callbacks\.Callback|keras\.layers\.Layer": BASE,
+    r"keras\.layers\.\w*(Convolution|MaxPool\d|AvgPool|GlobalAvg|GlobalMaxPool\d)\w*": OTHER_NAME,
+    r"keras\.(losses|metrics)\.(KLD|MAE|MAPE|MSE|MSLE)$": OTHER_NAME,
+    r"keras\.(losses|metrics)\.(mse|mae|mape|msle|kld|cosine)$": OTHER_NAME,
+    r"keras\.constraints\.radial_constraint": OTHER_NAME,
+    r"keras\.layers\.CuDNN(GRU|LSTM)": "runs on GPUs alone",
+    r"keras\.callbacks\.RemoteMonitor": "sends to a server",
+    r"keras\.metrics\.MeanTensor": "takes no loss's arguments; tests/behaviour has its numbers",
+    r"metrics\.(sparse_\w+|\w+_at_top_k)": OTHER_NAME + ", for indices instead of numbers",
+    r"nn\.rnn_cell\.DeviceWrapper": "names a device, and a core has none",
+    r"train\.SyncReplicasOptimizer": "waits for parameter servers",
+    r"train\.noisy_linear_cosine_decay": "every core would draw a rate of its own",
+}
+
+
+def drawn():
+    """The words of the programs, and patterns for those with a number in them (``f"Conv{rank}D"``)."""
+    words, patterns = set(), set()
+    for path in (ROOT / "tests" / "generated").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute):
+                words.add(node.attr)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                words.add(node.value)
+            elif isinstance(node, ast.JoinedStr):
+                parts = [
+                    re.escape(part.value) if isinstance(part, ast.Constant) else r"\d"
+                    for part in node.values
+                ]
+                patterns.add("".join(parts))
+    return words, re.compile("|".join(sorted(p for p in patterns if re.match(r"\w{6}", p))))
+
+
+def names(namespace):
+    """The public classes and functions that 1.15 has there, without its submodules' own."""
+    wanted = PARTS.get(namespace)
+    for line in SYMBOLS.read_text(encoding="utf-8").splitlines():
+        name, _, kind = line.partition(" ")
+        head, _, last = name.rpartition(".")
+        if head != namespace or kind not in ("class", "function"):
+            continue
+        if wanted is None or wanted.match(last):
+            yield last
+
+
+@pytest.mark.parametrize("namespace", [*NAMESPACES, *PARTS])
+def test_a_program_draws_every_part(namespace):
+    words, patterns = drawn()
+    every = list(names(namespace))
+    assert every
+    forgotten = [
+        name
+        for name in every
+        if name not in words
+        and not patterns.fullmatch(name)
+        and not any(re.match(known, f"{namespace}.{name}") for known in NOT_DRAWN)
+    ]
+    assert forgotten == []
+
+
+def test_what_is_not_drawn_is_known():
+    every = [
+        f"{namespace}.{name}" for namespace in [*NAMESPACES, *PARTS] for name in names(namespace)
+    ]
+    for known in NOT_DRAWN:
+        assert any(re.match(known, name) for name in every), known

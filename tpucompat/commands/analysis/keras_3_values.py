@@ -1,0 +1,152 @@
+"""Values that Keras 2 accepted or ignored, and that end a program with Keras 3."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any, Iterator
+
+from tpucompat.commands.analysis import keras_3_rows as table
+from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
+from tpucompat.commands.analysis.keras_values import key
+from tpucompat.names.used import Call, argument, constant, keyword
+
+if TYPE_CHECKING:
+    from tpucompat.commands.analysis.keras_3 import Finder
+
+# Layer -> how many of its first arguments are sizes.
+_SIZES = {"Dense": 1, "LSTM": 1, "GRU": 1, "SimpleRNN": 1, "RepeatVector": 1, "Embedding": 2}
+_SIZE_WORDS = frozenset(("units", "n", "input_dim", "output_dim", "filters"))
+#: Method -> the place of the targets.
+_TARGETS = {".fit": 1, ".evaluate": 1, ".train_on_batch": 1, ".test_on_batch": 1}
+
+
+def class_weight(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Class weights that are no dictionary were ignored."""
+    weights = keyword(call.node, "class_weight")
+    if not call.name.startswith((".fit", ".train_on_batch")) or weights is None:
+        return
+    for value in finder.values.values(weights) or [weights]:
+        last = key(value.func).rpartition(".")[2] if isinstance(value, ast.Call) else ""
+        is_text = isinstance(constant(value), str)
+        if is_text or isinstance(value, (ast.List, ast.Tuple)) or last == "compute_class_weight":
+            yield Difference(table.BEHAVIOURS["class_weight"], weights, call.node)
+            return
+
+
+def sizes(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Sizes of layers that are numbers of NumPy."""
+    last = below.rpartition(".")[2]
+    if not below.startswith("layers.") or last not in _SIZES:
+        return
+    given: list[ast.expr] = call.node.args[: _SIZES[last]]
+    given += [word.value for word in call.node.keywords if word.arg in _SIZE_WORDS]
+    for value in given:
+        if any(_is_of_numpy(one) for one in finder.values.values(value) or [value]):
+            yield Difference(table.BEHAVIOURS["numpy_size"], value, call.node)
+
+
+def _is_of_numpy(node: ast.AST) -> bool:
+    if isinstance(node, ast.BinOp):
+        return _is_of_numpy(node.left) or _is_of_numpy(node.right)
+    return isinstance(node, ast.Call) and key(node.func).startswith(("np.", "numpy."))
+
+
+def targets(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``fit(x, {'name of the output': y})`` of a model with one output."""
+    if call.name not in _TARGETS or key(getattr(call.node.func, "value", call.node)) in (
+        finder.of_several_outputs()
+    ):
+        return
+    given = argument(call.node, _TARGETS[call.name], "y")
+    if given is None:
+        return
+    for value in finder.values.values(given) or [given]:
+        if isinstance(value, ast.Dict) and len(value.keys) == 1 and value.keys[0] is not None:
+            yield Difference(table.BEHAVIOURS["named_target"], value, call.node)
+
+
+def yielded_targets(finder: Finder, node: ast.FunctionDef) -> Iterator[Difference]:
+    """The same in a generator."""
+    if any(has_several(finder, call) for call in finder.names.calls if call.name == ".compile"):
+        return
+    for inside in ast.walk(node):
+        pair: Any = inside.value if isinstance(inside, (ast.Yield, ast.Return)) else None
+        if isinstance(pair, ast.Name):
+            pair = next(iter(finder.values.values(pair)), None)
+        second = pair.elts[1] if isinstance(pair, ast.Tuple) and len(pair.elts) > 1 else None
+        if second is None:
+            continue
+        for value in finder.values.values(second) or [second]:
+            if isinstance(value, ast.Dict) and len(value.keys) == 1 and value.keys[0] is not None:
+                yield Difference(table.BEHAVIOURS["named_target"], value)
+
+
+def dimensions(node: ast.Attribute, values: Any) -> Iterator[Difference]:
+    """``x.shape[1].value``, and ``input_shape.as_list()`` in a layer."""
+    if node.attr == "value" and isinstance(node.value, ast.Subscript):
+        owner: Any = node.value.value
+        last = getattr(owner, "attr", getattr(owner, "id", ""))
+        if isinstance(owner, ast.Call):
+            last = getattr(owner.func, "attr", "")
+        if last.endswith("shape") or last == "dims":
+            yield Difference(table.BEHAVIOURS["dimension"], node, None, "value")
+    elif node.attr == "as_list" and isinstance(node.value, ast.Name):
+        is_shape = node.value.id.endswith("shape") and not values.values(node.value)
+        if is_shape:
+            yield Difference(table.BEHAVIOURS["shape_list"], node, None, "as_list")
+
+
+def dim_ordering(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``K.image_dim_ordering()`` of Keras 1."""
+    if below == "backend.image_dim_ordering" or (
+        below == "backend.set_image_dim_ordering"
+        and constant(argument(call.node, 0, "dim_ordering")) in ("tf", "th")
+    ):
+        yield Difference(table.BEHAVIOURS["dim_ordering"], call.node, call.node, below)
+
+
+def config_keys(finder: Finder, node: ast.Subscript) -> Iterator[Difference]:
+    """``optimizer.get_config()['lr']``"""
+    inner: Any = node.slice
+    text = inner.value if type(inner).__name__ == "Index" else inner
+    owner: Any = node.value
+    made = [owner] if isinstance(owner, ast.Call) else finder.values.values(owner)
+    for one in made:
+        function = getattr(one, "func", None)
+        if getattr(function, "attr", "") == "get_config" and constant(text) == "lr":
+            yield Difference(table.BEHAVIOURS["config_lr"], text, None, "learning_rate")
+
+
+def closures(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Losses that use tensors of the model from around them."""
+    if call.name != ".compile":
+        return
+    loss = argument(call.node, 1, "loss")
+    function = finder.names.functions.get(getattr(loss, "id", ""))
+    if loss is None or function is None:
+        return
+    own = {one.arg for one in ast.walk(function.node) if isinstance(one, ast.arg)}
+    for node in ast.walk(function.node):
+        is_free = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+        if is_free and node.id not in own and finder.values.kind(node) == "tensor":  # type: ignore[attr-defined]
+            local = finder.values.scope(node)[-1] == id(function.node) and (
+                (id(function.node), node.id) in finder.values.assigned  # type: ignore[attr-defined]
+            )
+            if not local:
+                yield Difference(table.BEHAVIOURS["closure"], loss, call.node)
+                return
+
+
+def add_variable(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``self.add_variable('name', shape)``, which took the name first."""
+    owner = getattr(call.node.func, "value", None)
+    is_of_layer = call.name == ".add_variable" and owner is not None and key(owner) == "self"
+    if is_of_layer and len(call.node.args) <= len(PLACES):
+        yield Difference(table.BEHAVIOURS["add_variable"], call.node, call.node)
+
+
+#: The arguments of add_variable and add_weight by their places in Keras 2.
+PLACES = ("name", "shape", "dtype", "initializer", "regularizer", "trainable", "constraint")
+
+#: What :mod:`tpucompat.commands.analysis.keras_3` asks of each call.
+RULES = (class_weight, sizes, targets, dim_ordering, closures, add_variable)

@@ -1,0 +1,241 @@
+"""What the installed TensorFlow and Keras say of the calls of a rewritten file, without running it.
+
+A :class:`Question` is about a call (are its arguments accepted?), about a method of Keras (does it exist, and
+are its arguments accepted?), or about a word that stands for an object of Keras: ``metrics=['cosine']``.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+from typing import Any, Iterator, NamedTuple
+
+from tpucompat.commands.analysis import keras_values
+from tpucompat.commands.analysis.findings import Module
+from tpucompat.commands.analysis.keras_values import Values, below_keras, key
+from tpucompat.names import era
+from tpucompat.names.used import Call, argument, constant
+
+_CALL, _WORD = "call", "word"
+#: Kind of an object -> the class that has its methods.
+_CLASSES = {
+    keras_values.MODEL: "tensorflow.keras.Sequential",  # load_model may return one
+    keras_values.SEQUENTIAL: "tensorflow.keras.Sequential",
+    keras_values.OPTIMIZER: "tensorflow.keras.optimizers.Optimizer",
+}
+#: Argument of compile -> its place, and the module whose `get` takes its words.
+_COMPILED = (("optimizer", 0, "optimizers"), ("loss", 1, "losses"), ("metrics", 2, "metrics"))
+#: Words that compile understands by itself.
+_OF_COMPILE = frozenset(("accuracy", "acc", "crossentropy", "ce", "auto"))
+#: How the arguments of layers that are given as words end -> the module whose `get` takes them.
+_ENDINGS = (
+    ("activation", "activations"),
+    ("initializer", "initializers"),
+    ("regularizer", "regularizers"),
+    ("constraint", "constraints"),
+)
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class Question(NamedTuple):
+    """What is asked.
+
+    Attributes:
+      kind: ``call`` or ``word``.
+      name: The dotted name that is called, or the module of Keras that has to know the word.
+      words: The keyword arguments, sorted; or the one word.
+      places: How many arguments are given by position.
+    """
+
+    kind: str
+    name: str
+    words: tuple[str, ...]
+    places: int = 0
+
+
+class Asked(NamedTuple):
+    """A question, and where it comes from."""
+
+    question: Question
+    node: ast.AST
+
+
+def questions(module: Module) -> Iterator[Asked]:
+    """What a rewritten file asks of TensorFlow and Keras."""
+    trees = [tree for tree in module.trees if tree is not None]
+    values = Values(trees, module.names, module.era == era.TF1)
+    own = {
+        one.name
+        for tree in trees
+        for one in ast.walk(tree)
+        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))
+    }
+    registered = _registered(trees)
+    for call in module.names.calls:
+        if call.guarded:
+            continue
+        yield from _called(call, values, own)
+        for word, kind, node in _words(call):
+            if word not in registered:
+                yield Asked(Question(_WORD, kind, (word,)), node)
+
+
+def _called(call: Call, values: Values, own: set[str]) -> Iterator[Asked]:
+    name, node = call.name, call.node
+    if name.startswith("."):
+        kind = values.kind(getattr(node.func, "value", node))
+        above = _CLASSES.get(kind, "")
+        is_own = name[1:] in own or key(node.func).startswith(("self.", "cls."))
+        if not above or (is_own and kind == keras_values.MODEL):
+            return
+        name = above + name
+    elif name.partition(".")[0] not in ("tensorflow", "keras", "tf_keras"):
+        return
+    has_stars = any(isinstance(one, ast.Starred) for one in node.args)
+    count = 0 if has_stars else len(node.args)
+    words = tuple(sorted({word.arg for word in node.keywords if word.arg}))
+    yield Asked(Question(_CALL, name, words, count), node)
+
+
+def _words(call: Call) -> Iterator[tuple[str, str, ast.AST]]:
+    """(word, module of Keras that has to know it, where it stands)"""
+    below = below_keras(call.name)
+    if call.name == ".compile":
+        for name, place, kind in _COMPILED:
+            for node in _constants(argument(call.node, place, name)):
+                if node.value not in _OF_COMPILE:
+                    yield node.value, kind, node
+    elif below.startswith("layers."):
+        for word in call.node.keywords:
+            for ending, kind in _ENDINGS:
+                if (word.arg or "").endswith(ending):
+                    for node in _constants(word.value):
+                        yield node.value, kind, node
+        if below == "layers.Activation":
+            for node in _constants(call.node.args[0] if call.node.args else None):
+                yield node.value, "activations", node
+
+
+def _constants(node: ast.AST | None) -> Iterator[Any]:
+    if isinstance(constant(node), str):
+        yield node
+    elif isinstance(node, (ast.List, ast.Tuple)):
+        for one in node.elts:
+            yield from _constants(one)
+    elif isinstance(node, ast.Dict):
+        for one in node.values:
+            yield from _constants(one)
+
+
+def _registered(trees: list[Any]) -> set[str]:
+    """Words that a script may have given a meaning: keys of its dictionaries, and its own functions."""
+    found: set[str] = set()
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Dict):
+                found.update(str(constant(one)) for one in node.keys if one is not None)
+            elif isinstance(node, ast.Subscript):
+                found.add(str(constant(node.slice)))
+            elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                found.add(node.name)
+    return found
+
+
+# Answers: in a process that has TensorFlow ---------------------------------------------------------------
+
+
+def objection(question: Question) -> str:
+    """Why something would be refused; "" if it is accepted, or nothing can be said."""
+    if question.kind == _WORD:
+        return _unknown_word(question.name, question.words[0])
+    try:
+        called = _resolve(question.name)
+    except ImportError:
+        return ""
+    except AttributeError:
+        above, _, last = question.name.rpartition(".")
+        if above in _CLASSES.values():
+            return f"{above.rpartition('.')[2]} has no method {last}"
+        return ""  # a missing name is reported where it stands
+    return _refused(called, question)
+
+
+def _unknown_word(kind: str, word: str) -> str:
+    get = _resolve(f"tensorflow.keras.{kind}.get")
+    try:
+        get(word)
+    except (ValueError, TypeError):
+        return f"Keras knows no {kind[:-1] if kind != 'losses' else 'loss'} {word!r}"
+    except Exception:  # it wants to know more
+        return ""
+    return ""
+
+
+def _resolve(name: str) -> Any:
+    head, *parts = name.split(".")
+    value = importlib.import_module(head)
+    for part in parts:
+        value = getattr(value, part)
+    return value
+
+
+def _refused(called: Any, question: Question) -> str:
+    try:
+        signature = inspect.signature(
+            vars(called).get("__init__", called) if isinstance(called, type) else called
+        )
+    except (TypeError, ValueError):
+        return ""
+    is_method = isinstance(called, type) or question.name.rpartition(".")[0] in _CLASSES.values()
+    parameters = list(signature.parameters.values())[1 if is_method else 0 :]
+    last = question.name.rpartition(".")[2]
+    unknown = set(question.words) - {one.name for one in parameters if one.kind in _NAMED}
+    if any(one.kind == inspect.Parameter.VAR_KEYWORD for one in parameters):
+        unknown = {word for word in unknown if not _takes(called, word)}
+    if unknown:
+        return f"{last} takes no argument {', '.join(sorted(unknown))}"
+    places = [
+        one for one in parameters if one.kind in (*_NAMED[:1], inspect.Parameter.POSITIONAL_ONLY)
+    ]
+    is_open = any(one.kind == inspect.Parameter.VAR_POSITIONAL for one in parameters)
+    if question.places > len(places) and not is_open:
+        return f"{last} takes {len(places)} arguments by position, not {question.places}"
+    return ""
+
+
+def _takes(called: Any, word: str) -> bool:
+    """Whether a class passes an argument on to a class that takes it."""
+    if not isinstance(called, type):
+        return True
+    for base in called.__mro__:
+        if "__init__" not in vars(base):
+            continue
+        try:
+            parameters = inspect.signature(base.__init__).parameters  # type: ignore[misc]
+        except (TypeError, ValueError):
+            return True
+        if word in parameters:
+            return True
+        if not any(one.kind == inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
+            break
+    return _takes_more(called, word)
+
+
+def _takes_more(called: type, word: str) -> bool:
+    """Whether a class of Keras reads an argument that no signature has."""
+    keras = _resolve("tensorflow.keras")
+    for base, fill in (
+        (keras.layers.Layer, {}),
+        (keras.optimizers.Optimizer, {"learning_rate": 0.1}),
+    ):
+        if issubclass(called, base) and not issubclass(called, keras.Sequential):
+            if issubclass(called, keras.Model):
+                return word in ("inputs", "outputs", "name", "trainable", "dtype")
+            try:
+                base(name="asked", **fill, **{word: 1})
+            except (TypeError, ValueError) as error:
+                return "nrecognized" not in str(error) and "not recognized" not in str(error)
+            except Exception:
+                return True
+    return True

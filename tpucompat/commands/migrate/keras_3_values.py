@@ -1,0 +1,142 @@
+"""Rewrites values, arguments of Keras 1 and losses of tensors that Keras 3 does not accept."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Mapping
+
+from tpucompat.commands.analysis import keras_1_rules
+from tpucompat.commands.analysis.keras_3_rules import Difference
+from tpucompat.commands.analysis.keras_3_values import PLACES
+from tpucompat.commands.analysis.keras_values import key
+from tpucompat.commands.migrate import keras_3_text as written
+from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
+from tpucompat.names import keras1
+from tpucompat.names.used import constant, keyword
+
+
+def _keras_1(self: Rewriter, one: Difference) -> bool:
+    """``Dense(output_dim=8, init='uniform')`` -> ``Dense(units=8, kernel_initializer='uniform')``"""
+    call: Any = one.call
+    names = keras_1_rules.names_of(
+        one.owner, getattr(call.func, "attr", "") if not one.owner else ""
+    )
+    names = names or keras1.METHODS.get(getattr(call.func, "attr", ""), {})
+    word = next(word for word in call.keywords if word.value is one.node)
+    new = names[one.name].split()
+    if one.name == "samples_per_epoch":
+        return False  # it counted examples
+    if any(keyword(call, each) is not None for each in new):
+        return False
+    if not new:
+        return self.drop(call, one.node)
+    text = self.context.texts[self.cell(one.node)]
+    value = text.source(one.node)
+    if one.name in keras1.SIDES:
+        sides = [keyword(call, side) for side in keras1.SIDES]
+        given = [side for side in sides if side is not None]
+        if one.node is not given[0]:
+            return self.drop(call, one.node)
+        value = ", ".join(map(text.source, given))
+        value = f"({value})" if len(given) > 1 else value
+    elif one.name in keras1.VALUES and isinstance(constant(one.node), str):
+        value = repr(keras1.VALUES[one.name].get(constant(one.node), constant(one.node)))
+    start, end = text.keyword(word)
+    if value == text.source(one.node) and len(new) == 1:
+        text.replace(start, end, new[0])
+        return True
+    text.replace(start, text.span(one.node)[1], ", ".join(f"{each}={value}" for each in new))
+    return True
+
+
+def _sides(self: Rewriter, one: Difference) -> bool:
+    call: Any = one.call
+    text = self.context.texts[self.cell(call)]
+    start, end = text.span(call.args[1])[0], text.span(call.args[2])[1]
+    text.replace(start, start, "(")
+    text.replace(end, end, ")")
+    return True
+
+
+def _integer(self: Rewriter, one: Difference) -> bool:
+    return self.wrap(one.node, "int(", ")")
+
+
+def _only_value(self: Rewriter, one: Difference) -> bool:
+    """``{'name': value}`` -> ``value``"""
+    text = self.context.texts[self.cell(one.node)]
+    value = one.node.values[0]
+    (start, end), (first, last) = text.span(one.node), text.span(value)
+    if not text.is_free(last, end):
+        return False
+    text.replace(start, first, "")
+    text.replace(last, end, "")
+    return True
+
+
+def _dimension(self: Rewriter, one: Difference) -> bool:
+    return self.behind(one.node.value, one.node, "")
+
+
+def _shape_list(self: Rewriter, one: Difference) -> bool:
+    call = self.call_of(one.node)
+    if call is None:
+        return False
+    return self.context.replace(call, self.cell(call), f"list({one.node.value.id})")
+
+
+def _dim_ordering(self: Rewriter, one: Difference) -> bool:
+    call = one.node
+    function = self.context.texts[self.cell(call)].source(call.func)
+    owner = function.rpartition(".")[0]
+    if not owner:
+        return False
+    if one.name.endswith("set_image_dim_ordering"):
+        order = keras1.VALUES["dim_ordering"][
+            constant(call.args[0] if call.args else call.keywords[0].value)
+        ]
+        words = f"{owner}.set_image_data_format({order!r})"
+    else:
+        words = f"('tf' if {owner}.image_data_format() == 'channels_last' else 'th')"
+    self.context.done.update((id(call), id(call.func)))  # its module is still used
+    return self.context.replace(call, self.cell(call), words)
+
+
+def _add_loss(self: Rewriter, one: Difference) -> bool:
+    """``model.add_loss(tensor)`` -> ``model = with_loss(model, tensor)``"""
+    call: Any = one.call
+    cell = self.cell(call)
+    statement = self.context.statement(call, cell)
+    name = key(call.func.value)
+    if not isinstance(statement, ast.Expr) or len(call.args) != 1 or call.keywords or not name:
+        return False
+    if not self.define("with_loss", written.WITH_LOSS):
+        return False
+    text = self.context.texts[cell]
+    text.replace(text.span(call)[0], text.span(call.args[0])[0], f"{name} = with_loss({name}, ")
+    return True
+
+
+def _add_variable(self: Rewriter, one: Difference) -> bool:
+    call: Any = one.call
+    text = self.context.texts[self.cell(call)]
+    for name, value in zip(PLACES, call.args):
+        start = text.span(value)[0]
+        text.replace(start, start, name + "=")
+    end = text.span(call.func)[1]
+    text.replace(end - len(call.func.attr), end, "add_weight")
+    return True
+
+
+#: ``how`` of a row -> its rewriting.
+REWRITINGS: Mapping[str, Rewriting] = {
+    "add_loss": _add_loss,
+    "add_variable": _add_variable,
+    "dim_ordering": _dim_ordering,
+    "dimension": _dimension,
+    "integer": _integer,
+    "keras_1": _keras_1,
+    "only_value": _only_value,
+    "shape_list": _shape_list,
+    "sides": _sides,
+}
