@@ -23,6 +23,7 @@ from tpucompat.commands.migrate import (
 )
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
+from tpucompat.names import fixes
 from tpucompat.names import successors as today
 
 _REWRITINGS: Mapping[str, Rewriting] = {
@@ -114,7 +115,7 @@ def _imported(context: Context, node: Any) -> list[str]:
             found = today.fate(full) or today.fate("tensorflow.keras." + below)
             if (
                 found is not None
-                and found.fix == today.SAFE
+                and found.fix == fixes.SAFE
                 and found.becomes.startswith("tf.keras.")
             ):
                 below = found.becomes[len("tf.keras.") :]
