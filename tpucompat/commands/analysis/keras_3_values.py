@@ -21,7 +21,7 @@ _TARGETS = {".fit": 1, ".evaluate": 1, ".train_on_batch": 1, ".test_on_batch": 1
 
 
 def class_weight(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
-    """Class weights other than a dictionary were ignored."""
+    """Class weights in anything but a dictionary were ignored."""
     weights = keyword(call.node, "class_weight")
     if not call.name.startswith((".fit", ".train_on_batch")) or weights is None:
         return
