@@ -54,8 +54,8 @@ def main(*paths: str) -> int:
     for path in paths:
         with open(path, encoding="utf-8") as stream:
             documents += json.load(stream)
+    text = json.dumps(condensed(documents), indent=1)  # before the record makes the tree dirty
     with open(OUT, "w", encoding="utf-8") as stream:
-        text = json.dumps(condensed(documents), indent=1)
         # A rung on a line, so that a new record can be compared with the old one.
         stream.write(re.sub(r"\n {5,}", " ", text) + "\n")
     return 0

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from absl import flags as absl_flags
 
-from tpucompat.commands.verify import contents, files, flags, ladder, seeds
+from tpucompat.commands.verify import answers, contents, files, flags, ladder, seeds
 from tpucompat.commands.verify.recorder import Recorder, Recording, Site, Variable
 from tpucompat.commands.verify.rungs import SKIPPED
 
@@ -448,3 +448,19 @@ def test_an_optimizer_that_keeps_more_is_another_one(more, tmp_path):
     rung = {each.key: each for each in ladder.compare(*both).rungs}["update"]
     assert rung.verdict == (ladder.DIFFER if more else ladder.AGREE)
     assert ("keeps 1 tensor more for each variable" in rung.note) == bool(more)
+
+
+def test_answers_that_are_near_each_other_are_found_in_another_order():
+    """A model that has learned little answers almost the same to all examples."""
+    random = np.random.RandomState(0)
+    first = 0.79 + 2e-4 * random.rand(32)
+    theirs = np.stack([first, 1 - first], 1)
+    order = random.permutation(32)
+    ours, found = answers.in_their_order(theirs[order] + 1e-8 * random.randn(32, 2), theirs)
+    assert found is not None and not np.array_equal(order, np.arange(32))
+    np.testing.assert_allclose(ours, theirs, atol=1e-6)
+    # A difference that is no order stays one.
+    ours, found = answers.in_their_order(theirs[order] * [1.0001, 1], theirs)
+    assert np.abs(ours - theirs).max() > 1e-5
+    ours, found = answers.in_their_order(theirs + 1e-8 * random.randn(32, 2), theirs)
+    assert found is None
