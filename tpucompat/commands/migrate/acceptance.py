@@ -72,11 +72,12 @@ def questions(module: Module) -> Iterator[Asked]:
         if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))
     }
     registered = _registered(trees)
+    loops = _loops(trees)
     for call in module.names.calls:
         if call.guarded:
             continue
         yield from _called(call, values, own)
-        for word, kind, node in _words(call):
+        for word, kind, node in _words(call, values, loops):
             if word not in registered:
                 yield Asked(Question(_WORD, kind, (word,)), node)
 
@@ -98,12 +99,27 @@ def _called(call: Call, values: Values, own: set[str]) -> Iterator[Asked]:
     yield Asked(Question(_CALL, name, words, count), node)
 
 
-def _words(call: Call) -> Iterator[tuple[str, str, ast.AST]]:
+def _loops(trees: list[Any]) -> dict[str, list[ast.expr]]:
+    """Variable of a loop -> the list that is written in it."""
+    found: dict[str, list[ast.expr]] = {}
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+                found.setdefault(node.target.id, []).append(node.iter)
+    return found
+
+
+def _words(
+    call: Call, values: Values, loops: dict[str, list[ast.expr]]
+) -> Iterator[tuple[str, str, ast.AST]]:
     """(word, module of Keras that has to know it, where it stands)"""
     below = below_keras(call.name)
     if call.name == ".compile":
         for name, place, kind in _COMPILED:
-            for node in _constants(argument(call.node, place, name)):
+            given = argument(call.node, place, name)
+            made = [] if given is None else [given, *values.values(given)]
+            made += loops.get(getattr(given, "id", ""), [])
+            for node in (node for one in made for node in _constants(one)):
                 if node.value not in _OF_COMPILE:
                     yield node.value, kind, node
     elif below.startswith("layers."):

@@ -23,6 +23,7 @@ from tpucompat.commands.migrate import (
 )
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
+from tpucompat.names import fixes
 from tpucompat.names import successors as today
 
 _REWRITINGS: Mapping[str, Rewriting] = {
@@ -111,17 +112,20 @@ def _imported(context: Context, node: Any) -> list[str]:
                 continue
             is_module = full in _PRIVATE_MODULES
             below = below_keras(full + ".x")[:-2] if is_module else below_keras(full)
-            found = today.fate(full) or today.fate("tensorflow.keras." + below)
-            if (
-                found is not None
-                and found.fix == today.SAFE
-                and found.becomes.startswith("tf.keras.")
-            ):
-                below = found.becomes[len("tf.keras.") :]
+            below = _successor(full, below)
             package, _, name = f"tensorflow.keras.{below}".rpartition(".")
             given = one.asname or one.name
             groups.setdefault(package, []).append(name if name == given else f"{name} as {given}")
     return [f"from {package} import {', '.join(names)}" for package, names in groups.items()]
+
+
+def _successor(full: str, below: str) -> str:
+    """What an imported name is called below tf.keras today: ``LSTM`` of ``CuDNNLSTM``."""
+    for found in (today.fate(full), today.fate("tensorflow.keras." + below)):
+        is_safe = found is not None and found.fix == fixes.SAFE
+        if found is not None and is_safe and found.becomes.startswith("tf.keras."):
+            return found.becomes[len("tf.keras.") :]
+    return below
 
 
 _PRIVATE_MODULES = frozenset(

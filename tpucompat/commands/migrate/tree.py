@@ -8,7 +8,7 @@ from typing import Iterable, Iterator, Mapping, Sequence
 
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.analysis.sources import SourceError
-from tpucompat.commands.migrate import estimators, plan, record, written
+from tpucompat.commands.migrate import estimator_tables, estimators, plan, record, written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.plan import Result
 from tpucompat.commands.migrate.programs import Imports
@@ -83,10 +83,10 @@ def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
 
 def with_parts(results: Sequence[Result]) -> list[Result]:
     """The results with only those parts of the training loop beside them that their programs use."""
-    name = estimators.MODULE + ".py"
+    name = estimator_tables.MODULE + ".py"
     uses: set[str] = set()
     for result in results:
-        if estimators.MODULE.encode() in result.after and not result.path.endswith(".ipynb"):
+        if estimator_tables.MODULE.encode() in result.after and not result.path.endswith(".ipynb"):
             uses |= written.mentioned(result.after)
     cut = []
     for result in results:

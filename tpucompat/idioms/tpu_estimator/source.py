@@ -28,7 +28,7 @@ from tpucompat.idioms import estimator as estimator_lib
 from tpucompat.idioms import summary
 from tpucompat.idioms.computations import batch_parallel, cross_shard, feeds
 from tpucompat.idioms.tpu_estimator import device as device_lib
-from tpucompat.idioms.tpu_estimator import per_core, stopping, watched, workers
+from tpucompat.idioms.tpu_estimator import per_core, seams, stopping, watched, workers
 from tpucompat.tf import private
 
 _NAME = "tpucompat.idioms._tpu_estimator"
@@ -119,42 +119,68 @@ def _one_registration(module: Any) -> Iterator[None]:
 
 def _replace_primitives(module: Any) -> None:
     """Puts the cores of ours under the copy."""
-    module.tpu_ops = _Replaced(
-        module.tpu_ops,
-        outfeed_enqueue_tuple=lambda tensors: device_lib.device_for_graph().give_outfeed(tensors),
-        outfeed_dequeue_tuple=_outfeed_dequeue_tuple,
+    seams.replace(
+        module,
+        "tpu_ops",
+        _Replaced(
+            module.tpu_ops,
+            outfeed_enqueue_tuple=lambda tensors: device_lib.device_for_graph().give_outfeed(
+                tensors
+            ),
+            outfeed_dequeue_tuple=_outfeed_dequeue_tuple,
+        ),
     )
-    module.tpu_feed = _Replaced(
-        module.tpu_feed, InfeedQueue=InfeedQueue, _PartitionedInfeedQueue=PartitionedInfeedQueue
+    seams.replace(
+        module,
+        "tpu_feed",
+        _Replaced(
+            module.tpu_feed, InfeedQueue=InfeedQueue, _PartitionedInfeedQueue=PartitionedInfeedQueue
+        ),
     )
-    if hasattr(module, "tpu_embedding_gradient"):  # from 1.14 on
+    if seams.exists(module, "tpu_embedding_gradient"):  # from 1.14 on
         from tpucompat.idioms.embedding import columns, gradients  # 1.13 has neither
 
-        module.tpu_embedding_gradient = gradients
-        module._tpu_estimator_embedding = _Replaced(
-            module._tpu_estimator_embedding, get_full_variable_names=columns.full_variable_names
+        seams.replace(module, "tpu_embedding_gradient", gradients)
+        seams.replace(
+            module,
+            "_tpu_estimator_embedding",
+            _Replaced(
+                module._tpu_estimator_embedding, get_full_variable_names=columns.full_variable_names
+            ),
         )
-    module.session_support = stopping
-    module.InstallSignalHandlerHook = stopping.InstallSignalHandlerHook
-    stopping.end_with_the_process(module._OpQueueContext)
-    module._check_add_preemption_hook = lambda cluster: False  # it asks the cloud's metadata
-    module._sync_variables_ops = _sync_variables_ops
-    module._validate_tpu_training_graph = _validate_training_graph
-    module._train_on_tpu_system = lambda *args: _train(module, *args)
-    module._eval_on_tpu_system = lambda *args: _evaluate(module, *args)
-    module._predict_on_tpu_system = lambda *args: _predict(module, *args)
-    module._CapturingContext.AddOp = _refuse_values_of_cores
-    module.error_handling = _Replaced(
-        module.error_handling, ErrorRendezvous=_rendezvous(module.error_handling.ErrorRendezvous)
+    seams.replace(module, "session_support", stopping)
+    seams.replace(module, "InstallSignalHandlerHook", stopping.InstallSignalHandlerHook)
+    stopping.end_with_the_process(module)
+    seams.replace(module, "_check_add_preemption_hook", lambda cluster: False)
+    seams.replace(module, "_sync_variables_ops", _sync_variables_ops)
+    seams.replace(module, "_validate_tpu_training_graph", _validate_training_graph)
+    seams.replace(module, "_train_on_tpu_system", lambda *args: _train(module, *args))
+    seams.replace(module, "_eval_on_tpu_system", lambda *args: _evaluate(module, *args))
+    seams.replace(module, "_predict_on_tpu_system", lambda *args: _predict(module, *args))
+    seams.replace(module, "_CapturingContext.AddOp", _refuse_values_of_cores)
+    seams.replace(
+        module,
+        "error_handling",
+        _Replaced(
+            module.error_handling,
+            ErrorRendezvous=_rendezvous(module.error_handling.ErrorRendezvous),
+        ),
     )
-    module.tpu_context = _Replaced(
-        module.tpu_context, TPUContext=_context_of_script(module.tpu_context.TPUContext)
+    seams.replace(
+        module,
+        "tpu_context",
+        _Replaced(module.tpu_context, TPUContext=_context_of_script(module.tpu_context.TPUContext)),
     )
     if hasattr(module, "tf"):
         # 2.5's to 2.10's hand a resource to tf.summary.flush, which takes it by another name.
         module.tf = _with_flush(module.tf)
-    _check_more(module._ModelFnWrapper, module.model_fn_lib)
+    _check_more(module)
     workers.share_input(module)
+    _start_feeds_with_session(module)
+
+
+def _start_feeds_with_session(module: Any) -> None:
+    """Lets the feeds of the cores start when the hook is told of the Session."""
     hook = module.TPUInfeedOutfeedSessionHook
     # A property without effect: the hook's constructor sets it, and there is nothing to initialize.
     hook._should_initialize_tpu = property(lambda self: False, lambda self, value: None)
@@ -164,7 +190,7 @@ def _replace_primitives(module: Any) -> None:
         device_lib.device_for_graph(session.graph).start(session)
         connected(self, session, coord)
 
-    hook.after_create_session = after_create_session
+    seams.replace(module, "TPUInfeedOutfeedSessionHook.after_create_session", after_create_session)
 
 
 def _with_flush(tensorflow: Any) -> Any:
@@ -176,11 +202,12 @@ def _with_flush(tensorflow: Any) -> Any:
     return _Replaced(tensorflow, compat=_Replaced(tensorflow.compat, v2=v2))
 
 
-def _check_more(wrapper: Any, model_fn_lib: Any) -> None:
+def _check_more(module: Any) -> None:
     """Lets the wrapper of a model function refuse what TensorFlow 1.15 stumbled over.
 
     The model begins with the number of operations that it has on one replica, however many cores are fed.
     """
+    wrapper, model_fn_lib = module._ModelFnWrapper, module.model_fn_lib
     call, verify = wrapper._call_model_fn, wrapper._verify_tpu_spec_predictions
     kinds = (model_fn_lib.EstimatorSpec, model_fn_lib._TPUEstimatorSpec)
 
@@ -200,8 +227,10 @@ def _check_more(wrapper: Any, model_fn_lib: Any) -> None:
                 )
         return verify(self, predictions)
 
-    wrapper._call_model_fn = _call_model_fn
-    wrapper._verify_tpu_spec_predictions = _verify_tpu_spec_predictions
+    seams.replace(module, "_ModelFnWrapper._call_model_fn", _call_model_fn)
+    seams.replace(
+        module, "_ModelFnWrapper._verify_tpu_spec_predictions", _verify_tpu_spec_predictions
+    )
 
 
 def _context_of_script(original: Any) -> Any:

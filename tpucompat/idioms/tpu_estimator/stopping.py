@@ -19,6 +19,7 @@ from typing import Any, Sequence
 import tensorflow.compat.v1 as tf
 
 from tpucompat.base.errors import StoppedTraining
+from tpucompat.idioms.tpu_estimator import seams
 
 # Signal -> the handler that a script has not replaced.
 _SIGNALS = {signal.SIGTERM: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
@@ -114,22 +115,22 @@ _ended: weakref.WeakSet[Any] = weakref.WeakSet()
 _PATIENCE = 10
 
 
-def end_with_the_process(controller: type) -> None:
+def end_with_the_process(module: Any) -> None:
     """Lets the threads at the ends of the feeds end before the interpreter does.
 
     A script that leaves a loop over the results of ``predict`` leaves such threads in ``Session.run``.
     One that comes back from there while the interpreter is being torn down takes the process with it.
 
     Args:
-      controller: TensorFlow's ``_OpQueueContext``, whose threads are given the Session.
+      module: The copy of TPUEstimator's source; the threads of its ``_OpQueueContext`` are given the Session.
     """
-    original = controller.__init__  # type: ignore[misc]
+    original = module._OpQueueContext.__init__
 
     def __init__(self: Any, name: str, target: Any, args: tuple[Any, ...]) -> None:
         original(self, name, target, args)
         _controllers[self] = args[0]
 
-    controller.__init__ = __init__  # type: ignore[misc]
+    seams.replace(module, "_OpQueueContext.__init__", __init__)
     atexit.register(end_controllers)
 
 

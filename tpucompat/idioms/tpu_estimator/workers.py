@@ -25,7 +25,7 @@ from tpucompat.engines import operation_seeds
 from tpucompat.engines import workers as workers_lib
 from tpucompat.engines.workers import Place, Workers
 from tpucompat.idioms.tpu_estimator import device as device_lib
-from tpucompat.idioms.tpu_estimator import placement
+from tpucompat.idioms.tpu_estimator import placement, seams
 
 # Hooks that write or report, which only the chief does.
 _OF_THE_CHIEF = (
@@ -335,7 +335,7 @@ def share_input(module: Any) -> None:
             finally:
                 self._ctx = ctx
 
-    pipeline._invoke_input_fn_and_record_structure = invoke
+    seams.replace(module, "_InputPipeline._invoke_input_fn_and_record_structure", invoke)
 
 
 @contextlib.contextmanager

@@ -1,0 +1,129 @@
+"""What migrate asks the installed Keras, and which parts of the training loop it writes."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import symtable
+
+import pytest
+import tensorflow as tf
+
+from tpucompat.commands.analysis import findings, sources
+from tpucompat.commands.migrate import acceptance, plan, resolution, tree, written
+
+_KERAS_3 = tuple(map(int, tf.__version__.split(".")[:2])) >= (2, 16)
+
+_SCRIPT = b"""\
+import tensorflow as tf
+from tensorflow.keras.layers import Dense
+model = tf.keras.Sequential([Dense(4, input_shape=(3,)), Dense(2, activation='swoosh', border='same')])
+model.compile('sgd', loss='mse', metrics=['acc', 'cosine', 'mine'])
+model.fit(x, y, epochs=2, turns=3)
+model.predict_classes(x)
+model.save('a.keras')
+tf.reshape(x, [1], wrong=1)
+tf.keras.utils.get_custom_objects()['mine'] = print
+for loss in ('mse', 'oops'):
+    given = ['mae']
+    model.compile('sgd', loss, metrics=given)
+"""
+
+
+def _module(text):
+    return findings.understand(sources.decode("a.py", text))
+
+
+def test_calls_and_words_are_asked_about():
+    asked = {one.question for one in acceptance.questions(_module(_SCRIPT))}
+    words = {one.words[0] for one in asked if one.kind == "word"}
+    assert words == {"sgd", "mse", "cosine", "swoosh", "mae", "oops"}  # the others are known
+    calls = {one.name: one for one in asked if one.kind == "call"}
+    assert calls["tensorflow.keras.Sequential.fit"].words == ("epochs", "turns")
+    assert calls["tensorflow.keras.Sequential.fit"].places == 2
+
+
+@pytest.mark.skipif(not _KERAS_3, reason="tf.keras is Keras 2")
+def test_what_keras_refuses_has_a_todo_at_its_line():
+    result = plan.Result("a.py", b"", _SCRIPT, plan.PLAIN, [])
+    lines = resolution.mark([result])[0].after.decode().splitlines()
+    marked = {
+        lines[index + 1].split("(")[0]: line
+        for index, line in enumerate(lines)
+        if "TODO(tpucompat TPU510)" in line
+    }
+    assert set(marked) == {
+        *("model = tf.keras.Sequential", "model.compile", "model.fit", "model.predict_classes"),
+        *("tf.reshape", "for loss in "),
+    }
+    assert "turns" in marked["model.fit"] and "'cosine'" in marked["model.compile"]
+
+
+@pytest.mark.skipif(not _KERAS_3, reason="tf.keras is Keras 2")
+def test_what_keras_accepts_has_none():
+    text = b"""\
+import tensorflow as tf
+layers = tf.keras.layers
+given = tf.keras.Input((3,), name='a')
+found = layers.Dense(2, activation='relu', input_shape=(3,))(given)
+model = tf.keras.Model(inputs=given, outputs=found, name='b')
+model.compile(tf.keras.optimizers.Adam(learning_rate=0.1, clipnorm=1.0), 'mse', metrics=['accuracy'])
+model.fit(x, y, 8, 2, verbose=0)
+model.add(layers.LSTM(3, dtype='float32', recurrent_initializer='orthogonal'))
+tf.keras.callbacks.ModelCheckpoint('a.keras', save_best_only=True)
+tf.one_hot(x, 3)
+"""
+    result = plan.Result("a.py", b"", text, plan.PLAIN, [])
+    assert resolution.mark([result])[0].after == text
+
+
+# The training loop ---------------------------------------------------------------------------------------
+
+_LOOP = written.source("training_loop.py")
+_TRAINS = ("Trainer", "RunConfig", "TPUConfig", "Spec", "ModeKeys", "make_strategy", "train")
+
+
+def _undefined(text: bytes) -> set[str]:
+    """Global names that a module reads and does not define."""
+    found: set[str] = set()
+    waiting = [symtable.symtable(text.decode(), "part", "exec")]
+    defined = set(waiting[0].get_identifiers()) | set(dir(builtins)) | {"__file__"}
+    while waiting:
+        table = waiting.pop()
+        waiting += table.get_children()
+        found |= {
+            one.get_name() for one in table.get_symbols() if one.is_global() and one.is_referenced()
+        }
+    return found - defined
+
+
+@pytest.mark.parametrize(
+    "uses", [_TRAINS, (*_TRAINS, "evaluate"), (*_TRAINS, "predict", "export_saved_model")]
+)
+def test_a_part_of_the_training_loop_has_all_that_it_uses(uses):
+    part = written.part(_LOOP, uses)
+    assert not _undefined(part)
+    methods = {one.name for one in ast.walk(ast.parse(part)) if isinstance(one, ast.FunctionDef)}
+    assert "train" in methods and ("evaluate" in methods) == ("evaluate" in uses)
+    assert len(part.splitlines()) < 0.8 * len(_LOOP.splitlines())
+    assert part.startswith(_LOOP.split(b"\n")[0])  # by which it is known again
+
+
+def test_a_missing_function_would_be_seen():
+    assert _undefined(
+        written.part(_LOOP, _TRAINS).replace(b"def summary_writer(", b"def made(")
+    ) == {"summary_writer"}
+
+
+def test_the_whole_loop_is_a_part_of_itself():
+    assert written.part(_LOOP, written.defined(_LOOP)) == _LOOP
+
+
+def test_a_program_that_is_there_keeps_what_it_uses(tmp_path):
+    (tmp_path / "training_loop.py").write_bytes(written.part(_LOOP, (*_TRAINS, "predict")))
+    script = b"import training_loop\ntraining_loop.Trainer(None).train(None)\n"
+    path = str(tmp_path / "a.py")
+    result = plan.Result(path, b"", script, plan.LOOP, [], beside={"training_loop.py": _LOOP})
+    (cut,) = tree.with_parts([result])
+    assert b"def predict(" in cut.beside["training_loop.py"]
+    assert b"def export_saved_model(" not in cut.beside["training_loop.py"]
