@@ -793,7 +793,7 @@ def main(argv: list[str]) -> int:
     # A name or an address is never looked up: nothing of this may reach a network.
     socket.setdefaulttimeout(1)
     # What is installed is no question here, and takes a process for each file that is rewritten.
-    resolution.missing = lambda names, legacy_keras=False: set()  # type: ignore[assignment]
+    resolution.answers = lambda *_: resolution.Answers()  # type: ignore[assignment]
     done = set()
     if options.out and os.path.exists(options.out):
         with open(options.out, encoding="utf-8") as file:

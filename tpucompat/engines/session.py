@@ -5,9 +5,8 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import tensorflow
-
 from tpucompat.base import keras_generation
+from tpucompat.base.late import late
 from tpucompat.base.machine import current_environment
 from tpucompat.engines import (
     accelerator,
@@ -19,6 +18,8 @@ from tpucompat.engines import (
 )
 from tpucompat.tf import private
 from tpucompat.tf.private import patches
+
+tensorflow = late("tensorflow")
 
 
 def enter_graph_mode() -> Any:
