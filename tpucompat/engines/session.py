@@ -8,14 +8,7 @@ from typing import Any
 from tpucompat.base import keras_generation
 from tpucompat.base.late import late
 from tpucompat.base.machine import current_environment
-from tpucompat.engines import (
-    accelerator,
-    local_devices,
-    observer,
-    operation_seeds,
-    repeated_shuffles,
-    variables,
-)
+from tpucompat.engines import accelerator, local_devices, observer
 from tpucompat.tf import private
 from tpucompat.tf.private import patches
 
@@ -96,11 +89,15 @@ def _enter_on_2() -> None:
 
 
 def _show_values() -> None:
+    from tpucompat.engines import variables  # starts TensorFlow, which not each caller needs
+
     variables.show_values()
 
 
 def _follow_seeds() -> None:
     """Up to 2.5 a seeded program draws what that release draws."""
+    from tpucompat.engines import operation_seeds, repeated_shuffles  # start TensorFlow
+
     if not current_environment().has("operation_counts"):
         operation_seeds.install_tf1_computations()
         return
@@ -132,6 +129,8 @@ def _choose_variables() -> None:
 
 
 def _not_made_then(graph: Any, operations: int) -> None:
+    from tpucompat.engines import operation_seeds  # starts TensorFlow
+
     operation_seeds.add(graph, -operations)
 
 
