@@ -84,6 +84,7 @@ def test_text_is_printed(bucket, capfd):
         ("ls gs://b/none", 1, "One or more URLs matched no objects."),
         ("rm gs://b/a", 1, "One or more URLs matched no objects."),
         ("cp gs://other/x .", 2, "TPU442 gs://other/x has no local folder."),
+        ("mv gs://b/a gs://b/a/c", 1, "cannot move gs://b/a/ into itself"),
         ("acl ch -u a:R gs://b", 2, "TPU442 gsutil acl has no counterpart"),
     ],
 )
@@ -91,3 +92,21 @@ def test_what_cannot_be_done(words, code, said, bucket, capsys):
     assert gsutil.main(words.split()) == code
     assert said in capsys.readouterr().err
     assert files() == []
+    assert (bucket / "a/1.txt").read_text() == "a/1.txt"
+
+
+@pytest.mark.parametrize(
+    "words, copied",
+    [
+        ("cp -c -p gs://b/b.txt .", ["b.txt"]),
+        ("cp -L log gs://b/b.txt .", ["b.txt"]),
+        ("rsync -x a.* gs://b/a .", ["1.txt", "2.txt"]),
+        ("rsync -d gs://b/a .", ["1.txt", "2.txt", "mine"]),
+        ("rsync -n gs://b/a .", []),
+    ],
+)
+def test_options_with_and_without_a_value(words, copied, bucket):
+    if " -d " in words:
+        open("mine", "w").close()
+    assert gsutil.main(words.split()) == 0
+    assert files() == copied

@@ -14,10 +14,16 @@ from typing import Callable, Sequence
 from tpucompat.base.errors import ScriptError
 from tpucompat.runtime.paths import mapping
 
-#: Options with a value, which come before the command or behind it.
-_WITH_VALUE = frozenset(
-    ["-o", "-h", "-i", "-u", "-I", "-L", "-x", "-z", "-j", "-l", "-p", "-c", "-s", "-b"]
-)
+#: Command -> its options that have a value; "" stands for gsutil itself.
+_WITH_VALUE = {
+    "": frozenset(["-o", "-h", "-i", "-u"]),
+    "cp": frozenset(["-L", "-j", "-s", "-z"]),
+    "du": frozenset(["-X"]),
+    "ls": frozenset(["-p"]),
+    "mb": frozenset(["-b", "-c", "-l", "-p", "-s"]),
+    "mv": frozenset(["-L", "-j", "-s", "-z"]),
+    "rsync": frozenset(["-j", "-x", "-y"]),
+}
 
 
 class _NoMatch(Exception):
@@ -92,8 +98,7 @@ def _parse(words: list[str]) -> tuple[set[str], list[str]]:
         if takes_value:
             takes_value = False
         elif word.startswith("-") and word != "-":
-            # ls and du have options of these letters without a value.
-            takes_value = word in _WITH_VALUE and kept[:1] not in (["ls"], ["du"], ["rsync"])
+            takes_value = word in _WITH_VALUE.get(kept[0] if kept else "", ())
             options |= set(word.lstrip("-"))
         else:
             kept.append(word)
@@ -140,6 +145,8 @@ def _transfer(paths: _Paths, options: set[str], names: list[str], moves: bool) -
     for source in found:
         place = os.path.join(target, os.path.basename(source)) if into else target
         if os.path.isdir(source):
+            if moves and _is_inside(place, source):
+                raise OSError(f"cannot move {paths.shown(source)} into itself")
             if not options & {"r", "R"}:
                 sys.stderr.write(
                     f'Omitting prefix "{paths.shown(source)}". (Did you mean to do cp -r?)\n'
@@ -152,7 +159,19 @@ def _transfer(paths: _Paths, options: set[str], names: list[str], moves: bool) -
             _remove(source)
 
 
+def _is_inside(path: str, folder: str) -> bool:
+    """Whether a path is a folder or lies in it."""
+    folder = os.path.realpath(folder)
+    return os.path.commonpath([os.path.realpath(path), folder]) == folder
+
+
 def _rsync(paths: _Paths, options: set[str], names: list[str]) -> None:
+    for option in sorted(options & {"d", "x", "y"}):
+        sys.stderr.write(
+            f"tpucompat: gsutil rsync -{option} is ignored: all is copied, nothing deleted\n"
+        )
+    if "n" in options:  # a trial
+        return
     _copy_folder(paths.found(names[0])[0], paths.local(names[1]), bool(options & {"r", "R"}))
 
 
