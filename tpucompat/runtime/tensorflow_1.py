@@ -8,16 +8,8 @@ from __future__ import annotations
 from tpucompat.base.machine import environment
 from tpucompat.engines import session
 from tpucompat.idioms.startup import early_tf2
-from tpucompat.standins import (
-    keras1_arguments,
-    keras_models,
-    keras_names,
-    keras_positions,
-    numpy_names,
-    own_layers,
-    own_optimizers,
-)
-from tpucompat.tf import private
+from tpucompat.runtime import libraries
+from tpucompat.standins import keras_models, keras_names, own_layers, own_optimizers
 
 
 def prepare() -> str:
@@ -27,11 +19,7 @@ def prepare() -> str:
       The name of the real module behind the old ``tensorflow``.
     """
     session.enter_graph_mode()
-    private.leave_package_to_itself("tpucompat")
-    numpy_names.print_numbers_like_numpy_1()
-    keras_names.restore_methods(session.keras())
-    keras1_arguments.accept_keras_1_arguments(session.keras())
-    keras_positions.accept_old_positions(session.keras())
+    libraries.prepare(session.keras())
     own_optimizers.accept_old_optimizers(session.keras())
     own_layers.accept_old_layers(session.keras())
     if environment().has("contrib"):

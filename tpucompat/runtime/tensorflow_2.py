@@ -9,13 +9,7 @@ import tensorflow
 
 from tpucompat.engines import accelerator
 from tpucompat.idioms.startup import early_tf2
-from tpucompat.standins import (
-    keras1_arguments,
-    keras_names,
-    keras_positions,
-    numpy_names,
-)
-from tpucompat.tf import private
+from tpucompat.runtime import libraries
 
 
 def prepare() -> str:
@@ -27,11 +21,7 @@ def prepare() -> str:
     accelerator.prepare()  # the script's first eager operation starts TensorFlow's runtime
     from tpucompat.standins import early_keras  # imports Keras, for which the devices are set up
 
-    private.leave_package_to_itself("tpucompat")
-    numpy_names.print_numbers_like_numpy_1()
-    keras_names.restore_methods(tensorflow.keras)
-    keras1_arguments.accept_keras_1_arguments(tensorflow.keras)
-    keras_positions.accept_old_positions(tensorflow.keras)
+    libraries.prepare(tensorflow.keras)
     early_keras.restore_optimizer_names()
     early_keras.restore_columns_of_vectors()
     early_keras.accept_old_arguments()
