@@ -3,6 +3,7 @@
     python tools/mutate.py [--pair NAME] [--mistake WORD] [--part 1/3] [--cores N] [--json FILE]
     python tools/mutate.py --clean only      # the pairs as they are: they have to agree
     python tools/mutate.py --clean only --documents all.json     # what `tpucompat verify --all --json` writes
+    python tools/mutate.py --drawn 20 --seed 1       # mistakes drawn from the syntax of each twin
     python tools/mutate.py --write FILE      # the page docs/verify_power.md, from such a --json FILE
 
 ``tools/mistakes.toml`` has the mistakes: which text of which twin becomes which, and the rung that has to show
@@ -27,11 +28,13 @@ import subprocess
 import sys
 import tempfile
 import time
+import types
 from typing import Any, NamedTuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [ROOT, os.path.join(ROOT, "tools")]
 
+import drawn_mistakes  # noqa: E402
 import provenance  # noqa: E402
 
 from tpucompat.commands.verify import comparison, ladder, pairs, runs  # noqa: E402
@@ -42,6 +45,10 @@ MISTAKES = os.path.join(ROOT, "tools", "mistakes.toml")
 EXAMPLES = os.path.join(ROOT, "examples.toml")
 PAGE = os.path.join(ROOT, "docs", "verify_power.md")
 HEAD = os.path.join(ROOT, "tools", "verify_power_head.md")
+#: The rung of a drawn mistake: any, or the end of the program.
+ANY = "any"
+#: The file with the lines that a twin runs.
+LINES = "lines.json"
 #: Seconds for a twin.
 TIMEOUT = 400.0
 
@@ -96,6 +103,8 @@ class Outcome(NamedTuple):
     @property
     def right(self) -> bool:
         """Whether the right rung shows it; for a clean pair, and a mistake below the limits, that none does."""
+        if self.rung == ANY:
+            return bool(self.shown or self.problem)
         return not self.problem and (self.rung in self.shown if self.rung else not self.shown)
 
 
@@ -160,15 +169,28 @@ class Bench:
                 raise RuntimeError(f"{pair}, legacy: {run.problem}\n{run.output[-2000:]}")
         return task, old
 
-    def try_out(self, mistake: Mistake) -> Outcome:
-        """Runs a twin with a mistake, unless its recording is kept, and compares."""
+    def lines(self, clean: Mistake) -> set[int]:
+        """The lines of a twin without a mistake that its pair runs."""
+        self.try_out(clean, traced=True)
+        folder = os.path.join(self.place(clean.pair, clean.cores), _file_name(clean))
+        with open(os.path.join(folder, LINES), encoding="utf-8") as stream:
+            return set(json.load(stream))
+
+    def try_out(self, mistake: Mistake, traced: bool = False) -> Outcome:
+        """Runs a twin with a mistake, unless its recording is kept, and compares.
+
+        Args:
+          mistake: The mistake.
+          traced: Whether the lines that run are written into the twin's folder.
+        """
         pair, name, rung, cores = mistake[:4]
         task, old = self.old(pair, cores)
         folder = os.path.join(self.place(pair, cores), _file_name(mistake))
         half = task.new._replace(script=os.path.join(folder, pair + ".py"))
         new = Recording(os.path.join(folder, "new", "recording"))
         code = 0
-        if not new.all("end"):
+        lines = os.path.join(folder, LINES) if traced else ""
+        if not new.all("end") or (lines and not os.path.exists(lines)):
             shutil.rmtree(folder, ignore_errors=True)
             os.makedirs(folder)
             text = twin(pair)
@@ -179,7 +201,7 @@ class Bench:
             for spec in runs.specifications(
                 half, os.path.join(folder, "new"), os.path.join(old, "recording"), task.mapping
             ):
-                code = code or _forked(spec, os.path.join(folder, "output.txt"))
+                code = code or _forked(spec, os.path.join(folder, "output.txt"), lines)
             new = Recording(new.folder)
         problem = new.first("end").get("error", "") or (f"exit code {code}" if code else "")
         if not new.all("end"):
@@ -206,8 +228,31 @@ def _file_name(mistake: Mistake) -> str:
     return f"{words}-{hashlib.sha256(made).hexdigest()[:8]}"
 
 
-def _forked(spec: dict[str, Any], log: str) -> int:
-    """Runs a script as :mod:`tpucompat.commands.verify.child` does, in a fork; returns the exit code."""
+class _Lines:
+    """Notes which lines of a script run, by ``sys.settrace``."""
+
+    def __init__(self, script: str) -> None:
+        self._script = script
+        self.ran: set[int] = set()
+
+    def __call__(self, frame: types.FrameType, event: str, _: object) -> _Lines | None:
+        if os.path.basename(frame.f_code.co_filename) != self._script:
+            return None
+        self.ran.add(frame.f_lineno)
+        return self
+
+
+def _forked(spec: dict[str, Any], log: str, lines: str = "") -> int:
+    """Runs a script as :mod:`tpucompat.commands.verify.child` does, in a fork.
+
+    Args:
+      spec: What the child reads.
+      log: The file of its output.
+      lines: The file for the lines of the script that ran; "" for none.
+
+    Returns:
+      The exit code.
+    """
     path = os.path.join(spec["run"], "spec.json")
     with open(path, "w", encoding="utf-8") as stream:
         json.dump(spec, stream)
@@ -222,8 +267,15 @@ def _forked(spec: dict[str, Any], log: str) -> int:
         from tpucompat.commands.verify import recorded
 
         code = 1
+        noted = _Lines(os.path.basename(spec["script"]))
         try:
+            if lines:
+                sys.settrace(noted)
             code = recorded.main()
+            sys.settrace(None)
+            if lines:
+                with open(lines, "w", encoding="utf-8") as stream:
+                    json.dump(sorted(noted.ran), stream)
             sys.stdout.flush()
         finally:
             os._exit(code)
@@ -253,6 +305,15 @@ def clean_twins() -> list[Mistake]:
         Mistake(pair.name, "", "", cores, "", "")
         for pair in pairs.read(EXAMPLES)
         for cores in pair.cores
+    ]
+
+
+def drawn(bench: Bench, clean: Mistake, count: int, seed: int) -> list[Mistake]:
+    """``count`` mistakes in what a twin runs, drawn from its syntax."""
+    text = twin(clean.pair)
+    return [
+        clean._replace(name=f"line {line}: {name}", rung=ANY, before=text, after=source)
+        for line, name, source in drawn_mistakes.draw(text, count, seed, bench.lines(clean))
     ]
 
 
@@ -301,6 +362,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pair", action="append", help="only this one's; may be repeated")
     parser.add_argument("--mistake", default="", help="only those with these words in their names")
+    parser.add_argument("--drawn", type=int, metavar="N", help="instead, N of each twin's syntax")
+    parser.add_argument("--seed", type=int, default=0, help="of --drawn")
     parser.add_argument("--part", default="1/1", help="every third from the first on: 1/3")
     parser.add_argument("--cores", type=int, help="instead of those of the table")
     parser.add_argument(
@@ -325,6 +388,8 @@ def main() -> int:
         with tempfile.TemporaryDirectory() as shown:
             environment = runs.environment(shown)
             return subprocess.run([sys.executable, *sys.argv], env=environment).returncode
+    if options.drawn:
+        mistakes = clean_twins()
     part, _, parts = options.part.partition("/")
     mistakes = mistakes[int(part) - 1 :: int(parts)]
     if options.clean != "no":
@@ -338,7 +403,6 @@ def main() -> int:
         with open(options.json, encoding="utf-8") as stream:
             done = json.load(stream)
     known = {(one["pair"], one["name"], one["cores"]) for one in done}
-    mistakes = [m for m in mistakes if (m.pair, m.name, m.cores) not in known]
     revision = provenance.where()["revision"]
     digests = {pair.name: pair.digest for pair in pairs.read(EXAMPLES)}
     _with_tensorflow()
@@ -346,6 +410,12 @@ def main() -> int:
     end = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")
     with tempfile.TemporaryDirectory() as own:
         bench = Bench(options.keep or own)
+        if options.drawn:
+            clean = list(dict.fromkeys(mistakes))
+            mistakes = [
+                one for twin_ in clean for one in drawn(bench, twin_, options.drawn, options.seed)
+            ]
+        mistakes = [m for m in mistakes if (m.pair, m.name, m.cores) not in known]
         for mistake in mistakes:
             if time.monotonic() > end:
                 break

@@ -176,6 +176,7 @@ class Program:
             total = [np.zeros_like(v) for v in self.weights.values()]
             labels = np.roll(self.labels, self.mistakes.get("shift", 0))
             size = self.mistakes.get("batch", 16)
+            spare = np.zeros((5, self.mistakes.get("spare", 0)))
             for rows in np.array_split(np.arange(size), self.replicas):
                 logits = self.x[rows] @ self.weights["net/kernel"] + self.weights["net/bias"]
                 p = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
@@ -183,6 +184,7 @@ class Program:
                 scale = self.mistakes.get("scale", 1.0) / size
                 back = (p - np.eye(3)[labels[rows]]) * scale
                 parts = [self.x[rows].T @ back, back.sum(0)]
+                logits = np.concatenate([logits, self.x[rows] @ spare], axis=1)
                 site.called(
                     losses.sum() * scale, *parts, *self.weights.values(), labels[rows], logits
                 )
@@ -234,6 +236,7 @@ def test_replicas_of_a_step_are_one_step(old, tmp_path):
         ({"scale": 16.0}, "loss", "16 times as much"),
         ({"shift": 1}, "loss", "labels of the first step differ"),
         ({"batch": 8}, "forward", "8 examples in a step instead of 16"),
+        ({"spare": 1, "rate": 0.25}, "forward", "shape"),
     ],
 )
 def test_a_mistake_is_found_on_its_rung(old, tmp_path, mistake, first, said):
@@ -862,6 +865,21 @@ def test_every_mistake_is_on_the_page_of_the_guide():
 
 
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="tomllib is new in Python 3.11")
+def test_mistakes_are_drawn_from_what_a_twin_runs_and_compute_something():
+    drawn_mistakes = _tool("drawn_mistakes")
+    source = "def f(x):\n    y = x + 2\n    return g(y, axis=1)\n\n\ndef make_strategy():\n    return 3\n"
+    found = drawn_mistakes.draw(source, 100, seed=0, lines={2, 3, 7})
+    assert {one.source.split("\n\n")[0] for one in found} == {
+        "def f(x):\n    pass\n    return g(y, axis=1)",
+        "def f(x):\n    y = x - 2\n    return g(y, axis=1)",
+        "def f(x):\n    y = x + 3\n    return g(y, axis=1)",
+        "def f(x):\n    y = x + 2\n    return g(y, axis=2)",
+        "def f(x):\n    y = x + 2\n    return g(y, )",
+    }
+    assert drawn_mistakes.draw(source, 2, 5, {2}) == drawn_mistakes.draw(source, 2, 5, {2})
+    assert not drawn_mistakes.draw(source, 100, 0, {7})
+
+
 def test_a_digest_knows_the_scripts_and_the_row(tmp_path):
     row = '[[pair]]\nname = "x"\nflags = []\n'
     found = set()
