@@ -149,6 +149,12 @@ CODES: dict[str, Code] = {
         "Python, NumPy, pandas, SciPy, scikit-learn and Pillow have removed many old names since 2018.",
         "Use the current name; `tpucompat migrate` rewrites it if there is one.",
     ),
+    "TPU221": Code(
+        "A call that a library computes or accepts differently",
+        "NumPy, pandas, h5py and scikit-learn have changed arguments, defaults and types of results since "
+        "2018: pandas 3 returns columns as copies, h5py 3 opens files read-only by default.",
+        "Write the call as the message says; `tpucompat migrate` does this if the result is the same.",
+    ),
     # 370-379: what a TPU does not like
     "TPU370": Code(
         "A shape that is unknown until the step runs",

@@ -94,9 +94,8 @@ METHODS: Mapping[str, tuple[str, str, str]] = {
 }
 
 _ROOT_WORDS = re.compile(
-    rb"tensorflow|keras|tpucompat|COLAB_TPU_ADDR|"
-    rb"\b(?:numpy|pandas|PIL|scipy|sklearn|imp|distutils|collections|time|inspect|fractions|string|"
-    rb"base64|configparser|matplotlib)\b"
+    rb"tensorflow|keras|tpucompat|COLAB_TPU_ADDR|\b(?:%s)\b"
+    % "|".join(sorted(today.roots() - {"builtins", "google"})).encode()
 )
 _IGNORE = re.compile(r"#\s*tpucompat:\s*ignore(?:\[(?P<codes>[\w,\s]+)\])?", re.IGNORECASE)
 

@@ -19,7 +19,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
     parts,
 )
 from tpucompat.commands.analysis.keras_values import MODELS, Values, below_keras, key
-from tpucompat.names import era, symbols
+from tpucompat.names import era, fixes, symbols
 from tpucompat.names.used import Call, argument, constant, keyword
 
 #: Methods of models and layers -> where the list keeps their arguments.
@@ -98,7 +98,11 @@ class Finder:
             head == "keras"
             and not use.guarded
             and known
-            and (raw != below or ("standalone", below) in table.lines())
+            and (
+                raw != below
+                or ("standalone", below) in table.lines()
+                or "keras." + below in fixes.IDIOMS  # which names what tf.keras has
+            )
         )
 
     def own_metrics(self) -> set[str]:

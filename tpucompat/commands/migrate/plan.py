@@ -25,6 +25,7 @@ from tpucompat.commands.migrate import (
     input_functions,
     keras,
     keras_3,
+    library_members,
     methods,
     notebook_text,
     record,
@@ -246,17 +247,17 @@ def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None
         return NOTHING
     has_loop = f"import {estimator_tables.MODULE}".encode() in context.module.source.data
     if has_loop:  # it went that way before
-        symbols.rewrite(context, around_only=True)
+        _rewrite_around(context)
         return LOOP
     way = _choose(context, together, with_loop)
     if way.reasons or (way.graph and together):
         _mark_hazards(context)
         with context.rule(min(way.reasons, default="TPU203")):
             compatible.rewrite(context, way.reasons)
-        symbols.rewrite(context, around_only=True)
+        _rewrite_around(context)
         return COMPATIBLE
     if context.module.uses_tpucompat:  # it went that way before
-        symbols.rewrite(context, around_only=True)
+        _rewrite_around(context)
         return COMPATIBLE
     _rewrite_parts(context, way, with_loop)
     is_script = bool(way.graph) and _is_script(context)
@@ -339,8 +340,15 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Loop | Non
         if way.loop is not None or with_loop is not None:
             input_functions.rewrite(context)
         methods.rewrite(context)
+    library_members.rewrite(context)
     symbols.rewrite(context)
     _mark_hazards(context)
+
+
+def _rewrite_around(context: Context) -> None:
+    """Rewrites what other libraries have removed, and leaves TensorFlow's names to tpucompat.v1."""
+    library_members.rewrite(context)
+    symbols.rewrite(context, around_only=True)
 
 
 def _ask_for_keras_2(context: Context, is_script: bool) -> None:
