@@ -144,6 +144,12 @@ CODES: dict[str, Code] = {
         "Usually nothing. If the number has to match, choose a batch size that divides the number of "
         "examples.",
     ),
+    "TPU218": Code(
+        "A condition on the version of TensorFlow",
+        "The script compares tf.__version__, or asks for a module such as tf.contrib. TensorFlow 2 takes the "
+        "other branch, which ends the program or leaves a name undefined.",
+        "Write the branch for TensorFlow 2, or remove the condition.",
+    ),
     "TPU220": Code(
         "A name that Python or a library removed",
         "Python, NumPy, pandas, SciPy, scikit-learn and Pillow have removed many old names since 2018.",

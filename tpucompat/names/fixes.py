@@ -50,6 +50,17 @@ IDIOMS: Mapping[str, Idiom] = {
             ("mean_squared_logarithmic_error", "MSLE"),
         )
     },
+    # Eager execution before TensorFlow 2
+    **{
+        "contrib.eager." + name: Idiom(becomes, "", SAFE, "TPU201")
+        for name, becomes in (
+            ("Iterator", "iter"),
+            ("Variable", "tf.Variable"),
+            ("defun", "tf.function"),
+            ("metrics.Accuracy", "tf.keras.metrics.Accuracy"),
+            ("metrics.Mean", "tf.keras.metrics.Mean"),
+        )
+    },
     # What left tf.keras.experimental and its like
     **{
         f"keras.experimental.{name}": Idiom(

@@ -77,7 +77,8 @@ class Finder:
         self.tf1 = module.era == era.TF1
         #: Whether batches are normalized in it.
         self.normalizes = any(map(_normalizes, module.names.calls))
-        self.values = Values(self.trees, module.names, self.tf1)
+        is_eager = any(use.name.endswith(".enable_eager_execution") for use in module.names.uses)
+        self.values = Values(self.trees, module.names, self.tf1 and not is_eager)
         self._several: set[str] | None = None
         #: What the functions that migrate writes have been given.
         self.wrapped = {

@@ -13,7 +13,7 @@ import ast
 import re
 from typing import AbstractSet, Mapping, NamedTuple, Sequence
 
-from tpucompat.commands.analysis import findings, sources
+from tpucompat.commands.analysis import findings, guards, sources
 from tpucompat.commands.analysis.findings import Finding, Module, Place
 from tpucompat.commands.migrate import (
     applied,
@@ -121,8 +121,10 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
         is_answered = id(place.use.node) in context.planned | handled
         if not place.fate.becomes.startswith("tpucompat.v1") or is_answered:
             continue
-        is_import = place.use.statement is not None and today.is_module(place.fate)
-        if is_import and _names_decide(context, place, handled):
+        is_import = place.use.statement is not None
+        if is_import and isinstance(place.use.node, ast.alias) and context.is_idle(place.use.node):
+            continue
+        if is_import and today.is_module(place.fate) and _names_decide(context, place, handled):
             continue
         found.setdefault(place.finding.code, place.fate.was)
     return found
@@ -151,7 +153,7 @@ def stays(context: Context) -> bool:
 
 def needs_graph(context: Context) -> str:
     """The first name of a file that works in a graph only; "" if there is none."""
-    if context.module.era != era.TF1:
+    if context.module.era != era.TF1 or startup.eager_calls(context):
         return ""
     rewritten = {
         id(inside)
@@ -327,13 +329,14 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Loop | Non
                 initializers.rewrite(context, initializers.plan(context))
     with context.rule("TPU208"):
         startup.rewrite_listings(context, startup.listings(context))
-    compiles = any(call.name == ".compile" for call in context.names.calls)
     eager = not way.graph and not _builds_graph(context)
     with context.rule("TPU211"):
-        keras.rewrite(context, way.conversions, bool(way.conversions) or (compiles and eager))
+        trains = bool(way.conversions) or (eager and _trains_keras_models(context))
+        keras.rewrite(context, way.conversions, trains)
     with context.rule("TPU208"):
         start_ups.rewrite(context, start_ups.find(context))
         startup.rewrite(context)
+        startup.remove_eager_calls(context)
     if way.loop is None:  # a model_fn is a graph, which Keras 2 alone can build
         keras_3.rewrite(context)
     with context.rule("TPU214"):
@@ -342,6 +345,7 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Loop | Non
         methods.rewrite(context)
     library_members.rewrite(context)
     symbols.rewrite(context)
+    _mark_conditions(context)
     _mark_hazards(context)
 
 
@@ -349,6 +353,13 @@ def _rewrite_around(context: Context) -> None:
     """Rewrites what other libraries have removed, and leaves TensorFlow's names to tpucompat.v1."""
     library_members.rewrite(context)
     symbols.rewrite(context, around_only=True)
+
+
+def _trains_keras_models(context: Context) -> bool:
+    """Whether optimizers of a file change variables of Keras, by compile or in a loop of its own."""
+    called = {call.name for call in context.names.calls}
+    by_hand = ".apply_gradients" in called and keras_3.uses_models(context)
+    return ".compile" in called or by_hand
 
 
 def _ask_for_keras_2(context: Context, is_script: bool) -> None:
@@ -362,6 +373,12 @@ def _ask_for_keras_2(context: Context, is_script: bool) -> None:
             context.put_before_imports(_LEGACY_KERAS)
     else:
         context.todo_at_import("TPU207", _KERAS_2)
+
+
+def _mark_conditions(context: Context) -> None:
+    """Marks tests for the version of TensorFlow that end a program of TensorFlow 2."""
+    for found in guards.dead(context.names, context.trees.values()):
+        context.todo("TPU218", found.what, found.node, context.cell_of(found.node))
 
 
 def _mark_hazards(context: Context) -> None:
