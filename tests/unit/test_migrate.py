@@ -175,8 +175,12 @@ def test_guards_without_another_way(before, after):
         ("if hasattr(tf, 'contrib'): x = 1\nelse: x = 2\nprint(x)", ""),
     ],
 )
-def test_conditions_on_the_version(line, words):
-    after = migrated(f"import tensorflow as tf\ntf.log(1.)\n{line}\n")
+def test_conditions_on_the_version(line, words, tmp_path):
+    before = f"import tensorflow as tf\ntf.log(1.)\n{line}\n"
+    (tmp_path / "script.py").write_text(before)
+    found = scanner.scan_file(str(tmp_path / "script.py"), Configuration()).findings
+    assert any(one.code == "TPU218" for one in found) == bool(words)
+    after = migrated(before)
     assert ("TODO(tpucompat TPU218)" in after) == bool(words)
     assert words in after.replace("\n#  ", "")
 
@@ -257,6 +261,12 @@ def test_a_graph_is_entered_in_scripts_only():
         """,
     )
     assert "disable_v2" not in migrated("import tensorflow as tf\ndef f():\n  tf.placeholder(1)\n")
+
+
+@pytest.mark.parametrize("line", ["x = tf.placeholder(t)", "with tf.Session() as s: f(s)"])
+def test_a_script_may_have_functions(line):
+    after = migrated(f"import tensorflow as tf\ndef f(s): return s.run(1)\n{line}\n")
+    assert "tf.compat.v1.disable_v2_behavior()\n" in after
 
 
 def test_layers_of_keras_2_get_their_setting():

@@ -1,7 +1,7 @@
 """Code that a script takes or skips by what is installed: what of it a program of TensorFlow 2 runs.
 
 ``names.used`` marks as guarded what stands in ``try`` with an ``except ImportError``, and below a test for a
-version. A guard is none where TensorFlow 2 runs what is below it, or where the other way leads nowhere.
+version. That does not hold where TensorFlow 2 runs what is below it, or where the other way leads nowhere.
 """
 
 from __future__ import annotations
@@ -51,6 +51,8 @@ def opened(names: Names, trees: Collection[ast.AST], gone: Collection[int]) -> s
 def dead(names: Names, trees: Collection[ast.AST]) -> Iterator[Dead]:
     """Conditions on the version of TensorFlow that TensorFlow 2 does not survive."""
     used = _names(names)
+    if not names.uses:
+        return
     nodes = [node for tree in trees for node in ast.walk(tree)]
     for node in nodes:
         if isinstance(node, ast.Assert) and truth(node.test, used) is False:

@@ -150,7 +150,7 @@ FUNCTIONS: Mapping[str, Row] = {
         "pd.get_dummies()", "dtype='uint8'", "dummies", "it gives True and False now"
     ),
     **{
-        "pandas." + name: _changed(f"pd.{name}()", "its arguments of today", "reader")
+        "pandas." + name: _changed(f"pd.{name}()", "its current arguments", "reader")
         for name in ("read_csv", "read_table")
     },
     "h5py.File": _changed("h5py.File(path)", "a mode", "h5_mode", "it only reads now"),

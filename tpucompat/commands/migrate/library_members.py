@@ -255,7 +255,7 @@ def _pattern(self: Rewriter, one: Difference) -> bool:
 
 
 def _arguments(self: Rewriter, one: Difference) -> bool:
-    """Gives arguments their names, and their names of today."""
+    """Gives arguments their names, and their current ones."""
     call, then = one.node, self.finder.then(one)  # type: ignore[union-attr]
     order = then.order.split()
     first = max(then.first, order[:1] == ["data"])

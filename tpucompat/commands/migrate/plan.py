@@ -55,6 +55,11 @@ _WITHOUT_GRAPH = re.compile(
     r"nn\.(conv|depthwise_|fused_batch_norm|relu_layer|xw_plus_b|softmax_cross|ctc_loss|quantized_)|"
     r"(initializers\.)?uniform_unit_scaling)"
 )
+#: What a module that is only imported does not call by itself.
+_BUILDS = frozenset(
+    "tensorflow." + name
+    for name in ("InteractiveSession", "Session", "get_variable", "placeholder", "train.Saver")
+)
 _DISABLE = "{tf}.compat.v1.disable_v2_behavior()"
 _LEGACY_KERAS = (
     "os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')  # tf.layers: pip install tf-keras"
@@ -401,7 +406,12 @@ def _is_script(context: Context) -> bool:
     if context.module.source.is_notebook:
         return True
     text = context.module.source.units[0].original
-    return "__main__" in text or not re.search(r"^(def|class) ", text, re.MULTILINE)
+    if "__main__" in text or not re.search(r"^(def|class) ", text, re.MULTILINE):
+        return True
+    works = (ast.For, ast.While, ast.With)
+    if any(isinstance(one, works) for tree in context.trees.values() for one in tree.body):
+        return True
+    return any(call.function is None and call.name in _BUILDS for call in context.names.calls)
 
 
 def encoded(module: Module, changed: Mapping[int, str]) -> bytes:

@@ -10,7 +10,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Seque
 
 from tpucompat.base import journal
 from tpucompat.base.late import late
-from tpucompat.commands.analysis import findings, keras_3, library_members
+from tpucompat.commands.analysis import findings, guards, keras_3, library_members
 from tpucompat.commands.analysis.findings import Finding, Module
 from tpucompat.commands.analysis.sources import SourceError
 from tpucompat.commands.scan import hostile
@@ -176,7 +176,17 @@ def _found(module: Module) -> Iterator[Finding]:
             yield found
     yield from findings.other_findings(module)
     yield from differences
+    yield from _conditions(module)
     yield from _hazards(module)
+
+
+def _conditions(module: Module) -> Iterator[Finding]:
+    """Tests for the version of TensorFlow that a program of TensorFlow 2 does not survive."""
+    trees = [tree for tree in module.trees if tree is not None]
+    for dead in guards.dead(module.names, trees):
+        line, column, cell = findings.place_of(module, dead.node)
+        was = "condition on the version of TensorFlow"
+        yield Finding(module.source.path, line, column, cell, "TPU218", was, "", dead.what)
 
 
 def _differences(module: Module) -> Iterator[Finding]:
