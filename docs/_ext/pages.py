@@ -155,7 +155,9 @@ EXAMPLES: Mapping[str, str] = {
     "TPU212": "estimator = tf.contrib.tpu.TPUEstimator(model_fn, config=config)",
     "TPU213": "outputs = tf.contrib.tpu.batch_parallel(step, [images], num_shards=8)",
     "TPU214": "model.fit_generator(batches, steps_per_epoch=100)",
+    "TPU218": "assert tf.__version__.startswith('1.')",
     "TPU220": "import numpy as np\nx = np.float(1)",
+    "TPU221": "import numpy as np\nx = np.load('data.npy')",
     "TPU510": "tf.keras.optimizers.Adam(lr=0.001)",
     "TPU513": "model = tf.keras.Sequential()\nmodel.save_weights('w.h5')",
 }

@@ -103,7 +103,7 @@ def test_names(before, after):
         ("from tensorflow.contrib import data as d\nd.AUTOTUNE",
          "import tensorflow as tf\ntf.data.experimental.AUTOTUNE"),
         ("from tensorflow.python.keras.layers import Dense, LSTM as L",
-         "from tensorflow.keras.layers import Dense\nfrom tensorflow.keras.layers import LSTM as L"),
+         "from tensorflow.keras.layers import Dense, LSTM as L"),
         ("from tensorflow.python.keras.layers import *", "from tensorflow.keras.layers import *"),
         ("if x():\n  from tensorflow.contrib import data", "if x():\n  pass"),
         ("import tensorflow.compat.v1 as tf\ntf.log(1)", "import tensorflow.compat.v1 as tf\ntf.log(1)"),
@@ -147,6 +147,93 @@ def test_guarded_uses_stay():
     )
 
 
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        # what TensorFlow 2 runs is no alternative that may fail
+        ("if tf.__version__ >= '1.4':\n  tf.log(1.)", "if tf.__version__ >= '1.4':\n  tf.math.log(1.)"),
+        ("if hasattr(tf, 'data'):\n  tf.log(1.)", "if hasattr(tf, 'data'):\n  tf.log(1.)"),
+        ("if hasattr(flags, 'rate'):\n  tf.log(1.)", "if hasattr(flags, 'rate'):\n  tf.math.log(1.)"),
+        ("try:\n  from tensorflow import log\nexcept ImportError:\n  raise SystemExit\nlog(1.)",
+         "try:\n  from tensorflow.math import log\nexcept ImportError:\n  raise SystemExit\nlog(1.)"),
+        ("try:\n  from tensorflow import log\nexcept ImportError:\n  pass\nlog(1.)",
+         "try:\n  from tensorflow.math import log\nexcept ImportError:\n  pass\nlog(1.)"),
+    ],
+)  # fmt: skip
+def test_guards_without_another_way(before, after):
+    start = "import tensorflow as tf\n"
+    check_transformed(start + before + "\n", start + after + "\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("assert tf.__version__.startswith('1.')", "this is false in TensorFlow 2"),
+        ("if int(tf.__version__.split('.')[0]) > 1: raise SystemExit", "the program ends here"),
+        ("if hasattr(tf, 'contrib'): x = 1\nprint(x)", "x would be undefined"),
+        ("assert tf.VERSION[:2] == '1.' or True", ""),
+        ("if hasattr(tf, 'contrib'): x = 1\nelse: x = 2\nprint(x)", ""),
+    ],
+)
+def test_conditions_on_the_version(line, words, tmp_path):
+    before = f"import tensorflow as tf\ntf.log(1.)\n{line}\n"
+    (tmp_path / "script.py").write_text(before)
+    found = scanner.scan_file(str(tmp_path / "script.py"), Configuration()).findings
+    assert any(one.code == "TPU218" for one in found) == bool(words)
+    after = migrated(before)
+    assert ("TODO(tpucompat TPU218)" in after) == bool(words)
+    assert words in after.replace("\n#  ", "")
+
+
+def test_imports_that_nothing_uses_go_where_nothing_is_left_of_them():
+    check_transformed(
+        """\
+        from keras.models import Sequential, model_from_yaml
+        from keras.utils import plot_model, multi_gpu_model
+        from tensorflow.contrib import learn
+        model = Sequential()
+        """,
+        """\
+        from tensorflow.keras import Sequential
+        from tensorflow.keras.utils import plot_model
+        model = Sequential()
+        """,
+    )
+
+
+def test_eager_programs_become_tensorflow_2():
+    check_transformed(
+        """\
+        import tensorflow as tf
+        import tensorflow.contrib.eager as tfe
+        tf.enable_eager_execution()
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        optimizer = tf.train.AdamOptimizer(0.1)
+        mean = tfe.metrics.Mean()
+        for x in tfe.Iterator(data):
+            step = tf.train.get_or_create_global_step()
+            optimizer.apply_gradients(zip(gradients, model.variables), global_step=step)
+            print(step.numpy())
+        """,
+        """\
+        import tensorflow as tf
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        optimizer = tf.keras.optimizers.Adam(0.1, epsilon=1e-08)
+        mean = tf.keras.metrics.Mean()
+        for x in iter(data):
+            step = tf.compat.v1.train.get_or_create_global_step()
+            optimizer.apply_gradients(zip(gradients, model.variables))
+            step.assign_add(1)
+            print(step.numpy())
+        """,
+    )
+
+
+def test_functions_that_keras_3_has_by_short_names():
+    after = migrated("from keras.losses import mean_squared_error\nmean_squared_error(a, b)\n")
+    assert "from tensorflow.keras.losses import MSE as mean_squared_error\n" in after
+
+
 def test_names_of_tensorflow_2_stay():
     check_noop("import tensorflow as tf\n@tf.function\ndef f(x):\n  return tf.nn.dropout(x, 0.5)\n")
 
@@ -174,6 +261,12 @@ def test_a_graph_is_entered_in_scripts_only():
         """,
     )
     assert "disable_v2" not in migrated("import tensorflow as tf\ndef f():\n  tf.placeholder(1)\n")
+
+
+@pytest.mark.parametrize("line", ["x = tf.placeholder(t)", "with tf.Session() as s: f(s)"])
+def test_a_script_may_have_functions(line):
+    after = migrated(f"import tensorflow as tf\ndef f(s): return s.run(1)\n{line}\n")
+    assert "tf.compat.v1.disable_v2_behavior()\n" in after
 
 
 def test_layers_of_keras_2_get_their_setting():
@@ -1231,7 +1324,7 @@ def test_names_of_early_tensorflow_2(line, becomes):
     "line, code",
     [
         ("layer = tf.keras.layers.LocallyConnected2D(3, 2)", "TPU207"),
-        ("from tensorflow.keras.layers import LocallyConnected1D", "TPU207"),
+        ("from tensorflow.keras.layers import LocallyConnected1D as L; L(3, 2)", "TPU207"),
         ("tf.keras.backend.set_learning_phase(1)", "TPU511"),
         ("x = tf.keras.backend.in_train_phase(a, b)", "TPU511"),
         ("print(model.optimizer.decay)", "TPU511"),

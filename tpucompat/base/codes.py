@@ -144,10 +144,22 @@ CODES: dict[str, Code] = {
         "Usually nothing. If the number has to match, choose a batch size that divides the number of "
         "examples.",
     ),
+    "TPU218": Code(
+        "A condition on the version of TensorFlow",
+        "The script compares tf.__version__, or asks for a module such as tf.contrib. TensorFlow 2 takes the "
+        "other branch, which ends the program or leaves a name undefined.",
+        "Write the branch for TensorFlow 2, or remove the condition.",
+    ),
     "TPU220": Code(
         "A name that Python or a library removed",
         "Python, NumPy, pandas, SciPy, scikit-learn and Pillow have removed many old names since 2018.",
         "Use the current name; `tpucompat migrate` rewrites it if there is one.",
+    ),
+    "TPU221": Code(
+        "A call that a library computes or accepts differently",
+        "NumPy, pandas, h5py and scikit-learn have changed arguments, defaults and types of results since "
+        "2018: pandas 3 returns columns as copies, h5py 3 opens files read-only by default.",
+        "Write the call as the message says; `tpucompat migrate` does this if the result is the same.",
     ),
     # 370-379: what a TPU does not like
     "TPU370": Code(

@@ -39,6 +39,28 @@ IDIOMS: Mapping[str, Idiom] = {
             ("LossScaleOptimizer", "LossScaleOptimizer"),
         )
     },
+    # Functions that tf.keras of Keras 3 has under their short names alone
+    **{
+        f"keras.{package}.{name}": Idiom(f"tf.keras.{package}.{short}", "", SAFE, "TPU202")
+        for package in ("losses", "metrics")
+        for name, short in (
+            ("mean_absolute_error", "MAE"),
+            ("mean_absolute_percentage_error", "MAPE"),
+            ("mean_squared_error", "MSE"),
+            ("mean_squared_logarithmic_error", "MSLE"),
+        )
+    },
+    # Eager execution before TensorFlow 2
+    **{
+        "contrib.eager." + name: Idiom(becomes, "", SAFE, "TPU201")
+        for name, becomes in (
+            ("Iterator", "iter"),
+            ("Variable", "tf.Variable"),
+            ("defun", "tf.function"),
+            ("metrics.Accuracy", "tf.keras.metrics.Accuracy"),
+            ("metrics.Mean", "tf.keras.metrics.Mean"),
+        )
+    },
     # What left tf.keras.experimental and its like
     **{
         f"keras.experimental.{name}": Idiom(

@@ -19,6 +19,7 @@ class Then(NamedTuple):
     Attributes:
       since: The release that ended it.
       order: Its arguments by position, where it takes fewer now.
+      first: How many of them still go by position.
       renamed: Old keyword -> its name now.
       dropped: Keyword that is gone -> the values of it that say what is now the rule; None: all do.
     """
@@ -27,6 +28,7 @@ class Then(NamedTuple):
     order: str = ""
     renamed: Mapping[str, str] = {}
     dropped: Mapping[str, tuple[Any, ...] | None] = {}
+    first: int = 0
 
 
 _CATEGORIES = Then("seaborn 0.12", "x y hue data order hue_order")
@@ -41,7 +43,15 @@ _LINEAR = Then("sklearn 1.2", dropped={"normalize": (False,)})
 
 #: Module -> name -> how it was called.
 CALLS: Mapping[str, Mapping[str, Then]] = {
-    "pandas": {"to_datetime": Then("pandas 2.0", dropped={"infer_datetime_format": None})},
+    "json": dict.fromkeys(("load", "loads"), Then("python 3.9", dropped={"encoding": None})),
+    "pandas": {
+        "concat": Then(
+            "pandas 2.0",
+            "objs axis join ignore_index keys levels names verify_integrity sort copy",
+            first=1,
+        ),
+        "to_datetime": Then("pandas 2.0", dropped={"infer_datetime_format": None}),
+    },
     "seaborn": {
         **dict.fromkeys(("barplot", "boxenplot", "boxplot", "countplot"), _CATEGORIES),
         **dict.fromkeys(("pointplot", "stripplot", "swarmplot", "violinplot"), _CATEGORIES),
@@ -80,6 +90,33 @@ CALLS: Mapping[str, Mapping[str, Then]] = {
         "OneHotEncoder": Then("sklearn 1.2", renamed={"sparse": "sparse_output"})
     },
     "sklearn.tree": dict.fromkeys(("DecisionTreeClassifier", "DecisionTreeRegressor"), _TREE),
+}
+
+_LABELS = "labels axis index columns level inplace errors"
+_AXIS = "axis ascending inplace kind na_position"
+_PATTERN = Then("pandas 2.0", "pat n expand", first=1)
+
+#: Class of pandas -> method -> how it was called.
+METHODS: Mapping[str, Mapping[str, Then]] = {
+    "DataFrame": {
+        "drop": Then("pandas 2.0", _LABELS, first=1),
+        "dropna": Then("pandas 2.0", "axis how thresh subset inplace"),
+        "reset_index": Then("pandas 2.0", "level drop inplace col_level col_fill", first=1),
+        "set_index": Then("pandas 2.0", "keys drop append inplace verify_integrity", first=1),
+        "sort_index": Then("pandas 2.0", "axis level ascending inplace kind"),
+        "sort_values": Then("pandas 2.0", "by " + _AXIS, first=1),
+        "to_csv": Then(
+            "pandas 3.0",
+            "path_or_buf sep na_rep float_format columns header index index_label mode encoding",
+            first=1,
+        ),
+    },
+    "Series": {
+        "drop": Then("pandas 2.0", _LABELS, first=1),
+        "reset_index": Then("pandas 2.0", "level drop name inplace", first=1),
+        "sort_values": Then("pandas 2.0", _AXIS),
+    },
+    "Series.str": {"split": _PATTERN, "rsplit": _PATTERN},
 }
 
 

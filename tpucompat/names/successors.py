@@ -108,7 +108,9 @@ def roots() -> frozenset[str]:
     """First parts of the names that have a fate."""
     return frozenset(
         ("tensorflow", "keras", "tf_keras", "tensorflow_estimator", "tpucompat")
-    ) | frozenset(name.partition(".")[0] for name in (*removed.ROWS, *removed.MODULES))
+    ) | frozenset(
+        name.partition(".")[0] for name in (*removed.ROWS, *removed.ATTRIBUTES, *removed.MODULES)
+    )
 
 
 @functools.lru_cache(maxsize=None)

@@ -146,8 +146,7 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
         "uppercase": Moved("string:ascii_uppercase"),
     },
     "json": {  # Python 3.9
-        "load": Changed(_PYTHON + "json_load", "python 3.9"),
-        "loads": Changed(_PYTHON + "json_loads", "python 3.9"),
+        **renamed.rows("json"),
     },
     "random": {"sample": Changed(_PYTHON + "sample", "python 3.11")},
     "base64": {  # Python 3.9
@@ -158,7 +157,6 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
     "pandas": {
         "np": Moved("numpy"),  # pandas 2.0
         "datetime": Moved("datetime:datetime"),  # pandas 2.0
-        "concat": Changed(_PANDAS + "concat", "pandas 2.0"),
         "get_dummies": Changed(_PANDAS + "get_dummies", "pandas 2.0"),
         "read_csv": Changed(_PANDAS + "read_csv", "pandas 2.0"),
         "read_table": Changed(_PANDAS + "read_table", "pandas 2.0"),

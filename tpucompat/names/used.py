@@ -382,7 +382,7 @@ class Names:
             self._visit(statement)
 
     def _try(self, node: ast.Try) -> None:
-        guards = any(_is_guarding(handler) for handler in node.handlers)
+        guards = any(is_guarding(handler) for handler in node.handlers)
         self._branches += 1
         # Only a body that is there to be tried: a whole program inside of `try` is none.
         small = guards and _lines(node.body) <= 12
@@ -510,7 +510,8 @@ def argument(node: ast.Call, position: int, name: str) -> ast.expr | None:
     return keyword(node, name)
 
 
-def _is_guarding(handler: ast.ExceptHandler) -> bool:
+def is_guarding(handler: ast.ExceptHandler) -> bool:
+    """Whether a handler is for what is not installed."""
     if handler.type is None:
         return True
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]

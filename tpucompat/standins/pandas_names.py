@@ -8,6 +8,7 @@ from typing import Any, Callable, Sequence, cast
 import numpy as np
 import pandas as pd
 
+from tpucompat.names import renamed
 from tpucompat.standins.attributes import Owns
 
 
@@ -22,10 +23,10 @@ def keep_text_as_objects(owns: Owns) -> None:
         pd.set_option("future.infer_string", False)
 
 
-def _in_order(class_name: str, name: str, order: str) -> Callable[..., Any]:
+def _in_order(class_name: str, name: str) -> Callable[..., Any]:
     """A method that takes by position what pandas 2.0 and 3.0 take by keyword only."""
-    names = order.split()
-    owner = getattr(pd, class_name)
+    then = renamed.METHODS[class_name][name]
+    names = then.order.split()
 
     def method(self: Any, *args: Any, **options: Any) -> Any:
         if len(args) > len(names):
@@ -33,39 +34,22 @@ def _in_order(class_name: str, name: str, order: str) -> Callable[..., Any]:
         return getattr(self, name)(**dict(zip(names, args)), **options)
 
     method.__name__ = method.__qualname__ = name
-    method.__doc__ = (
-        f"``{owner.__name__}.{name}`` with its arguments by position (pandas up to 1.5)."
-    )
+    method.__doc__ = f"``{class_name}.{name}`` with its arguments by position (pandas up to 1.5)."
     return method
 
 
-frame_drop = _in_order("DataFrame", "drop", "labels axis index columns level inplace errors")
-frame_dropna = _in_order("DataFrame", "dropna", "axis how thresh subset inplace")
-frame_reset_index = _in_order("DataFrame", "reset_index", "level drop inplace col_level col_fill")
-frame_set_index = _in_order("DataFrame", "set_index", "keys drop append inplace verify_integrity")
-frame_sort_values = _in_order(
-    "DataFrame", "sort_values", "by axis ascending inplace kind na_position"
-)
-frame_sort_index = _in_order("DataFrame", "sort_index", "axis level ascending inplace kind")
-series_drop = _in_order("Series", "drop", "labels axis index columns level inplace errors")
-series_reset_index = _in_order("Series", "reset_index", "level drop name inplace")
-series_sort_values = _in_order("Series", "sort_values", "axis ascending inplace kind na_position")
-to_csv = _in_order(
-    "DataFrame",
-    "to_csv",
-    "path_or_buf sep na_rep float_format columns header index index_label mode encoding",
-)
-
-
-def _text_in_order(name: str, order: str) -> Callable[..., Any]:
-    """A method of ``Series.str`` that takes by position what pandas 2.0 takes by keyword only."""
-
-    def method(self: Any, *args: Any, **options: Any) -> Any:
-        return getattr(self, name)(**dict(zip(order.split(), args)), **options)
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"``Series.str.{name}`` with its arguments by position (pandas up to 1.5)."
-    return method
+frame_drop = _in_order("DataFrame", "drop")
+frame_dropna = _in_order("DataFrame", "dropna")
+frame_reset_index = _in_order("DataFrame", "reset_index")
+frame_set_index = _in_order("DataFrame", "set_index")
+frame_sort_values = _in_order("DataFrame", "sort_values")
+frame_sort_index = _in_order("DataFrame", "sort_index")
+to_csv = _in_order("DataFrame", "to_csv")
+series_drop = _in_order("Series", "drop")
+series_reset_index = _in_order("Series", "reset_index")
+series_sort_values = _in_order("Series", "sort_values")
+text_split = _in_order("Series.str", "split")
+text_rsplit = _in_order("Series.str", "rsplit")
 
 
 def fillna(
@@ -199,10 +183,6 @@ def text_replace(
     return self.replace(pat, repl, n=n, case=case, flags=flags, regex=regex)
 
 
-text_split = _text_in_order("split", "pat n expand")
-text_rsplit = _text_in_order("rsplit", "pat n expand")
-
-
 def _week(self: Any) -> Any:
     weeks = self.isocalendar().week
     return weeks.astype("int64") if isinstance(self, pd.Index) or not weeks.isna().any() else weeks
@@ -294,22 +274,6 @@ def value_counts(values: Any, *args: Any, **options: Any) -> Any:
     """``pd.value_counts`` of whatever a Series can be made of (pandas up to 2.3)."""
     order = ("sort", "ascending", "normalize", "bins", "dropna")
     return pd.Series(values).value_counts(**dict(zip(order, args)), **options)
-
-
-def concat(objs: Any, *args: Any, **options: Any) -> Any:
-    """``pd.concat`` with its arguments by position (pandas up to 1.5)."""
-    order = [
-        "axis",
-        "join",
-        "ignore_index",
-        "keys",
-        "levels",
-        "names",
-        "verify_integrity",
-        "sort",
-        "copy",
-    ]
-    return pd.concat(objs, **dict(zip(order, args)), **options)
 
 
 def get_dummies(data: Any, *args: Any, **options: Any) -> Any:

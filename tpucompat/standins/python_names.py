@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections.abc
-import json
 import random
 import time
 from typing import Any, Callable, Iterator
@@ -32,16 +31,6 @@ def getargspec(func: Any) -> ArgSpec:
             "which can support them"
         )
     return ArgSpec(spec.args, spec.varargs, spec.varkw, spec.defaults)
-
-
-def json_load(fp: Any, *, encoding: Any = None, **options: Any) -> Any:
-    """``json.load`` with the ``encoding`` that Python 3 ignored, up to 3.8."""
-    return json.load(fp, **options)
-
-
-def json_loads(s: Any, *, encoding: Any = None, **options: Any) -> Any:
-    """``json.loads`` with the ``encoding`` that Python 3 ignored, up to 3.8."""
-    return json.loads(s, **options)
 
 
 def sample(population: Any, k: int, **options: Any) -> list[Any]:

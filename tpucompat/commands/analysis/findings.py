@@ -7,7 +7,7 @@ import re
 from typing import Iterator, Mapping, NamedTuple
 
 from tpucompat.base import codes
-from tpucompat.commands.analysis import sources
+from tpucompat.commands.analysis import guards, sources
 from tpucompat.commands.analysis.sources import Source, SourceError
 from tpucompat.names import era, fixes
 from tpucompat.names import successors as today
@@ -94,9 +94,8 @@ METHODS: Mapping[str, tuple[str, str, str]] = {
 }
 
 _ROOT_WORDS = re.compile(
-    rb"tensorflow|keras|tpucompat|COLAB_TPU_ADDR|"
-    rb"\b(?:numpy|pandas|PIL|scipy|sklearn|imp|distutils|collections|time|inspect|fractions|string|"
-    rb"base64|configparser|matplotlib)\b"
+    rb"tensorflow|keras|tpucompat|COLAB_TPU_ADDR|\b(?:%s)\b"
+    % "|".join(sorted(today.roots() - {"builtins", "google"})).encode()
 )
 _IGNORE = re.compile(r"#\s*tpucompat:\s*ignore(?:\[(?P<codes>[\w,\s]+)\])?", re.IGNORECASE)
 
@@ -132,7 +131,25 @@ def understand(source: Source) -> Module:
                 problems.append(_problem(source, deep, unit.cell))
         trees.append(tree)
         ends.append((len(names.uses), len(names.calls), len(names.strings)))
-    return Module(source, trees, names, problems, _era(names, source), ends)
+    module = Module(source, trees, names, problems, _era(names, source), ends)
+    _open_guards(module)
+    return module
+
+
+def _open_guards(module: Module) -> None:
+    """Takes for unguarded what TensorFlow 2 runs, or has nothing else for."""
+    names = module.names
+    if not any(use.guarded for use in names.uses):
+        return
+    gone = {id(place.use.node) for place in places(module)}
+    trees = [tree for tree in module.trees if tree is not None]
+    opened = guards.opened(names, trees, gone)
+    names.uses[:] = [
+        use._replace(guarded=False) if id(use.node) in opened else use for use in names.uses
+    ]
+    names.calls[:] = [
+        call._replace(guarded=False) if id(call.node) in opened else call for call in names.calls
+    ]
 
 
 def _problem(source: Source, error: SourceError, cell: int) -> Finding:

@@ -19,7 +19,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
     parts,
 )
 from tpucompat.commands.analysis.keras_values import MODELS, Values, below_keras, key
-from tpucompat.names import era, symbols
+from tpucompat.names import era, fixes, symbols
 from tpucompat.names.used import Call, argument, constant, keyword
 
 #: Methods of models and layers -> where the list keeps their arguments.
@@ -77,7 +77,8 @@ class Finder:
         self.tf1 = module.era == era.TF1
         #: Whether batches are normalized in it.
         self.normalizes = any(map(_normalizes, module.names.calls))
-        self.values = Values(self.trees, module.names, self.tf1)
+        is_eager = any(use.name.endswith(".enable_eager_execution") for use in module.names.uses)
+        self.values = Values(self.trees, module.names, self.tf1 and not is_eager)
         self._several: set[str] | None = None
         #: What the functions that migrate writes have been given.
         self.wrapped = {
@@ -98,7 +99,11 @@ class Finder:
             head == "keras"
             and not use.guarded
             and known
-            and (raw != below or ("standalone", below) in table.lines())
+            and (
+                raw != below
+                or ("standalone", below) in table.lines()
+                or "keras." + below in fixes.IDIOMS  # which names what tf.keras has
+            )
         )
 
     def own_metrics(self) -> set[str]:

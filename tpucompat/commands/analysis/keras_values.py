@@ -118,6 +118,8 @@ class Values:
             self._pairs.append((scope, node.target, node.value, ""))
         elif isinstance(node, (ast.For, ast.comprehension)):
             self._pairs.append((scope, node.target, node.iter, "item"))
+        elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+            self._pairs.append((scope, node.optional_vars, node.context_expr, "with"))
         elif isinstance(node, ast.Return) and node.value is not None and function:
             self._pairs.append((scope, ast.Name(function, ast.Store()), node.value, "return"))
         for child in ast.iter_child_nodes(node):

@@ -76,6 +76,7 @@ class Context:
         #: Names of the module itself, and what they stand for.
         self._bound = {name: what for name, what in self.names.bound().items() if what}
         self._removed: set[int] = set()
+        self._words: set[str] = set()
         self._indents: list[tuple[int, int, int, str]] = []
 
     def _imports(self) -> Iterator[Import]:
@@ -199,6 +200,8 @@ class Context:
         for name, stands_for in self._bound.items():
             if stands_for == module and "." not in module:
                 return f"{name}.{rest}" if rest else name
+            if "." in stands_for and dotted.startswith(stands_for + ".") and head != "keras":
+                return name + dotted[len(stands_for) :]  # Image.LANCZOS, of PIL
             if module == "tensorflow" and stands_for.startswith("tensorflow.compat.v"):
                 version = stands_for[len("tensorflow.") :]
                 if rest.startswith(version + "."):
@@ -208,6 +211,21 @@ class Context:
             return f"tf.{rest}"
         self._import(module, f"import {module}")
         return f"{module}.{rest}" if rest else module
+
+    def is_idle(self, alias: ast.alias) -> bool:
+        """Whether an imported name is used nowhere in the file."""
+        name = alias.asname or alias.name
+        return "." not in name and name not in self._said()
+
+    def _said(self) -> set[str]:
+        """All names and texts of the file."""
+        if not self._words:
+            nodes = (node for tree in self.trees.values() for node in ast.walk(tree))
+            for node in nodes:
+                word = getattr(node, "id", getattr(node, "value", None))
+                if isinstance(node, (ast.Name, ast.Constant)) and isinstance(word, str):
+                    self._words.add(word)
+        return self._words
 
     def is_free(self, name: str) -> bool:
         """Whether nothing in this file has a Python name, but for statements that are taken out."""
@@ -398,13 +416,13 @@ class Context:
         if self.after_imports:
             cell, line, indent = self._behind_imports()
             text = self.texts[cell]
-            for words in self.after_imports:
+            at_end = text.line_start(line) >= len(text.text)
+            for index, words in enumerate(self.after_imports, 1):
                 text.rule = self._rules.get(words, "")
                 words = textwrap.indent(words, indent)
-                if words.endswith("\n") and text.line_start(line) < len(text.text):
-                    words += (
-                        "" if not text.line(line).strip() else "\n"
-                    )  # two lines behind a function
+                is_last = index == len(self.after_imports)
+                if words.endswith("\n") and is_last and not at_end and text.line(line).strip():
+                    words += "\n"  # two lines behind a function
                 text.insert_line(line, words.replace("\n", text.newline) + text.newline, IMPORT)
 
     def _first_import(self) -> tuple[int, int]:

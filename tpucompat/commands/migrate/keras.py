@@ -323,6 +323,8 @@ def rewrite(context: Context, conversions: list[Conversion], optimizers_too: boo
             inner = context.texts[cell].span(call.node.func.value)[1]
             if context.texts[cell].is_free(inner, end):
                 context.texts[cell].replace(inner, end, "")
+    if optimizers_too:
+        optimizers.rewrite_steps(context)
     for one in conversions:
         _convert(context, one)
     if conversions:
@@ -464,4 +466,4 @@ def add_helper(context: Context) -> None:
     tf = context.local("tf.distribute").rpartition(".")[0]
     helper = _HELPER.format(i=context.indent_unit(), tf=tf)
     context.want("os")
-    context.put_behind_imports(helper)
+    context.define(helper)

@@ -53,6 +53,7 @@ def rewrite(context: Context) -> None:
     elif rewriter.finder.needs_tf_keras:
         with context.rule("TPU511"):
             _import_tf_keras(context)
+            _shorten(context)
 
 
 def uses_models(context: Context) -> bool:
@@ -87,6 +88,21 @@ def _import_tf_keras(context: Context) -> None:
         context.done.update(id(inside) for inside in ast.walk(node))
 
 
+def _shorten(context: Context) -> None:
+    """``keras.utils.np_utils.to_categorical`` -> ``keras.utils.to_categorical``"""
+    for use in context.names.uses:
+        node: Any = use.node
+        module = use.name.rpartition(".")[0]
+        is_private = module in _PRIVATE_MODULES or module.startswith("keras.engine.")
+        if use.statement is not None or use.guarded or use.base != "keras" or not is_private:
+            continue
+        while isinstance(node, ast.Attribute):
+            node = node.value
+        if isinstance(node, ast.Name) and id(use.node) not in context.done:
+            below = _successor(use.name, below_keras(use.name))
+            context.replace(use.node, context.cell_of(use.node), f"{node.id}.{below}")
+
+
 def _imported(context: Context, node: Any) -> list[str]:
     """The statements in the place of one; [] where it stays."""
     groups: dict[str, list[str]] = {}
@@ -108,6 +124,9 @@ def _imported(context: Context, node: Any) -> list[str]:
                 groups.setdefault("tensorflow." + node.module, []).append("*")
                 continue
             full = f"{node.module}.{one.name}"
+            fate = today.fate(full)
+            if fate is not None and fate.becomes.startswith(_ELSEWHERE) and context.is_idle(one):
+                continue
             if symbols.has_served(context, one.asname or one.name):
                 continue
             is_module = full in _PRIVATE_MODULES
@@ -128,6 +147,7 @@ def _successor(full: str, below: str) -> str:
     return below
 
 
+_ELSEWHERE = ("tf_keras.", "tpucompat.")
 _PRIVATE_MODULES = frozenset(
     (
         *(

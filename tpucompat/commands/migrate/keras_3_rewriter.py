@@ -30,12 +30,15 @@ class Rewriter:
     Args:
       context: The file.
       rewritings: ``how`` of a row -> its rewriting.
+      finder: What finds the differences; those of Keras 3 if None.
     """
 
-    def __init__(self, context: Context, rewritings: Mapping[str, Rewriting]) -> None:
+    def __init__(
+        self, context: Context, rewritings: Mapping[str, Rewriting], finder: Any = None
+    ) -> None:
         self.context = context
         self.rewritings = rewritings
-        self.finder = Finder(context.module)
+        self.finder = Finder(context.module) if finder is None else finder
         helpers = {
             id(inside)
             for tree in context.trees.values()

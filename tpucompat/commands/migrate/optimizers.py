@@ -7,7 +7,7 @@ from typing import Mapping, NamedTuple
 
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import Text
-from tpucompat.names.used import Call
+from tpucompat.names.used import Call, keyword
 
 
 class Counterpart(NamedTuple):
@@ -194,6 +194,45 @@ def rewrite(context: Context, call: Call) -> None:
     ):
         name = counterpart.written
     context.replace(node.func, cell, name)
+
+
+def rewrite_steps(context: Context) -> None:
+    """``optimizer.apply_gradients(pairs, global_step=step)`` of Keras, which counts no step of the program."""
+    for call in context.names.calls:
+        step = keyword(call.node, "global_step") if call.name == ".apply_gradients" else None
+        if step is None or call.guarded:
+            continue
+        cell = context.cell_of(call.node)
+        text, statement = context.texts[cell], context.statement(call.node, cell)
+        if _is_read(context, step):
+            line = f"{text.indent(statement.lineno)}{_step_text(context, step)}.assign_add(1)"
+            text.insert_line(statement.end_lineno + 1, line + text.newline)
+        _drop(
+            text,
+            text.keyword(next(one for one in call.node.keywords if one.value is step))[0],
+            step,
+        )
+        context.done.update(id(node) for node in ast.walk(step))
+
+
+def _is_read(context: Context, step: ast.AST) -> bool:
+    """Whether a program looks at its step elsewhere."""
+    own = {id(node) for node in ast.walk(step)}
+    name = getattr(step, "id", "")
+    return any(
+        id(use.node) not in own and use.name.endswith("_global_step") for use in context.names.uses
+    ) or any(
+        id(node) not in own and getattr(node, "id", "") == name and isinstance(node.ctx, ast.Load)
+        for tree in context.trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name)
+    )
+
+
+def _step_text(context: Context, step: ast.AST) -> str:
+    if isinstance(step, ast.Call):
+        return context.local("tf.compat.v1.train.get_or_create_global_step") + "()"
+    return context.texts[context.cell_of(step)].source(step)
 
 
 def _class_text(context: Context) -> str:

@@ -13,7 +13,7 @@ import ast
 import re
 from typing import AbstractSet, Mapping, NamedTuple, Sequence
 
-from tpucompat.commands.analysis import findings, sources
+from tpucompat.commands.analysis import findings, guards, sources
 from tpucompat.commands.analysis.findings import Finding, Module, Place
 from tpucompat.commands.migrate import (
     applied,
@@ -25,6 +25,7 @@ from tpucompat.commands.migrate import (
     input_functions,
     keras,
     keras_3,
+    library_members,
     methods,
     notebook_text,
     record,
@@ -53,6 +54,11 @@ _WITHOUT_GRAPH = re.compile(
     r"(random\.)?(stateless_)?multinomial|sparse\.reduce_|sparse_(reduce|to_dense|concat|split|tensor_dense)|"
     r"nn\.(conv|depthwise_|fused_batch_norm|relu_layer|xw_plus_b|softmax_cross|ctc_loss|quantized_)|"
     r"(initializers\.)?uniform_unit_scaling)"
+)
+#: What a module that is only imported does not call by itself.
+_BUILDS = frozenset(
+    "tensorflow." + name
+    for name in ("InteractiveSession", "Session", "get_variable", "placeholder", "train.Saver")
 )
 _DISABLE = "{tf}.compat.v1.disable_v2_behavior()"
 _LEGACY_KERAS = (
@@ -120,8 +126,10 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
         is_answered = id(place.use.node) in context.planned | handled
         if not place.fate.becomes.startswith("tpucompat.v1") or is_answered:
             continue
-        is_import = place.use.statement is not None and today.is_module(place.fate)
-        if is_import and _names_decide(context, place, handled):
+        is_import = place.use.statement is not None
+        if is_import and isinstance(place.use.node, ast.alias) and context.is_idle(place.use.node):
+            continue
+        if is_import and today.is_module(place.fate) and _names_decide(context, place, handled):
             continue
         found.setdefault(place.finding.code, place.fate.was)
     return found
@@ -150,7 +158,7 @@ def stays(context: Context) -> bool:
 
 def needs_graph(context: Context) -> str:
     """The first name of a file that works in a graph only; "" if there is none."""
-    if context.module.era != era.TF1:
+    if context.module.era != era.TF1 or startup.eager_calls(context):
         return ""
     rewritten = {
         id(inside)
@@ -246,17 +254,17 @@ def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None
         return NOTHING
     has_loop = f"import {estimator_tables.MODULE}".encode() in context.module.source.data
     if has_loop:  # it went that way before
-        symbols.rewrite(context, around_only=True)
+        _rewrite_around(context)
         return LOOP
     way = _choose(context, together, with_loop)
     if way.reasons or (way.graph and together):
         _mark_hazards(context)
         with context.rule(min(way.reasons, default="TPU203")):
             compatible.rewrite(context, way.reasons)
-        symbols.rewrite(context, around_only=True)
+        _rewrite_around(context)
         return COMPATIBLE
     if context.module.uses_tpucompat:  # it went that way before
-        symbols.rewrite(context, around_only=True)
+        _rewrite_around(context)
         return COMPATIBLE
     _rewrite_parts(context, way, with_loop)
     is_script = bool(way.graph) and _is_script(context)
@@ -326,21 +334,37 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Loop | Non
                 initializers.rewrite(context, initializers.plan(context))
     with context.rule("TPU208"):
         startup.rewrite_listings(context, startup.listings(context))
-    compiles = any(call.name == ".compile" for call in context.names.calls)
     eager = not way.graph and not _builds_graph(context)
     with context.rule("TPU211"):
-        keras.rewrite(context, way.conversions, bool(way.conversions) or (compiles and eager))
+        trains = bool(way.conversions) or (eager and _trains_keras_models(context))
+        keras.rewrite(context, way.conversions, trains)
     with context.rule("TPU208"):
         start_ups.rewrite(context, start_ups.find(context))
         startup.rewrite(context)
+        startup.remove_eager_calls(context)
     if way.loop is None:  # a model_fn is a graph, which Keras 2 alone can build
         keras_3.rewrite(context)
     with context.rule("TPU214"):
         if way.loop is not None or with_loop is not None:
             input_functions.rewrite(context)
         methods.rewrite(context)
+    library_members.rewrite(context)
     symbols.rewrite(context)
+    _mark_conditions(context)
     _mark_hazards(context)
+
+
+def _rewrite_around(context: Context) -> None:
+    """Rewrites what other libraries have removed, and leaves TensorFlow's names to tpucompat.v1."""
+    library_members.rewrite(context)
+    symbols.rewrite(context, around_only=True)
+
+
+def _trains_keras_models(context: Context) -> bool:
+    """Whether optimizers of a file change variables of Keras, by compile or in a loop of its own."""
+    called = {call.name for call in context.names.calls}
+    by_hand = ".apply_gradients" in called and keras_3.uses_models(context)
+    return ".compile" in called or by_hand
 
 
 def _ask_for_keras_2(context: Context, is_script: bool) -> None:
@@ -354,6 +378,12 @@ def _ask_for_keras_2(context: Context, is_script: bool) -> None:
             context.put_before_imports(_LEGACY_KERAS)
     else:
         context.todo_at_import("TPU207", _KERAS_2)
+
+
+def _mark_conditions(context: Context) -> None:
+    """Marks tests for the version of TensorFlow that end a program of TensorFlow 2."""
+    for found in guards.dead(context.names, context.trees.values()):
+        context.todo("TPU218", found.what, found.node, context.cell_of(found.node))
 
 
 def _mark_hazards(context: Context) -> None:
@@ -376,7 +406,12 @@ def _is_script(context: Context) -> bool:
     if context.module.source.is_notebook:
         return True
     text = context.module.source.units[0].original
-    return "__main__" in text or not re.search(r"^(def|class) ", text, re.MULTILINE)
+    if "__main__" in text or not re.search(r"^(def|class) ", text, re.MULTILINE):
+        return True
+    works = (ast.For, ast.While, ast.With)
+    if any(isinstance(one, works) for tree in context.trees.values() for one in tree.body):
+        return True
+    return any(call.function is None and call.name in _BUILDS for call in context.names.calls)
 
 
 def encoded(module: Module, changed: Mapping[int, str]) -> bytes:

@@ -17,7 +17,7 @@ from typing import Iterable, Mapping, NamedTuple, Sequence
 from tpucompat.base import package, processes
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.analysis.findings import Module
-from tpucompat.commands.migrate import acceptance
+from tpucompat.commands.migrate import acceptance, symbols
 from tpucompat.commands.migrate.acceptance import Asked, Question
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.plan import COMPATIBLE, Result, encoded
@@ -117,8 +117,10 @@ def _asks_for_keras_2(result: Result) -> bool:
 def _marked(result: Result, module: Module, asked: Sequence[Asked], found: Answers) -> Result:
     context = Context(module)
     marked = False
+    dropped = symbols.drop_idle(context, found.missing)
+    marked = marked or bool(dropped)
     for use in _uses(module):
-        if use.name in found.missing:
+        if use.name in found.missing and id(use.node) not in dropped:
             at = use.statement if use.statement is not None else use.node
             what = f"{use.name} does not exist in the installed packages"
             context.todo(_CODE, what, at, context.cell_of(at))

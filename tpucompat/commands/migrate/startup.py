@@ -32,6 +32,24 @@ def rewrite(context: Context) -> None:
             _method(context, call, "run")
 
 
+def eager_calls(context: Context) -> list[Call]:
+    """The calls by which a program asks for eager execution, where nothing else decides it."""
+    return [
+        call
+        for call in context.names.calls
+        if call.name.endswith(".enable_eager_execution") and not call.guarded
+    ]
+
+
+def remove_eager_calls(context: Context) -> None:
+    """Takes out what asks for the mode that TensorFlow 2 is in."""
+    for call in eager_calls(context):
+        cell = context.cell_of(call.node)
+        statement = context.statement(call.node, cell)
+        if isinstance(statement, ast.Expr) and statement.value is call.node:
+            context.remove(statement, cell)
+
+
 def listings(context: Context) -> list[tuple[int, ast.With]]:
     """Where a Session is opened only to list the devices of the TPU.
 

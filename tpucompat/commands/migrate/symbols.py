@@ -88,13 +88,26 @@ def _left_to_keras_2(context: Context, found: Import) -> bool:
     """Marks an import of what models of Keras 3 cannot use."""
     if id(found.node) in context.done or any(use.guarded for use in found.uses):
         return False
-    fates = [today.fate(use.name) for use in found.uses]
-    lost = [fate for fate in fates if fate and today.is_of_keras_2(fate)]
-    if any(today.is_module(fate) for fate in lost):
+    fates = {id(use.node): today.fate(use.name) for use in found.uses}
+    all_lost = {node: fate for node, fate in fates.items() if fate and today.is_of_keras_2(fate)}
+    if any(today.is_module(fate) for fate in all_lost.values()):
         return False
+    lost = [
+        fate
+        for alias in found.node.names
+        for fate in [all_lost.get(id(alias))]
+        if fate and not context.is_idle(alias)
+    ]
     for fate in lost:
         context.todo("TPU207", _left(fate), found.node, found.cell)
     return bool(lost)
+
+
+def _is_left(context: Context, fate: today.Fate) -> bool:
+    """Whether Keras 3 does not have it."""
+    return (
+        context.keras == 3 and keras_3.applies(context.module) and today.is_of_keras_2(fate)
+    ) and not today.is_module(fate)
 
 
 def _left(fate: today.Fate) -> str:
@@ -165,17 +178,28 @@ def _import(context: Context, found: Import) -> None:
             kept.append(alias)
             continue
         new = _new_import(context, found, alias, fate)
+        if (new is None or _is_left(context, fate)) and context.is_idle(alias):
+            continue  # which nothing uses
         if new is None:
             place = next(one for one in context.places if one.use.node is alias)
             context.todo_for(place.finding, found.node)
             kept.append(alias)
         elif new:
-            lines.append(new)
+            _add_import(lines, new)
     if len(kept) == len(found.node.names):
         return
     if kept:
         lines.insert(0, _statement(found.node, kept))
     _replace(context, found, lines)
+
+
+def _add_import(lines: list[str], new: str) -> None:
+    """Adds a statement, or its name to the statement that imports from the same module."""
+    package, _, name = new.partition(" import ")
+    if lines and name and lines[-1].partition(" import ")[0] == package:
+        lines[-1] += ", " + name
+    else:
+        lines.append(new)
 
 
 def _new_import(context: Context, found: Import, alias: Any, fate: today.Fate) -> str | None:
@@ -231,6 +255,23 @@ def has_served(context: Context, name: str) -> bool:
         if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
     ]
     return bool(loads) and all(id(node) in context.done for node in loads)
+
+
+def drop_idle(context: Context, names: frozenset[str]) -> set[int]:
+    """Takes names out of ``from`` imports that nothing in the file uses; gives their nodes."""
+    dropped: set[int] = set()
+    for found in context.imports:
+        gone = [
+            use.node
+            for use in found.uses
+            if use.name in names and isinstance(use.node, ast.alias) and context.is_idle(use.node)
+        ]
+        if not gone or not isinstance(found.node, ast.ImportFrom):
+            continue
+        kept = [one for one in found.node.names if not any(one is node for node in gone)]
+        _replace(context, found, [_statement(found.node, kept)] if kept else [])
+        dropped.update(map(id, gone))
+    return dropped
 
 
 def _statement(node: Any, names: list[Any]) -> str:

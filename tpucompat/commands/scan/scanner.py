@@ -6,11 +6,11 @@ import functools
 import gc
 import os
 import sys
-from typing import Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
+from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from tpucompat.base import journal
 from tpucompat.base.late import late
-from tpucompat.commands.analysis import findings, keras_3
+from tpucompat.commands.analysis import findings, guards, keras_3, library_members
 from tpucompat.commands.analysis.findings import Finding, Module
 from tpucompat.commands.analysis.sources import SourceError
 from tpucompat.commands.scan import hostile
@@ -168,18 +168,35 @@ def scan_file(path: str, configuration: Configuration) -> FileReport:
 
 def _found(module: Module) -> Iterator[Finding]:
     yield from module.problems
+    differences = list(_differences(module))
+    told = {(one.cell, one.line, one.column, one.code) for one in differences}
     for place in findings.places(module):
-        yield place.finding
+        found = place.finding
+        if (found.cell, found.line, found.column, found.code) not in told:
+            yield found
     yield from findings.other_findings(module)
-    yield from _of_keras_3(module)
+    yield from differences
+    yield from _conditions(module)
     yield from _hazards(module)
 
 
-def _of_keras_3(module: Module) -> Iterator[Finding]:
-    """What Keras 3 offers otherwise, by the rows that ``migrate`` rewrites."""
-    if not keras_3.applies(module):
-        return
-    for one in keras_3.Finder(module).find():
+def _conditions(module: Module) -> Iterator[Finding]:
+    """Tests for the version of TensorFlow that a program of TensorFlow 2 does not survive."""
+    trees = [tree for tree in module.trees if tree is not None]
+    for dead in guards.dead(module.names, trees):
+        line, column, cell = findings.place_of(module, dead.node)
+        was = "condition on the version of TensorFlow"
+        yield Finding(module.source.path, line, column, cell, "TPU218", was, "", dead.what)
+
+
+def _differences(module: Module) -> Iterator[Finding]:
+    """What Keras 3 and other libraries offer otherwise, by the rows that ``migrate`` rewrites."""
+    finders: list[Any] = []
+    if keras_3.applies(module):
+        finders.append(keras_3.Finder(module))
+    if library_members.applies(module):
+        finders.append(library_members.Finder(module))
+    for one in (one for finder in finders for one in finder.find()):
         if one.row.how == "generator":
             continue  # a method, which is reported as one
         if one.uncertain:

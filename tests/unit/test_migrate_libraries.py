@@ -1,0 +1,217 @@
+"""``tpucompat migrate``: what newer releases of NumPy, pandas, h5py and others removed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+if sys.version_info < (3, 8):
+    pytest.skip("migrate requires Python 3.8", allow_module_level=True)
+
+from test_migrate import migrated, result_of
+
+from tpucompat.commands.analysis import library_rows
+from tpucompat.commands.migrate import library_members
+from tpucompat.commands.scan import scanner
+from tpucompat.commands.scan.configuration import Configuration
+from tpucompat.names import renamed, surroundings
+from tpucompat.names.rows import Changed
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+IMPORTS = """\
+import h5py
+import numpy as np
+import pandas as pd
+from PIL import ImageDraw, ImageFont
+"""
+FRAME = "df = pd.read_csv('x.csv')\n"
+# What changed in types or warnings only, or what a script does not call by these names.
+NOT_FOLLOWED = {
+    # arrays of arrays of different lengths are an error with NumPy's own words
+    *("numpy." + name for name in surroundings._TAKES_RAGGED.split()),
+    *("numpy.asarray", "numpy.random.permutation"),
+    # a tuple where a list was
+    *("numpy.atleast_1d", "numpy.atleast_2d", "numpy.atleast_3d"),
+    *("numpy.broadcast_arrays", "numpy.meshgrid"),
+}
+
+
+def test_every_function_that_has_changed_has_a_row():
+    changed = {
+        f"{module}.{name}"
+        for module, rows in surroundings.ROWS.items()
+        for name, row in rows.items()
+        if isinstance(row, Changed)
+    }
+    called = {f"{module}.{name}" for module, names in renamed.CALLS.items() for name in names}
+    assert changed - called - set(library_rows.FUNCTIONS) - NOT_FOLLOWED == set()
+
+
+def test_every_attribute_that_is_gone_has_a_row():
+    gone = {
+        name
+        for classes in surroundings.ATTRIBUTES.values()
+        for rows in classes.values()
+        for name, row in rows.items()
+        if not isinstance(row, Changed)
+    }
+    # array.array's, whose name NumPy's function has too
+    assert gone - set(library_rows.MEMBERS) == {"fromstring"}
+
+
+def test_every_row_has_its_rewriting():
+    members = [one.row for rows in library_rows.MEMBERS.values() for one in rows]
+    hows = {row.how for row in (*members, *library_rows.FUNCTIONS.values()) if row.how}
+    hows |= {
+        row.how
+        for row in vars(library_rows).values()
+        if isinstance(row, library_rows.Row) and row.how
+    }
+    assert hows == set(library_members.REWRITINGS)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("df.append({'a': 1})", "pd.concat([df, pd.DataFrame([{'a': 1}])])"),
+        ("df.append(df)", "pd.concat([df, df])"),
+        ("df.append([df, df], sort=True)", "pd.concat([df, *[df, df]], sort=True)"),
+        ("df['a'].append(df['b'])", "pd.concat([df['a'], df['b']])"),
+        ("for name, values in df.iteritems(): pass", "for name, values in df.items(): pass"),
+        ("df.as_matrix()", "df.values"),
+        ("df.as_matrix(columns=['a'])", "df[['a']].values"),
+        ("df.ix[df.a > 1, 'a']", "df.loc[df.a > 1, 'a']"),
+        ("df['a'].fillna(0, inplace=True)", "df['a'] = df['a'].fillna(0)"),
+        ("df['a'][df.b > 3] = 7", "df.loc[df.b > 3, 'a'] = 7"),
+        ("df.drop('a', 1)", "df.drop('a', axis=1)"),
+        ("df.drop('a', 1).drop('b', 1)", "df.drop('a', axis=1).drop('b', axis=1)"),
+        ("df.corr()", "df.corr(numeric_only=True)"),
+        ("df.fillna(method='ffill')", "df.ffill()"),
+        ("df['a'].str.replace('[.]', '')", "df['a'].str.replace('[.]', '', regex=True)"),
+        ("df['a'].str.split(' ', 1, True)", "df['a'].str.split(' ', n=1, expand=True)"),
+        ("df['d'].dt.week", "df['d'].dt.isocalendar().week.astype('int64')"),
+        ("df.groupby('a')['a', 'b'].sum()", "df.groupby('a')[['a', 'b']].sum()"),
+        ("df.set_value(0, 'a', 1)", "df.at[0, 'a'] = 1"),
+        ("pd.get_dummies(df['a'])", "pd.get_dummies(df['a'], dtype='uint8')"),
+        ("pd.read_csv('x', ';', error_bad_lines=False)", "pd.read_csv('x', sep=';', on_bad_lines='warn')"),
+        ("h5py.File('x', 'r')['a'].value", "h5py.File('x', 'r')['a'][()]"),
+        ("np.load('x')", "np.load('x', allow_pickle=True)"),
+        ("np.fromstring(data, np.uint8)", "np.frombuffer(data, np.uint8).copy()"),
+        ("np.zeros(3).tostring()", "np.zeros(3).tobytes()"),
+        ("np.array([1, 2]).ptp(axis=0)", "np.ptp(np.array([1, 2]), axis=0)"),
+        ("np.asscalar(x)", "x.item()"),
+        ("np.vstack(row for row in rows)", "np.vstack([row for row in rows])"),
+        ("np.linspace(0, 1, 10 / 2)", "np.linspace(0, 1, int(10 / 2))"),
+        ("np.array(x, copy=False)", "np.asarray(x)"),
+        ("ImageDraw.Draw(i).textsize('a', font=f)", "ImageDraw.Draw(i).textbbox((0, 0), 'a', font=f)[2:]"),
+        ("ImageFont.load_default().getsize('a')", "ImageFont.load_default().getbbox('a')[2:]"),
+    ],
+)  # fmt: skip
+def test_members(before, after):
+    assert migrated(IMPORTS + FRAME + before + "\n") == IMPORTS + FRAME + after + "\n"
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rows = []; rows.append(1)",
+        "feature.int64_list.value",
+        "int(features.shape[1].value)",
+        "df.drop('a', axis=1)",
+        "df['a'].mean()",
+        "np.fromstring('1 2', sep=' ')",
+        "np.linspace(0, 1, 5)",
+        "h5py.File('x', 'r')['a'][:]",
+        "df.fillna(0, inplace=True)",
+        "import six; six.iteritems({})",
+        "df['a'].str.replace('.', '')",
+    ],
+)
+def test_what_has_not_changed_stays(line):
+    assert migrated(IMPORTS + FRAME + line + "\n") == IMPORTS + FRAME + line + "\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        ("df.append(make())", "TPU220"),
+        ("df.ix[0, 'a']", "TPU220"),
+        ("df['a'][3] = 7", "TPU221"),
+        ("names = [n.decode() for n in h5py.File('x', 'r').attrs['names']]", "TPU221"),
+    ],
+)
+def test_what_cannot_be_told_is_marked(line, code):
+    after = migrated(IMPORTS + FRAME + line + "\n")
+    assert f"# TODO(tpucompat {code}): " in after
+    assert after.endswith(line + "\n")
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        # every way that migrate goes
+        "import tensorflow as tf\nmodel = tf.keras.Sequential()\n",
+        "import tensorflow as tf\nwith tf.contrib.framework.arg_scope([f]): tf.contrib.crf.crf_decode\n",
+        "import tpucompat.v1 as tf\ntf.placeholder(tf.float32)\n",
+        "import training_loop\nimport tensorflow as tf\n",
+        "",
+    ],
+)
+def test_all_ways(before):
+    assert "[()]\n" in migrated(before + "import h5py\nx = h5py.File('x', 'r')['a'].value\n")
+
+
+def test_scan_lists_the_same(tmp_path):
+    path = tmp_path / "script.py"
+    path.write_text("import h5py\nx = h5py.File('x', 'r')['a'].value\n")
+    (found,) = scanner.scan_file(str(path), Configuration()).findings
+    assert (found.code, found.line, found.was) == ("TPU220", 2, "Dataset.value")
+    assert found.fix == "safe"
+
+
+BOTH = """\
+import os, tempfile
+import h5py
+import numpy as np
+import pandas as pd
+folder = tempfile.mkdtemp()
+path = os.path.join(folder, 'data.h5')
+with h5py.File(path, 'w') as f:
+    f.create_dataset('x', data=np.arange(6.).reshape(3, 2))
+with h5py.File(path, 'r') as f:
+    x = f['x'].value
+print(x.sum(), np.asscalar(x[0, 1]), np.fromstring(x.tostring(), np.float64).sum())
+df = pd.DataFrame({'a': [1., np.nan, 3.], 'b': [1., 5., 6.], 'c': ['u-1', 'v-2', 'u-3']})
+df['a'].fillna(0, inplace=True)
+df['b'][df['a'] > 2] = 9.
+df = df.append({'a': 7., 'b': 8., 'c': 'w-4'}, ignore_index=True)
+for name, column in df.iteritems():
+    print(name, column.tolist())
+print(df.drop('c', 1).as_matrix().sum(), df.corr().iloc[0, 1])
+print(df['c'].str.replace('[a-z]-', '').astype(int).sum())
+print(pd.get_dummies(df['c'].str.split('-', 1, True)[0]).sum().tolist())
+print(pd.concat([df, df], 1).shape, df.groupby('c')['a', 'b'].sum().values.ravel().tolist())
+print(np.vstack(row for row in x).shape, np.linspace(0, 1, 10 / 2).tolist())
+"""
+
+
+def test_both_halves_print_the_same(tmp_path):
+    pytest.importorskip("h5py")
+    if tuple(map(int, pytest.importorskip("pandas").__version__.split(".")[:2])) < (2, 1):
+        pytest.skip("DataFrame.map is of pandas 2.1")
+    (tmp_path / "old.py").write_text(BOTH)
+    (tmp_path / "new.py").write_text(result_of(BOTH).after.decode())
+    environment = {**os.environ, "PYTHONPATH": ROOT}
+    printed = [
+        subprocess.run(
+            [sys.executable, *words], cwd=tmp_path, env=environment, capture_output=True, text=True
+        )
+        for words in (["-m", "tpucompat", "run", "old.py"], ["new.py"])
+    ]
+    assert printed[0].returncode == printed[1].returncode == 0, printed
+    assert printed[0].stdout == printed[1].stdout != ""
+    assert "u-1" in textwrap.dedent(printed[0].stdout)

@@ -1,0 +1,271 @@
+"""Code that a script takes or skips by what is installed: what of it a program of TensorFlow 2 runs.
+
+``names.used`` marks as guarded what stands in ``try`` with an ``except ImportError``, and below a test for a
+version. That does not hold where TensorFlow 2 runs what is below it, or where the other way leads nowhere.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any, Callable, Collection, Iterator, Mapping, NamedTuple
+
+from tpucompat.names import successors as today
+from tpucompat.names.used import Names, is_guarding
+
+_VERSION = "2.21.0"
+_VERSIONS = frozenset(
+    ("tensorflow.__version__", "tensorflow.VERSION", "tensorflow.version.VERSION")
+)
+_UNKNOWN = object()
+_LEAVES = frozenset(("exit", "_exit", "quit", "abort"))
+
+
+class Dead(NamedTuple):
+    """A condition that ends a program of TensorFlow 2, or leaves it without a name that it uses."""
+
+    node: ast.stmt
+    what: str
+
+
+def opened(names: Names, trees: Collection[ast.AST], gone: Collection[int]) -> set[int]:
+    """Nodes below guards that TensorFlow 2 runs, or has nothing else for.
+
+    Args:
+      names: What the file uses.
+      trees: Its trees.
+      gone: Identities of the nodes that stand for what TensorFlow 2 does not have.
+    """
+    used = _names(names)
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    found: set[int] = set()
+    for node in nodes:
+        if isinstance(node, ast.Try) and any(map(is_guarding, node.handlers)):
+            if not any(_is_other_way(node, handler, nodes, gone) for handler in node.handlers):
+                found |= _inside(node.body)
+        elif isinstance(node, (ast.If, ast.IfExp)):
+            found |= _inside(_runs(node, used))
+    return found
+
+
+def dead(names: Names, trees: Collection[ast.AST]) -> Iterator[Dead]:
+    """Conditions on the version of TensorFlow that TensorFlow 2 does not survive."""
+    used = _names(names)
+    if not names.uses:
+        return
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    for node in nodes:
+        if isinstance(node, ast.Assert) and truth(node.test, used) is False:
+            yield Dead(node, "this is false in TensorFlow 2")
+        elif isinstance(node, ast.If) and isinstance(truth(node.test, used), bool):
+            is_true = truth(node.test, used)
+            taken, skipped = (node.body, node.orelse)[:: 1 if is_true else -1]
+            only = _bound(skipped) - _bound(taken) - _bound_outside(node, nodes)
+            missing = sorted(name for name in only if _is_loaded(name, node, nodes))
+            if taken and _ends(taken):
+                yield Dead(node, "in TensorFlow 2 the program ends here")
+            elif missing:
+                yield Dead(node, f"in TensorFlow 2, {', '.join(missing)} would be undefined")
+
+
+def _names(names: Names) -> dict[int, str]:
+    """Node -> the name that it stands for, those inside of longer ones too."""
+    found: dict[int, str] = {}
+    for use in names.uses:
+        node: Any = use.node
+        name = use.name
+        while name:
+            found[id(node)] = name
+            if not isinstance(node, ast.Attribute):
+                break
+            node, name = node.value, name.rpartition(".")[0]
+    return found
+
+
+def _runs(node: Any, used: Mapping[int, str]) -> list[Any]:
+    """What below a condition TensorFlow 2 runs, as far as its test tells."""
+    found = truth(node.test, used)
+    branches = [part if isinstance(part, list) else [part] for part in (node.body, node.orelse)]
+    if isinstance(found, bool):
+        return branches[not found]
+    asks = [one for one in ast.walk(node.test) if isinstance(one, ast.Call) and _is_hasattr(one)]
+    of_objects = asks and not any(used.get(id(one.args[0])) for one in asks)
+    return [*branches[0], *branches[1]] if of_objects else []
+
+
+def _is_hasattr(call: ast.Call) -> bool:
+    return getattr(call.func, "id", "") == "hasattr" and len(call.args) == 2
+
+
+def _is_other_way(
+    node: ast.Try, handler: ast.ExceptHandler, nodes: list[ast.AST], gone: Collection[int]
+) -> bool:
+    """Whether a program goes on from a handler with all that it uses."""
+    if _ends(handler.body) or _inside(handler.body) & set(gone):
+        return False
+    imports = [one for one in node.body if isinstance(one, (ast.Import, ast.ImportFrom))]
+    only = _bound(imports) - _bound(handler.body) - _bound_outside(node, nodes)
+    flags = _bound(node.body) & _bound(handler.body)
+    return bool(flags) or not any(_is_loaded(name, node, nodes) for name in only)
+
+
+def _inside(body: list[Any]) -> set[int]:
+    return {id(node) for statement in body for node in ast.walk(statement)}
+
+
+def _bound(body: list[Any]) -> set[str]:
+    """The names that statements give a value."""
+    found: set[str] = set()
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                found |= {(one.asname or one.name).partition(".")[0] for one in node.names}
+            elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+                found.add(node.name)
+            elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+                found.add(node.id)
+    return found
+
+
+def _bound_outside(node: ast.AST, nodes: list[ast.AST]) -> set[str]:
+    inside = {id(one) for one in ast.walk(node)}
+    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Name)
+    outside = [one for one in nodes if isinstance(one, kinds) and id(one) not in inside]
+    found = {
+        one.id for one in outside if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)
+    }
+    for one in outside:
+        if isinstance(one, (ast.Import, ast.ImportFrom)):
+            found |= {(alias.asname or alias.name).partition(".")[0] for alias in one.names}
+        elif isinstance(one, (ast.FunctionDef, ast.ClassDef)):
+            found.add(one.name)
+    return found
+
+
+def _is_loaded(name: str, node: ast.AST, nodes: list[ast.AST]) -> bool:
+    """Whether a name is used outside of a statement."""
+    inside = {id(one) for one in ast.walk(node)}
+    return any(
+        isinstance(one, ast.Name)
+        and one.id == name
+        and isinstance(one.ctx, ast.Load)
+        and id(one) not in inside
+        for one in nodes
+    )
+
+
+def _ends(body: list[Any]) -> bool:
+    """Whether the program does not go on behind statements."""
+    for statement in body:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        function = getattr(call, "func", None)
+        last = getattr(function, "attr", getattr(function, "id", ""))
+        if isinstance(statement, ast.Raise) or last in _LEAVES:
+            return True
+    return False
+
+
+# Conditions ----------------------------------------------------------------------------------------
+
+
+def truth(node: ast.AST, used: Mapping[int, str]) -> Any:
+    """What a test for the version of TensorFlow is in TensorFlow 2; None where nobody can tell."""
+    asks = any(used.get(id(one)) in _VERSIONS for one in ast.walk(node)) or any(
+        isinstance(one, ast.Call) and _is_hasattr(one) for one in ast.walk(node)
+    )
+    found = _value(node, used) if asks else _UNKNOWN
+    return None if found is _UNKNOWN else bool(found)
+
+
+def _value(node: Any, used: Mapping[int, str]) -> Any:
+    if used.get(id(node)) in _VERSIONS:
+        return _VERSION
+    evaluate = _EVALUATED.get(type(node))
+    if evaluate is None:
+        return _UNKNOWN
+    try:
+        return evaluate(node, used)
+    except (TypeError, ValueError, IndexError, KeyError):
+        return _UNKNOWN
+
+
+def _all_known(nodes: list[Any], used: Mapping[int, str]) -> list[Any]:
+    found = [_value(node, used) for node in nodes]
+    if any(one is _UNKNOWN for one in found):
+        raise ValueError
+    return found
+
+
+_COMPARED: Mapping[type, Callable[[Any, Any], Any]] = {
+    ast.Eq: lambda one, other: one == other,
+    ast.NotEq: lambda one, other: one != other,
+    ast.Lt: lambda one, other: one < other,
+    ast.LtE: lambda one, other: one <= other,
+    ast.Gt: lambda one, other: one > other,
+    ast.GtE: lambda one, other: one >= other,
+    ast.In: lambda one, other: one in other,
+    ast.NotIn: lambda one, other: one not in other,
+}
+
+
+def _compare(node: ast.Compare, used: Mapping[int, str]) -> Any:
+    values = _all_known([node.left, *node.comparators], used)
+    return all(
+        _COMPARED[type(operator)](one, other)
+        for operator, one, other in zip(node.ops, values, values[1:])
+    )
+
+
+def _both(node: ast.BoolOp, used: Mapping[int, str]) -> Any:
+    decisive = isinstance(node.op, ast.Or)
+    values = [_value(one, used) for one in node.values]
+    if any(one is not _UNKNOWN and bool(one) is decisive for one in values):
+        return decisive
+    return _UNKNOWN if _UNKNOWN in values else not decisive
+
+
+def _not(node: ast.UnaryOp, used: Mapping[int, str]) -> Any:
+    (value,) = _all_known([node.operand], used)
+    return not value if isinstance(node.op, ast.Not) else _UNKNOWN
+
+
+def _item(node: ast.Subscript, used: Mapping[int, str]) -> Any:
+    (value,) = _all_known([node.value], used)
+    where: Any = node.slice
+    where = where.value if type(where).__name__ == "Index" else where
+    if isinstance(where, ast.Slice):
+        parts = (where.lower, where.upper, where.step)
+        return value[slice(*(None if one is None else _value(one, used) for one in parts))]
+    return value[_value(where, used)]
+
+
+def _call(node: ast.Call, used: Mapping[int, str]) -> Any:
+    function: Any = node.func
+    last = getattr(function, "attr", getattr(function, "id", ""))
+    if _is_hasattr(node):
+        base, name = used.get(id(node.args[0])), getattr(node.args[1], "value", None)
+        is_of_tensorflow = base == "tensorflow" and isinstance(name, str)
+        if is_of_tensorflow and (name == "contrib" or today.fate(f"{base}.{name}")):
+            return False
+        return _UNKNOWN
+    values = _all_known(list(node.args), used)
+    if last in ("LooseVersion", "StrictVersion", "Version", "parse", "parse_version"):
+        return [int(part) for part in re.findall(r"\d+", values[0])]
+    if last in ("int", "float", "str"):
+        return {"int": int, "float": float, "str": str}[last](values[0])
+    if isinstance(function, ast.Attribute) and last in ("startswith", "split", "replace"):
+        (owner,) = _all_known([function.value], used)
+        return getattr(owner, last)(*values)
+    return _UNKNOWN
+
+
+_EVALUATED: Mapping[type, Callable[[Any, Mapping[int, str]], Any]] = {
+    ast.BoolOp: _both,
+    ast.Call: _call,
+    ast.Compare: _compare,
+    ast.Constant: lambda node, used: node.value,
+    ast.List: lambda node, used: _all_known(node.elts, used),
+    ast.Subscript: _item,
+    ast.Tuple: lambda node, used: tuple(_all_known(node.elts, used)),
+    ast.UnaryOp: _not,
+}
