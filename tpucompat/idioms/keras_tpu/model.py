@@ -203,7 +203,7 @@ class KerasTPUModel(_Model):
         """Compiles as ``keras.Model.compile``, for TensorFlow's and Keras' optimizers.
 
         Raises:
-          tpucompat.base.errors.BadValueError: ``target_tensors`` with several cores (TPU311).
+          tpucompat.base.errors.BadValueError: ``target_tensors`` on a TPU or with several cores (TPU311).
         """
         if target_tensors is not None and self._batch is not None:
             raise errors.BadValueError(
