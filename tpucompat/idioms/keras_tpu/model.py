@@ -428,6 +428,8 @@ class KerasTPUModel(_Model):
         if isinstance(function, (keras_replicas.ReplicatedFunction, keras_inputs.FixedBatch)):
             return function
         if self._batch is not None:
+            layers = [*self.layers, *self._cpu_model.layers]
+            self._batch.count_together(metric for layer in layers for metric in layer.metrics)
             joins = name == "predict_function"
             function = keras_replicas.ReplicatedFunction(function, self._batch, joins)
         if self._fixed_batch_problem is not None and self._per_core_batch is not None:
