@@ -38,6 +38,8 @@ HALVES = ("legacy", "migrated")
 #: How often a program is compared with itself.
 MOVED = 3
 _ONE = ("--cores", "1")
+#: The number of cores, which is another one on one replica.
+_COUNT = ": cores"
 
 
 class Failed(Exception):
@@ -189,8 +191,9 @@ def rehearse(pair: pairs.Pair, half: str, cores: int, folder: pathlib.Path) -> R
     emulated = from_one
     if cores > 1:
         emulated = example.differences(found, example.numbers("--cores", str(cores)))
-    worst = max(from_one, key=lambda name: max(from_one[name], emulated.get(name, 0.0)))
-    farthest = max(emulated.values()), max(from_one.values())
+        from_one = {name: off for name, off in from_one.items() if not name.endswith(_COUNT)}
+    worst = max(emulated, key=lambda name: max(emulated[name], from_one.get(name, 0.0)))
+    farthest = max(emulated.values()), max(from_one.values(), default=0.0)
     row = Row(pair.name, half, cores, *farthest, None, worst)
     if not row.far:
         return row
