@@ -381,4 +381,5 @@ def test_bad_models(kind, code, builtin, ran):
 
 
 def test_target_tensors_on_several_cores(ran):
-    assert ran["target_tensors"]["error"]["code"] == ("" if ran.cores == 1 else "TPU311")
+    on_host = ran.cores == 1 and not targets.REHEARSED
+    assert ran["target_tensors"]["error"]["code"] == ("" if on_host else "TPU311")

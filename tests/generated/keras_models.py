@@ -162,9 +162,14 @@ def dropped(m, x):
 
 
 def spatially_dropped(m, x):
-    kind = f"SpatialDropout{x.shape.ndims - 2}D"
-    m.note(kind)
-    return getattr(layers, kind)(m.rate(kind))
+    kinds = {
+        "sequence": layers.SpatialDropout1D,
+        "image": layers.SpatialDropout2D,
+        "video": layers.SpatialDropout3D,
+    }
+    make = kinds[kind_of(x)]
+    m.note(make.__name__)
+    return make(m.rate(make.__name__))
 
 
 def dropped_with_one_noise(m, x):
@@ -351,10 +356,13 @@ def attended(m, x):
 
 
 def pooled_away(m, x):
-    rank = x.shape.ndims - 2
-    kind = m.one(f"GlobalMaxPooling{rank}D", f"GlobalAveragePooling{rank}D")
-    m.note(kind)
-    return getattr(layers, kind)()
+    kinds = {
+        "sequence": (layers.GlobalMaxPooling1D, layers.GlobalAveragePooling1D),
+        "image": (layers.GlobalMaxPooling2D, layers.GlobalAveragePooling2D),
+    }
+    make = m.one(*kinds[kind_of(x)])
+    m.note(make.__name__)
+    return make()
 
 
 def flattened(m, x):

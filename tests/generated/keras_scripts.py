@@ -813,6 +813,10 @@ def optimizer(m):
     if name == "cross":
         return tf.contrib.tpu.CrossShardOptimizer(train.MomentumOptimizer(0.02, 0.9))
     if name == "adamw":
+        if any(each.startswith("Embedding") for each in m.log):
+            m.apart.add(
+                "AdamW: gradients are dense on cores, where rows that no example has decay too"
+            )
         return tf.contrib.opt.AdamWOptimizer(1e-3, learning_rate=0.01, epsilon=1e-3)
     return m.one("sgd", "adadelta", "nadam") if m.exact else "adam"
 

@@ -11,7 +11,7 @@ learning rate is taken before or after that write, and 1.15 by itself comes out 
 A program without graphs has no scopes: there Keras' initial weights have seeds in the order of their making.
 Keras checks the data sets it downloads by their hashes; made-up ones in their place pass.
 Keras prints four digits of a loss: where KERAS_HISTORY names a file, each epoch's numbers go there in full.
-With MOVED_WEIGHTS, what TensorFlow 1.15 draws at random is moved by one unit in its last place, half of it up
+With MOVED_WEIGHTS, what TensorFlow draws at random is moved by one unit in its last place, half of it up
 and half of it down: what comes out tells how much of a difference is the rounding of the program itself.
 With ALIKE_ON_CORES, dropout keeps everything (what XLA compiles draws other random numbers), and input
 pipelines are shuffled alike, be they those of a TPU's host or of one replica.
@@ -109,7 +109,7 @@ def _global_step_after_its_reads(module):
 
 
 def _moved_weights(module):
-    if "tensorflow_core" not in module.__file__ or not os.environ.get("MOVED_WEIGHTS"):
+    if not os.environ.get("MOVED_WEIGHTS"):
         return
     math_ops = module.math_ops
 
@@ -126,8 +126,10 @@ def _moved_weights(module):
 
         return draw
 
-    for name in ("truncated_normal", "random_normal", "random_uniform"):
-        setattr(module, name, moved(getattr(module, name)))
+    draws = ("truncated_normal", "random_normal", "random_uniform")
+    for name in [*draws, *("stateless_" + name for name in draws)]:
+        if hasattr(module, name):
+            setattr(module, name, moved(getattr(module, name)))
 
 
 def _keep_everything(module):
@@ -183,6 +185,7 @@ _AFTER_IMPORT = {
     "tensorflow.python.ops.resource_variable_ops": _global_step_after_its_reads,
     "tensorflow.python.ops.variable_scope": _resource_variables,
     "tensorflow.python.ops.random_ops": _moved_weights,
+    "tensorflow.python.ops.stateless_random_ops": _moved_weights,
     "tensorflow.python.ops.nn_ops": _keep_everything,
 }
 # TensorFlow 1.15 has two names for its own modules.

@@ -637,9 +637,9 @@ CODES: dict[str, Code] = {
         "layer from tf.shape(x)[0].",
     ),
     "TPU311": Code(
-        "target_tensors on several cores",
+        "target_tensors on a TPU or on several cores",
         "Targets are split across the cores like inputs, and therefore have to be fed.",
-        "Pass the targets as y or in the Dataset, or train on one core.",
+        "Pass the targets as y or in the Dataset, or train on one core that is not a TPU's.",
     ),
     "TPU312": Code(
         "The model has no static graph of layers",

@@ -203,7 +203,7 @@ class KerasTPUModel(_Model):
         """Compiles as ``keras.Model.compile``, for TensorFlow's and Keras' optimizers.
 
         Raises:
-          tpucompat.base.errors.BadValueError: ``target_tensors`` with several cores (TPU311).
+          tpucompat.base.errors.BadValueError: ``target_tensors`` on a TPU or with several cores (TPU311).
         """
         if target_tensors is not None and self._batch is not None:
             raise errors.BadValueError(
@@ -428,6 +428,8 @@ class KerasTPUModel(_Model):
         if isinstance(function, (keras_replicas.ReplicatedFunction, keras_inputs.FixedBatch)):
             return function
         if self._batch is not None:
+            layers = [*self.layers, *self._cpu_model.layers]
+            self._batch.count_together(metric for layer in layers for metric in layer.metrics)
             joins = name == "predict_function"
             function = keras_replicas.ReplicatedFunction(function, self._batch, joins)
         if self._fixed_batch_problem is not None and self._per_core_batch is not None:

@@ -12,7 +12,7 @@ for every batch are then replayed on the replicas.
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterator, Sequence
+from typing import Any, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -31,11 +31,15 @@ class GlobalBatch:
     Args:
       graph: The graph that the model is in.
       cores: Number of cores that share a batch.
+
+    Attributes:
+      counted: Assignment that adds to a metric of a layer -> what all cores add; names of operations.
     """
 
     def __init__(self, graph: Any, cores: int) -> None:
         tf = session.enter_graph_mode()
         self.cores = cores
+        self.counted: dict[str, str] = {}
         with graph.as_default():
             self.core = tf.placeholder(tf.int32, [], name="core_id")
         self._joined: dict[str, Any] = {}
@@ -62,6 +66,25 @@ class GlobalBatch:
     def join_all(self, tensors: Any) -> Any:
         """:meth:`join` for a list of tensors; None is passed through."""
         return tensors if tensors is None else [self.join(tensor) for tensor in tensors]
+
+    def count_together(self, metrics: Iterable[Any]) -> None:
+        """Lets each core add to the state of metrics what all cores add.
+
+        A metric that a layer calls is given one core's part of the batch. Under a strategy its variables
+        are read as the sum over the replicas (``SyncOnRead`` in ``Metric.add_weight``, 1.15 to 2.21).
+
+        Args:
+          metrics: Metrics of layers.
+        """
+        if self.cores == 1:
+            return
+        for handle in [weight.handle for metric in metrics for weight in metric.weights]:
+            for operation in handle.consumers():
+                if operation.type == "AssignAddVariableOp" and operation.name not in self.counted:
+                    value = operation.inputs[1]
+                    if value.dtype.name in _SUMMABLE:
+                        with value.graph.as_default():
+                            self.counted[operation.name] = sum_over_cores(value).op.name
 
     def _join(self, tensor: Any) -> Any:
         if self.cores == 1:
@@ -140,10 +163,12 @@ class Traceable:
 
     Args:
       graph: The script's graph.
+      batch: What the cores join in it.
     """
 
-    def __init__(self, graph: Any) -> None:
+    def __init__(self, graph: Any, batch: GlobalBatch) -> None:
         self._graph = graph
+        self._batch = batch
 
     def as_graph_def(self) -> Any:
         """The GraphDef with ``CrossReplicaSum`` nodes."""
@@ -152,6 +177,8 @@ class Traceable:
             if node.op == "PreventGradient" and node.attr["message"].s == _SUM.encode():
                 node.op = "CrossReplicaSum"
                 del node.attr["message"]
+            if node.name in self._batch.counted:
+                node.input[1] = self._batch.counted[node.name]
         return graph_def
 
     def __getattr__(self, name: str) -> Any:
@@ -299,7 +326,7 @@ class ReplicatedFunction:
         observer.tell(
             observer.Computation(
                 (word or ("prediction" if self._joins_outputs else "training")) + " step of Keras",
-                Traceable(self._function.outputs[0].graph),
+                Traceable(self._function.outputs[0].graph, self._batch),
                 inputs=[self._batch.core, *(tensor for tensor, _ in fed)],
                 outputs=self._function.outputs,
                 updates=[self._function.updates_op],
@@ -325,7 +352,7 @@ class ReplicatedFunction:
         )
         if key not in self._steps:
             traced = strategy.TracedStep(
-                Traceable(self._function.outputs[0].graph),
+                Traceable(self._function.outputs[0].graph, self._batch),
                 inputs=[self._batch.core, *inputs],
                 outputs=self._function.outputs,
                 updates=_fed_updates(

@@ -332,6 +332,8 @@ class TPUClusterResolver(private.cluster_resolver_class()):  # type: ignore[misc
         experimental = getattr(tensorflow.tpu, "experimental", None)
         kind: Any = getattr(experimental, "TPUSystemMetadata", SystemMetadata)
         cores, hosts = accelerator.cores(), accelerator.hosts()
+        if current_environment().rehearsed_cores:
+            return private.system_metadata(cores, hosts)
         devices = [
             device
             for device in tensorflow.config.experimental.list_logical_devices()
