@@ -98,7 +98,6 @@ class ImportHook:
 
     def uninstall(self) -> None:
         """Takes the hook out again, unless somebody has wrapped it meanwhile."""
-        self._surroundings.leave()
         self._finder.uninstall()
         if builtins.__import__ is self._installed[0]:
             builtins.__import__ = self._import

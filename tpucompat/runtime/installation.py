@@ -15,7 +15,7 @@ from tpucompat.names import scope as scopes
 from tpucompat.names.era import detect
 from tpucompat.runtime import imports, namespace, rounding
 from tpucompat.runtime.paths import gcs, mapping
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 
 _current: Installation | None = None
 
