@@ -29,7 +29,7 @@ TOX := $(VENV)/.tox
 ERAS ?= py37-tf1.15 py311-tf2.15 py312-tf2.16 py313-tf2.21
 # What differs between them: private paths, symbols, and how whole scripts run.
 ERA_TESTS ?= tests/behaviour/test_private.py tests/behaviour/test_symbols.py tests/behaviour/test_session_scripts.py \
-  tests/behaviour/test_estimator_pairs.py
+  tests/behaviour/test_estimator_pairs.py tests/behaviour/test_patches.py
 # Where this names a folder, environments are kept there and used again while their pins are the same; else each
 # is removed after its tests: together they take 6 GB.
 TOX_WORK ?=

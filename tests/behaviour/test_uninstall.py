@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import subprocess
 import sys
 
@@ -13,6 +12,8 @@ import pytest
 import tensorflow
 
 import tpucompat
+from tpucompat.tf import patches
+from tpucompat.tf.patches import rows
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ENVIRONMENT = dict(os.environ, TF_USE_LEGACY_KERAS="1", TF_CPP_MIN_LOG_LEVEL="3")
@@ -84,26 +85,18 @@ def test_uninstall_puts_everything_back():
 def test_doctor_lists_what_is_replaced():
     command = [sys.executable, "-m", "tpucompat", "doctor", "--patches", "--json"]
     done = subprocess.run(command, env=ENVIRONMENT, stdout=subprocess.PIPE, check=True)
-    rows = json.loads(done.stdout)
-    assert all(row["why"] and row["targets"] for row in rows)
-    of_tensorflow = re.compile(r"[12]\.\d+( to [12]\.\d+)?")
-    assert all(
-        of_tensorflow.fullmatch(row["releases"]) or row["releases"].startswith("NumPy ")
-        for row in rows
-    )
-    by_name = {row["name"].rpartition(".")[2]: row for row in rows}
-    printed = by_name.get("print_numbers_like_numpy_1")
+    found = {row["make"]: row["replaced"] for row in json.loads(done.stdout)}
+    assert list(found) == [row.make for row in rows.ROWS]
+    printed = found["tpucompat.standins.numpy_names:print_numbers_like_numpy_1"]
     if int(numpy.__version__.partition(".")[0]) > 1:
-        assert printed is not None
-        assert printed["targets"] == ["numpy.set_printoptions.legacy"]
-    targets = {target for row in rows for target in row["targets"]}
-    assert "tensorflow.python.client.session.BaseSession._extend_graph" in targets
-    assert len(rows) > 15
+        assert printed == ["numpy.set_printoptions.legacy"]
+    assert found["tpucompat.engines.local_devices:watch"] == [
+        "tensorflow.python.client.session.BaseSession._extend_graph"
+    ]
+    assert sum(map(bool, found.values())) > 15
 
 
 def test_what_somebody_else_has_replaced_stays():
-    from tpucompat.tf.private import patches
-
     class Owner:
         value = 1
 
@@ -117,8 +110,6 @@ def test_what_somebody_else_has_replaced_stays():
 
 
 def test_a_setting_is_put_back():
-    from tpucompat.tf.private import patches
-
     values = ["before"]
     setting = patches.Setting("library.option", lambda: values[-1], values.append)
     since = patches.mark()
@@ -130,28 +121,51 @@ def test_a_setting_is_put_back():
     assert values[-1] == "before"
 
 
-def test_a_patch_is_applied_once_until_it_is_undone():
-    from tpucompat.tf.private import patches
-
+def test_a_patch_is_applied_once_until_it_is_undone(monkeypatch):
     class Owner:
         calls = 0
 
-    @patches.patch("1.13 to 2.21")
     def count():
-        """Counts."""
         patches.replace(Owner, "calls", Owner.calls + 1)
 
+    row = rows.Patch(f"{__name__}:count", rows.ON_DEMAND, rows.ALL, ("*.calls",), "Counts.")
+    monkeypatch.setitem(patches._BY_MAKER, row.make, row)
+    once = patches.patch(count)
     since = patches.mark()
-    count()
-    count()
+    once()
+    once()
     assert Owner.calls == 1
     (change,) = patches.changes(since)
-    assert (change.patch.why, change.target.endswith("Owner.calls")) == ("Counts.", True)
+    assert (change.patch, change.target.endswith("Owner.calls")) == (row, True)
     patches.undo(since)
     assert Owner.calls == 0
-    count()
+    once()
     assert Owner.calls == 1
+    patches.take_back(patches.entries(since))
+    assert Owner.calls == 0 and patches.mark() == since
+
+
+def test_a_patch_is_applied_in_its_releases_alone(monkeypatch):
+    row = rows.Patch(f"{__name__}:never", rows.ON_DEMAND, ">=99", (), "")
+    monkeypatch.setitem(patches._BY_MAKER, row.make, row)
+
+    def never():
+        raise AssertionError("applied")
+
+    assert patches.patch(never)() is None
+    with pytest.raises(KeyError):
+        patches.patch(main)
+
+
+def test_classes_written_in_c_and_dictionaries_are_put_back():
+    names = {}
+    since = patches.mark()
+    patches.replace(numpy.ndarray, "tpucompat", 1)
+    patches.replace(names, "name", 1)
+    assert numpy.ones(1).tpucompat == names["name"] == 1
     patches.undo(since)
+    assert not hasattr(numpy.ones(1), "tpucompat")
+    assert names == {}
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from tpucompat.engines import accelerator
 from tpucompat.runtime import imports, installation, smoke
 from tpucompat.runtime.notebooks import runner
 from tpucompat.runtime.paths import doors, mapping
+from tpucompat.tf import patches
 
 
 @pytest.fixture(autouse=True)
@@ -80,10 +81,11 @@ def test_an_installation_for_another_era(monkeypatch):
 
 def test_a_smoke_run_says_so(monkeypatch):
     namespace = types.SimpleNamespace(base=None, find=lambda *names: None)
-    monkeypatch.setattr(smoke, "_enabled", False)
     monkeypatch.setattr(smoke.private, "keras_models", lambda graph: [])
     monkeypatch.setitem(imports.ROOTS, "tf1", namespace)
+    since = patches.mark()
     smoke.enable("tf1")
+    patches.undo(since)
     assert said() == ["TPU425"] and "without --smoke" in CODES["TPU425"].what_to_do
 
 

@@ -125,7 +125,8 @@ def test_rows_alone_name_modules_by_string():
         if any(FLOORS[room(row)] > FLOORS[room(module)] for row in ROWS.findall(path.read_text()))
         if room(module)
     }
-    assert {module for module in named if not module.startswith("tpucompat.names.")} == set()
+    tables = ("tpucompat.names.", "tpucompat.tf.patches.rows")
+    assert {module for module in named if not module.startswith(tables)} == set()
 
 
 def test_rows_name_modules_that_there_are():
@@ -137,7 +138,7 @@ def test_rows_name_modules_that_there_are():
 #: Says in a file's head why its functions import for themselves.
 REASON = "# Imports inside functions: "
 #: Today's number of such imports; it only goes down.
-INSIDE = 30
+INSIDE = 24
 
 
 def inside_functions(path: Path) -> list[int]:

@@ -12,6 +12,7 @@ from tpucompat.names import surroundings as table
 from tpucompat.names.rows import Changed, Constant, Gone, Moved
 from tpucompat.runtime import surroundings
 from tpucompat.standins import array_numbers, python_names
+from tpucompat.tf import patches
 
 
 @pytest.fixture
@@ -217,9 +218,9 @@ class Script:
 @pytest.fixture
 def script():
     pytest.importorskip("pandas")
-    made = Script()
-    yield made
-    made.seen.leave()
+    since = patches.mark()
+    yield Script()
+    patches.undo(since)
 
 
 def test_arrays_of_one_element_are_numbers(script):
@@ -263,9 +264,10 @@ def test_leaving_gives_the_classes_back(script):
     import numpy as np
 
     before = {name: np.ndarray.__dict__.get(name) for name in ("__bool__", "__float__", "tostring")}
+    since = patches.mark()
     other = Script()
     other("result = 0")
-    other.seen.leave()
+    patches.undo(since)
     assert {name: np.ndarray.__dict__.get(name) for name in before} == before
 
 

@@ -10,7 +10,6 @@ TensorFlow's own modules are not touched.
 
 from __future__ import annotations
 
-import functools
 import importlib
 import sys
 import types
@@ -21,6 +20,7 @@ import tensorflow.compat.v1 as tf
 from tpucompat.base.errors import SetupError
 from tpucompat.engines import session
 from tpucompat.idioms.startup import sessions
+from tpucompat.tf import patches
 
 # How tf-slim's modules call a module of TensorFlow -> name in it -> where that is public.
 _PUBLIC: dict[str, dict[str, str]] = {
@@ -93,7 +93,6 @@ class _Mended(types.ModuleType):
         return getattr(self._module, name)
 
 
-@functools.lru_cache(maxsize=None)
 def load() -> Any:
     """tf-slim with what it misses; puts the process into graph mode.
 
@@ -104,9 +103,7 @@ def load() -> Any:
     slim = package()
     for name in _MODULES.values():
         importlib.import_module(name)
-    _mend()
-    evaluation = importlib.import_module(_MODULES["training"]).evaluation
-    evaluation.evaluate_once = sessions.local(evaluation.evaluate_once)
+    complete_tf_slim()
     return slim
 
 
@@ -139,7 +136,8 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _mend() -> None:
+@patches.patch
+def complete_tf_slim() -> None:
     """Gives tf-slim's modules the names that they miss in TensorFlow's."""
     for module_name in [name for name in sys.modules if name.startswith("tf_slim.")]:
         module = sys.modules[module_name]
@@ -147,13 +145,14 @@ def _mend() -> None:
             used = module.__dict__.get(alias)
             if isinstance(used, types.ModuleType) and used.__name__.startswith("tensorflow."):
                 found = {name: _public(target) for name, target in names.items()}
-                module.__dict__[alias] = _Mended(used, found)
+                patches.replace(module, alias, _Mended(used, found))
         for alias, local in _LOCAL.items():
             used = module.__dict__.get(alias)
             if isinstance(used, types.ModuleType) and used.__name__.startswith("tensorflow."):
-                module.__dict__[alias] = _Mended(
-                    used, {name: getattr(sessions, name) for name in local}
-                )
+                found = {name: getattr(sessions, name) for name in local}
+                patches.replace(module, alias, _Mended(used, found))
+    evaluation = importlib.import_module(_MODULES["training"]).evaluation
+    patches.replace(evaluation, "evaluate_once", sessions.local(evaluation.evaluate_once))
 
 
 def _public(target: str) -> Any:

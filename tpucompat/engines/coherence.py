@@ -25,8 +25,7 @@ import tensorflow.compat.v1 as tf
 
 from tpucompat.engines import replicated_variables
 from tpucompat.engines import strategy as engine
-from tpucompat.tf import private
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches, private
 
 # Operations that take a variable's handle and leave its value alone.
 _READERS = frozenset(
@@ -42,7 +41,7 @@ _RESIDENTS = "_tpucompat_residents"
 _TRANSFERS = "_tpucompat_transfers"
 
 
-@patches.patch("1.13 to 2.21")
+@patches.patch
 def watch() -> None:
     """Watches the runs of all sessions from here on; to be called before the first of them.
 

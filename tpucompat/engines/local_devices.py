@@ -11,14 +11,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tpucompat.tf import private
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches, private
 
 # The parts of a device's name that say which process it belongs to.
 _PROCESS = re.compile(r"/(job|replica|task):[^/]*")
 
 
-@patches.patch("1.13 to 2.21")
+@patches.patch
 def watch() -> None:
     """Lets every Session of the process place operations of other jobs here; idempotent."""
     private.before_graphs_are_sent(_bring_here)

@@ -19,8 +19,7 @@ import numpy as np
 import tensorflow
 
 from tpucompat.engines import gradient_counts, missing_folders, operation_counts, references
-from tpucompat.tf import private
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches, private
 
 _v1 = tensorflow.compat.v1
 #: How many operations more a graph would have in 1.15, but for its variables.
@@ -28,7 +27,7 @@ _missing: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 _marks: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
 
-@patches.patch("2.6 to 2.21")
+@patches.patch
 def install_tf1_op_seeds() -> None:
     """Lets graphs choose their operations' seeds so; idempotent."""
     module = private.random_seed()
@@ -136,7 +135,7 @@ _OTHERWISE: dict[str, Callable[[Callable[..., Any]], Any]] = {
 }
 
 
-@patches.patch("2.0 to 2.5")
+@patches.patch
 def install_tf1_computations() -> None:
     """Only what is computed with other operations is as in 1.15, not the seeds."""
     private.replace_functions(_OTHERWISE)

@@ -24,15 +24,14 @@ import tensorflow
 
 from tpucompat.base.machine import environment
 from tpucompat.engines import operation_seeds
-from tpucompat.tf import private
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches, private
 
 _raw = tensorflow.raw_ops
 #: The largest buffer that is filled so: in some five seconds.
 LARGEST_BUFFER = 50_000
 
 
-@patches.patch("2.6 to 2.21")
+@patches.patch
 def install_tf1_shuffles() -> None:
     """Lets graphs shuffle and repeat so; idempotent."""
     module = private.dataset_operations()

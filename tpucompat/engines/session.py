@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import re
 import warnings
 from typing import Any
 
 from tpucompat.base import keras_generation
 from tpucompat.base.late import late
 from tpucompat.base.machine import current_environment
-from tpucompat.engines import accelerator, local_devices, observer
-from tpucompat.tf import private
-from tpucompat.tf.private import patches
+from tpucompat.engines import accelerator, observer
+from tpucompat.tf import patches, private
+from tpucompat.tf.patches.rows import GRAPH, SEVERAL_CORES, TPU
 
 tensorflow = late("tensorflow")
 
@@ -32,77 +34,25 @@ def enter_graph_mode() -> Any:
       tpucompat.base.errors.SetupError: ``tf.keras`` cannot be a Keras with a graph engine; see
         :func:`tpucompat.base.keras_generation.choose`.
     """
-    if tensorflow.__version__.startswith("1."):
-        _enter_on_1()
-        return tensorflow
-    _enter_on_2()
-    return tensorflow.compat.v1
+    is_2 = not current_environment().has("contrib")
+    if not patches.is_applied(GRAPH):
+        _enter(is_2)
+    return tensorflow.compat.v1 if is_2 else tensorflow
 
 
-@patches.patch("1.13 to 1.15")
-def _enter_on_1() -> None:
-    """Completes TensorFlow 1's own graph mode."""
+def _enter(is_2: bool) -> None:
+    if is_2:
+        keras_generation.choose()
+        quieten()
     accelerator.prepare()  # before anything starts TensorFlow's runtime
+    if is_2:
+        tensorflow.compat.v1.disable_v2_behavior()
     _choose_variables()
-    private.complete_api()
-    private.let_graph_variables_be_true()
-    private.complete_resource_variables()
-    _show_values()
-    local_devices.watch()
-
-
-@patches.patch("2.0 to 2.21")
-def _enter_on_2() -> None:
-    """Puts TensorFlow 2 into graph mode."""
-    keras_generation.choose()
-    _quieten()
-    accelerator.prepare()  # before anything starts TensorFlow's runtime
-    tensorflow.compat.v1.disable_v2_behavior()
-    private.forget_eager_start()
-    _choose_variables()
-    private.average_masked_losses_over_all()
-    private.normalize_without_masks()
-    private.feed_missing_axes()
-    private.write_graphs_with_any_protobuf()
-    private.write_all_h5_files_alike()
-    private.name_recurrent_weights_by_layer()
-    private.forget_masks_of_convolutional_cells()
-    private.name_losses_like_tensorflow_1()
-    private.count_resource_variables_as_variables()
-    private.let_graph_variables_be_true()
-    private.make_eager_tensors_hashable()
-    private.accept_whole_numbers_as_dimensions()
-    private.give_specs_their_sizes()
-    private.complete_resource_variables()
-    private.read_no_element_ahead()
-    _show_values()
-    _follow_seeds()
-    local_devices.watch()
+    patches.apply(GRAPH)
     if accelerator.is_tpu() or accelerator.cores() > 1:
-        from tpucompat.engines import coherence  # the engine of several cores, for them alone
-
-        coherence.watch()
+        patches.apply(SEVERAL_CORES)
     if accelerator.is_tpu():
-        from tpucompat.engines import tpu_devices  # for TPUs alone
-
-        tpu_devices.keep_sessions_off()
-
-
-def _show_values() -> None:
-    from tpucompat.engines import variables  # starts TensorFlow, which not each caller needs
-
-    variables.show_values()
-
-
-def _follow_seeds() -> None:
-    """Up to 2.5 a seeded program draws what that release draws."""
-    from tpucompat.engines import operation_seeds, repeated_shuffles  # start TensorFlow
-
-    if not current_environment().has("operation_counts"):
-        operation_seeds.install_tf1_computations()
-        return
-    operation_seeds.install_tf1_op_seeds()
-    repeated_shuffles.install_tf1_shuffles()
+        patches.apply(TPU)
 
 
 def v1() -> Any:
@@ -134,15 +84,26 @@ def _not_made_then(graph: Any, operations: int) -> None:
     operation_seeds.add(graph, -operations)
 
 
-def _quieten() -> None:
+_FILTERS = patches.Setting(
+    "warnings.filters",
+    lambda: list(warnings.filters),
+    functools.partial(setattr, warnings, "filters"),
+)
+
+
+@patches.patch
+def quieten() -> None:
     """Silences what tells the author of an old script to write a new one."""
     private.silence_deprecations()
-    for message in (
-        ".*`Model.state_updates` will be removed",
-        ".*` is deprecated and will",
-        "The `lr` argument is deprecated",
-    ):
-        warnings.filterwarnings("ignore", message=message, category=UserWarning)
+    filters = [
+        ("ignore", re.compile(message, re.IGNORECASE), UserWarning, None, 0)
+        for message in (
+            ".*`Model.state_updates` will be removed",
+            ".*` is deprecated and will",
+            "The `lr` argument is deprecated",
+        )
+    ]
+    patches.replace(_FILTERS, "", [*filters, *warnings.filters])
 
 
 def keras() -> Any:

@@ -14,11 +14,12 @@ from typing import Any
 from tpucompat.base import journal, package
 from tpucompat.base.errors import SetupError
 from tpucompat.base.machine import current_environment
-from tpucompat.tf import private
+from tpucompat.tf import patches, private
 
 _OURS = package.FOLDER + os.sep
 
 
+@patches.patch
 def keep_sessions_off() -> None:
     """From here on no Session of the process places an operation on a TPU."""
     private.before_graphs_are_sent(_free)

@@ -15,13 +15,12 @@ from typing import Any
 import tensorflow
 
 from tpucompat.names import scope as scopes
-from tpucompat.tf import private
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches, private
 
 _v1 = tensorflow.compat.v1
 
 
-@patches.patch("1.13 to 2.21")
+@patches.patch
 def show_values() -> None:
     """Lets sessions, and scripts that ask a graph for a tensor, know variables so; idempotent."""
     private.convert_in_sessions(private.resource_variable_class(), _fetched, _fed)

@@ -27,8 +27,7 @@ from tpucompat.base.errors import GoneError, SetupError
 from tpucompat.base.machine import environment
 from tpucompat.engines import graph_walk
 from tpucompat.idioms.embedding import config as embedding
-from tpucompat.tf import private
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches, private
 
 _API = {
     "api": ("v1", "tensorflow_estimator.python.estimator.api._v1.estimator"),
@@ -120,6 +119,7 @@ def prepare() -> None:
         _prepared = True
 
 
+@patches.patch
 def write_variables_last(estimator: Any) -> None:
     """Lets the steps of a training read their variables before they write them.
 
@@ -135,8 +135,6 @@ def write_variables_last(estimator: Any) -> None:
       estimator: The class ``tf.estimator.Estimator``; changed once.
     """
     original = estimator._call_model_fn
-    if hasattr(original, "_tpucompat"):
-        return
 
     @functools.wraps(original)
     def _call_model_fn(
@@ -153,10 +151,10 @@ def write_variables_last(estimator: Any) -> None:
             _order_updates(training | graph_walk.needed(spec.loss.op))
         return spec
 
-    _call_model_fn._tpucompat = True  # type: ignore[attr-defined]
     patches.replace(estimator, "_call_model_fn", _call_model_fn)
 
 
+@patches.patch
 def export_only_what_is_better(exporter: Any) -> None:
     """Lets a BestExporter that restarts compare with the event files, as up to 1.15.
 
@@ -166,8 +164,6 @@ def export_only_what_is_better(exporter: Any) -> None:
       exporter: The class ``tf.estimator.BestExporter``; changed once.
     """
     original = exporter.__init__
-    if hasattr(original, "_tpucompat"):
-        return
 
     @functools.wraps(original)
     def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -175,7 +171,6 @@ def export_only_what_is_better(exporter: Any) -> None:
         if hasattr(self, "_has_exported"):
             self._has_exported = True
 
-    __init__._tpucompat = True  # type: ignore[attr-defined]
     patches.replace(exporter, "__init__", __init__)
 
 

@@ -453,7 +453,7 @@ ATTRIBUTES: Mapping[str, Mapping[str, Mapping[str, Row]]] = {
 }
 
 #: Module -> what is called when a script first imports it, where the release has the setting. It is given
-#: the test for the script's own modules, and may return what undoes it.
+#: the test for the script's own modules.
 SETTINGS: Mapping[str, Changed] = {
     "numpy": Changed(_NUMPY + "restore_numbers", "numpy 1.13"),
     "pandas": Changed(_PANDAS + "keep_text_as_objects", "pandas 3.0"),

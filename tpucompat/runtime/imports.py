@@ -21,6 +21,7 @@ from tpucompat.names import surroundings as table
 from tpucompat.runtime import legacy_modules, script_code, script_modules, surroundings
 from tpucompat.runtime import namespace as namespaces
 from tpucompat.standins import python2_names
+from tpucompat.tf import patches
 
 ROOTS = {"tf1": namespaces.V1, "tf2": namespaces.V2}
 
@@ -58,6 +59,7 @@ class ImportHook:
 
     def install(self) -> None:
         """Puts the hook in; the namespace's root exists from here on."""
+        self._patches = patches.mark()
         namespaces.root(ROOTS[self.era])
         self._import, self._import_module = builtins.__import__, importlib.import_module
         hook = self
@@ -97,13 +99,13 @@ class ImportHook:
         self._finder.install()
 
     def uninstall(self) -> None:
-        """Takes the hook out again, unless somebody has wrapped it meanwhile."""
-        self._surroundings.leave()
+        """Takes the hook out again, unless somebody has wrapped it meanwhile, and undoes the patches since."""
         self._finder.uninstall()
         if builtins.__import__ is self._installed[0]:
             builtins.__import__ = self._import
         if importlib.import_module is self._installed[1]:
             importlib.import_module = self._import_module
+        patches.undo(self._patches)
 
     def _serves(self, importer: Mapping[str, Any], name: str) -> bool:
         """Whether what a module imports is answered for the script's era."""

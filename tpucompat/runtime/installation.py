@@ -15,7 +15,6 @@ from tpucompat.names import scope as scopes
 from tpucompat.names.era import detect
 from tpucompat.runtime import imports, namespace, rounding
 from tpucompat.runtime.paths import gcs, mapping
-from tpucompat.tf.private import patches
 
 _current: Installation | None = None
 
@@ -35,7 +34,7 @@ class Installation:
         self.legacy_packages = tuple(legacy_packages)
         self.scope = scopes.Scope(self.legacy_packages)
         self._hook = imports.ImportHook(era, self.scope)
-        self._patches, self._forget = patches.mark(), namespace.forget
+        self._forget = namespace.forget
         self._hook.install()
         scopes.make_current(self.scope)
 
@@ -47,7 +46,6 @@ class Installation:
         global _current
         self._hook.uninstall()
         scopes.make_current(None)
-        patches.undo(self._patches)
         self._forget()
         if "tpucompat.runtime.paths.doors" in sys.modules:
             sys.modules["tpucompat.runtime.paths.doors"].close()

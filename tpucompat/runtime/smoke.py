@@ -15,26 +15,21 @@ from tpucompat.base import journal
 from tpucompat.base.late import late
 from tpucompat.runtime import imports
 from tpucompat.standins import keras1_arguments
-from tpucompat.tf import private
+from tpucompat.tf import patches, private
 
 tensorflow = late("tensorflow")
 
 STEPS = 3
 EPOCHS = 1
 
-_enabled = False
 
-
+@patches.patch
 def enable(era: str) -> None:
     """Caps Keras and Estimator; imports TensorFlow, which the script is about to do anyway.
 
     Args:
       era: What the script speaks: "tf1" or "tf2".
     """
-    global _enabled
-    if _enabled:
-        return
-    _enabled = True
     journal.notice(
         "TPU425",
         (f"smoke run: at most {EPOCHS} epoch of {STEPS} steps; the results are meaningless"),
@@ -66,7 +61,7 @@ def _wrap(owner: type, name: str, cap: Cap) -> None:
         cap(bound.arguments)
         return method(*bound.args, **bound.kwargs)
 
-    setattr(owner, name, capped)
+    patches.replace(owner, name, capped)
 
 
 def _cap_fit(arguments: dict[str, Any]) -> None:

@@ -123,12 +123,6 @@ class Surroundings:
         self._load = load
         self._owns = owns
         self._shown: dict[str, Any] = {}
-        self._undo: list[Callable[[], None]] = []
-
-    def leave(self) -> None:
-        """Gives the classes back what they had."""
-        while self._undo:
-            self._undo.pop()()
 
     def stands_in(self, name: str, fromlist: Sequence[str], importer: Any) -> bool:
         """Whether an import below a root that is only partly in the table is answered here.
@@ -198,14 +192,10 @@ class Surroundings:
                 if _serves(row, owner, attribute):
                     lost = not isinstance(row, Changed)
                     target: str = row.target  # type: ignore[union-attr, assignment]
-                    put = attributes.OldAttribute(owner, attribute, target, self._owns, lost)
-                    put.put()
-                    self._undo.append(put.take_out)
+                    attributes.restore_attribute(owner, attribute, target, self._owns, lost)
         setting = table.SETTINGS.get(name)
         if setting is not None and in_force(setting):
-            undo = _target(setting.target)(self._owns)
-            if undo is not None:
-                self._undo.append(undo)
+            _target(setting.target)(self._owns)
 
     def _has_stand_in(self, name: str) -> bool:
         return name in table.MODULES or bool(table.MODULES.get(name.rpartition(".")[0]))

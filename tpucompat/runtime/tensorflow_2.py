@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import tensorflow
-
 from tpucompat.engines import accelerator
-from tpucompat.idioms.startup import early_tf2
-from tpucompat.runtime import libraries
+from tpucompat.tf import patches
+from tpucompat.tf.patches.rows import EAGER_KERAS, LIBRARIES
 
 
 def prepare() -> str:
@@ -19,12 +17,6 @@ def prepare() -> str:
       The name of the real module behind the old ``tensorflow``.
     """
     accelerator.prepare()  # the script's first eager operation starts TensorFlow's runtime
-    from tpucompat.standins import early_keras  # imports Keras, for which the devices are set up
-
-    libraries.prepare(tensorflow.keras)
-    early_keras.restore_optimizer_names()
-    early_keras.restore_columns_of_vectors()
-    early_keras.accept_old_arguments()
-    early_keras.restore_methods()
-    early_tf2.restore_methods()
+    patches.apply(LIBRARIES)
+    patches.apply(EAGER_KERAS)
     return "tensorflow"

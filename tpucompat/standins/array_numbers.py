@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import builtins
 import ctypes
+import functools
 import sys
 import warnings
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 
-from tpucompat.standins.attributes import Owns, set_attribute
+from tpucompat.standins.attributes import Owns
+from tpucompat.tf import patches
 
 # Where CPython keeps the C functions behind ``__int__`` and ``__float__``, counted in pointers: the field
 # tp_as_number of a type (Include/cpython/object.h, 3.7 to 3.14), and nb_bool, nb_int and nb_float in what it
@@ -39,8 +41,9 @@ def refused(name: str = "__float__") -> bool:
     return False
 
 
-def put(owns: Owns) -> Callable[[], None]:
-    """Lets the script's own modules convert arrays of one element and empty ones; gives what undoes it.
+@patches.patch
+def accept_arrays_as_numbers(owns: Owns) -> None:
+    """Lets the script's own modules convert arrays of one element and empty ones.
 
     A class of Python's own keeps in these fields a function that looks the method up by its name. ``ndarray``
     gets that function, and methods of those names that look at the caller.
@@ -48,17 +51,13 @@ def put(owns: Owns) -> Callable[[], None]:
     Args:
       owns: Tells whether the module with these globals is the script's own.
     """
-    undone = [_put_chr(owns)]
+    _replace_chr(owns)
     # Free-threaded builds have another, longer head of objects.
     plain_object = object.__basicsize__ == 2 * ctypes.sizeof(ctypes.c_void_p)
     if sys.implementation.name == "cpython" and plain_object:
-        undone += [_put_method(name, owns) for name in _FUNCTIONS if refused(name)]
-
-    def undo() -> None:
-        for one in undone:
-            one()
-
-    return undo
+        for name in _FUNCTIONS:
+            if refused(name):
+                _replace_method(name, owns)
 
 
 class _ByName:
@@ -81,7 +80,7 @@ def _field(owner: type, name: str) -> Any:
     return ctypes.c_void_p.from_address(numbers + _FUNCTIONS[name] * size)
 
 
-def _put_method(name: str, owns: Owns) -> Callable[[], None]:
+def _replace_method(name: str, owns: Owns) -> None:
     convert = np.ndarray.__dict__[name]  # keeps NumPy's C function, whatever the field says
 
     def number(self: Any) -> Any:
@@ -95,18 +94,17 @@ def _put_method(name: str, owns: Owns) -> Callable[[], None]:
         return convert(self)
 
     method = truth if name == "__bool__" else number
-    field, before = _field(np.ndarray, name), _field(np.ndarray, name).value
-    set_attribute(np.ndarray, name, method)
-    field.value = _field(_ByName, name).value
+    patches.replace(np.ndarray, name, method)
+    field = _field(np.ndarray, name)
+    setting = patches.Setting(
+        f"numpy.ndarray.{name}'s C function",
+        lambda: field.value,
+        functools.partial(setattr, field, "value"),
+    )
+    patches.replace(setting, "", _field(_ByName, name).value)
 
-    def undo() -> None:
-        field.value = before
-        set_attribute(np.ndarray, name, convert)
 
-    return undo
-
-
-def _put_chr(owns: Owns) -> Callable[[], None]:
+def _replace_chr(owns: Owns) -> None:
     """Python 3.7's ``chr`` took whatever had ``__int__``; since 3.10 it wants ``__index__``."""
     real = builtins.chr
 
@@ -118,10 +116,4 @@ def _put_chr(owns: Owns) -> Callable[[], None]:
                 return real(int(i.reshape(())))
             raise
 
-    builtins.chr = chr
-
-    def undo() -> None:
-        if builtins.chr is chr:
-            builtins.chr = real
-
-    return undo
+    patches.replace(builtins, "chr", chr)

@@ -7,15 +7,12 @@ else what the library has, which may be an AttributeError.
 
 from __future__ import annotations
 
-import gc
 import importlib
 import sys
 from typing import Any, Callable, Mapping
 
 from tpucompat.base import journal
-from tpucompat.base.late import late
-
-ctypes = late("ctypes")
+from tpucompat.tf import patches
 
 _MISSING = object()
 
@@ -36,8 +33,7 @@ class OldAttribute:
     def __init__(self, owner: type, name: str, target: str, owns: Owns, lost: bool) -> None:
         self._target, self._owns, self._lost = target, owns, lost
         self._symbol = f"{owner.__module__.partition('.')[0]}.{owner.__name__}.{name}"
-        self._owner, self._name = owner, name
-        self._before = owner.__dict__.get(name, _MISSING)
+        self._name = name
         # The library may define it in a base class.
         values = (base.__dict__[name] for base in owner.__mro__ if name in base.__dict__)
         self._installed = next(values, _MISSING)
@@ -59,32 +55,8 @@ class OldAttribute:
             value = self._old
         return value.__get__(instance, owner) if hasattr(value, "__get__") else value
 
-    def put(self) -> None:
-        """Puts the descriptor into the class."""
-        set_attribute(self._owner, self._name, self)
 
-    def take_out(self) -> None:
-        """Gives the class back what it had."""
-        if self._owner.__dict__.get(self._name) is self:
-            set_attribute(self._owner, self._name, self._before)
-
-
-def set_attribute(owner: type, name: str, value: Any) -> None:
-    """Sets, or with the sentinel removes, an attribute of a class, also of one that is written in C.
-
-    Python refuses to change such a class (``ndarray``) by its usual way. Its dictionary is an ordinary one
-    all the same, reached through its read-only view; ``PyType_Modified`` then empties the caches, as the
-    usual way does.
-    """
-    try:
-        if value is _MISSING:
-            delattr(owner, name)
-        else:
-            setattr(owner, name, value)
-    except TypeError:
-        (names,) = (one for one in gc.get_referents(owner.__dict__) if isinstance(one, dict))
-        if value is _MISSING:
-            names.pop(name, None)
-        else:
-            names[name] = value
-        ctypes.pythonapi.PyType_Modified(ctypes.py_object(owner))
+@patches.patch
+def restore_attribute(owner: type, name: str, target: str, owns: Owns, lost: bool) -> None:
+    """Puts an :class:`OldAttribute` with these arguments into its class."""
+    patches.replace(owner, name, OldAttribute(owner, name, target, owns, lost))

@@ -7,7 +7,8 @@ from typing import Any
 
 import tensorflow
 
-from tpucompat.standins import early_keras
+from tpucompat.tf import patches
+from tpucompat.tf.patches.rows import EAGER_KERAS
 
 # What 1.15 calls a metric where TensorFlow 2's behaviour is off, eagerly too
 # (tensorflow/python/keras/engine/training_utils.py, get_metric_name).
@@ -28,17 +29,15 @@ def enable_eager_execution(
       ValueError: A graph has been used already.
     """
     tensorflow.compat.v1.enable_eager_execution(config, device_policy, execution_mode)
-    model = tensorflow.keras.Model
-    if hasattr(model.compile, "_tpucompat_names"):
-        return
-    early_keras.restore_optimizer_names()
-    early_keras.restore_columns_of_vectors()
-    early_keras.accept_old_arguments()
-    early_keras.restore_methods()
-    model.compile = _with_old_metric_names(model.compile)
+    patches.apply(EAGER_KERAS)
+    name_metrics_like_tensorflow_1()
 
 
-def _with_old_metric_names(compile_model: Any) -> Any:
+@patches.patch
+def name_metrics_like_tensorflow_1() -> None:
+    """Lets ``compile(metrics=["accuracy"])`` call the metric ``acc``."""
+    compile_model = tensorflow.keras.Model.compile
+
     @functools.wraps(compile_model)
     def compiled(self: Any, optimizer: Any = "rmsprop", *args: Any, **kwargs: Any) -> Any:
         for name in ("metrics", "weighted_metrics"):
@@ -48,8 +47,7 @@ def _with_old_metric_names(compile_model: Any) -> Any:
             args = (args[0], _renamed(args[1]), *args[2:])
         return compile_model(self, optimizer, *args, **kwargs)
 
-    compiled._tpucompat_names = True  # type: ignore[attr-defined]
-    return compiled
+    patches.replace(tensorflow.keras.Model, "compile", compiled)
 
 
 def _renamed(metrics: Any) -> Any:

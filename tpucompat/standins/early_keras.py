@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 import tensorflow
 
-from tpucompat.base.machine import environment
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 
 _keras: Any = tensorflow.keras
 _optimizers: Any = getattr(_keras.optimizers, "legacy", _keras.optimizers)
@@ -78,7 +77,7 @@ def LossScaleOptimizer(opt: Any, loss_scale: Any = "dynamic") -> Any:
     return _precision.LossScaleOptimizer(opt, dynamic=False, initial_scale=float(loss_scale))
 
 
-@patches.patch("2.11 to 2.21")
+@patches.patch
 def restore_optimizer_names() -> None:
     """Lets ``compile("rmsprop")`` make the optimizer that the word meant up to 2.10.
 
@@ -86,8 +85,6 @@ def restore_optimizer_names() -> None:
     (``tf_keras/src/optimizers/rmsprop.py``), where the earlier ones added it to the root.
     """
     compile_model = _keras.Model.compile
-    if not _has_two or hasattr(compile_model, "_tpucompat"):
-        return
 
     @functools.wraps(compile_model)
     def compiled(self: Any, optimizer: Any = "rmsprop", *args: Any, **kwargs: Any) -> Any:
@@ -100,11 +97,10 @@ def restore_optimizer_names() -> None:
             kwargs.update(zip(names, args[3:]))
         return compile_model(self, optimizer, *args[:3], **kwargs)
 
-    compiled._tpucompat = True  # type: ignore[attr-defined]
     patches.replace(_keras.Model, "compile", compiled)
 
 
-@patches.patch("2.0 to 2.21")
+@patches.patch
 def accept_old_arguments() -> None:
     """Lets the methods of models take what they took in 2.0 and 2.1, also where it is refused or differs today.
 
@@ -166,7 +162,7 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
 }
 
 
-@patches.patch("2.7 to 2.21")
+@patches.patch
 def restore_columns_of_vectors() -> None:
     """Lets ``fit``, ``evaluate`` and ``predict`` make columns of vectors, as up to 2.6.
 
@@ -175,8 +171,6 @@ def restore_columns_of_vectors() -> None:
     (2.6 ``keras/engine/training.py``), which 2.7 took out. A step that a script has written itself gets what
     it got since 2.2, the data as they are.
     """
-    if environment().has("columns_of_vectors"):
-        return
     for name in ("train_step", "test_step", "predict_step"):
         step = getattr(_keras.Model, name)
         if not hasattr(step, "_tpucompat"):
@@ -217,7 +211,7 @@ def _as_column(part: Any) -> Any:
     return part
 
 
-@patches.patch("2.0 to 2.21")
+@patches.patch
 def restore_methods() -> None:
     """Gives models the methods of 2.0 and 2.1 that scripts called, private as they are.
 

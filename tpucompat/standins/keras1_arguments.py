@@ -13,18 +13,15 @@ import inspect
 from typing import Any
 
 from tpucompat.base import journal
+from tpucompat.engines import session
 from tpucompat.names.keras1 import LAYERS, METHODS, MODEL, REFUSED, SIDES, VALUES, Names
-from tpucompat.tf import private
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches, private
 
 
-@patches.patch("1.13 to 2.21")
-def accept_keras_1_arguments(keras: Any) -> None:
-    """Lets Keras' layers and models take them.
-
-    Args:
-      keras: The Keras of the graph world, or that of early TensorFlow 2.
-    """
+@patches.patch
+def accept_keras_1_arguments() -> None:
+    """Lets Keras' layers and models take them."""
+    keras = session.keras_of_the_era()
     for name, names in LAYERS.items():
         layer = getattr(keras.layers, name, None)
         if isinstance(layer, type):

@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from tpucompat.base import keras_generation
+from tpucompat.tf import patches
 
 
 def cosine_proximity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
@@ -34,11 +35,8 @@ class CosineSimilarity(keras_generation.graph_keras().losses.CosineSimilarity): 
         return -super().call(y_true, y_pred)
 
 
-def register(keras: Any) -> None:
-    """Lets ``compile(loss="cosine_proximity")`` find 1.15's function by its two names.
-
-    Args:
-      keras: The Keras of the graph world.
-    """
-    names = ("cosine_proximity", "cosine_similarity")
-    keras.utils.get_custom_objects().update(dict.fromkeys(names, cosine_proximity))
+@patches.patch
+def register() -> None:
+    """Lets ``compile(loss="cosine_proximity")`` find 1.15's function by its two names."""
+    for name in ("cosine_proximity", "cosine_similarity"):
+        patches.replace(tf.keras.utils.get_custom_objects(), name, cosine_proximity)

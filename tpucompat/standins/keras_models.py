@@ -13,33 +13,26 @@ import types
 from typing import Any
 
 from tpucompat.engines import session
-from tpucompat.tf import private
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches, private
 
 
 def __getattr__(name: str) -> Any:
     """``keras.Model``, for the script's own modules."""
     if name != "Model":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return make_one_class()
-
-
-def make_one_class() -> type:
-    """Lets Keras give models made of layers the class that scripts have as ``keras.Model``; returns it."""
     functional = private.functional_model()
     if functional is None:
         (of_mode,) = private.keras_models(graph=not session.v1().executing_eagerly())
         return of_mode
-    made: type | None = vars(functional).get("_tpucompat_class")
-    if made is None:
-        made = _class_of(functional)
-        _make(functional, made)
-    return made
+    make_one_class()
+    return functional._tpucompat_class
 
 
-@patches.patch("2.0 to 2.21")
-def _make(functional: Any, made: type) -> None:
-    """Lets Keras make models of layers of the class that scripts have as ``keras.Model``."""
+@patches.patch
+def make_one_class() -> None:
+    """Lets Keras give models made of layers the class that scripts have as ``keras.Model``."""
+    functional: Any = private.functional_model()
+    made = _class_of(functional)
     original = functional.__new__
 
     def new(cls: Any, *args: Any, **kwargs: Any) -> Any:

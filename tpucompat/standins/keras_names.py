@@ -12,8 +12,7 @@ from tpucompat.base import journal
 from tpucompat.base.machine import current_environment
 from tpucompat.engines import session
 from tpucompat.standins import keras_yaml
-from tpucompat.tf import private
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches, private
 
 
 def multi_gpu_model(
@@ -58,15 +57,13 @@ class _Tracked:
         return self if layer is None else layer._self_tracked_trackables
 
 
-@patches.patch("1.13 to 2.21")
-def restore_methods(keras: Any) -> None:
+@patches.patch
+def restore_methods() -> None:
     """Gives Keras' classes back the methods that they have lost.
 
     Adding a missing method affects no other user of the class.
-
-    Args:
-      keras: The Keras of the graph world.
     """
+    keras = session.keras_of_the_era()
     for name, method in (("predict_classes", _predict_classes), ("predict_proba", _predict_proba)):
         if not hasattr(keras.Sequential, name):  # removed in 2.6 (release notes)
             patches.replace(keras.Sequential, name, method)
@@ -87,15 +84,13 @@ def restore_methods(keras: Any) -> None:
     patches.replace(generator, "flow_from_dataframe", _flow_with_extensions(flow))
 
 
-@patches.patch("2.0 to 2.21")
-def start_adagrad_from_zero(keras: Any) -> None:
+@patches.patch
+def start_adagrad_from_zero() -> None:
     """Lets ``compile("adagrad")`` start with sums of 0, as 1.15 did where a configuration names none.
 
     Later releases start with 0.1 (``from_config`` in 1.15's tensorflow/python/keras/optimizer_v2/adagrad.py).
-
-    Args:
-      keras: The Keras of the graph world.
     """
+    keras = session.keras_of_the_era()
     optimizers = getattr(keras.optimizers, "legacy", keras.optimizers)
     # 2.9's "legacy" is a subclass, and a name means its base.
     adagrad = next(each for each in optimizers.Adagrad.__mro__ if "from_config" in vars(each))

@@ -13,8 +13,9 @@ import os
 from typing import Any, Sequence
 
 from tpucompat.base.late import late
+from tpucompat.engines import session
 from tpucompat.names import renamed, tables
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 
 tensorflow = late("tensorflow")
 
@@ -34,13 +35,10 @@ def table() -> dict[str, list[str]]:
     return {name: arguments for name, *arguments in lines}
 
 
-@patches.patch("1.13 to 2.21")
-def accept_old_positions(keras: Any) -> None:
-    """Lets Keras' classes, and the methods of its models, take their arguments in that order.
-
-    Args:
-      keras: The Keras of the graph world, or that of early TensorFlow 2.
-    """
+@patches.patch
+def accept_old_positions() -> None:
+    """Lets Keras' classes, and the methods of its models, take their arguments in that order."""
+    keras = session.keras_of_the_era()
     for name, then in table().items():
         owner, method = functools.reduce(_attribute, name.split("."), keras), "__init__"
         if not isinstance(owner, type):

@@ -12,7 +12,7 @@ import numpy as np
 from tpucompat.base import journal
 from tpucompat.standins import array_numbers
 from tpucompat.standins.attributes import Owns
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 
 # What ``copy=False`` meant, in the words of NumPy 2.
 _IF_NEEDED = None if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else False
@@ -25,21 +25,20 @@ _PRINTED = patches.Setting(
 )
 
 
-@patches.patch("NumPy 2.0 and later")
+@patches.patch
 def print_numbers_like_numpy_1() -> None:
     """Lets NumPy 2 print its scalars as NumPy 1 did: ``0.5`` instead of ``np.float32(0.5)``.
 
     Scripts print losses and metrics, and what reads their output knows no other form. It is an option of
     NumPy's own (2.0 release notes, "Representation of NumPy scalars changed"); a script may set another.
     """
-    if np.lib.NumpyVersion(np.__version__) >= "2.0.0":
-        patches.replace(_PRINTED, "", "1.25")
+    patches.replace(_PRINTED, "", "1.25")
 
 
-def restore_numbers(owns: Owns) -> Callable[[], None]:
-    """Prints numbers as then, and takes arrays of one element for numbers; gives what undoes the latter."""
+def restore_numbers(owns: Owns) -> None:
+    """Prints numbers as then, and takes arrays of one element for numbers."""
     print_numbers_like_numpy_1()
-    return array_numbers.put(owns)
+    array_numbers.accept_arrays_as_numbers(owns)
 
 
 def asscalar(a: Any) -> Any:

@@ -10,17 +10,14 @@ from __future__ import annotations
 import functools
 from typing import Any
 
-from tpucompat.tf import private
-from tpucompat.tf.private import patches
+from tpucompat.engines import session
+from tpucompat.tf import patches, private
 
 
-@patches.patch("1.13 to 2.21")
-def accept_old_layers(keras: Any) -> None:
-    """Lets subclasses of Keras' layers do both.
-
-    Args:
-      keras: The Keras of the graph world.
-    """
+@patches.patch
+def accept_old_layers() -> None:
+    """Lets subclasses of Keras' layers do both."""
+    keras = session.keras_of_the_era()
     layer = keras.layers.Layer
     for owner in {layer, *private.keras_layer_engines()}:
         if "add_weight" in vars(owner):

@@ -13,20 +13,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from tpucompat.tf import private
-from tpucompat.tf.private import patches
+from tpucompat.engines import session
+from tpucompat.tf import patches, private
 
 # A class that has one of them is written for today's base class, whatever else it has.
 _OF_TODAY = ("_resource_apply_dense", "_resource_apply_sparse", "apply_gradients", "_create_slots")
 
 
-@patches.patch("1.13 to 2.21")
-def accept_old_optimizers(keras: Any) -> None:
-    """Lets subclasses of Keras' optimizers be of the older kind.
-
-    Args:
-      keras: The Keras of the graph world.
-    """
+@patches.patch
+def accept_old_optimizers() -> None:
+    """Lets subclasses of Keras' optimizers be of the older kind."""
+    keras = session.keras_of_the_era()
     base = keras.optimizers.Optimizer
     first = private.first_keras_optimizers()
     if issubclass(base, first.Optimizer):

@@ -10,8 +10,16 @@ import pandas as pd
 
 from tpucompat.names import renamed
 from tpucompat.standins.attributes import Owns
+from tpucompat.tf import patches
+
+_TEXT = patches.Setting(
+    "pandas.options.future.infer_string",
+    lambda: pd.get_option("future.infer_string"),
+    lambda value: pd.set_option("future.infer_string", value),
+)
 
 
+@patches.patch
 def keep_text_as_objects(owns: Owns) -> None:
     """Lets pandas 3 read text into columns of ``object`` again; scripts ask for that dtype.
 
@@ -20,7 +28,7 @@ def keep_text_as_objects(owns: Owns) -> None:
     del owns  # the option is one for the whole process
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # pandas 3 announces that pandas 4 ends it
-        pd.set_option("future.infer_string", False)
+        patches.replace(_TEXT, "", False)
 
 
 def _in_order(class_name: str, name: str) -> Callable[..., Any]:

@@ -14,7 +14,8 @@ from tpucompat.base.machine import Environment, environment
 from tpucompat.base.problems import Problem
 from tpucompat.commands.check import compiler
 from tpucompat.runtime import namespace
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
+from tpucompat.tf.patches.rows import ROWS
 from tpucompat.version import VERSION
 
 _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
@@ -58,25 +59,25 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _print_patches(as_json: bool) -> int:
-    """Enters graph mode as a script's first use of TensorFlow does, and prints what was replaced for it."""
+    """Enters graph mode as a script's first use of TensorFlow does, and prints the patches."""
     environment().require()
     namespace.root(namespace.V1).Session  # noqa: B018  # its first use
-    targets: dict[patches.Patch, list[str]] = {}
+    targets: dict[str, list[str]] = {row.make: [] for row in ROWS}
     for change in patches.changes():
-        targets.setdefault(change.patch, []).append(change.target)
+        targets[change.patch.make].append(change.target)
     if as_json:
-        rows = [
-            {"name": one.name, "releases": one.releases, "why": one.why, "targets": found}
-            for one, found in targets.items()
-        ]
-        print(json.dumps(rows, indent=2))
+        found = [{**row._asdict(), "replaced": sorted(set(targets[row.make]))} for row in ROWS]
+        print(json.dumps(found, indent=2))
         return 0
-    for patch, found in targets.items():
-        print(f"{patch.name} ({patch.releases}): {patch.why}")
-        for target in sorted(set(found)):
+    for row in sorted(ROWS, key=lambda row: not targets[row.make]):
+        applied = "applied" if targets[row.make] else "not applied here"
+        print(f"{row.make} ({row.releases or 'all releases'}; {row.group}; {applied}): {row.why}")
+        for target in sorted(set(targets[row.make])):
             print(f"    {target}")
-    count = sum(map(len, targets.values()))
-    print(f"{count} attributes, {len(targets)} patches. tpucompat.uninstall() puts them back.")
+    count, applied_rows = sum(map(len, targets.values())), sum(map(bool, targets.values()))
+    print(
+        f"{count} attributes by {applied_rows} of {len(ROWS)} patches. tpucompat.uninstall() puts them back."
+    )
     return 0
 
 

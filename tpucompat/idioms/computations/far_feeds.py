@@ -18,14 +18,13 @@ import tensorflow.compat.v1 as tf
 
 from tpucompat.base import journal
 from tpucompat.engines import operation_seeds
-from tpucompat.tf import private
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches, private
 
 _LANES = "_tpucompat_infeed_lanes"
 
 
-@patches.patch("1.13 to 2.21")
-def _watch_sessions() -> None:
+@patches.patch
+def watch_lanes() -> None:
     """Lets a lane begin and end with the Sessions of its first graph."""
     private.watch_sessions(_session_runs)
 
@@ -52,7 +51,7 @@ def carry(
     if (id(target), core) in lanes:
         return
     journal.notice("TPU355", "an infeed is filled in one Session and read in another")
-    _watch_sessions()
+    watch_lanes()
     with _beside(source):
         taken = take()
     with _beside(target):

@@ -14,8 +14,7 @@ import tensorflow.compat.v1 as tf
 
 from tpucompat.engines import accelerator, tpu_devices
 from tpucompat.idioms.startup import early_tf2, tpu_system
-from tpucompat.tf import private, topology
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches, private, topology
 
 _MirroredStrategy = tf.distribute.MirroredStrategy
 
@@ -50,8 +49,8 @@ class _Mirrored(_MirroredStrategy):  # type: ignore[misc, valid-type]
         return tf.nest.map_structure(lambda value: private.one_replica(self, value), result)
 
 
-@patches.patch("2.0 to 2.21")
-def _take_partial_batches() -> None:
+@patches.patch
+def take_partial_batches() -> None:
     """Lets Keras evaluate and predict numbers of examples that the batch does not divide, as on a TPU.
 
     In a graph, Keras allows it to TPUStrategy alone (keras/distribute/distributed_training_utils.py).
@@ -102,7 +101,7 @@ class _TPUStrategyType(type):
         on_tpu = accelerator.is_tpu()
         if on_tpu:
             tpu_devices.tell("what a tf.contrib.distribute.TPUStrategy of a graph computes")
-        _take_partial_batches()
+        take_partial_batches()
         strategy = _Mirrored(devices=["/cpu:0"] if on_tpu else _replica_devices())
         strategy.steps_per_run = 1 if steps_per_run is None else steps_per_run
         strategy.extended.steps_per_run = strategy.steps_per_run

@@ -19,7 +19,7 @@ import tensorflow
 from tpucompat.base.machine import current_environment
 from tpucompat.engines import accelerator, tpu_devices
 from tpucompat.idioms.startup.cluster_resolver import LocalClusterSpec, TPUClusterResolver
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 
 
 class _TPUStrategyType(type):
@@ -62,7 +62,7 @@ def device(device_name: Any) -> Any:
     return tensorflow.device(device_name)
 
 
-@patches.patch("2.0 to 2.21")
+@patches.patch
 def restore_methods() -> None:
     """Gives strategies, those of graphs too, back the methods that they have lost since 1.15 and 2.0.
 

@@ -23,7 +23,7 @@ from tpucompat.idioms.tpu_estimator import workers as workers_lib
 from tpucompat.idioms.tpu_estimator.context import LocalContext
 from tpucompat.idioms.tpu_estimator.errors import explained
 from tpucompat.idioms.tpu_estimator.progress import ProgressHook
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 
 _source = source.load()
 _tpu_config = _source.tpu_config
@@ -90,7 +90,7 @@ class RunConfig(_RunConfig):
         cluster: Any = None,
         **kwargs: Any,
     ) -> None:
-        _open_sessions_here()
+        open_sessions_here()
         with explained(), workers_lib.readable_cluster() as complete:
             super().__init__(
                 tpu_config=tpu_config,
@@ -299,8 +299,8 @@ class TPUEstimator(_TPUEstimator):
         ]
 
 
-@patches.patch("1.13 to 2.21")
-def _open_sessions_here() -> None:
+@patches.patch
+def open_sessions_here() -> None:
     """Lets Estimators with a :class:`RunConfig` open their Sessions on this machine."""
     estimator_lib = _source.estimator_lib
     theirs = estimator_lib.maybe_overwrite_model_dir_and_session_config

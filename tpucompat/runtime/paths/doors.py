@@ -20,7 +20,7 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 from tpucompat.base import journal
 from tpucompat.base.late import late
 from tpucompat.runtime.paths.mapping import PathMap
-from tpucompat.tf import private
+from tpucompat.tf import patches, private
 
 # The doors are opened before TensorFlow and NumPy are imported.
 numpy = late("numpy")
@@ -133,15 +133,28 @@ def open_up(path_map: PathMap) -> None:
             os.makedirs(local)
             journal.notice("TPU441", f"{remote} is {local}, a new empty folder")
     _active = Doors(path_map)
-    _active.install()
+    since = patches.mark()
+    map_paths(_active)
+    _active.done = patches.entries(since)
 
 
 def close() -> None:
     """Takes the mapping away again; graphs made meanwhile keep the paths that they have."""
     global _active
     if _active is not None:
-        _active.remove()
+        patches.take_back(_active.done)
         _active = None
+
+
+def _wrap(owner: Any, name: str, wrapper: Callable[[Any], Any]) -> None:
+    original = getattr(owner, name)
+    patches.replace(owner, name, functools.wraps(original, updated=())(wrapper(original)))
+
+
+@patches.patch
+def map_paths(doors: Doors) -> None:
+    """Puts a mapping at every door."""
+    doors.install()
 
 
 class Doors:
@@ -150,27 +163,17 @@ class Doors:
     def __init__(self, path_map: PathMap) -> None:
         self.path_map = path_map
         self._tensor_class = tensorflow.Tensor
-        self._undo: list[Callable[[], None]] = []
+        self.done: list[Any] = []  # what is to be taken back
 
     def install(self) -> None:
         """Wraps the functions at the doors."""
         for row in private.path_functions():
-            self._wrap(row.owner, row.name, functools.partial(self._function, row))
+            _wrap(row.owner, row.name, functools.partial(self._function, row))
         for owner, name in private.graph_op_functions():
-            self._wrap(owner, name, self._graph_op)
+            _wrap(owner, name, self._graph_op)
         for owner, name in private.eager_op_functions():
-            self._wrap(owner, name, self._eager_op)
-        self._wrap(*private.session_run_function(), self._session_run)
-
-    def remove(self) -> None:
-        """Gives the functions back, in reverse order."""
-        while self._undo:
-            self._undo.pop()()
-
-    def _wrap(self, owner: Any, name: str, wrapper: Callable[[Any], Any]) -> None:
-        original = getattr(owner, name)
-        setattr(owner, name, functools.wraps(original, updated=())(wrapper(original)))
-        self._undo.append(lambda: setattr(owner, name, original))
+            _wrap(owner, name, self._eager_op)
+        _wrap(*private.session_run_function(), self._session_run)
 
     # The doors ------------------------------------------------------------------------------------
 

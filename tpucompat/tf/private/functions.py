@@ -14,7 +14,7 @@ from tensorflow.python.framework.func_graph import FuncGraph
 from tensorflow.python.util import tf_inspect as tf_inspect_module
 
 from tpucompat.base.late import late, load
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 
 _ag_ctx = late("tensorflow.python.autograph.core.ag_ctx")
 _attributes = late("tensorflow.python.eager.polymorphic_function.attributes")
@@ -187,8 +187,8 @@ def left_alone_by_autograph(function: Any) -> Any:
     return api.autograph_artifact(function)
 
 
-@patches.patch("1.15 to 2.21")
-def leave_package_to_itself(name: str) -> None:
+@patches.patch
+def leave_package_to_itself(name: str = "tpucompat") -> None:
     """Lets AutoGraph call the functions of a package as they are, as it does with TensorFlow's own; idempotent.
 
     It would rewrite what layers compute, where it takes them for the script's own, and an error of theirs

@@ -12,10 +12,10 @@ from tensorflow.python.framework import ops
 from tensorflow.python.ops import gradients as gradients_module
 from tensorflow.python.ops import gradients_impl
 
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 
 
-@patches.patch("1.13 to 2.21")
+@patches.patch
 def gate_gradients(told: Callable[[Any, int], None]) -> None:
     """Lets ``tf.gradients`` finish an operation's gradients together, where reference variables are.
 

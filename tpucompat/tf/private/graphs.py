@@ -14,7 +14,7 @@ from tensorflow.python.framework import smart_cond as smart_cond_module
 from tensorflow.python.ops import control_flow_util
 
 from tpucompat.base.late import own_module
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 
 
 def eager_mode() -> ContextManager[None]:
@@ -43,7 +43,7 @@ def static_value(value: Any) -> Any:
     return tensor_util.constant_value(tf.convert_to_tensor(value))
 
 
-@patches.patch("1.13 to 2.21")
+@patches.patch
 def change_inputs_of_imports(change: Callable[[Any, dict[Any, Any]], dict[Any, Any]]) -> None:
     """Says what an import of a graph takes for the values of its ``input_map``.
 
@@ -83,7 +83,7 @@ def is_in_loop(operation: Any) -> bool:
     return control_flow_util.GetContainingWhileContext(context) is not None
 
 
-@patches.patch("2.15 to 2.21")
+@patches.patch
 def give_specs_their_sizes() -> None:
     """Gives ``tf.TensorSpec`` the sizes of its shape as ``_shape_tuple``, None for an unknown rank.
 
@@ -98,7 +98,7 @@ def give_specs_their_sizes() -> None:
         patches.replace(tf.TensorSpec, "_shape_tuple", property(sizes))
 
 
-@patches.patch("2.0 to 2.21")
+@patches.patch
 def accept_whole_numbers_as_dimensions() -> None:
     """Lets a static shape have ``256.0`` for a dimension, as in TensorFlow 1: ``16 * 16 / 1`` in Python 3.
 
@@ -135,7 +135,7 @@ def graph_collections(graph: Any) -> Any:
     return graph._collections
 
 
-@patches.patch("2.0 to 2.21")
+@patches.patch
 def forget_eager_start() -> None:
     """Lets ``tf.init_scope`` lift out of functions into the graph, in every thread.
 
@@ -212,7 +212,7 @@ def smart_cond(predicate: Any, true_fn: Callable[[], Any], false_fn: Callable[[]
     return smart_cond_module.smart_cond(predicate, true_fn, false_fn)
 
 
-@patches.patch("2.12 to 2.21")
+@patches.patch
 def make_eager_tensors_hashable() -> None:
     """Lets eager tensors be keys and members of sets by their identity, as graph tensors are.
 

@@ -11,10 +11,10 @@ from tensorflow.python.ops import data_flow_ops as data_flow_ops_module
 from tensorflow.python.ops import gen_dataset_ops
 from tensorflow.python.ops import lookup_ops as lookup_ops_module
 
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 
 
-@patches.patch("2.15 to 2.21")
+@patches.patch
 def read_no_element_ahead() -> None:
     """Lets an iterator ask its dataset for an element only when somebody asks the iterator, as 1.15 does.
 
@@ -38,7 +38,7 @@ def read_no_element_ahead() -> None:
     patches.replace(dataset_ops.DatasetV2, "_apply_debug_options", _apply_debug_options)
 
 
-@patches.patch("2.0 to 2.21")
+@patches.patch
 def leave_replica_inputs_untuned() -> None:
     """Lets what brings batches to the replicas go without tf.data's tuning of buffers and threads.
 

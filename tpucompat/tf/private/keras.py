@@ -11,7 +11,7 @@ from typing import Any, Callable, ContextManager, Iterator, cast
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
 
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 from tpucompat.tf.private.functions import left_alone_by_autograph
 
 
@@ -177,7 +177,7 @@ def added_by_layers(model: Any) -> Iterator[tuple[list[Any], str]]:
                 yield added, mark
 
 
-@patches.patch("2.10 to 2.21")
+@patches.patch
 def average_masked_losses_over_all() -> None:
     """Lets Keras divide the loss of a masked sequence by all its steps again, as TensorFlow 1.15 did.
 
@@ -197,7 +197,7 @@ def average_masked_losses_over_all() -> None:
         )
 
 
-@patches.patch("2.15 to 2.21")
+@patches.patch
 def normalize_without_masks() -> None:
     """Lets a subclass of BatchNormalization define ``_moments(inputs, reduction_axes, keep_dims)`` as ever.
 
@@ -233,7 +233,7 @@ def normalize_without_masks() -> None:
     patches.replace(base, "__init_subclass__", classmethod(cast(Any, adapt)))
 
 
-@patches.patch("1.13 to 2.21")
+@patches.patch
 def feed_missing_axes() -> None:
     """Lets a target without its last axis be fed where the graph takes that axis off again.
 
@@ -275,7 +275,7 @@ def feed_missing_axes() -> None:
     patches.replace(function, "_make_callable", make_callable)
 
 
-@patches.patch("2.12 to 2.21")
+@patches.patch
 def write_all_h5_files_alike() -> None:
     """Lets models of the graph world write and read ``x.weights.h5`` as every other ``.h5`` file.
 
@@ -305,7 +305,7 @@ def _by_suffix(suffix: str, chosen: Any, others: Any) -> Any:
     return call
 
 
-@patches.patch("2.2 to 2.21")
+@patches.patch
 def name_recurrent_weights_by_layer() -> None:
     """Lets a recurrent layer's weights be ``lstm/kernel`` again, as in checkpoints of TensorFlow 1.15.
 
@@ -338,7 +338,7 @@ def name_recurrent_weights_by_layer() -> None:
                 patches.replace(module, name, Backend(getattr(module, name)))
 
 
-@patches.patch("2.3 to 2.21")
+@patches.patch
 def take_inputs_of_updates() -> None:
     """Lets a layer's ``add_update`` and ``add_loss`` be given the layer's inputs in the second place.
 
@@ -367,7 +367,7 @@ def _without_inputs(method: Any) -> Any:
     return add
 
 
-@patches.patch("2.2 to 2.21")
+@patches.patch
 def name_losses_like_tensorflow_1() -> None:
     """Calls Keras' loss functions what they were called in 1.15, from which the names of metrics follow.
 
@@ -389,7 +389,7 @@ def name_losses_like_tensorflow_1() -> None:
                 patches.replace(function, "__name__", then)
 
 
-@patches.patch("2.15 to 2.21")
+@patches.patch
 def forget_masks_of_convolutional_cells() -> None:
     """Lets a ``ConvLSTM2D`` draw its dropout again whenever it is called, as other recurrent layers do.
 

@@ -11,7 +11,7 @@ from typing import Any, Callable, Mapping
 import tensorflow as tf
 
 from tpucompat.base.late import late
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 from tpucompat.tf.private.keras import keras_source
 
 _pywrap_util_port = late("tensorflow.python.util._pywrap_util_port")

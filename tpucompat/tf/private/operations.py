@@ -21,7 +21,7 @@ from tensorflow.python.ops import (
 )
 from tensorflow.python.util import nest as nest_module
 
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 
 
 def nest() -> Any:
@@ -32,7 +32,7 @@ def nest() -> Any:
     return nest_module
 
 
-@patches.patch("1.13")
+@patches.patch
 def complete_api() -> None:
     """Gives TensorFlow 1.13 ``tf.nest`` and ``tf.raw_ops``, which became public in 1.14.
 

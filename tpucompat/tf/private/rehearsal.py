@@ -13,7 +13,7 @@ import tensorflow as tf
 import tensorflow.compat.v1 as v1
 
 from tpucompat.base.late import late, load
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 
 auto_control_deps = late("tensorflow.python.framework.auto_control_deps")
 context = late("tensorflow.python.eager.context")
@@ -25,7 +25,7 @@ tpu_strategy = late("tensorflow.python.distribute.tpu_strategy")
 tpu_system_metadata = late("tensorflow.python.tpu.tpu_system_metadata")
 
 
-@patches.patch("2.15 to 2.21")
+@patches.patch
 def replicate_by(replicate: Callable[..., Any]) -> None:
     """Lets ``TPUStrategy.run`` call a function where it calls ``tpu.replicate``; idempotent.
 

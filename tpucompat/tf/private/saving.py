@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import types
 from typing import Any
 
@@ -12,7 +11,7 @@ from tensorflow.python.saved_model import loader_impl
 from tensorflow.python.training import checkpoint_ops
 
 from tpucompat.base.late import late, load
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 
 # 2.9 to 2.21, and 1.14 to 2.8.
 _base = late("tensorflow.python.trackable.base", "tensorflow.python.training.tracking.base")
@@ -39,7 +38,7 @@ def load_and_remap_matrix_initializer() -> Any:
     return checkpoint_ops._load_and_remap_matrix_initializer
 
 
-@patches.patch("2.20")
+@patches.patch
 def write_graphs_with_any_protobuf() -> None:
     """Lets ``tf.train.write_graph`` work with protobuf 7, and so every saver of a MonitoredSession.
 
@@ -47,8 +46,6 @@ def write_graphs_with_any_protobuf() -> None:
     gives, seen in 1.13 to 2.20 without a format. 2.20 is the first release that takes protobuf 7, and 2.21
     gives no argument.
     """
-    if "float_format" in inspect.signature(text_format.MessageToString).parameters:
-        return
 
     def as_text(message: Any, float_format: str = "", **options: Any) -> str:
         del float_format

@@ -12,7 +12,7 @@ from tensorflow.python.client.session import BaseSession, SessionInterface
 from tensorflow.python.eager import context
 
 from tpucompat.base.late import own_module
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 
 
 def default_session_config() -> Any:

@@ -9,10 +9,9 @@ import tensorflow as tf
 from tensorflow.python.ops import summary_ops_v2 as summary_ops_v2_module
 from tensorflow.python.util import deprecation
 
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 
 
-@patches.patch("1.13 to 2.21")
 def silence_deprecations() -> None:
     """Stops TensorFlow's deprecation warnings, for good: its public switch is a context only.
 

@@ -2,29 +2,43 @@
 
 from __future__ import annotations
 
+import _abc  # what ``abc`` has no way to take back
 import functools
 from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.ops import resource_variable_ops
 
-from tpucompat.tf.private import patches
+from tpucompat.tf import patches
 
 
-@patches.patch("2.1 to 2.21")
+@patches.patch
 def count_resource_variables_as_variables() -> None:
     """Lets ``isinstance(variable, tf.Variable)`` hold for resource variables, as in TensorFlow 1.
 
     ``resource_variable_ops.ResourceVariable`` was a ``VariableV1`` up to 2.0; since then the classes are
-    siblings, and VariableV1 is an abstract base class (seen in 2.15 to 2.21), which can be told.
+    siblings. VariableV1 is an abstract base class since 2.11 (seen in 2.11 to 2.21), which can be told.
     """
-    base = getattr(resource_variable_ops, "BaseResourceVariable", None)
-    register = getattr(tf.compat.v1.Variable, "register", None)
-    if base is not None and register is not None:
-        register(base)
+    registry = patches.Setting(
+        "tensorflow.compat.v1.Variable.register", _registered_variables, _register_variables
+    )
+    patches.replace(registry, "", {*_registered_variables(), resource_variable_class()})
 
 
-@patches.patch("1.13 to 2.21")
+def _registered_variables() -> set[type]:
+    """The classes that count as ``tf.compat.v1.Variable``."""
+    registry, *_ = _abc._get_dump(tf.compat.v1.Variable)
+    return {reference() for reference in registry}
+
+
+def _register_variables(classes: set[type]) -> None:
+    _abc._reset_registry(tf.compat.v1.Variable)
+    _abc._reset_caches(tf.compat.v1.Variable)
+    for each in classes:
+        tf.compat.v1.Variable.register(each)
+
+
+@patches.patch
 def let_graph_variables_be_true() -> None:
     """Lets ``average if average else variable`` be asked of a graph's variables, as in TensorFlow 1.
 
@@ -50,7 +64,7 @@ def resource_variable_class() -> Any:
     return getattr(resource_variable_ops, name, resource_variable_ops.ResourceVariable)
 
 
-@patches.patch("1.13 to 2.21")
+@patches.patch
 def complete_resource_variables() -> None:
     """Gives resource variables the methods of reference variables that they have lost, or never had.
 
