@@ -46,11 +46,25 @@ def test_inputs_of_the_campaign():
 
 
 FUNCTION = "def f{0}(x):\n  return tf.log(f{0}(x))\n"
+GUARD = """
+try:
+    import m{0}
+except ImportError:
+    m{0} = None
+if tf.__version__ < "2":
+    x{0} = 1
+"""
+TABLE = """
+df{0} = pd.DataFrame(rows)
+df{0} = df{0}.append(df{0})
+"""
 LONG = {
     "a name of thousands of parts": lambda n: "x = tf" + ".a" * (10 * n) + "\n",
     "attributes of nothing known": lambda n: "x = foo" + ".a" * (10 * n) + "\n",
     "findings": lambda n: "tf.log(1)\n" * n,
     "functions": lambda n: "".join(FUNCTION.format(i) for i in range(n)),
+    "guards": lambda n: "".join(GUARD.format(i) for i in range(n)),
+    "tables": lambda n: "import pandas as pd\n" + "".join(TABLE.format(i) for i in range(n // 4)),
     "changes in all places": lambda n: "".join(f"y = {i}\ntf.log({i})\n" for i in range(n)),
 }
 

@@ -7,8 +7,9 @@ version. That does not hold where TensorFlow 2 runs what is below it, or where t
 from __future__ import annotations
 
 import ast
+import collections
 import re
-from typing import Any, Callable, Collection, Iterator, Mapping, NamedTuple
+from typing import Any, Callable, Collection, Iterable, Iterator, Mapping, NamedTuple
 
 from tpucompat.names import successors as today
 from tpucompat.names.used import Names, is_guarding
@@ -28,6 +29,24 @@ class Dead(NamedTuple):
     what: str
 
 
+class _Occurrences:
+    """How often a file binds and reads each name."""
+
+    def __init__(self, nodes: Iterable[ast.AST]) -> None:
+        self._bound = collections.Counter(name for node in nodes for name in _bindings(node))
+        self._loaded = collections.Counter(filter(None, map(_load, nodes)))
+
+    def unbound(self, names: set[str], node: ast.AST) -> set[str]:
+        """Those of some names that nothing outside of a statement binds."""
+        inside = collections.Counter(name for one in ast.walk(node) for name in _bindings(one))
+        return {name for name in names if self._bound[name] <= inside[name]}
+
+    def loaded(self, names: set[str], node: ast.AST) -> set[str]:
+        """Those of some names that are read outside of a statement."""
+        inside = collections.Counter(filter(None, map(_load, ast.walk(node))))
+        return {name for name in names if self._loaded[name] > inside[name]}
+
+
 def opened(names: Names, trees: Collection[ast.AST], gone: Collection[int]) -> set[int]:
     """Nodes below guards that TensorFlow 2 runs, or has nothing else for.
 
@@ -38,10 +57,13 @@ def opened(names: Names, trees: Collection[ast.AST], gone: Collection[int]) -> s
     """
     used = _names(names)
     nodes = [node for tree in trees for node in ast.walk(tree)]
+    occurrences = _Occurrences(nodes)
     found: set[int] = set()
     for node in nodes:
         if isinstance(node, ast.Try) and any(map(is_guarding, node.handlers)):
-            if not any(_is_other_way(node, handler, nodes, gone) for handler in node.handlers):
+            if not any(
+                _is_other_way(node, handler, occurrences, gone) for handler in node.handlers
+            ):
                 found |= _inside(node.body)
         elif isinstance(node, (ast.If, ast.IfExp)):
             found |= _inside(_runs(node, used))
@@ -54,14 +76,15 @@ def dead(names: Names, trees: Collection[ast.AST]) -> Iterator[Dead]:
     if not names.uses:
         return
     nodes = [node for tree in trees for node in ast.walk(tree)]
+    occurrences = _Occurrences(nodes)
     for node in nodes:
         if isinstance(node, ast.Assert) and truth(node.test, used) is False:
             yield Dead(node, "this is false in TensorFlow 2")
         elif isinstance(node, ast.If) and isinstance(truth(node.test, used), bool):
             is_true = truth(node.test, used)
             taken, skipped = (node.body, node.orelse)[:: 1 if is_true else -1]
-            only = _bound(skipped) - _bound(taken) - _bound_outside(node, nodes)
-            missing = sorted(name for name in only if _is_loaded(name, node, nodes))
+            only = occurrences.unbound(_bound(skipped) - _bound(taken), node)
+            missing = sorted(occurrences.loaded(only, node))
             if taken and _ends(taken):
                 yield Dead(node, "in TensorFlow 2 the program ends here")
             elif missing:
@@ -98,15 +121,15 @@ def _is_hasattr(call: ast.Call) -> bool:
 
 
 def _is_other_way(
-    node: ast.Try, handler: ast.ExceptHandler, nodes: list[ast.AST], gone: Collection[int]
+    node: ast.Try, handler: ast.ExceptHandler, occurrences: _Occurrences, gone: Collection[int]
 ) -> bool:
     """Whether a program goes on from a handler with all that it uses."""
     if _ends(handler.body) or _inside(handler.body) & set(gone):
         return False
     imports = [one for one in node.body if isinstance(one, (ast.Import, ast.ImportFrom))]
-    only = _bound(imports) - _bound(handler.body) - _bound_outside(node, nodes)
+    only = occurrences.unbound(_bound(imports) - _bound(handler.body), node)
     flags = _bound(node.body) & _bound(handler.body)
-    return bool(flags) or not any(_is_loaded(name, node, nodes) for name in only)
+    return bool(flags) or not occurrences.loaded(only, node)
 
 
 def _inside(body: list[Any]) -> set[int]:
@@ -115,43 +138,22 @@ def _inside(body: list[Any]) -> set[int]:
 
 def _bound(body: list[Any]) -> set[str]:
     """The names that statements give a value."""
-    found: set[str] = set()
-    for statement in body:
-        for node in ast.walk(statement):
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                found |= {(one.asname or one.name).partition(".")[0] for one in node.names}
-            elif isinstance(node, (ast.FunctionDef, ast.ClassDef)):
-                found.add(node.name)
-            elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-                found.add(node.id)
-    return found
+    return {name for one in body for node in ast.walk(one) for name in _bindings(node)}
 
 
-def _bound_outside(node: ast.AST, nodes: list[ast.AST]) -> set[str]:
-    inside = {id(one) for one in ast.walk(node)}
-    kinds = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.ClassDef, ast.Name)
-    outside = [one for one in nodes if isinstance(one, kinds) and id(one) not in inside]
-    found = {
-        one.id for one in outside if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load)
-    }
-    for one in outside:
-        if isinstance(one, (ast.Import, ast.ImportFrom)):
-            found |= {(alias.asname or alias.name).partition(".")[0] for alias in one.names}
-        elif isinstance(one, (ast.FunctionDef, ast.ClassDef)):
-            found.add(one.name)
-    return found
+def _bindings(node: ast.AST) -> list[str]:
+    """The names that one node, without those below it, gives a value."""
+    if isinstance(node, (ast.Import, ast.ImportFrom)):
+        return [(one.asname or one.name).partition(".")[0] for one in node.names]
+    if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+        return [node.name]
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        return [node.id]
+    return []
 
 
-def _is_loaded(name: str, node: ast.AST, nodes: list[ast.AST]) -> bool:
-    """Whether a name is used outside of a statement."""
-    inside = {id(one) for one in ast.walk(node)}
-    return any(
-        isinstance(one, ast.Name)
-        and one.id == name
-        and isinstance(one.ctx, ast.Load)
-        and id(one) not in inside
-        for one in nodes
-    )
+def _load(node: ast.AST) -> str:
+    return node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) else ""
 
 
 def _ends(body: list[Any]) -> bool:

@@ -207,7 +207,10 @@ def _has_key(self: Rewriter, one: Difference) -> bool:
     if call is None or len(call.args) != 1:
         return False
     text = self.context.texts[self.cell(call)]
-    words = f"({text.source(call.args[0])} in {text.source(one.node.value)})"
+    key = text.source(call.args[0])
+    if not isinstance(call.args[0], (ast.Name, ast.Attribute, ast.Constant, ast.Subscript)):
+        key = f"({key})"
+    words = f"({key} in {text.source(one.node.value)})"
     return self.context.replace(call, self.cell(call), words)
 
 
