@@ -118,6 +118,21 @@ def test_members(before, after):
 @pytest.mark.parametrize(
     "line",
     [
+        "np.load('x')",
+        "np.array(x, copy=False)",
+        "pd.get_dummies(df['a'])",
+        "df.corr()",
+        "df['a'].str.replace('[.]', '')",
+    ],
+)
+def test_what_does_something_else_today_stays_in_a_program_of_tensorflow_2(line):
+    modern = IMPORTS + "import tensorflow as tf\ntf.random.set_seed(1)\n" + FRAME + line + "\n"
+    assert migrated(modern) == modern
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
         "rows = []; rows.append(1)",
         "feature.int64_list.value",
         "int(features.shape[1].value)",

@@ -18,6 +18,9 @@ _PUBLIC = {
 }
 _CLASSES = {kinds.FRAME: "DataFrame", kinds.SERIES: "Series"}
 _CALLED = frozenset(("fill_method", "numeric", "rename"))
+#: What is there today, and does something else unless an argument says so. A program of TensorFlow 2 may have
+#: been written for either; one of TensorFlow 1 has not.
+_OTHERWISE = frozenset(("allow_pickle", "dummies", "no_copy", "numeric", "pattern"))
 _LIBRARIES = frozenset(
     (
         *(name.partition(".")[0] for name in (*table.FUNCTIONS, *renamed.CALLS)),
@@ -58,12 +61,18 @@ class Finder:
         modules = [getattr(node, "module", None) or node.names[0].name for node in imports]
         modules += [one.name for node in imports for one in node.names]
         self.libraries = {module.partition(".")[0] for module in modules}
-        self.values = LibraryValues(self.trees, module.names, module.era == era.TF1)
+        self._is_old = module.era == era.TF1
+        self.values = LibraryValues(self.trees, module.names, self._is_old)
         #: The function of each call -> the call.
         self._calls = {id(call.node.func): call.node for call in module.names.calls}
 
     def find(self) -> Iterator[Difference]:
         """Every place of the file that falls under a row, each once."""
+        for one in self._all():
+            if self._is_old or one.row.how not in _OTHERWISE:
+                yield one
+
+    def _all(self) -> Iterator[Difference]:
         for call in self.names.calls:
             if not call.guarded:
                 yield from self._call(call)

@@ -269,7 +269,7 @@ ROWS = (
     Patch(
         "tpucompat.idioms.startup.distribute:take_partial_batches",
         ON_DEMAND,
-        ">=2.0",
+        ALL,
         ("*.get_input_params",),
         "Keras evaluates numbers of examples that the batch does not divide, as on a TPU.",
     ),
