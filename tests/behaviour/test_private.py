@@ -207,6 +207,8 @@ def _normalize_without_masks():
 
 
 def _feed_missing_axes():
+    if TF1:
+        pytest.skip("1.15 refuses it")
     private.feed_missing_axes()
     steps = v1.keras.layers.Input([3])
     classes = v1.keras.layers.Reshape([3, 4])(v1.keras.layers.Dense(12)(steps))
@@ -783,6 +785,8 @@ def _true_variables():
 
 
 def _whole_dimensions():
+    if TF1:
+        pytest.skip("1.15 takes whole numbers itself, and says another thing of the rest")
     private.accept_whole_numbers_as_dimensions()
     private.accept_whole_numbers_as_dimensions()
     assert v1.get_variable("whole", [8 / 2, np.float32(3)]).shape.as_list() == [4, 3]
