@@ -54,6 +54,12 @@ except ImportError:
 if tf.__version__ < "2":
     x{0} = 1
 """
+WAY = """
+try:
+    import m{0}
+except ImportError:
+    m{0} = tf.contrib.layers.flatten
+"""
 TABLE = """
 df{0} = pd.DataFrame(rows)
 df{0} = df{0}.append(df{0})
@@ -64,6 +70,7 @@ LONG = {
     "findings": lambda n: "tf.log(1)\n" * n,
     "functions": lambda n: "".join(FUNCTION.format(i) for i in range(n)),
     "guards": lambda n: "".join(GUARD.format(i) for i in range(n)),
+    "other ways": lambda n: "".join(WAY.format(i) for i in range(n)),
     "tables": lambda n: "import pandas as pd\n" + "".join(TABLE.format(i) for i in range(n // 4)),
     "changes in all places": lambda n: "".join(f"y = {i}\ntf.log({i})\n" for i in range(n)),
 }
@@ -85,6 +92,25 @@ def test_time_grows_with_the_size(what, command, tmp_path, capsys):
             capsys.readouterr()
         taken.append(min(tries))
     assert taken[1] < 24 * max(taken[0], 0.02), taken
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "tf.__version__" + ".replace('2', '22')" * 200,
+        "tf.__version__" + ".replace('', '22')" * 200,
+        "tf.__version__.startswith(3)",
+        "tf.__version__.split('.').startswith('2')",
+        "tf.__version__.split('.')[0].replace(1, 2)",
+        "int(tf.__version__[0]) < int(float('1e999'))",
+    ],
+)
+def test_a_version_is_asked_for_in_ways_that_have_no_answer(asked, tmp_path, capsys):
+    path = tmp_path / "script.py"
+    path.write_text(f"import tensorflow as tf\nif {asked}:\n    tf.log(1)\n")
+    start = time.process_time()
+    assert scan.main([str(path)]) == 0
+    assert "1 guarded" in capsys.readouterr().out and time.process_time() - start < 5
 
 
 def test_a_diff_of_many_lines_is_that_of_patch(tmp_path):

@@ -555,7 +555,7 @@ def normalized(folder, signs, momentum=0.9):
 def test_a_moving_mean_may_follow_a_bias_that_drifts(tmp_path, momentum, verdict):
     signs = np.array([1, -1, 1, 1])
     old, new = normalized(tmp_path / "old", signs), normalized(tmp_path / "new", -signs, momentum)
-    found, result = verdicts(old, new)
+    _, result = verdicts(old, new)
     assert result.verdict == verdict
     rows = {row.name for rung in result.rungs for row in rung.rows if row.verdict == ladder.DIFFER}
     assert {name for name in rows if "kernel" in name or "bias" in name} == set()

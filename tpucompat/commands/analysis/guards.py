@@ -124,7 +124,7 @@ def _is_other_way(
     node: ast.Try, handler: ast.ExceptHandler, occurrences: _Occurrences, gone: Collection[int]
 ) -> bool:
     """Whether a program goes on from a handler with all that it uses."""
-    if _ends(handler.body) or _inside(handler.body) & set(gone):
+    if _ends(handler.body) or not _inside(handler.body).isdisjoint(gone):
         return False
     imports = [one for one in node.body if isinstance(one, (ast.Import, ast.ImportFrom))]
     only = occurrences.unbound(_bound(imports) - _bound(handler.body), node)
@@ -187,7 +187,7 @@ def _value(node: Any, used: Mapping[int, str]) -> Any:
         return _UNKNOWN
     try:
         return evaluate(node, used)
-    except (TypeError, ValueError, IndexError, KeyError):
+    except (TypeError, ValueError, LookupError, AttributeError, OverflowError):
         return _UNKNOWN
 
 
@@ -257,6 +257,8 @@ def _call(node: ast.Call, used: Mapping[int, str]) -> Any:
         return {"int": int, "float": float, "str": str}[last](values[0])
     if isinstance(function, ast.Attribute) and last in ("startswith", "split", "replace"):
         (owner,) = _all_known([function.value], used)
+        if last == "replace" and not len(values[1]) <= len(values[0]) > 0:
+            return _UNKNOWN  # a chain of these would grow without bounds
         return getattr(owner, last)(*values)
     return _UNKNOWN
 

@@ -63,8 +63,9 @@ class _Ladder(Outcomes):
         self.sites = list(zip(old.sites(), new.sites()))
         self.before = old.initial(), new.initial()
         self.trained, self.rounding = self.gradient_sizes()
-        self._matches_of_slots: dict[str, str] | None = None
-        self._last_steps: set[str] | None = None
+        self.drifts = self.find_drifts()
+        self.matches_of_slots = self.match_slots()
+        self.last_steps = self.find_last_steps()
 
     def gradient_sizes(self) -> tuple[set[str], set[str]]:
         """The new run's variables that have gradients, and those whose gradients are rounding."""
@@ -419,14 +420,8 @@ class _Ladder(Outcomes):
             and name not in self.last_steps
         }
 
-    @property
-    def matches_of_slots(self) -> dict[str, str]:
+    def match_slots(self) -> dict[str, str]:
         """Slot of the old run -> the new run's variable that its name says it belongs to."""
-        if self._matches_of_slots is None:
-            self._matches_of_slots = self._match_slots()
-        return self._matches_of_slots
-
-    def _match_slots(self) -> dict[str, str]:
         owners = {_plain(old): new for new, old in self.matches.pairs.items()}
         found = {}
         for name in {name for slots in self.old.slots().values() for name in slots}:
@@ -435,17 +430,11 @@ class _Ladder(Outcomes):
                 found[name] = owners[max(inside, key=len)]
         return found
 
-    @property
-    def last_steps(self) -> set[str]:
+    def find_last_steps(self) -> set[str]:
         """Slots of the old run that are not state, but the last step.
 
         RMSProp of TensorFlow 1 has one also without momentum. What a step is is compared anyhow.
         """
-        if self._last_steps is None:
-            self._last_steps = self._find_last_steps()
-        return self._last_steps
-
-    def _find_last_steps(self) -> set[str]:
         values = {**self.old.snapshots(), 0: self.old.initial()}
         found: dict[str, bool] = {}
         for step, slots in self.old.slots().items():

@@ -5,7 +5,6 @@ What one run does and the other does not is a difference, unless the table of pa
 
 from __future__ import annotations
 
-import functools
 import re
 from typing import AbstractSet, Any, Mapping
 
@@ -42,11 +41,13 @@ class Outcomes(Rungs):
       exports: What the exported models answered: see :mod:`tpucompat.commands.verify.exports`.
       trained: The new run's variables that have gradients.
       rounding: Those of them whose gradients are rounding alone.
+      drifts: Step -> shape -> how far apart variables of that shape may be by then, for rounding.
     """
 
     exports: Mapping[str, Any] = {}
     trained: AbstractSet[str] = frozenset()
     rounding: AbstractSet[str] = frozenset()
+    drifts: Mapping[int, Mapping[tuple[int, ...], np.ndarray]] = {}
 
     def without_drift(
         self, name: str, actual: np.ndarray, expected: np.ndarray, last: int | None = None
@@ -71,8 +72,7 @@ class Outcomes(Rungs):
         apart = actual.astype(np.float64) - expected
         return expected + np.sign(apart) * np.maximum(np.abs(apart) - drift, 0)
 
-    @functools.cached_property
-    def drifts(self) -> dict[int, dict[tuple[int, ...], np.ndarray]]:
+    def find_drifts(self) -> dict[int, dict[tuple[int, ...], np.ndarray]]:
         """Steps -> shape -> how far apart drifting variables of that shape have been until then."""
         found: dict[int, dict[tuple[int, ...], np.ndarray]] = {}
         until: dict[tuple[int, ...], np.ndarray] = {}
@@ -213,18 +213,12 @@ class Outcomes(Rungs):
                 else:
                     own.append(self.row(key, f"{which}: {name}", value, final[name]))
         old, new = values
-        shared = [
-            self.row(
-                "saved",
-                f"{name} of both",
-                self.without_drift(name, new[name], old[theirs]),
-                old[theirs],
-            )
-            for name, theirs in self.matches.pairs.items()
-            if old.get(theirs) is not None
-            and new.get(name) is not None
-            and name not in self.rounding
-        ]
+        shared = []
+        for name, theirs in self.matches.pairs.items():
+            actual, expected = new.get(name), old.get(theirs)
+            if actual is not None and expected is not None and name not in self.rounding:
+                actual = self.without_drift(name, actual, expected)
+                shared.append(self.row("saved", f"{name} of both", actual, expected))
         shared += self.counters(*last) + self.on_the_way()
         slots = contents.kept(self.final_slots(self.old), last[0])
         shared += self.slot_rows("saved", slots, last[1], "the new checkpoint")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 from typing import NamedTuple
 
@@ -42,12 +43,14 @@ class Patch(NamedTuple):
 
     def is_needed(self) -> bool:
         """Whether the installed release is one of them; imports the library where that is the question."""
-        if self.releases == ALL:
-            return True
-        named = self.releases[0].isalpha()
-        needed = Requirement(self.releases if named else "tensorflow" + self.releases)
-        library = importlib.import_module(_MODULES.get(needed.name, needed.name))
-        return needed.specifier.contains(Version(library.__version__).base_version)
+        return self.releases == ALL or _is_installed(self.releases)
+
+
+@functools.lru_cache(maxsize=None)  # patches ask at each call of what they are for
+def _is_installed(releases: str) -> bool:
+    needed = Requirement(releases if releases[0].isalpha() else "tensorflow" + releases)
+    library = importlib.import_module(_MODULES.get(needed.name, needed.name))
+    return needed.specifier.contains(Version(library.__version__).base_version)
 
 
 ROWS = (
