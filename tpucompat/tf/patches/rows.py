@@ -381,6 +381,13 @@ ROWS = (
         'compile("adagrad") starts with sums of 0, as 1.15 did.',
     ),
     Patch(
+        "tpucompat.engines.operation_seeds:take_no_logits_of_another_activation",
+        EAGER_KERAS,
+        ">=2.4",
+        ("*.backend.*crossentropy", "*crossentropy"),
+        "A cross entropy takes the logits of its own activation alone, as up to 2.3.",
+    ),
+    Patch(
         "tpucompat.standins.early_keras:restore_optimizer_names",
         EAGER_KERAS,
         ">=2.11",
