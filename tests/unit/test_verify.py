@@ -535,6 +535,32 @@ def test_one_update_is_the_first_that_moves_something(tmp_path):
     assert "no trained variable moves in 2 steps" in {r.key: r for r in result.rungs}["update"].note
 
 
+def normalized(folder, signs, momentum=0.9):
+    """A bias before batch normalization, which Adam moves by the sign of a rounding error."""
+    recorder = Recorder(str(folder))
+    specs = variables(("net/kernel", (4,)), ("net/bias", (4,)))
+    site = Site(recorder, specs, 1, [])
+    kernel, bias, mean = np.ones(4), np.zeros(4), np.zeros(4)
+    for step in range(6):
+        if recorder.wants_snapshot():
+            recorder.snapshot({"net/kernel": kernel, "net/bias": bias, "net/moving_mean": mean})
+        gradient = np.cos(np.arange(4) + step)
+        site.called(1.0, gradient, 1e-9 * signs, kernel, bias)
+        mean = momentum * mean + (1 - momentum) * (0.1 * np.arange(1, 5) + bias)
+        kernel, bias = kernel - 0.01 * gradient, bias - 0.01 * signs
+    return Recording(recorder.folder)
+
+
+@pytest.mark.parametrize("momentum, verdict", [(0.9, ladder.AGREE), (0.8, ladder.DIFFER)])
+def test_a_moving_mean_may_follow_a_bias_that_drifts(tmp_path, momentum, verdict):
+    signs = np.array([1, -1, 1, 1])
+    old, new = normalized(tmp_path / "old", signs), normalized(tmp_path / "new", -signs, momentum)
+    found, result = verdicts(old, new)
+    assert result.verdict == verdict
+    rows = {row.name for rung in result.rungs for row in rung.rows if row.verdict == ladder.DIFFER}
+    assert {name for name in rows if "kernel" in name or "bias" in name} == set()
+
+
 def test_slots_of_the_optimizer_are_compared(tmp_path):
     """Another beta; what it does to the step is taken back by the rate."""
     old, new = Adam(tmp_path / "old").recording, Adam(tmp_path / "new", beta=0.8).recording

@@ -61,6 +61,7 @@ class _Ladder(Outcomes):
         super().__init__(old, new, matches, limits, ignore)
         self.exports = exports
         self.sites = list(zip(old.sites(), new.sites()))
+        self.before = old.initial(), new.initial()
         self.trained, self.rounding = self.gradient_sizes()
         self._matches_of_slots: dict[str, str] | None = None
         self._last_steps: set[str] | None = None
@@ -325,12 +326,11 @@ class _Ladder(Outcomes):
             return self.skipped(
                 "update", title, "the runs have no common step with recorded variables"
             )
-        first = self.old.initial(), self.new.initial()
-        step = next((s for s in common if self.moves(old[s], new[s], *first)), 0)
+        step = next((s for s in common if self.moves(s, old[s], new[s])), 0)
         if not step:
             return self.skipped("update", title, f"no trained variable moves in {common[-1]} steps")
         factors: list[float] = []
-        changes = self.changes(old[step], new[step], *first)
+        changes = self.changes(step, old[step], new[step])
         for name, ours, theirs in changes:
             if name in self.trained and ours.shape == theirs.shape and np.any(theirs):
                 factors.append(float(np.sum(ours * theirs) / np.sum(theirs * theirs)))
@@ -353,30 +353,37 @@ class _Ladder(Outcomes):
         return self.rung("update", title, rows, note, problem)
 
     def changes(
-        self,
-        old: Mapping[str, np.ndarray],
-        new: Mapping[str, np.ndarray],
-        old_before: Mapping[str, np.ndarray],
-        new_before: Mapping[str, np.ndarray],
+        self, step: int, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]
     ) -> list[tuple[str, np.ndarray, np.ndarray]]:
-        """(name, change in the new run, change in the old run) of variables with more than rounding."""
+        """(name, change in the new run, change in the old run) until a step, of what is more than rounding."""
+        old_before, new_before = self.before
         return [
             (
                 name,
                 actual.astype(np.float64) - new_before[name],
                 expected.astype(np.float64) - old_before[self.matches.pairs[name]],
             )
-            for name, actual, expected in self.pairs(old, new)
-            if name in new_before
-            and self.matches.pairs[name] in old_before
-            and name not in self.rounding
+            for name, actual, expected in self.without_rounding(step, old, new)
+            if name in new_before and self.matches.pairs[name] in old_before
         ]
 
-    def moves(self, *values: Mapping[str, np.ndarray]) -> bool:
+    def without_rounding(
+        self, step: int, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]
+    ) -> list[tuple[str, np.ndarray, np.ndarray]]:
+        """(name, new value, old value) after a step, of what is more than rounding."""
+        return [
+            (name, self.without_drift(name, actual, expected, step), expected)
+            for name, actual, expected in self.pairs(old, new)
+            if name not in self.rounding
+        ]
+
+    def moves(
+        self, step: int, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]
+    ) -> bool:
         """Whether a trained variable has moved in one of the runs: a warm-up may begin with a rate of 0."""
         return any(
             name in self.trained and (np.any(ours) or np.any(theirs))
-            for name, ours, theirs in self.changes(*values)
+            for name, ours, theirs in self.changes(step, old, new)
         )
 
     def slots(self, step: int) -> tuple[list[Row], list[str]]:
@@ -491,8 +498,7 @@ class _Ladder(Outcomes):
         if step:
             finals = [
                 self.row("final", name, actual, expected)
-                for name, actual, expected in self.pairs(old[step], new[step])
-                if name not in self.rounding
+                for name, actual, expected in self.without_rounding(step, old[step], new[step])
             ]
             bad = [row.name for row in finals if row.verdict == DIFFER]
             if bad:
@@ -519,11 +525,10 @@ class _Ladder(Outcomes):
         common: Sequence[int],
     ) -> tuple[list[Row], list[str]]:
         """How far variables have come in the first steps: a small rate hides much beside their values."""
-        first = self.old.initial(), self.new.initial()
         for step in common:
             if not 1 < step <= _FIRST_STEPS:
                 continue
-            changes = self.changes(old[step], new[step], *first)
+            changes = self.changes(step, old[step], new[step])
             floor = _NOISE * max((float(np.mean(np.abs(t))) for _, _, t in changes), default=0)
             rows = [
                 self.row("moved", f"way of {name} in {step} steps", a, e, floor)

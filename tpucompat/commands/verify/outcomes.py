@@ -5,6 +5,7 @@ What one run does and the other does not is a difference, unless the table of pa
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import AbstractSet, Any, Mapping
 
@@ -39,11 +40,51 @@ class Outcomes(Rungs):
 
     Attributes:
       exports: What the exported models answered: see :mod:`tpucompat.commands.verify.exports`.
-      rounding: The new run's variables whose gradients are rounding alone.
+      trained: The new run's variables that have gradients.
+      rounding: Those of them whose gradients are rounding alone.
     """
 
     exports: Mapping[str, Any] = {}
+    trained: AbstractSet[str] = frozenset()
     rounding: AbstractSet[str] = frozenset()
+
+    def without_drift(
+        self, name: str, actual: np.ndarray, expected: np.ndarray, last: int | None = None
+    ) -> np.ndarray:
+        """A new value, less what it may owe to variables that drift.
+
+        A gradient that is rounding moves its variable another way in each run, and with it whatever follows
+        that variable: a moving mean its bias, an average of weights those weights.
+
+        Args:
+          name: The new variable.
+          actual: Its value.
+          expected: The old run's.
+          last: The step after which both are seen; None after all.
+        """
+        if name in self.trained or actual.shape != expected.shape:
+            return actual
+        seen = [step for step in self.drifts if last is None or step <= last]
+        drift = self.drifts[max(seen)].get(actual.shape) if seen else None
+        if drift is None:
+            return actual
+        apart = actual.astype(np.float64) - expected
+        return expected + np.sign(apart) * np.maximum(np.abs(apart) - drift, 0)
+
+    @functools.cached_property
+    def drifts(self) -> dict[int, dict[tuple[int, ...], np.ndarray]]:
+        """Steps -> shape -> how far apart drifting variables of that shape have been until then."""
+        found: dict[int, dict[tuple[int, ...], np.ndarray]] = {}
+        until: dict[tuple[int, ...], np.ndarray] = {}
+        old, new = (self.old.snapshots(), self.new.snapshots()) if self.rounding else ({}, {})
+        for step in sorted(set(old) & set(new)):
+            for name in self.rounding & set(new[step]):
+                ours, theirs = new[step][name], old[step].get(self.matches.pairs[name])
+                if theirs is not None and theirs.shape == ours.shape:
+                    apart = np.abs(ours.astype(np.float64) - theirs)
+                    until[ours.shape] = np.maximum(until.get(ours.shape, 0), apart)
+            found[step] = dict(until)
+        return found
 
     def evaluation(self) -> Rung:
         """What ``evaluate`` finds, and what ``fit`` says of its epochs."""
@@ -173,7 +214,12 @@ class Outcomes(Rungs):
                     own.append(self.row(key, f"{which}: {name}", value, final[name]))
         old, new = values
         shared = [
-            self.row("saved", f"{name} of both", new[name], old[theirs])
+            self.row(
+                "saved",
+                f"{name} of both",
+                self.without_drift(name, new[name], old[theirs]),
+                old[theirs],
+            )
             for name, theirs in self.matches.pairs.items()
             if old.get(theirs) is not None
             and new.get(name) is not None
