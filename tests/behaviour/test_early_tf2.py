@@ -471,6 +471,32 @@ def test_vectors_are_columns_for_a_model_of_the_script_s_own(tmp_path):
     ]
 
 
+CROSS_ENTROPIES = """
+x = np.random.RandomState(0).rand(8, 4).astype('f')
+y = np.eye(3)[np.random.RandomState(1).randint(0, 3, 8)].astype('f')
+weights = tf.keras.initializers.Constant(np.linspace(-1, 1, 12).reshape(4, 3))
+for logits in False, True:
+    for activation, loss in ('softmax', 'Binary'), ('sigmoid', 'Categorical'), ('softmax', 'Categorical'):
+        loss = getattr(tf.keras.losses, loss + 'Crossentropy')(from_logits=logits)
+        with strategy.scope():
+            layer = tf.keras.layers.Dense(3, activation, input_shape=(4,), kernel_initializer=weights)
+            model = tf.keras.Sequential([layer])
+            model.compile('sgd', loss)
+        tell(model.evaluate(x, y, verbose=0), loss(y, model(x)).numpy())
+"""
+# What TensorFlow 2.1.4 gives for the same models, by evaluate and eagerly.
+CROSS_ENTROPIES_OF_21 = [0.7815381, 1.2223699, 1.3840907, 0.7891955, 1.1554903, 1.1804194]
+
+
+@pytest.mark.skipif(
+    release_of(tf.__version__) < (2, 4), reason="2.2 and 2.3 compute these losses themselves"
+)
+def test_cross_entropies_take_no_logits_of_another_activation(tmp_path):
+    start = START_UPS["Colab, with an address"]
+    told, _ = run(tmp_path, textwrap.dedent(start) + CROSS_ENTROPIES)
+    assert np.array(told) == pytest.approx(np.array([CROSS_ENTROPIES_OF_21] * 2).T, rel=1e-5)
+
+
 def test_a_required_tpu_is_an_error_that_no_fallback_swallows(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(PREAMBLE + textwrap.dedent(START_UPS["Kaggle, with a way without TPU"]))

@@ -637,12 +637,87 @@ print("CHECKS " + json.dumps({name: bool(value) for name, value in checks.items(
 """
 
 
+TRAINING = """
+import json
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+
+checks = {}
+x = np.arange(64, dtype="float32").reshape(16, 4) / 64
+y = np.arange(16) % 3
+
+def build(activation="softmax"):
+    weights = keras.initializers.Constant(np.linspace(-1, 1, 12).reshape(4, 3))
+    return keras.Sequential([keras.layers.Dense(3, activation, input_shape=(4,), kernel_initializer=weights)])
+
+def iterator(repeat=None):
+    return tf.data.Dataset.from_tensor_slices((x, y)).repeat(repeat).batch(4).make_one_shot_iterator()
+
+class Reading(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        self.found = self.validation_data and [each.shape for each in self.validation_data]
+
+def read(**data):
+    reading = Reading()
+    model.fit(x, y, callbacks=[reading], verbose=0, **data)
+    return reading.found
+
+model = build()
+model.compile("sgd", "sparse_categorical_crossentropy")
+given = iterator()
+first = model.fit(given, steps_per_epoch=1, verbose=0, validation_data=iterator(), validation_steps=4)
+second = model.fit(given, steps_per_epoch=3, verbose=0)
+other = build()
+other.compile("sgd", "sparse_categorical_crossentropy")
+losses = [other.train_on_batch(x[i:i + 4], y[i:i + 4]) for i in range(0, 16, 4)]
+checks["an iterator goes on"] = np.allclose(first.history["loss"] + second.history["loss"],
+                                            [losses[0], np.mean(losses[1:])], rtol=1e-5)
+checks["of validation"] = len(first.history["val_loss"]) == 1
+checks["evaluate"] = np.isclose(model.evaluate(iterator(), steps=4, verbose=0),
+                                model.evaluate(x, y, verbose=0), rtol=1e-5)
+checks["predict"] = np.allclose(model.predict(iterator(), steps=4), model.predict(x), rtol=1e-5)
+ended = model.fit(iterator(1), steps_per_epoch=9, epochs=2, verbose=0)
+checks["an end"] = len(ended.epoch) == 1
+checks["validation_data"] = read(validation_data=(x, y)) == [(16, 4), (16, 1), (16,)]
+checks["validation_split"] = read(validation_split=0.25) == [(4, 4), (4, 1), (4,)]
+checks["no validation"] = read() is None
+model.compile("sgd", "cosine", metrics=["cosine"])
+cosine = np.mean(np.sum(model.predict(x), -1) / np.linalg.norm(model.predict(x), axis=-1) / 3 ** 0.5)
+found = model.evaluate(x, np.ones((16, 3)), verbose=0)
+checks["cosine"] = np.allclose(found, [-cosine] * 2, rtol=1e-5)
+checks["its name"] = model.metrics_names == ["loss", "cosine_proximity"]
+for at, (activation, loss, expected) in enumerate(EXPECTED):
+    loss = getattr(keras.losses, loss[1:])(from_logits=True) if loss[0] == "*" else loss
+    model = build(activation)
+    model.compile("sgd", loss)
+    found = model.evaluate(x, np.eye(3)[y], verbose=0)
+    checks["cross entropy %d" % at] = np.isclose(found, expected, rtol=1e-5)
+print("CHECKS " + json.dumps({name: bool(value) for name, value in checks.items()}))
+"""
+# What TensorFlow 1.15.5 evaluates in the same model: activation, loss (* of logits), value.
+CROSS_ENTROPIES = [
+    ("softmax", "binary_crossentropy", 0.6712302),
+    ("softmax", "*BinaryCrossentropy", 0.7649935),
+    ("softmax", "*CategoricalCrossentropy", 1.107698),
+    ("sigmoid", "categorical_crossentropy", 1.12097),
+    ("sigmoid", "*BinaryCrossentropy", 0.8124409),
+]
+
+
 def test_layers_as_standalone_keras_let_them_be_defined(tmp_path):
     assert _checks(tmp_path, OWN_LAYERS, 6) == set()
 
 
 def test_optimizers_that_make_lists_of_updates(tmp_path):
     assert _checks(tmp_path, OWN_OPTIMIZERS, 11) == set()
+
+
+def test_training_of_the_time(tmp_path):
+    failed = _checks(tmp_path, f"EXPECTED = {CROSS_ENTROPIES}\n" + TRAINING, 15)
+    if environment().has("contrib"):  # 1.15 knows neither the iterators nor the short name of 1.13
+        failed = {name for name in failed if "cross" in name or "validation_" in name}
+    assert failed == set()
 
 
 def test_models_of_layers_have_one_class(tmp_path):

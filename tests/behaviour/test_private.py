@@ -206,6 +206,28 @@ def _normalize_without_masks():
     np.testing.assert_allclose(values, [[-2.0, 0.0], [-1.0, 1.0]], atol=1e-6)
 
 
+def _training_loops():
+    private.take_iterators()
+    private.give_validation_data()
+    x, y = np.ones((4, 2), "float32"), np.ones((4, 1), "float32")
+    read = []
+
+    class Reading(v1.keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            read.append(self.validation_data and [each.shape for each in self.validation_data])
+
+    with v1.Graph().as_default():
+        model = v1.keras.Sequential([v1.keras.layers.Dense(1, input_shape=(2,))])
+        model.compile("sgd", "mse")
+        batches = tf.data.Dataset.from_tensor_slices((x, y)).repeat().batch(2)
+        iterator = v1.data.make_one_shot_iterator(batches)
+        told = {"callbacks": [Reading()], "validation_data": (x, y), "verbose": 0}
+        model.fit(iterator, steps_per_epoch=2, verbose=0)
+        model.fit(x, y, **told)
+        model.fit_generator(iter([(x, y)] * 3), steps_per_epoch=1, **told)
+    assert read == [[(4, 2), (4, 1), (4,)]] * 2
+
+
 def _feed_missing_axes():
     if TF1:
         pytest.skip("1.15 refuses it")
@@ -970,6 +992,17 @@ CHECKS = {
     _average_masked_losses: ["average_masked_losses_over_all"],
     _normalize_without_masks: ["normalize_without_masks"],
     _feed_missing_axes: ["feed_missing_axes"],
+    _training_loops: [
+        "take_iterators",
+        "give_validation_data",
+        "_announcing",
+        "_arrays",
+        "_as_list",
+        "_engine_module",
+        "_is_pair",
+        "_listed",
+        "_of_tensors",
+    ],
     _silence_deprecations: ["silence_deprecations"],
     _forget_eager_start: ["forget_eager_start"],
     _path_functions: ["path_functions", "PathFunction"],

@@ -70,10 +70,11 @@ def _softmax_by_parts(softmax: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _of_logits(activation: str) -> Callable[[Callable[..., Any]], Any]:
-    """A cross entropy of Keras' backend that takes a model's output apart, which only 2.3 refuses to do.
+    """A cross entropy of Keras' backend that takes a model's output apart where 1.15 does, and only there.
 
-    1.15 (``python/keras/backend.py``) looks at the operation alone; 2.3 asks that no layer has made it, and
-    since 2.4 the activations note their logits.
+    1.15 (``python/keras/backend.py``) looks at the operation alone, and does not take apart what the caller
+    calls logits. 2.3 asks that no layer has made it. Since 2.4 the activations note their logits, which every
+    cross entropy takes: that of binary labels those of a softmax.
     """
 
     def computed(crossentropy: Callable[..., Any]) -> Callable[..., Any]:
@@ -82,9 +83,13 @@ def _of_logits(activation: str) -> Callable[[Callable[..., Any]], Any]:
             target: Any, output: Any, from_logits: bool = False, *args: Any, **options: Any
         ) -> Any:
             made_by: Any = getattr(output, "op", None)  # what is eager has none
-            of_model = not from_logits and hasattr(output, "_keras_history")
-            if of_model and getattr(made_by, "type", "") == activation:
-                return crossentropy(target, made_by.inputs[0], True, *args, **options)
+            is_activation = getattr(made_by, "type", "") == activation
+            if is_activation and not from_logits:
+                if hasattr(output, "_keras_history"):
+                    output, from_logits = made_by.inputs[0], True
+            elif is_activation or hasattr(output, "_keras_logits"):
+                with uncounted():
+                    output = tensorflow.identity(output)  # which has no logits
             return crossentropy(target, output, from_logits, *args, **options)
 
         return of_logits
@@ -118,6 +123,12 @@ def _flip_one(flip: Callable[..., Any]) -> Callable[..., Any]:
     return computed
 
 
+#: Keras' functions of probabilities, which early TensorFlow 2 computed in the same way.
+_CROSS_ENTROPIES: dict[str, Callable[[Callable[..., Any]], Any]] = {
+    "keras/backend:categorical_crossentropy": _of_logits("Softmax"),
+    "keras/backend:sparse_categorical_crossentropy": _of_logits("Softmax"),
+    "keras/backend:binary_crossentropy": _of_logits("Sigmoid"),
+}
 #: Functions that TensorFlow 2 computes with other operations.
 _OTHERWISE: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "tensorflow.python.ops.special_math_ops:einsum": private.einsum_of_matrices,
@@ -125,9 +136,7 @@ _OTHERWISE: dict[str, Callable[[Callable[..., Any]], Any]] = {
     # than the same step has on one replica, and has no kernel on a CPU.
     "tensorflow.python.ops.special_math_ops:_enclosing_tpu_context": lambda _: lambda: None,
     "keras/activations:softmax": _softmax_by_parts,
-    "keras/backend:categorical_crossentropy": _of_logits("Softmax"),
-    "keras/backend:sparse_categorical_crossentropy": _of_logits("Softmax"),
-    "keras/backend:binary_crossentropy": _of_logits("Sigmoid"),
+    **_CROSS_ENTROPIES,
     "tensorflow.python.ops.image_ops_impl:_random_flip": _flip_one,
     "tensorflow.python.ops.gen_io_ops:matching_files": lambda original: missing_folders.checked(
         original, add
@@ -139,6 +148,12 @@ _OTHERWISE: dict[str, Callable[[Callable[..., Any]], Any]] = {
 def install_tf1_computations() -> None:
     """Only what is computed with other operations is as in 1.15, not the seeds."""
     private.replace_functions(_OTHERWISE)
+
+
+@patches.patch
+def take_no_logits_of_another_activation() -> None:
+    """Lets the cross entropies of early TensorFlow 2 take the logits of their own activation alone."""
+    private.replace_functions(_CROSS_ENTROPIES)
 
 
 def count(graph: Any) -> int:

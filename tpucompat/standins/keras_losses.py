@@ -27,6 +27,14 @@ def cosine_proximity(y_true: Any, y_pred: Any, axis: int = -1) -> Any:
     return tf.reduce_sum(tf.nn.l2_normalize(y_true, axis) * tf.nn.l2_normalize(y_pred, axis), axis)
 
 
+def _negative_proximity(y_true: Any, y_pred: Any) -> Any:
+    """Minus the cosine, as 1.13 had it under this and a short name, and 1.14 and later only under this."""
+    return -cosine_proximity(y_true, y_pred)
+
+
+_negative_proximity.__name__ = cosine_proximity.__name__  # which the metric is called
+
+
 class CosineSimilarity(keras_generation.graph_keras().losses.CosineSimilarity):  # type: ignore[misc]
     """``tf.keras.losses.CosineSimilarity`` with 1.15's sign, see :func:`cosine_proximity`."""
 
@@ -37,6 +45,7 @@ class CosineSimilarity(keras_generation.graph_keras().losses.CosineSimilarity): 
 
 @patches.patch
 def register() -> None:
-    """Lets ``compile(loss="cosine_proximity")`` find 1.15's function by its two names."""
+    """Lets ``compile(loss="cosine_proximity")`` find 1.15's function, and "cosine" that of 1.13."""
     for name in ("cosine_proximity", "cosine_similarity"):
         patches.replace(tf.keras.utils.get_custom_objects(), name, cosine_proximity)
+    patches.replace(tf.keras.utils.get_custom_objects(), "cosine", _negative_proximity)

@@ -98,6 +98,20 @@ ROWS = (
         "A target without its last axis may be fed where the graph takes that axis off again.",
     ),
     Patch(
+        "tpucompat.tf.private.keras_training:take_iterators",
+        GRAPH,
+        ">=1.15",
+        ("*.Model._select_training_loop",),
+        "fit, evaluate and predict take an iterator over a Dataset, as up to 1.14.",
+    ),
+    Patch(
+        "tpucompat.tf.private.keras_training:give_validation_data",
+        GRAPH,
+        ALL,
+        ("*.fit_loop", "*.fit_generator"),
+        "A script's callback reads the validation's arrays as self.validation_data.",
+    ),
+    Patch(
         "tpucompat.tf.private.saving:write_graphs_with_any_protobuf",
         GRAPH,
         "protobuf>=7",
@@ -373,8 +387,8 @@ ROWS = (
         "tpucompat.standins.keras_losses:register",
         GRAPH_KERAS,
         ">=2.0",
-        ("dict.cosine_*",),
-        'compile(loss="cosine_proximity") computes what 1.15 did.',
+        ("dict.cosine*",),
+        'compile(loss="cosine_proximity") computes what 1.15 did, and "cosine" what 1.13 did.',
     ),
     Patch(
         "tpucompat.standins.keras_names:start_adagrad_from_zero",
@@ -382,6 +396,13 @@ ROWS = (
         ">=2.0",
         ("*.Adagrad.from_config",),
         'compile("adagrad") starts with sums of 0, as 1.15 did.',
+    ),
+    Patch(
+        "tpucompat.engines.operation_seeds:take_no_logits_of_another_activation",
+        EAGER_KERAS,
+        ">=2.4",
+        ("*.backend.*crossentropy", "*crossentropy"),
+        "A cross entropy takes the logits of its own activation alone, as up to 2.3.",
     ),
     Patch(
         "tpucompat.standins.early_keras:restore_optimizer_names",

@@ -80,6 +80,7 @@ if TYPE_CHECKING:
         track_tf_optimizer,
         write_all_h5_files_alike,
     )
+    from tpucompat.tf.private.keras_training import give_validation_data, take_iterators
     from tpucompat.tf.private.modules import computes_with_onednn, replace_functions
     from tpucompat.tf.private.operations import (
         RawOperations,
@@ -229,6 +230,10 @@ _NAMES = {
         "take_inputs_of_updates",
         "track_tf_optimizer",
         "write_all_h5_files_alike",
+    ),
+    "keras_training": (
+        "give_validation_data",
+        "take_iterators",
     ),
     "modules": (
         "computes_with_onednn",
