@@ -18,7 +18,7 @@ from tpucompat.base.codes import CODES
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.cli import scan as command
 from tpucompat.commands.scan import configuration, scanner
-from tpucompat.names import lookup, symbols
+from tpucompat.names import lookup, symbols, used
 from tpucompat.names import successors as today
 
 NOTHING = configuration.Configuration()
@@ -647,3 +647,10 @@ def test_a_file_of_weights_whose_name_keras_3_refuses(scan):
         """
     )
     assert found.code == "TPU513"
+
+
+def test_the_walk_visits_what_the_walk_of_python_does():
+    tree = sources.parse(inspect.getsource(used))
+    left_out = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+    expected = [node for node in ast.walk(tree) if not isinstance(node, left_out)]
+    assert used.walk(tree) == expected

@@ -452,6 +452,29 @@ _CHILDREN: dict[type, tuple[str, ...]] = {
     for node in vars(ast).values()
     if isinstance(node, type) and issubclass(node, ast.AST)
 }
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes directly below one, without operators and contexts."""
+    found: list[Any] = []
+    inside = node.__dict__
+    for field in _CHILDREN[node.__class__]:
+        value = inside.get(field)
+        if value.__class__ is list:
+            found += [item for item in value if item.__class__ in _CHILDREN]
+        elif value.__class__ in _CHILDREN:
+            found.append(value)
+    return found
+
+
+def walk(tree: ast.AST) -> list[ast.AST]:
+    """The nodes of a tree in the order of ``ast.walk``, in less than half of its time."""
+    found = [tree]
+    for node in found:  # which grows
+        found += children(node)
+    return found
+
+
 #: What looks at the nodes of a class; those that are not here have no children. One table for all modules, so
 #: that no module's walk is kept alive by it.
 _VISITORS: dict[type, Callable[[Names, Any], None]] = {

@@ -11,7 +11,7 @@ from tpucompat.commands.analysis import guards, sources
 from tpucompat.commands.analysis.sources import Source, SourceError
 from tpucompat.names import era, fixes
 from tpucompat.names import successors as today
-from tpucompat.names.used import Call, Names, Use
+from tpucompat.names.used import Call, Names, Use, walk
 
 
 class Finding(NamedTuple):
@@ -291,7 +291,7 @@ def place_of(module: Module, node: ast.AST) -> tuple[int, int, int]:
 
 
 def _holds(tree: ast.Module, node: ast.AST) -> bool:
-    return any(found is node for found in ast.walk(tree))
+    return any(found is node for found in walk(tree))
 
 
 def _method(call: Call) -> ast.AST:

@@ -12,7 +12,7 @@ import re
 from typing import Any, Callable, Collection, Iterable, Iterator, Mapping, NamedTuple
 
 from tpucompat.names import successors as today
-from tpucompat.names.used import Names, is_guarding
+from tpucompat.names.used import Names, is_guarding, walk
 
 _VERSION = "2.21.0"
 _VERSIONS = frozenset(
@@ -20,6 +20,9 @@ _VERSIONS = frozenset(
 )
 _UNKNOWN = object()
 _LEAVES = frozenset(("exit", "_exit", "quit", "abort"))
+
+
+Counts = Mapping[str, int]
 
 
 class Dead(NamedTuple):
@@ -33,18 +36,32 @@ class _Occurrences:
     """How often a file binds and reads each name."""
 
     def __init__(self, nodes: Iterable[ast.AST]) -> None:
-        self._bound = collections.Counter(name for node in nodes for name in _bindings(node))
-        self._loaded = collections.Counter(filter(None, map(_load, nodes)))
+        self._nodes = nodes
+        self._counted: tuple[Counts, Counts] | None = None
+
+    def _all(self) -> tuple[Counts, Counts]:
+        """Counted when first asked for, as most files have no such condition."""
+        if self._counted is None:
+            self._counted = (_count(_bindings, self._nodes), _count(_loads, self._nodes))
+        return self._counted
 
     def unbound(self, names: set[str], node: ast.AST) -> set[str]:
         """Those of some names that nothing outside of a statement binds."""
-        inside = collections.Counter(name for one in ast.walk(node) for name in _bindings(one))
-        return {name for name in names if self._bound[name] <= inside[name]}
+        if not names:
+            return names
+        inside = _count(_bindings, walk(node))
+        return {name for name in names if self._all()[0][name] <= inside[name]}
 
     def loaded(self, names: set[str], node: ast.AST) -> set[str]:
         """Those of some names that are read outside of a statement."""
-        inside = collections.Counter(filter(None, map(_load, ast.walk(node))))
-        return {name for name in names if self._loaded[name] > inside[name]}
+        if not names:
+            return names
+        inside = _count(_loads, walk(node))
+        return {name for name in names if self._all()[1][name] > inside[name]}
+
+
+def _count(names_of: Callable[[ast.AST], Iterable[str]], nodes: Iterable[ast.AST]) -> Counts:
+    return collections.Counter(name for node in nodes for name in names_of(node))
 
 
 def opened(names: Names, trees: Collection[ast.AST], gone: Collection[int]) -> set[int]:
@@ -56,7 +73,7 @@ def opened(names: Names, trees: Collection[ast.AST], gone: Collection[int]) -> s
       gone: Identities of the nodes that stand for what TensorFlow 2 does not have.
     """
     used = _names(names)
-    nodes = [node for tree in trees for node in ast.walk(tree)]
+    nodes = [node for tree in trees for node in walk(tree)]
     occurrences = _Occurrences(nodes)
     found: set[int] = set()
     for node in nodes:
@@ -73,9 +90,11 @@ def opened(names: Names, trees: Collection[ast.AST], gone: Collection[int]) -> s
 def dead(names: Names, trees: Collection[ast.AST]) -> Iterator[Dead]:
     """Conditions on the version of TensorFlow that TensorFlow 2 does not survive."""
     used = _names(names)
-    if not names.uses:
-        return
-    nodes = [node for tree in trees for node in ast.walk(tree)]
+    if not (
+        _VERSIONS.intersection(used.values()) or any(call.name == "hasattr" for call in names.calls)
+    ):
+        return  # no test tells
+    nodes = [node for tree in trees for node in walk(tree)]
     occurrences = _Occurrences(nodes)
     for node in nodes:
         if isinstance(node, ast.Assert) and truth(node.test, used) is False:
@@ -111,7 +130,7 @@ def _runs(node: Any, used: Mapping[int, str]) -> list[Any]:
     branches = [part if isinstance(part, list) else [part] for part in (node.body, node.orelse)]
     if isinstance(found, bool):
         return branches[not found]
-    asks = [one for one in ast.walk(node.test) if isinstance(one, ast.Call) and _is_hasattr(one)]
+    asks = [one for one in walk(node.test) if isinstance(one, ast.Call) and _is_hasattr(one)]
     of_objects = asks and not any(used.get(id(one.args[0])) for one in asks)
     return [*branches[0], *branches[1]] if of_objects else []
 
@@ -133,12 +152,12 @@ def _is_other_way(
 
 
 def _inside(body: list[Any]) -> set[int]:
-    return {id(node) for statement in body for node in ast.walk(statement)}
+    return {id(node) for statement in body for node in walk(statement)}
 
 
 def _bound(body: list[Any]) -> set[str]:
     """The names that statements give a value."""
-    return {name for one in body for node in ast.walk(one) for name in _bindings(node)}
+    return {name for one in body for node in walk(one) for name in _bindings(node)}
 
 
 def _bindings(node: ast.AST) -> list[str]:
@@ -152,8 +171,8 @@ def _bindings(node: ast.AST) -> list[str]:
     return []
 
 
-def _load(node: ast.AST) -> str:
-    return node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) else ""
+def _loads(node: ast.AST) -> tuple[str, ...]:
+    return (node.id,) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) else ()
 
 
 def _ends(body: list[Any]) -> bool:
@@ -172,8 +191,9 @@ def _ends(body: list[Any]) -> bool:
 
 def truth(node: ast.AST, used: Mapping[int, str]) -> Any:
     """What a test for the version of TensorFlow is in TensorFlow 2; None where nobody can tell."""
-    asks = any(used.get(id(one)) in _VERSIONS for one in ast.walk(node)) or any(
-        isinstance(one, ast.Call) and _is_hasattr(one) for one in ast.walk(node)
+    asks = any(
+        used.get(id(one)) in _VERSIONS or (isinstance(one, ast.Call) and _is_hasattr(one))
+        for one in walk(node)
     )
     found = _value(node, used) if asks else _UNKNOWN
     return None if found is _UNKNOWN else bool(found)

@@ -20,7 +20,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
 )
 from tpucompat.commands.analysis.keras_values import MODELS, Values, below_keras, key
 from tpucompat.names import era, fixes, symbols
-from tpucompat.names.used import Call, argument, constant, keyword
+from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 #: Methods of models and layers -> where the list keeps their arguments.
 _OWNERS = {
@@ -143,7 +143,7 @@ class Finder:
                 yield from self._method(call)
             yield from self._of_call(call, below)
         for tree in self.trees:
-            for node in ast.walk(tree):
+            for node in walk(tree):
                 if isinstance(node, ast.Attribute):
                     yield from self._attribute(node)
                 elif isinstance(node, (ast.FunctionDef, ast.Assign)):
@@ -464,7 +464,7 @@ class Finder:
                         table.BEHAVIOURS["metric_name"], text, call.node, METRICS[constant(text)]
                     )
         for tree in self.trees:
-            for node in ast.walk(tree):
+            for node in walk(tree):
                 if isinstance(node, ast.Subscript):
                     yield from self._key(node)
                     yield from keras_3_values.config_keys(self, node)

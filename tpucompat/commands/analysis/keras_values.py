@@ -10,7 +10,7 @@ import ast
 import re
 from typing import Any, Iterable, Iterator, Mapping
 
-from tpucompat.names.used import Names
+from tpucompat.names.used import Names, children
 
 MODEL, SEQUENTIAL, LAYER, LAYERS, OPTIMIZER = "Model", "Sequential", "Layer", "[Layer]", "Optimizer"
 TENSOR, DATASET, ITERATOR, BATCH = "tensor", "Dataset", "Iterator", "batch"
@@ -103,7 +103,7 @@ class Values:
         if isinstance(node, _SCOPES):
             inner = (*scope, id(node))
             name = getattr(node, "name", "")
-            for child in ast.iter_child_nodes(node):
+            for child in children(node):
                 self._walk(child, inner, name)
             return
         called = node.func if isinstance(node, ast.Call) else None
@@ -122,7 +122,7 @@ class Values:
             self._pairs.append((scope, node.optional_vars, node.context_expr, "with"))
         elif isinstance(node, ast.Return) and node.value is not None and function:
             self._pairs.append((scope, ast.Name(function, ast.Store()), node.value, "return"))
-        for child in ast.iter_child_nodes(node):
+        for child in children(node):
             self._walk(child, scope, function)
 
     def _parameters(self, names: Names) -> None:

@@ -10,13 +10,18 @@ from tpucompat.commands.analysis import library_values as kinds
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.library_values import LibraryValues
 from tpucompat.names import era, renamed
-from tpucompat.names.used import Call, argument, constant, keyword
+from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 #: scikit-learn's functions are imported from its packages too.
 _PUBLIC = {
     "sklearn.utils.compute_class_weight": "sklearn.utils.class_weight.compute_class_weight",
 }
 _CLASSES = {kinds.FRAME: "DataFrame", kinds.SERIES: "Series"}
+_METHODS_OF_TABLES = frozenset(
+    name for owner in ("DataFrame", "Series") for name in renamed.METHODS[owner]
+)
+#: Rows that depend on the kind of the object although they name none.
+_KNOWN = frozenset(("h5_value", "numeric"))
 _CALLED = frozenset(("fill_method", "numeric", "rename"))
 #: What is there today, and does something else unless an argument says so. A program of TensorFlow 2 may have
 #: been written for either; one of TensorFlow 1 has not.
@@ -51,20 +56,24 @@ class Finder:
     def __init__(self, module: Any) -> None:
         self.trees = [tree for tree in module.trees if tree is not None]
         self.names = module.names
-        imports = [
-            node
-            for tree in self.trees
-            for node in ast.walk(tree)
-            if isinstance(node, (ast.Import, ast.ImportFrom))
-        ]
+        self._nodes = [node for tree in self.trees for node in walk(tree)]
+        imports = [node for node in self._nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
         self._imported = {one.asname or one.name for node in imports for one in node.names}
         modules = [getattr(node, "module", None) or node.names[0].name for node in imports]
         modules += [one.name for node in imports for one in node.names]
         self.libraries = {module.partition(".")[0] for module in modules}
+        self._has_tables = "pandas" in self.libraries
         self._is_old = module.era == era.TF1
-        self.values = LibraryValues(self.trees, module.names, self._is_old)
+        self._values: LibraryValues | None = None
         #: The function of each call -> the call.
         self._calls = {id(call.node.func): call.node for call in module.names.calls}
+
+    @property
+    def values(self) -> LibraryValues:
+        """The kinds of its values; found at the first question, as most files use no pandas and no h5py."""
+        if self._values is None:
+            self._values = LibraryValues(self.trees, self.names, self._is_old)
+        return self._values
 
     def find(self) -> Iterator[Difference]:
         """Every place of the file that falls under a row, each once."""
@@ -77,14 +86,13 @@ class Finder:
             if not call.guarded:
                 yield from self._call(call)
         yield from self._methods()
-        for tree in self.trees:
-            for node in ast.walk(tree):
-                if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
-                    yield from self._member(node)
-                elif isinstance(node, ast.Assign):
-                    yield from self._assigned(node)
-                elif isinstance(node, ast.Subscript):
-                    yield from self._columns(node)
+        for node in self._nodes:
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+                yield from self._member(node)
+            elif isinstance(node, ast.Assign):
+                yield from self._assigned(node)
+            elif isinstance(node, ast.Subscript):
+                yield from self._columns(node)
 
     # Functions ---------------------------------------------------------------------------------
 
@@ -105,8 +113,10 @@ class Finder:
         """How a method was called, by the kind of its object."""
         function: Any = call.func
         above = getattr(function.value, "attr", "")
-        if above == "str" and "pandas" in self.libraries:
+        if above == "str" and self._has_tables:
             return renamed.METHODS["Series.str"].get(function.attr)
+        if not self._has_tables or function.attr not in _METHODS_OF_TABLES:
+            return None
         owner = _CLASSES.get(self.values.kind(function.value), "")
         both = self.values.kinds(function.value) == kinds.TABLES
         return renamed.METHODS.get("DataFrame" if both else owner, {}).get(function.attr)
@@ -158,8 +168,7 @@ class Finder:
             isinstance(node, ast.Subscript)
             and isinstance(node.ctx, ast.Store)
             and kinds.H5_GROUP in self.values.kinds(node.value)
-            for tree in self.trees
-            for node in ast.walk(tree)
+            for node in self._nodes
         )
 
     # Attributes --------------------------------------------------------------------------------
@@ -172,22 +181,26 @@ class Finder:
             if self._fits(member, node):
                 yield Difference(member.row, node, None, node.attr)
                 return
-        if node.attr == "decode" and kinds.H5_ATTRIBUTES in self._sources(node.value):
+        if (
+            node.attr == "decode"
+            and "h5py" in self.libraries
+            and kinds.H5_ATTRIBUTES in self._sources(node.value)
+        ):
             yield Difference(table.ATTRIBUTE_TEXT, node, None, node.attr)
 
     def _fits(self, member: table.Member, node: ast.Attribute) -> bool:
         if member.library and member.library not in self.libraries:
             return False
-        found = self.values.kinds(node.value)
         how = member.row.how
         call = self._calls.get(id(node))
         if how in _CALLED and call is None:
             return False
+        if how == "week":
+            return getattr(node.value, "attr", "") == "dt"
+        found = self.values.kinds(node.value) if member.kinds or how in _KNOWN else set()
         if how == "h5_value" and not found:  # f[name].value
             owner = node.value
             return isinstance(owner, ast.Subscript) and not isinstance(owner.value, ast.Attribute)
-        if how == "week":
-            return getattr(node.value, "attr", "") == "dt"
         if how == "numeric":
             return found == {kinds.FRAME} and not _has(call, "numeric_only")
         if how == "fill_method":
@@ -199,12 +212,11 @@ class Finder:
         """The kinds of what an element was taken from."""
         if isinstance(node, ast.Subscript):
             return self.values.kinds(node.value)
-        for tree in self.trees:
-            for loop in ast.walk(tree):
-                if isinstance(loop, (ast.comprehension, ast.For)):
-                    is_it = getattr(loop.target, "id", "") == getattr(node, "id", "-")
-                    if is_it and isinstance(loop.iter, ast.Subscript):
-                        return self.values.kinds(loop.iter.value)
+        for loop in self._nodes:
+            if isinstance(loop, (ast.comprehension, ast.For)):
+                is_it = getattr(loop.target, "id", "") == getattr(node, "id", "-")
+                if is_it and isinstance(loop.iter, ast.Subscript):
+                    return self.values.kinds(loop.iter.value)
         return set()
 
     # pandas ------------------------------------------------------------------------------------
@@ -218,13 +230,14 @@ class Finder:
     def is_column(self, node: ast.AST) -> bool:
         """Whether an expression is ``df['a']``."""
         return (
-            isinstance(node, ast.Subscript)
+            self._has_tables
+            and isinstance(node, ast.Subscript)
             and self.values.kinds(node.value) == {kinds.FRAME}
             and isinstance(constant(index_of(node)), str)
         )
 
     def _columns(self, node: ast.Subscript) -> Iterator[Difference]:
-        is_several = isinstance(index_of(node), ast.Tuple)
+        is_several = self._has_tables and isinstance(index_of(node), ast.Tuple)
         if is_several and self.values.kinds(node.value) == {kinds.GROUPED}:
             yield Difference(table.COLUMNS_OF_GROUPS, node, None, "")
 
@@ -244,7 +257,7 @@ class Finder:
             elif function.attr == "replace" and getattr(function.value, "attr", "") == "str":
                 pattern = argument(call.node, 0, "pat")
                 is_plain = isinstance(constant(pattern), str) and len(constant(pattern)) == 1
-                if "pandas" in self.libraries and not is_plain and not _has(call.node, "regex"):
+                if self._has_tables and not is_plain and not _has(call.node, "regex"):
                     yield Difference(table.PATTERN, call.node, call.node)
 
 
