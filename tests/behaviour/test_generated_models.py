@@ -27,6 +27,9 @@ SOME = ["keras:4", "keras_rest:400", "model_fn:3", "model_fn:5", "session_script
 FOUND = {
     "keras:8": "XLA has the gradient of UpSampling2D for a TPU alone (test_cpu_kernels.py)",
     "model_fn:402": "nothing but control inputs took sums that one operation gives (test_strategy_engine.py)",
+    "keras_rest:422": "batch_flatten gives no size that a Dense layer could be built from, on 1.15 neither",
+    "keras_rest:432": "the same",
+    "keras_rest:700": "a layer had the name that Keras gives to another (test_generated_names.py)",
     "session_script:9": "variables made after a computation had other seeds (test_operation_seeds.py)",
 }
 #: They and others, which take minutes; on emulated cores an evaluation and a prediction follow the training.

@@ -225,7 +225,10 @@ FUNCTIONS = {
         "K.in_test_phase": lambda x: K.in_test_phase(x * 0.5, x),
         "K.tile": lambda x: K.tile(x, [1] * (x.shape.ndims - 1) + [2]),
         "K.repeat_elements": lambda x: K.repeat_elements(x, 2, axis=-1),
-        "K.batch_flatten": lambda x: K.batch_flatten(x),
+        # On 1.15, too, its result has no size that a Dense layer could be built from.
+        "K.batch_flatten": lambda x: K.reshape(
+            K.batch_flatten(x), (-1, int(np.prod(x.shape.as_list()[1:])))
+        ),
         "K.logsumexp": lambda x: x - K.logsumexp(x, axis=-1, keepdims=True),
         "K.foldr": lambda x: (
             x * (1.0 + 0.0 * K.foldr(lambda a, row: a + K.sum(row), x, initializer=K.constant(0.0)))
@@ -336,7 +339,8 @@ def computed(m, x):
     m.note(f"Lambda({name})")
     function = rows[name]
     plainly = plain.layers.Lambda(lambda y: y, mask=lambda *_: None)  # a mask ends here
-    layer = layers.Lambda(function, name=f"lambda_{len(m.log)}")
+    # Not lambda_N, which Keras gives to the layers without a name.
+    layer = layers.Lambda(function, name=f"computed_{len(m.log)}")
     return lambda y: layer(plainly(y))
 
 
