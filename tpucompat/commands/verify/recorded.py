@@ -77,6 +77,7 @@ class _Recorded:
         self._spec = spec
         self._doors: list[Any] = []
         self._models: Any = None
+        self._dropouts: Any = None
         for own in (Printed(recorder, spec["script"]), Flags(recorder)):
             own.open()
             self._doors.append(own)
@@ -129,7 +130,9 @@ class _Recorded:
         sys.argv[:] = [spec["script"], *spec["arguments"]]
         sys.path[0] = os.path.dirname(os.path.realpath(spec["script"]))
         if _has_training_loop(sys.path[0]):
-            self._models.open_training_loop(importlib.import_module(MODULE))
+            loop = importlib.import_module(MODULE)
+            self._models.open_training_loop(loop)
+            self._dropouts.open_training_loop(loop)
         runpy.run_path(spec["script"], run_name="__main__")
 
     def _open(self, graph: bool) -> None:
@@ -152,7 +155,8 @@ class _Recorded:
             eager.open()
             self._doors.append(eager)
         outputs.watch()
-        dropouts.Dropouts(self._recorder, self._spec["dropout"]).open()
+        self._dropouts = dropouts.Dropouts(self._recorder, self._spec["dropout"])
+        self._dropouts.open()
         shuffles.Shuffles(self._recorder, _orders(self._spec["initial"])).open()
         models = model_doors.ModelDoors(
             self._recorder, graphs, eager.between_calls if eager is not None else lambda: None
