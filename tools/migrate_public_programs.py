@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
+import glob
 import json
 import os
 import pathlib
@@ -148,12 +149,19 @@ def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> d
         [word.replace("{data}", str(data)) for word in step]
         for step in program["commands"][: index + 1]
     )
+    first = str(work / "first")
     environment = {**os.environ, "HOME": str(home), "PYTHONPATH": str(ROOT)}
     with open(work / "log", "w", encoding="utf-8") as log:
         for step in before:  # what it needs of another script
+            step = [word.replace("{out}", first) for word in step]
             line = [sys.executable, "-m", "tpucompat", "run", *step]
             folder = work / "old" / program.get("folder", "")
             subprocess.run(line, env=environment, cwd=folder, stdout=log, stderr=log, check=True)
+    # What the scripts before have left is read, everything else is written.
+    read = [re.sub(r"^.*\{out\}", first, word) + "*" for word in last]
+    last = [
+        word.replace("{out}", first) if glob.glob(path) else word for word, path in zip(last, read)
+    ]
     words = shlex.join([*last[2 if last[0] == "-m" else 1 :], *more])
     command = [sys.executable, "-m", "tpucompat", "verify", *scripts, f"--args={words}"]
     command += ["--no-dropout", "--timeout", str(args.seconds), "--json", str(work / "result.json")]
