@@ -122,6 +122,7 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
     context.planned |= {
         id(node) for one in applied.find(context) for node in ast.walk(one.inner.func)
     }
+    context.planned.update(*(one.handled for one in startup.listings(context)))
     for place in context.places:
         is_answered = id(place.use.node) in context.planned | handled
         if not place.fate.becomes.startswith("tpucompat.v1") or is_answered:
@@ -160,11 +161,7 @@ def needs_graph(context: Context) -> str:
     """The first name of a file that works in a graph only; "" if there is none."""
     if context.module.era != era.TF1 or startup.eager_calls(context):
         return ""
-    rewritten = {
-        id(inside)
-        for _, node in startup.listings(context)
-        for inside in ast.walk(node.items[0].context_expr)
-    }
+    rewritten = {node for listing in startup.listings(context) for node in listing.handled}
     rewritten |= session_settings.plan(context).nodes
     rewritten.update(initializers.nodes(context))
     for place in context.places:
