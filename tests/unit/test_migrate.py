@@ -520,6 +520,14 @@ def test_a_model_is_built_under_a_strategy():
     assert "def make_strategy():\n  " in after and "contrib" not in after
 
 
+def test_a_line_that_is_put_among_the_statements_is_indented_too():
+    after = migrated(KERAS.replace("Dense(1)", "Dense(1, batch_input_shape=(2, 5))"))
+    assert (
+        ".scope():\n    model = tf.keras.Sequential()\n\n    # the layers\n"
+        "    model.add(tf.keras.Input(batch_shape=(2, 5)))\n    model.add(tf.keras.layers.Dense(1))\n"
+    ) in after
+
+
 def test_a_model_of_another_name_and_no_condition():
     before = KERAS.replace("  if use_tpu:\n", "").replace("    strategy", "  strategy")
     before = before.replace("        tf.contrib.cl", "      tf.contrib.cl")
