@@ -25,10 +25,6 @@ def main() -> None:
 
     from ipykernel.kernelapp import IPKernelApp  # when the process is ready
 
-    from tpucompat.base import native_log  # where it lies is known now
-
-    native_log.quieten()
-
     class TpucompatKernelApp(IPKernelApp):
         """Loads tpucompat before anything of the user's, configuration files included."""
 
