@@ -569,6 +569,21 @@ BEHAVIOURS: Mapping[str, Row] = {
         ("TensorFlow 1 logged the metric under its own name; Keras 3 uses the name in the script."),
         tf1=True,
     ),
+    "binary_accuracy": Row(
+        "metrics=['accuracy'] beside binary_crossentropy of several units",
+        "metrics=[tf.keras.metrics.BinaryAccuracy('acc')]",
+        "binary_accuracy",
+        BEHAVIOUR,
+        "TensorFlow 1 chose the accuracy by the loss, Keras 3 chooses it by the shapes.",
+        tf1=True,
+    ),
+    "crossentropy": Row(
+        "softmax and binary_crossentropy, sigmoid and categorical_crossentropy",
+        "the loss of the probabilities, by a function added to the script",
+        "crossentropy",
+        BEHAVIOUR,
+        "Keras 3 takes what the activation was given for the logits of any cross entropy.",
+    ),
     "metrics_names": Row(
         "model.metrics_names",
         "the names that evaluate reports, by a function added to the script",
@@ -680,11 +695,17 @@ BEHAVIOURS: Mapping[str, Row] = {
     ),
     "trainable": Row(
         "model.trainable = False after compile",
-        "a separate model for each set of trainable weights",
-        "",
+        "the weights that were trainable at compile, by a function added to the script",
+        "keep_trainable",
         BEHAVIOUR,
         "TensorFlow 1 kept the trainable weights from compile; Keras 3 checks them again.",
-        keras_2=True,
+    ),
+    "shared_optimizer": Row(
+        "two models compiled with one optimizer",
+        "an optimizer that is built for the weights of both, by a function added to the script",
+        "share_optimizer",
+        BEHAVIOUR,
+        "Keras 3 builds an optimizer for the first weights that it trains, and refuses others.",
     ),
     "params": Row(
         "callback.params['samples']", "", "", GONE, "Keras 3 provides verbose, epochs and steps."

@@ -21,6 +21,65 @@ def reset_states(model):
 {i}{i}{i}layer.reset_states()
 '''
 
+KEEP_TRAINABLE = '''
+
+def keep_trainable(model):
+{i}"""Lets a model train the weights that are trainable now, whatever is set later."""
+{i}def parts(one):
+{i}{i}yield one
+{i}{i}for layer in getattr(one, 'layers', ()):
+{i}{i}{i}yield from parts(layer)
+
+{i}def mark(states):
+{i}{i}for one, trainable in states:
+{i}{i}{i}one.trainable = trainable
+
+{i}compiled = [(one, one.trainable) for one in parts(model)]
+
+{i}def keeping(method):
+{i}{i}@functools.wraps(method)
+{i}{i}def train(*args, **kwargs):
+{i}{i}{i}now = [(one, one.trainable) for one, _ in compiled]
+{i}{i}{i}mark(compiled)
+{i}{i}{i}try:
+{i}{i}{i}{i}return method(model, *args, **kwargs)
+{i}{i}{i}finally:
+{i}{i}{i}{i}mark(now)
+
+{i}{i}return train
+
+{i}model.fit, model.train_on_batch = keeping(type(model).fit), keeping(type(model).train_on_batch)
+'''
+
+SHARE_OPTIMIZER = '''
+
+def share_optimizer(optimizer, *models):
+{i}"""Lets one optimizer train the weights of several models."""
+{i}weights = {{id(weight): weight for model in models for weight in model.weights}}
+{i}optimizer.build(list(weights.values()))
+'''
+
+OF_PROBABILITIES = '''
+
+def of_probabilities(loss):
+{i}"""Gives a cross entropy the probabilities alone, not what their activation was given."""
+{i}@functools.wraps(loss)
+{i}def compute(y_true, y_pred):
+{i}{i}return loss(y_true, {tf}.identity(y_pred))
+
+{i}return compute
+'''
+
+BINARY_CROSSENTROPY = '''
+
+def binary_crossentropy_of_probabilities(y_true, y_pred):
+{i}"""The mean over the units, from probabilities that no sigmoid has made."""
+{i}tiny = {keras}.backend.epsilon()
+{i}y_true, y_pred = {tf}.cast(y_true, y_pred.dtype), {tf}.clip_by_value(y_pred, tiny, 1 - tiny)
+{i}found = y_true * {tf}.math.log(y_pred + tiny) + (1 - y_true) * {tf}.math.log(1 - y_pred + tiny)
+{i}return -{tf}.reduce_mean(found, axis=-1)
+'''
+
 METRICS_NAMES = '''
 
 def metrics_names(model):
