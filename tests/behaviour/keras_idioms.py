@@ -604,6 +604,53 @@ report(history.history)
 """,
             LAYERS,
         ),
+        "lambdas_loaded": (
+            """\
+def double(values):
+    return K.square(values) * 2
+
+inputs = Input((10,))
+found = Lambda(lambda t: K.l2_normalize(t, axis=1))(Lambda(double, name='double')(inputs))
+model = Model(inputs, Dense(1)(found))
+weigh(model)
+model.compile('sgd', 'mse')
+model.save('with_lambdas.h5')
+again = tf.keras.models.load_model('with_lambdas.h5')
+report(again.predict(x), np.abs(again.predict(x) - model.predict(x)).max())
+again = tf.keras.models.model_from_json(model.to_json())
+again.set_weights(model.get_weights())
+report(again.predict(x))
+""",
+            LAYERS + "\n" + BACKEND,
+        ),
+        "checkpoints_of_a_tutorial": (
+            """\
+def create():
+    model = weigh(Sequential([Dense(1, input_shape=(10,))]))
+    model.compile('sgd', 'mse')
+    return model
+
+checkpoint_path = 'tutorial_1/cp.ckpt'
+saver = tf.keras.callbacks.ModelCheckpoint(checkpoint_path, save_weights_only=True)
+model = create()
+model.fit(x, y, epochs=1, callbacks=[saver], verbose=0, shuffle=False)
+again = create()
+again.load_weights(checkpoint_path)
+report(again.predict(x))
+checkpoint_path = 'tutorial_2/cp-{epoch:04d}.ckpt'
+model.save_weights(checkpoint_path.format(epoch=0))
+again.load_weights('tutorial_2/cp-0000.ckpt')
+report(again.evaluate(x, y, verbose=0))
+again = create()
+again.load_weights(tf.train.latest_checkpoint(os.path.dirname(checkpoint_path)))
+report(again.evaluate(x, y, verbose=0))
+model.save('tutorial.h5')
+report(tf.keras.models.load_model('tutorial.h5').evaluate(x, y, verbose=0))
+tf.keras.models.save_model(model, 'tutorial_plain.hdf5', include_optimizer=False)
+report(tf.keras.models.load_model('tutorial_plain.hdf5', compile=False).predict(x))
+""",
+            LAYERS,
+        ),
         "text": (
             """\
 from keras.preprocessing.text import Tokenizer

@@ -379,10 +379,14 @@ class Finder:
                 wrong.add(text)
                 unseen = text is None and not self.tf1
                 yield Difference(table.BEHAVIOURS[rule], path, call, "save", uncertain=unseen)
+        saved = {rule for _, _, _, rule, saves in files if saves}
         for text, path, call, rule, saves in files:
-            if not saves and text in wrong:
+            never = text is not None and not text.endswith(_LOADABLE)
+            if not saves and (text in wrong or never):
                 unseen = text is None and not self.tf1
-                yield Difference(table.BEHAVIOURS[rule], path, call, "load", uncertain=unseen)
+                row = table.BEHAVIOURS[rule]
+                row = row if text in wrong or rule in saved else row._replace(how="")
+                yield Difference(row, path, call, "load", uncertain=unseen)
 
     def file_arguments(self) -> Iterator[tuple[ast.expr, ast.Call, str, bool]]:
         """(the expression of a file's name, the call, the rule that it falls under, whether it is written)."""
@@ -486,7 +490,7 @@ class Finder:
             else node.slice
         )
         is_logs = self.values.kind(node.value) == keras_values.LOGS or (
-            self._is_history(node.value) or getattr(node.value, "id", "") == "logs"
+            self.is_history(node.value) or getattr(node.value, "id", "") == "logs"
         )
         if constant(text) == "lr" and is_logs:
             yield Difference(table.BEHAVIOURS["log_lr"], text, None, "learning_rate")
@@ -495,7 +499,7 @@ class Finder:
         ):
             yield Difference(table.BEHAVIOURS["params"], node)
 
-    def _is_history(self, node: ast.AST) -> bool:
+    def is_history(self, node: ast.AST) -> bool:
         """Whether an expression is ``something.history``, and may be that of a training."""
         if not isinstance(node, ast.Attribute) or node.attr != "history":
             return False
@@ -520,6 +524,10 @@ def _compiles(call: ast.Call) -> bool:
     """Whether ``load_model`` compiles what it loads."""
     last = getattr(call.func, "attr", getattr(call.func, "id", ""))
     return last == "load_model" and constant(keyword(call, "compile")) is not False
+
+
+#: How files end that Keras 3 loads, its own and those of Keras 2.
+_LOADABLE = (".keras", ".h5", ".hdf5")
 
 
 def _ends_well(text: str | None, rule: str) -> bool:

@@ -115,7 +115,8 @@ def _behind(self: Rewriter, one: Difference, words: str) -> bool:
     text = self.context.texts[cell]
     if not isinstance(statement, ast.Expr) or not text.owns_lines(statement):
         return False
-    text.insert_line(statement.end_lineno + 1, text.indent(statement.lineno) + words + text.newline)
+    end = statement.end_lineno or statement.lineno
+    text.insert_line(end + 1, text.indent(statement.lineno) + words + text.newline)
     return True
 
 
@@ -153,6 +154,12 @@ def _binary_accuracy(self: Rewriter, one: Difference) -> bool:
     return self.context.replace(one.node, self.cell(one.node), metric)
 
 
+def _lambda_layer(self: Rewriter, one: Difference) -> bool:
+    return self.define("registered", written.REGISTERED) and self.wrap(
+        one.node, "registered(", f", '{one.name}')"
+    )
+
+
 #: ``how`` of a row -> its rewriting.
 REWRITINGS: Mapping[str, Rewriting] = {
     "as_layer": _as_layer,
@@ -171,6 +178,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "by_name": _by_name,
     "cudnn": _cudnn,
     "hard_sigmoid": _hard_sigmoid,
+    "lambda_layer": _lambda_layer,
     "keep_trainable": _keep_trainable,
     "share_optimizer": _share_optimizer,
 }

@@ -226,6 +226,14 @@ def as_layer(function):
 {i}return apply
 '''
 
+REGISTERED = '''
+
+def registered(function, name):
+{i}"""Lets a model that is loaded find the function of a Lambda layer by a name."""
+{i}function.__name__ = name
+{i}return {keras}.utils.register_keras_serializable()(function)
+'''
+
 WITH_LOSS = '''
 
 class AddLoss({keras}.layers.Layer):
@@ -278,8 +286,9 @@ FILES = {
         '''
 
 def weights_file(path):
-{i}"""The name of a file of weights, which has to end in .weights.h5."""
+{i}"""The name of a file of weights, which has to end in .weights.h5, in a folder that exists."""
 {i}path = os.fspath(path)
+{i}os.makedirs(os.path.dirname(path) or '.', exist_ok=True)
 {i}return path if path.endswith('.weights.h5') else os.path.splitext(path)[0] + '.weights.h5'
 ''',
         '''
@@ -293,8 +302,9 @@ def saved_weights_file(path):
         '''
 
 def model_file(path):
-{i}"""The name of a model's file, which has to end in .keras or .h5."""
+{i}"""The name of a model's file, which has to end in .keras or .h5, in a folder that exists."""
 {i}path = os.fspath(path)
+{i}os.makedirs(os.path.dirname(path) or '.', exist_ok=True)
 {i}return path if path.endswith(('.keras', '.h5')) else os.path.splitext(path)[0] + '.keras'
 ''',
         '''
