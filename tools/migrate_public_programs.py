@@ -164,6 +164,7 @@ def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> d
     ]
     words = shlex.join([*last[2 if last[0] == "-m" else 1 :], *more])
     command = [sys.executable, "-m", "tpucompat", "verify", *scripts, f"--args={words}"]
+    command += program.get("verify_options", [])  # where it draws its batches, distributions
     command += ["--no-dropout", "--timeout", str(args.seconds), "--json", str(work / "result.json")]
     command += ["--cores", str(cores)] if cores > 1 else []
     with open(work / "log", "a", encoding="utf-8") as log:
