@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
-from tpucompat.commands.analysis.keras_values import below_keras, key
+from tpucompat.commands.analysis.keras_values import MODELS, below_keras, key
 from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 if TYPE_CHECKING:
@@ -196,7 +196,26 @@ def image_statistics(finder: Finder, call: Call, below: str) -> Iterator[Differe
         yield Difference(table.BEHAVIOURS["image_statistics"], call.node, call.node)
 
 
+def built(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``build`` of a model of the script's own class, which builds none of its layers."""
+    owner = getattr(call.node.func, "value", None)
+    if call.name != ".build" or owner is None:
+        return
+    made = [one.func for one in finder.values.values(owner) if isinstance(one, ast.Call)]
+    classes = {
+        node.name: node
+        for tree in finder.trees
+        for node in walk(tree)
+        if isinstance(node, ast.ClassDef) and finder.values.own_class(node.name) in MODELS
+    }
+    for one in made:
+        body = classes[key(one)].body if key(one) in classes else []
+        if body and not any(getattr(member, "name", "") == "build" for member in body):
+            yield Difference(table.BEHAVIOURS["built"], call.node, call.node)
+
+
 RULES = (
+    built,
     class_weight,
     sizes,
     targets,
