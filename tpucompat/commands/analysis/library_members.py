@@ -90,7 +90,7 @@ class Finder:
                 yield from self._call(call)
         yield from self._methods()
         for name, row in python_2.names(self._nodes) if self._is_old else ():
-            yield Difference(row, name, name, name.id)
+            yield Difference(row, name, None, name.id)
         for node in self._nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
                 yield from self._member(node)
