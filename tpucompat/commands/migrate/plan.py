@@ -30,9 +30,9 @@ from tpucompat.commands.migrate import (
     notebook_text,
     record,
     session_settings,
-    start_ups,
-    startup,
+    strategy_setup,
     symbols,
+    tpu_connections,
     written,
 )
 from tpucompat.commands.migrate.context import Context
@@ -158,11 +158,11 @@ def stays(context: Context) -> bool:
 
 def needs_graph(context: Context) -> str:
     """The first name of a file that works in a graph only; "" if there is none."""
-    if context.module.era != era.TF1 or startup.eager_calls(context):
+    if context.module.era != era.TF1 or tpu_connections.eager_calls(context):
         return ""
     rewritten = {
         id(inside)
-        for _, node in startup.listings(context)
+        for _, node in tpu_connections.listings(context)
         for inside in ast.walk(node.items[0].context_expr)
     }
     rewritten |= session_settings.plan(context).nodes
@@ -333,15 +333,15 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Loop | Non
             with context.rule("TPU203"):
                 initializers.rewrite(context, initializers.plan(context))
     with context.rule("TPU208"):
-        startup.rewrite_listings(context, startup.listings(context))
+        tpu_connections.rewrite_listings(context, tpu_connections.listings(context))
     eager = not way.graph and not _builds_graph(context)
     with context.rule("TPU211"):
         trains = bool(way.conversions) or (eager and _trains_keras_models(context))
         keras.rewrite(context, way.conversions, trains)
     with context.rule("TPU208"):
-        start_ups.rewrite(context, start_ups.find(context))
-        startup.rewrite(context)
-        startup.remove_eager_calls(context)
+        strategy_setup.rewrite(context, strategy_setup.find(context))
+        tpu_connections.rewrite(context)
+        tpu_connections.remove_eager_calls(context)
     if way.loop is None:  # a model_fn is a graph, which Keras 2 alone can build
         keras_3.rewrite(context)
     with context.rule("TPU214"):

@@ -469,7 +469,7 @@ ROWS = (
         "pandas 3 reads text into columns of dtype object.",
     ),
     Patch(
-        "tpucompat.runtime.paths.doors:map_paths",
+        "tpucompat.runtime.paths.redirection:map_paths",
         ON_DEMAND,
         ALL,
         ("*",),
