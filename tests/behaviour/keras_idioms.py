@@ -516,6 +516,141 @@ report(history.history)
 """,
             KERAS,
         ),
+        "np_utils_path": (
+            """\
+import keras.utils.np_utils
+report(keras.utils.np_utils.to_categorical(y[:4, 0].astype('int32'), 2))
+""",
+            KERAS,
+        ),
+        "gan_of_one_optimizer": (
+            """\
+class Gan:
+    def __init__(self):
+        optimizer = tf.keras.optimizers.Adam(0.01, 0.5)
+        self.judge = self.build_judge()
+        self.judge.compile(loss='binary_crossentropy', optimizer=optimizer, metrics=['accuracy'])
+        self.maker = weigh(Sequential([Dense(10, activation='tanh', input_shape=(4,))]))
+        noise = Input(shape=(4,))
+        self.judge.trainable = False
+        self.both = Model(noise, self.judge(self.maker(noise)))
+        self.both.compile(loss='binary_crossentropy', optimizer=optimizer)
+
+    def build_judge(self):
+        return weigh(Sequential([Dense(1, activation='sigmoid', input_shape=(10,))]))
+
+gan = Gan()
+for _ in range(4):
+    report(gan.judge.train_on_batch(x[:8], y[:8]), gan.both.train_on_batch(x[:8, :4], y[:8]))
+""",
+            LAYERS,
+        ),
+        "gan_that_is_turned_on_and_off": (
+            """\
+def make_trainable(net, value):
+    net.trainable = value
+    for layer in net.layers:
+        layer.trainable = value
+
+def build_judge():
+    model = weigh(Sequential([Dense(1, activation='sigmoid', input_shape=(10,))]))
+    model.compile('adam', 'binary_crossentropy')
+    return model
+
+judge = build_judge()
+make_trainable(judge, False)
+maker = weigh(Sequential([Dense(10, activation='tanh', input_shape=(4,))]))
+both = Sequential([maker, judge])
+both.compile('adam', 'binary_crossentropy')
+for _ in range(4):
+    make_trainable(judge, True)
+    first = judge.train_on_batch(x[:8], y[:8])
+    make_trainable(judge, False)
+    report(first, both.train_on_batch(x[:8, :4], y[:8]))
+""",
+            LAYERS,
+        ),
+        "softmax_and_binary_crossentropy": (
+            """\
+targets = np.concatenate([y, 1 - y], 1)
+model = Sequential([Dense(8, activation='tanh', input_shape=(10,)), Dense(2, activation='softmax')])
+weigh(model)
+model.compile('sgd', 'binary_crossentropy', ['accuracy'])
+history = model.fit(x, targets, batch_size=8, epochs=2, shuffle=False, verbose=0)
+report(history.history['loss'], history.history['acc'])
+""",
+            LAYERS,
+        ),
+        "sigmoid_and_categorical_crossentropy": (
+            """\
+inputs = Input((10,))
+model = Model(inputs, Dense(3, activation='sigmoid')(inputs))
+weigh(model)
+model.compile('sgd', tf.keras.losses.categorical_crossentropy, metrics=['accuracy'])
+history = model.fit(x, np.eye(3)[np.arange(32) % 3], batch_size=8, epochs=2, shuffle=False, verbose=0)
+report(history.history)
+""",
+            LAYERS,
+        ),
+        "accuracy_of_each_unit": (
+            """\
+model = Sequential()
+model.add(Dense(4, input_shape=(10,)))
+model.add(Activation('sigmoid'))
+weigh(model)
+model.compile(loss='binary_crossentropy', optimizer='sgd', metrics=['accuracy'])
+history = model.fit(x, (x[:, :4] > 0).astype('float32'), batch_size=8, epochs=2, shuffle=False, verbose=0)
+report(history.history)
+""",
+            LAYERS,
+        ),
+        "lambdas_loaded": (
+            """\
+def double(values):
+    return K.square(values) * 2
+
+inputs = Input((10,))
+found = Lambda(lambda t: K.l2_normalize(t, axis=1))(Lambda(double, name='double')(inputs))
+model = Model(inputs, Dense(1)(found))
+weigh(model)
+model.compile('sgd', 'mse')
+model.save('with_lambdas.h5')
+again = tf.keras.models.load_model('with_lambdas.h5')
+report(again.predict(x), np.abs(again.predict(x) - model.predict(x)).max())
+again = tf.keras.models.model_from_json(model.to_json())
+again.set_weights(model.get_weights())
+report(again.predict(x))
+""",
+            LAYERS + "\n" + BACKEND,
+        ),
+        "checkpoints_of_a_tutorial": (
+            """\
+def create():
+    model = weigh(Sequential([Dense(1, input_shape=(10,))]))
+    model.compile('sgd', 'mse')
+    return model
+
+checkpoint_path = 'tutorial_1/cp.ckpt'
+saver = tf.keras.callbacks.ModelCheckpoint(checkpoint_path, save_weights_only=True)
+model = create()
+model.fit(x, y, epochs=1, callbacks=[saver], verbose=0, shuffle=False)
+again = create()
+again.load_weights(checkpoint_path)
+report(again.predict(x))
+checkpoint_path = 'tutorial_2/cp-{epoch:04d}.ckpt'
+model.save_weights(checkpoint_path.format(epoch=0))
+again.load_weights('tutorial_2/cp-0000.ckpt')
+report(again.evaluate(x, y, verbose=0))
+again = create()
+again.load_weights(tf.train.latest_checkpoint(os.path.dirname(checkpoint_path)))
+report(again.evaluate(x, y, verbose=0))
+model.save('tutorial.h5')
+report(tf.keras.models.load_model('tutorial.h5').evaluate(x, y, verbose=0))
+tf.keras.models.save_model(model, 'tutorial_plain.hdf5', include_optimizer=False)
+report(tf.keras.models.load_model('tutorial_plain.hdf5', compile=False).predict(x))
+""",
+            LAYERS,
+        ),
         "text": (
             """\
 from keras.preprocessing.text import Tokenizer

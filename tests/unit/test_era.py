@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from tpucompat.commands.analysis import findings, sources
 from tpucompat.names import era
 
 TF1 = [
@@ -18,6 +19,7 @@ TF1 = [
     "import keras\nhistory = model.fit(x, y, nb_epoch=3).history['val_accuracy']",
     "%tensorflow_version 1.x\nimport tensorflow as tf",
     "",
+    "import tensorflow as tf\nmodel.compile('sgd', 'mse', ['accuracy'])\nmetrics = ['accuracy']",
     "import tensorflow as tf\nmodel = tf.keras.models.Sequential()",
     "print 'python 2'",
     "import tensorflow.compat.v2 as tf\ntf.compat.v1.disable_v2_behavior()\ntf.estimator.ModeKeys",
@@ -46,6 +48,14 @@ TF2 = [
     "tf.tpu.experimental.initialize_tpu_system(tpu)\n"
     "def unused(): tf.contrib.tpu.keras_to_tpu_model(model)",
 ]
+
+
+@pytest.mark.parametrize("source", [*TF1, *TF2])
+def test_migrate_sees_the_same_era(source):
+    if source.startswith(("%", "print '")):
+        return  # no Python of today: a notebook's line, and a print statement
+    found = findings.understand(sources.decode("script.py", source.encode()))
+    assert found.era == era.detect(source).era
 
 
 @pytest.mark.parametrize("source", TF1)

@@ -411,13 +411,59 @@ def test_devices_are_listed_without_a_session():
     )
 
 
+_TOPOLOGY = """\
+import os, sys
+import tensorflow as tf
+assert 'COLAB_TPU_ADDR' in os.environ, 'no TPU'
+if 'COLAB_TPU_ADDR' not in os.environ:
+  sys.exit('no TPU')
+with tf.Session('grpc://' + os.environ['COLAB_TPU_ADDR']) as session:
+  topology = session.run(tf.contrib.tpu.initialize_system())
+  for device in session.list_devices():
+    print(device.name)
+  session.run(tf.contrib.tpu.shutdown_system())
+print(tf.contrib.tpu.Topology(serialized=topology).num_tpus_per_task)
+"""
+
+
+def test_a_strategy_starts_the_tpu_whose_devices_are_listed():
+    after = migrated(_TOPOLOGY)
+    assert after.endswith(
+        """
+strategy = make_strategy()
+for device in tf.config.list_logical_devices():
+  print(device.name)
+print(strategy.num_replicas_in_sync)
+"""
+    )
+    for gone in ("contrib", "COLAB_TPU_ADDR", "Session", "TODO", "tpucompat"):
+        assert gone not in after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("num_tpus_per_task", "device_coordinates"),
+        ("session.list_devices()", "session.list_devices(), session.graph"),
+        ("initialize_system()", "initialize_system(embedding_config=config)"),
+        ("  session.run(tf.contrib.tpu.shut", "  if x: session.run(tf.contrib.tpu.shut"),
+        ("\nprint(", "\nprint(topology, "),
+        ("import os, sys", "import os, sys\nstrategy = 1"),
+    ],
+)
+def test_what_else_is_asked_of_a_started_tpu_stays(before, after):
+    assert "import tpucompat.v1 as tf" in migrated(_TOPOLOGY.replace(before, after, 1))
+
+
 @pytest.mark.parametrize(
     "before, after",
     [
         ("m.fit_generator(g, 5, epochs=2, workers=4)", "m.fit(g, steps_per_epoch=5, epochs=2)"),
         ("m.fit_generator(generator=g, use_multiprocessing=True, verbose=0)", "m.fit(x=g, verbose=0)"),
         ("m.predict_generator(g, 3)[0]", "m.predict(g, steps=3)[0]"),
-        ("m.evaluate_generator(g, steps=(3))", "m.evaluate(g, steps=(3))"),
+        ("m.evaluate_generator(g, steps=(3))",
+         "# NOTE(tpucompat TPU217): the loss was the unweighted mean of the batches; it now\n"
+         "#   weights them by size\nm.evaluate(g, steps=(3))"),
         ("d.batch(2).make_one_shot_iterator().get_next()",
          "tf.compat.v1.data.make_one_shot_iterator(d.batch(2)).get_next()"),
         ("d.make_initializable_iterator(\n    )", "tf.compat.v1.data.make_initializable_iterator(d\n    )"),
@@ -474,6 +520,14 @@ def test_a_model_is_built_under_a_strategy():
           model.fit(data(), steps_per_epoch=3)
         """)
     assert "def make_strategy():\n  " in after and "contrib" not in after
+
+
+def test_a_line_that_is_put_among_the_statements_is_indented_too():
+    after = migrated(KERAS.replace("Dense(1)", "Dense(1, batch_input_shape=(2, 5))"))
+    assert (
+        ".scope():\n    model = tf.keras.Sequential()\n\n    # the layers\n"
+        "    model.add(tf.keras.Input(batch_shape=(2, 5)))\n    model.add(tf.keras.layers.Dense(1))\n"
+    ) in after
 
 
 def test_a_model_of_another_name_and_no_condition():
@@ -861,7 +915,7 @@ def test_the_report_names_each_change_and_each_use_with_its_rule(tmp_path, capsy
         "model = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
         "model.compile('sgd', 'mse')\n"
         "model.save_weights('w<1>.h5')\n"
-        "model.trainable = False\n"
+        "tf.keras.optimizers.Nadam()\n"
     )
     page = tmp_path / "report.html"
     assert command.main(["--check", "--format", "json", "--report", str(page), str(script)]) == 1
@@ -876,10 +930,7 @@ def test_the_report_names_each_change_and_each_use_with_its_rule(tmp_path, capsy
     assert states["tensorflow.log"] == "rewritten" and states["tensorflow.abs"] == "the same"
     assert sum(one["counts"].values()) == len(one["uses"])
     (left,) = one["open"]
-    assert (
-        left["code"] == "TPU514"
-        and "a separate model for each set of trainable weights" in left["what"]
-    )
+    assert left["code"] == "TPU514" and "Nadam with other steps" in left["what"]
     text = page.read_text(encoding="utf-8")
     assert "w&lt;1&gt;.weights.h5" in text and "w<1>" not in text and "tensorflow.abs" in text
 

@@ -109,6 +109,15 @@ def test_a_part_of_the_training_loop_has_all_that_it_uses(uses):
     assert part.startswith(_LOOP.split(b"\n")[0])  # by which it is known again
 
 
+def test_a_part_keeps_what_a_class_of_tensorflow_calls():
+    part = written.part(_LOOP, (*_TRAINS, "CrossShardOptimizer"))
+    optimizer = next(
+        one for one in ast.parse(part).body if getattr(one, "name", "") == "CrossShardOptimizer"
+    )
+    methods = {one.name for one in optimizer.body if isinstance(one, ast.FunctionDef)}
+    assert {"compute_gradients", "apply_gradients"} <= methods  # of which minimize consists
+
+
 def test_a_missing_function_would_be_seen():
     assert _undefined(
         written.part(_LOOP, _TRAINS).replace(b"def summary_writer(", b"def made(")

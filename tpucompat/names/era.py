@@ -13,7 +13,7 @@ import functools
 import glob
 import os
 import re
-from typing import Iterator, Mapping, NamedTuple, Sequence
+from typing import Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 TF1, TF2 = "tf1", "tf2"
 
@@ -100,10 +100,10 @@ MARKS: Mapping[str, Mapping[str, int]] = {
     },
 }
 
-# Words outside TensorFlow's names: keys of History, Colab's magic lines.
+# Words outside TensorFlow's names: keys of History, Colab's magic lines. A list of metrics says nothing.
 _WORDS: tuple[tuple[str, str, int], ...] = (
-    (TF1, r"""\[\s*['"](val_)?acc['"]\s*\]""", 3),
-    (TF2, r"""\[\s*['"](val_)?accuracy['"]\s*\]""", 3),
+    (TF1, r"""(?<=[\w)\]])\[\s*['"](val_)?acc['"]\s*\]""", 3),
+    (TF2, r"""(?<=[\w)\]])\[\s*['"](val_)?accuracy['"]\s*\]""", 3),
     (TF1, r"%tensorflow_version\s+1", 20),
     (TF2, r"%tensorflow_version\s+2", 20),
     (TF1, r"COLAB_TPU_ADDR", 1),
@@ -169,11 +169,16 @@ def detect(source: str, directory: str = "", most_files: int = 100) -> Verdict:
       The verdict. Without any evidence, and where both weigh the same, it is TensorFlow 1: that is what
       tpucompat is for, and a TensorFlow 2 script without a trace of the TPU start-up gains nothing here.
     """
+    texts = _sources(source, directory, most_files)
+    return weigh((text, _tensorflow_names(text)) for text in texts)
+
+
+def weigh(sources: Iterable[tuple[str, set[str]]]) -> Verdict:
+    """The era of a program whose texts are known, each with the names below ``tensorflow`` that it takes."""
     evidence: dict[str, dict[str, int]] = {TF1: {}, TF2: {}}
     lost: set[str] = set()
     serves_both = False
-    for text in _sources(source, directory, most_files):
-        names = _tensorflow_names(text)
+    for text, names in sources:
         serves_both |= bool({"executing_eagerly", "compat.v1"} & names)
         lost.update(name for name in names if _lost(name))
         for era, mark, weight in _marks(text, names):
@@ -267,11 +272,15 @@ def _marks(text: str, names: set[str]) -> Iterator[tuple[str, str, int]]:
         found = re.search(pattern, text)
         if found:
             yield era, found.group(), weight
+    # A mark stands for everything below it.
+    above: set[str] = set()
     for name in names:
-        for era, marks in MARKS.items():
-            for mark, weight in marks.items():
-                if name == mark or name.startswith(mark + "."):
-                    yield era, "tf." + mark, weight
+        while name and name not in above:
+            above.add(name)
+            name = name.rpartition(".")[0]
+    for era, marks in MARKS.items():
+        for mark in above & marks.keys():
+            yield era, "tf." + mark, marks[mark]
 
 
 def _tensorflow_names(text: str) -> set[str]:

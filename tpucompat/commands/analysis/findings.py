@@ -166,27 +166,13 @@ def problem(path: str, error: SourceError) -> Finding:
 
 
 def _era(names: Names, source: Source) -> str:
-    """TensorFlow 1 or 2, by the marks of :mod:`tpucompat.names.era` on the names that were found."""
+    """TensorFlow 1 or 2, as :mod:`tpucompat.names.era` weighs the names that were found."""
     names_used = {use.name[11:] for use in names.uses if use.name[:11] == "tensorflow."}
-    if any(use.statement is not None and use.name == "tensorflow.compat.v1" for use in names.uses):
-        names_used |= {name[10:] for name in names_used if name[:10] == "compat.v1."}
-    # A mark stands for everything below it.
-    marks: set[str] = set()
-    for name in names_used:
-        while name and name not in marks:
-            marks.add(name)
-            name = name.rpartition(".")[0]
-    weights = {
-        speaks: sum(weight for mark, weight in table.items() if mark in marks)
-        for speaks, table in era.MARKS.items()
-    }
-    if source.is_notebook:
-        text = source.data
-        weights[era.TF2] += 20 * (re.search(rb"%tensorflow_version\s+2", text) is not None)
-        weights[era.TF1] += 20 * (re.search(rb"%tensorflow_version\s+1", text) is not None)
-    if any(call.name == ".experimental_run_v2" for call in names.calls):
-        weights[era.TF2] += 10
-    return era.TF2 if weights[era.TF2] > weights[era.TF1] else era.TF1
+    for version in ("compat.v1", "compat.v2"):
+        root = f"tensorflow.{version}"
+        if any(use.statement is not None and use.name == root for use in names.uses):
+            names_used |= {name[10:] for name in names_used if name[:10] == f"{version}."}
+    return era.weigh([("\n".join(unit.original for unit in source.units), names_used)]).era
 
 
 # The old names ---------------------------------------------------------------------------------------

@@ -5,7 +5,13 @@ from __future__ import annotations
 import ast
 from typing import Any, Iterator, Mapping
 
-from tpucompat.commands.analysis import keras_1_rules, keras_3_values, keras_values
+from tpucompat.commands.analysis import (
+    keras_1_rules,
+    keras_3_losses,
+    keras_3_training,
+    keras_3_values,
+    keras_values,
+)
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rows import Row
 from tpucompat.commands.analysis.keras_3_rules import (
@@ -148,6 +154,7 @@ class Finder:
                     yield from self._attribute(node)
                 elif isinstance(node, (ast.FunctionDef, ast.Assign)):
                     yield from self._statement(node)
+        yield from keras_3_training.differences(self)
         yield from self._files()
         yield from self._texts()
         for use in self.names.uses:
@@ -337,6 +344,7 @@ class Finder:
     def _of_call(self, call: Call, below: str) -> Iterator[Difference]:
         for rule in (*RULES, *keras_3_values.RULES, keras_1_rules.keras_1):
             yield from rule(self, call, below)
+        yield from keras_3_losses.crossentropies(self, call, below)
 
     def _statement(self, node: Any) -> Iterator[Difference]:
         if isinstance(node, ast.FunctionDef) and self._fits_generators():
@@ -349,9 +357,7 @@ class Finder:
         elif isinstance(node, ast.Assign) and constant(node.value) is False:
             for target in node.targets:
                 named = isinstance(target, ast.Attribute) and target.attr == "trainable"
-                if named and self._compiled_before(target):  # type: ignore[arg-type]
-                    yield Difference(table.BEHAVIOURS["trainable"], target)
-                elif named and self.normalizes:
+                if named and self.normalizes:
                     yield Difference(table.BEHAVIOURS["frozen_statistics"], target)
 
     def _fits_generators(self) -> bool:
@@ -359,19 +365,6 @@ class Finder:
             call.name.endswith("_generator")
             or (call.name == ".fit" and any(is_generator(self, one) for one in call.node.args[:1]))
             for call in self.names.calls
-        )
-
-    def _compiled_before(self, target: ast.Attribute) -> bool:
-        name = key(target.value)
-        return (
-            bool(name)
-            and self._is_model(target.value)
-            and any(
-                call.name == ".compile"
-                and key(getattr(call.node.func, "value", call.node)) == name
-                and call.node.lineno < target.lineno
-                for call in self.names.calls
-            )
         )
 
     # Names of files --------------------------------------------------------------------------------
@@ -386,10 +379,14 @@ class Finder:
                 wrong.add(text)
                 unseen = text is None and not self.tf1
                 yield Difference(table.BEHAVIOURS[rule], path, call, "save", uncertain=unseen)
+        saved = {rule for _, _, _, rule, saves in files if saves}
         for text, path, call, rule, saves in files:
-            if not saves and text in wrong:
+            never = text is not None and not text.endswith(_LOADABLE)
+            if not saves and (text in wrong or never):
                 unseen = text is None and not self.tf1
-                yield Difference(table.BEHAVIOURS[rule], path, call, "load", uncertain=unseen)
+                row = table.BEHAVIOURS[rule]
+                row = row if text in wrong or rule in saved else row._replace(how="")
+                yield Difference(row, path, call, "load", uncertain=unseen)
 
     def file_arguments(self) -> Iterator[tuple[ast.expr, ast.Call, str, bool]]:
         """(the expression of a file's name, the call, the rule that it falls under, whether it is written)."""
@@ -452,17 +449,19 @@ class Finder:
     # Texts -------------------------------------------------------------------------------------------
 
     def _texts(self) -> Iterator[Difference]:
-        names: set[str] = set()
         for call in self.names.calls:
             if call.name != ".compile":
                 continue
             for position, word in ((2, "metrics"), (5, "weighted_metrics")):
                 value = argument(call.node, position, word)
                 for text in self._metric_texts(value):
-                    names.add(METRICS[constant(text)])
-                    yield Difference(
-                        table.BEHAVIOURS["metric_name"], text, call.node, METRICS[constant(text)]
-                    )
+                    name = METRICS.get(constant(text), "acc")
+                    other = keras_3_losses.accuracy(self, call, text) if name == "acc" else None
+                    if other is not None:
+                        yield Difference(other, text, call.node, name)
+                    if constant(text) != "acc" and not (other and other.how):
+                        row = table.BEHAVIOURS["metric_name"]
+                        yield Difference(row, text, call.node, name)
         for tree in self.trees:
             for node in walk(tree):
                 if isinstance(node, ast.Subscript):
@@ -481,7 +480,7 @@ class Finder:
                 yield from self._metric_texts(one)
             return
         for one in value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]:
-            if constant(one) in METRICS:
+            if constant(one) in METRICS or constant(one) == "acc":
                 yield one
 
     def _key(self, node: ast.Subscript) -> Iterator[Difference]:
@@ -491,7 +490,7 @@ class Finder:
             else node.slice
         )
         is_logs = self.values.kind(node.value) == keras_values.LOGS or (
-            self._is_history(node.value) or getattr(node.value, "id", "") == "logs"
+            self.is_history(node.value) or getattr(node.value, "id", "") == "logs"
         )
         if constant(text) == "lr" and is_logs:
             yield Difference(table.BEHAVIOURS["log_lr"], text, None, "learning_rate")
@@ -500,7 +499,7 @@ class Finder:
         ):
             yield Difference(table.BEHAVIOURS["params"], node)
 
-    def _is_history(self, node: ast.AST) -> bool:
+    def is_history(self, node: ast.AST) -> bool:
         """Whether an expression is ``something.history``, and may be that of a training."""
         if not isinstance(node, ast.Attribute) or node.attr != "history":
             return False
@@ -525,6 +524,10 @@ def _compiles(call: ast.Call) -> bool:
     """Whether ``load_model`` compiles what it loads."""
     last = getattr(call.func, "attr", getattr(call.func, "id", ""))
     return last == "load_model" and constant(keyword(call, "compile")) is not False
+
+
+#: How files end that Keras 3 loads, its own and those of Keras 2.
+_LOADABLE = (".keras", ".h5", ".hdf5")
 
 
 def _ends_well(text: str | None, rule: str) -> bool:

@@ -46,7 +46,10 @@ _NAMES_OF_METRICS = {  # what TensorFlow 1 called them in logs -> what a script 
     "kullback_leibler_divergence": ("kld", "KLD"),
 }
 METRICS = {name: long for long, names in _NAMES_OF_METRICS.items() for name in names}
-WRAPPERS = frozenset(("in_order", "with_columns"))
+#: Functions that migrate writes around others, and for losses.
+WRAPPERS = frozenset(
+    ("in_order", "with_columns", "of_probabilities", "binary_crossentropy_of_probabilities")
+)
 
 
 def _hard_sigmoid(finder: Finder, call: Call, below: str) -> Iterator[Difference]:

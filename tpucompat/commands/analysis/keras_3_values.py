@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
-from tpucompat.commands.analysis.keras_values import key
-from tpucompat.names.used import Call, argument, constant, keyword
+from tpucompat.commands.analysis.keras_values import below_keras, key
+from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -148,5 +148,62 @@ def add_variable(finder: Finder, call: Call, below: str) -> Iterator[Difference]
 #: The arguments of add_variable and add_weight by their places in Keras 2.
 PLACES = ("name", "shape", "dtype", "initializer", "regularizer", "trainable", "constraint")
 
+
 #: What :mod:`tpucompat.commands.analysis.keras_3` asks of each call.
-RULES = (class_weight, sizes, targets, dim_ordering, closures, add_variable)
+def lambdas(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Functions of Lambda layers, in a program that makes models from files or configurations."""
+    if below != "layers.Lambda" or not any(
+        one.name.rpartition(".")[2] in _MAKES_FROM_CONFIG for one in finder.names.calls
+    ):
+        return
+    function = argument(call.node, 0, "function")
+    if isinstance(function, ast.Lambda):
+        layers = (one for one in finder.names.calls if below_keras(one.name) == "layers.Lambda")
+        number = next(place for place, one in enumerate(layers, 1) if one.node is call.node)
+        name = f"lambda_{number}"
+    elif isinstance(function, ast.Name) and function.id in finder.names.functions:
+        name = function.id
+    else:
+        return
+    yield Difference(table.BEHAVIOURS["lambda_layer"], function, call.node, name)
+
+
+_MAKES_FROM_CONFIG = frozenset(
+    ("load_model", "model_from_json", "model_from_config", "from_config")
+)
+
+
+def logged_rates(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """The name of the learning rate where all that is logged is written down or printed."""
+    if below not in ("callbacks.LearningRateScheduler", "callbacks.ReduceLROnPlateau"):
+        return
+    whole = any(below_keras(one.name) == "callbacks.CSVLogger" for one in finder.names.calls)
+    for tree in finder.trees:
+        items = {id(one.value) for one in walk(tree) if isinstance(one, ast.Subscript)}
+        whole |= any(finder.is_history(one) and id(one) not in items for one in walk(tree))
+    if whole:
+        yield Difference(table.BEHAVIOURS["logged_rate"], call.node, call.node)
+
+
+def image_statistics(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """The moving variance of images, at the first layer that has one."""
+    if below != "layers.BatchNormalization" or not any(
+        below_keras(one.name).startswith("layers.Conv2D") for one in finder.names.calls
+    ):
+        return
+    same = (one.node for one in finder.names.calls if below_keras(one.name) == below)
+    if next(same) is call.node and constant(keyword(call.node, "fused")) is not False:
+        yield Difference(table.BEHAVIOURS["image_statistics"], call.node, call.node)
+
+
+RULES = (
+    class_weight,
+    sizes,
+    targets,
+    dim_ordering,
+    closures,
+    add_variable,
+    lambdas,
+    logged_rates,
+    image_statistics,
+)

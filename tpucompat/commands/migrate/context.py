@@ -11,7 +11,7 @@ from typing import Any, Iterator, NamedTuple
 from tpucompat.base.codes import CODES
 from tpucompat.commands.analysis import findings
 from tpucompat.commands.analysis.findings import Finding, Module, Place
-from tpucompat.commands.migrate.text import IMPORT, Overlap, Text
+from tpucompat.commands.migrate.text import IMPORT, Edit, Overlap, Text
 from tpucompat.names.used import Use
 
 #: How a TODO begins; ``TODO(tpucompat TPU212): …``.
@@ -78,6 +78,7 @@ class Context:
         self._removed: set[int] = set()
         self._words: set[str] = set()
         self._indents: list[tuple[int, int, int, str]] = []
+        self._outside: list[Edit] = []
 
     def _imports(self) -> Iterator[Import]:
         seen: dict[int, Import] = {}
@@ -309,7 +310,11 @@ class Context:
         return "    "
 
     def indent_later(self, cell: int, first: int, last: int, by: str) -> None:
-        """Indents whole lines in the end, when it is known what stands in them."""
+        """Indents whole lines in the end, when it is known what stands in them.
+
+        Lines that were put before them by then stay outside of the block.
+        """
+        self._outside += self.texts[cell].edits
         self._indents.append((cell, first, last, by))
 
     # TODO comments -----------------------------------------------------------------------------
@@ -371,6 +376,7 @@ class Context:
         for cell, first, last, by in self._indents:
             for line in range(first, last + 1):
                 self.texts[cell].indent_line(line, by)
+            self.texts[cell].indent_inserted(first, last, by, self._outside)
         self._write_imports()
         for (cell, line), notes in sorted(self._todos.items()):
             text = self.texts[cell]

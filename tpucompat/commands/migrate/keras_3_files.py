@@ -30,9 +30,7 @@ def _file(self: Rewriter, one: Difference) -> bool:
     if literal is None:
         return _unseen_file(self, one, is_weights)
     ending = ".weights.h5" if is_weights else ".keras"
-    if not is_weights and any(
-        keyword(call.node, "include_optimizer") is not None for call in self.context.names.calls
-    ):
+    if not is_weights and _says_optimizer(self, one.node):
         ending = ".h5"
     name = constant(literal)
     alike = [literal]
@@ -55,6 +53,16 @@ def _file(self: Rewriter, one: Difference) -> bool:
     elif one.name == "save" and one.call is not None:
         _make_folder(self, one, name)
     return True
+
+
+def _says_optimizer(self: Rewriter, path: ast.AST) -> bool:
+    """Whether the file of that name is saved with ``include_optimizer=``, which HDF5 alone takes."""
+    text = self.finder.text_of(path)
+    return any(
+        keyword(call, "include_optimizer") is not None and self.finder.text_of(other) == text
+        for other, call, _, saves in self.finder.file_arguments()
+        if saves
+    )
 
 
 def _latest_weights(self: Rewriter) -> bool:
@@ -105,6 +113,8 @@ def _unseen_file(self: Rewriter, one: Difference, is_weights: bool) -> bool:
         last = getattr(call.node.func, "attr", "")
         if last in ("exists", "isfile") and call.node.args and key(call.node.args[0]) == asked:
             return False
+    if is_weights and not _latest_weights(self):
+        return False
     kind = "weights" if is_weights else "model"
     name = f"{kind}_file" if one.name == "save" else f"saved_{kind}_file"
     save, load = written.FILES[kind]

@@ -108,9 +108,63 @@ def _cudnn(self: Rewriter, one: Difference) -> bool:
     return one.name != "CuDNNGRU" or self.add(one.node, "reset_after=True")
 
 
+def _behind(self: Rewriter, one: Difference, words: str) -> bool:
+    """Writes a statement behind the one that a call is."""
+    cell = self.cell(one.node)
+    statement = self.context.statement(one.node, cell)
+    text = self.context.texts[cell]
+    if not isinstance(statement, ast.Expr) or not text.owns_lines(statement):
+        return False
+    end = statement.end_lineno or statement.lineno
+    text.insert_line(end + 1, text.indent(statement.lineno) + words + text.newline)
+    return True
+
+
+def _keep_trainable(self: Rewriter, one: Difference) -> bool:
+    model = key(one.node.func.value)
+    return (
+        bool(model)
+        and self.define("keep_trainable", written.KEEP_TRAINABLE)
+        and _behind(self, one, f"keep_trainable({model})")
+    )
+
+
+def _share_optimizer(self: Rewriter, one: Difference) -> bool:
+    return self.define("share_optimizer", written.SHARE_OPTIMIZER) and _behind(
+        self, one, f"share_optimizer({one.name})"
+    )
+
+
+def _crossentropy(self: Rewriter, one: Difference) -> bool:
+    cell = self.cell(one.node)
+    if one.name == "binary_crossentropy":
+        name = "binary_crossentropy_of_probabilities"
+        defined = self.define(name, written.BINARY_CROSSENTROPY)
+        return defined and self.context.replace(one.node, cell, name)
+    if not self.define("of_probabilities", written.OF_PROBABILITIES):
+        return False
+    loss = self.context.texts[cell].source(one.node)
+    if isinstance(constant(one.node), str):
+        loss = f"{self.context.local('tf.keras.losses')}.{one.name}"
+    return self.context.replace(one.node, cell, f"of_probabilities({loss})")
+
+
+def _binary_accuracy(self: Rewriter, one: Difference) -> bool:
+    metric = self.context.local("tf.keras.metrics") + ".BinaryAccuracy('acc')"
+    return self.context.replace(one.node, self.cell(one.node), metric)
+
+
+def _lambda_layer(self: Rewriter, one: Difference) -> bool:
+    return self.define("registered", written.REGISTERED) and self.wrap(
+        one.node, "registered(", f", '{one.name}')"
+    )
+
+
 #: ``how`` of a row -> its rewriting.
 REWRITINGS: Mapping[str, Rewriting] = {
     "as_layer": _as_layer,
+    "binary_accuracy": _binary_accuracy,
+    "crossentropy": _crossentropy,
     "in_order": _in_order,
     "learning_phase": _learning_phase,
     "member": _member,
@@ -124,4 +178,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "by_name": _by_name,
     "cudnn": _cudnn,
     "hard_sigmoid": _hard_sigmoid,
+    "lambda_layer": _lambda_layer,
+    "keep_trainable": _keep_trainable,
+    "share_optimizer": _share_optimizer,
 }

@@ -21,6 +21,65 @@ def reset_states(model):
 {i}{i}{i}layer.reset_states()
 '''
 
+KEEP_TRAINABLE = '''
+
+def keep_trainable(model):
+{i}"""Lets a model train the weights that are trainable now, whatever is set later."""
+{i}def parts(one):
+{i}{i}yield one
+{i}{i}for layer in getattr(one, 'layers', ()):
+{i}{i}{i}yield from parts(layer)
+
+{i}def mark(states):
+{i}{i}for one, trainable in states:
+{i}{i}{i}one.trainable = trainable
+
+{i}compiled = [(one, one.trainable) for one in parts(model)]
+
+{i}def keeping(method):
+{i}{i}@functools.wraps(method)
+{i}{i}def train(*args, **kwargs):
+{i}{i}{i}now = [(one, one.trainable) for one, _ in compiled]
+{i}{i}{i}mark(compiled)
+{i}{i}{i}try:
+{i}{i}{i}{i}return method(model, *args, **kwargs)
+{i}{i}{i}finally:
+{i}{i}{i}{i}mark(now)
+
+{i}{i}return train
+
+{i}model.fit, model.train_on_batch = keeping(type(model).fit), keeping(type(model).train_on_batch)
+'''
+
+SHARE_OPTIMIZER = '''
+
+def share_optimizer(optimizer, *models):
+{i}"""Lets one optimizer train the weights of several models."""
+{i}weights = {{id(weight): weight for model in models for weight in model.weights}}
+{i}optimizer.build(list(weights.values()))
+'''
+
+OF_PROBABILITIES = '''
+
+def of_probabilities(loss):
+{i}"""Gives a cross entropy the probabilities alone, not what their activation was given."""
+{i}@functools.wraps(loss)
+{i}def compute(y_true, y_pred):
+{i}{i}return loss(y_true, {tf}.identity(y_pred))
+
+{i}return compute
+'''
+
+BINARY_CROSSENTROPY = '''
+
+def binary_crossentropy_of_probabilities(y_true, y_pred):
+{i}"""The mean over the units, from probabilities that no sigmoid has made."""
+{i}tiny = {keras}.backend.epsilon()
+{i}y_true, y_pred = {tf}.cast(y_true, y_pred.dtype), {tf}.clip_by_value(y_pred, tiny, 1 - tiny)
+{i}found = y_true * {tf}.math.log(y_pred + tiny) + (1 - y_true) * {tf}.math.log(1 - y_pred + tiny)
+{i}return -{tf}.reduce_mean(found, axis=-1)
+'''
+
 METRICS_NAMES = '''
 
 def metrics_names(model):
@@ -167,6 +226,14 @@ def as_layer(function):
 {i}return apply
 '''
 
+REGISTERED = '''
+
+def registered(function, name):
+{i}"""Lets a model that is loaded find the function of a Lambda layer by a name."""
+{i}function.__name__ = name
+{i}return {keras}.utils.register_keras_serializable()(function)
+'''
+
 WITH_LOSS = '''
 
 class AddLoss({keras}.layers.Layer):
@@ -219,8 +286,9 @@ FILES = {
         '''
 
 def weights_file(path):
-{i}"""The name of a file of weights, which has to end in .weights.h5."""
+{i}"""The name of a file of weights, which has to end in .weights.h5, in a folder that exists."""
 {i}path = os.fspath(path)
+{i}os.makedirs(os.path.dirname(path) or '.', exist_ok=True)
 {i}return path if path.endswith('.weights.h5') else os.path.splitext(path)[0] + '.weights.h5'
 ''',
         '''
@@ -234,8 +302,9 @@ def saved_weights_file(path):
         '''
 
 def model_file(path):
-{i}"""The name of a model's file, which has to end in .keras or .h5."""
+{i}"""The name of a model's file, which has to end in .keras or .h5, in a folder that exists."""
 {i}path = os.fspath(path)
+{i}os.makedirs(os.path.dirname(path) or '.', exist_ok=True)
 {i}return path if path.endswith(('.keras', '.h5')) else os.path.splitext(path)[0] + '.keras'
 ''',
         '''

@@ -80,8 +80,10 @@ def _generator(context: Context, call: Call) -> None:
         if new == "fit"
         else None
     )
-    if validation is not None and not isinstance(validation, ast.Constant):
-        what = "val_loss was the unweighted mean of the batches; it now weights them by size"
+    given = validation is not None and not isinstance(validation, ast.Constant)
+    if given or new == "evaluate":
+        what = "was the unweighted mean of the batches; it now weights them by size"
+        what = f"{'val_loss' if given else 'the loss'} {what}"
         context.note("TPU217", what, node, cell)
     end = text.span(node.func)[1]
     old = call.name[1:]

@@ -122,6 +122,7 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
     context.planned |= {
         id(node) for one in applied.find(context) for node in ast.walk(one.inner.func)
     }
+    context.planned.update(*(one.handled for one in tpu_connections.listings(context)))
     for place in context.places:
         is_answered = id(place.use.node) in context.planned | handled
         if not place.fate.becomes.startswith("tpucompat.v1") or is_answered:
@@ -145,10 +146,16 @@ def _names_decide(context: Context, place: Place, handled: AbstractSet[int]) -> 
     )
 
 
-def stays(context: Context) -> bool:
-    """Whether a file needs tpucompat.v1 for its own sake, as far as names tell."""
+def stays(context: Context, has_loop: bool = False) -> bool:
+    """Whether a file needs tpucompat.v1 for its own sake, as far as names tell.
+
+    Args:
+      context: The file.
+      has_loop: Whether its program has a training loop in the place of TPUEstimator.
+    """
     reasons = needs(context)
-    if reasons and context.module.era == era.TF1 and estimators.is_wanted(context):
+    is_old = context.module.era == era.TF1
+    if reasons and is_old and estimators.is_wanted(context, has_loop):
         try:
             return bool(needs(context, estimators.plan(context).handled))
         except keras.CannotSee:
@@ -160,11 +167,7 @@ def needs_graph(context: Context) -> str:
     """The first name of a file that works in a graph only; "" if there is none."""
     if context.module.era != era.TF1 or tpu_connections.eager_calls(context):
         return ""
-    rewritten = {
-        id(inside)
-        for _, node in tpu_connections.listings(context)
-        for inside in ast.walk(node.items[0].context_expr)
-    }
+    rewritten = {node for listing in tpu_connections.listings(context) for node in listing.handled}
     rewritten |= session_settings.plan(context).nodes
     rewritten.update(initializers.nodes(context))
     for place in context.places:
@@ -283,7 +286,8 @@ def _choose(context: Context, together: bool, with_loop: estimators.Loop | None)
     reasons = dict(needs(context)) if context.module.era == era.TF1 else {}
     graph = needs_graph(context)
     loop: estimators.Plan | None = None
-    if context.module.era == era.TF1 and estimators.is_wanted(context):
+    is_old, has_loop = context.module.era == era.TF1, with_loop is not None
+    if is_old and estimators.is_wanted(context, has_loop):
         try:
             found = estimators.plan(context)
             reasons = dict(needs(context, found.handled))

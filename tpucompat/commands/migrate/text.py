@@ -11,7 +11,8 @@ from __future__ import annotations
 import ast
 import bisect
 import re
-from typing import Any, NamedTuple
+import textwrap
+from typing import Any, NamedTuple, Sequence
 
 _KEYWORD = re.compile(r"\w+\s*=[\s(]*$")
 _LINE_END = re.compile("\r\n|\r|\n")
@@ -157,6 +158,14 @@ class Text:
         )
         if text.strip() and not is_gone:
             self.edits.append(Edit(at, at, by, INDENT))
+
+    def indent_inserted(self, first: int, last: int, by: str, but: Sequence[Edit]) -> None:
+        """Indents what was put between some lines, but for some edits."""
+        starts = {self.line_start(line) for line in range(first, last + 1)}
+        kept = {id(edit) for edit in but}
+        for index, edit in enumerate(self.edits):
+            if edit.rank == LINE and edit.start in starts and id(edit) not in kept:
+                self.edits[index] = edit._replace(text=textwrap.indent(edit.text, by))
 
     def delete_lines(self, first: int, last: int) -> None:
         """Takes whole lines out."""

@@ -23,6 +23,7 @@ import tensorflow as tf
 
 from tpucompat.commands.verify.outputs import not_converted
 from tpucompat.commands.verify.recorder import Recorder
+from tpucompat.engines import repeated_shuffles
 from tpucompat.tf import private
 
 #: Modules of Keras that draw the order of an epoch; ``keras.datasets`` shuffles too, in each run by itself.
@@ -69,6 +70,7 @@ class Shuffles:
             # Keras 3 takes it from the first, Keras 2 from the second.
             for module in {tf.random, tf.compat.v2.random}:
                 module.shuffle = self._of_tensor(module.shuffle)
+        repeated_shuffles.NOT_FOLLOWED.add(_BESIDE)
         seeds = private.random_seed()
         seeds.get_seed = self._alone(seeds.get_seed)
         datasets = {tf.data.Dataset, tf.compat.v1.data.Dataset}

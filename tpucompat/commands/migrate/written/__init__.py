@@ -75,13 +75,15 @@ def _class(node: ast.ClassDef, first: int, lines: list[str], kept: set[str]) -> 
     start = node.body[0].lineno - 1
     out = lines[first:start]
     for member, above, last in _pieces(node.body, lines, start):
-        if not isinstance(member, ast.FunctionDef) or _is_method(member, kept):
+        if not isinstance(member, ast.FunctionDef) or _is_method(node, member, kept):
             out += lines[above:last]
     return out
 
 
-def _is_method(node: ast.FunctionDef, kept: set[str]) -> bool:
-    return "." + node.name in kept or node.name.startswith("__")
+def _is_method(owner: ast.ClassDef, node: ast.FunctionDef, kept: set[str]) -> bool:
+    """Whether a method is called: by a name that is kept, or by a base class of another module."""
+    overrides = any(isinstance(base, ast.Attribute) for base in owner.bases)
+    return overrides or "." + node.name in kept or node.name.startswith("__")
 
 
 def _is_kept(node: Any, kept: set[str]) -> bool:
@@ -97,7 +99,9 @@ def _names_of(node: Any, kept: set[str]) -> set[str]:
     if not isinstance(node, ast.ClassDef):
         return _names(node)
     members = (
-        one for one in node.body if not isinstance(one, ast.FunctionDef) or _is_method(one, kept)
+        one
+        for one in node.body
+        if not isinstance(one, ast.FunctionDef) or _is_method(node, one, kept)
     )
     return set().union(*map(_names, [*node.bases, *node.decorator_list, *members]))
 

@@ -1,0 +1,163 @@
+"""Cross entropies and accuracies that Keras 3 computes from something else than Keras 2 did.
+
+Keras 2 took the input of the last activation only where the loss belongs to it (softmax and categorical,
+sigmoid and binary). Keras 3 takes it for every cross entropy. TensorFlow 1 chose ``accuracy`` by the loss.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any, Iterator
+
+from tpucompat.commands.analysis import keras_3_rows as table
+from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
+from tpucompat.commands.analysis.keras_values import below_keras, key
+from tpucompat.names.used import Call, argument, constant, keyword
+
+if TYPE_CHECKING:
+    from tpucompat.commands.analysis.keras_3 import Finder
+
+_BINARY, _CATEGORICAL = "binary_crossentropy", "categorical_crossentropy"
+_KINDS = {
+    **dict.fromkeys((_BINARY, "BinaryCrossentropy"), "sigmoid"),
+    **dict.fromkeys((_CATEGORICAL, "CategoricalCrossentropy"), "softmax"),
+    **dict.fromkeys(("sparse_" + _CATEGORICAL, "SparseCategoricalCrossentropy"), "softmax"),
+}
+_ACTIVATIONS = frozenset(_KINDS.values())
+
+
+def crossentropies(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Losses that do not belong to the activation of the output that they are of."""
+    if call.name != ".compile":
+        return
+    for loss, layer in _outputs(finder, call.node):
+        wanted = _KINDS.get(_name(finder, loss), "")
+        given = _activation(finder, layer) if layer is not None else ""
+        if wanted and given and given != wanted:
+            row = table.BEHAVIOURS["crossentropy"]
+            if isinstance(loss, ast.Call):
+                row = row._replace(how="")
+            yield Difference(row, loss, call.node, _name(finder, loss))
+
+
+def accuracy(finder: Finder, call: Call, text: ast.AST) -> table.Row | None:
+    """What becomes of ``accuracy`` that was one of each unit, by the loss of its output."""
+    if not finder.tf1:
+        return None
+    row = table.BEHAVIOURS["binary_accuracy"]
+    outputs = list(_outputs(finder, call.node))
+    metrics = argument(call.node, 2, "metrics")
+    if isinstance(metrics, ast.Dict):
+        names = [
+            constant(name)
+            for name, value in zip(metrics.keys, metrics.values)
+            if any(one is text for one in ast.walk(value))
+        ]
+        outputs = [one for one in outputs if constant(_keyword(one[1], "name")) in names]
+    elif len(outputs) > 1 or has_several(finder, call):
+        row = row._replace(how="")
+    return row if any(_is_binary(finder, *one) for one in outputs) else None
+
+
+def _keyword(layer: ast.Call | None, name: str) -> ast.expr | None:
+    return keyword(layer, name) if layer is not None else None
+
+
+def _is_binary(finder: Finder, loss: ast.AST, layer: ast.Call | None) -> bool:
+    """Whether a loss is that of several units, each of them true or false."""
+    if _name(finder, loss) not in (_BINARY, "BinaryCrossentropy"):
+        return False
+    if layer is not None:
+        return _units(layer) != 1
+    layers = (one.node for one in finder.names.calls if _activation(finder, one.node))
+    return any(_units(one) != 1 for one in layers)
+
+
+def _outputs(finder: Finder, compiled: ast.Call) -> Iterator[tuple[ast.AST, ast.Call | None]]:
+    """The loss of each output of a model, and the layer that makes it, where one sees it."""
+    loss = argument(compiled, 1, "loss")
+    layers = list(_last_layers(finder, compiled))
+    if isinstance(loss, ast.Dict):
+        named = {constant(keyword(layer, "name")): layer for layer in layers}
+        for name, one in zip(loss.keys, loss.values):
+            yield one, named.get(constant(name))
+    elif isinstance(loss, (ast.List, ast.Tuple)):
+        known: list[Any] = layers if len(layers) == len(loss.elts) else [None] * len(loss.elts)
+        yield from zip(loss.elts, known)
+    elif loss is not None:
+        for layer in layers or [None]:  # type: ignore[list-item]
+            yield loss, layer
+
+
+def _name(finder: Finder, loss: ast.AST) -> str:
+    """``binary_crossentropy``, of a text, a function or an object; "" where it is no loss of Keras."""
+    if isinstance(constant(loss), str):
+        return str(constant(loss))
+    if isinstance(loss, ast.Call):
+        name = finder.values.called.get(id(loss), "")
+    else:
+        name = finder.values.used.get(id(loss), "")
+    return name.rpartition(".")[2] if below_keras(name) else ""
+
+
+def _units(layer: ast.Call) -> object:
+    return constant(argument(layer, 0, "units"))
+
+
+def _activation(finder: Finder, layer: ast.Call) -> str:
+    """``softmax`` or ``sigmoid``, as far as Keras 3 knows what they were given; else ""."""
+    below = below_keras(finder.values.called.get(id(layer), ""))
+    if below == "layers.Softmax":
+        return "softmax"
+    value: Any = keyword(layer, "activation")
+    if below == "layers.Activation":
+        value = argument(layer, 0, "activation")
+    elif below == "layers.Dense" and value is None:
+        value = argument(layer, 1, "activation")
+    word = constant(value)
+    if value is not None and not isinstance(word, str):
+        head, _, word = below_keras(finder.values.used.get(id(value), "")).rpartition(".")
+        word = word if head == "activations" else ""
+    return str(word) if below.startswith("layers.") and word in _ACTIVATIONS else ""
+
+
+def _last_layers(finder: Finder, compiled: ast.Call) -> Iterator[ast.Call]:
+    """The layers that make the outputs of the model that is compiled, where one sees them."""
+    model: Any = getattr(compiled.func, "value", None)
+    if model is not None:
+        yield from _layers_of(finder, model, compiled.lineno, 3)
+
+
+def _layers_of(finder: Finder, model: ast.expr, line: int, depth: int) -> Iterator[ast.Call]:
+    values = finder.values
+    added = [
+        call.node
+        for call in finder.names.calls
+        if call.name == ".add" and key(getattr(call.node.func, "value", model)) == key(model)
+        if values.scope(call.node) == values.scope(model) and call.node.lineno <= line
+    ]
+    if added:
+        if added[-1].args and isinstance(added[-1].args[0], ast.Call):
+            yield added[-1].args[0]
+        return
+    found = values.values(model) if not isinstance(model, ast.Call) else [model]
+    made: Any = found[-1] if found else None
+    if not isinstance(made, ast.Call) or not depth:
+        return
+    below = below_keras(values.called.get(id(made), ""))
+    function = finder.names.functions.get(key(made.func).rpartition(".")[2])
+    if below == "Sequential":
+        layers = argument(made, 0, "layers")
+        if isinstance(layers, ast.List) and layers.elts and isinstance(layers.elts[-1], ast.Call):
+            yield layers.elts[-1]
+    elif below == "Model":
+        outputs = argument(made, 1, "outputs") or keyword(made, "output")
+        several = outputs.elts if isinstance(outputs, (ast.List, ast.Tuple)) else [outputs]
+        for one in several:
+            last = values.values(one)[-1:] if isinstance(one, ast.Name) else [one]
+            if last and isinstance(last[0], ast.Call) and isinstance(last[0].func, ast.Call):
+                yield last[0].func
+    elif function is not None:
+        for inside in ast.walk(function.node):
+            if isinstance(inside, ast.Return) and inside.value is not None:
+                yield from _layers_of(finder, inside.value, inside.lineno, depth - 1)

@@ -1,0 +1,132 @@
+"""What of a training Keras 3 decides later than Keras 2: the weights that train, and whose an optimizer is."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any, Iterator
+
+from tpucompat.commands.analysis import keras_3_rows as table
+from tpucompat.commands.analysis.keras_3_rules import Difference
+from tpucompat.commands.analysis.keras_values import OPTIMIZER, key
+from tpucompat.names.used import Call, argument, constant, walk
+
+if TYPE_CHECKING:
+    from tpucompat.commands.analysis.keras_3 import Finder
+
+_TRAINS = (".fit", ".fit_generator", ".train_on_batch")
+_KEEPS, _SHARES = "keep_trainable", "share_optimizer"
+
+
+def differences(finder: Finder) -> Iterator[Difference]:
+    """Every place of a file, once."""
+    if _KEEPS not in finder.names.functions:
+        yield from _frozen(finder)
+    if _SHARES not in finder.names.functions:
+        yield from _shared(finder)
+
+
+def _owner(call: ast.Call) -> str:
+    return key(getattr(call.func, "value", call))
+
+
+def _compiles(finder: Finder) -> list[ast.Call]:
+    return [call.node for call in finder.names.calls if call.name == ".compile"]
+
+
+# Weights --------------------------------------------------------------------------------------------
+
+
+def _frozen(finder: Finder) -> Iterator[Difference]:
+    """Models whose ``trainable`` is set after ``compile``, each at its compile."""
+    found: dict[int, ast.Call] = {}
+    loops = [node for tree in finder.trees for node in walk(tree) if isinstance(node, ast.For)]
+    for tree in finder.trees:
+        for node in walk(tree):
+            if not isinstance(node, ast.Assign) or constant(node.value) is True:
+                continue
+            for target in node.targets:
+                if not isinstance(target, ast.Attribute) or target.attr != "trainable":
+                    continue
+                model = _model_of(target.value, loops)
+                before = _compiled_before(finder, model, node) if model is not None else []
+                if constant(node.value) is not False and before:
+                    before = _compiles(finder)  # it is turned on and off
+                found.update((id(call), call) for call in before)
+    for call in found.values():
+        yield Difference(table.BEHAVIOURS["trainable"], call, call)
+
+
+def _model_of(node: ast.expr, loops: list[ast.For]) -> ast.expr | None:
+    """The model whose weights are meant: of ``layer`` in ``for layer in model.layers``, that model."""
+    for loop in loops:
+        if key(loop.target) == key(node) and any(one is node for one in ast.walk(loop)):
+            inside = (one for one in ast.walk(loop.iter) if isinstance(one, ast.Attribute))
+            return next((one.value for one in inside if one.attr == "layers"), None)
+    return node
+
+
+def _compiled_before(finder: Finder, model: ast.expr, at: ast.AST, depth: int = 3) -> list[Any]:
+    """Where a model was compiled that is not compiled again behind a place."""
+    values, name = finder.values, key(model)
+    line: int = at.lineno  # type: ignore[attr-defined]
+    scope = values.scope(at)
+    here = [call for call in _compiles(finder) if name and _owner(call) == name]
+    here = [one for one in here if name.startswith("self.") or values.scope(one) == scope]
+    if any(one.lineno > line and values.scope(one) == scope for one in here):
+        return []
+    if here or not depth:
+        return here
+    functions = finder.names.functions
+    for value in values.values(model):
+        made = functions.get(key(getattr(value, "func", value)).rpartition(".")[2])
+        if isinstance(value, ast.Call) and made is not None:
+            inside = {id(one) for one in ast.walk(made.node)}
+            here += [call for call in _compiles(finder) if id(call) in inside]
+    for function in functions.values():
+        names = [one.arg for one in function.node.args.args]
+        if name not in names or not any(one is at for one in ast.walk(function.node)):
+            continue
+        place = names.index(name) - (names[0] == "self")
+        for call in finder.names.calls:
+            if key(call.node.func).rpartition(".")[2] == function.node.name:
+                given = argument(call.node, place, name)
+                if given is not None:
+                    here += _compiled_before(finder, given, call.node, depth - 1)
+    return here
+
+
+# Optimizers -----------------------------------------------------------------------------------------
+
+
+def _shared(finder: Finder) -> Iterator[Difference]:
+    """Optimizers of several models, at the last of them; of one that is compiled again, at the first."""
+    groups: dict[tuple[object, str], list[ast.Call]] = {}
+    for call in finder.names.calls:
+        given = argument(call.node, 0, "optimizer") if call.name == ".compile" else None
+        if given is not None and key(given) and _owner(call.node) and _is_one(finder, given):
+            where = "" if key(given).startswith("self.") else finder.values.scope(call.node)
+            groups.setdefault((where, key(given)), []).append(call.node)
+    for (_, name), compiles in groups.items():
+        owners = list(dict.fromkeys(map(_owner, compiles)))
+        first, last = compiles[0], compiles[-1]
+        if len(compiles) < 2:
+            continue
+        trains = any(_trains_between(one, first, last) for one in finder.names.calls)
+        row = table.BEHAVIOURS["shared_optimizer"]
+        if len(owners) > 1 and trains:
+            row = row._replace(how="")
+        at = last if len(owners) > 1 else first
+        yield Difference(row, at, at, ", ".join([name, *owners]))
+
+
+def _is_one(finder: Finder, given: ast.expr) -> bool:
+    """Whether a name stands for one optimizer, which is made once."""
+    made = finder.values.values(given)
+    is_optimizer = finder.values.kind(given) == OPTIMIZER or any(
+        finder.values.called.get(id(one), "").endswith("Optimizer") for one in made
+    )
+    return is_optimizer and len(made) == 1
+
+
+def _trains_between(call: Call, first: ast.Call, last: ast.Call) -> bool:
+    return call.name in _TRAINS and first.lineno < call.node.lineno < last.lineno
