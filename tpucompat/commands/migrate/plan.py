@@ -30,9 +30,9 @@ from tpucompat.commands.migrate import (
     notebook_text,
     record,
     session_settings,
-    start_ups,
-    startup,
+    strategy_setup,
     symbols,
+    tpu_connections,
     written,
 )
 from tpucompat.commands.migrate.context import Context
@@ -122,7 +122,7 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
     context.planned |= {
         id(node) for one in applied.find(context) for node in ast.walk(one.inner.func)
     }
-    context.planned.update(*(one.handled for one in startup.listings(context)))
+    context.planned.update(*(one.handled for one in tpu_connections.listings(context)))
     for place in context.places:
         is_answered = id(place.use.node) in context.planned | handled
         if not place.fate.becomes.startswith("tpucompat.v1") or is_answered:
@@ -165,9 +165,9 @@ def stays(context: Context, has_loop: bool = False) -> bool:
 
 def needs_graph(context: Context) -> str:
     """The first name of a file that works in a graph only; "" if there is none."""
-    if context.module.era != era.TF1 or startup.eager_calls(context):
+    if context.module.era != era.TF1 or tpu_connections.eager_calls(context):
         return ""
-    rewritten = {node for listing in startup.listings(context) for node in listing.handled}
+    rewritten = {node for listing in tpu_connections.listings(context) for node in listing.handled}
     rewritten |= session_settings.plan(context).nodes
     rewritten.update(initializers.nodes(context))
     for place in context.places:
@@ -337,15 +337,15 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Loop | Non
             with context.rule("TPU203"):
                 initializers.rewrite(context, initializers.plan(context))
     with context.rule("TPU208"):
-        startup.rewrite_listings(context, startup.listings(context))
+        tpu_connections.rewrite_listings(context, tpu_connections.listings(context))
     eager = not way.graph and not _builds_graph(context)
     with context.rule("TPU211"):
         trains = bool(way.conversions) or (eager and _trains_keras_models(context))
         keras.rewrite(context, way.conversions, trains)
     with context.rule("TPU208"):
-        start_ups.rewrite(context, start_ups.find(context))
-        startup.rewrite(context)
-        startup.remove_eager_calls(context)
+        strategy_setup.rewrite(context, strategy_setup.find(context))
+        tpu_connections.rewrite(context)
+        tpu_connections.remove_eager_calls(context)
     if way.loop is None:  # a model_fn is a graph, which Keras 2 alone can build
         keras_3.rewrite(context)
     with context.rule("TPU214"):

@@ -1,4 +1,4 @@
-"""The doors of dropout: how much of what is dropped, and, where asked for, nothing at all.
+"""Watches dropout: how much of what is dropped, and, where asked for, nothing at all.
 
 Each generation of TensorFlow drops other numbers, whatever the seed: one step with dropout has
 no number in common with another one. Without it (``--no-dropout``) a step is compared as sharply as that of a

@@ -1,4 +1,4 @@
-"""The doors of shuffles: in which order a training sees its examples.
+"""Watches shuffles: in which order a training sees its examples.
 
 Keras draws the order of an epoch, from NumPy's generator up to TensorFlow 1's, from TensorFlow's since
 (``training_arrays_v1.py`` and ``data_adapter.py`` of Keras 2, ``array_data_adapter.py`` of Keras 3), of files
