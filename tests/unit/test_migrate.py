@@ -482,6 +482,26 @@ def test_keys_of_the_history_stay():
     check_noop(after)
 
 
+@pytest.mark.parametrize(
+    "main, metric",
+    [
+        ("print(h.history['accuracy'])\n", "accuracy"),
+        ("print(h.history['acc'])\n", "acc"),
+        ("", "acc"),
+    ],
+)
+def test_a_helper_has_the_release_of_the_script_that_imports_it(tmp_path, main, metric):
+    model = "import keras\ndef make(m):\n    m.compile('sgd', 'mse', metrics=['accuracy'])\n"
+    (tmp_path / "model.py").write_text(model)
+    (tmp_path / "through.py").write_text("from model import make\n")
+    (tmp_path / "main.py").write_text(
+        f"import tensorflow as tf\nimport through\nh = through.make(1).fit(x)\n{main}"
+    )
+    paths = [str(tmp_path / name) for name in ("main.py", "model.py", "through.py")]
+    found = {os.path.basename(one.path): one for one in tree.migrate(paths)}
+    assert f"metrics=['{metric}']" in found["model.py"].after.decode()
+
+
 # keras_to_tpu_model --------------------------------------------------------------------------------
 
 KERAS = """\

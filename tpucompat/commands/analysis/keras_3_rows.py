@@ -615,6 +615,13 @@ BEHAVIOURS: Mapping[str, Row] = {
         "TensorFlow 1 averaged the variance times n / (n - 1), n being the pixels of a batch.",
         tf1=True,
     ),
+    "yielded_inputs": Row(
+        "yield x, for predict_generator",
+        "yield (x,)",
+        "tuple",
+        REFUSED,
+        "Keras 3 accepts tuples only.",
+    ),
     "built": Row(
         "model.build(shape) of a class that extends Model",
         "model(tf.keras.Input(batch_shape=shape))",

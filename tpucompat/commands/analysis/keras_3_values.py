@@ -214,8 +214,29 @@ def built(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["built"], call.node, call.node)
 
 
+def yielded_inputs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """What a generator yields for ``predict``, where it is no tuple."""
+    given = argument(call.node, 0, "generator" if call.name == ".predict_generator" else "x")
+    if call.name not in (".predict", ".predict_generator") or given is None:
+        return
+    for value in finder.values.values(given) or [given]:
+        made: list[Any] = []
+        if isinstance(value, ast.GeneratorExp):
+            made = [value.elt]
+        elif isinstance(value, ast.Call) and key(value.func) in finder.names.functions:
+            function = finder.names.functions[key(value.func)].node
+            made = [one.value for one in ast.walk(function) if isinstance(one, ast.Yield)]
+        for one in made:
+            parts = finder.values.values(one) if isinstance(one, ast.Name) else [one]
+            if isinstance(one, (ast.Name, ast.Subscript, ast.BinOp)) and not any(
+                isinstance(part, (ast.Tuple, ast.List)) for part in parts
+            ):
+                yield Difference(table.BEHAVIOURS["yielded_inputs"], one, call.node)
+
+
 RULES = (
     built,
+    yielded_inputs,
     class_weight,
     sizes,
     targets,

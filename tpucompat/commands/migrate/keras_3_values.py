@@ -139,6 +139,10 @@ def _built(self: Rewriter, one: Difference) -> bool:
     return self.behind(one.node.func.value, one.node, made)
 
 
+def _tuple(self: Rewriter, one: Difference) -> bool:
+    return self.wrap(one.node, "(", ",)")
+
+
 #: ``how`` of a row -> its rewriting.
 REWRITINGS: Mapping[str, Rewriting] = {
     "add_loss": _add_loss,
@@ -151,4 +155,5 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "only_value": _only_value,
     "shape_list": _shape_list,
     "sides": _sides,
+    "tuple": _tuple,
 }

@@ -64,6 +64,7 @@ def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
         except SourceError as error:
             yield Result(path, b"", b"", plan.NOTHING, [findings.problem(path, error)])
     imports = Imports([module for module in modules if not module.source.is_notebook])
+    _take_eras(imports)
     contexts = {path: Context(module) for path, module in imports.paths.items()}
     trainers = (path for path, one in contexts.items() if estimators.makes_trainer(one))
     of_trainers = imports.reached(trainers)
@@ -83,6 +84,26 @@ def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
     for module in modules:
         if module.source.is_notebook:
             yield _settled(module, unsafe, version=version)
+
+
+def _take_eras(imports: Imports) -> None:
+    """Gives a module that says nothing of its era the one of the files that import it."""
+    waiting = {path for path, module in imports.paths.items() if not module.era_known}
+    while waiting:
+        eras = {
+            path: {
+                imports.paths[link.source].era
+                for link in imports.links
+                if link.target == path and link.source not in waiting
+            }
+            for path in waiting
+        }
+        told = {path: found.pop() for path, found in eras.items() if len(found) == 1}
+        for path, era in told.items():
+            imports.paths[path] = imports.paths[path]._replace(era=era)
+        if not told:
+            return
+        waiting -= told.keys()
 
 
 def with_parts(results: Sequence[Result]) -> list[Result]:
@@ -125,6 +146,7 @@ def _settled(
     result = plan.migrate(module, unsafe, together, with_loop, version)
     for _ in range(_PASSES if result.changed else 0):
         again = findings.understand(sources.decode(result.path, result.after))
+        again = again if again.era_known else again._replace(era=module.era)
         later = plan.migrate(again, unsafe, together, with_loop, version)
         if later.after == result.after:
             break
