@@ -8,7 +8,7 @@ from typing import Iterable, Iterator, Mapping, Sequence
 
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.analysis.sources import SourceError
-from tpucompat.commands.migrate import estimator_tables, estimators, plan, record, written
+from tpucompat.commands.migrate import estimators, plan, record, written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.plan import Result
 from tpucompat.commands.migrate.programs import Imports
@@ -22,6 +22,7 @@ WAYS: Mapping[str, str] = {
     plan.PLAIN: "rewritten to TensorFlow 2",
     plan.KERAS: "rewritten to TensorFlow 2, with its model under a strategy",
     plan.LOOP: "rewritten to TensorFlow 2, with training_loop.py beside it",
+    plan.SESSION: "rewritten to TensorFlow 2, with session_loop.py beside it",
     plan.COMPATIBLE: "uses tpucompat.v1; its TODO gives the reason",
 }
 
@@ -107,23 +108,23 @@ def _take_eras(imports: Imports) -> None:
 
 
 def with_parts(results: Sequence[Result]) -> list[Result]:
-    """The results with only those parts of the training loop beside them that their programs use."""
-    name = estimator_tables.MODULE + ".py"
-    uses: set[str] = set()
-    for result in results:
-        if estimator_tables.MODULE.encode() in result.after and not result.path.endswith(".ipynb"):
-            uses |= written.mentioned(result.after)
-    cut = []
-    for result in results:
-        if name in result.beside:
-            wanted = set(uses)
-            place = os.path.join(os.path.dirname(result.path), name)
-            if os.path.exists(place) and written.is_ours(place):
-                with open(place, "rb") as stream:
-                    wanted |= written.defined(stream.read())  # another program there may use it
-            part = written.part(result.beside[name], wanted)
-            result = result._replace(beside={**result.beside, name: part})
-        cut.append(result)
+    """The results with only those parts of the modules beside them that their programs use."""
+    cut = list(results)
+    for module in written.MODULES:
+        name = module + ".py"
+        uses: set[str] = set()
+        for result in cut:
+            if module.encode() in result.after and not result.path.endswith(".ipynb"):
+                uses |= written.mentioned(result.after)
+        for index, result in enumerate(cut):
+            if name in result.beside:
+                wanted = set(uses)
+                place = os.path.join(os.path.dirname(result.path), name)
+                if os.path.exists(place) and written.is_ours(place):
+                    with open(place, "rb") as stream:
+                        wanted |= written.defined(stream.read())  # another program there may use it
+                part = written.part(result.beside[name], wanted)
+                cut[index] = result._replace(beside={**result.beside, name: part})
     return cut
 
 
