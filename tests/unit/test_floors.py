@@ -138,7 +138,7 @@ def test_rows_name_modules_that_there_are():
 #: Says in a file's head why its functions import for themselves.
 REASON = "# Imports inside functions: "
 #: Today's number of such imports; at most 30 is the aim.
-INSIDE = 25
+INSIDE = 24
 
 
 def inside_functions(path: Path) -> list[int]:
