@@ -171,8 +171,23 @@ def _check_function(context: Context, function: Function) -> None:
             changes = getattr(method.value, "id", "") not in stored
         if changes:
             raise CannotSee(f"{node.name} has side effects")
+        if isinstance(one, (ast.Expr, ast.Assign)) and _trains_in_vain(one, node):
+            raise CannotSee(f"no result of {node.name} waits for its optimizer")
         if isinstance(one, ast.Return) and _is_nested(one.value):
             raise CannotSee(f"{node.name} returns a structure")
+
+
+def _trains_in_vain(statement: ast.Expr | ast.Assign, function: ast.AST) -> bool:
+    """Whether an optimizer's operation is used by nothing, so that a Session did not run it."""
+    call = statement.value
+    method = getattr(call.func, "attr", "") if isinstance(call, ast.Call) else ""
+    if method not in ("minimize", "apply_gradients"):
+        return False
+    targets = statement.targets if isinstance(statement, ast.Assign) else []
+    loaded = {
+        one.id for one in ast.walk(function) if isinstance(one, ast.Name) and not _is_stored(one)
+    }
+    return not any(not isinstance(one, ast.Name) or one.id in loaded for one in targets)
 
 
 def _is_stored(node: Any) -> bool:

@@ -112,6 +112,9 @@ class Program(Computations):
         self._graph = tf.Graph()
         self._session = v1.Session(graph=self._graph)
         self._made = []  # the variables of the graph
+        self._on_read = (
+            set()
+        )  # the names of those that each core has its own of, such as moving averages
         #: Name -> variable, once they are initialized or restored.
         self.variables = {}
 
@@ -122,9 +125,12 @@ class Program(Computations):
         def record(next_creator, **kwargs):
             variable = next_creator(**kwargs)
             self._made.append(variable)
+            if kwargs.get("synchronization") is tf.VariableSynchronization.ON_READ:
+                self._on_read.add(variable.op.name)
             made.asked[kwargs.get("name")].append(variable.op.name)
             return variable
 
+        before = set(self._graph.get_operations())  # of other functions
         with self._graph.as_default():
             given = []
             for one in inputs:
@@ -137,7 +143,13 @@ class Program(Computations):
                 results = tf.nest.flatten(function(*given))
             made.is_tensor.extend(not isinstance(one, tf.Operation) for one in results)
             results = [one for one in results if one is not None]
-            made.unchanged.extend(one.op.name for one in _unchanged(self._made, results))
+            unchanged = list(_unchanged(self._made, results, before))
+            made.unchanged.extend(one.op.name for one in unchanged)
+            if any(one.trainable for one in unchanged):
+                raise ValueError(
+                    f"{function.__name__} trains variables, and no result waits for it: TensorFlow 1 did "
+                    "not run it. Return the optimizer's operation, or leave it out."
+                )
         return made
 
     def _tensors(self, made, results):
@@ -168,7 +180,9 @@ class Program(Computations):
     @contextlib.contextmanager
     def _only_changed(self, made):
         """Restores the variables that TensorFlow 1 did not write."""
-        kept = [(self.variables[name], self.variables[name].numpy()) for name in made.unchanged]
+        local = self.strategy.experimental_local_results
+        parts = [part for name in made.unchanged for part in local(self.variables[name])]
+        kept = [(part, part.numpy()) for part in parts]
         yield
         for variable, value in kept:
             variable.assign(value)
@@ -190,18 +204,20 @@ class Program(Computations):
             if name in self.variables:
                 self.variables[name].assign(value)
                 continue
+            kind = "ON_READ" if name in self._on_read else "AUTO"
             with self.strategy.scope():
                 self.variables[name] = tf.Variable(
                     value,
                     name=name,
                     trainable=old.trainable,
+                    synchronization=tf.VariableSynchronization[kind],
                     aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
                 )
 
     def values(self, trainable=False):
         """The values of all variables, or of those that are trained, in the order that they were made in."""
         made = [self.variables[old.op.name] for old in self._made if old.trainable >= trainable]
-        return [one.numpy() for one in made]
+        return [self.strategy.experimental_local_results(one)[0].numpy() for one in made]
 
     def global_step(self):
         """How many steps the optimizer has made."""
@@ -244,7 +260,7 @@ def _is_given(one):
     return isinstance(one, (tf.TensorSpec, tf.Variable))
 
 
-def _unchanged(variables, results):
+def _unchanged(variables, results, before):
     """Variables that TensorFlow 1 did not write: it ran what the results wait for, a tf.function runs all."""
     reached, waiting = set(), [getattr(one, "op", one) for one in results]
     while waiting:
@@ -256,5 +272,6 @@ def _unchanged(variables, results):
     readers += ("VarIsInitializedOp",)
     for one in variables:
         writers = {op for op in one.handle.consumers() if op.type not in readers}
-        if writers - {one.initializer} and not writers & reached:
+        writers = {op for op in writers - {one.initializer} if op not in before}
+        if writers and not writers & reached:
             yield one
