@@ -143,8 +143,7 @@ def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> d
     index, script = step_of(program, work / "old") or (0, work)
     scripts = [str(script), str(work / "new" / script.relative_to(work / "old"))]
     # Both halves the same: what a script computes may depend on its flag for a TPU. There is none by name.
-    more = [word for word in program.get("tpu_arguments", []) if "mytpu" not in word]
-    more = program.get("plain_arguments", more)
+    more = program.get("plain_arguments", program.get("tpu_arguments", []))
     *before, last = (
         [word.replace("{data}", str(data)) for word in step]
         for step in program["commands"][: index + 1]
@@ -162,7 +161,8 @@ def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> d
     last = [
         word.replace("{out}", first) if glob.glob(path) else word for word, path in zip(last, read)
     ]
-    words = shlex.join([*last[2 if last[0] == "-m" else 1 :], *more])
+    given = [*last[2 if last[0] == "-m" else 1 :], *more]
+    words = shlex.join(word for word in given if "mytpu" not in word)
     command = [sys.executable, "-m", "tpucompat", "verify", *scripts, f"--args={words}"]
     command += program.get("verify_options", [])  # where it draws its batches, distributions
     command += ["--no-dropout", "--timeout", str(args.seconds), "--json", str(work / "result.json")]

@@ -604,6 +604,17 @@ report(history.history)
 """,
             LAYERS,
         ),
+        "generators_of_inputs": (
+            _MODEL
+            + """\
+def batches():
+    for start in range(0, 32, 8):
+        batch = x[start:start + 8]
+        yield batch
+
+report(model.predict_generator(batches(), 4), model.predict_generator((x[i:i + 8] for i in (0, 8)), 2))
+""",
+        ),
         "lambdas_loaded": (
             """\
 def double(values):

@@ -482,6 +482,26 @@ def test_keys_of_the_history_stay():
     check_noop(after)
 
 
+@pytest.mark.parametrize(
+    "main, metric",
+    [
+        ("print(h.history['accuracy'])\n", "accuracy"),
+        ("print(h.history['acc'])\n", "acc"),
+        ("", "acc"),
+    ],
+)
+def test_a_helper_has_the_release_of_the_script_that_imports_it(tmp_path, main, metric):
+    model = "import keras\ndef make(m):\n    m.compile('sgd', 'mse', metrics=['accuracy'])\n"
+    (tmp_path / "model.py").write_text(model)
+    (tmp_path / "through.py").write_text("from model import make\n")
+    (tmp_path / "main.py").write_text(
+        f"import tensorflow as tf\nimport through\nh = through.make(1).fit(x)\n{main}"
+    )
+    paths = [str(tmp_path / name) for name in ("main.py", "model.py", "through.py")]
+    found = {os.path.basename(one.path): one for one in tree.migrate(paths)}
+    assert f"metrics=['{metric}']" in found["model.py"].after.decode()
+
+
 # keras_to_tpu_model --------------------------------------------------------------------------------
 
 KERAS = """\
@@ -1201,22 +1221,17 @@ def test_computations_of_plain_functions_are_run_by_a_strategy():
     [
         ("tf.reduce_sum(weights)]", "tf.random_normal([])]", "tf.random_normal may need a graph"),
         ("a * x + y", "a * x + helper(y)", "its function calls helper"),
-        ("a * x + y", "tf.layers.dense(x, 2)", "its function calls tf.layers.dense"),
+        ("a * x + y", "tf.layers.dense(x, 2)", "reads the tensor weights from outside"),
         ("2.0 * rows", "weights * rows", "a value captured by its function may have rows"),
         ("tf.matmul(rows, weights)", "tf.matmul(weights, rows)", "its function mixes the rows"),
         ("doubled - 9.0", "tf.reduce_sum(doubled)", "its function calls tf.reduce_sum"),
-        ("return a", "pass; return a", "axy has side effects"),
-        ("session.run(one)[0]", "session.run(one, {})[0]", "fetches more than a computation"),
-        ("session.run(one)[0]", "session.run(weights)", "fetches more than the computations"),
+        ("session.run(one)[0]", "session.run(weights)", "fetches more than a computation"),
         ("for _ in", "print(one)\n  for _ in", "one has other uses"),
-        ("one = tpu", "one, = tpu", "its result is not assigned directly"),
-        ("axy, inputs)", "axy)", "it has no inputs"),
         (
             "with tf.Session(address) as session:",
             "session = tf.Session()\nif 1:",
             "not a plain `with",
         ),
-        ("import json", "import json, strategy", "the file already defines strategy"),
     ],
 )
 def test_other_computations_go_on_with_tpucompat_and_the_reason_is_said(before, after, why):

@@ -56,8 +56,8 @@ def excepthook(before: Callable[..., None], advise: bool, whole: bool) -> Callab
         if isinstance(error, StoppedTraining) and not whole:
             sys.stderr.write(f"tpucompat: {error} [TPU483]\n")
             return
-        tracebacks.strip_error(error)
-        trace = tracebacks.strip(trace)
+        tracebacks.strip_error(error, between=not whole)
+        trace = tracebacks.strip(trace, between=not whole)
         lines = text_of(kind, error, trace).splitlines(True)
         long = len(lines) > LINES - _ADVICE and not whole
         place = place_of(error) if long else ""

@@ -68,6 +68,8 @@ class Module(NamedTuple):
     era: str
     #: The uses of ``names`` before this index come from the unit of the same number.
     ends: list[tuple[int, int, int]]
+    #: Whether anything in it speaks for its era, which is TensorFlow 1 otherwise.
+    era_known: bool = True
 
     @property
     def uses_tpucompat(self) -> bool:
@@ -131,7 +133,9 @@ def understand(source: Source) -> Module:
                 problems.append(_problem(source, deep, unit.cell))
         trees.append(tree)
         ends.append((len(names.uses), len(names.calls), len(names.strings)))
-    module = Module(source, trees, names, problems, _era(names, source), ends)
+    found = _era(names, source)
+    known = any(found.evidence.values())
+    module = Module(source, trees, names, problems, found.era, ends, known)
     _open_guards(module)
     return module
 
@@ -165,14 +169,14 @@ def problem(path: str, error: SourceError) -> Finding:
     return Finding(path, error.line, 1, 0, error.code, error.message, "", "", None, fixes.NONE)
 
 
-def _era(names: Names, source: Source) -> str:
+def _era(names: Names, source: Source) -> era.Verdict:
     """TensorFlow 1 or 2, as :mod:`tpucompat.names.era` weighs the names that were found."""
     names_used = {use.name[11:] for use in names.uses if use.name[:11] == "tensorflow."}
     for version in ("compat.v1", "compat.v2"):
         root = f"tensorflow.{version}"
         if any(use.statement is not None and use.name == root for use in names.uses):
             names_used |= {name[10:] for name in names_used if name[:10] == f"{version}."}
-    return era.weigh([("\n".join(unit.original for unit in source.units), names_used)]).era
+    return era.weigh([("\n".join(unit.original for unit in source.units), names_used)])
 
 
 # The old names ---------------------------------------------------------------------------------------

@@ -15,6 +15,8 @@ from tpucompat.commands.analysis import (
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rows import Row
 from tpucompat.commands.analysis.keras_3_rules import (
+    LOSSES,
+    METRIC_OBJECTS,
     METRICS,
     RULES,
     WRAPPERS,
@@ -455,18 +457,29 @@ class Finder:
             for position, word in ((2, "metrics"), (5, "weighted_metrics")):
                 value = argument(call.node, position, word)
                 for text in self._metric_texts(value):
-                    name = METRICS.get(constant(text), "acc")
-                    other = keras_3_losses.accuracy(self, call, text) if name == "acc" else None
-                    if other is not None:
-                        yield Difference(other, text, call.node, name)
-                    if constant(text) != "acc" and not (other and other.how):
-                        row = table.BEHAVIOURS["metric_name"]
-                        yield Difference(row, text, call.node, name)
+                    yield from self._metric(call, text, constant(text))
+            for text in parts(argument(call.node, 1, "loss")):
+                if constant(text) in LOSSES:
+                    row = table.BEHAVIOURS["loss_name"]
+                    yield Difference(row, text, call.node, LOSSES[constant(text)])
         for tree in self.trees:
             for node in walk(tree):
                 if isinstance(node, ast.Subscript):
                     yield from self._key(node)
                     yield from keras_3_values.config_keys(self, node)
+
+    def _metric(self, call: Call, text: ast.AST, word: str) -> Iterator[Difference]:
+        if word in METRIC_OBJECTS:
+            yield Difference(
+                table.BEHAVIOURS["metric_object"], text, call.node, METRIC_OBJECTS[word]
+            )
+            return
+        name = METRICS.get(word, "acc")
+        other = keras_3_losses.accuracy(self, call, text) if name == "acc" else None
+        if other is not None:
+            yield Difference(other, text, call.node, "BinaryAccuracy('acc')")
+        if word != "acc" and not (other and other.how):
+            yield Difference(table.BEHAVIOURS["metric_name"], text, call.node, name)
 
     def _metric_texts(self, value: ast.AST | None) -> Iterator[ast.AST]:
         if value is None:
@@ -480,7 +493,7 @@ class Finder:
                 yield from self._metric_texts(one)
             return
         for one in value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]:
-            if constant(one) in METRICS or constant(one) == "acc":
+            if constant(one) in (*METRICS, *METRIC_OBJECTS, "acc"):
                 yield one
 
     def _key(self, node: ast.Subscript) -> Iterator[Difference]:

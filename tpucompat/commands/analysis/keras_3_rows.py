@@ -572,10 +572,25 @@ BEHAVIOURS: Mapping[str, Row] = {
     "binary_accuracy": Row(
         "metrics=['accuracy'] beside binary_crossentropy of several units",
         "metrics=[tf.keras.metrics.BinaryAccuracy('acc')]",
-        "binary_accuracy",
+        "metric_object",
         BEHAVIOUR,
         "TensorFlow 1 chose the accuracy by the loss, Keras 3 chooses it by the shapes.",
         tf1=True,
+    ),
+    "metric_object": Row(
+        "metrics=['kld', 'logcosh', 'cosine_proximity']",
+        "metrics=[tf.keras.metrics.KLDivergence('kullback_leibler_divergence')]",
+        "metric_object",
+        REFUSED,
+        "Keras 3 knows other names.",
+        tf1=True,
+    ),
+    "loss_name": Row(
+        "compile(loss='kullback_leibler_divergence')",
+        "compile(loss='kl_divergence')",
+        "text",
+        REFUSED,
+        keras_2=True,
     ),
     "crossentropy": Row(
         "softmax and binary_crossentropy, sigmoid and categorical_crossentropy",
@@ -599,6 +614,21 @@ BEHAVIOURS: Mapping[str, Row] = {
         BEHAVIOUR,
         "TensorFlow 1 averaged the variance times n / (n - 1), n being the pixels of a batch.",
         tf1=True,
+    ),
+    "yielded_inputs": Row(
+        "yield x, for predict_generator",
+        "yield (x,)",
+        "tuple",
+        REFUSED,
+        "Keras 3 accepts tuples only.",
+    ),
+    "built": Row(
+        "model.build(shape) of a class that extends Model",
+        "model(tf.keras.Input(batch_shape=shape))",
+        "built",
+        BEHAVIOUR,
+        "Keras 3 builds none of its layers, and loads no weights into them.",
+        keras_2=True,
     ),
     "lambda_layer": Row(
         "Lambda(lambda x: …) of a model that is loaded",

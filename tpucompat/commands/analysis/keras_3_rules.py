@@ -43,9 +43,19 @@ _NAMES_OF_METRICS = {  # what TensorFlow 1 called them in logs -> what a script 
     "mean_absolute_error": ("mae", "MAE"),
     "mean_absolute_percentage_error": ("mape", "MAPE"),
     "mean_squared_logarithmic_error": ("msle", "MSLE"),
-    "kullback_leibler_divergence": ("kld", "KLD"),
 }
 METRICS = {name: long for long, names in _NAMES_OF_METRICS.items() for name in names}
+#: Losses that Keras 3 knows by another text.
+LOSSES = {"logcosh": "log_cosh", "kullback_leibler_divergence": "kl_divergence"}
+#: Metrics that Keras 3 does not know by a text, or not by what TensorFlow 1 logged -> its object.
+METRIC_OBJECTS = {
+    **dict.fromkeys(
+        ("kld", "KLD", "kullback_leibler_divergence"),
+        "KLDivergence('kullback_leibler_divergence')",
+    ),
+    "logcosh": "LogCoshError('logcosh')",
+    "cosine_proximity": "CosineSimilarity('cosine_proximity')",
+}
 #: Functions that migrate writes around others, and for losses.
 WRAPPERS = frozenset(
     ("in_order", "with_columns", "of_probabilities", "binary_crossentropy_of_probabilities")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
-from tpucompat.commands.analysis.keras_values import below_keras, key
+from tpucompat.commands.analysis.keras_values import MODELS, below_keras, key
 from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 if TYPE_CHECKING:
@@ -196,7 +196,47 @@ def image_statistics(finder: Finder, call: Call, below: str) -> Iterator[Differe
         yield Difference(table.BEHAVIOURS["image_statistics"], call.node, call.node)
 
 
+def built(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``build`` of a model of the script's own class, which builds none of its layers."""
+    owner = getattr(call.node.func, "value", None)
+    if call.name != ".build" or owner is None:
+        return
+    made = [one.func for one in finder.values.values(owner) if isinstance(one, ast.Call)]
+    classes = {
+        node.name: node
+        for tree in finder.trees
+        for node in walk(tree)
+        if isinstance(node, ast.ClassDef) and finder.values.own_class(node.name) in MODELS
+    }
+    for one in made:
+        body = classes[key(one)].body if key(one) in classes else []
+        if body and not any(getattr(member, "name", "") == "build" for member in body):
+            yield Difference(table.BEHAVIOURS["built"], call.node, call.node)
+
+
+def yielded_inputs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """What a generator yields for ``predict``, where it is no tuple."""
+    given = argument(call.node, 0, "generator" if call.name == ".predict_generator" else "x")
+    if call.name not in (".predict", ".predict_generator") or given is None:
+        return
+    for value in finder.values.values(given) or [given]:
+        made: list[Any] = []
+        if isinstance(value, ast.GeneratorExp):
+            made = [value.elt]
+        elif isinstance(value, ast.Call) and key(value.func) in finder.names.functions:
+            function = finder.names.functions[key(value.func)].node
+            made = [one.value for one in ast.walk(function) if isinstance(one, ast.Yield)]
+        for one in made:
+            parts = finder.values.values(one) if isinstance(one, ast.Name) else [one]
+            if isinstance(one, (ast.Name, ast.Subscript, ast.BinOp)) and not any(
+                isinstance(part, (ast.Tuple, ast.List)) for part in parts
+            ):
+                yield Difference(table.BEHAVIOURS["yielded_inputs"], one, call.node)
+
+
 RULES = (
+    built,
+    yielded_inputs,
     class_weight,
     sizes,
     targets,

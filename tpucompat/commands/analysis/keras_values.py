@@ -160,6 +160,10 @@ class Values:
         """Whether the module has a callback of its own."""
         return CALLBACK in self._classes.values()
 
+    def own_class(self, name: str) -> str:
+        """The kind of the instances of a class of the module; "" where it is no class of Keras."""
+        return self._classes.get(name, "")
+
     def scope(self, node: ast.AST) -> tuple[int, ...]:
         """The scopes that a node stands in, outermost first."""
         return self._scopes.get(id(node), (0,))

@@ -84,7 +84,7 @@ _PURE = frozenset(
     )
 )
 #: What has nothing to do with graphs.
-_AROUND = ("app.", "contrib.cluster_resolver.TPU", "flags.", "gfile.", "logging.")
+AROUND = ("app.", "contrib.cluster_resolver.TPU", "flags.", "gfile.", "logging.")
 _DTYPES = frozenset(
     (
         "float16",
@@ -99,6 +99,8 @@ _DTYPES = frozenset(
         "uint8",
     )
 )
+#: What has no state, and is the same in a graph and outside of one.
+STATELESS = _ELEMENTWISE | _ROWWISE | _PURE | _DTYPES
 
 
 class Plan(NamedTuple):
@@ -139,7 +141,7 @@ def plan(context: Context) -> Plan:
     for name in ("make_strategy", "strategy", "on_one_core", "on_all_cores"):
         if not context.is_free(name):
             raise CannotSee(f"the file already defines {name}")
-    session = _session(context, sessions[0], cell)
+    session = block_of(context, sessions[0], cell)
     body = context.body_of(session, cell)
     computations, names = [], set()
     for call in calls:
@@ -148,7 +150,7 @@ def plan(context: Context) -> Plan:
             raise CannotSee("its result is not assigned directly next to the Session")
         names.add(statement.targets[0].id)
         kind = call.name[len(_CONTRIB) :]
-        _check_function(context, call, by_rows=kind != "rewrite")
+        check_function(context, call, by_rows=kind != "rewrite")
         if argument(call.node, 1, "inputs") is None:
             raise CannotSee("it has no inputs")
         computations.append((call, _HELPERS[kind][0]))
@@ -157,8 +159,12 @@ def plan(context: Context) -> Plan:
     return found
 
 
-def _session(context: Context, call: Call, cell: int) -> ast.With:
-    """The ``with tf.Session(address) as session:`` that a call stands in."""
+def block_of(context: Context, call: Call, cell: int) -> ast.With:
+    """The ``with tf.Session(address) as session:`` that a call stands in.
+
+    Raises:
+      CannotSee: If it is another statement.
+    """
     statement = context.statement(call.node, cell)
     text = context.texts[cell]
     if (
@@ -241,7 +247,7 @@ def _check_the_rest(context: Context, found: Plan) -> None:
         head, _, below = use.name.partition(".")
         if use.statement is not None or head != "tensorflow" or id(use.node) in start_up:
             continue
-        if below in _ELEMENTWISE | _ROWWISE | _PURE | _DTYPES or below.startswith(_AROUND):
+        if below in STATELESS or below.startswith(AROUND):
             continue
         raise CannotSee(f"tf.{below} may need a graph, or have state")
 
@@ -252,7 +258,12 @@ def _check_the_rest(context: Context, found: Plan) -> None:
 _ROWS, _SHARED, _NUMBER = "rows", "shared", "number"
 
 
-def _check_function(context: Context, call: Call, by_rows: bool) -> None:
+def check_function(context: Context, call: Call, by_rows: bool) -> None:
+    """That the function of a computation has no state and, if asked, treats its rows one by one.
+
+    Raises:
+      CannotSee: If it is not known to.
+    """
     given = argument(call.node, 0, "computation")
     if isinstance(given, ast.Lambda):
         raise CannotSee("its function is a lambda")
@@ -372,7 +383,7 @@ def rewrite(context: Context, found: Plan) -> None:
         context.replace(run, found.cell, f"{name.id}()")
     for statement in found.dropped:
         context.remove(statement, found.cell)
-    _without_session(context, found)
+    without_session(context, found.cell, found.session)
     used = {helper for _, helper in found.computations}
     keras.add_helper(context)
     tf = context.local("tf.distribute").rpartition(".")[0]
@@ -381,14 +392,16 @@ def rewrite(context: Context, found: Plan) -> None:
             context.define(words.format(i=context.indent_unit(), tf=tf))
 
 
-def _without_session(context: Context, found: Plan) -> None:
-    node, text = found.session, context.texts[found.cell]
+def without_session(context: Context, cell: int, node: ast.With) -> None:
+    """Takes a Session out, behind all edits in its block; what only served to open it goes too."""
+    text = context.texts[cell]
     by = len(text.indent(node.body[0].lineno)) - len(text.indent(node.lineno))
     opened = node.items[0].context_expr
     text.delete_lines(node.lineno, node.body[0].lineno - 1)
     keras.finish(context, opened)
     for line in range(node.body[0].lineno, (node.end_lineno or 0) + 1):
-        if not any(one.lineno <= line <= (one.end_lineno or 0) for one in found.dropped):
+        start = text.line_start(line)
+        if text.is_free(start, start + max(by, 1)):
             text.dedent_line(line, by)
     _retire(context, [opened], [opened])
 

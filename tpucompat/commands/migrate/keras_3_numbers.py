@@ -149,8 +149,8 @@ def _crossentropy(self: Rewriter, one: Difference) -> bool:
     return self.context.replace(one.node, cell, f"of_probabilities({loss})")
 
 
-def _binary_accuracy(self: Rewriter, one: Difference) -> bool:
-    metric = self.context.local("tf.keras.metrics") + ".BinaryAccuracy('acc')"
+def _metric_object(self: Rewriter, one: Difference) -> bool:
+    metric = f"{self.context.local('tf.keras.metrics')}.{one.name}"
     return self.context.replace(one.node, self.cell(one.node), metric)
 
 
@@ -163,7 +163,7 @@ def _lambda_layer(self: Rewriter, one: Difference) -> bool:
 #: ``how`` of a row -> its rewriting.
 REWRITINGS: Mapping[str, Rewriting] = {
     "as_layer": _as_layer,
-    "binary_accuracy": _binary_accuracy,
+    "metric_object": _metric_object,
     "crossentropy": _crossentropy,
     "in_order": _in_order,
     "learning_phase": _learning_phase,

@@ -12,7 +12,7 @@ from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
 from tpucompat.names import keras1
-from tpucompat.names.used import constant, keyword
+from tpucompat.names.used import argument, constant, keyword
 
 
 def _keras_1(self: Rewriter, one: Difference) -> bool:
@@ -128,10 +128,26 @@ def _add_variable(self: Rewriter, one: Difference) -> bool:
     return True
 
 
+def _built(self: Rewriter, one: Difference) -> bool:
+    """``model.build(shape)`` -> ``model(tf.keras.Input(batch_shape=shape))``"""
+    shape = argument(one.node, 0, "input_shape")
+    lists = (ast.Tuple, ast.List, ast.Dict)
+    if shape is None or any(isinstance(part, lists) for part in getattr(shape, "elts", [])):
+        return False  # of several inputs
+    text = self.context.texts[self.cell(one.node)]
+    made = f"({self.context.local('tf.keras.Input')}(batch_shape={text.source(shape)}))"
+    return self.behind(one.node.func.value, one.node, made)
+
+
+def _tuple(self: Rewriter, one: Difference) -> bool:
+    return self.wrap(one.node, "(", ",)")
+
+
 #: ``how`` of a row -> its rewriting.
 REWRITINGS: Mapping[str, Rewriting] = {
     "add_loss": _add_loss,
     "add_variable": _add_variable,
+    "built": _built,
     "dim_ordering": _dim_ordering,
     "dimension": _dimension,
     "integer": _integer,
@@ -139,4 +155,5 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "only_value": _only_value,
     "shape_list": _shape_list,
     "sides": _sides,
+    "tuple": _tuple,
 }

@@ -30,6 +30,7 @@ from tpucompat.commands.migrate import (
     notebook_text,
     record,
     session_settings,
+    sessions,
     strategy_setup,
     symbols,
     tpu_connections,
@@ -40,7 +41,10 @@ from tpucompat.commands.scan import hostile
 from tpucompat.names import era
 from tpucompat.names import successors as today
 
-NOTHING, PLAIN, KERAS, LOOP, COMPATIBLE = "nothing", "plain", "keras", "loop", "compatible"
+NOTHING, PLAIN, KERAS, COMPATIBLE = "nothing", "plain", "keras", "compatible"
+LOOP, SESSION = "loop", "session"  # with a module beside it
+#: The module of such a file -> its way.
+_BESIDE = {estimator_tables.MODULE: LOOP, sessions.MODULE: SESSION}
 
 # Names of tf.compat.v1 that work without a graph.
 _WITHOUT_GRAPH = re.compile(
@@ -220,8 +224,9 @@ def migrate(
     way = _rewrite(context, together, with_loop)
     changed = context.finish() if way != NOTHING else {}
     beside = {}
-    if way == LOOP and changed and (with_loop is None or with_loop.is_here):
-        beside[estimator_tables.MODULE + ".py"] = written.source(estimator_tables.MODULE + ".py")
+    for name, found in _BESIDE.items():
+        if way == found and changed and (with_loop is None or with_loop.is_here):
+            beside[name + ".py"] = written.source(name + ".py")
     after = encoded(module, changed)
     if after != source.data and not _is_sound(source.path, after, module):
         # Whatever happened, a file is never made worse.
@@ -243,6 +248,7 @@ class _Way(NamedTuple):
       loop: What of TPUEstimator becomes a training loop.
       conversions: The calls of ``keras_to_tpu_model``.
       on_cores: What of ``batch_parallel`` and its kind becomes ``strategy.run``.
+      program: The same of one whose functions have variables, or are given something in each run.
     """
 
     reasons: dict[str, str]
@@ -250,15 +256,16 @@ class _Way(NamedTuple):
     loop: estimators.Plan | None
     conversions: list[keras.Conversion]
     on_cores: computations.Plan | None
+    program: sessions.Plan | None
 
 
 def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None) -> str:
     if not context.names.uses and not context.names.strings and not context.names.calls:
         return NOTHING
-    has_loop = f"import {estimator_tables.MODULE}".encode() in context.module.source.data
-    if has_loop:  # it went that way before
+    beside = written.imported(context.module.source.data)
+    if beside:  # it went that way before
         _rewrite_around(context)
-        return LOOP
+        return _BESIDE[beside]
     way = _choose(context, together, with_loop)
     if way.reasons or (way.graph and together):
         _mark_hazards(context)
@@ -274,10 +281,12 @@ def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None
     if is_script:
         with context.rule("TPU203"):
             _enter_graph(context)
-    if way.loop is None and with_loop is None:  # else the module beside it asks for Keras 2
+    if (
+        way.loop is None and way.program is None and with_loop is None
+    ):  # else the module beside it asks for Keras 2
         _ask_for_keras_2(context, is_script)
-    if way.loop is not None:
-        return LOOP
+    if way.loop is not None or way.program is not None:
+        return LOOP if way.program is None else SESSION
     return KERAS if way.conversions else PLAIN
 
 
@@ -308,16 +317,21 @@ def _choose(context: Context, together: bool, with_loop: estimators.Loop | None)
         except keras.CannotSee as error:
             reasons["TPU211"] = f"keras_to_tpu_model ({error})"
     on_cores: computations.Plan | None = None
+    program: sessions.Plan | None = None
     if "TPU213" in reasons and any(map(computations.is_computation, context.names.calls)):
         try:
             on_cores = computations.plan(context)
             del reasons["TPU213"]
             graph = ""
-        except keras.CannotSee as error:
-            reasons["TPU213"] += f" ({error})"
+        except keras.CannotSee:
+            try:
+                program = sessions.plan(context)
+                reasons, graph = dict(needs(context, program.handled)), ""
+            except keras.CannotSee as error:
+                reasons["TPU213"] += f" ({error})"
     if graph and not reasons and keras_3.uses_models(context):
         reasons["TPU515"] = f"{graph} works in a graph"
-    return _Way(reasons, graph, loop, conversions, on_cores)
+    return _Way(reasons, graph, loop, conversions, on_cores, program)
 
 
 def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Loop | None) -> None:
@@ -328,12 +342,15 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Loop | Non
     if way.on_cores is not None:
         with context.rule("TPU213"):
             computations.rewrite(context, way.on_cores)
+    if way.program is not None:
+        with context.rule("TPU213"):
+            sessions.rewrite(context, way.program)
     with context.rule("TPU214"):
         applied.rewrite(context, applied.find(context))
     if not way.graph:
         with context.rule("TPU515"):
             session_settings.rewrite(context, session_settings.plan(context))
-        if way.loop is None:
+        if way.loop is None and way.program is None:
             with context.rule("TPU203"):
                 initializers.rewrite(context, initializers.plan(context))
     with context.rule("TPU208"):
@@ -346,7 +363,7 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Loop | Non
         strategy_setup.rewrite(context, strategy_setup.find(context))
         tpu_connections.rewrite(context)
         tpu_connections.remove_eager_calls(context)
-    if way.loop is None:  # a model_fn is a graph, which Keras 2 alone can build
+    if way.loop is None and way.program is None:  # a graph, which Keras 2 alone can build
         keras_3.rewrite(context)
     with context.rule("TPU214"):
         if way.loop is not None or with_loop is not None:
@@ -355,7 +372,7 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Loop | Non
     library_members.rewrite(context)
     symbols.rewrite(context)
     _mark_conditions(context)
-    _mark_hazards(context)
+    _mark_hazards(context, kept="TPU350" if way.program is not None else "")
 
 
 def _rewrite_around(context: Context) -> None:
@@ -390,11 +407,13 @@ def _mark_conditions(context: Context) -> None:
         context.todo("TPU218", found.what, found.node, context.cell_of(found.node))
 
 
-def _mark_hazards(context: Context) -> None:
+def _mark_hazards(context: Context, kept: str = "") -> None:
+    """Marks what a TPU does not like; of one code what goes on as it was."""
     for hazard in hostile.hazards(context.module):
         cell = context.cell_of(hazard.node)
         words = hazard.was + (f" → {hazard.becomes}" if hazard.becomes else "")
-        context.todo(hazard.code, words, hazard.node, cell)
+        mark = context.note if hazard.code == kept else context.todo
+        mark(hazard.code, words, hazard.node, cell)
 
 
 def _enter_graph(context: Context) -> None:

@@ -8,7 +8,7 @@ from typing import Iterable, Iterator, Mapping, Sequence
 
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.analysis.sources import SourceError
-from tpucompat.commands.migrate import estimator_tables, estimators, plan, record, written
+from tpucompat.commands.migrate import estimators, plan, record, written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.plan import Result
 from tpucompat.commands.migrate.programs import Imports
@@ -22,6 +22,7 @@ WAYS: Mapping[str, str] = {
     plan.PLAIN: "rewritten to TensorFlow 2",
     plan.KERAS: "rewritten to TensorFlow 2, with its model under a strategy",
     plan.LOOP: "rewritten to TensorFlow 2, with training_loop.py beside it",
+    plan.SESSION: "rewritten to TensorFlow 2, with session_loop.py beside it",
     plan.COMPATIBLE: "uses tpucompat.v1; its TODO gives the reason",
 }
 
@@ -64,6 +65,7 @@ def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
         except SourceError as error:
             yield Result(path, b"", b"", plan.NOTHING, [findings.problem(path, error)])
     imports = Imports([module for module in modules if not module.source.is_notebook])
+    _take_eras(imports)
     contexts = {path: Context(module) for path, module in imports.paths.items()}
     trainers = (path for path, one in contexts.items() if estimators.makes_trainer(one))
     of_trainers = imports.reached(trainers)
@@ -85,24 +87,44 @@ def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
             yield _settled(module, unsafe, version=version)
 
 
+def _take_eras(imports: Imports) -> None:
+    """Gives a module that says nothing of its era the one of the files that import it."""
+    waiting = {path for path, module in imports.paths.items() if not module.era_known}
+    while waiting:
+        eras = {
+            path: {
+                imports.paths[link.source].era
+                for link in imports.links
+                if link.target == path and link.source not in waiting
+            }
+            for path in waiting
+        }
+        told = {path: found.pop() for path, found in eras.items() if len(found) == 1}
+        for path, era in told.items():
+            imports.paths[path] = imports.paths[path]._replace(era=era)
+        if not told:
+            return
+        waiting -= told.keys()
+
+
 def with_parts(results: Sequence[Result]) -> list[Result]:
-    """The results with only those parts of the training loop beside them that their programs use."""
-    name = estimator_tables.MODULE + ".py"
-    uses: set[str] = set()
-    for result in results:
-        if estimator_tables.MODULE.encode() in result.after and not result.path.endswith(".ipynb"):
-            uses |= written.mentioned(result.after)
-    cut = []
-    for result in results:
-        if name in result.beside:
-            wanted = set(uses)
-            place = os.path.join(os.path.dirname(result.path), name)
-            if os.path.exists(place) and written.is_ours(place):
-                with open(place, "rb") as stream:
-                    wanted |= written.defined(stream.read())  # another program there may use it
-            part = written.part(result.beside[name], wanted)
-            result = result._replace(beside={**result.beside, name: part})
-        cut.append(result)
+    """The results with only those parts of the modules beside them that their programs use."""
+    cut = list(results)
+    for module in written.MODULES:
+        name = module + ".py"
+        uses: set[str] = set()
+        for result in cut:
+            if module.encode() in result.after and not result.path.endswith(".ipynb"):
+                uses |= written.mentioned(result.after)
+        for index, result in enumerate(cut):
+            if name in result.beside:
+                wanted = set(uses)
+                place = os.path.join(os.path.dirname(result.path), name)
+                if os.path.exists(place) and written.is_ours(place):
+                    with open(place, "rb") as stream:
+                        wanted |= written.defined(stream.read())  # another program there may use it
+                part = written.part(result.beside[name], wanted)
+                cut[index] = result._replace(beside={**result.beside, name: part})
     return cut
 
 
@@ -125,6 +147,7 @@ def _settled(
     result = plan.migrate(module, unsafe, together, with_loop, version)
     for _ in range(_PASSES if result.changed else 0):
         again = findings.understand(sources.decode(result.path, result.after))
+        again = again if again.era_known else again._replace(era=module.era)
         later = plan.migrate(again, unsafe, together, with_loop, version)
         if later.after == result.after:
             break

@@ -5,21 +5,53 @@ from __future__ import annotations
 import ast
 import os
 import re
-from typing import Any, Iterable, Iterator
+from typing import Any, Iterable, Iterator, Mapping
 
-_FIRST = '"""Trains, evaluates and exports a model_fn'
+#: Module -> how it begins.
+MODULES: Mapping[str, str] = {
+    "training_loop": '"""Trains, evaluates and exports a model_fn',
+    "session_loop": '"""Runs functions on the cores of a ``tf.distribute`` strategy',
+}
 
 
 def source(name: str) -> bytes:
-    """The text of a whole module."""
+    """The text of a whole module; what it imports of another one stands in it."""
     with open(os.path.join(os.path.dirname(__file__), name), "rb") as stream:
-        return stream.read()
+        text = stream.read()
+    tree = ast.parse(text)
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module in MODULES:
+            return _with_definitions(text, tree, node, source(f"{node.module}.py"))
+    return text
+
+
+def _with_definitions(text: bytes, tree: ast.Module, taken: ast.ImportFrom, other: bytes) -> bytes:
+    """A module with the functions and classes that it imports, and those that they use."""
+    theirs, below = ast.parse(other), other.decode().split("\n")
+    kept = _reached(theirs, {word for one in taken.names for word in (one.name, "." + one.name)})
+    out = [
+        "\n".join(["", "", *below[node.lineno - 1 : node.end_lineno]])
+        for node in theirs.body
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name in kept
+    ]
+    lines = text.decode().split("\n")
+    first = next(
+        one.lineno for one in tree.body if isinstance(one, (ast.FunctionDef, ast.ClassDef))
+    )
+    head = [line for line in lines[: first - 3] if line != lines[taken.lineno - 1]]
+    return "\n".join([*head, *out, "", "", *lines[first - 1 :]]).encode()
 
 
 def is_ours(path: str) -> bool:
     """Whether a file began as the module that is written here; its user may have changed it since."""
+    first = MODULES[os.path.basename(path)[: -len(".py")]]
     with open(path, encoding="utf-8", errors="replace") as stream:
-        return stream.read(len(_FIRST)) == _FIRST
+        return stream.read(len(first)) == first
+
+
+def imported(text: bytes) -> str:
+    """The module of these that a script imports; "" if there is none."""
+    return next((name for name in MODULES if f"import {name}".encode() in text), "")
 
 
 def mentioned(text: bytes) -> set[str]:

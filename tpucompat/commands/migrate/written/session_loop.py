@@ -1,0 +1,260 @@
+"""Runs functions on the cores of a ``tf.distribute`` strategy, with the variables that they share.
+
+The functions make variables by name, as in TensorFlow 1. So each is called twice. First in a ``tf.Graph``,
+whose Session gives the variables their first values; then in a ``tf.function``, once for each replica, where it
+is given these variables as ``tf.Variable`` of the strategy. Variables and checkpoints keep the names that they
+had in TensorFlow 1.
+"""
+
+import collections
+import contextlib
+import os
+import re
+
+os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # for tf.compat.v1.layers: pip install tf-keras
+import tensorflow as tf
+from training_loop import CrossShardOptimizer, cross_replica_sum, make_strategy  # noqa: F401
+
+v1 = tf.compat.v1
+v1.disable_v2_tensorshape()  # functions of TensorFlow 1 ask for x.shape[0].value
+
+
+class Computations:
+    """Functions without variables; by default on the TPU, or on what devices there are.
+
+    Args:
+      strategy: Where the functions run.
+    """
+
+    def __init__(self, strategy=None):
+        self.strategy = strategy or make_strategy()
+
+    def on_all_cores(self, function, inputs, from_all=True):
+        """A function that computes on all cores, each on its rows of the inputs, and returns a list of arrays.
+
+        Args:
+          function: What each core computes.
+          inputs: What it is given: tensors, variables, or a tf.TensorSpec of what is given in each call.
+          from_all: Whether to return the results of all cores, one behind the other, or those of the first one.
+        """
+        cores = self.strategy.num_replicas_in_sync
+
+        def share(value):
+            parts = tf.split(value, cores)
+            return self.strategy.experimental_distribute_values_from_function(
+                lambda context: parts[context.replica_id_in_sync_group]
+            )
+
+        def join(parts):
+            if not from_all:
+                return parts[0].numpy()
+            return (tf.concat(parts, 0) if parts[0].shape.rank else tf.stack(parts)).numpy()
+
+        return self._function(function, inputs, share, join, cores)
+
+    def on_one_core(self, function, inputs=()):
+        """A function that computes on a core and returns a list of arrays; see ``on_all_cores``."""
+        return self._function(function, inputs, lambda value: value, lambda parts: parts[0].numpy())
+
+    def _function(self, function, inputs, share, join, parts=1):
+        inputs = [one if _is_given(one) else tf.convert_to_tensor(one) for one in inputs]
+        made = self._build(function, inputs, parts)
+
+        def replica_step(*values):
+            graph = v1.get_default_graph()
+            for name in graph.collections:  # another replica's
+                graph.clear_collection(name)
+            scope = v1.get_variable_scope()
+            with self._given(made), v1.variable_scope(
+                scope, reuse=v1.AUTO_REUSE, auxiliary_name_scope=False
+            ):
+                return self._tensors(made, tf.nest.flatten(function(*values)))
+
+        @tf.function(autograph=False)
+        def step(values):
+            with self._given(made, parts=True):  # optimizers make theirs for all replicas together
+                return self.strategy.run(replica_step, args=tuple(values))
+
+        def compute(*given):
+            left = list(given)
+            values = [left.pop(0) if isinstance(one, tf.TensorSpec) else one for one in inputs]
+            dtypes = [one.dtype for one in inputs]
+            values = [share(tf.convert_to_tensor(*pair)) for pair in zip(values, dtypes)]
+            with self._only_changed(made):
+                results = [one for one in step(values) or [] if one is not None]
+            results = [join(self.strategy.experimental_local_results(one)) for one in results]
+            return results or None
+
+        return compute
+
+    def _build(self, *_):
+        return None
+
+    def _tensors(self, _, results):
+        return [one for one in results if not isinstance(one, tf.Operation)]
+
+    def _given(self, *_, **__):
+        return contextlib.nullcontext()
+
+    def _only_changed(self, _):
+        return contextlib.nullcontext()
+
+
+class Program(Computations):
+    """Functions that share variables.
+
+    Args:
+      strategy: Where the functions run.
+    """
+
+    def __init__(self, strategy=None):
+        super().__init__(strategy)
+        self._graph = tf.Graph()
+        self._session = v1.Session(graph=self._graph)
+        self._made = []  # the variables of the graph
+        #: Name -> variable, once they are initialized or restored.
+        self.variables = {}
+
+    def _build(self, function, inputs, parts):
+        """Calls a function in the graph, for the variables that it makes."""
+        made = _Made(collections.defaultdict(list), [], [])
+
+        def record(next_creator, **kwargs):
+            variable = next_creator(**kwargs)
+            self._made.append(variable)
+            made.asked[kwargs.get("name")].append(variable.op.name)
+            return variable
+
+        with self._graph.as_default():
+            given = []
+            for one in inputs:
+                shape = one.shape
+                if parts > 1 and shape.rank:
+                    size = shape[0] and shape[0] // parts
+                    shape = [size, *shape[1:]]
+                given.append(v1.placeholder(one.dtype, shape))
+            with tf.variable_creator_scope(record):
+                results = tf.nest.flatten(function(*given))
+            made.is_tensor.extend(not isinstance(one, tf.Operation) for one in results)
+            results = [one for one in results if one is not None]
+            made.unchanged.extend(one.op.name for one in _unchanged(self._made, results))
+        return made
+
+    def _tensors(self, made, results):
+        """The results that are tensors; what an optimizer returns on several cores is no operation."""
+        return [one for one, is_tensor in zip(results, made.is_tensor) if is_tensor]
+
+    def _given(self, made, parts=False):
+        """A context in which who makes a variable gets the strategy's, of its name and in its turn."""
+        counts, shares = collections.Counter(), []
+
+        def give(_, **kwargs):
+            name = kwargs.get("name")
+            if parts and re.search(r"/replica_\d+/$", name or ""):
+                return shares.pop(0)
+            asked = made.asked.get(name) or [name]  # another function has made it
+            counts[name] += 1
+            variable = self.variables[asked[counts[name] - 1]]
+            if parts:
+                shares[:] = self.strategy.experimental_local_results(variable)
+                return shares.pop(0)
+            groups = {*(kwargs.get("collections") or [v1.GraphKeys.GLOBAL_VARIABLES])}
+            groups |= {v1.GraphKeys.TRAINABLE_VARIABLES} if variable.trainable else set()
+            v1.add_to_collections(groups, variable)
+            return variable
+
+        return tf.variable_creator_scope(give)
+
+    @contextlib.contextmanager
+    def _only_changed(self, made):
+        """Restores the variables that TensorFlow 1 did not write."""
+        kept = [(self.variables[name], self.variables[name].numpy()) for name in made.unchanged]
+        yield
+        for variable, value in kept:
+            variable.assign(value)
+
+    def initialize(self):
+        """Gives all variables their first values."""
+        with self._graph.as_default():
+            self._session.run(v1.variables_initializer(self._made))
+        self._assign(self._session.run(self._made))
+
+    def restore(self, path):
+        """Gives the variables the values in a checkpoint."""
+        reader = tf.train.load_checkpoint(path)
+        self._assign([reader.get_tensor(one.op.name) for one in self._made])
+
+    def _assign(self, values):
+        for old, value in zip(self._made, values):
+            name = old.op.name
+            if name in self.variables:
+                self.variables[name].assign(value)
+                continue
+            with self.strategy.scope():
+                self.variables[name] = tf.Variable(
+                    value,
+                    name=name,
+                    trainable=old.trainable,
+                    aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
+                )
+
+    def values(self, trainable=False):
+        """The values of all variables, or of those that are trained, in the order that they were made in."""
+        made = [self.variables[old.op.name] for old in self._made if old.trainable >= trainable]
+        return [one.numpy() for one in made]
+
+    def global_step(self):
+        """How many steps the optimizer has made."""
+        return self.variables["global_step"].numpy()
+
+
+class Saver:
+    """Saves the variables of a program under their names, in the format of TensorFlow 1.
+
+    Args:
+      program: The program.
+      max_to_keep: How many of its checkpoints are left.
+    """
+
+    def __init__(self, program, max_to_keep=5):
+        self._program, self._max_to_keep, self._saver = program, max_to_keep, None
+
+    def save(self, path, global_step=None):
+        """Writes a checkpoint; returns its path."""
+        if self._saver is None:
+            local, variables = (
+                self._program.strategy.experimental_local_results,
+                self._program.variables,
+            )
+            first = {name: local(one)[0] for name, one in variables.items()}
+            self._saver = v1.train.Saver(first, max_to_keep=self._max_to_keep)
+        return self._saver.save(None, path, global_step)
+
+    def restore(self, path):
+        """Gives the variables the values in a checkpoint."""
+        self._program.restore(path)
+
+
+#: Of a function in the graph: the names of its variables by what it called them, which of its results are
+#: tensors and not operations, and the names of the variables that its results do not wait for when they change.
+_Made = collections.namedtuple("_Made", "asked is_tensor unchanged")
+
+
+def _is_given(one):
+    return isinstance(one, (tf.TensorSpec, tf.Variable))
+
+
+def _unchanged(variables, results):
+    """Variables that TensorFlow 1 did not write: it ran what the results wait for, a tf.function runs all."""
+    reached, waiting = set(), [getattr(one, "op", one) for one in results]
+    while waiting:
+        operation = waiting.pop()
+        if operation not in reached:
+            reached.add(operation)
+            waiting += [*operation.control_inputs, *(one.op for one in operation.inputs)]
+    readers = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape")
+    readers += ("VarIsInitializedOp",)
+    for one in variables:
+        writers = {op for op in one.handle.consumers() if op.type not in readers}
+        if writers - {one.initializer} and not writers & reached:
+            yield one
