@@ -24,10 +24,7 @@ def refuse(graph: Any, cut: trace.Cut) -> None:
     Raises:
       errors.UnsupportedGraphError: With the operation and the script's line (TPU371 to TPU396).
     """
-    graph_def = v1.GraphDef(library=cut.library)
-    for stage in cut.stages:
-        graph_def.node.extend(stage.graph_def.node)
-    for finding in operations.refused(graph_def):
+    for finding in operations.refused(_written(cut)):
         raise _refusal(finding, graph)
 
 
@@ -41,11 +38,16 @@ def explained(error: Exception, graph: Any, cut: trace.Cut) -> Exception:
     """
     if not re.search(r"XLA_CPU_JIT|tf2xla|compile-time constant", str(error)):
         return error
+    text = re.sub(r"\b(replay(_\d+)?/)+", "", str(error))
+    return _refusal(lowering.explain(text, _written(cut)), graph)
+
+
+def _written(cut: trace.Cut) -> Any:
+    """All stages of a step as one GraphDef."""
     graph_def = v1.GraphDef(library=cut.library)
     for stage in cut.stages:
         graph_def.node.extend(stage.graph_def.node)
-    text = re.sub(r"\b(replay(_\d+)?/)+", "", str(error))
-    return _refusal(lowering.explain(text, graph_def), graph)
+    return graph_def
 
 
 def _refusal(finding: Any, graph: Any) -> errors.UnsupportedGraphError:

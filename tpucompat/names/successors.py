@@ -289,7 +289,7 @@ def _of_contrib(symbol: str, rest: str) -> Fate | None:
         return _by_row(symbol, rest, row)
     if kind is None or (kind == "module" and rest):
         return None  # a shorter name may say more
-    above, package = _package_above(symbol)
+    above, package = package_above(symbol)
     if isinstance(package, Gone):
         return _gone(symbol, rest, package)
     if package is None and kind != "module":
@@ -311,7 +311,7 @@ def _gone(symbol: str, rest: str, row: Gone) -> Fate:
 def _unknown(path: str) -> Fate:
     """A name in ``tf.contrib`` that no table has: a private path, or one that never was."""
     parts = path.split(".")
-    above, package = _package_above(path)
+    above, package = package_above(path)
     if isinstance(package, Gone):
         return _gone(path, "", package)
     if isinstance(package, Package) and above.count(".") > 1:
@@ -463,9 +463,15 @@ def _covered(symbol: str) -> bool | None:
     return None if home is not None and home.kind == "gone" else True
 
 
-def _package_above(symbol: str) -> tuple[str, Package | Gone | None]:
+def package_above(symbol: str, at_least: int = 2) -> tuple[str, Package | Gone | None]:
+    """The nearest module above a name whose row holds for its names too, and the row.
+
+    Args:
+      symbol: The name.
+      at_least: How many parts the module's own name has.
+    """
     parts = symbol.split(".")
-    for length in range(len(parts) - 1, 1, -1):
+    for length in range(len(parts) - 1, at_least - 1, -1):
         above = ".".join(parts[:length])
         row = lookup.find_row(above)
         if isinstance(row, (Package, Gone)):

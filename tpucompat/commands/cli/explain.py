@@ -77,7 +77,7 @@ def symbol_text(name: str) -> str:
     if not kind and not inside:
         public = _public_of_private(name)
         return f"tf.{name} is a private path to\n{symbol_text(public)}" if public else ""
-    above, row = _row_above(name)
+    above, row = today.package_above(name, at_least=1)
     if row is not None:
         return "\n".join([title, "", f"A name of tf.{above}.", *_row_lines(row)])
     if inside:
@@ -130,17 +130,6 @@ def _place(target: str) -> str:
     for word, meaning in words.items():
         target = target.replace(word, meaning)
     return target.replace(":", ".")
-
-
-def _row_above(name: str) -> tuple[str, Package | Gone | None]:
-    """The nearest module above a name whose row holds for its names too, and the row."""
-    parts = name.split(".")
-    for length in range(len(parts) - 1, 0, -1):
-        above = ".".join(parts[:length])
-        row = lookup.find_row(above)
-        if isinstance(row, (Package, Gone)):
-            return above, row
-    return "", None
 
 
 def _public_of_private(name: str) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Iterator, NamedTuple
 
+from tpucompat.commands.analysis.keras_values import key as _key
 from tpucompat.commands.migrate import optimizers
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import strings_over_lines
@@ -141,14 +142,6 @@ def _conversion(context: Context, call: Call) -> Conversion:
         _check(context, one)
     strategy = argument(call.node, 1, "strategy")
     return Conversion(call, cell, statement, model, runs, strategy, condition)
-
-
-def _key(node: ast.AST) -> str:
-    """``model`` or ``self.model``; "" for anything else."""
-    if isinstance(node, ast.Name):
-        return node.id
-    above = _key(node.value) if isinstance(node, ast.Attribute) else ""
-    return f"{above}.{node.attr}" if above else ""  # type: ignore[attr-defined]
 
 
 def _run(

@@ -99,18 +99,11 @@ def _imported(node: Any) -> list[str]:
             isinstance(node, ast.Import) and full.startswith("tensorflow") and not one.asname
         ):
             others.append(given)
-        elif isinstance(node, ast.Import):
-            bound = one.asname or "keras"
-            package, _, last = _module(full if one.asname else "keras").rpartition(".")
-            if package:
-                names.setdefault(package, []).append(
-                    last if last == bound else f"{last} as {bound}"
-                )
-            else:
-                lines.append(f"import {last} as {bound}")
         else:
-            bound = one.asname or one.name
-            package, _, last = _module(full).rpartition(".")
+            whole = isinstance(node, ast.Import)
+            bound = one.asname or ("keras" if whole else one.name)
+            home = _module("keras" if whole and not one.asname else full)
+            package, _, last = home.rpartition(".")
             if package:
                 names.setdefault(package, []).append(
                     last if last == bound else f"{last} as {bound}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Callable, Sequence
+from typing import Any, Callable, Iterator, Sequence
 
 from tpucompat.engines.graphdef import fresh_number, set_node_apart
 from tpucompat.engines.shards import lowering
@@ -166,17 +166,19 @@ class Writer:
 
     def _emit_each(self, node: Any) -> None:
         """A node that every shard has for itself."""
-        for k, shard in enumerate(self.shards):
-            copy = self._copy(node, self.names[node.name][k])
-            copy.input.extend(self.references(r)[k] for r in data_inputs(node))
-            self.control(copy, node, k)
+        for shard, copy in self._copies(node):
             set_node_apart(copy, shard)
 
-    def _emit_separate(self, node: Any) -> None:
+    def _copies(self, node: Any) -> Iterator[tuple[Any, Any]]:
+        """Each shard, and its copy of a node."""
         for k, shard in enumerate(self.shards):
             copy = self._copy(node, self.names[node.name][k])
             copy.input.extend(self.references(r)[k] for r in data_inputs(node))
             self.control(copy, node, k)
+            yield shard, copy
+
+    def _emit_separate(self, node: Any) -> None:
+        for shard, copy in self._copies(node):
             self._replace_functions(copy, functools.partial(self.context.specialised, shard))
 
     def _emit_joined(self, node: Any, plan: Plan) -> None:

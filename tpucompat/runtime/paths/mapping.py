@@ -71,17 +71,15 @@ class PathMap:
 
     def to_local(self) -> list[tuple[str, str]]:
         """The mapping as (pattern, replacement) of RE2, for paths that are computed in a graph."""
-        return [
-            ("^" + re.escape(remote) + "(/|$)", local.replace("\\", r"\\") + r"\1")
-            for remote, local in self.folders
-        ]
+        return [_pattern(remote, local) for remote, local in self.folders]
 
     def to_remote(self) -> list[tuple[str, str]]:
         """The same back: of the names that a pattern found."""
-        return [
-            ("^" + re.escape(local) + "(/|$)", remote.replace("\\", r"\\") + r"\1")
-            for remote, local in self.folders
-        ]
+        return [_pattern(local, remote) for remote, local in self.folders]
+
+
+def _pattern(before: str, after: str) -> tuple[str, str]:
+    return "^" + re.escape(before) + "(/|$)", after.replace("\\", r"\\") + r"\1"
 
 
 def parse(mapping: str) -> Folder:
