@@ -364,6 +364,26 @@ def losses_and_metrics():
     }
 
 
+def saturated():
+    """Outputs near 0 and 1, where a cross entropy of probabilities and one of logits are not the same."""
+    inputs = layers.Input((6,))
+    outputs = [
+        layers.Dense(2, activation="sigmoid", name="signs")(inputs),
+        layers.Dense(3, activation="softmax", name="classes")(inputs),
+    ]
+    plain = keras.Model(inputs, outputs)
+    reset_weights(plain)
+    plain.set_weights([80.0 * value for value in plain.get_weights()])
+    model = convert(plain)
+    model.compile(keras.optimizers.SGD(0.1), ["binary_crossentropy", "categorical_crossentropy"])
+    labels = [Y[:, :2], Y]
+    return {
+        "train": [model.train_on_batch(X[:32], [part[:32] for part in labels]) for _ in range(2)],
+        "evaluate": model.evaluate(X, labels, batch_size=32, verbose=0),
+        "weights": model.get_weights(),
+    }
+
+
 def sparse_labels():
     results = {}
     for labels in (LABELS, LABELS[:, None], LABELS.astype("int64")):

@@ -22,6 +22,10 @@ from tpucompat.engines import accelerator, coherence, graph_walk, observer, sess
 # What CrossReplicaSum takes (op registry of 2.15 and 2.21); another type travels as one of these.
 _SUMMABLE = frozenset(["float16", "bfloat16", "float32", "float64", "int32", "uint32"])
 _SUM = "tpucompat: sum over the cores"
+# Activations whose logits the cross entropies of Keras' backend go back to, and the rank from which they are
+# of each example: a batch is joined before them, so that losses of several cores are computed as on one.
+# 1.13 joined after them, and took the logarithm of probabilities cut off at 1e-7.
+_LOGITS_RANK = {"Sigmoid": 1, "Softmax": 2}
 _AS_INT32 = frozenset(["bool", "int8", "int16", "uint8", "uint16"])
 
 
@@ -60,7 +64,7 @@ class GlobalBatch:
             return None
         if tensor.name not in self._joined:
             with tensor.graph.as_default():
-                self._joined[tensor.name] = self._join(tensor)
+                self._joined[tensor.name] = self._join_logits(tensor)
         return self._joined[tensor.name]
 
     def join_all(self, tensors: Any) -> Any:
@@ -85,6 +89,15 @@ class GlobalBatch:
                     if value.dtype.name in _SUMMABLE:
                         with value.graph.as_default():
                             self.counted[operation.name] = sum_over_cores(value).op.name
+
+    def _join_logits(self, tensor: Any) -> Any:
+        made_by: Any = getattr(tensor, "op", None)
+        rank = _LOGITS_RANK.get(getattr(made_by, "type", ""))
+        if self.cores == 1 or rank is None or (tensor.shape.ndims or 0) < rank:
+            return self._join(tensor)
+        tf = session.enter_graph_mode()
+        activation = {"Sigmoid": tf.sigmoid, "Softmax": tf.nn.softmax}[made_by.type]
+        return activation(self._join(made_by.inputs[0]))
 
     def _join(self, tensor: Any) -> Any:
         if self.cores == 1:
