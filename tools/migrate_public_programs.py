@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ast
 import difflib
+import glob
 import json
 import os
 import pathlib
@@ -51,15 +52,15 @@ evaluations and predictions, as far as a program has them. `tools/migrate_public
 """
 
 
-def script_of(program: dict[str, Any], folder: pathlib.Path) -> pathlib.Path | None:
-    """The first script of a program's commands that uses TPUEstimator, itself or in what it imports."""
-    for command in program["commands"]:
+def step_of(program: dict[str, Any], folder: pathlib.Path) -> tuple[int, pathlib.Path] | None:
+    """The last of a program's commands whose script uses TPUEstimator, itself or in what it imports."""
+    for index, command in reversed(list(enumerate(program["commands"]))):
         words = command[1:] if command[0] == "-m" else command
         name = words[0].replace(".", "/") + ".py" if command[0] == "-m" else words[0]
         path = folder / program.get("folder", "") / name
         files = modules(program, folder, path) if path.suffix == ".py" and path.exists() else ()
         if any(b"TPUEstimator" in one.read_bytes() for one in files):
-            return path
+            return index, path
     return None
 
 
@@ -101,9 +102,10 @@ def migrated(program: dict[str, Any], checkouts: pathlib.Path) -> dict[str, Any]
     with tempfile.TemporaryDirectory(prefix="tpucompat-migrated-") as scratch:
         folder = pathlib.Path(scratch) / "program"
         run_public_programs.copy_program(program, checkouts, folder)
-        script = script_of(program, folder)
-        if script is None:
+        step = step_of(program, folder)
+        if step is None:
             return None
+        script = step[1]
         files = set(modules(program, folder, script))
         everything = sorted({str(one) for path in files for one in path.parent.glob("*.py")})
         found = [one for one in tree.migrate(everything) if pathlib.Path(one.path) in files]
@@ -131,28 +133,41 @@ def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> d
     """What ``tpucompat verify`` says of a program and its migration: rung -> verdict."""
     work = args.work / program["name"]
     shutil.rmtree(work, ignore_errors=True)
-    scripts = []
     for half in ("old", "new"):
         run_public_programs.copy_program(program, args.programs, work / half)
-        found = script_of(program, work / half)
-        assert found is not None
-        scripts.append(str(found))
     run_public_programs.migrate(work / "new")
     data, home = work / "data", work / "home"
     data.mkdir()
     home.mkdir()
     public_data.MAKERS[program["data"]](data, home)
-    names = [pathlib.Path(scripts[0]).name, os.path.relpath(scripts[0], work / "old")]
-    step = next(step for step in program["commands"] if step[0] in names)
-    step = [*step[1:], *program.get("plain_arguments", [])]
-    words = shlex.join(word.replace("{data}", str(data)) for word in step)
-    command = [sys.executable, "-m", "tpucompat", "verify", *scripts, f"--args={words}"]
-    if "tpu_arguments" in program and "plain_arguments" not in program:
-        command += [f"--old-args={shlex.join(program['tpu_arguments'])}"]
-    command += ["--no-dropout", "--timeout", str(args.seconds), "--json", str(work / "result.json")]
-    command += ["--cores", str(cores)] if cores > 1 else []
+    index, script = step_of(program, work / "old") or (0, work)
+    scripts = [str(script), str(work / "new" / script.relative_to(work / "old"))]
+    # Both halves the same: what a script computes may depend on its flag for a TPU. There is none by name.
+    more = program.get("plain_arguments", program.get("tpu_arguments", []))
+    *before, last = (
+        [word.replace("{data}", str(data)) for word in step]
+        for step in program["commands"][: index + 1]
+    )
+    first = str(work / "first")
     environment = {**os.environ, "HOME": str(home), "PYTHONPATH": str(ROOT)}
     with open(work / "log", "w", encoding="utf-8") as log:
+        for step in before:  # what it needs of another script
+            step = [word.replace("{out}", first) for word in step]
+            line = [sys.executable, "-m", "tpucompat", "run", *step]
+            folder = work / "old" / program.get("folder", "")
+            subprocess.run(line, env=environment, cwd=folder, stdout=log, stderr=log, check=True)
+    # What the scripts before have left is read, everything else is written.
+    read = [re.sub(r"^.*\{out\}", first, word) + "*" for word in last]
+    last = [
+        word.replace("{out}", first) if glob.glob(path) else word for word, path in zip(last, read)
+    ]
+    given = [*last[2 if last[0] == "-m" else 1 :], *more]
+    words = shlex.join(word for word in given if "mytpu" not in word)
+    command = [sys.executable, "-m", "tpucompat", "verify", *scripts, f"--args={words}"]
+    command += program.get("verify_options", [])  # where it draws its batches, distributions
+    command += ["--no-dropout", "--timeout", str(args.seconds), "--json", str(work / "result.json")]
+    command += ["--cores", str(cores)] if cores > 1 else []
+    with open(work / "log", "a", encoding="utf-8") as log:
         subprocess.run(command, env=environment, cwd=work, stdout=log, stderr=log, check=False)
     document = json.loads((work / "result.json").read_text(encoding="utf-8"))
     if document["exit_code"] == 2:

@@ -18,14 +18,14 @@ import threading
 import numpy as np
 
 import tpucompat.v1 as tf
-from tpucompat.engines import accelerator, doors
+from tpucompat.engines import accelerator, partitioned_call
 from tpucompat.idioms.startup import tpu_system
 from tpucompat.tf import private
 
 tpu = tf.contrib.tpu
 CASES = {}
 # Whether computations run on the cores, out of the reach of the script's graph.
-ON_CORES = doors.FORCE in os.environ or "TPUCOMPAT_REHEARSE" in os.environ
+ON_CORES = partitioned_call.FORCE in os.environ or "TPUCOMPAT_REHEARSE" in os.environ
 # As programs do whose computations take variables that were made outside of them.
 tf.enable_resource_variables()
 
@@ -1067,7 +1067,7 @@ def sessions_of_other_kinds(shards):
     with session() as sess, tempfile.TemporaryDirectory() as folder:
         path = tf.train.Saver().save(sess, folder + "/model")
         wanted = sess.run(got)
-        if not ON_CORES:  # a door is open in its own process only
+        if not ON_CORES:  # such a call works in its own process only
             with tf.Graph().as_default(), tf.Session() as other:
                 tf.train.import_meta_graph(path + ".meta").restore(other, path)
                 same(other.run(tf.get_collection("got")[0]), wanted)

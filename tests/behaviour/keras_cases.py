@@ -456,6 +456,30 @@ def losses_of_layers():
     return results
 
 
+def metrics_of_layers():
+    class Watched(layers.Layer):
+        """Counts what it sees itself, with metrics that are objects."""
+
+        def __init__(self, **options):
+            super().__init__(**options)
+            self.seen = [keras.metrics.Sum(name="sum"), keras.metrics.Mean(name="mean")]
+
+        def call(self, inputs):
+            for metric in self.seen:
+                self.add_metric(metric(inputs), name=metric.name)
+            return inputs
+
+    inputs = layers.Input((6,))
+    dense = [layers.Dense(8, activation="sigmoid"), layers.Dense(3, activation="softmax")]
+    plain = keras.Model(inputs, dense[1](Watched()(dense[0](inputs))))
+    for layer in dense:  # the metrics have weights too
+        reset_weights(layer)
+    model = convert(plain)
+    model.compile(tf.train.GradientDescentOptimizer(0.3), "categorical_crossentropy")
+    history = model.fit(X, Y, batch_size=16, epochs=2, shuffle=False, verbose=0).history
+    return {"history": history, "evaluate": model.evaluate(X, Y, verbose=0)}
+
+
 # Kinds of models ----------------------------------------------------------------------------------
 
 

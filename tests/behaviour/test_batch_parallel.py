@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from tests.behaviour import batch_parallel_cases
 from tpucompat.base.machine import environment
-from tpucompat.engines import doors
+from tpucompat.engines import partitioned_call
 
 pytestmark = pytest.mark.skipif(
     not environment().has("several_cores"), reason="1.13 cannot trace computations of several cores"
@@ -52,9 +52,9 @@ def test_on_eight_emulated_cores():
 
 
 @pytest.mark.skipif(tf.__version__.startswith("1."), reason="a strategy needs TensorFlow 2")
-def test_through_the_doors_to_a_strategy():
+def test_called_from_a_session_on_a_strategy():
     """As on a TPU: one shard on each replica, called from within the Session."""
-    assert run_all(sys.executable, 8, **{doors.FORCE: "1"}) == {}
+    assert run_all(sys.executable, 8, **{partitioned_call.FORCE: "1"}) == {}
 
 
 @pytest.mark.reference

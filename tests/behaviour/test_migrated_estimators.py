@@ -74,7 +74,7 @@ def test_many(cores):
 
 
 ESTIMATOR = """\
-import json, sys
+import glob, json, sys
 import numpy as np
 import tensorflow as tf
 
@@ -84,7 +84,8 @@ def model_fn(features, labels, mode, params):
   logits = tf.matmul(features, w)
   loss = train_op = metrics = None
   if mode != tf.estimator.ModeKeys.PREDICT:
-    loss = tf.reduce_mean(tf.square(logits - labels))
+    with tf.name_scope('loss'):
+      loss = tf.reduce_mean(tf.square(logits - labels))
     metrics = {'auc': tf.metrics.auc(labels > 3, logits / 10)}
     metrics['mae'] = tf.metrics.mean_absolute_error(labels, logits)
     optimizer = tf.train.AdamOptimizer(params['rate'])
@@ -98,13 +99,14 @@ def input_fn(params):
 
 def changed(params):
   x, y = input_fn(params).make_one_shot_iterator().get_next()
-  return 2 * x, y
+  return (2 + np.random.rand()) * x, y
 
 def serving():
   x = tf.placeholder(tf.float32, [None, 3], name='x')
   return tf.estimator.export.TensorServingInputReceiver(x, {'x': x})
 
 if __name__ == '__main__':
+  np.random.seed(3)
   params = {'rate': 0.1, 'use_tpu': False}
   est = tf.estimator.Estimator(model_fn, params=params, model_dir=sys.argv[1])
   est.train(input_fn, steps=4)
@@ -112,6 +114,8 @@ if __name__ == '__main__':
   found['changed'] = est.evaluate(changed, name='tensors')['loss']
   path = est.export_savedmodel(sys.argv[1] + '/export', serving)
   found['exported'] = path.decode().startswith(sys.argv[1] + '/export')
+  events = (e for f in glob.glob(sys.argv[1] + '/events*') for e in tf.train.summary_iterator(f))
+  found['tag'] = 'loss_1' in {value.tag for e in events for value in e.summary.value}
   rows = [float(one['y'][0]) for one in est.predict(input_fn)]
   warm = tf.estimator.WarmStartSettings(sys.argv[1], vars_to_warm_start='w')
   warm = tf.estimator.Estimator(model_fn, sys.argv[1] + '2', None, params, warm_start_from=warm)
@@ -130,7 +134,7 @@ if __name__ == '__main__':
 def test_an_estimator_without_a_tpu(tmp_path):
     """Metrics as operations, a smaller last batch, dimensions, a warm start, training ops in evaluation.
 
-    And an input function that returns tensors, and an export of the predictions.
+    And an input function that draws and returns tensors, the tag of the loss, and an export of the predictions.
     """
     old, new = tmp_path / "old.py", tmp_path / "new.py"
     old.write_text(ESTIMATOR)
@@ -155,6 +159,6 @@ def test_an_estimator_without_a_tpu(tmp_path):
         found.append(
             json.loads(next(line for line in ran.stdout.splitlines() if line.startswith("[{")))
         )
-    assert len(found[0][1]) == 64 and found[0][0]["global_step"] == 4
+    assert len(found[0][1]) == 64 and found[0][0]["global_step"] == 4 and found[0][0]["tag"]
     for part, (before, after) in zip(("metrics", "predictions", "weights"), zip(*found)):
         compare(before, after, part)

@@ -3,6 +3,7 @@
 import base64
 import json
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -179,6 +180,29 @@ def test_a_cell_that_fails(tmp_path):
     assert first == [("stdout", "before\n")]
     assert second == [("error", "FileNotFoundError")]
     assert third == []
+
+
+def test_the_error_of_a_cell_is_shown_in_a_few_lines(tmp_path):
+    (tmp_path / "helper.py").write_text(
+        "import numpy as np, tensorflow as tf\n"
+        "def train():\n"
+        "    model = tf.keras.Sequential([tf.keras.layers.Dense(3, input_shape=(4,))])\n"
+        "    model.compile('sgd', 'mse')\n"
+        "    return model.fit(np.ones((4, 5)), np.ones((4, 3)))\n"
+    )
+    book = write(tmp_path, "import helper\ndef go():\n    return helper.train()", "go()")
+    result = run(tmp_path, "--out", "out.ipynb", book)
+    lines = result.stderr.rstrip().split("\n")
+    assert len(lines) <= 25 and "site-packages" not in result.stderr
+    assert lines[0] == "Traceback, lines of the notebook only:"  # and no log of TensorFlow's before
+    assert [line for line in lines if "----> 5 return model.fit" in line]
+    assert [line for line in lines if line.startswith("ValueError: Error when checking input")]
+    (kept,) = [line.split()[6].rstrip(";") for line in lines if "the full traceback is in" in line]
+    assert "site-packages" in pathlib.Path(kept).read_text(encoding="utf-8")
+    pathlib.Path(kept).unlink()
+    error = nbformat.read(str(tmp_path / "out.ipynb"), 4).cells[1].outputs[-1]
+    assert len(error.traceback) > 5  # the notebook has the whole
+    assert "site-packages" in run(tmp_path, "--quiet", "--traceback", book).stderr
 
 
 def test_what_failed_before_is_named(tmp_path):

@@ -30,7 +30,7 @@ def _arguments(name):
     import numpy
 
     import tpucompat.v1 as old
-    from tpucompat.runtime.paths import doors, mapping
+    from tpucompat.runtime.paths import mapping, redirection
 
     return {
         "write_variables_last": (old.estimator.Estimator,),
@@ -39,7 +39,7 @@ def _arguments(name):
         "replicate_by": (print,),
         "restore_attribute": (numpy.ndarray, "tpucompat_test", "os:getcwd", _nobody, True),
         "accept_arrays_as_numbers": (_nobody,),
-        "map_paths": (doors.Doors(mapping.parse_all(["gs://bucket=" + os.getcwd()])),),
+        "map_paths": (redirection.Redirection(mapping.parse_all(["gs://bucket=" + os.getcwd()])),),
         "enable": ("tf1",),
         "keep_text_as_objects": (_nobody,),
     }.get(name, ())

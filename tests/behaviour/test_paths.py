@@ -7,7 +7,7 @@ import pytest
 import tensorflow
 
 import tpucompat.v1 as tf
-from tpucompat.runtime.paths import doors, mapping
+from tpucompat.runtime.paths import mapping, redirection
 from tpucompat.tf import private
 
 TF1 = tensorflow.__version__.startswith("1.")
@@ -17,9 +17,9 @@ TF1 = tensorflow.__version__.startswith("1.")
 def bucket(tmp_path, request):
     """The folder for gs://bucket."""
     folder = tmp_path / getattr(request, "param", "b")
-    doors.open_up(mapping.parse_all([f"gs://bucket={folder}"]))
+    redirection.install(mapping.parse_all([f"gs://bucket={folder}"]))
     yield folder
-    doors.close()
+    redirection.uninstall()
 
 
 def write(path, text):
@@ -287,6 +287,6 @@ def test_eagerly(bucket):
 def test_without_the_mapping_the_functions_are_tensorflow_s_own(bucket):
     row = private.path_functions()[0]
     assert hasattr(getattr(row.owner, row.name), "__wrapped__")
-    doors.close()
+    redirection.uninstall()
     assert not hasattr(getattr(row.owner, row.name), "__wrapped__")
-    assert doors.active() is None
+    assert redirection._active is None

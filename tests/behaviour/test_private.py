@@ -821,7 +821,7 @@ def _whole_dimensions():
         tf.TensorShape([tf.float32])
 
 
-def _verify_doors(monkeypatch):
+def _verify_watchers(monkeypatch):
     assert all(
         hasattr(module, "sparse_softmax_cross_entropy_with_logits")
         for module in private.loss_modules()
@@ -1096,7 +1096,7 @@ CHECKS = {
         "unpacked_tpu_strategy",
     ],
     _graph_collections: ["graph_collections"],
-    _verify_doors: [
+    _verify_watchers: [
         "loss_modules",
         "dropout_modules",
         "gradient_modules",

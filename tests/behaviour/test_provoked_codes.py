@@ -141,17 +141,17 @@ def on_a_tpu(monkeypatch):
 
 
 def joined_text(monkeypatch):
-    from tpucompat.idioms.keras_tpu import replicas as keras_replicas
+    from tpucompat.idioms.keras_tpu import replicated_function
 
-    keras_replicas.GlobalBatch(tf.get_default_graph(), 2).join(tf.constant(["text"]))
+    replicated_function.GlobalBatch(tf.get_default_graph(), 2).join(tf.constant(["text"]))
 
 
 def scaffold_of_nothing(monkeypatch):
-    from tpucompat.idioms.tpu_estimator import replica
+    from tpucompat.idioms.tpu_estimator import one_replica
 
     loss = tf.constant(1.0)
     spec = tpu.TPUEstimatorSpec("train", loss=loss, train_op=tf.no_op(), scaffold_fn=lambda: None)
-    replica._as_estimator_spec(spec, "train")
+    one_replica._as_estimator_spec(spec, "train")
 
 
 def reference(monkeypatch):

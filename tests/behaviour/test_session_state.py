@@ -16,7 +16,7 @@ import tensorflow
 import tpucompat.v1 as tf
 from tpucompat.base import errors, journal
 from tpucompat.base import machine as environment
-from tpucompat.engines import accelerator, coherence, doors, replicated_variables
+from tpucompat.engines import accelerator, coherence, partitioned_call, replicated_variables
 from tpucompat.idioms.startup import tpu_system
 
 tpu = tf.contrib.tpu
@@ -30,9 +30,9 @@ CORES = 8
 
 @pytest.fixture(autouse=True)
 def cores(monkeypatch, request):
-    """Eight emulated cores behind doors, as those of a TPU are."""
+    """Eight emulated cores that the Session calls, as those of a TPU are."""
     monkeypatch.setenv("TPUCOMPAT_CORES", str(getattr(request, "param", CORES)))
-    monkeypatch.setenv(doors.FORCE, "1")
+    monkeypatch.setenv(partitioned_call.FORCE, "1")
     monkeypatch.setattr(accelerator, "_strategy", None)
     monkeypatch.setattr(accelerator, "_prepared", 0)
     tpu_system.mark_initialized()
@@ -175,9 +175,7 @@ def test_reads_and_writes_of_the_same_run_come_in_their_order(transfers):
             assert [np.max(one) for one in got] == wanted
             value = wanted[-1]
             assert sess.run(v) == value
-            assert (
-                sess.run(first)[0] == value + 1
-            )  # and what the host wrote is known behind the door
+            assert sess.run(first)[0] == value + 1  # and what the host wrote is known on the cores
             value += 1
         # A read that is not ordered sees the one or the other, and the step happens once.
         for _ in range(5):
@@ -238,7 +236,7 @@ def dense(shards=CORES, lr=0.1):
 def plain(monkeypatch, function, *args, **kwargs):
     """What a function gives where the Session computes everything itself."""
     with monkeypatch.context() as patch:
-        patch.delenv(doors.FORCE)
+        patch.delenv(partitioned_call.FORCE)
         with tf.Graph().as_default():
             return function(*args, **kwargs)
 
@@ -363,7 +361,7 @@ def test_threads_share_a_session():
         assert sess.run([v, seen]) == [40.0, 20.0]
 
 
-def test_many_doors_at_once_leave_the_session_its_threads():
+def test_many_calls_at_once_leave_the_session_its_threads():
     v = variable("v", 0.0)
     rows = [adding(v) for _ in range(12)]
     with tf.control_dependencies(rows):

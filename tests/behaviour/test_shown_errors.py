@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import tensorflow
 
-from tpucompat.runtime import advice, failures
+from tpucompat.base import package
+from tpucompat.runtime import advice, failures, tracebacks
 
 tf = tensorflow.compat.v1
 HERE = os.path.basename(__file__)
@@ -50,6 +51,23 @@ def test_an_array_that_does_not_fit_its_placeholder():
     with tf.Session() as session, pytest.raises(ValueError) as caught:
         session.run(x, {x: np.zeros([2, 5])})
     assert shown(caught.value)[1] == "TPU480"
+
+
+def test_a_batch_that_cannot_be_split():
+    x = tf.placeholder(tf.float32, [None])
+    parts = tf.split(x, 8)
+    with tf.Session() as session, pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        session.run(parts, {x: np.zeros(10)})
+    assert shown(caught.value)[1] == "TPU489"
+
+
+def test_data_without_a_batch():
+    rows = tf.data.Dataset.from_tensors((np.ones(3), np.ones(1))).batch(2, drop_remainder=True)
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+    model.compile("sgd", "mse")
+    with pytest.raises(ValueError) as caught:
+        model.fit(rows, epochs=1, verbose=0)
+    assert shown(caught.value)[1] == "TPU490"
 
 
 @pytest.mark.parametrize("resource", [False, True])
@@ -96,6 +114,25 @@ def test_a_folder_that_cannot_be_made(tmp_path):
     line = traceback.extract_tb(caught.value.__traceback__)[-1].line
     found = advice.for_error(type(caught.value).__name__, str(caught.value), line=line)
     assert found.code == "TPU476"
+
+
+def test_lines_of_ours_between_are_left_out_but_not_where_an_error_is_raised():
+    ours = {}
+    text = "def call(function):\n    return function()\ndef fail():\n    raise KeyError\n"
+    exec(compile(text, os.path.join(package.FOLDER, "between.py"), "exec"), ours)
+
+    def fails():
+        return {}["nothing"]
+
+    def files(function, **options):
+        with pytest.raises(KeyError) as caught:
+            ours["call"](function)
+        found = tracebacks.files(tracebacks.strip(caught.value.__traceback__, **options))
+        return [os.path.basename(file) for file in found]
+
+    assert files(fails) == [HERE, "between.py", HERE]
+    assert files(fails, between=True) == [HERE, HERE]
+    assert files(ours["fail"], between=True) == [HERE, "between.py", "between.py"]
 
 
 ESTIMATOR = """

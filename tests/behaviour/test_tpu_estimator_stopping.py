@@ -171,3 +171,41 @@ def test_progress_line():
         "step 50/7250, loss 0.12346, 64.0 examples/s, 1:00:00 left"
     )
     assert line(50, None, None, 2.0, None) == "step 50, 2.0 steps/s"
+
+
+SHORT = """\
+import numpy as np
+import tensorflow as tf
+
+def model_fn(features, labels, mode, params):
+    loss = tf.reduce_mean(tf.square(tf.layers.dense(features, 1) - labels))
+    optimizer = tf.contrib.tpu.CrossShardOptimizer(tf.train.GradientDescentOptimizer(0.1))
+    step = optimizer.minimize(loss, tf.train.get_global_step())
+    return tf.contrib.tpu.TPUEstimatorSpec(mode, loss=loss, train_op=step)
+
+def input_fn(params):
+    data = tf.data.Dataset.from_tensors((np.ones(3, "f"), np.ones(1, "f"))).repeat()
+    return data.batch(params["batch_size"], drop_remainder=True)
+
+config = tf.contrib.tpu.RunConfig(model_dir="m", tpu_config=tf.contrib.tpu.TPUConfig(iterations_per_loop=100))
+estimator = tf.contrib.tpu.TPUEstimator(model_fn, config=config, train_batch_size=4)
+done = []
+for limit in ({"max_steps": 1000}, {"max_steps": 1000}, {"steps": 1000}, {"max_steps": 10}):
+    estimator.train(input_fn, **limit)
+    done.append(int(estimator.get_variable_value("global_step")))
+print(done)
+"""
+
+
+def test_a_smoke_run_cuts_the_loop_of_a_tpu_short(tmp_path):
+    """Steps are counted on from a checkpoint, and do not depend on iterations_per_loop."""
+    (tmp_path / "script.py").write_text(SHORT)
+    done = subprocess.run(
+        [sys.executable, "-m", "tpucompat", "run", "--smoke", "--cores", "2", "script.py"],
+        cwd=str(tmp_path),
+        env={**os.environ, "PYTHONPATH": ROOT, "CUDA_VISIBLE_DEVICES": "-1"},
+        stdout=subprocess.PIPE,
+        universal_newlines=True,
+        timeout=300,
+    )
+    assert done.stdout.split("\n")[-2] == "[3, 6, 9, 10]"

@@ -114,7 +114,7 @@ def test_a_device_of_a_rehearsed_tpu_is_the_host(monkeypatch):
 
 
 def test_our_own_operations_on_a_tpu_are_no_error(monkeypatch):
-    """A door stands where the script calls for a computation, be it in ``tf.device('/device:TPU:0')``."""
+    """The call stands where the script calls for a computation, be it in ``tf.device('/device:TPU:0')``."""
     import tensorflow.compat.v1 as tf
 
     from tpucompat.engines import in_graph

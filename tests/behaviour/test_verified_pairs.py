@@ -7,6 +7,8 @@ mistakes of ``tools/mistakes.toml`` in them: both take minutes.
 
 from __future__ import annotations
 
+import functools
+import inspect
 import json
 import os
 import random
@@ -14,6 +16,7 @@ import re
 import shutil
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -37,6 +40,21 @@ def _text(name):
 pytestmark = pytest.mark.skipif("sys.version_info < (3, 8)", reason="TensorFlow 2 needs Python 3.8")
 
 
+def _watch_shuffles(monkeypatch, folder, orders=()):
+    import tensorflow as tf
+
+    from tpucompat.tf import private
+
+    for module, name in [
+        *((module, "shuffle") for module in (random, np.random, tf.random, tf.compat.v2.random)),
+        *((d, "shuffle") for d in (tf.data.Dataset, tf.compat.v1.data.Dataset)),
+        (np.random, "permutation"),
+        (private.random_seed(), "get_seed"),
+    ]:
+        monkeypatch.setattr(module, name, getattr(module, name))
+    shuffles.Shuffles(Recorder(str(folder)), orders).open()
+
+
 @pytest.mark.parametrize("keras", ["keras.src.trainers.data_adapters", "keras.src.engine"])
 def test_both_generations_of_keras_draw_the_order_of_the_old_run(keras, tmp_path, monkeypatch):
     """Keras 3 shuffles by ``tf.random``, Keras 2 by ``tf.compat.v2.random``, another module."""
@@ -47,16 +65,71 @@ def test_both_generations_of_keras_draw_the_order_of_the_old_run(keras, tmp_path
     of_keras_3 = "trainers" in keras
     namespace = {"__name__": keras + ".made_up", "tf": tf if of_keras_3 else tf.compat.v2}
     exec("def shuffled(n):\n  return tf.random.shuffle(tf.range(n))", namespace)
-    for module, name in [
-        *((module, "shuffle") for module in (random, np.random, tf.random, tf.compat.v2.random)),
-        *((d, "shuffle") for d in (tf.data.Dataset, tf.compat.v1.data.Dataset)),
-        (np.random, "permutation"),
-    ]:
-        monkeypatch.setattr(module, name, getattr(module, name))
     order = np.arange(40)[::-1]
-    shuffles.Shuffles(Recorder(str(tmp_path)), [order]).open()
+    _watch_shuffles(monkeypatch, tmp_path, [order])
     with private.eager_mode():
         np.testing.assert_array_equal(namespace["shuffled"](40), order)
+
+
+@pytest.mark.parametrize("seed", [None, 7])
+def test_a_shuffle_without_a_seed_is_the_same_whatever_else_is_seeded(seed, tmp_path, monkeypatch):
+    """The graph of an Estimator has no seed, an eager process has that of ``--seed`` or its own.
+
+    And where it is repeated, the old run does not take TensorFlow 1.15's order, which needs a seed.
+    """
+    import tensorflow as tf
+
+    from tpucompat.engines import repeated_shuffles
+    from tpucompat.tf import private
+
+    v1, found = tf.compat.v1, []
+    monkeypatch.setattr(repeated_shuffles, "NOT_FOLLOWED", set())
+    for is_new in (False, True):
+        with monkeypatch.context() as replaced:
+            _watch_shuffles(replaced, tmp_path)
+            with private.eager_mode() if is_new else tf.Graph().as_default():
+                if is_new and seed is not None:
+                    tf.random.set_seed(seed)
+                dataset = (tf if is_new else v1).data.Dataset.range(40).shuffle(40)
+                dataset = dataset.repeat(2).batch(80)
+                if is_new:
+                    found.append(next(iter(dataset)).numpy())
+                    tf.random.set_seed(None)
+                else:
+                    with v1.Session() as session:
+                        batch = v1.data.make_one_shot_iterator(dataset).get_next()
+                        found.append(session.run(batch))
+    np.testing.assert_array_equal(*found)
+    assert found[0][:40].tolist() != list(range(40))
+
+
+def test_without_dropout_a_training_loop_drops_in_its_evaluation(tmp_path, monkeypatch):
+    """What ``migrate`` writes for TPUEstimator differentiates without a tape."""
+    import tensorflow as tf
+
+    from tpucompat.commands.verify import dropouts
+    from tpucompat.tf import private
+
+    for module in private.dropout_modules():
+        for name in dropouts._FUNCTIONS:
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, getattr(module, name))
+
+    class Trainer:
+        def __init__(self, model_fn, model_dir=None):
+            self.model_fn = model_fn
+
+    watched = dropouts.Dropouts(Recorder(str(tmp_path)), on=False)
+    watched.open()
+    watched.open_training_loop(types.SimpleNamespace(Trainer=Trainer))
+    model_fn = functools.partial(lambda x, mode, rate: tf.nn.dropout(x, rate=rate), rate=0.5)
+    trainer = Trainer(model_fn, "out")
+    assert list(inspect.signature(trainer.model_fn).parameters) == ["x", "mode", "rate"]
+    assert trainer.model_fn.keywords == {"rate": 0.5}
+    with private.eager_mode():
+        x = tf.ones([100])
+        np.testing.assert_array_equal(trainer.model_fn(x, mode="train"), x)
+        assert np.any(trainer.model_fn(x, mode="eval").numpy() == 0)
 
 
 def test_without_dropout_only_a_training_step_has_none(tmp_path, monkeypatch):

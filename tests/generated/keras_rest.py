@@ -158,6 +158,17 @@ def constraint(m):
     )
 
 
+def vector_constraint(m):
+    """A constraint of a bias, which does not divide by its norm.
+
+    The gradient of a bias may be zero (before a mean is taken away), and the bias rounding alone: a norm of
+    one would make a number of that.
+    """
+    found = constraint(m)
+    divides = isinstance(found, (keras.constraints.MinMaxNorm, keras.constraints.UnitNorm))
+    return Bounded() if divides else found
+
+
 def kernel_options(m, constraints=True):
     options = {"activation": activation(m), "use_bias": m.often(0.8)}
     options["kernel_initializer"] = initializer(m)
@@ -168,7 +179,7 @@ def kernel_options(m, constraints=True):
             options[name] = regularizer(m)
     for name in ("kernel_constraint", "bias_constraint"):
         if constraints and (name[0] != "b" or options["use_bias"]) and m.often(0.2):
-            options[name] = constraint(m)
+            options[name] = (vector_constraint if name[0] == "b" else constraint)(m)
     return options
 
 
@@ -424,7 +435,11 @@ def dropped_volumes(m, x):
 
 def normalized(m, x):
     m.note("BatchNormalization")
-    options = {"gamma_regularizer": "l2", "beta_constraint": constraint(m), "axis": m.one(-1, 1)}
+    options = {
+        "gamma_regularizer": "l2",
+        "beta_constraint": vector_constraint(m),
+        "axis": m.one(-1, 1),
+    }
     options.update(fused=False, moving_mean_initializer="ones", epsilon=0.01)
     layer = layers.BatchNormalization(**options)
     if m.exact:

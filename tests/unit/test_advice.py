@@ -57,6 +57,13 @@ from tpucompat.runtime import advice, tracebacks
             "Cannot feed value of shape (16, 5) for Tensor x:0, which has shape (?, 4)",
             "TPU480",
         ),
+        (
+            "InvalidArgumentError",
+            "Number of ways to split should evenly divide the split dimension, but got split_dim 0",
+            "TPU489",
+        ),
+        ("ValueError", "Empty training data.", "TPU490"),
+        ("ValueError", "Expected input data to be non-empty.", "TPU490"),
         ("FailedPreconditionError", "Attempting to use uninitialized value w", "TPU481"),
         (
             "InvalidArgumentError",

@@ -17,7 +17,7 @@ from tpucompat.commands.cli import migrate, scan, verify
 from tpucompat.engines import accelerator
 from tpucompat.runtime import imports, installation, smoke
 from tpucompat.runtime.notebooks import runner
-from tpucompat.runtime.paths import doors, mapping
+from tpucompat.runtime.paths import mapping, redirection
 from tpucompat.tf import patches
 
 
@@ -99,8 +99,8 @@ def test_notebooks_without_the_packages_that_execute_them(monkeypatch):
 
 
 def test_a_new_folder_for_a_bucket(tmp_path):
-    doors.open_up(mapping.parse_all([f"gs://bucket={tmp_path / 'new'}"]))
-    doors.close()
+    redirection.install(mapping.parse_all([f"gs://bucket={tmp_path / 'new'}"]))
+    redirection.uninstall()
     assert said() == ["TPU441"] and (tmp_path / "new").is_dir()
     assert "copy its data into the folder" in CODES["TPU441"].what_to_do
 

@@ -110,6 +110,8 @@ def test_an_old_package_is_told_by_its_code(site_packages, text, old):
 
 GONE = "import tensorflow.compat.v1 as tf\nclass Hook(tf.estimator.SessionRunHook): pass\n"
 PARTS = {"inner": GONE, "use": "import tensorflow as tf\n"}
+_EITHER = "import os\nif os.environ.get('TF_KERAS'):\n    "
+_OR = "\nelse:\n    import keras as k\n"
 
 
 @pytest.mark.parametrize(
@@ -145,13 +147,21 @@ PARTS = {"inner": GONE, "use": "import tensorflow as tf\n"}
             },
             False,
         ),
+        # Which Keras it is, an `if` decides; none of them has the module.
+        ({"use": f"{_EITHER}import tensorflow as tf\n    k = tf.keras{_OR}w = k.wrappers"}, True),
+        (
+            {"use": f"{_EITHER}from tensorflow.python import keras as k{_OR}a = k.applications"},
+            True,
+        ),
+        ({"use": f"{_EITHER}from tensorflow.python import keras as k{_OR}a = k.layers"}, False),
+        ({"use": f"{_EITHER}import tensorflow as tf\n    k = tf.keras{_OR}w = k.layers"}, False),
     ],
 )
 def test_an_old_package_is_told_by_what_it_uses_on_import(site_packages, monkeypatch, modules, old):
     monkeypatch.setattr(
         scopes.old_packages,
         "_has_folder",
-        lambda root, *parts: "estimator" not in parts and "engine" not in parts,
+        lambda root, *parts: not {"estimator", "engine", "wrappers", "applications"} & {*parts},
     )
     scopes.old_packages._is_gone.cache_clear()
     scopes.old_packages.is_old.cache_clear()

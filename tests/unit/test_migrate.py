@@ -411,6 +411,50 @@ def test_devices_are_listed_without_a_session():
     )
 
 
+_TOPOLOGY = """\
+import os, sys
+import tensorflow as tf
+assert 'COLAB_TPU_ADDR' in os.environ, 'no TPU'
+if 'COLAB_TPU_ADDR' not in os.environ:
+  sys.exit('no TPU')
+with tf.Session('grpc://' + os.environ['COLAB_TPU_ADDR']) as session:
+  topology = session.run(tf.contrib.tpu.initialize_system())
+  for device in session.list_devices():
+    print(device.name)
+  session.run(tf.contrib.tpu.shutdown_system())
+print(tf.contrib.tpu.Topology(serialized=topology).num_tpus_per_task)
+"""
+
+
+def test_a_strategy_starts_the_tpu_whose_devices_are_listed():
+    after = migrated(_TOPOLOGY)
+    assert after.endswith(
+        """
+strategy = make_strategy()
+for device in tf.config.list_logical_devices():
+  print(device.name)
+print(strategy.num_replicas_in_sync)
+"""
+    )
+    for gone in ("contrib", "COLAB_TPU_ADDR", "Session", "TODO", "tpucompat"):
+        assert gone not in after
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("num_tpus_per_task", "device_coordinates"),
+        ("session.list_devices()", "session.list_devices(), session.graph"),
+        ("initialize_system()", "initialize_system(embedding_config=config)"),
+        ("  session.run(tf.contrib.tpu.shut", "  if x: session.run(tf.contrib.tpu.shut"),
+        ("\nprint(", "\nprint(topology, "),
+        ("import os, sys", "import os, sys\nstrategy = 1"),
+    ],
+)
+def test_what_else_is_asked_of_a_started_tpu_stays(before, after):
+    assert "import tpucompat.v1 as tf" in migrated(_TOPOLOGY.replace(before, after, 1))
+
+
 @pytest.mark.parametrize(
     "before, after",
     [

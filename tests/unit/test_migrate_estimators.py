@@ -306,6 +306,34 @@ def test_a_program_of_packages_has_one_loop(tmp_path):
     assert found["lm/model.py"].way == plan.PLAIN and not found["lm/model.py"].todos
 
 
+SUMMARIES = """\
+import tensorflow as tf
+def host_call(loss):
+  with tf.contrib.summary.create_file_writer('logs').as_default():
+    with tf.contrib.summary.record_summaries_every_n_global_steps(10):
+      tf.contrib.summary.scalar('loss', loss[0])
+      return tf.contrib.summary.all_summary_ops()
+"""
+
+
+def test_a_host_call_in_a_module_of_its_own_goes_with_its_program(tmp_path):
+    """Alone, or in another program, nobody knows when its summaries are written."""
+    found = result_of_tree(tmp_path, {**PACKAGES, "util/words.py": SUMMARIES})
+    words = found["util/words.py"]
+    assert words.way == plan.LOOP and not words.todos
+    for line in (
+        b"from lm import training_loop\n",
+        b"training_loop.summary_writer('logs').as_default()",
+        b"training_loop.record_every(10)",
+        b"tf.summary.scalar('loss', loss[0])",
+    ):
+        assert line in words.after, line
+    assert found["lm/train.py"].way == plan.LOOP
+    alone = "from util import words\nimport tensorflow as tf\ntf.contrib.gan.gan_model(None)\n"
+    found = result_of_tree(tmp_path, {"util/words.py": SUMMARIES, "other.py": alone})
+    assert found["util/words.py"].way == plan.COMPATIBLE
+
+
 def test_one_module_that_stays_keeps_the_others_of_its_program(tmp_path):
     stays = "import tensorflow as tf\ntf.contrib.gan.gan_model(None)\n"
     found = result_of_tree(tmp_path, {**PACKAGES, "util/words.py": stays})

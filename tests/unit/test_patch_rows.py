@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tpucompat.runtime import surroundings
 from tpucompat.tf.patches.rows import ROWS
 
 ROOT = Path(__file__).parents[2]
@@ -192,3 +193,25 @@ def test_each_row_has_its_function():
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.make.partition(":")[2])
 def test_a_row_says_what_and_why(row):
     assert row.why.endswith(".") and row.targets and row.group
+    # A pattern that fits everything would let the test that applies the patches pass whatever they replace.
+    assert [target for target in row.targets if not target.strip("*.")] == []
+
+
+def test_the_row_of_old_attributes_names_the_libraries_of_their_table():
+    row = next(row for row in ROWS if row.make.endswith(":restore_attribute"))
+    libraries = {module.partition(".")[0] + ".*" for module in surroundings.table.ATTRIBUTES}
+    assert set(row.targets) == libraries
+
+
+def test_the_readme_names_what_is_patched_for_the_whole_process():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    statement = " ".join(readme.split("Process-wide\n")[1].split("`tpucompat doctor")[0].split())
+    libraries = {
+        target.partition(".")[0].rstrip("*")
+        for row in ROWS
+        for target in row.targets
+        if "script alone" not in row.why and target[0].islower()
+    } - {"dict"}  # of TensorFlow's
+    words = statement.lower().replace("tf-slim", "tf_slim")
+    assert {"tensorflow", "numpy"} < libraries
+    assert [name for name in sorted(libraries) if name not in words] == []

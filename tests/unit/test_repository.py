@@ -30,6 +30,18 @@ def test_make_tox_and_pre_commit_run_the_same_checks():
     assert len(hooks) == len(checks(entries)) == 4
 
 
+def test_the_rehearsed_environments_run_every_module_with_targets():
+    """Of several lines tox would make several commands."""
+    modules = re.search(r"(?m)^modules =\n((?: +\S+ \\\n)* +\S+)\n\n", text("tox.ini"))[1]
+    folder = ROOT / "tests" / "behaviour"
+    cores = [
+        path.relative_to(ROOT).as_posix()
+        for path in folder.glob("test_*.py")
+        if re.search(r"(?m)^import targets$", path.read_text(encoding="utf-8"))
+    ]
+    assert sorted(modules.replace("\\", "").split()) == sorted(cores)
+
+
 def test_a_release_needs_the_tests():
     jobs = yaml.safe_load(text(".github/workflows/release.yml"))["jobs"]
     needed, job = [], "publish"

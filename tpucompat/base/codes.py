@@ -1163,6 +1163,18 @@ CODES: dict[str, Code] = {
         "separate process, and nothing was written.",
         "Use another copy of the file.",
     ),
+    "TPU489": Code(
+        "A fed batch cannot be split evenly",
+        "batch_parallel and shard split the first dimension into num_shards parts of the same size, and "
+        "tf.split into as many as it is told. The size was unknown until the graph ran.",
+        "Feed a multiple of that number of rows: pad the last batch, or leave it out (drop_remainder=True).",
+    ),
+    "TPU490": Code(
+        "The training data have no batch",
+        "With drop_remainder=True, fewer examples than a batch give none. On a TPU the batch is that of "
+        "all cores.",
+        "Use a smaller batch size, or more examples, and check that the Dataset is not filtered empty.",
+    ),
     # 5xx: Keras 3, and what a migration leaves -----------------------------------------------------
     "TPU510": Code(
         "An argument that Keras 3 does not support",

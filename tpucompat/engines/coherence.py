@@ -7,7 +7,7 @@ the graph tells which variables it reads and writes. Values are copied when they
 direction in which they are newer, and not before.
 
 A computation may also stand in the session's own graph, and run on the replicas in the middle of a
-run of the session (``doors.py``). What operations of the host read or write in runs that are under
+run of the session (``partitioned_call.py``). What operations of the host read or write in runs that are under
 way is then held by the host: the computation takes it from the session and gives it back at once,
 so that they see each other's values in the order that the graph gives them.
 """

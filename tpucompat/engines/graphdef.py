@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import collections
 import itertools
-from typing import Any, Iterable, Mapping
+from typing import Any, Callable, Iterable, Mapping
 
 # Attributes that bind a node to a place or to a compilation; the host decides both anew.
 _PLACE_ATTRS = (
@@ -18,6 +18,11 @@ _PLACE_ATTRS = (
     "_XlaScope",
     "_XlaMustCompile",
 )
+
+#: The operation that knows the replica's number; it has no kernel but a TPU's.
+REPLICA_ID = "XlaReplicaId"
+_NUMBER = "_tpucompat_replica"
+_INT32 = 3  # of DataType
 
 # Functions have names that are unique in a process, frames of TF 1 loops names unique in a graph.
 _numbers = itertools.count()
@@ -167,26 +172,72 @@ def has_seed(node: Any) -> bool:
     return (node.attr["seed"].i, node.attr["seed2"].i) != (0, 0)
 
 
+def set_node_apart(node: Any, replica: int) -> None:
+    """Makes a node that of one replica; see :func:`set_apart`. The numbers wait for :func:`put_numbers`."""
+    if node.op == REPLICA_ID:
+        node.attr[_NUMBER].i = replica
+    elif replica and has_seed(node):
+        node.attr["seed2"].i = (node.attr["seed2"].i + replica * 0x9E3779B1) % 0x7FFFFFFF
+
+
+def put_numbers(graph_def: Any) -> None:
+    """Makes constants of the replicas' numbers that :func:`set_node_apart` has noted."""
+    _put_numbers(graph_def.node)
+    for function in graph_def.library.function:
+        # Inside a function an output is called by the name that its operation gives it.
+        names = {f"{name}:id:0": f"{name}:output:0" for name in _put_numbers(function.node_def)}
+        for node in function.node_def:
+            node.input[:] = [names.get(key, key) for key in node.input]
+        for key, value in list(function.ret.items()):
+            function.ret[key] = names.get(value, value)
+
+
+def _put_numbers(nodes: Iterable[Any]) -> list[str]:
+    numbered = [node for node in nodes if node.op == REPLICA_ID and _NUMBER in node.attr]
+    for node in numbered:
+        replica = node.attr[_NUMBER].i
+        node.op = "Const"
+        node.attr.clear()
+        node.attr["dtype"].type = _INT32
+        node.attr["value"].tensor.dtype = _INT32
+        node.attr["value"].tensor.tensor_shape.SetInParent()
+        node.attr["value"].tensor.int_val.append(replica)
+    return [node.name for node in numbered]
+
+
 def seeded_functions(library: Any) -> frozenset[str]:
-    """The functions that draw random numbers by a seed, or call one that does."""
-    found = {f.signature.name for f in library.function if any(map(has_seed, f.node_def))}
+    """The functions that give each replica values of its own, or call one that does."""
+    return _functions_with(library, lambda node: _is_number(node) or has_seed(node))
+
+
+def numbered_functions(library: Any) -> frozenset[str]:
+    """Those of them that know the replica's number: the others are as they were for the first."""
+    return _functions_with(library, _is_number)
+
+
+def _functions_with(library: Any, holds: Callable[[Any], bool]) -> frozenset[str]:
+    found = {f.signature.name for f in library.function if any(map(holds, f.node_def))}
     return frozenset(with_callers(library, found))
 
 
-def set_apart(graph_def: Any, seeded: frozenset[str], replica: int) -> None:
-    """Gives all replicas but the first random numbers of their own, as cores of a TPU have.
+def _is_number(node: Any) -> bool:
+    return bool(node.op == REPLICA_ID)
+
+
+def set_apart(graph_def: Any, own: frozenset[str], replica: int | None) -> None:
+    """Gives a replica its number, and all but the first random numbers of their own, as cores of a TPU have.
 
     Args:
       graph_def: Nodes and function library of one replica; they are changed.
-      seeded: What :func:`seeded_functions` says of the library. Functions are shared by name, so
-        these get another name.
-      replica: The number of the replica.
+      own: The functions that change for this replica. Functions are shared by name, so these get
+        another name.
+      replica: The number of the replica; None where one program serves all, and each core knows its own.
     """
-    if not replica:
+    if replica is None:
         return
-    renamed = {name: f"{name}_replica_{replica}" for name in seeded}
+    renamed = {name: f"{name}_replica_{replica}" for name in own}
     rename(graph_def.node, graph_def.library, renamed)
     functions = [function.node_def for function in graph_def.library.function]
     for node in itertools.chain(graph_def.node, *functions):
-        if has_seed(node):
-            node.attr["seed2"].i = (node.attr["seed2"].i + replica * 0x9E3779B1) % 0x7FFFFFFF
+        set_node_apart(node, replica)
+    put_numbers(graph_def)

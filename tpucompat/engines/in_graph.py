@@ -18,7 +18,7 @@ import tensorflow.compat.v1 as tf
 from tpucompat.base import journal
 from tpucompat.base.errors import BadValueError, UnsupportedGraphError
 from tpucompat.base.machine import current_environment
-from tpucompat.engines import accelerator, doors, graph_walk, observer, shards
+from tpucompat.engines import accelerator, graph_walk, observer, partitioned_call, shards
 from tpucompat.tf import private
 
 
@@ -108,7 +108,7 @@ def trace(
     graph = _ComputationGraph(name, collections=private.graph_collections(outer))
     scope = outer.get_name_scope()
     # The cores' compiler wants to know how often a loop runs at most, as TensorFlow 1's did.
-    compiled = private.XlaContext() if doors.wanted() else contextlib.nullcontext()
+    compiled = private.XlaContext() if partitioned_call.wanted() else contextlib.nullcontext()
     with graph.as_default(), tf.name_scope(scope + "/" if scope else None), compiled:
         arguments = [
             tf.placeholder(dtype, shape, name=f"argument_{index}")
@@ -184,14 +184,14 @@ def replicate(
         with tf.control_dependencies(traced.control):
             ready = tf.identity(ready)
     gives = traced.computation.outputs or prepared.effects
-    if gives and doors.wanted():
-        door = doors.build(
+    if gives and partitioned_call.wanted():
+        call = partitioned_call.build(
             prepared, traced.captures, inputs, traced.shapes, ready, _notice_predicate
         )
-        if door is not None:
+        if call is not None:
             _move_collections(traced.graph, "", {})
             _keep(traced.graph)
-            return Replicated(door.outputs, door.executed, bool(prepared.effects))
+            return Replicated(call.outputs, call.executed, bool(prepared.effects))
     shapes = traced.shapes
     merged = None if whole is None else _merged_shapes(prepared, traced, whole, len(inputs))
     if whole is not None and merged is not None:

@@ -27,6 +27,8 @@ from tpucompat.engines import operation_seeds
 from tpucompat.tf import patches, private
 
 _raw = tensorflow.raw_ops
+#: First seeds of shuffles that TensorFlow's own operation makes: they stand for none.
+NOT_FOLLOWED: set[int] = set()
 #: The largest buffer that is filled so: in some five seconds.
 LARGEST_BUFFER = 50_000
 
@@ -86,7 +88,8 @@ def _is_followed(buffer_size: Any, seed: Any, seed2: Any) -> bool:
     if size is None or size > LARGEST_BUFFER or not _is_on_cpu():
         return False
     seeds = [tensorflow.get_static_value(value) for value in (seed, seed2)]
-    return any(value is None or value != 0 for value in seeds)
+    is_seeded = any(value is None or value != 0 for value in seeds)
+    return is_seeded and not (seeds[0] is not None and int(seeds[0]) in NOT_FOLLOWED)
 
 
 def _is_on_cpu() -> bool:

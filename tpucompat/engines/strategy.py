@@ -270,7 +270,8 @@ class ReplicatedStep:
         # numbers by themselves.
         replica = private.static_value(context.replica_id_in_sync_group)
         handles = self.variables.handles(self.traced.variables)
-        replay = trace.replay(self._cut, values, handles, replica=int(replica or 0))
+        number = None if replica is None else int(replica)
+        replay = trace.replay(self._cut, values, handles, replica=number)
         outputs, updates = _drive(
             replay, lambda requests: collectives.meet_replicas(context, requests)
         )

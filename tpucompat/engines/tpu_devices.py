@@ -44,7 +44,7 @@ def _free(session: Any, operations: list[Any]) -> None:
     """Takes operations off the TPU, before a Session gets them."""
     del session  # the same for all of them
     placed = [operation for operation in operations if "TPU" in operation.device]
-    # The doors of our own computations stand where the script calls for them.
+    # The calls of our own computations stand where the script calls for them.
     theirs = [operation for operation in placed if not _is_ours(operation)]
     if theirs:
         tell(f"{theirs[0].type} {theirs[0].name!r}, which the script places on {theirs[0].device}")

@@ -109,7 +109,7 @@ class Cut(NamedTuple):
       outputs: The tensors wanted.
       updates: The operations that run too.
       moved: Where a tensor of a replaced node is now.
-      seeded: The functions of the library that draw random numbers by a seed.
+      seeded: The functions of the library that give each replica random numbers or a number of its own.
       host: What the host does with the last of the outputs; None where it is not taken out.
     """
 
@@ -207,7 +207,7 @@ def replay(
     computation: Cut,
     feeds: Sequence[Any],
     handles: Mapping[str, Any],
-    replica: int = 0,
+    replica: int | None = 0,
     name: str = "replay",
 ) -> Generator[list[collectives.Request], list[Any], tuple[list[Any], list[Any]]]:
     """Adds one replica of the computation to the default graph.
@@ -221,7 +221,8 @@ def replay(
       handles: Variable name -> resource handle in the default graph, for each variable of the
         computation.
       replica: The number of the replica. Seeded random operations of replica 0 keep their seed;
-        those of the others get one of their own, since cores of a TPU draw different numbers.
+        those of the others get one of their own, since cores of a TPU draw different numbers. None
+        where one program serves all replicas.
       name: Name scope of the added nodes. It is made unique, so that nothing in the graph changes
         its name: the back edges of TF 1 loops are lost where it does.
 
@@ -229,6 +230,7 @@ def replay(
       The output tensors, and an operation or tensor for each update.
     """
     frames = f"/replay_{graphdef.fresh_number()}"
+    own = computation.seeded if replica else graphdef.numbered_functions(computation.library)
     moved = computation.moved
     values: dict[str, Any] = {
         moved.get(key, key): value for key, value in zip(computation.inputs, feeds)
@@ -246,7 +248,7 @@ def replay(
         graph_def.CopyFrom(stage.graph_def)
         if index == 0:
             graph_def.library.CopyFrom(computation.library)
-        graphdef.set_apart(graph_def, computation.seeded, replica)
+        graphdef.set_apart(graph_def, own, replica)
         for node in graph_def.node:
             if node.op in ("Enter", "RefEnter"):
                 node.attr["frame_name"].s += frames.encode()

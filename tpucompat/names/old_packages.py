@@ -37,7 +37,11 @@ _MENTION = re.compile(rb"\bcontrib\b")
 # More files no package of that time had (tensor2tensor: 700); reading them would take seconds.
 _FILES = 2000
 # What no code for TensorFlow 1 alone has: it knows that there may be no tf.contrib.
-_MAY_BE_GONE = re.compile(rb"\bestimator\b|\bcontrib\b|\bpython\.keras\b|\bkeras\.\w+\b")
+_MAY_BE_GONE = re.compile(
+    rb"\bestimator\b|\bcontrib\b|\bpython(?:\.| import )keras\b|\bkeras\.\w+\b|\bwrappers\b"
+)
+# The private copy of TensorFlow has lost modules since 2.6, and the public package `wrappers`.
+_KERAS = ("tensorflow.python.keras", "tensorflow.keras")
 # What Keras' optimizers up to 2.10 were made of, and how code says that it knows of others.
 _EARLY_OPTIMIZER = re.compile(rb"\b_set_hyper\b")
 _APPLIES = re.compile(rb"\b_resource_apply_dense\b")
@@ -105,7 +109,10 @@ def _fails_here(package: str, location: str, file: str) -> bool:
             names = Names()
             names.add(tree)
             if any(
-                use.function is None and not use.guarded and _is_gone(use.name)
+                # What stands for one Keras or another (an `if` chooses it) has lost the module in each.
+                use.function is None
+                and (not use.guarded or use.base in _KERAS)
+                and _is_gone(use.name)
                 for use in names.uses
             ):
                 return True
@@ -160,7 +167,10 @@ def _is_gone(name: str) -> bool:
     if root == "tensorflow" and parts[0] in ("contrib", "estimator"):
         return not _has_folder("tensorflow", "_api", "v2", parts[0])
     if root == "tensorflow" and parts[:2] == ["python", "keras"]:
-        return not _has_folder("tensorflow", "python", "keras")
+        module = [name for name in parts[2:3] if name.islower() and name != "backend"]
+        return not _has_folder("tensorflow", *parts[:2], *module)
+    if root == "tensorflow" and parts == ["keras", "wrappers"]:
+        return not _has_folder("tf_keras", "api", "_v2", *parts)
     if root == "keras" and parts[0] in ("engine", "legacy", "objectives"):
         return not _has_folder("keras", parts[0])
     return False

@@ -33,6 +33,15 @@ ROWS: tuple[tuple[str, str, str], ...] = (
         r"|Can not squeeze dim\[\d+\], expected a dimension of 1(.|\n)*(metrics|loss|[Aa]cc)"
         r"|A target array with shape .* was passed for an output of shape|Error when checking target:",
     ),
+    # tensorflow/core/kernels/split_op.cc
+    ("TPU489", r"InvalidArgumentError", r"Number of ways to split should evenly divide"),
+    # Keras' two loops, and what is left of their logs.
+    (
+        "TPU490",
+        r"ValueError",
+        r"Empty training data|Expected input data to be non-empty|Unexpected result of "
+        r"`train_function` \(Empty Logs\)",
+    ),
     ("TPU480", r"ValueError", r"Cannot feed value of shape"),
     (
         "TPU481",

@@ -13,7 +13,7 @@ import re
 import sys
 import tempfile
 import traceback
-from typing import Any, Callable
+from typing import Any, Callable, Sequence
 
 from tpucompat.base.errors import StoppedTraining, TPUCompatError
 from tpucompat.engines import script_lines
@@ -56,8 +56,8 @@ def excepthook(before: Callable[..., None], advise: bool, whole: bool) -> Callab
         if isinstance(error, StoppedTraining) and not whole:
             sys.stderr.write(f"tpucompat: {error} [TPU483]\n")
             return
-        tracebacks.strip_error(error)
-        trace = tracebacks.strip(trace)
+        tracebacks.strip_error(error, between=not whole)
+        trace = tracebacks.strip(trace, between=not whole)
         lines = text_of(kind, error, trace).splitlines(True)
         long = len(lines) > LINES - _ADVICE and not whole
         place = place_of(error) if long else ""
@@ -117,6 +117,29 @@ def shortened(error: BaseException, trace: Any, file: str, place: str) -> str:
     else:
         lines += said + where
     return "\n".join(lines) + "\n"
+
+
+def of_cells(texts: Sequence[str]) -> str:
+    """A notebook's error in a few lines: those of its cells and modules, and the error's words.
+
+    Args:
+      texts: The traceback as IPython writes it: a heading, a text for each frame, the error.
+    """
+    lines = "\n".join(texts).splitlines(True)
+    if len(lines) <= LINES - _ADVICE:
+        return "".join(lines).rstrip("\n") + "\n"
+    own: list[str] = []
+    for text in texts[:-1]:
+        file = tracebacks.files_of_lines([text])[:1]
+        if file == [""] or (file and _sources().is_own(os.path.expanduser(file[0]))):
+            heading, *code = text.strip("\n").splitlines()
+            own.append(f"  {heading}")
+            own += [f"    {line[:_WIDTH]}" for line in code if line.startswith("--")][:1]
+    shown = ["Traceback, lines of the notebook only:", *own[-2 * _FRAMES :]] if own else []
+    kept = _file_of(lines)
+    where = f"tpucompat: the full traceback is in {kept}; --traceback shows it"
+    said = [line[:_WIDTH] for line in words(texts[-1])]
+    return "\n".join([*shown, *said, *([where] if kept else [])]) + "\n"
 
 
 def words(text: str) -> list[str]:

@@ -1,8 +1,8 @@
 """Shows the old namespace to a script and its own modules, and to nobody else.
 
-``builtins.__import__`` is the one door through which every ``import`` statement goes, and it is told the
+``builtins.__import__`` is the one function through which every ``import`` statement goes, and it is told the
 importing module's globals. The hook here looks at them: code of the user's gets ``tensorflow`` and ``keras``
-from the old namespace, installed code gets Python's own import. ``importlib.import_module`` has a door of
+from the old namespace, installed code gets Python's own import. ``importlib.import_module`` has one of
 its own, which the hook wraps likewise. ``sys.modules`` keeps the real TensorFlow; the script's own modules
 have a table of their own for what lies below it (:mod:`tpucompat.runtime.script_modules`).
 """

@@ -47,8 +47,8 @@ class Installation:
         self._hook.uninstall()
         scopes.make_current(None)
         self._forget()
-        if "tpucompat.runtime.paths.doors" in sys.modules:
-            sys.modules["tpucompat.runtime.paths.doors"].close()
+        if "tpucompat.runtime.paths.redirection" in sys.modules:
+            sys.modules["tpucompat.runtime.paths.redirection"].uninstall()
         if _current is self:
             _current = None
 
@@ -128,9 +128,9 @@ def install_for(
     accelerator.offer_address(source)
     gcs.offer_settings()
     if os.environ.get(mapping.VARIABLE):
-        from tpucompat.runtime.paths import doors  # only if paths are mapped
+        from tpucompat.runtime.paths import redirection  # only if paths are mapped
 
-        doors.open_up(mapping.from_environment())
+        redirection.install(mapping.from_environment())
     _current = Installation(chosen, legacy_packages)
     return _current
 

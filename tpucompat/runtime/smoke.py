@@ -171,8 +171,15 @@ def _sliced(data: Any, which: slice) -> Any:
 
 
 def _cap_train(arguments: dict[str, Any]) -> None:
-    hook = tensorflow.compat.v1.train.StopAtStepHook(num_steps=STEPS)
-    arguments["hooks"] = [*(arguments.get("hooks") or []), hook]
+    # By its own arguments: a hook would be asked after all steps of a TPU's loop (iterations_per_loop).
+    if arguments.get("max_steps") is None:
+        arguments["steps"] = min(arguments.get("steps") or STEPS, STEPS)
+    else:
+        last = arguments["self"].latest_checkpoint()
+        reader = tensorflow.train.load_checkpoint(last) if last else None
+        name = "global_step"
+        done = int(reader.get_tensor(name)) if reader and reader.has_tensor(name) else 0
+        arguments["max_steps"] = min(arguments["max_steps"], done + STEPS)
 
 
 def _cap_estimator_evaluation(arguments: dict[str, Any]) -> None:

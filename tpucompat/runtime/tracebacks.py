@@ -21,24 +21,36 @@ _COLOURS = re.compile(r"\x1b\[[\d;]*m")
 _RUN = os.path.join(package.FOLDER, "commands", "cli", "run.py")
 
 
-def strip_error(error: BaseException | None) -> None:
-    """Takes our lines out of the tracebacks of an error, its causes and contexts."""
+def strip_error(error: BaseException | None, between: bool = False) -> None:
+    """Takes our lines out of the tracebacks of an error, its causes and contexts; see :func:`strip`."""
     seen = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
-        error.__traceback__ = strip(error.__traceback__)
+        error.__traceback__ = strip(error.__traceback__, between)
         error = error.__cause__ or error.__context__
 
 
-def strip(traceback: Any) -> Any:
-    """A traceback without the lines of the import hook and of what started the script."""
+def strip(traceback: Any, between: bool = False) -> Any:
+    """A traceback without the lines of the import hook and of what started the script.
+
+    Args:
+      traceback: The traceback.
+      between: Whether the lines of stand-ins and patches go too, which call what the script means to call.
+        They stay where the error is raised in one.
+    """
     kept: list[Any] = []
     while traceback is not None:
         file = traceback.tb_frame.f_code.co_filename
         if not imports.is_hook_frame(file) and file != _RUN and not _is_launcher(traceback):
             kept.append(traceback)
         traceback = traceback.tb_next
+    if between and kept and not _is_ours(kept[-1]):
+        kept = [entry for entry in kept if not _is_ours(entry)]
     return _joined(kept)
+
+
+def _is_ours(entry: Any) -> bool:
+    return bool(entry.tb_frame.f_code.co_filename.startswith(package.FOLDER + os.sep))
 
 
 def _joined(entries: list[Any]) -> Any:

@@ -28,7 +28,7 @@ _RENAMED = {
 
 
 def table() -> dict[str, list[str]]:
-    """Class or method of ``tf.keras`` -> its arguments in their order, without ``self``."""
+    """Class, method or function of ``tf.keras`` -> its arguments in their order, without ``self``."""
     path = os.path.join(os.path.dirname(tables.__file__), "keras_positions.txt")
     with open(path, encoding="ascii") as file:
         lines = [line.split() for line in file if not line.startswith("#")]
@@ -37,21 +37,27 @@ def table() -> dict[str, list[str]]:
 
 @patches.patch
 def accept_old_positions() -> None:
-    """Lets Keras' classes, and the methods of its models, take their arguments in that order."""
+    """Lets Keras' classes, their methods, and functions take their arguments in that order."""
     keras = session.keras_of_the_era()
     for name, then in table().items():
-        owner, method = functools.reduce(_attribute, name.split("."), keras), "__init__"
-        if not isinstance(owner, type):
-            owner, method = keras.Model, name.rpartition(".")[2]
-        function = getattr(owner, method, None)
+        above, _, last = name.rpartition(".")
+        owner = functools.reduce(_attribute, above.split("."), keras)
+        named = getattr(owner, last, None)
+        if isinstance(named, type):
+            owner, last = named, "__init__"
         # A class whose constructor is another's is left alone: the other one has positions of its own.
-        if inspect.isfunction(function) and method in vars(owner):
-            today = list(inspect.signature(function).parameters)[1:]
-            alike = len(
-                list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(then, today)))
-            )
-            if alike < len(then):
-                patches.replace(owner, method, _in_order(function, then, alike))
+        if inspect.isfunction(getattr(owner, last, None)) and last in vars(owner):
+            _replace(owner, last, then)
+
+
+def _replace(owner: Any, name: str, then: Sequence[str]) -> None:
+    function = getattr(owner, name)
+    if isinstance(owner, type):
+        then = ["self", *then]
+    today = inspect.signature(function).parameters
+    alike = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(then, today))))
+    if alike < len(then):
+        patches.replace(owner, name, _in_order(function, then, alike))
 
 
 def _attribute(owner: Any, name: str) -> Any:
@@ -59,14 +65,14 @@ def _attribute(owner: Any, name: str) -> Any:
 
 
 def _in_order(function: Any, then: Sequence[str], alike: int) -> Any:
-    """A method that gets by name what comes after the positions that are the same."""
+    """A function that gets by name what comes after the positions that are the same."""
 
     @functools.wraps(function)
-    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def called(*args: Any, **kwargs: Any) -> Any:
         if alike < len(args) <= len(then):
             kwargs = {**dict(zip(then[alike:], args[alike:])), **kwargs}
             args = args[:alike]
-        return function(self, *args, **kwargs)
+        return function(*args, **kwargs)
 
     called.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # Keras looks at it
     return called

@@ -7,6 +7,7 @@ from typing import Any, Iterator
 
 from tpucompat.commands.analysis import library_rows as table
 from tpucompat.commands.analysis import library_values as kinds
+from tpucompat.commands.analysis import python_2
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.library_values import LibraryValues
 from tpucompat.names import era, renamed
@@ -41,8 +42,10 @@ _BY_NAME_ALONE = frozenset(
 
 def applies(module: Any) -> bool:
     """Whether a file can have any of it."""
-    return any(use.name.partition(".")[0] in _LIBRARIES for use in module.names.uses) or any(
-        call.name in _BY_NAME_ALONE for call in module.names.calls
+    return (
+        any(use.name.partition(".")[0] in _LIBRARIES for use in module.names.uses)
+        or any(call.name in _BY_NAME_ALONE for call in module.names.calls)
+        or python_2.may_be_in([unit.text or "" for unit in module.source.units])
     )
 
 
@@ -86,6 +89,8 @@ class Finder:
             if not call.guarded:
                 yield from self._call(call)
         yield from self._methods()
+        for name, row in python_2.names(self._nodes) if self._is_old else ():
+            yield Difference(row, name, None, name.id)
         for node in self._nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
                 yield from self._member(node)

@@ -93,11 +93,16 @@ def _target(name: str) -> str:
     return ""
 
 
-def is_wanted(context: Context) -> bool:
-    """Whether a file has to do with TPUEstimator; one with an optimizer for it may, and has no Session."""
+def is_wanted(context: Context, has_loop: bool = False) -> bool:
+    """Whether a file has to do with TPUEstimator; one with an optimizer for it may, and has no Session.
+
+    Args:
+      context: The file.
+      has_loop: Whether its program has a training loop, so that its summaries are those of a host_call.
+    """
     names = {use.name for use in context.names.uses}
     found = {target(name).split(".")[1] for name in names if target(name).startswith(MODULE)}
-    found -= {"make_strategy", "summary_writer", "record_every"}
+    found -= {"make_strategy"} if has_loop else {"make_strategy", "summary_writer", "record_every"}
     if found - {*COMPUTATIONS, "init_from_checkpoint"}:
         return True
     return bool(found & {*COMPUTATIONS}) and not _has_session(context)

@@ -459,9 +459,14 @@ def loads_outside(context: Context, name: str, inside: list[Any]) -> bool:
     )
 
 
+def has_helper(context: Context) -> bool:
+    """Whether ``make_strategy`` is defined behind the imports."""
+    return any("make_strategy" in one for one in context.after_imports)
+
+
 def add_helper(context: Context) -> None:
     """Defines ``make_strategy`` behind the imports, once."""
-    if any("make_strategy" in one for one in context.after_imports):
+    if has_helper(context):
         return
     tf = context.local("tf.distribute").rpartition(".")[0]
     helper = _HELPER.format(i=context.indent_unit(), tf=tf)

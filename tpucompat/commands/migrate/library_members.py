@@ -214,6 +214,12 @@ def _has_key(self: Rewriter, one: Difference) -> bool:
     return self.context.replace(call, self.cell(call), words)
 
 
+def _python_2(self: Rewriter, one: Difference) -> bool:
+    name = one.row.becomes
+    name = self.context.local(name) if "." in name else name
+    return self.context.replace(one.node, self.cell(one.node), name)
+
+
 def _children(self: Rewriter, one: Difference) -> bool:
     return _with_arguments(self, one, "list(")
 
@@ -462,6 +468,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "pattern": _pattern,
     "process_time": _function("time.process_time"),
     "ptp": _ptp,
+    "python_2": _python_2,
     "reader": _reader,
     "rename": _rename,
     "sample_set": _sample_set,

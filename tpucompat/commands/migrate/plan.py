@@ -30,9 +30,9 @@ from tpucompat.commands.migrate import (
     notebook_text,
     record,
     session_settings,
-    start_ups,
-    startup,
+    strategy_setup,
     symbols,
+    tpu_connections,
     written,
 )
 from tpucompat.commands.migrate.context import Context
@@ -122,6 +122,7 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
     context.planned |= {
         id(node) for one in applied.find(context) for node in ast.walk(one.inner.func)
     }
+    context.planned.update(*(one.handled for one in tpu_connections.listings(context)))
     for place in context.places:
         is_answered = id(place.use.node) in context.planned | handled
         if not place.fate.becomes.startswith("tpucompat.v1") or is_answered:
@@ -145,10 +146,16 @@ def _names_decide(context: Context, place: Place, handled: AbstractSet[int]) -> 
     )
 
 
-def stays(context: Context) -> bool:
-    """Whether a file needs tpucompat.v1 for its own sake, as far as names tell."""
+def stays(context: Context, has_loop: bool = False) -> bool:
+    """Whether a file needs tpucompat.v1 for its own sake, as far as names tell.
+
+    Args:
+      context: The file.
+      has_loop: Whether its program has a training loop in the place of TPUEstimator.
+    """
     reasons = needs(context)
-    if reasons and context.module.era == era.TF1 and estimators.is_wanted(context):
+    is_old = context.module.era == era.TF1
+    if reasons and is_old and estimators.is_wanted(context, has_loop):
         try:
             return bool(needs(context, estimators.plan(context).handled))
         except keras.CannotSee:
@@ -158,13 +165,9 @@ def stays(context: Context) -> bool:
 
 def needs_graph(context: Context) -> str:
     """The first name of a file that works in a graph only; "" if there is none."""
-    if context.module.era != era.TF1 or startup.eager_calls(context):
+    if context.module.era != era.TF1 or tpu_connections.eager_calls(context):
         return ""
-    rewritten = {
-        id(inside)
-        for _, node in startup.listings(context)
-        for inside in ast.walk(node.items[0].context_expr)
-    }
+    rewritten = {node for listing in tpu_connections.listings(context) for node in listing.handled}
     rewritten |= session_settings.plan(context).nodes
     rewritten.update(initializers.nodes(context))
     for place in context.places:
@@ -283,7 +286,8 @@ def _choose(context: Context, together: bool, with_loop: estimators.Loop | None)
     reasons = dict(needs(context)) if context.module.era == era.TF1 else {}
     graph = needs_graph(context)
     loop: estimators.Plan | None = None
-    if context.module.era == era.TF1 and estimators.is_wanted(context):
+    is_old, has_loop = context.module.era == era.TF1, with_loop is not None
+    if is_old and estimators.is_wanted(context, has_loop):
         try:
             found = estimators.plan(context)
             reasons = dict(needs(context, found.handled))
@@ -333,15 +337,15 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Loop | Non
             with context.rule("TPU203"):
                 initializers.rewrite(context, initializers.plan(context))
     with context.rule("TPU208"):
-        startup.rewrite_listings(context, startup.listings(context))
+        tpu_connections.rewrite_listings(context, tpu_connections.listings(context))
     eager = not way.graph and not _builds_graph(context)
     with context.rule("TPU211"):
         trains = bool(way.conversions) or (eager and _trains_keras_models(context))
         keras.rewrite(context, way.conversions, trains)
     with context.rule("TPU208"):
-        start_ups.rewrite(context, start_ups.find(context))
-        startup.rewrite(context)
-        startup.remove_eager_calls(context)
+        strategy_setup.rewrite(context, strategy_setup.find(context))
+        tpu_connections.rewrite(context)
+        tpu_connections.remove_eager_calls(context)
     if way.loop is None:  # a model_fn is a graph, which Keras 2 alone can build
         keras_3.rewrite(context)
     with context.rule("TPU214"):

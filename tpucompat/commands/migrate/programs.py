@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import Iterator, Mapping, NamedTuple, Sequence
+from typing import Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from tpucompat.commands.analysis.findings import Module
 
@@ -34,6 +34,9 @@ class Imports:
         self.links = [
             link for path, module in self.paths.items() for link in self._links(path, module)
         ]
+        self._below: dict[str, set[str]] = {path: set() for path in self.paths}
+        for link in self.links:
+            self._below[link.source].add(link.target)
 
     def programs(self, is_shared: Mapping[str, bool]) -> Iterator[list[str]]:
         """The files that share a process.
@@ -41,16 +44,9 @@ class Imports:
         Args:
           is_shared: Whether a file brings two programs together that both import it.
         """
-        below: dict[str, set[str]] = {path: set() for path in self.paths}
-        for link in self.links:
-            below[link.source].add(link.target)
         owner: dict[str, set[str]] = {}
         for path in self.paths:
-            reached, waiting = {path}, [path]
-            while waiting:
-                more = below[waiting.pop()] - reached
-                reached |= more
-                waiting += more
+            reached = self.reached([path])
             joined = set(reached)
             for one in reached:
                 if is_shared[one] or one == path:
@@ -67,6 +63,16 @@ class Imports:
                 done.update(group)
         order = list(self.paths)
         yield from sorted(groups, key=lambda group: order.index(group[0]))
+
+    def reached(self, paths: Iterable[str]) -> set[str]:
+        """Some files, those that they import, and what these import."""
+        found = set(paths)
+        waiting = list(found)
+        while waiting:
+            more = self._below[waiting.pop()] - found
+            found |= more
+            waiting += more
+        return found
 
     def package_of(self, folder: str, path: str) -> str | None:
         """What a file writes before the name of a module in a folder; None where nothing there tells."""

@@ -66,8 +66,12 @@ def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
     imports = Imports([module for module in modules if not module.source.is_notebook])
     _take_eras(imports)
     contexts = {path: Context(module) for path, module in imports.paths.items()}
-    stays = {path: plan.stays(context) for path, context in contexts.items()}
-    wanted = {path: estimators.is_wanted(context) for path, context in contexts.items()}
+    trainers = (path for path, one in contexts.items() if estimators.makes_trainer(one))
+    of_trainers = imports.reached(trainers)
+    stays, wanted = {}, {}
+    for path, context in contexts.items():
+        wanted[path] = estimators.is_wanted(context, path in of_trainers)
+        stays[path] = plan.stays(context, path in of_trainers)
     builds = {path: bool(plan.needs_graph(context)) for path, context in contexts.items()}
     shared = {path: stays[path] or wanted[path] or builds[path] for path in contexts}
     for group in imports.programs(shared):

@@ -1,4 +1,4 @@
-"""The doors of dropout: how much of what is dropped, and, where asked for, nothing at all.
+"""Watches dropout: how much of what is dropped, and, where asked for, nothing at all.
 
 Each generation of TensorFlow drops other numbers, whatever the seed: one step with dropout has
 no number in common with another one. Without it (``--no-dropout``) a step is compared as sharply as that of a
@@ -33,7 +33,7 @@ class Dropouts:
         self._recorder = recorder
         self._on = on
         self._seen: set[tuple[Any, ...]] = set()
-        self._inside = threading.local()
+        self._thread = threading.local()  # each replica's
 
     def open(self) -> None:
         """Begins to watch."""
@@ -43,32 +43,58 @@ class Dropouts:
                 if callable(function) and not hasattr(function, "_tpucompat_dropout"):
                     setattr(module, name, self._watched(function))
 
+    def open_training_loop(self, module: Any) -> None:
+        """Begins to watch for which steps the loop that ``tpucompat migrate`` writes calls a model_fn.
+
+        The optimizers of TensorFlow 1 differentiate without a tape.
+        """
+        original = module.Trainer.__init__
+
+        @functools.wraps(original)
+        def make(this: Any, model_fn: Any, *args: Any, **kwargs: Any) -> None:
+            original(this, model_fn and self._told(model_fn), *args, **kwargs)
+
+        module.Trainer.__init__ = make
+
+    def _told(self, model_fn: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(model_fn)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            self._thread.trains = kwargs.get("mode") == "train"
+            try:
+                return model_fn(*args, **kwargs)
+            finally:
+                self._thread.trains = False
+
+        called.keywords = getattr(model_fn, "keywords", {})  # type: ignore[attr-defined]  # a partial's
+        return not_converted(called)
+
     def _watched(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def dropout(*args: Any, **kwargs: Any) -> Any:
-            if getattr(self._inside, "now", False):  # one of them calls another
+            if getattr(self._thread, "inside", False):  # one of them calls another
                 return original(*args, **kwargs)
-            self._inside.now = True
+            self._thread.inside = True
             try:
                 named = by_name(original, args, kwargs)
                 x = tf.convert_to_tensor(named["x"])
                 self._note(_rate(named), x)
                 return original(*args, **kwargs) if self._drops() else tf.identity(x)
             finally:
-                self._inside.now = False
+                self._thread.inside = False
 
         dropout._tpucompat_dropout = True  # type: ignore[attr-defined]
         return not_converted(dropout)
 
     def _drops(self) -> bool:
-        """Whether it drops anything: without dropout, still outside of a tape, where no step trains.
+        """Whether it drops anything: without dropout, still where no step trains, so outside of a tape.
 
         A model that is evaluated as if it were trained has other answers then.
         """
         if self._on or tf.__version__.startswith("1."):
             return self._on
         eager = tf.compat.v1.executing_eagerly_outside_functions()
-        return bool(eager and not private.may_record_gradients())
+        trains = getattr(self._thread, "trains", False) or private.may_record_gradients()
+        return bool(eager and not trains)
 
     def _note(self, rate: float | None, x: Any) -> None:
         # The same layer is called once for each replica, and again where it is traced anew.

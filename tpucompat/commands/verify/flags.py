@@ -31,11 +31,11 @@ class Flags:
         """Begins to watch."""
         parsers: Any = argparse.ArgumentParser
         original = parsers.parse_known_args
-        doors = self
+        outer = self
 
         def parse_known_args(parser: Any, *args: Any, **kwargs: Any) -> Any:
             for action in parser._actions:
-                doors._note(action.dest, parser.get_default(action.dest))
+                outer._note(action.dest, parser.get_default(action.dest))
             return original(parser, *args, **kwargs)
 
         parsers.parse_known_args = parse_known_args

@@ -1,6 +1,6 @@
 """Runs a script and records it, in a process of its own (:mod:`tpucompat.commands.verify.child` starts it).
 
-The script is run as :mod:`tpucompat.commands.cli.run` or plain ``python`` runs it, with the doors of TensorFlow
+The script is run as :mod:`tpucompat.commands.cli.run` or plain ``python`` runs it, with functions of TensorFlow
 watched. What it prints, its exit code and its traceback are its own.
 """
 
@@ -75,11 +75,12 @@ class _Recorded:
     def __init__(self, recorder: Recorder, spec: dict[str, Any]) -> None:
         self._recorder = recorder
         self._spec = spec
-        self._doors: list[Any] = []
+        self._watchers: list[Any] = []
         self._models: Any = None
+        self._dropouts: Any = None
         for own in (Printed(recorder, spec["script"]), Flags(recorder)):
             own.open()
-            self._doors.append(own)
+            self._watchers.append(own)
 
     def run(self) -> None:
         """Runs the script to its end."""
@@ -93,9 +94,9 @@ class _Recorded:
 
     def end(self, error: str) -> None:
         """The script has ended: writes down what is final."""
-        for doors in self._doors:
+        for watcher in self._watchers:
             try:
-                doors.finish()
+                watcher.finish()
             except Exception as problem:
                 self._recorder.write("problem", text=f"{type(problem).__name__}: {problem}")
         self._files()
@@ -115,7 +116,7 @@ class _Recorded:
     def _run_plainly(self) -> None:
         spec = self._spec
         goes_on = _sees_old_namespace(spec["script"])
-        if _asks_for_keras_2(spec["script"]):  # before the doors look for Keras
+        if _asks_for_keras_2(spec["script"]):  # before the watchers look for Keras
             os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
         if spec["rehearse"]:
             os.environ["TPUCOMPAT_REHEARSE"] = spec["rehearse"]
@@ -129,39 +130,44 @@ class _Recorded:
         sys.argv[:] = [spec["script"], *spec["arguments"]]
         sys.path[0] = os.path.dirname(os.path.realpath(spec["script"]))
         if _has_training_loop(sys.path[0]):
-            self._models.open_training_loop(importlib.import_module(MODULE))
+            loop = importlib.import_module(MODULE)
+            self._models.open_training_loop(loop)
+            self._dropouts.open_training_loop(loop)
         runpy.run_path(spec["script"], run_name="__main__")
 
     def _open(self, graph: bool) -> None:
         # They import TensorFlow, for which the process is prepared by now.
         from tpucompat.commands.verify import (
             dropouts,
-            eager_doors,
-            graph_doors,
-            model_doors,
+            eager_watcher,
+            graph_watcher,
+            model_watcher,
             outputs,
             shuffles,
         )
 
         eager = None
         start = _initial(self._spec["initial"])
-        graphs = graph_doors.GraphDoors(self._recorder, start, self._spec["map"]) if graph else None
+        graphs = (
+            graph_watcher.GraphWatcher(self._recorder, start, self._spec["map"]) if graph else None
+        )
         if not tf.__version__.startswith("1."):
             _compile_plainly()
-            eager = eager_doors.EagerDoors(self._recorder, start, self._spec["map"])
+            eager = eager_watcher.EagerWatcher(self._recorder, start, self._spec["map"])
             eager.open()
-            self._doors.append(eager)
+            self._watchers.append(eager)
         outputs.watch()
-        dropouts.Dropouts(self._recorder, self._spec["dropout"]).open()
+        self._dropouts = dropouts.Dropouts(self._recorder, self._spec["dropout"])
+        self._dropouts.open()
         shuffles.Shuffles(self._recorder, _orders(self._spec["initial"])).open()
-        models = model_doors.ModelDoors(
+        models = model_watcher.ModelWatcher(
             self._recorder, graphs, eager.between_calls if eager is not None else lambda: None
         )
         models.open_keras()
         self._models = models
         if graphs is not None:
             graphs.open()
-            self._doors.append(graphs)
+            self._watchers.append(graphs)
             # Before the script asks for a seed of its own, and in the graph that it begins with.
             tf.compat.v1.set_random_seed(self._spec["seed"])
             models.open_tpu_models()
@@ -256,7 +262,7 @@ def _sees_old_namespace(script: str) -> bool:
 
 
 def _prepare_old_namespace() -> None:
-    """What the script's import would do, before the doors touch ``tf.keras`` and choose Keras 3."""
+    """What the script's import would do, before the watchers touch ``tf.keras`` and choose Keras 3."""
     import tpucompat.v1  # noqa: F401
 
     keras_generation.choose()

@@ -35,7 +35,7 @@ class Variable(NamedTuple):
 
 
 class Recorder:
-    """Takes events from the doors and writes them down.
+    """Takes events from the watchers and writes them down.
 
     Args:
       folder: Where to; made if it does not exist.
@@ -105,7 +105,7 @@ class Recorder:
                 self.write("slots", slots, step=steps)
 
     @contextlib.contextmanager
-    def door(self, kind: str) -> Iterator[bool]:
+    def outermost(self, kind: str) -> Iterator[bool]:
         """Around a recorded function: whether it is the outermost one of its kind in this thread."""
         depth = getattr(self._inside, kind, 0)
         setattr(self._inside, kind, depth + 1)
@@ -116,7 +116,7 @@ class Recorder:
 
     @contextlib.contextmanager
     def own_work(self) -> Iterator[None]:
-        """Around work of the recording itself, which no door may take for the script's."""
+        """Around work of the recording itself, which no watcher may take for the script's."""
         before = getattr(self._inside, "own", False)
         self._inside.own = True
         try:

@@ -1,11 +1,12 @@
-"""The doors of shuffles: in which order a training sees its examples.
+"""Watches shuffles: in which order a training sees its examples.
 
 Keras draws the order of an epoch, from NumPy's generator up to TensorFlow 1's, from TensorFlow's since
 (``training_arrays_v1.py`` and ``data_adapter.py`` of Keras 2, ``array_data_adapter.py`` of Keras 3), of files
 in a folder always from NumPy's, and that of a sequence's batches from Python's. What the old run has drawn is
 written down, and the new run draws it again. ``Dataset.shuffle`` without a seed takes one from the number of
 operations before it, another number in each generation; here the first one in a script gets the same in both
-runs, and the second, and so on.
+runs, and the second, and so on. No other seed counts there: the graph of an Estimator has none, an eager
+process has one.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ import tensorflow as tf
 
 from tpucompat.commands.verify.outputs import not_converted
 from tpucompat.commands.verify.recorder import Recorder
+from tpucompat.engines import repeated_shuffles
+from tpucompat.tf import private
 
 #: Modules of Keras that draw the order of an epoch; ``keras.datasets`` shuffles too, in each run by itself.
 _KERAS = re.compile(
@@ -29,11 +32,17 @@ _KERAS = re.compile(
 )
 #: The first seed of those that have none.
 _FIRST_SEED = 1001
+#: The seed of the graph, or of the process, for those.
+_BESIDE = 1000
 #: Part of the names of Keras 3's modules: it draws an order for each pass, and under a strategy begins one more
 #: pass, for one batch to build the model from.
 _LOOKS_AHEAD = ".trainers."
 #: Between Keras' function and what it calls there are so many frames of AutoGraph's at most.
 _NEAR = 12
+
+
+class _Seed(int):
+    """A seed of an operation that is the same whatever its graph or process is seeded with."""
 
 
 class Shuffles:
@@ -61,6 +70,9 @@ class Shuffles:
             # Keras 3 takes it from the first, Keras 2 from the second.
             for module in {tf.random, tf.compat.v2.random}:
                 module.shuffle = self._of_tensor(module.shuffle)
+        repeated_shuffles.NOT_FOLLOWED.add(_BESIDE)
+        seeds = private.random_seed()
+        seeds.get_seed = self._alone(seeds.get_seed)
         datasets = {tf.data.Dataset, tf.compat.v1.data.Dataset}
         for dataset in datasets:
             dataset.shuffle = self._seeded(dataset.shuffle)
@@ -125,11 +137,18 @@ class Shuffles:
         ) -> Any:
             if seed is None:
                 with self._lock:
-                    seed = _FIRST_SEED + self._seeds
+                    seed = _Seed(_FIRST_SEED + self._seeds)
                     self._seeds += 1
             return original(this, buffer_size, seed, *args, **kwargs)
 
         return not_converted(shuffle)
+
+    def _alone(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def get_seed(op_seed: Any) -> Any:
+            return (_BESIDE, int(op_seed)) if isinstance(op_seed, _Seed) else original(op_seed)
+
+        return get_seed
 
 
 def _module(frame: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from typing import Any, Callable, NamedTuple, Sequence
 
-from tpucompat.engines.graphdef import fresh_number
+from tpucompat.engines.graphdef import fresh_number, put_numbers
 from tpucompat.engines.shards.bodies import DT_BOOL, DT_RESOURCE, Body, copied, is_control, producer
 from tpucompat.engines.shards.order import OrderedLibrary, ancestors, order_accesses
 from tpucompat.engines.shards.varying import Analyses, Analysis
@@ -209,6 +209,7 @@ class TopLevel:
         graph_def.node.extend(self.extra.nodes)
         graph_def.library.CopyFrom(self.computation.graph_def.library)
         graph_def.library.function.extend(self.context.functions.values())
+        put_numbers(graph_def)
         made = {node.name for node in graph_def.node}
         taken = {producer(reference) for node in graph_def.node for reference in node.input}
         return Expansion(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tpucompat.engines.graphdef import REPLICA_ID
 from tpucompat.engines.shards.bodies import DT_RESOURCE, Body, copied, data_inputs
 from tpucompat.tf import private
 
@@ -152,7 +153,7 @@ class Library:
             return any(self._any(name, "effect") for name in called)
         if node.op in FEEDS:
             return True
-        if node.op in READS or "seed2" in node.attr or node.op in LOWERED:
+        if node.op in READS or _is_own(node) or node.op in LOWERED:
             return False
         definition = private.op_def(node.op)
         if definition is None or not definition.is_stateful:
@@ -163,7 +164,7 @@ class Library:
 
     def differs(self, node: Any) -> bool:
         """Whether a node must be run by every shard for itself, whatever its inputs are."""
-        if node.op in FEEDS or node.op in EXCHANGES:
+        if node.op in FEEDS or node.op in EXCHANGES or node.op == REPLICA_ID:
             return True
         definition = private.op_def(node.op)
         if definition is None or not definition.is_stateful or node.op in READS:
@@ -202,7 +203,12 @@ class Library:
             return node.op == SUM or node.op in EXCHANGES
         if what == "lowered":
             return node.op in LOWERED
-        return node.op in LOWERED or "seed2" in node.attr
+        return node.op in LOWERED or _is_own(node)
+
+
+def _is_own(node: Any) -> bool:
+    """Whether a node without inputs that differ gives each shard a value of its own."""
+    return "seed2" in node.attr or node.op == REPLICA_ID
 
 
 def _is_resource_input(definition: Any, position: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable, Sequence
 
-from tpucompat.engines.graphdef import fresh_number, has_seed
+from tpucompat.engines.graphdef import fresh_number, set_node_apart
 from tpucompat.engines.shards import lowering
 from tpucompat.engines.shards.bodies import Body, data_inputs, is_control, producer, suffix
 from tpucompat.engines.shards.operations import (
@@ -170,7 +170,7 @@ class Writer:
             copy = self._copy(node, self.names[node.name][k])
             copy.input.extend(self.references(r)[k] for r in data_inputs(node))
             self.control(copy, node, k)
-            vary_seed(copy, shard)
+            set_node_apart(copy, shard)
 
     def _emit_separate(self, node: Any) -> None:
         for k, shard in enumerate(self.shards):
@@ -362,12 +362,6 @@ def clean(node: Any) -> None:
         node.device = ""
     for attr in _DROPPED_ATTRS:
         node.attr.pop(attr, None)
-
-
-def vary_seed(node: Any, shard: int) -> None:
-    """Shard 0 keeps its seeds; the others draw other numbers, as the cores of a TPU do."""
-    if shard and has_seed(node):
-        node.attr["seed2"].i = (node.attr["seed2"].i + shard * 0x9E3779B1) % 0x7FFFFFFF
 
 
 def repeat(field: Any, varying: Sequence[bool], count: int) -> None:

@@ -57,6 +57,20 @@ def number_of_shards(asked_by: str) -> int:
     return int(shards)
 
 
+def replica_id(name: str | None = None) -> Any:
+    """The number of the shard that runs: ``xla.replica_id`` of ``tensorflow/compiler/tf2xla/python``.
+
+    Args:
+      name: The operation's name, where there is one shard.
+
+    Returns:
+      A scalar of int32, 0 where there is one shard.
+    """
+    if get_tpu_context().number_of_shards in (None, 1):
+        return tf.constant(0, tf.int32, name=name or "XlaReplicaId")
+    return private.xla_replica_id()
+
+
 def cross_replica_sum(x: Any, group_assignment: Groups = None, name: str | None = None) -> Any:
     """Sums a tensor over the shards.
 

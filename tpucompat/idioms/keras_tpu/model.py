@@ -3,8 +3,8 @@
 Keras' own graph-mode training loops (fit, fit_generator, evaluate, predict, train_on_batch ...) do
 the work. On one replica they run the script's own layers in the script's own graph and session; on
 several replicas the functions that they call for every batch are replaced by replicated ones
-(:mod:`tpucompat.idioms.keras_tpu.replicas`), which is the seam that TensorFlow 1.13's ``TPUFunction``
-used.
+(:mod:`tpucompat.idioms.keras_tpu.replicated_function`), which is the seam that TensorFlow 1.13's
+``TPUFunction`` used.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 from tpucompat.base import errors, keras_generation
 from tpucompat.engines import accelerator, observer, session
 from tpucompat.idioms.keras_tpu import inputs as keras_inputs
-from tpucompat.idioms.keras_tpu import replicas as keras_replicas
+from tpucompat.idioms.keras_tpu import replicated_function
 from tpucompat.tf import private
 
 _keras = keras_generation.graph_keras()
@@ -69,7 +69,7 @@ class KerasTPUModel(_Model):
         super().__init__(inputs=inputs, outputs=outputs, name=cpu_model.name)
         batch = None  # The global batch of the cores; None in the script's own Session.
         if replicated or observer.watched():
-            batch = keras_replicas.GlobalBatch(self.outputs[0].graph, cores)
+            batch = replicated_function.GlobalBatch(self.outputs[0].graph, cores)
         # Past Keras' attribute tracking, which would make the wrapped model one more layer of this
         # one.
         for name, value in (
@@ -410,7 +410,7 @@ class KerasTPUModel(_Model):
             super()._make_train_function()
         else:
             cores = self._batch.cores
-            with self._context, keras_replicas.averaged_gradients(self.optimizer, cores):
+            with self._context, replicated_function.averaged_gradients(self.optimizer, cores):
                 super()._make_train_function()
         return self._adapted("train_function")
 
@@ -425,13 +425,13 @@ class KerasTPUModel(_Model):
     def _adapted(self, name: str) -> Any:
         """Puts a function that Keras has just built on the replicas."""
         function = getattr(self, name)
-        if isinstance(function, (keras_replicas.ReplicatedFunction, keras_inputs.FixedBatch)):
+        if isinstance(function, (replicated_function.ReplicatedFunction, keras_inputs.FixedBatch)):
             return function
         if self._batch is not None:
             layers = [*self.layers, *self._cpu_model.layers]
             self._batch.count_together(metric for layer in layers for metric in layer.metrics)
             joins = name == "predict_function"
-            function = keras_replicas.ReplicatedFunction(function, self._batch, joins)
+            function = replicated_function.ReplicatedFunction(function, self._batch, joins)
         if self._fixed_batch_problem is not None and self._per_core_batch is not None:
             size = self._per_core_batch * self._tpu_assignment.num_towers
             function = keras_inputs.FixedBatch(function, size, self._fixed_batch_problem)

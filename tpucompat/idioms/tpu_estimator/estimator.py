@@ -17,8 +17,7 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from tpucompat.engines import accelerator, observer
-from tpucompat.idioms.tpu_estimator import checkpoints, source, stopping, watched
-from tpucompat.idioms.tpu_estimator import replica as one_replica
+from tpucompat.idioms.tpu_estimator import checkpoints, one_replica, source, stopping, watched
 from tpucompat.idioms.tpu_estimator import workers as workers_lib
 from tpucompat.idioms.tpu_estimator.context import LocalContext
 from tpucompat.idioms.tpu_estimator.errors import explained

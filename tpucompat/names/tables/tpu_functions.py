@@ -107,6 +107,9 @@ def _rows() -> dict[str, Row]:
         rows.update((path + name, StandIn(_FEEDS + name)) for name in _FEED_NAMES)
         rows.update((path + name, StandIn(_PARTITIONED_CALL + name)) for name in _CALL_NAMES)
         rows[path + "cross_replica_sum"] = StandIn(_CROSS_SHARD + "cross_replica_sum")
+    # It has no kernel where no compiler makes one program for all cores, and ends the process there.
+    rows["compiler.tf2xla.python.xla.replica_id"] = StandIn(_CROSS_SHARD + "replica_id")
+    rows["compiler.tf2xla.ops.gen_xla_ops.xla_replica_id"] = StandIn(_CROSS_SHARD + "replica_id")
     for name in _PUBLIC:
         rows["contrib.tpu." + name] = StandIn(targets[name])
     for name in _SURVIVORS:

@@ -24,7 +24,7 @@ from nbclient.exceptions import DeadKernelError
 from nbclient.util import ensure_async
 from traitlets import default
 
-from tpucompat.runtime import tracebacks
+from tpucompat.runtime import failures, tracebacks
 
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 # Up to a carriage return that does not end a line.
@@ -60,13 +60,16 @@ class Client(nbclient.NotebookClient):
       notebook: The notebook.
       folder: Where its cells run.
       keep: Called after each code cell, when the notebook holds its outputs.
+      whole: Whether the terminal shows whole tracebacks; the notebook has them always.
     """
 
     number = 0  # the cell that runs, from 1
     error: tuple[str, str, list[str]] | None = None
     stopped = 0  # the signal that came
 
-    def __init__(self, notebook: Any, folder: str, keep: Callable[[], None]) -> None:
+    def __init__(
+        self, notebook: Any, folder: str, keep: Callable[[], None], whole: bool = False
+    ) -> None:
         super().__init__(
             notebook,
             kernel_name="python3",
@@ -76,6 +79,7 @@ class Client(nbclient.NotebookClient):
             resources={"metadata": {"path": folder}},
         )
         self._keep = keep
+        self._whole = whole
 
     def is_dead(self, error: BaseException) -> bool:
         """Whether an error of nbclient says that there is no kernel any more."""
@@ -110,12 +114,21 @@ class Client(nbclient.NotebookClient):
 
     def process_message(self, msg: Any, cell: Any, cell_index: int) -> Any:
         """Shows a message of the kernel, and notes an error."""
-        _show(msg["msg_type"], msg["content"], cell_index + 1)
-        if msg["msg_type"] == "error":
-            content = msg["content"]
+        content = msg["content"]
+        if msg["msg_type"] != "error":
+            _show(msg["msg_type"], content, cell_index + 1)
+        else:
+            self._show_error(content["traceback"])
             files = tracebacks.files_of_lines(content["traceback"])
             self.error = (content["ename"], content["evalue"], files)
         return super().process_message(msg, cell, cell_index)
+
+    def _show_error(self, traceback: list[str]) -> None:
+        if self._whole:
+            text = "\n".join(traceback) + "\n"
+            _write(sys.stderr, text if sys.stderr.isatty() else _COLOURS.sub("", text))
+        else:
+            _write(sys.stderr, failures.of_cells([_COLOURS.sub("", each) for each in traceback]))
 
 
 def _as_shown(outputs: Any) -> list[Any]:
@@ -152,9 +165,6 @@ def _show(kind: str, content: Any, number: int) -> None:
             _write(sys.stdout, data["text/plain"] + "\n")
         elif data:
             _write(sys.stdout, f"[cell {number}: {', '.join(sorted(data))}]\n")
-    elif kind == "error":
-        text = "\n".join(content["traceback"]) + "\n"
-        _write(sys.stderr, text if sys.stderr.isatty() else _COLOURS.sub("", text))
 
 
 def _write(target: Any, text: str) -> None:

@@ -9,7 +9,7 @@ import os
 import sys
 from typing import Any, Callable, NamedTuple
 
-from tpucompat.base import journal
+from tpucompat.base import journal, native_log
 from tpucompat.runtime import installation, script_code, smoke, tracebacks
 from tpucompat.runtime.notebooks import cells, shell_lines
 
@@ -30,6 +30,8 @@ def load_ipython_extension(shell: Any) -> None:
     """
     options = _options()
     journal.quiet = options.get("quiet", journal.quiet)
+    if options:  # the kernel is ours
+        native_log.quieten()
     current = installation.installed()
     era = options.get("era") or (current.era if current else None if options else "tf1")
     packages = options.get("legacy_packages", ())

@@ -161,7 +161,8 @@ def _execute(notebook: Any, path: str, options: argparse.Namespace, source: str)
         os.environ[extension.OPTIONS] = os.path.join(folder, "options.json")
         with open(os.environ[extension.OPTIONS], "w", encoding="utf-8") as file:
             json.dump(for_kernel, file)
-        client = clients.Client(notebook, os.path.dirname(os.path.abspath(path)), keep)
+        folder_of_book = os.path.dirname(os.path.abspath(path))
+        client = clients.Client(notebook, folder_of_book, keep, options.traceback)
         path_before = os.environ.get("PATH", "")
         os.environ["PATH"] = os.pathsep.join([programs.write(folder, options.smoke), path_before])
         code = 0

@@ -216,14 +216,14 @@ ROWS = (
         "tpucompat.engines.operation_seeds:install_tf1_computations",
         GRAPH,
         ">=2.0,<2.6",
-        ("*",),
+        ("tensorflow*", "*keras*"),
         "Computes with the operations of 1.15 where today's give other numbers.",
     ),
     Patch(
         "tpucompat.engines.operation_seeds:install_tf1_op_seeds",
         GRAPH,
         ">=2.6",
-        ("*",),
+        ("tensorflow*", "*keras*", "dict.type"),  # a gradient is in a dictionary of TensorFlow's
         "Random operations of a graph have the seeds that they have in 1.15.",
     ),
     Patch(
@@ -331,7 +331,16 @@ ROWS = (
         "tpucompat.standins.keras_names:restore_methods",
         LIBRARIES,
         ALL,
-        ("*",),
+        (
+            "*keras*.Layer.apply",
+            "*keras*.Layer._layers",
+            "*keras*.Sequential.predict_*",
+            "*keras*.Model.to_yaml",
+            "*keras*.__name__",
+            "*keras*.__qualname__",
+            "*keras*.RepeatVector.__init__",
+            "*keras*.ImageDataGenerator.flow_from_dataframe",
+        ),
         "Keras' classes have the methods that they have lost.",
     ),
     Patch(
@@ -451,8 +460,18 @@ ROWS = (
         "tpucompat.standins.attributes:restore_attribute",
         ON_DEMAND,
         ALL,
-        ("*",),
-        "Classes of NumPy, pandas and Pillow have the methods that they have lost, for the script alone.",
+        (
+            "PIL.*",
+            "array.*",
+            "builtins.*",
+            "h5py.*",
+            "numpy.*",
+            "pandas.*",
+            "threading.*",
+            "unittest.*",
+            "xml.*",
+        ),
+        "Classes of libraries and of Python have the methods that they have lost, for the script alone.",
     ),
     Patch(
         "tpucompat.standins.array_numbers:accept_arrays_as_numbers",
@@ -469,10 +488,10 @@ ROWS = (
         "pandas 3 reads text into columns of dtype object.",
     ),
     Patch(
-        "tpucompat.runtime.paths.doors:map_paths",
+        "tpucompat.runtime.paths.redirection:map_paths",
         ON_DEMAND,
         ALL,
-        ("*",),
+        ("tensorflow*", "h5py*", "*keras*.Support*Remote.__init__"),
         "Paths such as gs://... lead to local folders (--map).",
     ),
     Patch(

@@ -149,6 +149,7 @@ if TYPE_CHECKING:
         tpu_function,
         tpu_ops,
         training_loop,
+        xla_replica_id,
     )
     from tpucompat.tf.private.variables import (
         DEFAULT_VARIABLE_CREATORS,
@@ -316,6 +317,7 @@ _NAMES = {
         "tpu_function",
         "tpu_ops",
         "training_loop",
+        "xla_replica_id",
     ),
     "variables": (
         "DEFAULT_VARIABLE_CREATORS",

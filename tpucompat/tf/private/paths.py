@@ -61,7 +61,7 @@ _PATH_FUNCTIONS: Sequence[tuple[str, Mapping[str, Mapping[int, str]]]] = (
     ("tensorflow.python.lib.io._pywrap_record_io", _RECORD_FUNCTIONS),
     ("tensorflow.python._pywrap_file_io", _FILE_FUNCTIONS),  # 2.2 to 2.4
     ("tensorflow.python._pywrap_record_io", _RECORD_FUNCTIONS),
-    # From 2.2 on a subclass of the native class, so that its constructor is the door.
+    # From 2.2 on a subclass of the native class, so that its constructor is wrapped.
     ("tensorflow.python.lib.io.tf_record:TFRecordWriter", {"__init__": {1: "write"}}),
     (
         "tensorflow.python.summary.writer.event_file_writer:_pywrap_events_writer",

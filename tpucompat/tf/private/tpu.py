@@ -166,6 +166,14 @@ def all_reduce(value: Any, groups: Any) -> Any:
     return _gen_xla_ops.xla_all_reduce(value, groups, "Add", "CrossReplica")
 
 
+def xla_replica_id() -> Any:
+    """The number of the replica as an operation, a tensor of int32.
+
+    Seen in 1.15 to 2.21 as ``xla_replica_id`` of ``tensorflow/compiler/tf2xla/ops/gen_xla_ops.py``.
+    """
+    return _gen_xla_ops.xla_replica_id()
+
+
 def hlo_module(program: bytes) -> Any:
     """A serialized ``HloModuleProto`` as a message.
 

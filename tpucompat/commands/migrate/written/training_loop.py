@@ -161,6 +161,8 @@ class Model:
             v1.set_random_seed(config.tf_random_seed)
             v1.train.get_or_create_global_step()
             self.spec = call(*inputs())
+            # A summary was called like an operation: a model_fn may have a scope of this name.
+            self.loss_tag = v1.get_default_graph().unique_name("loss", mark_as_used=False)
             unchanged = _unchanged([variable for *_, variable in made], self.spec)
             scaffold = self.spec.scaffold_fn() if self.spec.scaffold_fn else v1.train.Scaffold()
             if warm_start and not checkpoint:
@@ -303,6 +305,7 @@ class Trainer:
         options["params"] = self._params(
             mode, parts, **({"context": context} if self._use_tpu else {})
         )
+        drawn = np.random.get_state()
         try:
             made = _called(input_fn, **options)
             if isinstance(made, tf.data.Dataset):
@@ -311,6 +314,7 @@ class Trainer:
             if "eager" not in str(error):
                 raise
         with tf.Graph().as_default() as graph:
+            np.random.set_state(drawn)  # the second call makes what the first one made
             v1.set_random_seed(self.config.tf_random_seed)
             made = _called(input_fn, **options)
             if isinstance(made, (list, tuple)):
@@ -427,7 +431,7 @@ class Trainer:
                 written = step + 1
                 v1.logging.info("loss = %s, step = %d", loss.numpy(), model.step)
                 with summary_writer(self.model_dir).as_default(written):
-                    tf.summary.scalar("loss", loss)
+                    tf.summary.scalar(model.loss_tag, loss)
                     tf.summary.experimental.write_raw_pb(summaries)
             every = config.save_checkpoints_steps
             late = time.time() - saved_at >= (config.save_checkpoints_secs or float("inf"))

@@ -1,4 +1,4 @@
-"""The doors of models: what ``fit``, ``evaluate`` and ``predict`` of Keras and of Estimators return."""
+"""Watches models: what ``fit``, ``evaluate`` and ``predict`` of Keras and of Estimators return."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterator
 
 import numpy as np
 
-from tpucompat.commands.verify.graph_doors import GraphDoors
+from tpucompat.commands.verify.graph_watcher import GraphWatcher
 from tpucompat.commands.verify.recorder import Recorder
 from tpucompat.tf import private
 
@@ -18,17 +18,17 @@ from tpucompat.tf import private
 _ROWS = 4096
 
 
-class ModelDoors:
+class ModelWatcher:
     """Watches the methods of models.
 
     Args:
       recorder: Where to write.
-      graphs: The doors of graphs, which are told about models on several cores.
+      graphs: The watcher of graphs, which is told about models on several cores.
       between_calls: Called after a training; nothing of the model runs then.
     """
 
     def __init__(
-        self, recorder: Recorder, graphs: GraphDoors | None, between_calls: Callable[[], None]
+        self, recorder: Recorder, graphs: GraphWatcher | None, between_calls: Callable[[], None]
     ) -> None:
         self._recorder = recorder
         self._graphs = graphs
@@ -97,7 +97,7 @@ class ModelDoors:
     ) -> Callable[..., Any]:
         @functools.wraps(original)
         def method(this: Any, *args: Any, **kwargs: Any) -> Any:
-            with self._recorder.door("model") as outermost:
+            with self._recorder.outermost("model") as outermost:
                 result = original(this, *args, **kwargs)
             if outermost:
                 self._between_calls()
@@ -116,7 +116,7 @@ class ModelDoors:
             try:
                 while True:
                     # The body of a generator runs when it is asked for the next value.
-                    with self._recorder.door("model") as outermost:
+                    with self._recorder.outermost("model") as outermost:
                         try:
                             row = next(found)
                         except StopIteration:

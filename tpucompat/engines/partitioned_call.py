@@ -1,8 +1,8 @@
 """Runs a computation for several shards on the replicas of a strategy, from inside a Session.
 
 On a TPU the script's graph and Session stay on the host. Where the computation stands in the graph,
-one operation is put: the door. When the Session reaches it, it takes the shards' inputs, runs what
-:mod:`tpucompat.engines.programs` has made of the computation, and returns the outputs.
+one operation is put, like TensorFlow's own TPUPartitionedCall. When the Session reaches it, it takes the
+shards' inputs, runs what :mod:`tpucompat.engines.programs` has made of it, and returns the outputs.
 
 The variables that the computation uses live on the replicas and are one with the Session's
 (:mod:`tpucompat.engines.coherence`): their values cross when the host or a checkpoint reads or
@@ -23,12 +23,12 @@ from tpucompat.base.machine import current_environment, environment
 from tpucompat.engines import accelerator, coherence, programs, shards
 from tpucompat.tf import private
 
-#: Set for tests: emulated cores get doors too, and not only a TPU.
-FORCE = "TPUCOMPAT_SESSION_DOORS"
+#: Set for tests: emulated cores are called so too, and not only a TPU.
+FORCE = "TPUCOMPAT_PARTITIONED_CALLS"
 
 
-class Door(NamedTuple):
-    """A computation behind a door.
+class PartitionedCall(NamedTuple):
+    """A computation that a Session runs on the replicas.
 
     Attributes:
       outputs: ``outputs[shard][index]``: tensors of the default graph.
@@ -51,8 +51,8 @@ def build(
     shapes: Sequence[Any],
     ready: Any,
     notice: Callable[[str], None],
-) -> Door | None:
-    """Adds a door to the default graph.
+) -> PartitionedCall | None:
+    """Adds the operation to the default graph.
 
     Args:
       prepared: The computation.
@@ -63,7 +63,7 @@ def build(
       notice: As in :func:`tpucompat.engines.shards.expand`.
 
     Returns:
-      The door; None where the replicas cannot do what the computation does.
+      The call; None where the replicas cannot do what the computation does.
 
     Raises:
       errors.SetupError: If they cannot, and TPUCOMPAT_REQUIRE_TPU is set (TPU358).
@@ -85,20 +85,20 @@ def build(
     call = getattr(tf, "numpy_function", tf.py_func)
     with tf.control_dependencies([ready]):
         *results, token = call(
-            _Behind(program).run,
+            _Runner(program).run,
             [residents.number(), *values],
             [*types * count, tf.int32],
-            name="door",
+            name="partitioned_call",
         )
     outputs = [results[k * len(types) : (k + 1) * len(types)] for k in range(count)]
     for row in outputs:
         for tensor, shape in zip(row, shapes):
             tensor.set_shape(shape)
-    return Door(outputs, token.op)
+    return PartitionedCall(outputs, token.op)
 
 
-class _Behind:
-    """What is behind a door.
+class _Runner:
+    """Runs a program for the operation.
 
     Args:
       program: What the replicas run.
@@ -122,7 +122,7 @@ class _Behind:
 
 
 def _refuse_export() -> None:
-    """Raises inside a function of TensorFlow 1 (Defun): it is exported, and a door cannot be."""
+    """Raises inside a function of TensorFlow 1 (Defun): it is exported, and the call cannot be."""
     graph = tf.get_default_graph()
     if graph.building_function and not isinstance(graph, private.func_graph()):
         raise errors.UnsupportedGraphError(

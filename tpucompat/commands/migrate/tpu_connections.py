@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import Any
+from typing import Any, Mapping, NamedTuple
 
+from tpucompat.commands.migrate import keras
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import strings_over_lines
 from tpucompat.names import successors as today
@@ -13,6 +14,13 @@ from tpucompat.names.used import Call, constant
 LOCAL = "'local'"
 
 _CONNECT = "tensorflow.config.experimental_connect_to_host"
+#: Calls that end a program, as ``ast.dump`` writes their functions.
+_EXITS = frozenset(
+    ast.dump(ast.parse(call, mode="eval").body) for call in ("sys.exit", "exit", "quit")
+)
+_SESSION = "tensorflow.Session"
+_SYSTEM = tuple(f"tensorflow.contrib.tpu.{name}_system" for name in ("initialize", "shutdown"))
+_TOPOLOGY = "tensorflow.contrib.tpu.Topology"
 
 
 def rewrite(context: Context) -> None:
@@ -50,39 +58,109 @@ def remove_eager_calls(context: Context) -> None:
             context.remove(statement, cell)
 
 
-def listings(context: Context) -> list[tuple[int, ast.With]]:
+class Listing(NamedTuple):
+    """A Session that is opened only to list the devices of the TPU, and to start and stop it.
+
+    Attributes:
+      cell: Where it stands.
+      session: Its ``with`` statement.
+      dropped: Statements in it that start and stop the TPU.
+      cores: ``Topology(serialized=topology).num_tpus_per_task`` of what starting it returned.
+    """
+
+    cell: int
+    session: ast.With
+    dropped: list[ast.stmt]
+    cores: list[ast.Attribute]
+
+    @property
+    def handled(self) -> set[int]:
+        """The identities of what needs no other answer."""
+        nodes = [self.session.items[0].context_expr, *self.dropped, *self.cores]
+        return {id(inside) for node in nodes for inside in ast.walk(node)}
+
+
+def listings(context: Context) -> list[Listing]:
     """Where a Session is opened only to list the devices of the TPU.
 
     with tf.Session(address) as session:
       devices = session.list_devices()
+      topology = session.run(tf.contrib.tpu.initialize_system())
     """
     found = []
     for cell, tree in context.trees.items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.With) and _lists_devices(context, node, cell):
-                found.append((cell, node))
+            one = _listing(context, node, cell) if isinstance(node, ast.With) else None
+            if one is not None:
+                found.append(one)
     return found
 
 
-def _lists_devices(context: Context, node: ast.With, cell: int) -> bool:
+def _listing(context: Context, node: ast.With, cell: int) -> Listing | None:
     item = node.items[0]
     name = getattr(item.optional_vars, "id", "")
-    opens = any(
-        call.node is item.context_expr and call.name == "tensorflow.Session"
-        for call in context.names.calls
-    )
-    if len(node.items) != 1 or not name or not opens:
-        return False
+    called = {id(call.node): call.name for call in context.names.calls if not call.guarded}
+    if len(node.items) != 1 or not name or called.get(id(item.context_expr)) != _SESSION:
+        return None
     inside = [one for statement in node.body for one in ast.walk(statement)]
+    dropped = [one for one in node.body if _starts_or_stops(one, name, called)]
+    known = {id(one) for statement in dropped for one in ast.walk(statement)}
     uses = [one for one in inside if isinstance(one, ast.Name) and one.id == name]
+    listed = {id(one.func.value) for one in inside if _listed(one) == name}  # type: ignore[attr-defined]
     text = context.texts[cell]
-    return (
-        len(uses) == sum(_listed(one) == name for one in inside) > 0
+    is_plain = (
+        all(id(one) in known | listed for one in uses)
+        and bool(listed)
         and node.body[0].lineno > node.lineno
-        and text.owns_lines(node)
+        and all(map(text.owns_lines, [node, *dropped]))
         and "\f" not in text.source(node) + text.line(node.lineno)
         and not strings_over_lines(node, node.lineno, node.end_lineno or node.lineno)
     )
+    if not is_plain or (dropped and not context.is_free("make_strategy")):
+        return None
+    cores: list[ast.Attribute] = []
+    for statement in dropped:
+        if isinstance(statement, ast.Assign):
+            counts = _counts(context, statement, cell, called)
+            if counts is None or not context.is_free("strategy"):
+                return None
+            cores += counts
+    return Listing(cell, node, dropped, cores)
+
+
+def _starts_or_stops(statement: ast.stmt, name: str, called: Mapping[int, str]) -> bool:
+    """``session.run(tf.contrib.tpu.initialize_system())``, its result named or not, or the end of it."""
+    run = statement.value if isinstance(statement, (ast.Expr, ast.Assign)) else None
+    method = run.func if isinstance(run, ast.Call) and len(run.args) == 1 else None
+    if not isinstance(run, ast.Call) or not isinstance(method, ast.Attribute) or run.keywords:
+        return False
+    is_run = method.attr == "run" and getattr(method.value, "id", "") == name
+    wanted = _SYSTEM if isinstance(statement, ast.Expr) else _SYSTEM[:1]
+    given = run.args[0]
+    return is_run and called.get(id(given)) in wanted and not (given.args or given.keywords)  # type: ignore[attr-defined]
+
+
+def _counts(
+    context: Context, made: ast.Assign, cell: int, called: Mapping[int, str]
+) -> list[ast.Attribute] | None:
+    """Where the cores of a started TPU are counted; None if anything else is asked of its topology."""
+    name = getattr(made.targets[0], "id", "")
+    parents = context.parents(cell)
+    found: list[ast.Attribute] = []
+    for tree in context.trees.values():
+        for node in ast.walk(tree):
+            if not isinstance(node, ast.Name) or node.id != name or node is made.targets[0]:
+                continue
+            above = parents.get(id(node))
+            call = parents.get(id(above)) if isinstance(above, ast.keyword) else above
+            asked = parents.get(id(call))
+            if called.get(id(call)) != _TOPOLOGY or not isinstance(asked, ast.Attribute):
+                return None
+            only = isinstance(call, ast.Call) and len(call.args) + len(call.keywords) == 1
+            if not only or asked.attr != "num_tpus_per_task":
+                return None
+            found.append(asked)
+    return found if name and len(made.targets) == 1 else None
 
 
 def _listed(node: ast.AST) -> str:
@@ -93,19 +171,34 @@ def _listed(node: ast.AST) -> str:
     return ""
 
 
-def rewrite_listings(context: Context, found: list[tuple[int, ast.With]]) -> None:
-    """Lists the devices without a Session."""
-    for cell, node in found:
+def rewrite_listings(context: Context, found: list[Listing]) -> None:
+    """Lists the devices without a Session; where it started the TPU, a strategy does."""
+    for one in found:
+        cell, node = one.cell, one.session
         text = context.texts[cell]
         by = len(text.indent(node.body[0].lineno)) - len(text.indent(node.lineno))
-        context.done.update(id(inside) for inside in ast.walk(node.items[0]))
+        context.done.update(one.handled)
         text.delete_lines(node.lineno, node.body[0].lineno - 1)
+        if one.dropped:
+            made = ("strategy = " if one.cores else "") + "make_strategy()"
+            text.insert_line(node.lineno, text.indent(node.lineno) + made + text.newline)
+            keras.add_helper(context)
+        for statement in one.dropped:
+            context.remove(statement, cell)
+        gone = {
+            line
+            for statement in one.dropped
+            for line in range(statement.lineno, (statement.end_lineno or 0) + 1)
+        }
         for line in range(node.body[0].lineno, (node.end_lineno or 0) + 1):
-            text.dedent_line(line, by)
+            if line not in gone:
+                text.dedent_line(line, by)
         name = context.local("tf.config.list_logical_devices")
         for call in ast.walk(node):
             if _listed(call):
                 context.replace(call.func, cell, name)  # type: ignore[attr-defined]
+        for asked in one.cores:
+            context.replace(asked, context.cell_of(asked), "strategy.num_replicas_in_sync")
 
 
 def whole_address(context: Context, node: ast.AST, cell: int) -> Any | None:
@@ -152,10 +245,36 @@ def _is_grpc(value: Any) -> bool:
 
 def _address(context: Context, node: ast.AST, cell: int) -> None:
     whole = whole_address(context, node, cell)
+    if whole is None and _is_only_for_tpu(context, node, cell):
+        return
     if whole is None or not context.replace(whole, cell, LOCAL):
         context.todo(
             "TPU208", "Colab no longer sets COLAB_TPU_ADDR; its TPU is tpu='local'", node, cell
         )
+
+
+def _is_only_for_tpu(context: Context, node: ast.AST, cell: int) -> bool:
+    """Takes out what ends a program without Colab's TPU, where ``make_strategy`` goes on without one.
+
+    if 'COLAB_TPU_ADDR' not in os.environ:
+      sys.exit('not connected to a TPU')
+    """
+    test: Any = context.parents(cell).get(id(node))
+    statement = context.parents(cell).get(id(test))
+    if not keras.has_helper(context) or not isinstance(test, ast.Compare) or test.left is not node:
+        return False
+    if isinstance(statement, ast.Assert):
+        asked: type = ast.In
+    elif isinstance(statement, ast.If) and not statement.orelse and len(statement.body) == 1:
+        asked, (only,) = ast.NotIn, statement.body
+        call = only.value if isinstance(only, ast.Expr) else None
+        ends = ast.dump(call.func) if isinstance(call, ast.Call) else ""
+        if not isinstance(only, ast.Raise) and ends not in _EXITS:
+            return False
+    else:
+        return False
+    is_plain = len(test.ops) == 1 and isinstance(test.ops[0], asked)
+    return is_plain and context.remove(statement, cell)
 
 
 def _connection(context: Context, call: Call) -> None:

@@ -2,7 +2,7 @@
 
 Where the four statements stand together and nothing else uses the resolver, ``make_strategy()`` takes their
 place, which is the same on a TPU and goes on without one. Otherwise
-:mod:`tpucompat.commands.migrate.startup` rewrites each call.
+:mod:`tpucompat.commands.migrate.tpu_connections` rewrites each call.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _CONNECTS = (".experimental_connect_to_host", ".experimental_connect_to_cluster"
 _INITIALIZES = ".initialize_tpu_system"
 
 
-class StartUp(NamedTuple):
+class StrategySetup(NamedTuple):
     """The statements of one start-up in one block."""
 
     cell: int
@@ -27,7 +27,7 @@ class StartUp(NamedTuple):
     strategy: Any
 
 
-def find(context: Context) -> list[StartUp]:
+def find(context: Context) -> list[StrategySetup]:
     """The start-ups that can be replaced as a whole."""
     if "make_strategy" in context.names.functions:
         return []
@@ -35,13 +35,13 @@ def find(context: Context) -> list[StartUp]:
     found = []
     for call in calls.values():
         if call.name.endswith(".TPUStrategy") and call.name.startswith("tensorflow."):
-            one = _start_up(context, call, calls)
+            one = _strategy_setup(context, call, calls)
             if one is not None:
                 found.append(one)
     return found
 
 
-def _start_up(context: Context, call: Call, calls: dict[int, Call]) -> StartUp | None:
+def _strategy_setup(context: Context, call: Call, calls: dict[int, Call]) -> StrategySetup | None:
     cell = context.cell_of(call.node)
     strategy = context.statement(call.node, cell)
     plain = len(call.node.args) == 1 and not call.node.keywords
@@ -59,7 +59,7 @@ def _start_up(context: Context, call: Call, calls: dict[int, Call]) -> StartUp |
     owned = all(context.texts[cell].owns_lines(one) for one in together)
     if in_order != together or not alone or not owned or not _is_old(context, together):
         return None
-    return StartUp(cell, made[0], others, strategy)
+    return StrategySetup(cell, made[0], others, strategy)
 
 
 def _is_old(context: Context, statements: list[Any]) -> bool:
@@ -98,7 +98,7 @@ def _prepares(value: ast.AST, calls: dict[int, Call]) -> bool:
     return call is not None and call.name.endswith((*_CONNECTS, _INITIALIZES))
 
 
-def rewrite(context: Context, found: list[StartUp]) -> None:
+def rewrite(context: Context, found: list[StrategySetup]) -> None:
     """Puts ``make_strategy()`` in the place of each."""
     for one in found:
         for statement in [one.resolver, *one.others]:

@@ -1,4 +1,4 @@
-"""The doors of a TensorFlow 2 program: ``tf.GradientTape`` and calls of ``tf.function``.
+"""Watches a TensorFlow 2 program: ``tf.GradientTape`` and calls of ``tf.function``.
 
 Keras' training step and loops of one's own both ask a tape for the gradients of a loss with respect to
 variables. What it answers goes to the recorder, from inside the traced function. While that is being
@@ -22,7 +22,7 @@ from tpucompat.engines import host_parts
 from tpucompat.tf import private
 
 
-class EagerDoors:
+class EagerWatcher:
     """Watches tapes and traced functions.
 
     Args:
@@ -157,7 +157,7 @@ class EagerDoors:
             # A function in a graph of TensorFlow 1, such as a TPU computation, is that graph's matter.
             eager = tf.compat.v1.executing_eagerly_outside_functions()
             if eager and tf.inside_function() and not self._recorder.at_own_work:
-                with self._recorder.door("gradients") as outermost:
+                with self._recorder.outermost("gradients") as outermost:
                     if outermost:
                         self._note_variables()
                         self._record(ys, xs, found)

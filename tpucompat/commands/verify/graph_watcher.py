@@ -1,4 +1,4 @@
-"""The doors of a TensorFlow 1 program: ``tf.gradients`` and the Session.
+"""Watches a TensorFlow 1 program: ``tf.gradients`` and the Session.
 
 Training in a graph calls ``tf.gradients``: every optimizer does, Keras' too. What comes out is made to wait
 for an operation that hands loss, gradients and variables to the recorder, so that it runs whenever the
@@ -27,7 +27,7 @@ from tpucompat.tf import private
 _FLOATS = ("float16", "bfloat16", "float32", "float64")
 
 
-class GraphDoors:
+class GraphWatcher:
     """Watches graphs and sessions.
 
     Args:
@@ -78,7 +78,7 @@ class GraphDoors:
         @functools.wraps(original)
         def gradients(ys: Any, xs: Any, *args: Any, **kwargs: Any) -> Any:
             found = original(ys, xs, *args, **kwargs)
-            with self._recorder.door("gradients") as outermost:
+            with self._recorder.outermost("gradients") as outermost:
                 if not outermost:
                     return found
                 return self._watched(ys, xs, found)

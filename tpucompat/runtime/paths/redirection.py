@@ -1,7 +1,7 @@
-"""Where TensorFlow is handed a path: the doors at which remote paths become local ones.
+"""Makes remote paths local where TensorFlow is handed them.
 
 TensorFlow has no Python interface for a file system of one's own. But all paths reach its native code through
-four doors, for every caller: functions of its extension modules (gfile, event files, checkpoint readers, record
+four ways, for every caller: functions of its extension modules (gfile, event files, checkpoint readers, record
 files), operations made in a graph, operations run eagerly, and values fed to a Session. So Estimators,
 summaries, datasets, checkpoints and SavedModels are covered without knowing of them; scripts and libraries
 go on seeing gs:// everywhere.
@@ -22,7 +22,7 @@ from tpucompat.base.late import late
 from tpucompat.runtime.paths.mapping import PathMap
 from tpucompat.tf import patches, private
 
-# The doors are opened before TensorFlow and NumPy are imported.
+# The mapping is put in place before TensorFlow and NumPy are imported.
 numpy = late("numpy")
 tensorflow = late("tensorflow")
 
@@ -113,32 +113,27 @@ _HANDED_ON = frozenset(
 _QUEUE_READERS = frozenset(("ReaderRead", "ReaderReadV2", "ReaderReadUpTo", "ReaderReadUpToV2"))
 _FED = ("Placeholder", "PlaceholderWithDefault", "PlaceholderV2")
 
-_active: Doors | None = None
+_active: Redirection | None = None
 
 
-def active() -> PathMap | None:
-    """The mapping in place, or None."""
-    return _active.path_map if _active else None
-
-
-def open_up(path_map: PathMap) -> None:
+def install(path_map: PathMap) -> None:
     """Puts the mapping in place, for the whole process; imports TensorFlow.
 
     Makes the folders that do not exist yet, since a bucket is there before the first file in it.
     """
     global _active
-    close()
+    uninstall()
     for remote, local in path_map.folders:
         if not os.path.isdir(local):
             os.makedirs(local)
             journal.notice("TPU441", f"{remote} is {local}, a new empty folder")
-    _active = Doors(path_map)
+    _active = Redirection(path_map)
     since = patches.mark()
     map_paths(_active)
     _active.done = patches.entries(since)
 
 
-def close() -> None:
+def uninstall() -> None:
     """Takes the mapping away again; graphs made meanwhile keep the paths that they have."""
     global _active
     if _active is not None:
@@ -152,13 +147,13 @@ def _wrap(owner: Any, name: str, wrapper: Callable[[Any], Any]) -> None:
 
 
 @patches.patch
-def map_paths(doors: Doors) -> None:
-    """Puts a mapping at every door."""
-    doors.install()
+def map_paths(redirection: Redirection) -> None:
+    """Puts a mapping in place."""
+    redirection.install()
 
 
-class Doors:
-    """The mapping at every door."""
+class Redirection:
+    """A mapping, wherever TensorFlow is handed a path."""
 
     def __init__(self, path_map: PathMap) -> None:
         self.path_map = path_map
@@ -166,7 +161,7 @@ class Doors:
         self.done: list[Any] = []  # what is to be taken back
 
     def install(self) -> None:
-        """Wraps the functions at the doors."""
+        """Wraps the functions that are handed paths."""
         for row in private.path_functions():
             _wrap(row.owner, row.name, functools.partial(self._function, row))
         for owner, name in private.graph_op_functions():
@@ -175,7 +170,7 @@ class Doors:
             _wrap(owner, name, self._eager_op)
         _wrap(*private.session_run_function(), self._session_run)
 
-    # The doors ------------------------------------------------------------------------------------
+    # The functions --------------------------------------------------------------------------------
 
     def _function(self, row: private.PathFunction, original: Any) -> Any:
         """A function of Python that takes paths."""

@@ -1,0 +1,69 @@
+"""Where a script uses built-in names of Python 2, which are not there when it runs without tpucompat."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any, Iterator, Mapping, Sequence
+
+from tpucompat.commands.analysis.keras_3_rows import Row
+from tpucompat.names.used import walk
+
+#: Name -> its row; a test compares them with those that a script of tpucompat is given.
+NAMES: Mapping[str, Row] = {
+    old: Row(f"{old} of Python 2", new, "python_2" if new[0] != "(" else "", "TPU220")
+    for old, new in (
+        ("basestring", "str"),
+        ("cmp", "(a > b) - (a < b)"),
+        ("long", "int"),
+        ("raw_input", "input"),
+        ("reduce", "functools.reduce"),
+        ("reload", "importlib.reload"),
+        ("unichr", "chr"),
+        ("unicode", "str"),
+        ("xrange", "range"),
+    )
+}
+_ANY = re.compile(rf"\b(?:{'|'.join(NAMES)})\b")
+
+
+def may_be_in(texts: Sequence[str]) -> bool:
+    """Whether texts have such words at all."""
+    return any(map(_ANY.search, texts))
+
+
+def names(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.Name, Row]]:
+    """Such names in a file that binds them nowhere, and does not ask for the Python that it runs on.
+
+    Args:
+      nodes: All nodes of the file.
+    """
+    found = [node for node in nodes if isinstance(node, ast.Name) and node.id in NAMES]
+    if not found or any(_asks(node) for node in nodes):
+        return
+    bound = {name for node in nodes for name in _bound(node)}
+    for node in found:
+        if node.id not in bound:
+            yield node, NAMES[node.id]
+
+
+def _asks(node: ast.AST) -> bool:
+    """Whether a handler, a version or an import of everything may give the file names of its own."""
+    if isinstance(node, ast.ExceptHandler) and node.type is not None:
+        return any(getattr(one, "id", "") == "NameError" for one in walk(node.type))
+    if isinstance(node, ast.ImportFrom):
+        return any(one.name == "*" for one in node.names)
+    return isinstance(node, ast.Attribute) and node.attr in ("version_info", "PY2", "PY3")
+
+
+def _bound(node: Any) -> Iterator[str]:
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        yield node.id
+    elif isinstance(node, ast.arg):
+        yield node.arg
+    elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        yield node.name
+    elif isinstance(node, ast.alias):
+        yield node.asname or node.name.partition(".")[0]
+    elif isinstance(node, ast.ExceptHandler) and node.name:
+        yield node.name
