@@ -81,7 +81,7 @@ def _check(tmp_path, names):
         assert not result.problems and result.changed, name
         assert (b"TODO(tpucompat" in result.after) == (name in _LEFT), result.after.decode()
     plain = {name: one.after for name, one in results.items() if name not in _LEFT}
-    assert not any(b"tpucompat" in text for text in plain.values())
+    assert not any(b"tpucompat.v1" in text for text in plain.values())
     old = {name: keras_idioms.SCRIPTS[name].encode() for name in plain if name not in _NOT_BEFORE}
     before = _run(tmp_path / "before", old, ["-m", "tpucompat", "run"])
     after = _run(tmp_path / "after", plain, [])

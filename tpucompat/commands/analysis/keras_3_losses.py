@@ -90,7 +90,7 @@ def _outputs(finder: Finder, compiled: ast.Call) -> Iterator[tuple[ast.AST, ast.
 
 
 def _name(finder: Finder, loss: ast.AST) -> str:
-    """``binary_crossentropy``, of a text, a function or an object; "" where it is no loss of Keras."""
+    """``binary_crossentropy``, of a text, a function or an object; "" for anything else."""
     if isinstance(constant(loss), str):
         return str(constant(loss))
     if isinstance(loss, ast.Call):

@@ -215,7 +215,7 @@ def built(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 
 
 def yielded_inputs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
-    """What a generator yields for ``predict``, where it is no tuple."""
+    """What a generator yields for ``predict`` that is not a tuple."""
     given = argument(call.node, 0, "generator" if call.name == ".predict_generator" else "x")
     if call.name not in (".predict", ".predict_generator") or given is None:
         return

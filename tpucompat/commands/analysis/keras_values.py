@@ -161,7 +161,7 @@ class Values:
         return CALLBACK in self._classes.values()
 
     def own_class(self, name: str) -> str:
-        """The kind of the instances of a class of the module; "" where it is no class of Keras."""
+        """The kind of the instances of a class of the module; "" for any other class."""
         return self._classes.get(name, "")
 
     def scope(self, node: ast.AST) -> tuple[int, ...]:
