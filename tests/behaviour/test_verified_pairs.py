@@ -132,6 +132,36 @@ def test_without_dropout_a_training_loop_drops_in_its_evaluation(tmp_path, monke
         assert np.any(trainer.model_fn(x, mode="eval").numpy() == 0)
 
 
+def test_without_dropout_no_function_of_a_session_loop_drops(tmp_path, monkeypatch):
+    """Nor did one of the old run's graph."""
+    import tensorflow as tf
+
+    from tpucompat.commands.verify import dropouts
+    from tpucompat.tf import private
+
+    for module in private.dropout_modules():
+        for name in dropouts._FUNCTIONS:
+            if hasattr(module, name):
+                monkeypatch.setattr(module, name, getattr(module, name))
+
+    class Computations:
+        def on_all_cores(self, function, inputs, from_all=True):
+            return lambda: (function(*inputs), from_all)
+
+        on_one_core = on_all_cores
+
+    watched = dropouts.Dropouts(Recorder(str(tmp_path)), on=False)
+    watched.open()
+    watched.open_session_loop(types.SimpleNamespace(Computations=Computations))
+    with private.eager_mode():
+        x = tf.ones([100])
+        for put in (Computations().on_all_cores, Computations().on_one_core):
+            result, from_all = put(lambda x: tf.nn.dropout(x, rate=0.5), [x], from_all=False)()
+            np.testing.assert_array_equal(result, x)
+            assert not from_all
+        assert np.any(tf.nn.dropout(x, rate=0.5).numpy() == 0)
+
+
 def test_without_dropout_only_a_training_step_has_none(tmp_path, monkeypatch):
     """A model that drops out where it is evaluated has other answers than the old one."""
     import tensorflow as tf

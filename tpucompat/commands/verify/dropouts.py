@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import threading
-from typing import Any, Callable
+from typing import Any, Callable, Mapping
 
 import tensorflow as tf
 
@@ -52,20 +52,41 @@ class Dropouts:
 
         @functools.wraps(original)
         def make(this: Any, model_fn: Any, *args: Any, **kwargs: Any) -> None:
-            original(this, model_fn and self._told(model_fn), *args, **kwargs)
+            told = model_fn and self._told(model_fn, lambda words: words.get("mode") == "train")
+            original(this, told, *args, **kwargs)
 
         module.Trainer.__init__ = make
 
-    def _told(self, model_fn: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(model_fn)
+    def open_session_loop(self, module: Any) -> None:
+        """Begins to watch the functions that ``tpucompat migrate`` puts on cores.
+
+        Which of them train is not known, as in a graph.
+        """
+        kind = module.Computations
+        for name in ("on_all_cores", "on_one_core"):
+            setattr(kind, name, self._puts_on_cores(getattr(kind, name)))
+
+    def _puts_on_cores(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def on_cores(this: Any, function: Any, *args: Any, **kwargs: Any) -> Any:
+            return original(this, self._told(function, lambda words: True), *args, **kwargs)
+
+        return on_cores
+
+    def _told(
+        self, function: Callable[..., Any], trains: Callable[[Mapping[str, Any]], bool]
+    ) -> Callable[..., Any]:
+        """A function that says whether it trains, by the arguments that it is given by name."""
+
+        @functools.wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
-            self._thread.trains = kwargs.get("mode") == "train"
+            self._thread.trains = trains(kwargs)
             try:
-                return model_fn(*args, **kwargs)
+                return function(*args, **kwargs)
             finally:
                 self._thread.trains = False
 
-        called.keywords = getattr(model_fn, "keywords", {})  # type: ignore[attr-defined]  # a partial's
+        called.keywords = getattr(function, "keywords", {})  # type: ignore[attr-defined]  # a partial's
         return not_converted(called)
 
     def _watched(self, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -27,8 +27,7 @@ from tpucompat.base.machine import environment
 from tpucompat.commands.analysis import findings
 from tpucompat.commands.analysis.sources import SourceError
 from tpucompat.commands.cli import run
-from tpucompat.commands.migrate.estimator_tables import MODULE
-from tpucompat.commands.migrate.written import is_ours
+from tpucompat.commands.migrate import estimator_tables, sessions, written
 from tpucompat.commands.verify import files
 from tpucompat.commands.verify.flags import Flags
 from tpucompat.commands.verify.printed import Printed
@@ -129,10 +128,13 @@ class _Recorded:
         self._open(graph=goes_on)
         sys.argv[:] = [spec["script"], *spec["arguments"]]
         sys.path[0] = os.path.dirname(os.path.realpath(spec["script"]))
-        if _has_training_loop(sys.path[0]):
-            loop = importlib.import_module(MODULE)
+        written_here = _written_in(sys.path[0])
+        if estimator_tables.MODULE in written_here:
+            loop = importlib.import_module(estimator_tables.MODULE)
             self._models.open_training_loop(loop)
             self._dropouts.open_training_loop(loop)
+        if sessions.MODULE in written_here:
+            self._dropouts.open_session_loop(importlib.import_module(sessions.MODULE))
         runpy.run_path(spec["script"], run_name="__main__")
 
     def _open(self, graph: bool) -> None:
@@ -200,17 +202,17 @@ class _Recorded:
 
 
 def _asks_for_keras_2(script: str) -> bool:
-    """Whether a script sets TF_USE_LEGACY_KERAS itself, or the training loop beside it does."""
-    if _has_training_loop(os.path.dirname(os.path.realpath(script))):
+    """Whether a script sets TF_USE_LEGACY_KERAS itself, or what ``migrate`` has written beside it does."""
+    if _written_in(os.path.dirname(os.path.realpath(script))):
         return True
     with open(script, "rb") as stream:
         return b"'TF_USE_LEGACY_KERAS', '1'" in stream.read().replace(b'"', b"'")
 
 
-def _has_training_loop(folder: str) -> bool:
-    """Whether the module that `tpucompat migrate` writes stands in a folder."""
-    path = os.path.join(folder, MODULE + ".py")
-    return os.path.exists(path) and is_ours(path)
+def _written_in(folder: str) -> list[str]:
+    """The modules in a folder that ``tpucompat migrate`` has written beside a script."""
+    paths = {name: os.path.join(folder, name + ".py") for name in written.MODULES}
+    return [name for name, path in paths.items() if os.path.exists(path) and written.is_ours(path)]
 
 
 def _initial(folder: str | None) -> Any:
