@@ -535,6 +535,26 @@ def test_one_update_is_the_first_that_moves_something(tmp_path):
     assert "no trained variable moves in 2 steps" in {r.key: r for r in result.rungs}["update"].note
 
 
+@pytest.mark.parametrize(
+    "drops, verdict",
+    [
+        ([(0.2, (None, 4)), (0.5, (4,))], ladder.AGREE),
+        ([(0.2, None), (0.5, None)], ladder.AGREE),
+        ([(0.3, None), (0.5, None)], ladder.DIFFER),
+        ([(0.2, None)], ladder.DIFFER),
+        ([(0.2, (7, 4)), (0.5, (3,))], ladder.DIFFER),
+    ],
+)
+def test_rates_of_dropout_are_compared_alone_where_a_size_is_not_known(tmp_path, drops, verdict):
+    recordings = []
+    for name, rows in (("old", [(0.2, (7, 4)), (0.5, (4,))]), ("new", drops)):
+        adam = Adam(tmp_path / name)
+        for rate, shape in rows:
+            Recorder(adam.recording.folder).write("dropout", rate=rate, shape=shape, on=False)
+        recordings.append(Recording(adam.recording.folder))
+    assert verdicts(*recordings)[0]["dropout"] == verdict
+
+
 def normalized(folder, signs, momentum=0.9):
     """A bias before batch normalization, which Adam moves by the sign of a rounding error."""
     recorder = Recorder(str(folder))

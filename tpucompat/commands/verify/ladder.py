@@ -17,6 +17,8 @@ from tpucompat.commands.verify.tolerances import Tolerance, tolerances
 
 #: What is smaller than this part of the largest gradient (or update) of a model is rounding.
 _NOISE = 1e-3
+#: What is said of a size that is not known.
+_UNKNOWN_SIZE = "what is there"
 #: So many steps are few enough for rounding not to have grown.
 _FIRST_STEPS = 20
 #: A tensor whose gradient is no larger than this part of the model's largest one has none: what there is is
@@ -195,12 +197,16 @@ class _Ladder(Outcomes):
         found = self.alone("dropout", title, old, new, "drops anything out")
         if found:
             return found
-        # A rate that the script decides in the step, by a placeholder, is not known here.
+        # A rate that the script decides in the step, by a placeholder, is not known here; nor is the size of
+        # what a dataset has that does not say it.
         unknown = any(each["rate"] is None for each in [*old, *new])
-        theirs, ours = (
-            {("?" if unknown else f"{each['rate']:g}", _size(each["shape"])) for each in events}
-            for events in (old, new)
-        )
+        sizeless = any(_size(each["shape"]) == _UNKNOWN_SIZE for each in [*old, *new])
+
+        def what_drops(event: Mapping[str, Any]) -> tuple[str, str]:
+            rate = "?" if unknown else f"{event['rate']:g}"
+            return rate, _UNKNOWN_SIZE if sizeless else _size(event["shape"])
+
+        theirs, ours = (set(map(what_drops, events)) for events in (old, new))
         said = [f"only the old run drops {rate} of {size}" for rate, size in sorted(theirs - ours)]
         said += [f"only the new run drops {rate} of {size}" for rate, size in sorted(ours - theirs)]
         if said:
@@ -533,7 +539,7 @@ class _Ladder(Outcomes):
 def _size(shape: Sequence[int | None] | None) -> str:
     """A shape but for the batch, as it is said; where it is not known, nothing of it is."""
     if shape is None or None in shape:
-        return "what is there"
+        return _UNKNOWN_SIZE
     return "×".join(map(str, shape)) or "single numbers"
 
 
