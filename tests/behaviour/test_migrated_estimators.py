@@ -127,6 +127,15 @@ if __name__ == '__main__':
       trains_always, sys.argv[1], tf.contrib.tpu.RunConfig(), params={'rate': 0.1},
       train_batch_size=5, eval_batch_size=5, use_tpu=False)
   found['again'] = tpu.evaluate(lambda params: input_fn(est.params), steps=3)['loss']
+  def of_all(features, labels, mode, params):
+    shards = params['context'].num_replicas * params['context'].num_hosts
+    loss = shards * tf.reduce_sum(tf.get_variable('w', [3, 1])) + 0 * tf.reduce_sum(features)
+    return tf.contrib.tpu.TPUEstimatorSpec(mode, loss=loss)
+  ones = np.ones([4, 3], 'float32')
+  tpu = tf.contrib.tpu.TPUEstimator(
+      of_all, sys.argv[1], tf.contrib.tpu.RunConfig(), train_batch_size=4, eval_batch_size=4)
+  one = lambda params: tf.data.Dataset.from_tensors((ones, ones[:, :1]))
+  found['all'] = tpu.evaluate(one, steps=1)['loss']
   print(json.dumps([{k: float(v) for k, v in found.items()}, rows, warm.get_variable_value('w').tolist()]))
 """
 
@@ -134,7 +143,8 @@ if __name__ == '__main__':
 def test_an_estimator_without_a_tpu(tmp_path):
     """Metrics as operations, a smaller last batch, dimensions, a warm start, training ops in evaluation.
 
-    And an input function that draws and returns tensors, the tag of the loss, and an export of the predictions.
+    And an input function that draws and returns tensors, the tag of the loss, an export of the predictions, and
+    the context of a model_fn.
     """
     old, new = tmp_path / "old.py", tmp_path / "new.py"
     old.write_text(ESTIMATOR)

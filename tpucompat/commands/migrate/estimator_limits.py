@@ -122,12 +122,13 @@ def _members(module: str) -> Mapping[str, frozenset[str]]:
         elif _last_name(getattr(getattr(node, "value", None), "func", None)) == "namedtuple":
             fields = node.value.args[1].value.split()
             found[node.targets[0].id] = frozenset(("_replace", *fields))
-    (context,) = (
-        node
+    # That of an input_fn and that of a model_fn, which is not told who calls it.
+    found["context"] = frozenset(
+        word.arg or ""
         for node in ast.walk(tree)
         if isinstance(node, ast.Call) and _last_name(node.func) == "SimpleNamespace"
+        for word in node.keywords
     )
-    found["context"] = frozenset(word.arg or "" for word in context.keywords)
     return found
 
 

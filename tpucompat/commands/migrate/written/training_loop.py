@@ -257,8 +257,8 @@ class Trainer:
       model_fn: Takes features, and those of labels, mode, params and config that it has parameters for.
       model_dir: Where checkpoints and summaries go; that of the config where there is none.
       config: A RunConfig.
-      params: For model_fn and input_fn, with ``batch_size`` added; with ``use_tpu`` for the first, ``context``
-        for the second.
+      params: For model_fn and input_fn, with ``batch_size`` added, ``context`` where a TPU is used, and
+        ``use_tpu`` for the first.
       use_tpu: Whether to use the strategy of the config, or one device.
       train_batch_size: Batch of all replicas together; so are the other two.
       warm_start_from: A checkpoint that gives the variables' first values.
@@ -339,7 +339,10 @@ class Trainer:
     def _model(self, mode, inputs, strategy, checkpoint):
         replicas = strategy.num_replicas_in_sync
         options = {"mode": mode, "config": self.config}
-        options["params"] = self._params(mode, replicas, use_tpu=self._use_tpu)
+        hosts = getattr(strategy.extended, "num_hosts", 1)
+        context = types.SimpleNamespace(num_replicas=replicas, num_hosts=hosts)
+        more = {"context": context} if self._use_tpu else {}
+        options["params"] = self._params(mode, replicas, use_tpu=self._use_tpu, **more)
 
         def call(features, labels):
             return _called(self._model_fn, features, labels=labels, **options)
