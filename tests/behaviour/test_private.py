@@ -53,6 +53,12 @@ def _cross_replica_sum():
     assert found.op.type == "CrossReplicaSum"
 
 
+def _xla_replica_id():
+    if (environment().release or (0, 0)) < (1, 15):
+        pytest.skip("came with 1.15")
+    assert private.xla_replica_id().op.type == "XlaReplicaId"
+
+
 def _plain_function():
     if TF1:
         pytest.skip("needs tf.function")
@@ -980,6 +986,7 @@ CHECKS = {
     _call_config: ["call_config", "functions_called_with"],
     _eager_mode: ["eager_mode"],
     _cross_replica_sum: ["cross_replica_sum", "tpu_function"],
+    _xla_replica_id: ["xla_replica_id"],
     _plain_function: ["plain_function"],
     _wrapped_functions: ["wrapped_functions"],
     _function_library: ["add_functions", "function_as_graph"],

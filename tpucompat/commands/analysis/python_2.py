@@ -1,4 +1,4 @@
-"""Where a script uses built-in names of Python 2, which are not there when it runs without tpucompat."""
+"""Built-in names of Python 2 in a script, which Python 3 defines under tpucompat only."""
 
 from __future__ import annotations
 

@@ -246,7 +246,7 @@ class _Reader:
         if inputs is None or (isinstance(inputs, ast.Constant) and inputs.value is None):
             return []
         if not isinstance(inputs, (ast.List, ast.Tuple)):
-            raise CannotSee("its inputs are no list")
+            raise CannotSee("its inputs are not a list")
         given = []
         for one in inputs.elts:
             if isinstance(one, ast.Name):

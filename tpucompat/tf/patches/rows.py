@@ -361,8 +361,11 @@ ROWS = (
         "tpucompat.standins.keras_positions:accept_old_positions",
         LIBRARIES,
         ALL,
-        ("*.__init__", "*.Model.*"),
-        "Keras' classes and methods take their arguments in the order of 1.15.",
+        (
+            *("*.__init__", "*.Model.*", "*.Layer.add_metric"),
+            *("*.save_model", "*.model_to_dot", "*.plot_model"),
+        ),
+        "Keras' classes, methods and functions take their arguments in the order of 1.15.",
     ),
     Patch(
         "tpucompat.idioms.startup.early_tf2:restore_methods",

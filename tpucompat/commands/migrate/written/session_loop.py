@@ -153,7 +153,7 @@ class Program(Computations):
         return made
 
     def _tensors(self, made, results):
-        """The results that are tensors; what an optimizer returns on several cores is no operation."""
+        """The results that are tensors; what an optimizer returns on several cores is not an operation."""
         return [one for one, is_tensor in zip(results, made.is_tensor) if is_tensor]
 
     def _given(self, made, parts=False):
