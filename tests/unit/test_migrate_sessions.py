@@ -148,8 +148,6 @@ def test_other_forms(before, after, written_now):
         ("return tf.layers", "from m import f\n  x = f(x)\n  return tf.layers", ""),
         ("import numpy", "from m import f\nimport numpy", None),
         ("return loss, opt", "return {'loss': loss}, opt", "returns a structure"),
-        ("return loss, opt", "opt.minimize(loss)\n  return loss, opt", "waits for its optimizer"),
-        ("return loss, opt", "t = opt.minimize(loss)\n  return loss, opt", "waits for its optimizer"),
         ("0.1, 0.9", "rate, 0.9", "its function calls rate"),
         ("TPU_WORKER = ", "rate = 0.1\nrate = 0.2\nTPU_WORKER = ", None),
         ("model(x))\n", "model(x) + tf.random_normal([3], seed=1))\n", "with a seed"),

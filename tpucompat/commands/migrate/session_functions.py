@@ -29,8 +29,8 @@ _KNOWN = re.compile(
     r"add_n|accumulate_n|cumsum|reverse|pad|to_\w+|random_(normal|uniform)|truncated_normal)$|"
     r"(zeros|ones|constant|truncated_normal|random_normal|random_uniform|variance_scaling|"
     r"glorot_uniform|glorot_normal|orthogonal|identity)_initializer$|initializers\.\w+$|"
-    r"layers\.(dense|conv2d|max_pooling2d|average_pooling2d|flatten|batch_normalization)$|"
-    r"nn\.(\w*softmax\w*|\w*sigmoid\w*|relu\w*|elu|selu|softplus|conv2d|max_pool|avg_pool|bias_add|"
+    r"layers\.(dense|conv2d|max_pooling2d|average_pooling2d|flatten|batch_normalization|dropout)$|"
+    r"nn\.(\w*softmax\w*|\w*sigmoid\w*|relu\w*|elu|selu|softplus|conv2d|max_pool|avg_pool|bias_add|dropout|"
     r"l2_loss|l2_normalize|moments|embedding_lookup)$|losses\.(mean_squared_error|absolute_difference|"
     r"softmax_cross_entropy|sparse_softmax_cross_entropy|sigmoid_cross_entropy|huber_loss|log_loss)$|"
     r"train\.(Adam|GradientDescent|Momentum|RMSProp|Adagrad|Adadelta|Ftrl)Optimizer$|"
@@ -171,23 +171,8 @@ def _check_function(context: Context, function: Function) -> None:
             changes = getattr(method.value, "id", "") not in stored
         if changes:
             raise CannotSee(f"{node.name} has side effects")
-        if isinstance(one, (ast.Expr, ast.Assign)) and _trains_in_vain(one, node):
-            raise CannotSee(f"no result of {node.name} waits for its optimizer")
         if isinstance(one, ast.Return) and _is_nested(one.value):
             raise CannotSee(f"{node.name} returns a structure")
-
-
-def _trains_in_vain(statement: ast.Expr | ast.Assign, function: ast.AST) -> bool:
-    """Whether an optimizer's operation is used by nothing, so that a Session did not run it."""
-    call = statement.value
-    method = getattr(call.func, "attr", "") if isinstance(call, ast.Call) else ""
-    if method not in ("minimize", "apply_gradients"):
-        return False
-    targets = statement.targets if isinstance(statement, ast.Assign) else []
-    loaded = {
-        one.id for one in ast.walk(function) if isinstance(one, ast.Name) and not _is_stored(one)
-    }
-    return not any(not isinstance(one, ast.Name) or one.id in loaded for one in targets)
 
 
 def _is_stored(node: Any) -> bool:

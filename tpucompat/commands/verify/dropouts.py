@@ -63,7 +63,7 @@ class Dropouts:
         Which of them train is not known, as in a graph.
         """
         kind = module.Computations
-        for name in ("on_all_cores", "on_one_core"):
+        for name in {"on_all_cores", "on_one_core"} & set(vars(kind)):  # a part may have one
             setattr(kind, name, self._puts_on_cores(getattr(kind, name)))
 
     def _puts_on_cores(self, original: Callable[..., Any]) -> Callable[..., Any]:

@@ -80,8 +80,8 @@ class Computations:
             values = [left.pop(0) if isinstance(one, tf.TensorSpec) else one for one in inputs]
             dtypes = [one.dtype for one in inputs]
             values = [share(tf.convert_to_tensor(*pair)) for pair in zip(values, dtypes)]
-            with self._only_changed(made):
-                results = [one for one in step(values) or [] if one is not None]
+            results = [one for one in step(values) or [] if one is not None]
+            self._share()
             results = [join(self.strategy.experimental_local_results(one)) for one in results]
             return results or None
 
@@ -96,8 +96,8 @@ class Computations:
     def _given(self, *_, **__):
         return contextlib.nullcontext()
 
-    def _only_changed(self, _):
-        return contextlib.nullcontext()
+    def _share(self):
+        pass
 
 
 class Program(Computations):
@@ -114,13 +114,13 @@ class Program(Computations):
         self._made = []  # the variables of the graph
         self._on_read = (
             set()
-        )  # the names of those that each core has its own of, such as moving averages
+        )  # names of those that each core computes for itself, such as moving averages
         #: Name -> variable, once they are initialized or restored.
         self.variables = {}
 
     def _build(self, function, inputs, parts):
         """Calls a function in the graph, for the variables that it makes."""
-        made = _Made(collections.defaultdict(list), [], [])
+        made = _Made(collections.defaultdict(list), [])
 
         def record(next_creator, **kwargs):
             variable = next_creator(**kwargs)
@@ -130,7 +130,6 @@ class Program(Computations):
             made.asked[kwargs.get("name")].append(variable.op.name)
             return variable
 
-        before = set(self._graph.get_operations())  # of other functions
         with self._graph.as_default():
             given = []
             for one in inputs:
@@ -142,14 +141,6 @@ class Program(Computations):
             with tf.variable_creator_scope(record):
                 results = tf.nest.flatten(function(*given))
             made.is_tensor.extend(not isinstance(one, tf.Operation) for one in results)
-            results = [one for one in results if one is not None]
-            unchanged = list(_unchanged(self._made, results, before))
-            made.unchanged.extend(one.op.name for one in unchanged)
-            if any(one.trainable for one in unchanged):
-                raise ValueError(
-                    f"{function.__name__} trains variables, and no result waits for it: TensorFlow 1 did "
-                    "not run it. Return the optimizer's operation, or leave it out."
-                )
         return made
 
     def _tensors(self, made, results):
@@ -177,15 +168,12 @@ class Program(Computations):
 
         return tf.variable_creator_scope(give)
 
-    @contextlib.contextmanager
-    def _only_changed(self, made):
-        """Restores the variables that TensorFlow 1 did not write."""
-        local = self.strategy.experimental_local_results
-        parts = [part for name in made.unchanged for part in local(self.variables[name])]
-        kept = [(part, part.numpy()) for part in parts]
-        yield
-        for variable, value in kept:
-            variable.assign(value)
+    def _share(self):
+        """Gives all cores the first one's moving averages: TensorFlow 1 had one of each between two calls."""
+        for name in self._on_read & self.variables.keys():
+            first, *others = self.strategy.experimental_local_results(self.variables[name])
+            for one in others:
+                one.assign(first)
 
     def initialize(self):
         """Gives all variables their first values."""
@@ -251,27 +239,10 @@ class Saver:
         self._program.restore(path)
 
 
-#: Of a function in the graph: the names of its variables by what it called them, which of its results are
-#: tensors and not operations, and the names of the variables that its results do not wait for when they change.
-_Made = collections.namedtuple("_Made", "asked is_tensor unchanged")
+#: Of a function in the graph: the names of its variables by what it called them, and which of its results are
+#: tensors and not operations.
+_Made = collections.namedtuple("_Made", "asked is_tensor")
 
 
 def _is_given(one):
     return isinstance(one, (tf.TensorSpec, tf.Variable))
-
-
-def _unchanged(variables, results, before):
-    """Variables that TensorFlow 1 did not write: it ran what the results wait for, a tf.function runs all."""
-    reached, waiting = set(), [getattr(one, "op", one) for one in results]
-    while waiting:
-        operation = waiting.pop()
-        if operation not in reached:
-            reached.add(operation)
-            waiting += [*operation.control_inputs, *(one.op for one in operation.inputs)]
-    readers = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape")
-    readers += ("VarIsInitializedOp",)
-    for one in variables:
-        writers = {op for op in one.handle.consumers() if op.type not in readers}
-        writers = {op for op in writers - {one.initializer} if op not in before}
-        if writers and not writers & reached:
-            yield one

@@ -496,7 +496,7 @@ class Trainer:
                 tf.summary.text("checkpoint_path", checkpoint)
         said = ", ".join(f"{key} = {found[key]}" for key in sorted(found))
         v1.logging.info("Saving dict for global step %d: %s", model.step, said)
-        return nest(lambda one: one.item() if isinstance(one, np.generic) else one, found)
+        return found
 
     def predict(self, input_fn, checkpoint_path=None, yield_single_examples=True):
         """Yields the predictions of a checkpoint for each example, or for each batch."""

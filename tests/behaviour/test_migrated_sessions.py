@@ -1,0 +1,113 @@
+"""What ``tpucompat migrate`` makes of Sessions that train on cores, compared with them by ``verify``."""
+
+from __future__ import annotations
+
+import pytest
+
+from tpucompat.__main__ import main
+from tpucompat.base.machine import environment
+
+pytestmark = pytest.mark.skipif(
+    tuple(map(int, environment().tensorflow.split(".")[:2])) < (2, 16),
+    reason="the migrated program is for the TensorFlow of today",
+)
+
+#: Layers, momentum, an operation among the results, a computation on one core, the global step.
+CLASSIFIER = """\
+import numpy as np
+import tensorflow as tf
+from tensorflow.contrib import tpu
+
+images = tf.placeholder(tf.float32, shape=(16, 4), name='images')
+labels = tf.placeholder(tf.int32, [16])
+
+def model(x):
+  h = tf.layers.dense(x, 8, activation=tf.nn.relu, name='h', reuse=tf.AUTO_REUSE)
+  h = tf.nn.dropout(tf.layers.dropout(h, 0.3, training=True), 0.5)
+  return tf.layers.dense(h, 3, name='out', reuse=tf.AUTO_REUSE)
+
+def fit_batch(x, y):
+  loss = tf.losses.sparse_softmax_cross_entropy(y, model(x))
+  optimizer = tpu.CrossShardOptimizer(tf.train.MomentumOptimizer(0.1, 0.9))
+  return loss, optimizer.minimize(loss, tf.train.get_or_create_global_step())
+
+train = tpu.shard(fit_batch, [images, labels], num_shards=2)
+scores, = tpu.rewrite(model, [images])
+
+with tf.Session('grpc://10.0.0.2:8470') as sess:
+  sess.run(tpu.initialize_system())
+  sess.run(tf.global_variables_initializer())
+  for i in range(5):
+    data = np.random.RandomState(i).rand(16, 4)
+    loss = sess.run(train, feed_dict={
+        images: data,
+        labels: data.argmax(1) % 3,
+    })
+    print('loss', np.mean(loss), 'step', sess.run(tf.train.get_global_step()))
+  print('scores', sess.run(scores, {images: np.ones([16, 4])}).sum())
+  sess.run(tpu.shutdown_system())
+"""
+#: An optimizer and moving averages that no result waits for, which a TPU runs too; several results in one run,
+#: all variables, an initializer that runs twice.
+NORMALIZED = """\
+import numpy as np
+import tensorflow as tf
+
+def net(x, training):
+  with tf.variable_scope('net', reuse=tf.AUTO_REUSE):
+    x = tf.layers.dense(x, 6, name='a', kernel_initializer=tf.ones_initializer())
+    x = tf.layers.batch_normalization(x, training=training, name='bn')
+    return tf.layers.dense(x, 1, name='b', kernel_initializer=tf.ones_initializer())
+
+def main():
+  x = tf.placeholder(tf.float32, [16, 5])
+  y = tf.placeholder(tf.float32, [16, 1])
+
+  def step(x, y):
+    loss = tf.reduce_mean(tf.square(net(x, True) - y))
+    optimizer = tf.contrib.tpu.CrossShardOptimizer(tf.train.AdamOptimizer(0.05))
+    optimizer.minimize(loss)
+    return loss, tf.reduce_max(x)
+
+  def predict(x):
+    return net(x, False)
+
+  loss, largest = tf.contrib.tpu.shard(step, inputs=[x, y], num_shards=2)
+  out = tf.contrib.tpu.batch_parallel(predict, [x], num_shards=2)
+  rng = np.random.RandomState(0)
+  with tf.Session('grpc://10.0.0.2:8470') as s:
+    s.run(tf.contrib.tpu.initialize_system())
+    s.run(tf.global_variables_initializer())
+    for i in range(4):
+      a = rng.rand(16, 5).astype('f')
+      l, m = s.run([loss, largest], {x: a, y: a.sum(1, keepdims=True)})
+      print('loss', l.mean(), 'largest', m.max())
+    print('out', s.run(out, {x: a})[0].mean())
+    for v in s.run(tf.global_variables()):
+      print('value', v.sum())
+    s.run(tf.global_variables_initializer())
+    print('again', s.run(out, {x: a})[0].mean())
+    s.run(tf.contrib.tpu.shutdown_system())
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(CLASSIFIER, id="classifier"),
+        pytest.param(NORMALIZED, id="normalized", marks=pytest.mark.long),
+    ],
+)
+def test_a_session_that_trains_becomes_calls_of_a_strategy(text, tmp_path, capsys):
+    old, folder = tmp_path / "script.py", tmp_path / "new"
+    old.write_text(text)
+    assert main(["migrate", "--output", str(folder), str(old)]) == 0
+    new = folder / "script.py"
+    assert "tpucompat" not in new.read_text().replace("NOTE(tpucompat", "")
+    command = ["verify", str(old), str(new), "--no-dropout", "--cores", "2"]
+    assert main(command) == 0, capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "with session_loop.py beside it" in said
+    assert said.count("✓ agree") >= 7 and "N steps" in said and "printed numbers" in said
