@@ -230,7 +230,7 @@ def _training_loops():
         told = {"callbacks": [Reading()], "validation_data": (x, y), "verbose": 0}
         model.fit(iterator, steps_per_epoch=2, verbose=0)
         model.fit(x, y, **told)
-        model.fit_generator(iter([(x, y)] * 3), steps_per_epoch=1, **told)
+        model.fit_generator(((x, y) for _ in range(3)), steps_per_epoch=1, **told)
     assert read == [[(4, 2), (4, 1), (4,)]] * 2
 
 

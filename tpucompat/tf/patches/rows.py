@@ -494,7 +494,13 @@ ROWS = (
         "tpucompat.runtime.paths.redirection:map_paths",
         ON_DEMAND,
         ALL,
-        ("tensorflow*", "h5py*", "*keras*.Support*Remote.__init__"),
+        (
+            *("tensorflow*", "h5py*"),
+            *(
+                "*keras*.Support*Remote.__init__",
+                "*keras*._support_gcs_uri",
+            ),  # of Keras 3 beside it
+        ),
         "Paths such as gs://... lead to local folders (--map).",
     ),
     Patch(

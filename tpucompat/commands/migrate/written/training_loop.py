@@ -486,7 +486,7 @@ class Trainer:
                 )
                 update(*tf.nest.flatten(values))
         found = dict(nest(lambda one: one.numpy(), result()), loss=np.mean(losses))
-        found = dict(sorted(found.items()), global_step=model.step)
+        found = dict(sorted(found.items()), global_step=np.int64(model.step))
         folder = os.path.join(self.model_dir, "eval" + (f"_{name}" if name else ""))
         with summary_writer(folder).as_default(model.step):
             for key, value in found.items():
