@@ -45,8 +45,8 @@ script and its modules, without `training_loop.py`.
 
 `tpucompat verify` compared the program with its migration, both on TensorFlow 2.21 on one device, with
 synthetic data, without dropout, and from the same initial values: forward pass, losses, gradients, updates,
-evaluations and predictions, as far as a program has them. tpu_lstm_estimator draws its batches at random and was
-compared by its losses over six seeds. `tools/migrate_public_programs.py --verify` writes this page.
+evaluations and predictions, as far as a program has them. tpu_lstm_estimator draws its batches at random and
+was compared by its losses over six seeds. `tools/migrate_public_programs.py --verify` writes this page.
 
 | program | becomes | lines | verify | left to do by hand |
 |---|---|---|---|---|
