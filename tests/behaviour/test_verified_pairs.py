@@ -103,10 +103,8 @@ def test_a_shuffle_without_a_seed_is_the_same_whatever_else_is_seeded(seed, tmp_
     assert found[0][:40].tolist() != list(range(40))
 
 
-def test_without_dropout_a_training_loop_drops_in_its_evaluation(tmp_path, monkeypatch):
-    """What ``migrate`` writes for TPUEstimator differentiates without a tape."""
-    import tensorflow as tf
-
+def _without_dropout(monkeypatch, folder):
+    """What ``--no-dropout`` watches the functions by."""
     from tpucompat.commands.verify import dropouts
     from tpucompat.tf import private
 
@@ -114,13 +112,22 @@ def test_without_dropout_a_training_loop_drops_in_its_evaluation(tmp_path, monke
         for name in dropouts._FUNCTIONS:
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, getattr(module, name))
+    watched = dropouts.Dropouts(Recorder(str(folder)), on=False)
+    watched.open()
+    return watched
+
+
+def test_without_dropout_a_training_loop_drops_in_its_evaluation(tmp_path, monkeypatch):
+    """What ``migrate`` writes for TPUEstimator differentiates without a tape."""
+    import tensorflow as tf
+
+    from tpucompat.tf import private
 
     class Trainer:
         def __init__(self, model_fn, model_dir=None):
             self.model_fn = model_fn
 
-    watched = dropouts.Dropouts(Recorder(str(tmp_path)), on=False)
-    watched.open()
+    watched = _without_dropout(monkeypatch, tmp_path)
     watched.open_training_loop(types.SimpleNamespace(Trainer=Trainer))
     model_fn = functools.partial(lambda x, mode, rate: tf.nn.dropout(x, rate=rate), rate=0.5)
     trainer = Trainer(model_fn, "out")
@@ -136,13 +143,7 @@ def test_without_dropout_no_function_of_a_session_loop_drops(tmp_path, monkeypat
     """Nor did one of the old run's graph."""
     import tensorflow as tf
 
-    from tpucompat.commands.verify import dropouts
     from tpucompat.tf import private
-
-    for module in private.dropout_modules():
-        for name in dropouts._FUNCTIONS:
-            if hasattr(module, name):
-                monkeypatch.setattr(module, name, getattr(module, name))
 
     class Computations:
         def on_all_cores(self, function, inputs, from_all=True):
@@ -150,8 +151,7 @@ def test_without_dropout_no_function_of_a_session_loop_drops(tmp_path, monkeypat
 
         on_one_core = on_all_cores
 
-    watched = dropouts.Dropouts(Recorder(str(tmp_path)), on=False)
-    watched.open()
+    watched = _without_dropout(monkeypatch, tmp_path)
     watched.open_session_loop(types.SimpleNamespace(Computations=Computations))
     with private.eager_mode():
         x = tf.ones([100])
@@ -166,14 +166,9 @@ def test_without_dropout_only_a_training_step_has_none(tmp_path, monkeypatch):
     """A model that drops out where it is evaluated has other answers than the old one."""
     import tensorflow as tf
 
-    from tpucompat.commands.verify import dropouts
     from tpucompat.tf import private
 
-    for module in private.dropout_modules():
-        for name in dropouts._FUNCTIONS:
-            if hasattr(module, name):
-                monkeypatch.setattr(module, name, getattr(module, name))
-    dropouts.Dropouts(Recorder(str(tmp_path)), on=False).open()
+    _without_dropout(monkeypatch, tmp_path)
     with private.eager_mode():
         x = tf.ones([100])
         with tf.GradientTape():
