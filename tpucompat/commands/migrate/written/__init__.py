@@ -30,16 +30,21 @@ def _with_definitions(text: bytes, tree: ast.Module, taken: ast.ImportFrom, othe
     theirs, below = ast.parse(other), other.decode().split("\n")
     kept = _reached(theirs, {word for one in taken.names for word in (one.name, "." + one.name)})
     out = [
-        "\n".join(["", "", *below[node.lineno - 1 : node.end_lineno]])
+        "\n".join(["", "", *below[_start(node) : node.end_lineno]])
         for node in theirs.body
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name in kept
     ]
     lines = text.decode().split("\n")
     first = next(
-        one.lineno for one in tree.body if isinstance(one, (ast.FunctionDef, ast.ClassDef))
+        _start(one) for one in tree.body if isinstance(one, (ast.FunctionDef, ast.ClassDef))
     )
-    head = [line for line in lines[: first - 3] if line != lines[taken.lineno - 1]]
-    return "\n".join([*head, *out, "", "", *lines[first - 1 :]]).encode()
+    head = [*lines[: taken.lineno - 1], *lines[taken.end_lineno : first - 2]]
+    return "\n".join([*head, *out, "", "", *lines[first:]]).encode()
+
+
+def _start(node: ast.FunctionDef | ast.ClassDef) -> int:
+    """The index of the line in which a definition begins, with its decorators."""
+    return min(one.lineno for one in [node, *node.decorator_list]) - 1
 
 
 def is_ours(path: str) -> bool:
