@@ -19,7 +19,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 #: Makes its variables by name, one gradient after the other, and writes variables between them.
-OWN_OPTIMIZER = '''\
+OWN_OPTIMIZER = """\
 class OwnAdam(tf.train.Optimizer):
     def __init__(self, rate):
         super().__init__(False, "OwnAdam")
@@ -50,7 +50,7 @@ def optimizer_of(m):
     return OwnAdam if m.seed % 2 else listed_optimizer_of(m)
 
 
-'''
+"""
 
 
 def text_of() -> str:
@@ -70,12 +70,12 @@ def text_of() -> str:
 def migrated(folder: str) -> None:
     """Writes the migrated program into a folder, with what it needs."""
     from tpucompat.commands.analysis import findings
-    from tpucompat.commands.migrate import plan
+    from tpucompat.commands.migrate import plan, tree
 
     path = os.path.join(folder, "generated_model_fns.py")
     with open(path, "w", encoding="utf-8") as stream:
         stream.write(text_of())
-    result = plan.migrate(findings.analyse(path))
+    (result,) = tree.with_parts([plan.migrate(findings.analyse(path))])
     assert result.way == plan.LOOP and not result.todos, result.after.decode()
     for name, content in {"generated_model_fns.py": result.after, **result.beside}.items():
         with open(os.path.join(folder, name), "wb") as stream:

@@ -3,15 +3,41 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 from typing import Any, Iterable, Iterator, Mapping
+
+from tpucompat.names.slim_names import MISSING
 
 #: Module -> how it begins.
 MODULES: Mapping[str, str] = {
     "training_loop": '"""Trains, evaluates and exports a model_fn',
     "session_loop": '"""Runs functions on the cores of a ``tf.distribute`` strategy',
 }
+_OF_TF_SLIM = '''\
+#: How modules of tf_slim call a module of TensorFlow -> name in it -> where tf.compat.v1 has that today.
+MISSED_BY_TF_SLIM = {names}
+
+
+def complete_tf_slim():
+    """Gives modules of TensorFlow the names that tf_slim 1.1 looks for in them."""
+    import functools
+    import sys
+
+    import tf_slim
+
+    del tf_slim  # imported for the modules that it has
+    for module in [one for name, one in sys.modules.items() if name.startswith("tf_slim.")]:
+        for alias, names in MISSED_BY_TF_SLIM.items():
+            used = getattr(module, alias, tf)
+            if used.__name__.startswith("tensorflow.python."):
+                for name, place in names.items():
+                    setattr(used, name, functools.reduce(getattr, place.split("."), v1))
+
+
+complete_tf_slim()
+'''
 
 
 def source(name: str) -> bytes:
@@ -99,6 +125,12 @@ def part(text: bytes, uses: Iterable[str]) -> bytes:
         elif _is_kept(node, kept):
             out += lines[first:last]
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(out).strip("\n") + "\n").encode()
+
+
+def completing_tf_slim(text: bytes) -> bytes:
+    """A module that gives TensorFlow's modules the names that tf_slim, which its program uses, misses."""
+    words = _OF_TF_SLIM.format(names=json.dumps(MISSING, indent=4))
+    return text.rstrip() + b"\n\n\n" + words.encode()
 
 
 def _pieces(body: list[Any], lines: list[str], above: int = 0) -> Iterator[tuple[Any, int, int]]:
