@@ -394,6 +394,21 @@ def test_a_loop_of_ones_own_validates_as_fit_did(tmp_path):
     )
 
 
+@pytest.mark.parametrize(("difference", "verdict"), [(0.0, ladder.AGREE), (0.1, ladder.DIFFER)])
+def test_a_file_of_keras_3_stands_for_an_export(tmp_path, difference, verdict):
+    answers = np.linspace(0, 1, 16).reshape(8, 2)
+    old = [("export", None, {"path": "/somewhere"})]
+    saved = ("checkpoint", {"w": np.ones(2)}, {"path": "m.keras"})
+    new = [saved, ("keras_model", None, {"path": "/m.keras"})]
+    exports = {"old": {"dense": answers}, "new": {"output_0": answers + difference}}
+    found = rungs(tmp_path, old, new, exports=exports)
+    assert found["export"].verdict == verdict
+    assert found["checkpoint"].verdict == rungs_module.SKIPPED
+    # Weights alone do not stand for it.
+    alone = rungs(tmp_path / "2", old, [saved])
+    assert {alone[key].verdict for key in ("export", "checkpoint")} == {ladder.DIFFER}
+
+
 def test_an_exported_model_takes_batches_of_any_size(tmp_path):
     answers = np.linspace(0, 1, 16).reshape(8, 2)
     events = [("export", None, {"path": "/somewhere"})]

@@ -8,7 +8,7 @@ import subprocess
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from tpucompat.base import temporary
-from tpucompat.commands.verify import exports, ladder, proofs, runs, seeds
+from tpucompat.commands.verify import exports, ladder, outcomes, proofs, runs, seeds
 from tpucompat.commands.verify.rungs import DIFFER, SKIPPED, Comparison
 from tpucompat.commands.verify.runs import Half, Run
 
@@ -176,7 +176,7 @@ def prepared(task: Task, data: str) -> Task:
 
 def exported(task: Task, old: Run, new: Run, folder: str) -> dict[str, Any]:
     """What the models that both runs have exported answer; empty if one of them has exported none."""
-    last = [run.recording.all("export")[-1:] for run in (old, new)]
+    last = [found[-1:] for found in outcomes.exported(old.recording, new.recording)]
     if not all(last):
         return {}
     paths = [found[0]["path"] for found in last]

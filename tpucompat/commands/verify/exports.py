@@ -5,8 +5,12 @@ Runs in the new script's interpreter: TensorFlow 2 loads what TensorFlow 1 expor
 
 from __future__ import annotations
 
+import importlib
+import json
+import os
 import subprocess
 import sys
+import zipfile
 from typing import Any, Mapping, Sequence
 
 import numpy as np
@@ -74,7 +78,13 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def answers_of(path: str) -> dict[str, np.ndarray]:
-    """What a SavedModel's first signature answers to random numbers, which are the same for all models."""
+    """What a model answers to random numbers, which are the same for all models.
+
+    Args:
+      path: A SavedModel, whose first signature is called, or a file with a Keras model.
+    """
+    if os.path.isfile(path):
+        return _answers_of_keras(_keras_of(path).models.load_model(path, compile=False))
     try:
         model = tf.saved_model.load(path)
     except (
@@ -90,11 +100,28 @@ def answers_of(path: str) -> dict[str, np.ndarray]:
     return {name: np.asarray(value) for name, value in signature(**questions).items()}
 
 
+def _keras_of(path: str) -> Any:
+    """The Keras that wrote a .keras file: it says its release."""
+    with zipfile.ZipFile(path) as archive:
+        release = str(json.loads(archive.read("metadata.json"))["keras_version"])
+    return importlib.import_module("tf_keras" if release.startswith("2.") else "keras")
+
+
+def _answers_of_keras(model: Any) -> dict[str, np.ndarray]:
+    rng = np.random.RandomState(_SEED)
+    specs = {one.name: one for one in model.inputs}
+    questions = {name: _question(specs[name], rng) for name in sorted(specs)}
+    inputs = [questions[one.name] for one in model.inputs]
+    outputs = tf.nest.flatten(model(inputs if len(inputs) > 1 else inputs[0], training=False))
+    return {f"output_{index}": np.asarray(value) for index, value in enumerate(outputs)}
+
+
 def _question(spec: Any, rng: np.random.RandomState) -> np.ndarray:
-    shape = [_EXAMPLES if size is None else size for size in spec.shape.as_list()]
-    if spec.dtype.is_floating:
-        return rng.uniform(size=shape).astype(spec.dtype.as_numpy_dtype)
-    return rng.randint(0, 2, size=shape).astype(spec.dtype.as_numpy_dtype)
+    shape = [_EXAMPLES if size is None else size for size in tuple(spec.shape)]
+    dtype = tf.as_dtype(spec.dtype)
+    if dtype.is_floating:
+        return rng.uniform(size=shape).astype(dtype.as_numpy_dtype)
+    return rng.randint(0, 2, size=shape).astype(dtype.as_numpy_dtype)
 
 
 if __name__ == "__main__":

@@ -61,6 +61,8 @@ def record(recorder: Recorder, folder: str) -> None:
         values = formats.read(path, optimizer=True) if keras else formats.raw_tensors(path)
         numbers = {name: v for name, v in values.items() if np.asarray(v).dtype.kind in "fiu"}
         recorder.write("checkpoint", numbers, path=os.path.relpath(path, folder))
+        if path.endswith(".keras"):
+            recorder.write("keras_model", path=path)
     steps = sorted(set(_saved_steps(folder)))
     if steps:
         recorder.write("saved", steps=steps)

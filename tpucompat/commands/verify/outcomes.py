@@ -13,6 +13,7 @@ import numpy as np
 from tpucompat.commands.verify import contents, printed
 from tpucompat.commands.verify.differences import Difference
 from tpucompat.commands.verify.files import STEPS
+from tpucompat.commands.verify.recorder import Recording
 from tpucompat.commands.verify.rungs import AGREE, DIFFER, Row, Rung, Rungs
 
 #: Words that one metric goes by.
@@ -32,6 +33,17 @@ _ABOUT_DEVICES = re.compile(
 )
 #: Kinds of numbers.
 _NUMBERS = {"b": "truth", "i": "whole", "u": "whole", "f": "fraction"}
+
+
+def exported(old: Recording, new: Recording) -> list[list[dict[str, Any]]]:
+    """What each run has exported; where the other one does, a file of Keras 3 stands for that.
+
+    ``model.save`` of Keras 2 exports a model, that of Keras 3 writes a file.
+    """
+    found = [run.all("export") for run in (old, new)]
+    if any(found):
+        found = [one or run.all("keras_model") for one, run in zip(found, (old, new))]
+    return found
 
 
 class Outcomes(Rungs):
@@ -196,6 +208,9 @@ class Outcomes(Rungs):
         key, title = "checkpoint", "checkpoints hold the final variables"
         runs = (self.old, self.new)
         both = [run.all(key) for run in runs]
+        saves, exports = ([bool(run.all(what)) for run in runs] for what in (key, "export"))
+        if sum(saves) == 1 and exports == saves[::-1] and all(exported(*runs)):
+            return self.skipped(key, title, "one run exports its model, the other one saves it")
         found = self.alone(key, title, both[0], both[1], "leaves one")
         if found:
             return found
@@ -283,7 +298,8 @@ class Outcomes(Rungs):
     def export(self) -> Rung:
         """What the exported models answer to the same questions."""
         key, title = "export", "exported models give the same results"
-        found = self.alone(key, title, self.old.all(key), self.new.all(key), "exports a model")
+        old, new = exported(self.old, self.new)
+        found = self.alone(key, title, old, new, "exports a model")
         if found:
             return found
         if self.exports.get("problem"):
