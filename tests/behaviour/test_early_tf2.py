@@ -340,6 +340,45 @@ def test_arguments_and_private_names_of_early_tf2(tmp_path):
     assert not told
 
 
+ESTIMATORS = """
+import tempfile
+from tensorflow.compat.v1 import estimator as of_v1
+rows = np.linspace(-1, 1, 24).reshape(8, 3).astype("f")
+def input_fn():
+    data = tf.data.Dataset.from_tensor_slices(({"x": rows}, rows[:, :1] * 2 - 1))
+    return data.repeat().batch(4)
+def model_fn(features, labels, mode):
+    dense = tf.keras.layers.Dense(1, kernel_initializer="ones")
+    answer = dense(features["x"])
+    if mode == tf.estimator.ModeKeys.PREDICT:
+        return tf.estimator.EstimatorSpec(mode, predictions={"y": answer})
+    loss = tf.reduce_mean(tf.square(answer - labels))
+    optimizer = tf.keras.optimizers.Adam(0.1)
+    optimizer.iterations = tf.compat.v1.train.get_or_create_global_step()
+    step = optimizer.get_updates(loss, dense.trainable_variables)[0]
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=step if mode == "train" else None)
+def numbers(estimator, key):
+    estimator.train(input_fn, steps=5)
+    loss = estimator.evaluate(input_fn, steps=2)["loss"]
+    return [float(loss), float(next(estimator.predict(input_fn))[key][0])]
+column = tf.feature_column.numeric_column("x", shape=(3,))
+tell(
+    tf.executing_eagerly(),
+    issubclass(of_v1.Estimator, tf.estimator.Estimator) or issubclass(tf.estimator.Estimator, of_v1.Estimator),
+    numbers(tf.estimator.Estimator(model_fn, tempfile.mkdtemp()), "y"),
+    numbers(tf.estimator.LinearRegressor([column], model_dir=tempfile.mkdtemp()), "predictions"),
+)
+"""
+
+
+def test_estimators_of_early_tf2(tmp_path):
+    ((is_eager, are_one, own, linear),), _ = run(tmp_path, ESTIMATORS, "--era", "tf2")
+    assert is_eager and are_one
+    # TensorFlow 2.1.0, of the same script: loss after five steps, first prediction.
+    assert own == pytest.approx([0.700905978679657, -2.9335148334503174], rel=1e-6)
+    assert linear == pytest.approx([0.757900595664978, -1.5364903211593628], rel=1e-6)
+
+
 def test_names_of_early_keras(tmp_path):
     told = {each[0]: each[1:] for each in run(tmp_path, OLD_NAMES)[0]}
     assert told.pop("one keras") == [True, True]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from tpucompat.names.rows import Moved, Row, StandIn
+from tpucompat.names.rows import Moved, Package, Row, StandIn
 
 ERA = "tf2"
 
 _START_UP = "tpucompat.idioms.startup.early_tf2:"
+_ESTIMATOR = "tpucompat.idioms.estimator:"
 _RESOLVER = StandIn("tpucompat.idioms.startup.cluster_resolver:TPUClusterResolver")
 _STRATEGY = StandIn(_START_UP + "TPUStrategy")
 
@@ -16,6 +17,10 @@ ROWS: dict[str, Row] = {
     "distribute.cluster_resolver.TPUClusterResolver": _RESOLVER,
     "distribute.resolver.TPUClusterResolver": _RESOLVER,
     "compat.v1.distribute.cluster_resolver.TPUClusterResolver": _RESOLVER,
+    # 2.16 removed them.
+    "estimator": Package(_ESTIMATOR + "api_v2"),
+    "compat.v1.estimator": Package(_ESTIMATOR + "api"),
+    "compat.v2.estimator": Package(_ESTIMATOR + "api_v2"),
     "python.framework.ops.Tensor": Moved("tensorflow:Tensor", since="2.14"),
     **{
         "python.framework.tensor_shape." + name: StandIn("tpucompat.standins.shapes:" + name)
