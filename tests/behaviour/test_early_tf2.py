@@ -74,6 +74,23 @@ START_UPS = {
         resolver = tf.distribute.cluster_resolver.TPUClusterResolver(['my-tpu'])
         strategy = tf.distribute.experimental.TPUStrategy(tpu_cluster_resolver=resolver)
         """,
+    "compat.v2 by that name": """
+        import tensorflow.compat.v2 as tf2
+        from tensorflow.compat.v2.keras import layers
+        tf2.enable_v2_behavior()
+        resolver = tf2.distribute.cluster_resolver.TPUClusterResolver('my-tpu')
+        tf2.config.experimental_connect_to_cluster(resolver)
+        tf2.tpu.experimental.initialize_tpu_system(resolver)
+        strategy = tf2.distribute.experimental.TPUStrategy(resolver)
+        assert layers is tf.keras.layers and tf2.compat.v2 is tf2
+        """,
+    "compat.v1 by that name": """
+        import tensorflow.compat.v1 as tf1
+        resolver = tf1.distribute.cluster_resolver.TPUClusterResolver('my-tpu')
+        tf1.config.experimental_connect_to_cluster(resolver)
+        tf1.tpu.experimental.initialize_tpu_system(resolver)
+        strategy = tf1.distribute.experimental.TPUStrategy(resolver)
+        """,
 }
 
 BODY = """
