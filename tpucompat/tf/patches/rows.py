@@ -185,7 +185,7 @@ ROWS = (
         "tpucompat.tf.private.variables:complete_resource_variables",
         GRAPH,
         ALL,
-        ("*ResourceVariable.*",),
+        ("*ResourceVariable.*", "*.DistributedVariable.load"),
         "Resource variables have the methods of reference variables.",
     ),
     Patch(
