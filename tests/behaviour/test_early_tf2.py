@@ -74,6 +74,23 @@ START_UPS = {
         resolver = tf.distribute.cluster_resolver.TPUClusterResolver(['my-tpu'])
         strategy = tf.distribute.experimental.TPUStrategy(tpu_cluster_resolver=resolver)
         """,
+    "compat.v2 by that name": """
+        import tensorflow.compat.v2 as tf2
+        from tensorflow.compat.v2.keras import layers
+        tf2.enable_v2_behavior()
+        resolver = tf2.distribute.cluster_resolver.TPUClusterResolver('my-tpu')
+        tf2.config.experimental_connect_to_cluster(resolver)
+        tf2.tpu.experimental.initialize_tpu_system(resolver)
+        strategy = tf2.distribute.experimental.TPUStrategy(resolver)
+        assert layers is tf.keras.layers and tf2.compat.v2 is tf2
+        """,
+    "compat.v1 by that name": """
+        import tensorflow.compat.v1 as tf1
+        resolver = tf1.distribute.cluster_resolver.TPUClusterResolver('my-tpu')
+        tf1.config.experimental_connect_to_cluster(resolver)
+        tf1.tpu.experimental.initialize_tpu_system(resolver)
+        strategy = tf1.distribute.experimental.TPUStrategy(resolver)
+        """,
 }
 
 BODY = """
@@ -338,6 +355,45 @@ def test_arguments_and_private_names_of_early_tf2(tmp_path):
     for name in ("dictionary", "with a gap"):
         assert told.pop(name)[0] == pytest.approx([half * 2] * 3, rel=1e-6), name
     assert not told
+
+
+ESTIMATORS = """
+import tempfile
+from tensorflow.compat.v1 import estimator as of_v1
+rows = np.linspace(-1, 1, 24).reshape(8, 3).astype("f")
+def input_fn():
+    data = tf.data.Dataset.from_tensor_slices(({"x": rows}, rows[:, :1] * 2 - 1))
+    return data.repeat().batch(4)
+def model_fn(features, labels, mode):
+    dense = tf.keras.layers.Dense(1, kernel_initializer="ones")
+    answer = dense(features["x"])
+    if mode == tf.estimator.ModeKeys.PREDICT:
+        return tf.estimator.EstimatorSpec(mode, predictions={"y": answer})
+    loss = tf.reduce_mean(tf.square(answer - labels))
+    optimizer = tf.keras.optimizers.Adam(0.1)
+    optimizer.iterations = tf.compat.v1.train.get_or_create_global_step()
+    step = optimizer.get_updates(loss, dense.trainable_variables)[0]
+    return tf.estimator.EstimatorSpec(mode, loss=loss, train_op=step if mode == "train" else None)
+def numbers(estimator, key):
+    estimator.train(input_fn, steps=5)
+    loss = estimator.evaluate(input_fn, steps=2)["loss"]
+    return [float(loss), float(next(estimator.predict(input_fn))[key][0])]
+column = tf.feature_column.numeric_column("x", shape=(3,))
+tell(
+    tf.executing_eagerly(),
+    issubclass(of_v1.Estimator, tf.estimator.Estimator) or issubclass(tf.estimator.Estimator, of_v1.Estimator),
+    numbers(tf.estimator.Estimator(model_fn, tempfile.mkdtemp()), "y"),
+    numbers(tf.estimator.LinearRegressor([column], model_dir=tempfile.mkdtemp()), "predictions"),
+)
+"""
+
+
+def test_estimators_of_early_tf2(tmp_path):
+    ((is_eager, are_one, own, linear),), _ = run(tmp_path, ESTIMATORS, "--era", "tf2")
+    assert is_eager and are_one
+    # TensorFlow 2.1.0, of the same script: loss after five steps, first prediction.
+    assert own == pytest.approx([0.700905978679657, -2.9335148334503174], rel=1e-6)
+    assert linear == pytest.approx([0.757900595664978, -1.5364903211593628], rel=1e-6)
 
 
 def test_names_of_early_keras(tmp_path):

@@ -1,103 +1,47 @@
-"""The arguments of Keras 1, and what Keras 2 called them: standalone Keras translated them until 2.3.
+"""The arguments of Keras 1, and what Keras 2 called them: the package ``keras`` translated them until 2.3.
 
-Names and values follow keras/legacy/interfaces.py of Keras 2.2.4.
+``tables/keras_1.txt`` is read from the decorators of Keras 2.2.4; what is here, they did in code.
 """
 
 from __future__ import annotations
 
+import os
 from typing import Any, Mapping
+
+from tpucompat.names import tables
 
 #: What an old name becomes: one word, two, or none where the argument did nothing any more.
 Names = Mapping[str, str]
 
-_WEIGHTS: Names = {
-    "init": "kernel_initializer",
-    "bias": "use_bias",
-    **{
-        f"{old}_{kind}": f"{new}_{kind}"
-        for kind in ("regularizer", "constraint")
-        for old, new in (("W", "kernel"), ("U", "recurrent"), ("b", "bias"))
-    },
-}
-_ORDER: Names = {"dim_ordering": "data_format"}
-_PADDED: Names = {"border_mode": "padding", **_ORDER}
+
+def _table() -> dict[str, Names]:
+    """Class of a layer, ``Model`` or ``Model.METHOD`` -> its old arguments."""
+    path = os.path.join(os.path.dirname(tables.__file__), "keras_1.txt")
+    with open(path, encoding="ascii") as file:
+        lines = [line.split() for line in file if not line.startswith("#")]
+    return {
+        name: {
+            old: new.replace(",", " ") for old, _, new in (pair.partition("=") for pair in pairs)
+        }
+        for name, *pairs in lines
+    }
+
+
+_TABLE = _table()
+_METHOD = "Model."
 #: The sides of a kernel, in the order in which it has them.
 SIDES = ("nb_row", "nb_col", "kernel_dim1", "kernel_dim2", "kernel_dim3")
-_CONVOLUTION: Names = {
-    "nb_filter": "filters",
-    "subsample": "strides",
-    **dict.fromkeys(SIDES, "kernel_size"),
-    **_PADDED,
-    **_WEIGHTS,
-}
-_RECURRENT: Names = {
-    **_WEIGHTS,
-    "output_dim": "units",
-    "inner_init": "recurrent_initializer",
-    "inner_activation": "recurrent_activation",
-    "dropout_W": "dropout",
-    "dropout_U": "recurrent_dropout",
-    "consume_less": "implementation",
-    "forget_bias_init": "",  # ones, the default, or whatever else Keras 2 ignored
-}
-_EMBEDDING: Names = {
-    "init": "embeddings_initializer",
-    "W_regularizer": "embeddings_regularizer",
-    "W_constraint": "embeddings_constraint",
-    "dropout": "",
-}
-_NORMALIZATION: Names = {
-    "beta_init": "beta_initializer",
-    "gamma_init": "gamma_initializer",
-    "mode": "",
-}
-_LENGTHS: Names = {"pool_length": "pool_size", "stride": "strides", "border_mode": "padding"}
-
-_ALIKE: tuple[tuple[Names, tuple[str, ...]], ...] = (
-    ({"p": "rate"}, ("Dropout", "SpatialDropout1D", "SpatialDropout2D", "GaussianDropout")),
-    (_RECURRENT, ("SimpleRNN", "LSTM", "GRU")),
-    (_CONVOLUTION, ("Conv2D", "Conv3D")),
-    (_LENGTHS, ("MaxPooling1D", "AveragePooling1D")),
-    (_PADDED, tuple(f"{kind}Pooling{n}D" for kind in ("Max", "Average") for n in (2, 3))),
-    (_ORDER, tuple(f"Global{kind}Pooling{n}D" for kind in ("Max", "Average") for n in (2, 3))),
-    (
-        _ORDER,
-        tuple(f"{kind}{n}D" for kind in ("UpSampling", "ZeroPadding", "Cropping") for n in (2, 3)),
-    ),
-)
 #: Class of a layer -> its old arguments.
 LAYERS: Mapping[str, Names] = {
-    **{layer: names for names, layers in _ALIKE for layer in layers},
-    "Dense": {"output_dim": "units", **_WEIGHTS},
-    "SpatialDropout3D": {"p": "rate", **_ORDER},
-    "GaussianNoise": {"sigma": "stddev"},
-    "PReLU": {"init": "alpha_initializer"},
-    "Embedding": _EMBEDDING,
-    "BatchNormalization": _NORMALIZATION,
-    "Conv1D": {**_CONVOLUTION, "filter_length": "kernel_size", "subsample_length": "strides"},
-    "SeparableConv2D": {**_CONVOLUTION, "init": "depthwise_initializer pointwise_initializer"},
-    "Conv2DTranspose": {**_CONVOLUTION, "output_shape": ""},
-    "ConvLSTM2D": {**{n: w for n, w in _RECURRENT.items() if n != "output_dim"}, **_CONVOLUTION},
-    "UpSampling1D": {"length": "size"},
-}
-_GENERATOR: Names = {
-    "samples_per_epoch": "steps_per_epoch",
-    "val_samples": "steps",
-    "nb_epoch": "epochs",
-    "nb_val_samples": "validation_steps",
-    "nb_worker": "workers",
-    "pickle_safe": "use_multiprocessing",
-    "max_q_size": "max_queue_size",
+    name: names for name, names in _TABLE.items() if not name.startswith("Model")
 }
 #: Method of a model -> its old arguments.
 METHODS: Mapping[str, Names] = {
     "fit": {"nb_epoch": "epochs"},
-    "fit_generator": _GENERATOR,
-    "evaluate_generator": _GENERATOR,
-    "predict_generator": _GENERATOR,
+    **{name[len(_METHOD) :]: names for name, names in _TABLE.items() if name.startswith(_METHOD)},
 }
 #: Of the constructor of a model.
-MODEL: Names = {"input": "inputs", "output": "outputs"}
+MODEL: Names = _TABLE["Model"]
 
 #: Argument -> its old values, and what they became.
 VALUES: Mapping[str, Mapping[Any, Any]] = {
@@ -106,3 +50,5 @@ VALUES: Mapping[str, Mapping[Any, Any]] = {
 }
 #: Not translated, so that Keras refuses it: Keras 2 could not normalize in these ways.
 REFUSED: Mapping[str, tuple[Any, ...]] = {"mode": (1, 2)}
+#: Layers that took the shape of their sequences in two numbers: ``input_dim=64, input_length=10``.
+SEQUENCES = ("Conv1D", "LocallyConnected1D")

@@ -61,6 +61,8 @@ class Scope:
         self._packages = frozenset(legacy_packages)
         self._installed = _installation_directories()
         self._own: dict[tuple[Any, Any], bool] = {}
+        #: Names of the modules that have imported the package ``keras`` itself.
+        self.importers_of_keras: set[Any] = set()
 
     @property
     def packages(self) -> frozenset[str]:

@@ -78,6 +78,7 @@ class ImportHook:
                     if python2_names.give(frame):
                         hook._surroundings.module("builtins")
                     if hook._answers(name, fromlist or (), frame):
+                        hook._note(name, importer or {})
                         return hook._legacy_import(name, fromlist or ())
             return hook._import(name, globals, locals, fromlist, level)
 
@@ -89,6 +90,7 @@ class ImportHook:
                     and hook._serves(frame.f_globals, name)
                     and hook._answers(name, (), frame)
                 ):
+                    hook._note(name, frame.f_globals)
                     return hook._module(name)
             return hook._import_module(name, package)
 
@@ -117,6 +119,11 @@ class ImportHook:
             return False
         self._show_again(importer["__name__"].partition(".")[0])
         return True
+
+    def _note(self, name: str, importer: Mapping[str, Any]) -> None:
+        """Remembers a module that imports ``keras``, if the script has put nothing in its place."""
+        if name.partition(".")[0] == "keras" and self._modules.imported(name) is None:
+            self._scope.importers_of_keras.add(importer.get("__name__"))
 
     def _show_again(self, package: str) -> None:
         """Gives the modules of a package that has just been told as an old one what it has missed."""

@@ -2,8 +2,7 @@
 
 tf.keras never took them; a script that has them says ``import keras``, and here both are one Keras.
 The table is :mod:`tpucompat.names.keras1`. An argument that a class takes by itself is left to it, so that only
-calls change which would be refused otherwise. ``Conv2D(32, 3, 3)`` is not among them: its last number is Keras
-1's second side of the kernel, and tf.keras' strides.
+calls change which would be refused otherwise; :mod:`tpucompat.standins.standalone_keras` has the others.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import Any
 
 from tpucompat.base import journal
 from tpucompat.engines import session
-from tpucompat.names.keras1 import LAYERS, METHODS, MODEL, REFUSED, SIDES, VALUES, Names
+from tpucompat.names.keras1 import LAYERS, METHODS, MODEL, REFUSED, SEQUENCES, SIDES, VALUES, Names
 from tpucompat.tf import patches, private
 
 
@@ -31,6 +30,23 @@ def accept_keras_1_arguments() -> None:
             _wrap(owner, name, names)
         _wrap(owner, "__init__", MODEL)
         _wrap(owner, "__new__", MODEL, only=keras.Model)
+    for layer in {_defining(keras.layers.Layer, "add_weight"), *private.keras_layer_engines()}:
+        patches.replace(layer, "add_weight", _shape_first(vars(layer)["add_weight"]))
+
+
+def _shape_first(method: Any) -> Any:
+    """``add_weight`` as of Keras 1: ``(shape)`` or ``(shape, name)``, where Keras 2 has the name first."""
+
+    @functools.wraps(method)
+    def add_weight(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if args and isinstance(args[0], (list, tuple)):
+            words = ("shape", "name")[: 1 + isinstance(args[1] if len(args) > 1 else None, str)]
+            kwargs = {**kwargs, **dict(zip(words, args))}
+            args = args[len(words) :]
+        return method(self, *args, **kwargs)
+
+    add_weight.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]  # Keras looks at it
+    return private.left_alone_by_autograph(add_weight)
 
 
 def _defining(owner: type, method: str) -> type:
@@ -46,6 +62,9 @@ def _wrap(owner: type, method: str, names: Names, only: type | None = None) -> N
     signature = inspect.signature(function)
 
     def as_today(args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        if owner.__name__ in SEQUENCES and "input_dim" in kwargs:
+            length, features = kwargs.pop("input_length", None), kwargs.pop("input_dim")
+            kwargs = {**kwargs, "input_shape": (length, features)}
         old = {name: names[name] for name in kwargs if name in names}
         for name in signature.parameters:
             old.pop(name, None)

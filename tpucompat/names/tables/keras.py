@@ -110,6 +110,13 @@ COMMON: dict[str, Row] = {
         for module, names in _OTHER_NAMES.items()
         for name, now in names.items()
     },
+    **{
+        f"keras.layers.Atrous{word}{n}D": StandIn(
+            f"tpucompat.standins.standalone_keras:AtrousConvolution{n}D"
+        )
+        for word in ("Conv", "Convolution")
+        for n in (1, 2)
+    },
     "keras.utils.multi_gpu_model": StandIn("tpucompat.standins.keras_names:multi_gpu_model"),
     "keras.models.model_from_yaml": StandIn("tpucompat.standins.keras_yaml:model_from_yaml"),
     # 2.4 and 2.5 removed them.

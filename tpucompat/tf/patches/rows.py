@@ -185,7 +185,7 @@ ROWS = (
         "tpucompat.tf.private.variables:complete_resource_variables",
         GRAPH,
         ALL,
-        ("*ResourceVariable.*",),
+        ("*ResourceVariable.*", "*.DistributedVariable.load"),
         "Resource variables have the methods of reference variables.",
     ),
     Patch(
@@ -354,7 +354,7 @@ ROWS = (
         "tpucompat.standins.keras1_arguments:accept_keras_1_arguments",
         LIBRARIES,
         ALL,
-        ("*.__init__", "*.__new__", "*.Model.*"),
+        ("*.__init__", "*.__new__", "*.Model.*", "*.Layer.add_weight"),
         "Keras' layers and models take the arguments of Keras 1.",
     ),
     Patch(
@@ -366,6 +366,13 @@ ROWS = (
             *("*.save_model", "*.model_to_dot", "*.plot_model"),
         ),
         "Keras' classes, methods and functions take their arguments in the order of 1.15.",
+    ),
+    Patch(
+        "tpucompat.standins.standalone_keras:take_arguments_of_the_package",
+        LIBRARIES,
+        ALL,
+        ("*.__init__", "*.Model.*", "*.layers.Input", "*.Callback.on_train_batch_*"),
+        "Keras takes positions, defaults and kernels of the package keras from modules that import it.",
     ),
     Patch(
         "tpucompat.idioms.startup.early_tf2:restore_methods",

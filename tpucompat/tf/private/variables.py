@@ -7,6 +7,7 @@ import functools
 from typing import Any
 
 import tensorflow as tf
+from tensorflow.python.distribute import values
 from tensorflow.python.ops import resource_variable_ops
 
 from tpucompat.tf import patches
@@ -71,6 +72,8 @@ def complete_resource_variables() -> None:
     ``initialized_value`` and ``load`` follow ``VariableV1`` of 1.15 (``tensorflow/python/ops/variables.py``),
     and are seen in 2.15 to 2.21 to raise NotImplementedError. ``_ref`` is what ``tf.assign`` and its
     kin were given. With ``validate_shape=False`` a variable's shape is unknown, as in ``RefVariable``.
+    A variable of several replicas loads into each; seen as ``distribute.values.DistributedVariable``, whose
+    ``load`` is that of one variable since 2.0 and adds an operation to the graph.
     """
     base = resource_variable_class()
     patches.replace(base, "_ref", lambda self: self)  # 1.13 has one that raises, others have none
@@ -92,6 +95,12 @@ def complete_resource_variables() -> None:
 
     patches.replace(base, "initialized_value", initialized_value)
     patches.replace(base, "load", load)
+
+    def load_each(self: Any, value: Any, session: Any = None) -> None:
+        for each in self.values:
+            each.load(value, session)
+
+    patches.replace(values.DistributedVariable, "load", load_each)
     made = resource_variable_ops.ResourceVariable
     original: Any = made.__init__
 
