@@ -140,6 +140,31 @@ report(open('seven.csv').readline().strip().split(',').__len__())
         ),
         "adagrad": (_MODEL + "model.compile(tf.keras.optimizers.Adagrad(), 'mse')\n" + _FIT,),
         "optimizer_words": (_MODEL + "model.compile('adagrad', loss='mse')\n" + _FIT,),
+        "metrics_of_rows": (
+            _MODEL
+            + """\
+model.compile('sgd', 'mse', ['hinge', 'poisson', 'squared_hinge', 'binary_crossentropy'])
+report(model.evaluate(x, y[:, 0], verbose=0))
+""",
+        ),
+        "metric_with_and_without_weights": (
+            _MODEL
+            + """\
+model.compile('sgd', 'mse', metrics=['mse', 'acc', 'mae'], weighted_metrics=['accuracy', 'mse'])
+report(model.evaluate(x, y, sample_weight=np.arange(32.), verbose=0))
+""",
+        ),
+        "small_gradients": (
+            _MODEL
+            + """\
+for optimizer in (tf.keras.optimizers.RMSprop(0.01), tf.keras.optimizers.RMSprop(lr=0.01, centered=True),
+                  tf.keras.optimizers.Adagrad(0.01, initial_accumulator_value=1e-14)):
+    weigh(model)
+    model.compile(optimizer, 'mse', loss_weights=[1e-6])
+    model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
+    report(model.predict(x))
+""",
+        ),
         "rmsprop": (_MODEL + "model.compile(optimizer='rmsprop', loss='mse')\n" + _FIT,),
         "get_value_lr": (
             _MODEL
@@ -854,10 +879,11 @@ report(model.predict(x.reshape(32, 5, 2), batch_size=8))
             + """\
 class Losses(tf.keras.callbacks.Callback):
     def on_batch_end(self, batch, logs=None):
-        for name, value in logs.items():
-            if name == 'loss':
+        for name, value in sorted(logs.items()):
+            if name != 'size':
                 report(float(value))
-model.compile('sgd', 'mse')
+        report(float(logs.get('acc')), logs['batch'])
+model.compile('sgd', 'mse', metrics=['accuracy'])
 model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0, callbacks=[Losses()])
 """,
         ),

@@ -1103,13 +1103,27 @@ def test_functions_of_contrib_data_become_methods():
     "line, becomes",
     [
         ("Adam(epsilon=None, lr=1)", "Adam(learning_rate=1)"),
-        ("RMSprop(epsilon=None)", "RMSprop(epsilon=1e-14)"),
+        ("Adagrad(lr=1)", "Adagrad(learning_rate=1)"),
         ("SGD(epsilon=2)", "SGD(epsilon=2)"),
     ],
 )
 def test_optimizers_without_an_epsilon(line, becomes):
     after = migrated(f"import tensorflow as tf\no = tf.keras.optimizers.{line}\n")
     assert f"tf.keras.optimizers.{becomes}\n" in after
+
+
+@pytest.mark.parametrize(
+    "line, becomes",
+    [
+        ("RMSprop(epsilon=None)", "OuterEpsilonRMSprop()"),
+        ("RMSprop(1e-3, 0.9, 0.0, None)", "OuterEpsilonRMSprop(1e-3, 0.9, 0.0, 1e-7)"),
+        ("Adagrad(0.1, 0.0)", "OuterEpsilonAdagrad(0.1, 0.0)"),
+    ],
+)
+def test_optimizers_that_add_epsilon_to_the_root(line, becomes):
+    after = migrated(f"import tensorflow as tf\no = tf.keras.optimizers.{line}\n")
+    assert f"\no = {becomes}\n" in after
+    assert f"class {becomes.partition('(')[0]}(tf.keras.optimizers." in after
 
 
 def test_a_history_of_the_script_s_own_keeps_its_names():
@@ -1242,19 +1256,22 @@ def test_other_computations_go_on_with_tpucompat_and_the_reason_is_said(before, 
     assert "TODO(tpucompat TPU213)" in found and why in " ".join(said.split())
 
 
-def test_logs_of_a_step_are_the_step_s_own():
+def test_the_loss_in_the_logs_of_a_step_is_the_step_s_own():
+    """TensorFlow 1.15 logged metrics, also those of outputs, as means since the start of the epoch."""
     before = """\
         import tensorflow as tf
 
         class Losses(tf.keras.callbacks.Callback):
           def on_batch_end(self, batch, logs=None):
-            print(logs['loss'], logs.get("acc"), logs['size'], logs[self.name])
+            print(logs['loss'], logs.get("acc"), logs['batch'], logs[self.name])
+            print(logs['size'])
 
         model.compile(optimizer='sgd', loss='mse', metrics=['accuracy'])
         model.fit_generator(g, 3, callbacks=[Losses()])
         """
     after = migrated(before)
-    assert """print(of_step(self, 'loss'), of_step(self, "acc"), logs['size'], logs[""" in after
+    assert """print(of_step(self, 'loss'), logs.get("acc"), batch, logs[self.name])""" in after
+    assert after.count("TODO(tpucompat TPU511)") == 1  # the size
     assert after.count("def of_step") == 1 and after.count("TODO(tpucompat TPU215)") == 1
     scope: dict = {}
     exec(after[after.index("def of_step") : after.index("class Losses")], scope)

@@ -34,6 +34,12 @@ def _module(text):
     return findings.understand(sources.decode("a.py", text))
 
 
+def test_a_variable_of_a_comprehension_is_not_the_model_of_that_name():
+    script = b"import tensorflow as tf\nprint([s.sum() for s in x])\ns = tf.keras.Sequential()\ns.fit(x)\n"
+    calls = [one.question.name for one in acceptance.questions(_module(script))]
+    assert calls == ["tensorflow.keras.Sequential", "tensorflow.keras.Sequential.fit"]
+
+
 def test_calls_and_words_are_asked_about():
     asked = {one.question for one in acceptance.questions(_module(_SCRIPT))}
     words = {one.words[0] for one in asked if one.kind == "word"}

@@ -123,8 +123,8 @@ CODES: dict[str, Code] = {
     ),
     "TPU215": Code(
         "Batch logs have a different meaning",
-        "In TensorFlow 1, a callback's on_batch_end received the loss and metrics of that batch. In "
-        "TensorFlow 2 it receives running means since the start of the epoch.",
+        "In TensorFlow 1, a callback's on_batch_end received the loss of that batch, beside metrics "
+        "since the start of the epoch. In TensorFlow 2 the loss too is a mean since the start of the epoch.",
         "Compute the difference of the running sums, or return the loss of the step from your own "
         "train_step.",
     ),

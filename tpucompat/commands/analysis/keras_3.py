@@ -456,6 +456,10 @@ class Finder:
                 continue
             for position, word in ((2, "metrics"), (5, "weighted_metrics")):
                 value = argument(call.node, position, word)
+                for metric in parts(value):
+                    found = keras_3_losses.unaligned(self, call, metric)
+                    if found is not None:
+                        yield found
                 for text in self._metric_texts(value):
                     yield from self._metric(call, text, constant(text))
             for text in parts(argument(call.node, 1, "loss")):

@@ -59,6 +59,26 @@ def accuracy(finder: Finder, call: Call, text: ast.AST) -> table.Row | None:
     return row if any(_is_binary(finder, *one) for one in outputs) else None
 
 
+#: Metrics of Keras 3 that put a row of targets beside a column of predictions, as they are -> whether they are
+#: of one unit only; found by computing every metric of both Keras with such targets.
+_UNALIGNED = {
+    **dict.fromkeys(("hinge", "squared_hinge", "poisson", _BINARY), False),
+    **dict.fromkeys(("categorical_hinge", _CATEGORICAL, "categorical_accuracy"), True),
+}
+
+
+def unaligned(finder: Finder, call: Call, metric: ast.AST) -> Difference | None:
+    """A metric that Keras 2 gave targets and predictions of the same axes."""
+    name = _name(finder, metric)
+    if isinstance(metric, ast.Call) or name not in _UNALIGNED:
+        return None
+    layers = [layer for _, layer in _outputs(finder, call.node) if layer is not None]
+    units = {_units(layer) for layer in layers}
+    if units == {1} or (not _UNALIGNED[name] and (not layers or units & {1, None})):
+        return Difference(table.BEHAVIOURS["unaligned"], metric, call.node, name)
+    return None
+
+
 def _keyword(layer: ast.Call | None, name: str) -> ast.expr | None:
     return keyword(layer, name) if layer is not None else None
 

@@ -296,8 +296,8 @@ MEMBERS: Mapping[tuple[str, str], Row] = {
 
 #: What `compile` is told by name -> what TensorFlow 1 took for it (from_config of optimizer_v2 in 1.15).
 WORDS: Mapping[str, str] = {
-    "adagrad": "Adagrad(learning_rate=0.001, initial_accumulator_value=0.0, epsilon=1e-14)",
-    "rmsprop": "RMSprop(learning_rate=0.001, epsilon=1e-14)",
+    "adagrad": "Adagrad(learning_rate=0.001, initial_accumulator_value=0.0)",
+    "rmsprop": "RMSprop(learning_rate=0.001)",
 }
 
 #: Rewritings that a program needs for Keras 3 alone: tf-keras of today has the old way.
@@ -497,6 +497,22 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Targets with one axis arrived as a column; now predictions arrive as a row.",
         tf1=True,
     ),
+    "unaligned": Row(
+        "metrics=['poisson'] of one unit",
+        "with_columns(tf.keras.metrics.poisson), by a function written into the script",
+        "unaligned",
+        BEHAVIOUR,
+        "Keras 3 compares each target with each prediction if targets have one axis.",
+        tf1=True,
+    ),
+    "repeated_metric": Row(
+        "one metric in metrics and in weighted_metrics",
+        "evaluate's values once each, by a function added to the script",
+        "in_order",
+        BEHAVIOUR,
+        "Keras 3 returns the unweighted value twice.",
+        keras_2=True,
+    ),
     "embedding": Row(
         "Embedding(1000, 8) and an optimizer that squares gradients",
         "an Embedding that sums its gradients, by a class written into the script",
@@ -692,15 +708,15 @@ BEHAVIOURS: Mapping[str, Row] = {
     ),
     "rmsprop": Row(
         "RMSprop()",
-        "RMSprop(epsilon=1e-14), the square of the old one",
-        "rmsprop",
+        "the same with its own epsilon, by a class written into the script",
+        "outer_epsilon",
         BEHAVIOUR,
         ("TensorFlow 1 added epsilon to the square root, Keras 3 adds it inside the square root."),
         tf1=True,
     ),
     "optimizer_word": Row(
         "compile(optimizer='adagrad')",
-        "Adagrad(learning_rate=0.001, initial_accumulator_value=0.0, epsilon=1e-14)",
+        "OuterEpsilonAdagrad(learning_rate=0.001, initial_accumulator_value=0.0)",
         "optimizer_word",
         BEHAVIOUR,
         "By name, TensorFlow 1 started with a zero accumulator.",

@@ -166,10 +166,11 @@ def is_generator(finder: Finder, node: ast.AST) -> bool:
 def _optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     if below == "optimizers.RMSprop":
         momentum = keyword(call.node, "momentum")
-        epsilon = argument(call.node, 3, "epsilon")
-        squared = isinstance(epsilon, ast.BinOp) or constant(epsilon) == 1e-14
-        if (momentum is None or constant(momentum) == 0) and not squared:
-            yield Difference(table.BEHAVIOURS["rmsprop"], call.node, call.node)
+        if momentum is None or constant(momentum) == 0:
+            yield Difference(table.BEHAVIOURS["rmsprop"], call.node, call.node, "RMSprop")
+    given = [argument(call.node, place, word) for place, word in _SMALL]
+    if below == "optimizers.Adagrad" and any(given):  # else the accumulator is far above epsilon
+        yield Difference(table.BEHAVIOURS["rmsprop"], call.node, call.node, "Adagrad")
     if below.startswith("optimizers.") and below != "optimizers.RMSprop":
         epsilon = keyword(call.node, "epsilon")
         if isinstance(epsilon, ast.Constant) and epsilon.value is None:
@@ -183,6 +184,9 @@ def _optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["nadam"], value, call.node)
         if value is not None and word in table.WORDS:
             yield Difference(table.BEHAVIOURS["optimizer_word"], value, call.node, word)
+
+
+_SMALL = ((1, "initial_accumulator_value"), (2, "epsilon"))
 
 
 def _tensors(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
@@ -253,8 +257,26 @@ def _order_of_values(finder: Finder, call: Call, below: str) -> Iterator[Differe
         return
     word = keyword(call.node, "return_dict")
     owner = getattr(call.node.func, "value", None)
-    if word is None and owner is not None and key(owner) in finder.of_several_outputs():
+    if word is not None or owner is None:
+        return
+    if key(owner) in finder.of_several_outputs():
         yield Difference(table.BEHAVIOURS["order_of_values"], call.node, call.node)
+    elif any(_repeats(one.node) for one in finder.names.calls if one.name == ".compile"):
+        yield Difference(table.BEHAVIOURS["repeated_metric"], call.node, call.node)
+
+
+def _repeats(compiled: ast.Call) -> bool:
+    """Whether a model has a metric of one name with weights and without."""
+    plain, weighted = (
+        {METRICS.get(name, name) for name in map(_metric_name, parts(argument(compiled, *place)))}
+        for place in ((2, "metrics"), (5, "weighted_metrics"))
+    )
+    return bool((plain & weighted) - {""})
+
+
+def _metric_name(metric: ast.AST) -> str:
+    text = constant(metric)
+    return text if isinstance(text, str) else key(metric).rpartition(".")[2]
 
 
 _GIVE_VALUES = (".evaluate", ".evaluate_generator", ".train_on_batch", ".test_on_batch")

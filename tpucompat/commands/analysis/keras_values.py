@@ -29,6 +29,7 @@ _MAKES_MODEL = frozenset(
 _SAME_MODEL = frozenset(("keras_to_tpu_model", "multi_gpu_model", "sync_to_cpu"))
 _ARRAYS = frozenset(("predict", "predict_generator", "evaluate", "train_on_batch", "get_weights"))
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 _CONSTRAINTS = {"maxnorm": "MaxNorm", "nonneg": "NonNeg", "unitnorm": "UnitNorm"}
@@ -106,6 +107,8 @@ class Values:
             for child in children(node):
                 self._walk(child, inner, name)
             return
+        if isinstance(node, _COMPREHENSIONS):
+            scope = (*scope, id(node))  # its variables are its own
         called = node.func if isinstance(node, ast.Call) else None
         if isinstance(called, ast.Name) or (
             isinstance(called, ast.Attribute) and key(called.value) == "self"

@@ -122,19 +122,33 @@ def _constant(self: Rewriter, one: Difference) -> bool:
     return self.context.replace(one.node.func, self.cell(one.node), name)
 
 
-def _rmsprop(self: Rewriter, one: Difference) -> bool:
-    call = one.node
-    epsilon = argument(call, 3, "epsilon")
-    if epsilon is None:
-        return self.add(call, "epsilon=1e-14")
+def _class_of(self: Rewriter, optimizer: str) -> str:
+    """What a script calls an optimizer that adds epsilon to the square root; "" where the name is taken."""
+    if self.context.keras == 2:
+        return f"{self.context.local('tf.keras.optimizers')}.legacy.{optimizer}"
+    name = f"OuterEpsilon{optimizer}"
+    return name if self.define(name, written.OUTER_EPSILON[optimizer]) else ""
+
+
+def _outer_epsilon(self: Rewriter, one: Difference) -> bool:
+    """The optimizer that adds epsilon where Keras 2 did, under the arguments that it has."""
+    name = _class_of(self, one.name)
+    if not name:
+        return False
+    epsilon = argument(one.node, 3, "epsilon")
     if isinstance(epsilon, ast.Constant) and constant(epsilon) is None:
-        return self.context.replace(epsilon, self.cell(call), "1e-14")
-    return self.wrap(epsilon, "(", ") ** 2")
+        if any(epsilon is given for given in one.node.args):
+            self.context.replace(epsilon, self.cell(one.node), "1e-7")
+        else:
+            self.drop(one.node, epsilon)
+    return self.context.replace(one.node.func, self.cell(one.node), name)
 
 
 def _optimizer_word(self: Rewriter, one: Difference) -> bool:
-    words = self.context.local("tf.keras.optimizers") + "." + WORDS[one.name]
-    return self.context.replace(one.node, self.cell(one.node), words)
+    name, _, arguments = WORDS[one.name].partition("(")
+    name = _class_of(self, name)
+    made = f"{name}({arguments}"
+    return bool(name) and self.context.replace(one.node, self.cell(one.node), made)
 
 
 #: ``how`` of a row -> its rewriting.
@@ -146,9 +160,9 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "learning_rate": _learning_rate,
     "metrics_names": _metrics_names,
     "optimizer_word": _optimizer_word,
+    "outer_epsilon": _outer_epsilon,
     "predict": _predict,
     "reset": _reset,
-    "rmsprop": _rmsprop,
     "set_value": _set_value,
     "shape": _shape,
     "tensor_shape": _tensor_shape,

@@ -89,6 +89,13 @@ def _columns(self: Rewriter, one: Difference) -> bool:
     return self.wrap(one.node, "with_columns(", ")")
 
 
+def _unaligned(self: Rewriter, one: Difference) -> bool:
+    if not self.define("with_columns", written.WITH_COLUMNS):
+        return False
+    metric = f"with_columns({self.context.local('tf.keras.metrics')}.{one.name})"
+    return self.context.replace(one.node, self.cell(one.node), metric)
+
+
 def _embedding(self: Rewriter, one: Difference) -> bool:
     if not self.define("DenseEmbedding", written.DENSE_EMBEDDING):
         return False
@@ -171,6 +178,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "note": _note,
     "columns": _columns,
     "each_output": _each_output,
+    "unaligned": _unaligned,
     "embedding": _embedding,
     "first": _first,
     "hard_sigmoid_function": _hard_sigmoid_function,

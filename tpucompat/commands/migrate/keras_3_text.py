@@ -102,19 +102,22 @@ def metrics_names(model):
 IN_ORDER = '''
 
 def in_order(model, values):
-{i}"""What evaluate returns, metrics in the order of the outputs that they are of."""
-{i}found = model.get_metrics_result()
-{i}known = [metric.name for metric in model.metrics if metric.name in found]
+{i}"""What evaluate returns, each value once, metrics in the order of the outputs that they are of."""
 {i}if not isinstance(values, list):
 {i}{i}return values
-{i}given = dict(zip(known + sorted(set(found) - set(known)), values))
-{i}places = {{name: place for place, name in enumerate(model.output_names)}}
+{i}found = model.get_metrics_result()
+{i}parts = [part for one in model.metrics for part in getattr(one, 'metrics', None) or [one]]
+{i}known = [part.name for part in parts if part.name in found]  # one name may stand for two metrics
+{i}names = known + sorted(set(found) - set(known))
+{i}given = dict(zip(names, values))
+{i}places = {{name: place for place, name in enumerate(getattr(model, 'output_names', ()))}}
 
 {i}def place(name):
 {i}{i}owners = [places[output] for output in places if name.startswith(output + '_')]
 {i}{i}return owners[0] if owners else len(places)
 
-{i}return [given[name] for name in known + sorted(set(found) - set(known), key=place)]
+{i}others = sorted((name for name in found if name not in known), key=place)
+{i}return [given[name] for name in [*dict.fromkeys(known), *others]]
 '''
 
 LATEST_WEIGHTS = '''
@@ -169,6 +172,43 @@ def hard_sigmoid(x):
 {i}"""The one of Keras 1 and 2: a fifth of x plus one half."""
 {i}return {tf}.clip_by_value(0.2 * x + 0.5, 0.0, 1.0)
 '''
+
+RMSPROP = '''
+
+@{keras}.utils.register_keras_serializable()
+class OuterEpsilonRMSprop({keras}.optimizers.RMSprop):
+{i}"""Adds epsilon to the square root, as Keras 2; Keras 3 adds it inside, which small gradients feel."""
+
+{i}def update_step(self, gradient, variable, learning_rate):
+{i}{i}place = self._get_variable_index(variable)
+{i}{i}squares = self._velocities[place]
+{i}{i}gradient = {tf}.cast(gradient, variable.dtype)
+{i}{i}self.assign(squares, self.rho * squares + (1 - self.rho) * {tf}.square(gradient))
+{i}{i}spread = squares
+{i}{i}if self.centered:
+{i}{i}{i}means = self._average_gradients[place]
+{i}{i}{i}self.assign(means, self.rho * means + (1 - self.rho) * gradient)
+{i}{i}{i}spread = squares - {tf}.square(means)
+{i}{i}rate = {tf}.cast(learning_rate, variable.dtype)
+{i}{i}self.assign_sub(variable, rate * gradient / ({tf}.sqrt(spread) + self.epsilon))
+'''
+
+ADAGRAD = '''
+
+@{keras}.utils.register_keras_serializable()
+class OuterEpsilonAdagrad({keras}.optimizers.Adagrad):
+{i}"""Adds epsilon to the square root, as Keras 2; Keras 3 adds it inside, which small gradients feel."""
+
+{i}def update_step(self, gradient, variable, learning_rate):
+{i}{i}squares = self._accumulators[self._get_variable_index(variable)]
+{i}{i}gradient = {tf}.cast(gradient, variable.dtype)
+{i}{i}self.assign_add(squares, {tf}.square(gradient))
+{i}{i}rate = {tf}.cast(learning_rate, variable.dtype)
+{i}{i}self.assign_sub(variable, rate * gradient / ({tf}.sqrt(squares) + self.epsilon))
+'''
+
+#: Optimizers that add epsilon to a square root.
+OUTER_EPSILON = {"RMSprop": RMSPROP, "Adagrad": ADAGRAD}
 
 OF_STEP = '''
 

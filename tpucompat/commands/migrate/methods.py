@@ -132,34 +132,53 @@ def _iterator(context: Context, call: Call) -> None:
     text.replace(inner[1], opening + 1, more)
 
 
+_OF_STEPS = frozenset(
+    f"on{kind}_batch_{end}" for kind in ("", "_train") for end in ("begin", "end")
+)
+
+
 def _step_logs(context: Context) -> None:
-    """In TensorFlow 2, logs['loss'] of a step is the mean since the epoch began."""
+    """The logs of a step: in TensorFlow 1 its loss, metrics since the epoch began, its number and its size."""
     for function in context.names.functions.values():
-        if function.node.name not in ("on_batch_end", "on_train_batch_end"):
+        if function.node.name not in _OF_STEPS:
             continue
         arguments = [one.arg for one in function.node.args.args]
         if len(arguments) != 3 or not keras_3.applies(context.module):
             continue
         for node in ast.walk(function.node):
+            cell = context.cell_of(node)
             if _is_items(node, arguments[2]) and context.helper("of_step", OF_STEP):
-                each = f"{{name: of_step({arguments[0]}, name) for name in {arguments[2]}}}"
-                context.replace(node.func.value, context.cell_of(node), each)  # type: ignore[attr-defined]
+                own, number, logs = arguments
+                each = f"{{**{logs}, 'batch': {number}, 'loss': of_step({own}, 'loss')}}"
+                context.replace(node.func.value, cell, each)  # type: ignore[attr-defined]
+                context.note("TPU511", "Keras 3 logs no size of a batch", node, cell)
                 continue
             name = _log(node, arguments[2])
-            if name is None:
-                continue
-            cell = context.cell_of(node)
-            if constant(name) in _NO_MEANS:
-                continue
-            if isinstance(constant(name), str) and context.helper("of_step", OF_STEP):
-                text = context.texts[cell].source(name)
-                if context.replace(node, cell, f"of_step({arguments[0]}, {text})"):
-                    continue
-            what = (
-                "batch logs now contain the mean since the start of the epoch, not the "
-                "value of the step"
-            )
-            context.todo("TPU215", what, node, cell)
+            if name is not None:
+                _step_log(context, node, name, arguments)
+
+
+def _step_log(context: Context, node: ast.AST, name: ast.expr, arguments: list[str]) -> None:
+    """One entry of the logs of a step."""
+    cell = context.cell_of(node)
+    own, number, _ = arguments
+    entry = constant(name)
+    if entry == "size":
+        context.todo("TPU511", "Keras 3 logs no size of a batch", node, cell)
+    elif entry == "batch":
+        context.replace(node, cell, number)
+    elif entry == "loss":
+        done = context.helper("of_step", OF_STEP)
+        text = context.texts[cell].source(name)
+        if not done or not context.replace(node, cell, f"of_step({own}, {text})"):
+            context.todo("TPU215", _MEANS, node, cell)
+    elif not isinstance(entry, str):
+        context.todo("TPU215", _MEANS, node, cell)
+
+
+_MEANS = (
+    "logs['loss'] now contains the mean since the start of the epoch, not the value of the step"
+)
 
 
 def _is_items(node: ast.AST, logs: str) -> bool:
@@ -170,9 +189,6 @@ def _is_items(node: ast.AST, logs: str) -> bool:
         and function.attr in ("items", "values", "iteritems")
         and getattr(function.value, "id", "") == logs
     )
-
-
-_NO_MEANS = ("batch", "size", "lr")
 
 
 def _log(node: ast.AST, logs: str) -> ast.expr | None:
