@@ -80,7 +80,7 @@ import tensorflow as tf
 
 def model_fn(features, labels, mode, params):
   size = features.shape[1].value
-  w = tf.get_variable('w', [size, 1], initializer=tf.ones_initializer())
+  (w,) = {tf.get_variable('w', [size, 1], initializer=tf.ones_initializer())}
   logits = tf.matmul(features, w)
   loss = train_op = metrics = None
   if mode != tf.estimator.ModeKeys.PREDICT:
