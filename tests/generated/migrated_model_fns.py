@@ -5,7 +5,7 @@
 
 The text of ``model_fns.py`` is what is migrated: its model functions, optimizers, losses, input_fn and calls of
 TPUEstimator. In both halves all initial values follow from the names, and nothing is dropped out, so that the
-numbers have to be the same to rounding.
+numbers have to be the same to rounding. Odd seeds have an optimizer as scripts wrote their own.
 """
 
 from __future__ import annotations
@@ -18,6 +18,39 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+#: Makes its variables by name, one gradient after the other, and writes variables between them.
+OWN_OPTIMIZER = """\
+class OwnAdam(tf.train.Optimizer):
+    def __init__(self, rate):
+        super().__init__(False, "OwnAdam")
+        self.rate = rate
+
+    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+        writes = []
+        for gradient, variable in grads_and_vars:
+            if gradient is None:
+                continue
+            gradient = tf.convert_to_tensor(gradient)
+            first, second = [
+                tf.get_variable(
+                    variable.op.name + slot, variable.shape.as_list(), trainable=False,
+                    initializer=tf.zeros_initializer())
+                for slot in ("/adam_m", "/adam_v")
+            ]
+            new_first = 0.9 * first + 0.1 * gradient
+            new_second = 0.99 * second + 0.01 * tf.square(gradient)
+            update = new_first / (tf.sqrt(new_second) + 1e-3) + 0.01 * variable
+            writes += [first.assign(new_first), second.assign(new_second)]
+            writes += [variable.assign(variable - 0.1 * self.rate * update)]
+        with tf.control_dependencies(writes):
+            return global_step.assign_add(1) if global_step is not None else tf.no_op()
+
+
+def optimizer_of(m):
+    return OwnAdam if m.seed % 2 else listed_optimizer_of(m)
+
+
+"""
 
 
 def text_of() -> str:
@@ -28,6 +61,8 @@ def text_of() -> str:
     text = text.replace("named = m.often(0.5)", "named = m.often(0.5) or True")
     text = text.replace(' and options.get("initializer") is None', "")
     text = text.replace("train, opt = tf.train, tf.contrib.opt", "train = tf.train")
+    listed = "def listed_optimizer_of(m):"
+    text = text.replace("def optimizer_of(m):", OWN_OPTIMIZER + listed)
     # Optimizers of tf.contrib.opt are with no package of today; they keep a script on tpucompat.v1.
     return re.sub(r'\n +"[\w ]+": (lambda rate: )?opt\..*', "", text)
 
@@ -35,12 +70,12 @@ def text_of() -> str:
 def migrated(folder: str) -> None:
     """Writes the migrated program into a folder, with what it needs."""
     from tpucompat.commands.analysis import findings
-    from tpucompat.commands.migrate import plan
+    from tpucompat.commands.migrate import plan, tree
 
     path = os.path.join(folder, "generated_model_fns.py")
     with open(path, "w", encoding="utf-8") as stream:
         stream.write(text_of())
-    result = plan.migrate(findings.analyse(path))
+    (result,) = tree.with_parts([plan.migrate(findings.analyse(path))])
     assert result.way == plan.LOOP and not result.todos, result.after.decode()
     for name, content in {"generated_model_fns.py": result.after, **result.beside}.items():
         with open(os.path.join(folder, name), "wb") as stream:

@@ -93,7 +93,7 @@ print(run_model(np.ones([64, 4]))[0].sum())
 def test_what_is_beside_it_has_what_the_program_uses():
     (cut,) = tree.with_parts([migrated(SCRIPT)])
     text = cut.beside["session_loop.py"]
-    assert {"Program", "on_one_core", "initialize", "compute_gradients", "_meeting"} <= (
+    assert {"Program", "on_one_core", "initialize", "compute_gradients", "graph_of_replica"} <= (
         written.defined(text)
     )
     assert not {"Saver", "values", "Trainer"} & written.defined(text)

@@ -4,7 +4,7 @@ tf-slim (1.1.0, its last release) is what became of ``tf.contrib.layers``, ``sli
 ``metrics`` and ``losses``; the counterparts of those packages take it from here. It reaches into
 modules of TensorFlow whose names have moved since (``control_flow_ops.cond`` and others left in
 2.12 to 2.13, the layers in 2.15), so that most of its functions fail when they are called,
-although ``import tf_slim`` works. :func:`_mend` gives its modules the public names instead;
+although ``import tf_slim`` works. :func:`complete_tf_slim` gives its modules the public names instead;
 TensorFlow's own modules are not touched.
 """
 
@@ -20,45 +20,8 @@ import tensorflow.compat.v1 as tf
 from tpucompat.base.errors import SetupError
 from tpucompat.engines import session
 from tpucompat.idioms.startup import sessions
+from tpucompat.names.slim_names import MISSING
 from tpucompat.tf import patches
-
-# How tf-slim's modules call a module of TensorFlow -> name in it -> where that is public.
-_PUBLIC: dict[str, dict[str, str]] = {
-    "array_ops": {"stack": "stack", "unstack": "unstack"},
-    "control_flow_ops": {
-        "Assert": "Assert",
-        "case": "case",
-        "cond": "cond",
-        "while_loop": "while_loop",
-    },
-    "framework_ops": {"Tensor": "Tensor"},
-    "ops": {"IndexedSlices": "IndexedSlices", "Tensor": "Tensor"},
-    "variable_scope": {"variable": "Variable"},
-    "convolutional_layers": {
-        "Convolution1D": "layers.Conv1D",
-        "Convolution2D": "layers.Conv2D",
-        "Convolution2DTranspose": "layers.Conv2DTranspose",
-        "Convolution3D": "layers.Conv3D",
-        "Convolution3DTranspose": "layers.Conv3DTranspose",
-        "SeparableConvolution2D": "layers.SeparableConv2D",
-    },
-    "core_layers": {
-        "Dense": "layers.Dense",
-        "Dropout": "layers.Dropout",
-        "dense": "layers.dense",
-        "flatten": "layers.flatten",
-    },
-    "normalization_layers": {
-        "BatchNormalization": "layers.BatchNormalization",
-        "batch_normalization": "layers.batch_normalization",
-    },
-    "pooling_layers": {
-        "AveragePooling2D": "layers.AveragePooling2D",
-        "AveragePooling3D": "layers.AveragePooling3D",
-        "MaxPooling2D": "layers.MaxPooling2D",
-        "MaxPooling3D": "layers.MaxPooling3D",
-    },
-}
 
 # What the tables call a package of tf-slim -> its module. Star imports have hidden some of them behind
 # modules of TensorFlow with the same names.
@@ -141,7 +104,7 @@ def complete_tf_slim() -> None:
     """Gives tf-slim's modules the names that they miss in TensorFlow's."""
     for module_name in [name for name in sys.modules if name.startswith("tf_slim.")]:
         module = sys.modules[module_name]
-        for alias, names in _PUBLIC.items():
+        for alias, names in MISSING.items():
             used = module.__dict__.get(alias)
             if isinstance(used, types.ModuleType) and used.__name__.startswith("tensorflow."):
                 found = {name: _public(target) for name, target in names.items()}

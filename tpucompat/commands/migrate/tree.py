@@ -110,6 +110,7 @@ def _take_eras(imports: Imports) -> None:
 def with_parts(results: Sequence[Result]) -> list[Result]:
     """The results with only those parts of the modules beside them that their programs use."""
     cut = list(results)
+    uses_slim = any(b"tf_slim" in result.after for result in cut)
     for module in written.MODULES:
         name = module + ".py"
         uses: set[str] = set()
@@ -118,12 +119,15 @@ def with_parts(results: Sequence[Result]) -> list[Result]:
                 uses |= written.mentioned(result.after)
         for index, result in enumerate(cut):
             if name in result.beside:
-                wanted = set(uses)
+                wanted, with_slim = set(uses), uses_slim
                 place = os.path.join(os.path.dirname(result.path), name)
                 if os.path.exists(place) and written.is_ours(place):
                     with open(place, "rb") as stream:
-                        wanted |= written.defined(stream.read())  # another program there may use it
+                        before = stream.read()  # another program there may use it
+                    wanted |= written.defined(before)
+                    with_slim |= b"tf_slim" in before
                 part = written.part(result.beside[name], wanted)
+                part = written.completing_tf_slim(part) if with_slim else part
                 cut[index] = result._replace(beside={**result.beside, name: part})
     return cut
 

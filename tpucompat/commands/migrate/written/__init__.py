@@ -3,15 +3,41 @@
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 from typing import Any, Iterable, Iterator, Mapping
+
+from tpucompat.names.slim_names import MISSING
 
 #: Module -> how it begins.
 MODULES: Mapping[str, str] = {
     "training_loop": '"""Trains, evaluates and exports a model_fn',
     "session_loop": '"""Runs functions on the cores of a ``tf.distribute`` strategy',
 }
+_OF_TF_SLIM = '''\
+#: How modules of tf_slim call a module of TensorFlow -> name in it -> where tf.compat.v1 has that today.
+MISSED_BY_TF_SLIM = {names}
+
+
+def complete_tf_slim():
+    """Gives modules of TensorFlow the names that tf_slim 1.1 looks for in them."""
+    import functools
+    import sys
+
+    import tf_slim
+
+    del tf_slim  # imported for the modules that it has
+    for module in [one for name, one in sys.modules.items() if name.startswith("tf_slim.")]:
+        for alias, names in MISSED_BY_TF_SLIM.items():
+            used = getattr(module, alias, tf)
+            if used.__name__.startswith("tensorflow.python."):
+                for name, place in names.items():
+                    setattr(used, name, functools.reduce(getattr, place.split("."), v1))
+
+
+complete_tf_slim()
+'''
 
 
 def source(name: str) -> bytes:
@@ -30,16 +56,21 @@ def _with_definitions(text: bytes, tree: ast.Module, taken: ast.ImportFrom, othe
     theirs, below = ast.parse(other), other.decode().split("\n")
     kept = _reached(theirs, {word for one in taken.names for word in (one.name, "." + one.name)})
     out = [
-        "\n".join(["", "", *below[node.lineno - 1 : node.end_lineno]])
+        "\n".join(["", "", *below[_start(node) : node.end_lineno]])
         for node in theirs.body
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and node.name in kept
     ]
     lines = text.decode().split("\n")
     first = next(
-        one.lineno for one in tree.body if isinstance(one, (ast.FunctionDef, ast.ClassDef))
+        _start(one) for one in tree.body if isinstance(one, (ast.FunctionDef, ast.ClassDef))
     )
-    head = [line for line in lines[: first - 3] if line != lines[taken.lineno - 1]]
-    return "\n".join([*head, *out, "", "", *lines[first - 1 :]]).encode()
+    head = [*lines[: taken.lineno - 1], *lines[taken.end_lineno : first - 2]]
+    return "\n".join([*head, *out, "", "", *lines[first:]]).encode()
+
+
+def _start(node: ast.FunctionDef | ast.ClassDef) -> int:
+    """The index of the line in which a definition begins, with its decorators."""
+    return min(one.lineno for one in [node, *node.decorator_list]) - 1
 
 
 def is_ours(path: str) -> bool:
@@ -94,6 +125,12 @@ def part(text: bytes, uses: Iterable[str]) -> bytes:
         elif _is_kept(node, kept):
             out += lines[first:last]
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(out).strip("\n") + "\n").encode()
+
+
+def completing_tf_slim(text: bytes) -> bytes:
+    """A module that gives TensorFlow's modules the names that tf_slim, which its program uses, misses."""
+    words = _OF_TF_SLIM.format(names=json.dumps(MISSING, indent=4))
+    return text.rstrip() + b"\n\n\n" + words.encode()
 
 
 def _pieces(body: list[Any], lines: list[str], above: int = 0) -> Iterator[tuple[Any, int, int]]:

@@ -13,7 +13,12 @@ import re
 
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # for tf.compat.v1.layers: pip install tf-keras
 import tensorflow as tf
-from training_loop import CrossShardOptimizer, cross_replica_sum, make_strategy  # noqa: F401
+from training_loop import (  # noqa: F401
+    CrossShardOptimizer,
+    cross_replica_sum,
+    graph_of_replica,
+    make_strategy,
+)
 
 v1 = tf.compat.v1
 v1.disable_v2_tensorshape()  # functions of TensorFlow 1 ask for x.shape[0].value
@@ -61,13 +66,7 @@ class Computations:
         made = self._build(function, inputs, parts)
 
         def replica_step(*values):
-            graph = v1.get_default_graph()
-            for name in graph.collections:  # another replica's
-                graph.clear_collection(name)
-            scope = v1.get_variable_scope()
-            with self._given(made), v1.variable_scope(
-                scope, reuse=v1.AUTO_REUSE, auxiliary_name_scope=False
-            ):
+            with graph_of_replica(), self._given(made):
                 return self._tensors(made, tf.nest.flatten(function(*values)))
 
         @tf.function(autograph=False)

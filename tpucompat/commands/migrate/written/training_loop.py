@@ -108,7 +108,7 @@ def record_every(steps, global_step=None):
 
 def cross_replica_sum(tensor):
     """The sum over all replicas."""
-    return _meeting(tf.distribute.get_replica_context().all_reduce, "sum", tensor)
+    return tf.distribute.get_replica_context().all_reduce("sum", tensor)
 
 
 def init_from_checkpoint(checkpoint, assignment_map):
@@ -160,6 +160,40 @@ class ExponentialMovingAverage(v1.train.ExponentialMovingAverage):
         return self._of.get(var.ref())
 
 
+@contextlib.contextmanager
+def graph_of_replica():
+    """The graph with the collections of this replica, in which a variable of one name is made once.
+
+    Replicas take turns in one graph: while one waits in ``merge_call``, others go on.
+    """
+    replica = tf.distribute.get_replica_context()
+    meet = replica.merge_call
+
+    def put(collections_of_replica):
+        graph = v1.get_default_graph()
+        for name in graph.collections:
+            graph.clear_collection(name)
+        for name, values in collections_of_replica.items():
+            graph.get_collection_ref(name).extend(values)
+
+    def merge_call(*args, **kwargs):
+        graph = v1.get_default_graph()
+        kept = {name: graph.get_collection(name) for name in graph.collections}
+        result = meet(*args, **kwargs)
+        put(kept)
+        return result
+
+    put({})
+    if replica.num_replicas_in_sync > 1:
+        replica.merge_call = merge_call
+    try:
+        scope = v1.get_variable_scope()
+        with v1.variable_scope(scope, reuse=v1.AUTO_REUSE, auxiliary_name_scope=False):
+            yield
+    finally:
+        vars(replica).pop("merge_call", None)
+
+
 class CrossShardOptimizer(v1.train.Optimizer):
     """Gives another optimizer the mean of the replicas' gradients."""
 
@@ -179,7 +213,7 @@ class CrossShardOptimizer(v1.train.Optimizer):
         if type(self._optimizer).apply_gradients is not v1.train.Optimizer.apply_gradients:
             pairs = [(tf.convert_to_tensor(g), v) for g, v in grads_and_vars if g is not None]
             grads_and_vars = [(cross_replica_sum(g), v) for g, v in pairs]
-        return _meeting(self._optimizer.apply_gradients, grads_and_vars, global_step, name)
+        return self._optimizer.apply_gradients(grads_and_vars, global_step, name)
 
 
 class Model:
@@ -283,13 +317,7 @@ class Model:
 
     def __call__(self, features, labels):
         """Calls the model_fn for a replica, in a function that is traced."""
-        graph = v1.get_default_graph()
-        for name in graph.collections:  # another replica's
-            graph.clear_collection(name)
-        scope = v1.get_variable_scope()
-        with self.given(), v1.variable_scope(
-            scope, reuse=v1.AUTO_REUSE, auxiliary_name_scope=False
-        ):
+        with graph_of_replica(), self.given():
             v1.train.get_or_create_global_step()
             return self._call(features, labels)
 
@@ -740,19 +768,6 @@ def _as_before(tensor, step):
     if operation.control_inputs:  # it asks for what comes after something
         return tensor
     return tf.fill(tf.shape(tensor), tf.cast(step, tensor.dtype))
-
-
-def _meeting(function, *args):
-    """Calls what replicas meet in; afterwards the graph has the collections of this one, not of another."""
-    graph = v1.get_default_graph()
-    kept = {name: graph.get_collection(name) for name in graph.collections}
-    result = function(*args)
-    if tf.distribute.get_strategy().num_replicas_in_sync > 1:
-        for name in graph.collections:
-            graph.clear_collection(name)
-        for name, values in kept.items():
-            graph.get_collection_ref(name).extend(values)
-    return result
 
 
 def _called(function, *args, **options):
