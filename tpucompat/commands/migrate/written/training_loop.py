@@ -715,7 +715,9 @@ def _metrics(metric_fn, values):
         found.update(_given(metric_fn, tf.nest.pack_sequence_as(spec, flat)))
 
     graph = v1.wrap_function(build, tf.nest.flatten(spec))
-    update = graph.prune(given, [operation for _, operation in found.values()])
+    # Of an assignment, as tf.metrics.mean_iou has it, the operation.
+    updates = [getattr(operation, "op", operation) for _, operation in found.values()]
+    update = graph.prune(given, updates)
     return update, graph.prune([], {name: value for name, (value, _) in found.items()})
 
 
@@ -729,7 +731,8 @@ def _metric_ops(model, spec):
 
     graph = v1.wrap_function(build, tf.nest.flatten(spec))
     metrics = made[0].eval_metric_ops
-    update = graph.prune(given, [made[0].loss, [update for _, update in metrics.values()]])
+    updates = [getattr(update, "op", update) for _, update in metrics.values()]
+    update = graph.prune(given, [made[0].loss, updates])
     result = graph.prune([], {name: value for name, (value, _) in metrics.items()})
     return lambda batch: update(*tf.nest.flatten(batch)), result
 
