@@ -82,7 +82,7 @@ import tensorflow as tf
 
 def model_fn(features, labels, mode, params):
   size = features.shape[1].value
-  w = tf.get_variable('w', [size, 1], initializer=tf.ones_initializer())
+  (w,) = {tf.get_variable('w', [size, 1], initializer=tf.ones_initializer())}
   logits = tf.matmul(features, w)
   loss = train_op = metrics = None
   if mode != tf.estimator.ModeKeys.PREDICT:
@@ -90,6 +90,7 @@ def model_fn(features, labels, mode, params):
       loss = tf.reduce_mean(tf.square(logits - labels))
     metrics = {'auc': tf.metrics.auc(labels > 3, logits / 10)}
     metrics['mae'] = tf.metrics.mean_absolute_error(labels, logits)
+    metrics['iou'] = tf.metrics.mean_iou(labels > 3, logits > 3, 2)
     optimizer = tf.train.AdamOptimizer(params['rate'])
     train_op = optimizer.minimize(loss, tf.train.get_global_step())
   return tf.estimator.EstimatorSpec(mode, {'y': logits}, loss, train_op, eval_metric_ops=metrics)

@@ -470,7 +470,8 @@ def training_of(m):
                 0.9, num_updates=step if m.seed % 2 else None
             )
             with tf.control_dependencies([train_op]):
-                train_op = average.apply(tf.trainable_variables())
+                moving = [one for one in tf.global_variables() if "/moving_" in one.name]
+                train_op = average.apply(list({*tf.trainable_variables(), *moving}))
         return train_op, tf.convert_to_tensor(rate, tf.float32)
 
     return apply

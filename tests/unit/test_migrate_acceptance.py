@@ -78,6 +78,7 @@ model.fit(x, y, 8, 2, verbose=0)
 model.add(layers.LSTM(3, dtype='float32', recurrent_initializer='orthogonal'))
 tf.keras.callbacks.ModelCheckpoint('a.keras', save_best_only=True)
 tf.one_hot(x, 3)
+tf.io.FixedLenFeature([1], tf.int64, 0)
 """
     result = plan.Result("a.py", b"", text, plan.PLAIN, [])
     assert resolution.mark([result])[0].after == text

@@ -92,6 +92,24 @@ def test_a_script_becomes_plain(tmp_path):
     assert not again.changed
 
 
+def test_what_a_replica_asks_about_itself(tmp_path):
+    mine = """\
+  shards = tpu_function.get_tpu_context().number_of_shards
+  tf.train.ExponentialMovingAverage(0.9, num_updates=shards).apply([x])
+  loss = """
+    text = SCRIPT.replace("  loss = ", mine, 1).replace(
+        "import tensorflow as tf\n",
+        "import tensorflow as tf\nfrom tensorflow.contrib.tpu.python.tpu import tpu_function\n",
+    )
+    graph = "  with tf.Session(graph=tf.Graph()) as s: pass\n  config ="
+    result = result_of(tmp_path, text.replace("  config =", graph))
+    after = result.after.decode()
+    assert result.way == plan.LOOP and result.todos == 0, after
+    assert "  shards = training_loop.get_tpu_context().number_of_shards\n" in after
+    assert "  training_loop.ExponentialMovingAverage(0.9, num_updates=shards).apply([x])\n" in after
+    assert "  with tf.compat.v1.Session(graph=tf.Graph()) as s: pass\n" in after
+
+
 @pytest.mark.parametrize(
     ("was", "becomes", "reason"),
     [

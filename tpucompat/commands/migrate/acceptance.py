@@ -197,14 +197,14 @@ def _resolve(name: str) -> Any:
 
 
 def _refused(called: Any, question: Question) -> str:
+    # A class without one of its own, such as a named tuple, has a signature without self.
+    initialize = vars(called).get("__init__") if isinstance(called, type) else None
     try:
-        signature = inspect.signature(
-            vars(called).get("__init__", called) if isinstance(called, type) else called
-        )
+        signature = inspect.signature(initialize or called)
     except (TypeError, ValueError):
         return ""
-    is_method = isinstance(called, type) or question.name.rpartition(".")[0] in _CLASSES.values()
-    parameters = list(signature.parameters.values())[1 if is_method else 0 :]
+    has_self = initialize or question.name.rpartition(".")[0] in _CLASSES.values()
+    parameters = list(signature.parameters.values())[1 if has_self else 0 :]
     last = question.name.rpartition(".")[2]
     unknown = set(question.words) - {one.name for one in parameters if one.kind in _NAMED}
     if any(one.kind == inspect.Parameter.VAR_KEYWORD for one in parameters):

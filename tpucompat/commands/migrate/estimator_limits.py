@@ -58,9 +58,12 @@ def check(context: Context, module: str, target: Callable[[str], str]) -> None:
 
 
 def _has_graph(context: Context, node: ast.AST) -> bool:
-    """Whether a ``with`` around a node enters a graph."""
+    """Whether a ``with`` around a node enters a graph, or a Session is given one."""
     parents = context.parents(context.cell_of(node))
     above: Any = parents.get(id(node))
+    words = above.keywords if isinstance(above, ast.Call) and above.func is node else ()
+    if any(word.arg == "graph" and not isinstance(word.value, ast.Constant) for word in words):
+        return True
     while above is not None:
         for item in getattr(above, "items", ()) if isinstance(above, ast.With) else ():
             entered = item.context_expr  # not the session of `with tf.Session().as_default()`

@@ -48,8 +48,15 @@ NAMES: Mapping[str, str] = {
     **{head + "tpu." + was: now for head in _CORE for was, now in _CLASSES.items()},
     **{head + was: now for head in _TPU for was, now in COMPUTATIONS.items()},
     **{head + was: now for head in _CORE for was, now in _ESTIMATOR.items()},
-    "tensorflow.train.init_from_checkpoint": "init_from_checkpoint",
-    "tensorflow.compat.v1.train.init_from_checkpoint": "init_from_checkpoint",
+    **{
+        f"{head}.train.{name}": name
+        for head in ("tensorflow", "tensorflow.compat.v1")
+        for name in ("init_from_checkpoint", "ExponentialMovingAverage")
+    },
+    **{
+        f"tensorflow.{head}python.tpu.tpu_function.get_tpu_context": "get_tpu_context"
+        for head in ("", "contrib.tpu.")
+    },
     **{
         head
         + ".python.estimator.estimator._load_global_step_from_checkpoint_dir": "load_global_step"
@@ -155,7 +162,11 @@ KEPT: Mapping[str, Mapping[str, str]] = {
         "ckpt_dir_or_file": "checkpoint",
         "assignment_map": "assignment_map",
     },
+    "ExponentialMovingAverage": {
+        name: name for name in ("decay", "num_updates", "zero_debias", "name")
+    },
     "CrossShardOptimizer": {"opt": "optimizer", "name": "name"},
+    "get_tpu_context": {},
     "cross_replica_sum": {"x": "tensor"},
     "load_global_step": {"checkpoint_dir": "folder"},
     "summary_writer": {
@@ -207,6 +218,8 @@ POSITIONAL: Mapping[str, int] = {
     "TensorServingInputReceiver": 2,
     "PredictOutput": 1,
     "init_from_checkpoint": 2,
+    "ExponentialMovingAverage": 4,
+    "get_tpu_context": 0,
     "CrossShardOptimizer": 1,
     "cross_replica_sum": 1,
     "load_global_step": 1,

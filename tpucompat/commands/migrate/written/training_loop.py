@@ -25,6 +25,7 @@ import tensorflow as tf
 
 v1 = tf.compat.v1
 v1.disable_v2_tensorshape()  # a model_fn asks for x.shape[0].value
+v1.disable_tensor_equality()  # and puts variables into sets
 nest = tf.nest.map_structure
 _WRITERS = {}
 
@@ -114,6 +115,49 @@ def init_from_checkpoint(checkpoint, assignment_map):
     """Initializes variables from a checkpoint: those of the graph, which the replicas start from."""
     if not tf.inside_function():
         v1.train.init_from_checkpoint(checkpoint, assignment_map)
+
+
+def get_tpu_context():
+    """What says, as number_of_shards, how many replicas make a step together."""
+    replicas = tf.distribute.get_strategy().num_replicas_in_sync
+    return types.SimpleNamespace(number_of_shards=replicas)
+
+
+class ExponentialMovingAverage(v1.train.ExponentialMovingAverage):
+    """The same, of what a replica has itself: its moving averages are not those of the others."""
+
+    def __init__(self, decay, num_updates=None, zero_debias=False, name="ExponentialMovingAverage"):
+        super().__init__(decay, num_updates, zero_debias, name)
+        self._rate, self._updates, self._of = decay, num_updates, {}
+
+    def apply(self, var_list=None):
+        """Averages variables, from what they begin with."""
+        decay, done = tf.cast(self._rate, tf.float32), []
+        if self._updates is not None:
+            count = tf.cast(self._updates, tf.float32)
+            decay = tf.minimum(decay, (1.0 + count) / (10.0 + count))
+        for one in v1.trainable_variables() if var_list is None else var_list:
+            if not isinstance(one, tf.Variable):
+                raise TypeError(f"Only variables are averaged, not {one}")
+            if one.ref() not in self._of:
+                v1.add_to_collection(v1.GraphKeys.MOVING_AVERAGE_VARIABLES, one)
+                self._of[one.ref()] = v1.get_variable(
+                    f"{one.name.partition(':')[0]}/{self.name}",
+                    one.shape,
+                    one.dtype,
+                    lambda *_, v=one, **__: tf.cond(
+                        v1.is_variable_initialized(v), v.read_value, lambda: v.initial_value
+                    ),
+                    trainable=False,
+                    synchronization=tf.VariableSynchronization.ON_READ,
+                )
+            average = self._of[one.ref()]
+            done.append(average.assign_sub((average - one) * tf.cast(1.0 - decay, one.dtype)))
+        return tf.group(*done, name=self.name)
+
+    def average(self, var):
+        """The average of a variable."""
+        return self._of.get(var.ref())
 
 
 @contextlib.contextmanager
@@ -671,7 +715,9 @@ def _metrics(metric_fn, values):
         found.update(_given(metric_fn, tf.nest.pack_sequence_as(spec, flat)))
 
     graph = v1.wrap_function(build, tf.nest.flatten(spec))
-    update = graph.prune(given, [operation for _, operation in found.values()])
+    # Of an assignment, as tf.metrics.mean_iou has it, the operation.
+    updates = [getattr(operation, "op", operation) for _, operation in found.values()]
+    update = graph.prune(given, updates)
     return update, graph.prune([], {name: value for name, (value, _) in found.items()})
 
 
@@ -685,7 +731,8 @@ def _metric_ops(model, spec):
 
     graph = v1.wrap_function(build, tf.nest.flatten(spec))
     metrics = made[0].eval_metric_ops
-    update = graph.prune(given, [made[0].loss, [update for _, update in metrics.values()]])
+    updates = [getattr(update, "op", update) for _, update in metrics.values()]
+    update = graph.prune(given, [made[0].loss, updates])
     result = graph.prune([], {name: value for name, (value, _) in metrics.items()})
     return lambda batch: update(*tf.nest.flatten(batch)), result
 
