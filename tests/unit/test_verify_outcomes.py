@@ -403,7 +403,7 @@ def test_a_file_of_keras_3_stands_for_an_export(tmp_path, difference, verdict):
     exports = {"old": {"dense": answers}, "new": {"output_0": answers + difference}}
     found = rungs(tmp_path, old, new, exports=exports)
     assert found["export"].verdict == verdict
-    assert found["checkpoint"].verdict == rungs_module.SKIPPED
+    assert found["checkpoint"].verdict == SKIPPED
     # Weights alone do not stand for it.
     alone = rungs(tmp_path / "2", old, [saved])
     assert {alone[key].verdict for key in ("export", "checkpoint")} == {ladder.DIFFER}
