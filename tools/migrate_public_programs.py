@@ -146,7 +146,7 @@ def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> d
     # Both halves the same: what a script computes may depend on its flag for a TPU. There is none by name.
     more = program.get("plain_arguments", program.get("tpu_arguments", []))
     *before, last = (
-        [word.replace("{data}", str(data)) for word in step]
+        [word.replace("{data}", str(data)).replace("{cores}", str(cores)) for word in step]
         for step in program["commands"][: index + 1]
     )
     first = str(work / "first")

@@ -95,6 +95,10 @@ def test_names(before, after):
         ("from tensorflow.contrib import slim\ndef f(): slim.conv2d(1)", "import tf_slim as slim\ndef f(): slim.conv2d(1)"),  # noqa: E501
         ("from tensorflow.contrib import layers\ndef f(): layers.fully_connected(1, 2)",
          "from tf_slim import layers\ndef f(): layers.fully_connected(1, 2)"),
+        ("from tensorflow.contrib.keras import layers as L\ndef f(): L.Dense(1)",
+         "from tensorflow.keras import layers as L\ndef f(): L.Dense(1)"),
+        ("import tensorflow as tf\nk = tf.contrib.keras\ndef f(): k.backend.mean(k.layers.Dense(1))",
+         "import tensorflow as tf\nk = tf.keras\ndef f(): k.backend.mean(k.layers.Dense(1))"),
         # tf-slim has it beside its module of layers, not in it.
         ("import tensorflow as tf\ndef f(): tf.contrib.layers.l2_regularizer(1)",
          "import tf_slim\nimport tensorflow as tf\ndef f(): tf_slim.l2_regularizer(1)"),

@@ -11,7 +11,7 @@ import pytest
 if sys.version_info < (3, 8):
     pytest.skip("migrate needs Python 3.8", allow_module_level=True)
 
-from tpucompat.commands.analysis import findings
+from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.cli import migrate as command
 from tpucompat.commands.migrate import estimator_tables, plan, tree, written
 
@@ -379,3 +379,22 @@ def test_all_names_of_the_table_are_in_the_module():
     targets = {*estimator_tables.NAMES.values(), "make_strategy", "summary_writer", "record_every"}
     assert targets <= defined
     assert "tpucompat" not in text
+
+
+LAYERS = SCRIPT.replace(
+    "  loss = tf.reduce_mean(features * x)\n",
+    "  layers = tf.contrib.keras.layers\n"
+    "  loss = tf.reduce_mean(layers.Dense(1)(layers.Input(tensor=features + 1)))\n",
+)
+
+
+def test_keras_layers_in_a_model_fn_take_its_tensors():
+    result = plan.migrate(findings.understand(sources.decode("layers.py", LAYERS.encode())))
+    after = result.after.decode()
+    assert result.way == plan.LOOP and not result.todos
+    assert "  layers = tf.keras.layers\n" in after
+    assert "tf.reduce_mean(layers.Dense(1)(features + 1))" in after
+    # A model of it is made in a graph only.
+    model = LAYERS.replace("mode, loss=loss)\n", "mode, loss=tf.keras.Model(x, y))\n", 1)
+    result = plan.migrate(findings.understand(sources.decode("layers.py", model.encode())))
+    assert result.way == plan.COMPATIBLE and b"a Keras model of Input(tensor=)" in result.after

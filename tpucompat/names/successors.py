@@ -282,9 +282,19 @@ def _of_compat_v1(path: str) -> Fate | None:
     return None
 
 
+#: ``tf.keras`` as TensorFlow 1.1 to 1.3 had it, and 1.15 still.
+_KERAS_IN_CONTRIB = ("contrib.keras.api.keras", "contrib.keras.api", "contrib.keras")
+
+
 def _of_contrib(symbol: str, rest: str) -> Fate | None:
     row = lookup.find_row(symbol)
     kind = symbols.kind(symbol)
+    for head in _KERAS_IN_CONTRIB:
+        if symbol == head or (symbol.startswith(head + ".") and kind is not None):
+            other = Fate("TPU201", "tf." + head, "", "It was tf.keras.", True, NONE)
+            found = _other_keras(other, symbol[len(head) + 1 :])
+            if found is not None and found.becomes:
+                return found._replace(rest=rest)
     if row is not None and not (isinstance(row, Package) and rest):
         return _by_row(symbol, rest, row)
     if kind is None or (kind == "module" and rest):
@@ -391,25 +401,29 @@ def _of_private(symbol: str, rest: str) -> Fate | None:
             return Fate("TPU205", was, "tpucompat.v1." + symbol, "", True, SAFE, rest)
         if symbol != "python.keras":
             return None
-        public = "keras." + rest if rest else "keras"
-        known = not rest or (symbols.kind(public) is not None and public not in homes())
-        if not known and symbols.kind(public) is not None:
-            found = _of_tensorflow(public)  # gone from the public one too
-            return found and found._replace(was=f"{was}.{rest}")
-        becomes = "tf." + public if known else ""
         note = "TensorFlow 2.16 removed tensorflow.python.keras in favour of tf.keras."
-        return Fate(
-            "TPU205",
-            was + ("." + rest if rest else ""),
-            becomes,
-            note,
-            True,
-            SAFE if known else NONE,
-        )
+        return _other_keras(Fate("TPU205", was, "", note, True, NONE), rest)
     if isinstance(row, Gone):
         return Fate(row.code, was, "", f"{row.reason} {row.instead}".strip(), False, NONE, rest)
     becomes = _public(row.target) if isinstance(row, Moved) else ""
     return Fate("TPU205", was, becomes or "tpucompat.v1." + symbol, "", True, SAFE, rest)
+
+
+def _other_keras(found: Fate, below: str) -> Fate | None:
+    """A name of a module that is ``tf.keras`` by another name.
+
+    Args:
+      found: What is said of that module.
+      below: The name in it.
+    """
+    public = "keras." + below if below else "keras"
+    found = found._replace(was=found.was + ("." + below if below else ""))
+    if not below or (symbols.kind(public) is not None and public not in homes()):
+        return found._replace(becomes="tf." + public, fix=SAFE)
+    if symbols.kind(public) is not None:
+        gone = _of_tensorflow(public)  # from the public one too
+        return gone and gone._replace(was=found.was)
+    return found
 
 
 def _estimator(was: str, rest: str, symbol: str = "") -> Fate:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 from typing import Any, Iterable, Iterator, NamedTuple
 
 from tpucompat.commands.migrate import estimator_limits, written
@@ -44,6 +45,10 @@ class Loop(NamedTuple):
     is_here: bool
 
 
+_KERAS_INPUT = re.compile(r"(tensorflow\.(\w+\.)*)?keras\.(\w+\.)*Input")
+_KERAS_MODEL = re.compile(r"(tensorflow\.(\w+\.)*)?keras\.(\w+\.)*Model")
+
+
 class Plan(NamedTuple):
     """What is rewritten in a file.
 
@@ -54,6 +59,7 @@ class Plan(NamedTuple):
       op_names: ``variable.op.name``.
       aliases: ``tpu = tf.contrib.tpu``, where all that is used of it has a place.
       addresses: ``resolver.get_master()``, which a strategy has no need of.
+      inputs: ``Input(tensor=x)`` of Keras, which is x for the layers behind it.
     """
 
     uses: list[tuple[Any, str]]
@@ -62,6 +68,7 @@ class Plan(NamedTuple):
     op_names: list[ast.Attribute]
     aliases: list[ast.Assign]
     addresses: list[ast.Call]
+    inputs: list[tuple[ast.Call, ast.expr]]
 
     @property
     def handled(self) -> frozenset[int]:
@@ -162,7 +169,23 @@ def plan(context: Context) -> Plan:
         and node.value.attr == "op"
     ]
     estimator_limits.check(context, MODULE, target)
-    return Plan(uses, calls, renamed, op_names, list(_aliases(context)), addresses)
+    inputs = list(_inputs(context))
+    return Plan(uses, calls, renamed, op_names, list(_aliases(context)), addresses, inputs)
+
+
+def _inputs(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
+    """Inputs of Keras that are tensors, and those.
+
+    Raises:
+      CannotSee: If a model is made of them, as only a graph lets one.
+    """
+    for call in context.names.calls:
+        if _KERAS_INPUT.fullmatch(call.name):
+            for word in call.node.keywords:
+                if word.arg == "tensor":
+                    if any(_KERAS_MODEL.fullmatch(other.name) for other in context.names.calls):
+                        raise CannotSee("a Keras model of Input(tensor=)")
+                    yield call.node, word.value
 
 
 def _aliases(context: Context) -> Iterator[ast.Assign]:
@@ -303,6 +326,10 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
             context.texts[cell].replace(context.texts[cell].span(resolver)[1], end, "")
         elif context.replace(address, cell, '""'):
             finish(context, address)
+    for node, tensor in found.inputs:
+        cell = context.cell_of(node)
+        if context.replace(node, cell, context.texts[cell].source(tensor)):
+            context.done.update(map(id, ast.walk(node)))
     for statement in found.aliases:
         context.remove(statement, context.cell_of(statement))
     for named in found.op_names:

@@ -139,18 +139,24 @@ def _expression(context: Context, place: Place) -> bool:
     return done
 
 
+#: Packages whose names stay as a file writes them, once its import is that of the package.
+_GO_ON = ("tf_", "tf.keras")
+
+
 def _goes_on(context: Context, place: Place) -> bool:
     """Whether the name is right as it is, once the import of its package has been rewritten."""
     base = place.use.base
-    if base.count(".") < 1 or not place.fate.becomes.startswith("tf_"):
+    if base.count(".") < 1 or not place.fate.becomes.startswith(_GO_ON):
         return False
     package = today.fate(base)
-    if package is None or not package.becomes or package.fix != fixes.SAFE:
+    if package is None or package.fix != fixes.SAFE or not package.becomes.startswith(_GO_ON):
         return False
     if package.becomes == "tf_slim.layers" and place.fate.becomes.count(".") == 1:
         return False  # it stands beside that module
     below = place.use.name[len(base) + 1 :]
     symbol = below[: len(below) - len(place.fate.rest) - 1] if place.fate.rest else below
+    if package.becomes.startswith("tf.keras"):
+        return place.fate.becomes == f"{package.becomes}.{symbol}"
     # slim.conv2d is tf_slim.conv2d, which the table calls tf_slim.layers.conv2d.
     return place.fate.becomes.rpartition(".")[2] == symbol.rpartition(".")[2]
 
@@ -214,7 +220,7 @@ def _new_import(context: Context, found: Import, alias: Any, fate: today.Fate) -
             place for place in context.places
             if place.use.statement is None and place.use.base == "tensorflow." + fate.was[3:]
         ]  # fmt: skip
-        if not fate.becomes.startswith("tf_"):
+        if not fate.becomes.startswith(_GO_ON):
             # Its names are rewritten where they are used, so nothing is left of it.
             if all(place.fate.fix == fixes.SAFE for place in uses) and (is_from or alias.asname):
                 return ""
