@@ -9,6 +9,7 @@ the names that they had in TensorFlow 1.
 import collections
 import contextlib
 import copy
+import functools
 import inspect
 import itertools
 import os
@@ -75,6 +76,7 @@ class ModeKeys:
     TRAIN, EVAL, PREDICT = "train", "eval", "infer"
 
 
+@functools.lru_cache(maxsize=None)  # a TPU that is initialized again forgets its variables
 def make_strategy(tpu=None, zone=None, project=None):
     """A TPUStrategy where there is a TPU, else all GPUs, else the one device there is."""
     if isinstance(tpu, tf.distribute.Strategy):
@@ -289,6 +291,7 @@ class Model:
     def save(self, model_dir):
         """Writes a checkpoint."""
         self.restore()
+        tf.io.gfile.makedirs(model_dir)
         self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
 
     def given(self, parts=False):
@@ -331,7 +334,7 @@ class Trainer:
       config: A RunConfig.
       params: For model_fn and input_fn, with ``batch_size`` added, ``context`` where a TPU is used, and
         ``use_tpu`` for the first.
-      use_tpu: Whether to use the strategy of the config, or one device.
+      use_tpu: Whether to use the strategy of the config, or of all there is if it has none; or one device.
       train_batch_size: Batch of all replicas together; so are the other two.
       warm_start_from: A checkpoint that gives the variables' first values.
       eval_on_tpu: Whether to evaluate with this strategy too, or on one device.
@@ -344,7 +347,9 @@ class Trainer:
         self.model_dir = model_dir or self.config.model_dir or tempfile.mkdtemp()
         self.config = self.config._replace(model_dir=self.model_dir)
         self.params, self._use_tpu, self._eval_on_tpu = dict(params or {}), use_tpu, eval_on_tpu
-        self.strategy = (use_tpu and self.config.strategy) or tf.distribute.get_strategy()
+        self.strategy = tf.distribute.get_strategy()
+        if use_tpu and (self.config.strategy or not tf.distribute.has_strategy()):
+            self.strategy = self.config.strategy or make_strategy()
         self._model_fn = model_fn
         self._sizes = {
             "train": train_batch_size,
@@ -421,15 +426,19 @@ class Trainer:
 
         return Model(call, inputs, strategy, self.config, checkpoint, self._warm_start)
 
+    def _fed(self, mode):
+        """Whether each replica calls input_fn; whether a host splits what it gets from a call."""
+        kind = self.config.tpu_config.per_host_input_for_training
+        if isinstance(kind, bool):
+            kind = InputPipelineConfig.PER_HOST_V1 if kind else InputPipelineConfig.PER_SHARD_V1
+        is_sharded = kind == InputPipelineConfig.PER_SHARD_V1 and mode == ModeKeys.TRAIN
+        return is_sharded, kind != InputPipelineConfig.PER_HOST_V2 and not is_sharded
+
     def _batches(self, input_fn, mode):
         """A dataset with an element for each replica, and what such an element is."""
         if self.config.tf_random_seed is not None:
             tf.random.set_seed(self.config.tf_random_seed)  # for what shuffles and drops out
-        kind, specs = self.config.tpu_config.per_host_input_for_training, []
-        if isinstance(kind, bool):
-            kind = InputPipelineConfig.PER_HOST_V1 if kind else InputPipelineConfig.PER_SHARD_V1
-        is_sharded = kind == InputPipelineConfig.PER_SHARD_V1 and mode == ModeKeys.TRAIN
-        is_split = kind != InputPipelineConfig.PER_HOST_V2 and not is_sharded
+        (is_sharded, is_split), specs = self._fed(mode), []
 
         def of_host(context):
             replicas, hosts = context.num_replicas_in_sync, context.num_input_pipelines
@@ -574,7 +583,8 @@ class Trainer:
         """Yields the predictions of a checkpoint for each example, or for each batch."""
         mode, replicas = ModeKeys.PREDICT, self.strategy.num_replicas_in_sync
         size = self._sizes[mode]
-        data = self._input(input_fn, mode, replicas, replicas)
+        is_split = self._fed(mode)[1]
+        data = self._input(input_fn, mode, 1 if is_split else replicas, replicas)
         data = data.unbatch().batch(size) if size else data
         part = size and size // replicas
         spec = nest(lambda one: tf.TensorSpec([part, *one.shape[1:]], one.dtype), data.element_spec)
