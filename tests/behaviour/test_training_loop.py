@@ -33,7 +33,13 @@ def model_fn(features, labels, mode, params):
   y = features * w
   loss, train_op = tf.reduce_mean(y), None
   if mode == training_loop.ModeKeys.TRAIN:
-    train_op = v1.train.get_global_step().assign_add(1)
+    step = v1.train.get_global_step()
+    averages = training_loop.ExponentialMovingAverage(0.5)
+    debiased = training_loop.ExponentialMovingAverage(0.5, zero_debias=True, name='Debiased')
+    with v1.variable_scope('a'):
+      total = tf.reduce_sum(y + tf.cast(step, tf.float32), name='total')
+      train_op = step.assign_add(1)
+      train_op = tf.group(averages.apply([y[0], total]), debiased.apply([total]))
   return Spec(mode, {'y': y}, loss, train_op)
 
 def input_fn(params, mode):
@@ -51,6 +57,7 @@ for name, kind in [('host', True), ('replica', False), ('v1', kinds.PER_HOST_V1)
   rows = [float(one['y'][0]) for one in trainer.predict(lambda params, mode: input_fn(params, mode).take(1))]
   assert rows == list(range(len(rows))), rows
   found[name] = [*asked.values(), len(rows)]
+  found['averages'] = {one: trainer.get_variable_value(one).tolist() for one in trainer.get_variable_names()}
 found['strategies'] = [trainer.strategy.num_replicas_in_sync, trainer.strategy is training_loop.make_strategy()]
 found['on the host'] = Trainer(model_fn, use_tpu=False).strategy.num_replicas_in_sync
 print(json.dumps(found))
@@ -96,3 +103,15 @@ def test_an_input_function_is_asked_for_the_batch_of_who_calls_it(found, kind, s
 
 def test_all_there_is_where_no_strategy_was_named(found):
     assert found["strategies"] == [2, True] and found["on the host"] == 1
+
+
+def test_tensors_are_averaged_from_zero(found):
+    """Names and values are those that 1.15 gives variable by variable for the rows of the first replica."""
+    averages = {name: value for name, value in found["averages"].items() if name.startswith("a/")}
+    assert averages == {
+        "a/a/total/ExponentialMovingAverage": 22.5,
+        "a/a/strided_slice/ExponentialMovingAverage": [4.0],
+        "a/a/total/Debiased": 30.0,
+        "a/a/a/total/Debiased/biased": 22.5,
+        "a/a/a/total/Debiased/local_step": 2.0,
+    }

@@ -29,6 +29,7 @@ v1.disable_v2_tensorshape()  # a model_fn asks for x.shape[0].value
 v1.disable_tensor_equality()  # and puts variables into sets
 nest = tf.nest.map_structure
 _WRITERS = {}
+AVERAGED = "averaged"  # a collection: the names of tensors that a model_fn averages
 
 #: What a model_fn returns. ``eval_metrics`` and ``host_call`` are a function and its arguments; the function
 #: gets the values of all replicas, one behind the other. ``eval_metric_ops`` is for one device: name -> a value
@@ -131,16 +132,21 @@ class ExponentialMovingAverage(v1.train.ExponentialMovingAverage):
     def __init__(self, decay, num_updates=None, zero_debias=False, name="ExponentialMovingAverage"):
         super().__init__(decay, num_updates, zero_debias, name)
         self._rate, self._updates, self._of = decay, num_updates, {}
+        self._is_debiased = zero_debias
 
     def apply(self, var_list=None):
-        """Averages variables, from what they begin with."""
+        """Averages variables, from what they begin with, and tensors, from 0."""
         decay, done = tf.cast(self._rate, tf.float32), []
         if self._updates is not None:
             count = tf.cast(self._updates, tf.float32)
             decay = tf.minimum(decay, (1.0 + count) / (10.0 + count))
         for one in v1.trainable_variables() if var_list is None else var_list:
-            if not isinstance(one, tf.Variable):
-                raise TypeError(f"Only variables are averaged, not {one}")
+            is_tensor = not isinstance(one, tf.Variable)
+            if is_tensor and one.ref() not in self._of:
+                self._of[one.ref()] = self._zeros(_name_of_averaged(one) + "/" + self.name, one)
+            if is_tensor and self._is_debiased:
+                done.append(self._debiased(one, tf.cast(1.0 - decay, one.dtype)))
+                continue
             if one.ref() not in self._of:
                 v1.add_to_collection(v1.GraphKeys.MOVING_AVERAGE_VARIABLES, one)
                 self._of[one.ref()] = v1.get_variable(
@@ -158,8 +164,38 @@ class ExponentialMovingAverage(v1.train.ExponentialMovingAverage):
         return tf.group(*done, name=self.name)
 
     def average(self, var):
-        """The average of a variable."""
+        """The average of a variable, or of a tensor."""
         return self._of.get(var.ref())
+
+    def _zeros(self, name, like, shape=None):
+        return v1.get_variable(
+            name,
+            like.shape if shape is None else shape,
+            like.dtype,
+            v1.zeros_initializer(),
+            trainable=False,
+            synchronization=tf.VariableSynchronization.ON_READ,
+        )
+
+    def _debiased(self, tensor, rate):
+        """Averages a tensor; divides by the weight of what has been averaged, as zero_debias says."""
+        average = self._of[tensor.ref()]
+        name = average.name.partition(":")[0]
+        biased, count = (
+            self._zeros(f"{name}/biased", tensor),
+            self._zeros(f"{name}/local_step", tensor, []),
+        )
+        total = biased.assign_sub((biased - tensor) * rate)
+        return average.assign(total / (1 - tf.pow(1 - rate, count.assign_add(1))))
+
+
+def _name_of_averaged(tensor):
+    """The name that a tensor has in the graph of the initial values: a tf.function has others."""
+    names = v1.get_collection_ref(AVERAGED)
+    if tf.inside_function():
+        return names.pop(0)
+    names.append(tensor.op.name)
+    return names[-1]
 
 
 @contextlib.contextmanager
@@ -243,6 +279,7 @@ class Model:
             self.spec = call(*inputs())
             # A summary was called like an operation: a model_fn may have a scope of this name.
             self.loss_tag = v1.get_default_graph().unique_name("loss", mark_as_used=False)
+            self._averaged = v1.get_collection(AVERAGED)
             unchanged = _unchanged([variable for *_, variable in made], self.spec)
             scaffold = self.spec.scaffold_fn() if self.spec.scaffold_fn else v1.train.Scaffold()
             if warm_start and not checkpoint:
@@ -321,6 +358,7 @@ class Model:
     def __call__(self, features, labels):
         """Calls the model_fn for a replica, in a function that is traced."""
         with graph_of_replica(), self.given():
+            v1.get_collection_ref(AVERAGED).extend(self._averaged)
             v1.train.get_or_create_global_step()
             return self._call(features, labels)
 
