@@ -139,6 +139,22 @@ if __name__ == '__main__':
       of_all, sys.argv[1], tf.contrib.tpu.RunConfig(), train_batch_size=4, eval_batch_size=4)
   one = lambda params: tf.data.Dataset.from_tensors((ones, ones[:, :1]))
   found['all'] = tpu.evaluate(one, steps=1)['loss']
+  def host(steps, losses):
+    with tf.contrib.summary.create_file_writer(sys.argv[1] + '/host').as_default():
+      with tf.contrib.summary.always_record_summaries():
+        tf.contrib.summary.scalar('loss', losses[0], step=steps[0])
+        return tf.contrib.summary.all_summary_ops()
+  def with_host(features, labels, mode, params):
+    spec = model_fn(features, labels, mode, {'rate': 0.1})
+    step = tf.train.get_global_step()
+    values = [tf.reshape(step, [1]), tf.reshape(spec.loss, [1])]
+    return tf.contrib.tpu.TPUEstimatorSpec(
+        mode, loss=spec.loss, train_op=spec.train_op, host_call=(host, values))
+  tpu = tf.contrib.tpu.TPUEstimator(
+      with_host, sys.argv[1] + '3', tf.contrib.tpu.RunConfig(), train_batch_size=4)
+  tpu.train(lambda params: one(params).repeat(), steps=1)
+  events = (e for f in glob.glob(sys.argv[1] + '3/events*') for e in tf.train.summary_iterator(f))
+  found['beside the host'] = 'loss_2' in {v.tag for e in events for v in e.summary.value}
   print(json.dumps([{k: float(v) for k, v in found.items()}, rows, warm.get_variable_value('w').tolist()]))
 """
 
@@ -173,5 +189,6 @@ def test_an_estimator_without_a_tpu(tmp_path):
             json.loads(next(line for line in ran.stdout.splitlines() if line.startswith("[{")))
         )
     assert len(found[0][1]) == 64 and found[0][0]["global_step"] == 4 and found[0][0]["tag"]
+    assert found[0][0]["beside the host"]
     for part, (before, after) in zip(("metrics", "predictions", "weights"), zip(*found)):
         compare(before, after, part)

@@ -10,6 +10,7 @@ import tensorflow
 
 from tpucompat.base import package
 from tpucompat.runtime import advice, failures, tracebacks
+from tpucompat.tf import private
 
 tf = tensorflow.compat.v1
 HERE = os.path.basename(__file__)
@@ -68,6 +69,39 @@ def test_data_without_a_batch():
     with pytest.raises(ValueError) as caught:
         model.fit(rows, epochs=1, verbose=0)
     assert shown(caught.value)[1] == "TPU490"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: x.numpy(),
+        lambda x: float(x),
+        lambda x: list(tf.data.Dataset.range(3)),
+    ],
+)
+def test_a_value_of_a_graph(use):
+    x = tf.constant(1.0)
+    with pytest.raises(Exception) as caught:
+        use(x)
+    assert shown(caught.value)[1] == "TPU491"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x: tf.placeholder(tf.float32),
+        lambda x: tf.gradients(x, x),
+        lambda x: tf.Session().run(x),
+        lambda x: tf.data.make_initializable_iterator(tf.data.Dataset.range(3)),
+        lambda x: tf.train.AdamOptimizer().minimize(x),
+        lambda x: x.eval(),
+        lambda x: x.graph,
+    ],
+)
+def test_a_graph_in_eager_code(use):
+    with private.eager_mode(), pytest.raises(Exception) as caught:
+        use(tf.constant([1.0]))
+    assert shown(caught.value)[1] == "TPU492"
 
 
 @pytest.mark.parametrize("resource", [False, True])

@@ -31,6 +31,9 @@ TF1 = [
     "strategy = tf.distribute.experimental.TPUStrategy(tpu, steps_per_run=128)\ntf.distribute.get_strategy()\n"
     "label = tf.decode_raw(x, tf.uint8)",
     "import tensorflow as tf\nimport tensorflow.compat.v2 as tf2\ntf2.summary.scalar\ntf.layers.dense",
+    "import tensorflow.compat.v1 as tf\ntf.config.experimental_connect_to_cluster(resolver)\n"
+    "tf.tpu.experimental.initialize_tpu_system(resolver)\n"
+    "strategy = tf.distribute.experimental.TPUStrategy(resolver)\nwith tf.Session() as session: pass",
 ]
 TF2 = [
     "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(resolver)",
@@ -41,6 +44,7 @@ TF2 = [
     "import tensorflow as tf\nprint(history.history['val_accuracy'])",
     "import tensorflow.compat.v1 as tf\ntf.enable_v2_behavior()\ntf.config.list_logical_devices('TPU')",
     "import tensorflow.compat.v2 as tf\ntf.summary.scalar",
+    "import tensorflow.compat.v1 as tf\ntf.distribute.experimental.TPUStrategy(tpu)\ntf.logging.info('')",
     # A script for both, and one that kept a function from before.
     "import tensorflow as tf\nif not tf.executing_eagerly(): tf.Session()\n"
     "tf.distribute.experimental.TPUStrategy(tpu)\ntf.tpu.experimental.initialize_tpu_system(tpu)",

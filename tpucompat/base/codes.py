@@ -1175,6 +1175,18 @@ CODES: dict[str, Code] = {
         "all cores.",
         "Use a smaller batch size, or more examples, and check that the Dataset is not filtered empty.",
     ),
+    "TPU491": Code(
+        "This needs eager execution, and the script runs with graphs",
+        "In a graph a tensor has no value until a Session computes it. A script that reads as one of "
+        "TensorFlow 1 runs with graphs.",
+        "For a script of TensorFlow 2 pass `tpucompat run --era tf2`, or `install(era='tf2')`.",
+    ),
+    "TPU492": Code(
+        "This needs a graph, and the script runs eagerly",
+        "With eager execution operations are computed at once, and no graph holds them for a Session. A script "
+        "that reads as one of TensorFlow 2, or calls enable_eager_execution, runs eagerly.",
+        "For a script of TensorFlow 1 pass `tpucompat run --era tf1`, or `install(era='tf1')`.",
+    ),
     # 5xx: Keras 3, and what a migration leaves -----------------------------------------------------
     "TPU510": Code(
         "An argument that Keras 3 does not support",

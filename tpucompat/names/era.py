@@ -179,7 +179,12 @@ def weigh(sources: Iterable[tuple[str, set[str]]]) -> Verdict:
     lost: set[str] = set()
     serves_both = False
     for text, names in sources:
-        serves_both |= bool({"executing_eagerly", "compat.v1"} & names)
+        # A Session by tensorflow.compat.v1 is a graph's; tf.logging may be a habit.
+        of_graphs = {
+            mark for mark, weight in MARKS[TF1].items() if weight >= 10 and "." not in mark
+        }
+        is_habit = "compat.v1" in names and names.isdisjoint(of_graphs)
+        serves_both |= is_habit or "executing_eagerly" in names
         lost.update(name for name in names if _lost(name))
         for era, mark, weight in _marks(text, names):
             evidence[era][mark] = weight

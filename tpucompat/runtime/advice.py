@@ -42,6 +42,19 @@ ROWS: tuple[tuple[str, str, str], ...] = (
         r"Empty training data|Expected input data to be non-empty|Unexpected result of "
         r"`train_function` \(Empty Logs\)",
     ),
+    # What TensorFlow says of graphs where it is eager, and the other way round (framework/ops.py, tensor.py).
+    (
+        "TPU491",
+        r".*",
+        r"only (supported|iterable|supports Python-style iteration)\b[^\n]*\beager|not '(Symbolic)?Tensor'$"
+        r"|Tensor' object has no attribute 'numpy'|when eager execution is not enabled",
+    ),
+    (
+        "TPU492",
+        r".*",
+        r"when eager execution is enabled|When eager execution is enabled|The Session graph is empty"
+        r"|not (supported in|compatible with) eager (mode|execution)",
+    ),
     ("TPU480", r"ValueError", r"Cannot feed value of shape"),
     (
         "TPU481",

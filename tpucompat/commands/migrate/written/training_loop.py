@@ -504,6 +504,7 @@ class Trainer:
         model = self._model(ModeKeys.TRAIN, lambda: _placeholders(spec), self.strategy, checkpoint)
         last = (model.step + steps if steps else sys.maxsize) if max_steps is None else max_steps
         host_calls, is_one = [], self.strategy is tf.distribute.get_strategy()
+        tag_of_loss = model.loss_tag
 
         def replica_step(batch):
             before = tf.convert_to_tensor(model.variables["global_step"])
@@ -525,8 +526,7 @@ class Trainer:
                     losses, texts, values = self.strategy.run(replica_step, args=(next(iterator),))
                 loss, summaries = local(losses)[0], texts[0] if texts else summaries
                 tf.summary.experimental.set_step(model.variables["global_step"])
-                with v1.get_default_graph().name_scope(None):  # tags are without the loop's scope
-                    _given(host_calls[0], self._together(values))
+                self._host_call(host_calls[0], values, model, tag_of_loss)
             return loss, summaries
 
         def save(is_first=False):
@@ -566,6 +566,16 @@ class Trainer:
         if loss is not None:
             v1.logging.info("Loss for final step: %s.", loss.numpy())
         return self
+
+    @tf.autograph.experimental.do_not_convert
+    def _host_call(self, function, values, model, tag_of_loss):
+        graph = v1.get_default_graph()
+        with graph.name_scope(None):  # tags are without the loop's scope
+            before = graph.unique_name("loss", mark_as_used=False)
+            _given(function, self._together(values))
+            # The summary of the loss has the name that this left, as in TensorFlow 1.
+            if graph.unique_name("loss", mark_as_used=False) != before:
+                model.loss_tag = _next_name(tag_of_loss)
 
     def _together(self, values):
         """The values of all replicas, one behind the other."""
@@ -819,6 +829,12 @@ def _as_before(tensor, step):
     if operation.control_inputs:  # it asks for what comes after something
         return tensor
     return tf.fill(tf.shape(tensor), tf.cast(step, tensor.dtype))
+
+
+def _next_name(name):
+    """What the next operation is called that is given the name of another one."""
+    head, _, number = name.partition("_")
+    return f"{head}_{int(number or 0) + 1}"
 
 
 def _called(function, *args, **options):
