@@ -156,7 +156,7 @@ def test_what_the_loop_does_not_do_stays(tmp_path, was, becomes, reason):
     result = result_of(tmp_path, SCRIPT.replace(was, becomes))
     after = " ".join(result.after.decode().replace("#", " ").split())
     assert result.way == plan.COMPATIBLE and not result.beside
-    assert "TODO(tpucompat TPU212)" in after and reason in after
+    assert "TODO(tpucompat TPU212): tf.contrib.tpu.TPUEstimator (" in after and reason in after
 
 
 @pytest.mark.parametrize(

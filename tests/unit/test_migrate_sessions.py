@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import pathlib
 
 import pytest
@@ -181,3 +183,18 @@ def test_the_examples_leave_tensorflow_1(name):
     (result,) = tree.with_parts(list(tree.migrate([str(EXAMPLES / f"{name}.py")])))
     assert b"tpucompat.v1" not in result.after and result.todos == 0
     assert result.way in (plan.PLAIN, plan.SESSION)
+
+
+@pytest.mark.parametrize("name", written.MODULES)
+def test_a_written_module_has_the_names_that_it_uses(name):
+    nodes = list(ast.walk(ast.parse(written.source(f"{name}.py"))))
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    defined = {node.id for node in names if isinstance(node.ctx, ast.Store)} | {*dir(builtins)}
+    defined |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    defined |= {
+        getattr(node, "asname", None) or node.name.partition(".")[0]
+        for node in nodes
+        if isinstance(node, (ast.alias, ast.FunctionDef, ast.ClassDef, ast.ExceptHandler))
+        and node.name
+    }
+    assert {node.id for node in names} <= defined

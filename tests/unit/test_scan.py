@@ -273,6 +273,40 @@ def test_what_a_tpu_does_not_like(scan):
     ]
 
 
+@pytest.mark.parametrize(
+    ("size", "is_known"),
+    [
+        ("    features = tf.placeholder(tf.float32, [None, 4])\n    serve(features)", False),
+        (
+            "    features = tf.placeholder(tf.float32, [None, 4])\n"
+            "    return tf.estimator.export.ServingInputReceiver(features, features)",
+            True,
+        ),
+        ("    return data.batch(size)", False),
+        ("    x = data.batch(size).get_next()\n    x.set_shape([4])\n    return x", False),
+        ("    x = data.batch(size).get_next()\n    x.set_shape([size, 4])\n    return x", True),
+        (
+            "    def set_shapes(x):\n"
+            "      x.set_shape(tf.TensorShape([batch_size]).concatenate(x.shape[1:]))\n"
+            "    return data.batch(params['batch_size']).map(set_shapes)",
+            True,
+        ),
+    ],
+)
+def test_a_batch_whose_size_the_tpu_knows(scan, size, is_known):
+    program = f"""\
+    import tensorflow as tf
+    def model_fn(features, labels, mode, params):
+      flat = tf.reshape(features, [-1, 4])
+      return tf.contrib.tpu.TPUEstimatorSpec(mode, loss=flat)
+    def predict_with(size, data, params):
+{textwrap.indent(size, "  ")}
+    tf.contrib.tpu.TPUEstimator(model_fn)
+"""
+    found = [one.was for one in scan(textwrap.dedent(program)) if one.code == "TPU370"]
+    assert found == ([] if is_known else ["tf.reshape to -1 of an unknown batch"])
+
+
 def test_the_same_away_from_a_tpu_is_fine(scan):
     text = TPU_PROGRAM.replace("tf.contrib.tpu.TPUEstimatorSpec", "Spec")
     text = text.replace("tf.contrib.tpu.TPUEstimator", "Estimator")

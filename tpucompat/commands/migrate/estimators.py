@@ -115,12 +115,14 @@ def is_wanted(context: Context, has_loop: bool = False) -> bool:
     return bool(found & {*COMPUTATIONS}) and not _has_session(context)
 
 
+def is_trainer(name: str) -> bool:
+    """Whether an old name is that of TPUEstimator, or of Estimator."""
+    return target(name).startswith((MODULE + ".Trainer", MODULE + ".Estimator"))
+
+
 def makes_trainer(context: Context) -> bool:
     """Whether a file makes a TPUEstimator, or an Estimator."""
-    return any(
-        target(use.name).startswith((MODULE + ".Trainer", MODULE + ".Estimator"))
-        for use in context.names.uses
-    )
+    return any(is_trainer(use.name) for use in context.names.uses)
 
 
 def plan(context: Context) -> Plan:

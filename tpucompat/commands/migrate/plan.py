@@ -305,7 +305,9 @@ def _choose(context: Context, together: bool, with_loop: estimators.Loop | None)
             loop = found
             graph = graph if reasons or together else ""
         except keras.CannotSee as error:
-            reasons["TPU212"] = f"{reasons.get('TPU212', 'TPUEstimator')} ({error})"
+            makers = [one.fate.was for one in context.places if estimators.is_trainer(one.use.name)]
+            maker = next(iter(makers), reasons.get("TPU212", "TPUEstimator"))
+            reasons["TPU212"] = f"{maker} ({error})"
     if not together and with_loop and not _is_script(context):
         graph = ""
     conversions: list[keras.Conversion] = []

@@ -118,13 +118,31 @@ class _Program:
         return frozenset(found)
 
     def _unknown_batch(self) -> bool:
+        """Whether a batch that reaches the TPU has no size; what a server is asked does not reach it."""
+        is_asked = {
+            id(call.function or call)
+            for call in self.names.calls
+            if call.name.endswith("InputReceiver")
+        }
         for call in self.names.calls:
-            if call.name.endswith(".placeholder"):
+            if call.name.endswith(".placeholder") and id(call.function) not in is_asked:
                 first = _first(argument(call.node, 1, "shape"))
                 if first is not None and _is_none(first):
                     return True
-            elif _drops_nothing(call):
+            elif _drops_nothing(call) and not self._is_given_size(call):
                 return True
+        return False
+
+    def _is_given_size(self, batch: Call) -> bool:
+        """Whether the program tells the tensors of a batch its size: ``x.set_shape([size, 28])``."""
+        size = ast.dump(batch.node.args[0]) if batch.node.args else ""
+        for call in self.names.calls:
+            if call.name not in (".set_shape", ".ensure_shape", "tensorflow.ensure_shape"):
+                continue
+            for node in (inside for one in call.node.args for inside in ast.walk(one)):
+                name = getattr(node, "id", "") or getattr(node, "attr", "")
+                if ast.dump(node) == size or "batch" in name:
+                    return True
         return False
 
     def number(self, node: ast.AST | None) -> int | None:

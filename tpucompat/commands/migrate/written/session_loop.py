@@ -8,12 +8,13 @@ had in TensorFlow 1.
 
 import collections
 import contextlib
+import functools
 import os
 import re
 
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")  # for tf.compat.v1.layers: pip install tf-keras
 import tensorflow as tf
-from training_loop import (  # noqa: F401
+from training_loop import (
     CrossShardOptimizer,
     cross_replica_sum,
     graph_of_replica,

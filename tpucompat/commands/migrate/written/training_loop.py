@@ -9,6 +9,7 @@ the names that they had in TensorFlow 1.
 import collections
 import contextlib
 import copy
+import functools
 import inspect
 import itertools
 import os
@@ -28,6 +29,7 @@ v1.disable_v2_tensorshape()  # a model_fn asks for x.shape[0].value
 v1.disable_tensor_equality()  # and puts variables into sets
 nest = tf.nest.map_structure
 _WRITERS = {}
+AVERAGED = "averaged"  # a collection: the names of tensors that a model_fn averages
 
 #: What a model_fn returns. ``eval_metrics`` and ``host_call`` are a function and its arguments; the function
 #: gets the values of all replicas, one behind the other. ``eval_metric_ops`` is for one device: name -> a value
@@ -75,6 +77,7 @@ class ModeKeys:
     TRAIN, EVAL, PREDICT = "train", "eval", "infer"
 
 
+@functools.lru_cache(maxsize=None)  # a TPU that is initialized again forgets its variables
 def make_strategy(tpu=None, zone=None, project=None):
     """A TPUStrategy where there is a TPU, else all GPUs, else the one device there is."""
     if isinstance(tpu, tf.distribute.Strategy):
@@ -129,16 +132,21 @@ class ExponentialMovingAverage(v1.train.ExponentialMovingAverage):
     def __init__(self, decay, num_updates=None, zero_debias=False, name="ExponentialMovingAverage"):
         super().__init__(decay, num_updates, zero_debias, name)
         self._rate, self._updates, self._of = decay, num_updates, {}
+        self._is_debiased = zero_debias
 
     def apply(self, var_list=None):
-        """Averages variables, from what they begin with."""
+        """Averages variables, from what they begin with, and tensors, from 0."""
         decay, done = tf.cast(self._rate, tf.float32), []
         if self._updates is not None:
             count = tf.cast(self._updates, tf.float32)
             decay = tf.minimum(decay, (1.0 + count) / (10.0 + count))
         for one in v1.trainable_variables() if var_list is None else var_list:
-            if not isinstance(one, tf.Variable):
-                raise TypeError(f"Only variables are averaged, not {one}")
+            is_tensor = not isinstance(one, tf.Variable)
+            if is_tensor and one.ref() not in self._of:
+                self._of[one.ref()] = self._zeros(_name_of_averaged(one) + "/" + self.name, one)
+            if is_tensor and self._is_debiased:
+                done.append(self._debiased(one, tf.cast(1.0 - decay, one.dtype)))
+                continue
             if one.ref() not in self._of:
                 v1.add_to_collection(v1.GraphKeys.MOVING_AVERAGE_VARIABLES, one)
                 self._of[one.ref()] = v1.get_variable(
@@ -156,8 +164,38 @@ class ExponentialMovingAverage(v1.train.ExponentialMovingAverage):
         return tf.group(*done, name=self.name)
 
     def average(self, var):
-        """The average of a variable."""
+        """The average of a variable, or of a tensor."""
         return self._of.get(var.ref())
+
+    def _zeros(self, name, like, shape=None):
+        return v1.get_variable(
+            name,
+            like.shape if shape is None else shape,
+            like.dtype,
+            v1.zeros_initializer(),
+            trainable=False,
+            synchronization=tf.VariableSynchronization.ON_READ,
+        )
+
+    def _debiased(self, tensor, rate):
+        """Averages a tensor; divides by the weight of what has been averaged, as zero_debias says."""
+        average = self._of[tensor.ref()]
+        name = average.name.partition(":")[0]
+        biased, count = (
+            self._zeros(f"{name}/biased", tensor),
+            self._zeros(f"{name}/local_step", tensor, []),
+        )
+        total = biased.assign_sub((biased - tensor) * rate)
+        return average.assign(total / (1 - tf.pow(1 - rate, count.assign_add(1))))
+
+
+def _name_of_averaged(tensor):
+    """The name that a tensor has in the graph of the initial values: a tf.function has others."""
+    names = v1.get_collection_ref(AVERAGED)
+    if tf.inside_function():
+        return names.pop(0)
+    names.append(tensor.op.name)
+    return names[-1]
 
 
 @contextlib.contextmanager
@@ -241,6 +279,7 @@ class Model:
             self.spec = call(*inputs())
             # A summary was called like an operation: a model_fn may have a scope of this name.
             self.loss_tag = v1.get_default_graph().unique_name("loss", mark_as_used=False)
+            self._averaged = v1.get_collection(AVERAGED)
             unchanged = _unchanged([variable for *_, variable in made], self.spec)
             scaffold = self.spec.scaffold_fn() if self.spec.scaffold_fn else v1.train.Scaffold()
             if warm_start and not checkpoint:
@@ -289,6 +328,7 @@ class Model:
     def save(self, model_dir):
         """Writes a checkpoint."""
         self.restore()
+        tf.io.gfile.makedirs(model_dir)
         self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
 
     def given(self, parts=False):
@@ -318,6 +358,7 @@ class Model:
     def __call__(self, features, labels):
         """Calls the model_fn for a replica, in a function that is traced."""
         with graph_of_replica(), self.given():
+            v1.get_collection_ref(AVERAGED).extend(self._averaged)
             v1.train.get_or_create_global_step()
             return self._call(features, labels)
 
@@ -331,7 +372,7 @@ class Trainer:
       config: A RunConfig.
       params: For model_fn and input_fn, with ``batch_size`` added, ``context`` where a TPU is used, and
         ``use_tpu`` for the first.
-      use_tpu: Whether to use the strategy of the config, or one device.
+      use_tpu: Whether to use the strategy of the config, or of all there is if it has none; or one device.
       train_batch_size: Batch of all replicas together; so are the other two.
       warm_start_from: A checkpoint that gives the variables' first values.
       eval_on_tpu: Whether to evaluate with this strategy too, or on one device.
@@ -344,7 +385,9 @@ class Trainer:
         self.model_dir = model_dir or self.config.model_dir or tempfile.mkdtemp()
         self.config = self.config._replace(model_dir=self.model_dir)
         self.params, self._use_tpu, self._eval_on_tpu = dict(params or {}), use_tpu, eval_on_tpu
-        self.strategy = (use_tpu and self.config.strategy) or tf.distribute.get_strategy()
+        self.strategy = tf.distribute.get_strategy()
+        if use_tpu and (self.config.strategy or not tf.distribute.has_strategy()):
+            self.strategy = self.config.strategy or make_strategy()
         self._model_fn = model_fn
         self._sizes = {
             "train": train_batch_size,
@@ -421,15 +464,19 @@ class Trainer:
 
         return Model(call, inputs, strategy, self.config, checkpoint, self._warm_start)
 
+    def _fed(self, mode):
+        """Whether each replica calls input_fn; whether a host splits what it gets from a call."""
+        kind = self.config.tpu_config.per_host_input_for_training
+        if isinstance(kind, bool):
+            kind = InputPipelineConfig.PER_HOST_V1 if kind else InputPipelineConfig.PER_SHARD_V1
+        is_sharded = kind == InputPipelineConfig.PER_SHARD_V1 and mode == ModeKeys.TRAIN
+        return is_sharded, kind != InputPipelineConfig.PER_HOST_V2 and not is_sharded
+
     def _batches(self, input_fn, mode):
         """A dataset with an element for each replica, and what such an element is."""
         if self.config.tf_random_seed is not None:
             tf.random.set_seed(self.config.tf_random_seed)  # for what shuffles and drops out
-        kind, specs = self.config.tpu_config.per_host_input_for_training, []
-        if isinstance(kind, bool):
-            kind = InputPipelineConfig.PER_HOST_V1 if kind else InputPipelineConfig.PER_SHARD_V1
-        is_sharded = kind == InputPipelineConfig.PER_SHARD_V1 and mode == ModeKeys.TRAIN
-        is_split = kind != InputPipelineConfig.PER_HOST_V2 and not is_sharded
+        (is_sharded, is_split), specs = self._fed(mode), []
 
         def of_host(context):
             replicas, hosts = context.num_replicas_in_sync, context.num_input_pipelines
@@ -584,7 +631,8 @@ class Trainer:
         """Yields the predictions of a checkpoint for each example, or for each batch."""
         mode, replicas = ModeKeys.PREDICT, self.strategy.num_replicas_in_sync
         size = self._sizes[mode]
-        data = self._input(input_fn, mode, replicas, replicas)
+        is_split = self._fed(mode)[1]
+        data = self._input(input_fn, mode, 1 if is_split else replicas, replicas)
         data = data.unbatch().batch(size) if size else data
         part = size and size // replicas
         spec = nest(lambda one: tf.TensorSpec([part, *one.shape[1:]], one.dtype), data.element_spec)

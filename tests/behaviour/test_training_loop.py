@@ -1,0 +1,117 @@
+"""The training loop that ``tpucompat migrate`` writes beside a script, as its user calls it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tpucompat.base.machine import environment
+from tpucompat.commands.migrate import written
+
+PROGRAM = """\
+import itertools, json, sys
+import numpy as np
+import tensorflow as tf
+import training_loop
+from training_loop import InputPipelineConfig, RunConfig, Spec, TPUConfig, Trainer
+
+v1, folder, asked = tf.compat.v1, sys.argv[1], {}
+cpu = tf.config.list_physical_devices('CPU')[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+
+# Two GPUs, as far as make_strategy can tell; no strategy was asked for.
+mirrored, devices = tf.distribute.MirroredStrategy, tf.config.list_physical_devices
+tf.distribute.MirroredStrategy = lambda: mirrored(['CPU:0', 'CPU:1'])
+tf.config.list_physical_devices = lambda kind=None: [cpu, cpu] if kind == 'GPU' else devices(kind)
+
+def model_fn(features, labels, mode, params):
+  w = v1.get_variable('w', [1], initializer=v1.ones_initializer())
+  y = features * w
+  loss, train_op = tf.reduce_mean(y), None
+  if mode == training_loop.ModeKeys.TRAIN:
+    step = v1.train.get_global_step()
+    averages = training_loop.ExponentialMovingAverage(0.5)
+    debiased = training_loop.ExponentialMovingAverage(0.5, zero_debias=True, name='Debiased')
+    with v1.variable_scope('a'):
+      total = tf.reduce_sum(y + tf.cast(step, tf.float32), name='total')
+      train_op = step.assign_add(1)
+      train_op = tf.group(averages.apply([y[0], total]), debiased.apply([total]))
+  return Spec(mode, {'y': y}, loss, train_op)
+
+def input_fn(params, mode):
+  asked[mode] = params['batch_size']
+  x = np.arange(64, dtype='float32')[:, None]
+  return tf.data.Dataset.from_tensor_slices(x).batch(params['batch_size'], True)
+
+found, kinds = {}, InputPipelineConfig
+for name, kind in [('host', True), ('replica', False), ('v1', kinds.PER_HOST_V1), ('v2', kinds.PER_HOST_V2)]:
+  config = RunConfig(model_dir=f'{folder}/{name}', tpu_config=TPUConfig(2, kind))
+  trainer = Trainer(model_fn, None, config, None, True, 8, 16, 32)
+  asked.clear()
+  trainer.train(input_fn, max_steps=2)
+  trainer.evaluate(input_fn, 2)
+  rows = [float(one['y'][0]) for one in trainer.predict(lambda params, mode: input_fn(params, mode).take(1))]
+  assert rows == list(range(len(rows))), rows
+  found[name] = [*asked.values(), len(rows)]
+  found['averages'] = {one: trainer.get_variable_value(one).tolist() for one in trainer.get_variable_names()}
+found['strategies'] = [trainer.strategy.num_replicas_in_sync, trainer.strategy is training_loop.make_strategy()]
+found['on the host'] = Trainer(model_fn, use_tpu=False).strategy.num_replicas_in_sync
+print(json.dumps(found))
+"""
+
+pytestmark = pytest.mark.skipif(
+    tuple(map(int, environment().tensorflow.split(".")[:2])) < (2, 16),
+    reason="the migrated program is for the TensorFlow of today",
+)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """What a program says that uses the loop with two replicas."""
+    folder = tmp_path_factory.mktemp("loop")
+    (folder / "training_loop.py").write_bytes(written.source("training_loop.py"))
+    (folder / "program.py").write_text(PROGRAM)
+    ran = subprocess.run(
+        [sys.executable, "program.py", "models"],
+        cwd=folder,
+        env={**os.environ, "TF_ENABLE_ONEDNN_OPTS": "0"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert ran.returncode == 0, ran.stderr[-2000:]
+    return json.loads(ran.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("kind", "sizes"),
+    [
+        # batch_size_for_input_fn of 1.15's tpu_context on one host with two cores: train, eval, infer.
+        ("host", [8, 16, 32]),
+        ("v1", [8, 16, 32]),
+        ("replica", [4, 16, 32]),
+        ("v2", [4, 8, 16]),
+    ],
+)
+def test_an_input_function_is_asked_for_the_batch_of_who_calls_it(found, kind, sizes):
+    assert found[kind] == [*sizes, sizes[-1]]
+
+
+def test_all_there_is_where_no_strategy_was_named(found):
+    assert found["strategies"] == [2, True] and found["on the host"] == 1
+
+
+def test_tensors_are_averaged_from_zero(found):
+    """Names and values are those that 1.15 gives variable by variable for the rows of the first replica."""
+    averages = {name: value for name, value in found["averages"].items() if name.startswith("a/")}
+    assert averages == {
+        "a/a/total/ExponentialMovingAverage": 22.5,
+        "a/a/strided_slice/ExponentialMovingAverage": [4.0],
+        "a/a/total/Debiased": 30.0,
+        "a/a/a/total/Debiased/biased": 22.5,
+        "a/a/a/total/Debiased/local_step": 2.0,
+    }
