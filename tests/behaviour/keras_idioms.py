@@ -887,6 +887,24 @@ model.compile('sgd', 'mse', metrics=['accuracy'])
 model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0, callbacks=[Losses()])
 """,
         ),
+        "lambda_callback": (
+            _MODEL
+            + """\
+def keep(batch, logs):
+    report(batch, float(logs['loss']))
+class Keeper:
+    def keep(self, batch, logs):
+        report(float(logs['acc']), logs['batch'])
+model.compile('sgd', 'mse', metrics=['accuracy'])
+callbacks = [
+    tf.keras.callbacks.LambdaCallback(on_batch_end=lambda n, logs: report(float(logs['loss']), logs['batch'])),
+    tf.keras.callbacks.LambdaCallback(None, None, None, keep),
+    tf.keras.callbacks.LambdaCallback(on_batch_end=Keeper().keep),
+    tf.keras.callbacks.LambdaCallback(on_batch_end=lambda batch, logs: report(batch)),
+]
+model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0, callbacks=callbacks)
+""",
+        ),
         "weights_in_folder": (
             _MODEL
             + """\

@@ -1256,6 +1256,37 @@ def test_other_computations_go_on_with_tpucompat_and_the_reason_is_said(before, 
     assert "TODO(tpucompat TPU213)" in found and why in " ".join(said.split())
 
 
+@pytest.mark.parametrize(
+    "given, becomes",
+    [
+        ("on_batch_end=lambda n, logs: print(logs['loss'])", "StepCallback(on_batch_end=lambda"),
+        ("on_train_batch_end=lambda n, logs: f(logs)", "StepCallback(on_batch_end=lambda"),
+        ("on_batch_end=lambda n, log: print(n)", "StepCallback(on_batch_end=lambda"),
+        ("on_batch_end=self.write", "StepCallback(on_batch_end=self.write"),
+        (
+            "on_batch_end=lambda n, logs: print(n, logs['acc'])",
+            "LambdaCallback(on_batch_end=lambda",
+        ),
+        ("on_epoch_end=lambda n, logs: print(logs['loss'])", "LambdaCallback(on_epoch_end=lambda"),
+    ],
+)
+def test_functions_of_a_lambda_callback_get_the_step_s_own_loss(given, becomes):
+    after = migrated(
+        "import tensorflow as tf\nfrom tensorflow.keras.callbacks import LambdaCallback\n"
+        f"callback = LambdaCallback({given})\n"
+    )
+    assert f"callback = {becomes}" in after
+    assert after.count("class StepCallback") == after.count("def of_step") == (becomes[0] == "S")
+
+
+def test_functions_of_a_lambda_callback_have_no_size():
+    after = migrated(
+        "import tensorflow as tf\nimport sys\n"
+        "c = tf.keras.callbacks.LambdaCallback(on_batch_end=lambda n, logs: print(logs['size']))\n"
+    )
+    assert "TODO(tpucompat TPU511): Keras 3 logs no size" in after
+
+
 def test_the_loss_in_the_logs_of_a_step_is_the_step_s_own():
     """TensorFlow 1.15 logged metrics, also those of outputs, as means since the start of the epoch."""
     before = """\

@@ -218,10 +218,11 @@ class Finder:
                     if row is None and old[index] in refused:
                         row = Row(f"{owner}({old[index]}=)", "", "", table.REFUSED)
                     elif row is None or renamed or row.how == "keep":
+                        is_kept = row is not None and row.how == "keep"
                         row = Row(
                             f"{owner}: argument {index + 1} was {old[index]}",
                             f"{renamed or old[index]}=",
-                            "place",
+                            "drop" if is_kept and _is_none(value) else "place",
                             table.PLACE,
                             "The order of the arguments changed.",
                         )
@@ -523,6 +524,10 @@ class Finder:
         # A callback of the script's own may keep a history of its own.
         of_training = self.values.kind(node.value) in ("", keras_values.HISTORY)
         return of_training and key(node.value) != "self"
+
+
+def _is_none(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _says_optimizer(node: ast.AST) -> bool:

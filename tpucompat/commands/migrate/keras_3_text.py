@@ -228,6 +228,19 @@ def of_step(callback, name):
 {i}return (now[0] - before[0]) / (now[1] - before[1])
 '''
 
+STEP_CALLBACK = '''
+
+class StepCallback({keras}.callbacks.LambdaCallback):
+{i}"""Calls a function with the loss of each step; logs has the mean since the start of the epoch."""
+
+{i}def __init__(self, *args, on_batch_end, **kwargs):
+{i}{i}super().__init__(*args, **kwargs)
+{i}{i}self.function = on_batch_end
+
+{i}def on_batch_end(self, batch, logs=None):
+{i}{i}self.function(batch, {{**(logs or {{}}), 'batch': batch, 'loss': of_step(self, 'loss')}})
+'''
+
 DENSE_EMBEDDING = '''
 
 @{tf}.custom_gradient
