@@ -772,6 +772,26 @@ report(history.history)
 """,
             LAYERS,
         ),
+        "weights_of_outputs": (
+            """\
+inputs = Input(shape=(10,))
+hidden = Dense(4, activation='relu')(inputs)
+outputs = [Dense(1, name="zeroth")(hidden), Dense(1, activation="sigmoid", name="first")(hidden)]
+model = weigh(Model(inputs, outputs))
+model.compile(SGD(0.1), {"first": "binary_crossentropy", "zeroth": "mse"}, loss_weights={"first": 2.})
+targets, weights = {'first': y, 'zeroth': x[:, :1]}, {'zeroth': np.arange(32.), 'first': np.ones(32)}
+history = model.fit(x, targets, batch_size=8, epochs=2, shuffle=False, verbose=0, sample_weight=weights,
+                    validation_data=(x, [x[:, :1], y], {'first': np.arange(32.)}))
+report(history.history)
+report(model.evaluate(x, targets, verbose=0, sample_weight=[np.arange(32.), np.ones(32)]))
+report(model.train_on_batch(x, [x[:, :1], y], sample_weight={'zeroth': np.arange(32.)}))
+report(model.test_on_batch(x, targets, weights))
+single = weigh(Sequential([Dense(1, input_shape=(10,), name='only')]))
+single.compile('sgd', 'mse')
+report(single.evaluate(x, {'only': y}, sample_weight={'only': np.arange(32.)}, verbose=0))
+""",
+            LAYERS + "\nfrom tensorflow.keras.optimizers import SGD",
+        ),
         "target_tensors": (
             _MODEL
             + "model.compile('sgd', 'mse', target_tensors=[tf.placeholder(tf.float32, (None, 1))])\n"

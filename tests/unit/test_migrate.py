@@ -1279,6 +1279,49 @@ def test_functions_of_a_lambda_callback_get_the_step_s_own_loss(given, becomes):
     assert after.count("class StepCallback") == after.count("def of_step") == (becomes[0] == "S")
 
 
+_OUTPUTS = """\
+import tensorflow as tf
+model = tf.keras.Model(i, [a, b])
+model.compile('sgd', {'a': 'mse', 'b': 'mse'})
+"""
+
+
+@pytest.mark.parametrize(
+    "line, becomes",
+    [
+        (
+            "fit(x, y, sample_weight={'a': v})",
+            "by_output(model, y), sample_weight=by_output(model, {'a'",
+        ),
+        ("test_on_batch(x, [y, z], w)", "test_on_batch(x, [y, z], by_output(model, w))"),
+        ("evaluate(x, y, sample_weight=[v, w])", "by_output(model, y), sample_weight=[v, w])"),
+        (
+            "fit(x, y, validation_data=(x, y, w))",
+            "data=(x, by_output(model, y), by_output(model, w)))",
+        ),
+        ("fit(x, {'a': y, 'b': z})", "fit(x, {'a': y, 'b': z})"),
+        ("compile('sgd', {'a': f, 'b': g}, None, {'b': 2., })", "{'b': 2., 'a': 1.0})"),
+        ("compile('sgd', {'a': f}, loss_weights={'a': 2.})", "loss_weights={'a': 2.})"),
+        ("fit(x, y, sample_weight=None)", "fit(x, y, sample_weight=None)"),
+        ("fit(x, y, class_weight={'a': {0: 1.}})", "# TODO(tpucompat TPU510): fit(class_weight="),
+    ],
+)
+def test_weights_of_several_outputs_are_lists(line, becomes):
+    assert becomes in migrated(_OUTPUTS + f"model.{line}\n")
+
+
+def test_weights_by_name_in_data_are_left_to_a_person():
+    before = """\
+        def batches():
+            yield x, y, {'a': w}
+        model.fit_generator(batches(), 3)
+        data = tf.data.Dataset.from_tensor_slices((x, y, {'a': w}))
+        """
+    assert (
+        migrated(_OUTPUTS + textwrap.dedent(before)).count("TODO(tpucompat TPU510): yield x") == 2
+    )
+
+
 def test_functions_of_a_lambda_callback_have_no_size():
     after = migrated(
         "import tensorflow as tf\nimport sys\n"

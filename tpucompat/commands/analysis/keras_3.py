@@ -8,6 +8,7 @@ from typing import Any, Iterator, Mapping
 from tpucompat.commands.analysis import (
     keras_1_rules,
     keras_3_losses,
+    keras_3_outputs,
     keras_3_training,
     keras_3_values,
     keras_values,
@@ -348,6 +349,7 @@ class Finder:
         for rule in (*RULES, *keras_3_values.RULES, keras_1_rules.keras_1):
             yield from rule(self, call, below)
         yield from keras_3_losses.crossentropies(self, call, below)
+        yield from keras_3_outputs.weights_of_outputs(self, call, below)
 
     def _statement(self, node: Any) -> Iterator[Difference]:
         if isinstance(node, ast.FunctionDef) and self._fits_generators():
@@ -357,6 +359,7 @@ class Finder:
                     if isinstance(part, ast.List):
                         yield Difference(table.BEHAVIOURS["generator_lists"], part)
             yield from keras_3_values.yielded_targets(self, node)
+            yield from keras_3_outputs.yielded_weights(self, node)
         elif isinstance(node, ast.Assign) and constant(node.value) is False:
             for target in node.targets:
                 named = isinstance(target, ast.Attribute) and target.attr == "trainable"

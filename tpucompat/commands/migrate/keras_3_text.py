@@ -120,6 +120,16 @@ def in_order(model, values):
 {i}return [given[name] for name in [*dict.fromkeys(known), *others]]
 '''
 
+BY_OUTPUT = '''
+
+def by_output(model, values):
+{i}"""Targets or weights in the order of a model's outputs, where a dictionary has them by name."""
+{i}if not isinstance(values, dict):
+{i}{i}return values
+{i}values = [values.get(name) for name in getattr(model, 'output_names', values)]
+{i}return values if len(values) > 1 else values[0]
+'''
+
 LATEST_WEIGHTS = '''
 
 def latest_weights(folder):
