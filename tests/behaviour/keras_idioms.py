@@ -819,6 +819,41 @@ if K.image_dim_ordering() == 'tf':
 """,
             KERAS,
         ),
+        "optimizers_of_the_package": (
+            """\
+from keras.optimizers import Adadelta, Adagrad, Adam, Adamax, RMSprop, SGD
+model = Sequential([Dense(4, activation='tanh', input_shape=(10,)), Dense(1)])
+for optimizer in (Adadelta(), Adagrad(), Adamax(), Adadelta(epsilon=1e-6), Adagrad(0.1, 1e-5),
+                  Adam(1e-3, 0.9, 0.999, 1e-8, 1e-2), RMSprop(0.01, 0.9, None, 1e-2), SGD(0.1, 0.9, 1e-2, True),
+                  SGD(0.1, clipnorm=0.01)):
+    weigh(model)
+    model.compile(optimizer, 'mse')
+    model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
+    report(model.predict(x))
+weigh(model)
+model.compile('adagrad', 'mse')
+model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
+report(model.predict(x))
+weigh(model)
+model.compile(loss='mse', optimizer='adadelta')
+model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
+report(model.predict(x))
+""",
+            KERAS,
+        ),
+        "kernels_of_the_package": (
+            """\
+images = np.tile(x.reshape(32, 10, 1, 1), (1, 1, 4, 1))
+model = Sequential()
+model.add(keras.layers.Conv2D(3, 3, 2, input_shape=(10, 4, 1)))
+model.add(keras.layers.SeparableConv2D(2, 2, 2))
+model.add(keras.layers.Flatten())
+report(weigh(model).predict(images))
+deep = Sequential([keras.layers.Conv3D(2, 3, 2, 1, input_shape=(10, 4, 1, 1)), keras.layers.Flatten()])
+report(weigh(deep).predict(images[..., None]))
+""",
+            KERAS,
+        ),
         "model_of_keras_1": (
             """\
 inputs = keras.layers.Input((10,))

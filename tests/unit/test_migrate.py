@@ -1279,6 +1279,36 @@ def test_functions_of_a_lambda_callback_get_the_step_s_own_loss(given, becomes):
     assert after.count("class StepCallback") == after.count("def of_step") == (becomes[0] == "S")
 
 
+@pytest.mark.parametrize(
+    "line, becomes",
+    [
+        ("keras.optimizers.Adadelta()", "keras.optimizers.Adadelta(learning_rate=1.0)"),
+        ("keras.optimizers.Adamax(lr=0.1)", "keras.optimizers.Adamax(learning_rate=0.1)"),
+        (
+            "keras.optimizers.SGD(0.1, 0.9, 0.0, True)",
+            "keras.optimizers.SGD(0.1, 0.9, nesterov=True)",
+        ),
+        ("keras.optimizers.Adam(clipnorm=1.)", "keras.optimizers.Adam(global_clipnorm=1.)"),
+        ("tf.keras.optimizers.Adadelta()", "tf.keras.optimizers.Adadelta()"),
+        ("m.compile('adadelta')", "m.compile(tf.keras.optimizers.Adadelta(learning_rate=1.0))"),
+        ("m.compile('sgd')", "m.compile('sgd')"),
+        ("keras.layers.Conv3D(8, 3, 3, 2)", "keras.layers.Conv3D(8, (3, 3, 2))"),
+        ("tf.keras.layers.Conv2D(8, 3, 3)", "tf.keras.layers.Conv2D(8, 3, 3)"),
+        ("keras.layers.Conv2D(8, 3, nb_col=3)", "# TODO(tpucompat TPU510)"),
+    ],
+)
+def test_what_the_package_keras_took_otherwise_than_tensorflow(line, becomes):
+    after = migrated(f"import keras\nimport tensorflow as tf\nt = tf.log(1.0)\nx = {line}\n")
+    assert f"\nx = {becomes}\n" in after or (becomes.startswith("#") and becomes in after)
+
+
+def test_the_package_keras_of_today_has_its_own_defaults():
+    line = "x = keras.optimizers.Adadelta(clipnorm=1.), keras.optimizers.SGD(0.1, 0.9, True)\n"
+    assert line in migrated(
+        f"import keras\nimport tensorflow as tf\n@tf.function\ndef f(): pass\n{line}"
+    )
+
+
 _OUTPUTS = """\
 import tensorflow as tf
 model = tf.keras.Model(i, [a, b])

@@ -205,8 +205,10 @@ class Finder:
         """Arguments whose places have another meaning."""
         mine = owners if "." in owner and owner.split(".")[-1][:1].islower() else owners[:1]
         lines = [line for one in mine for line in table.lines().get(("order", one), ())][:1]
+        of_package = keras_1_rules.declared(self, call, owner)
         for line in lines:
             old, new = ([] if text == "-" else text.split(",") for text in line.rest)
+            old = list(of_package.order) if of_package is not None else old
             moved = False
             for index, value in enumerate(call.node.args):
                 if isinstance(value, ast.Starred) or index >= len(old):
@@ -223,7 +225,9 @@ class Finder:
                         row = Row(
                             f"{owner}: argument {index + 1} was {old[index]}",
                             f"{renamed or old[index]}=",
-                            "drop" if is_kept and _is_none(value) else "place",
+                            "drop"
+                            if (is_kept or old[index] == "epsilon") and _is_none(value)
+                            else "place",
                             table.PLACE,
                             "The order of the arguments changed.",
                         )
@@ -346,7 +350,7 @@ class Finder:
     # Rules -----------------------------------------------------------------------------------------
 
     def _of_call(self, call: Call, below: str) -> Iterator[Difference]:
-        for rule in (*RULES, *keras_3_values.RULES, keras_1_rules.keras_1):
+        for rule in (*RULES, *keras_3_values.RULES, keras_1_rules.keras_1, keras_1_rules.package):
             yield from rule(self, call, below)
         yield from keras_3_losses.crossentropies(self, call, below)
         yield from keras_3_outputs.weights_of_outputs(self, call, below)
