@@ -147,6 +147,17 @@ model.compile('sgd', 'mse', ['hinge', 'poisson', 'squared_hinge', 'binary_crosse
 report(model.evaluate(x, y[:, 0], verbose=0))
 """,
         ),
+        "metric_objects_of_rows": (
+            _MODEL
+            + """\
+hinge = tf.keras.metrics.Hinge()
+model.compile('sgd', 'mse', [hinge, tf.keras.metrics.Poisson(), tf.keras.metrics.SquaredHinge(),
+                             'kullback_leibler_divergence',
+                             tf.keras.metrics.BinaryCrossentropy(label_smoothing=0.1)])
+report(model.evaluate(x, y[:, 0], verbose=0))
+report(model.evaluate(x, y[:, 0], sample_weight=np.arange(32.), verbose=0))
+""",
+        ),
         "metric_with_and_without_weights": (
             _MODEL
             + """\

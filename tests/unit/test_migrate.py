@@ -1309,6 +1309,25 @@ def test_the_package_keras_of_today_has_its_own_defaults():
     )
 
 
+@pytest.mark.parametrize(
+    "metric, becomes",
+    [
+        ("tf.keras.metrics.Poisson('p')", "of_columns(tf.keras.metrics.Poisson('p'))"),
+        ("'kld'", "of_columns(tf.keras.metrics.KLDivergence('kullback_leibler_divergence'))"),
+        ("tf.keras.metrics.MeanSquaredError()", "tf.keras.metrics.MeanSquaredError()"),
+    ],
+)
+@pytest.mark.parametrize("units", [1, 3])
+def test_objects_of_metrics_get_columns_of_one_unit(metric, becomes, units):
+    after = migrated(f"""\
+        import tensorflow as tf
+        model = tf.keras.Sequential([tf.keras.layers.Dense({units})])
+        model.compile('sgd', 'mse', [{metric}])
+        """)
+    becomes = becomes if units == 1 else becomes.replace("of_columns(", "").replace("))", ")")
+    assert f"metrics=[{becomes}])" in after
+
+
 _OUTPUTS = """\
 import tensorflow as tf
 model = tf.keras.Model(i, [a, b])

@@ -560,6 +560,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Keras 3 compares each target with each prediction if targets have one axis.",
         tf1=True,
     ),
+    "unaligned_object": Row(
+        "metrics=[tf.keras.metrics.Poisson()] of one unit",
+        "of_columns(tf.keras.metrics.Poisson()), by a function written into the script",
+        "unaligned_object",
+        BEHAVIOUR,
+        "Keras 3 compares each target with each prediction if targets have one axis.",
+        tf1=True,
+    ),
     "repeated_metric": Row(
         "one metric in metrics and in weighted_metrics",
         "evaluate's values once each, by a function added to the script",

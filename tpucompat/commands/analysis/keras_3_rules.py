@@ -58,7 +58,10 @@ METRIC_OBJECTS = {
 }
 #: Functions that migrate writes around others, and for losses.
 WRAPPERS = frozenset(
-    ("in_order", "with_columns", "of_probabilities", "binary_crossentropy_of_probabilities")
+    (
+        *("in_order", "with_columns", "of_columns", "of_probabilities"),
+        "binary_crossentropy_of_probabilities",
+    )
 )
 
 

@@ -328,6 +328,20 @@ def with_columns(function):
 {i}return compute
 '''
 
+OF_COLUMNS = '''
+
+def of_columns(metric):
+{i}"""Gives an object of a metric columns where Keras 3 has rows."""
+{i}update = metric.update_state
+
+{i}def update_state(y_true, y_pred, sample_weight=None):
+{i}{i}columns = [{tf}.expand_dims(one, -1) if len(one.shape) == 1 else one for one in (y_true, y_pred)]
+{i}{i}return update(*columns, sample_weight)
+
+{i}metric.update_state = update_state
+{i}return metric
+'''
+
 FUNCTION = '''
 
 def keras_function(inputs, outputs):
