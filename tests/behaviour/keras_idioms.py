@@ -147,6 +147,17 @@ model.compile('sgd', 'mse', ['hinge', 'poisson', 'squared_hinge', 'binary_crosse
 report(model.evaluate(x, y[:, 0], verbose=0))
 """,
         ),
+        "metric_objects_of_rows": (
+            _MODEL
+            + """\
+hinge = tf.keras.metrics.Hinge()
+model.compile('sgd', 'mse', [hinge, tf.keras.metrics.Poisson(), tf.keras.metrics.SquaredHinge(),
+                             'kullback_leibler_divergence',
+                             tf.keras.metrics.BinaryCrossentropy(label_smoothing=0.1)])
+report(model.evaluate(x, y[:, 0], verbose=0))
+report(model.evaluate(x, y[:, 0], sample_weight=np.arange(32.), verbose=0))
+""",
+        ),
         "metric_with_and_without_weights": (
             _MODEL
             + """\
@@ -772,6 +783,26 @@ report(history.history)
 """,
             LAYERS,
         ),
+        "weights_of_outputs": (
+            """\
+inputs = Input(shape=(10,))
+hidden = Dense(4, activation='relu')(inputs)
+outputs = [Dense(1, name="zeroth")(hidden), Dense(1, activation="sigmoid", name="first")(hidden)]
+model = weigh(Model(inputs, outputs))
+model.compile(SGD(0.1), {"first": "binary_crossentropy", "zeroth": "mse"}, loss_weights={"first": 2.})
+targets, weights = {'first': y, 'zeroth': x[:, :1]}, {'zeroth': np.arange(32.), 'first': np.ones(32)}
+history = model.fit(x, targets, batch_size=8, epochs=2, shuffle=False, verbose=0, sample_weight=weights,
+                    validation_data=(x, [x[:, :1], y], {'first': np.arange(32.)}))
+report(history.history)
+report(model.evaluate(x, targets, verbose=0, sample_weight=[np.arange(32.), np.ones(32)]))
+report(model.train_on_batch(x, [x[:, :1], y], sample_weight={'zeroth': np.arange(32.)}))
+report(model.test_on_batch(x, targets, weights))
+single = weigh(Sequential([Dense(1, input_shape=(10,), name='only')]))
+single.compile('sgd', 'mse')
+report(single.evaluate(x, {'only': y}, sample_weight={'only': np.arange(32.)}, verbose=0))
+""",
+            LAYERS + "\nfrom tensorflow.keras.optimizers import SGD",
+        ),
         "target_tensors": (
             _MODEL
             + "model.compile('sgd', 'mse', target_tensors=[tf.placeholder(tf.float32, (None, 1))])\n"
@@ -796,6 +827,41 @@ report(len(history.history['loss']))
 print(K.image_dim_ordering())
 if K.image_dim_ordering() == 'tf':
     report(1.0)
+""",
+            KERAS,
+        ),
+        "optimizers_of_the_package": (
+            """\
+from keras.optimizers import Adadelta, Adagrad, Adam, Adamax, RMSprop, SGD
+model = Sequential([Dense(4, activation='tanh', input_shape=(10,)), Dense(1)])
+for optimizer in (Adadelta(), Adagrad(), Adamax(), Adadelta(epsilon=1e-6), Adagrad(0.1, 1e-5),
+                  Adam(1e-3, 0.9, 0.999, 1e-8, 1e-2), RMSprop(0.01, 0.9, None, 1e-2), SGD(0.1, 0.9, 1e-2, True),
+                  SGD(0.1, clipnorm=0.01)):
+    weigh(model)
+    model.compile(optimizer, 'mse')
+    model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
+    report(model.predict(x))
+weigh(model)
+model.compile('adagrad', 'mse')
+model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
+report(model.predict(x))
+weigh(model)
+model.compile(loss='mse', optimizer='adadelta')
+model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
+report(model.predict(x))
+""",
+            KERAS,
+        ),
+        "kernels_of_the_package": (
+            """\
+images = np.tile(x.reshape(32, 10, 1, 1), (1, 1, 4, 1))
+model = Sequential()
+model.add(keras.layers.Conv2D(3, 3, 2, input_shape=(10, 4, 1)))
+model.add(keras.layers.SeparableConv2D(2, 2, 2))
+model.add(keras.layers.Flatten())
+report(weigh(model).predict(images))
+deep = Sequential([keras.layers.Conv3D(2, 3, 2, 1, input_shape=(10, 4, 1, 1)), keras.layers.Flatten()])
+report(weigh(deep).predict(images[..., None]))
 """,
             KERAS,
         ),
@@ -885,6 +951,24 @@ class Losses(tf.keras.callbacks.Callback):
         report(float(logs.get('acc')), logs['batch'])
 model.compile('sgd', 'mse', metrics=['accuracy'])
 model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0, callbacks=[Losses()])
+""",
+        ),
+        "lambda_callback": (
+            _MODEL
+            + """\
+def keep(batch, logs):
+    report(batch, float(logs['loss']))
+class Keeper:
+    def keep(self, batch, logs):
+        report(float(logs['acc']), logs['batch'])
+model.compile('sgd', 'mse', metrics=['accuracy'])
+callbacks = [
+    tf.keras.callbacks.LambdaCallback(on_batch_end=lambda n, logs: report(float(logs['loss']), logs['batch'])),
+    tf.keras.callbacks.LambdaCallback(None, None, None, keep),
+    tf.keras.callbacks.LambdaCallback(on_batch_end=Keeper().keep),
+    tf.keras.callbacks.LambdaCallback(on_batch_end=lambda batch, logs: report(batch)),
+]
+model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0, callbacks=callbacks)
 """,
         ),
         "weights_in_folder": (

@@ -1,4 +1,4 @@
-"""The arguments of Keras 1, which standalone Keras translated until 2.3: see names/keras1.py."""
+"""What the package ``keras`` took otherwise than tf.keras: names/keras1.py, names/standalone_keras.py."""
 
 from __future__ import annotations
 
@@ -6,15 +6,69 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any, Iterator, Mapping
 
-from tpucompat.commands.analysis.keras_3_rows import ARGUMENTS, BEHAVIOURS
+from tpucompat.commands.analysis.keras_3_rows import ARGUMENTS, BEHAVIOURS, WORDS
 from tpucompat.commands.analysis.keras_3_rules import Difference
-from tpucompat.names import keras1
-from tpucompat.names.used import Call, constant
+from tpucompat.names import keras1, standalone_keras
+from tpucompat.names.used import Call, argument, constant, keyword
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
 
-_TWO_SIDES = frozenset(("Conv2D", "Conv2DTranspose", "SeparableConv2D"))
+_RATES = ("lr", "learning_rate")
+
+
+def declared(finder: Finder, call: Call, below: str) -> standalone_keras.Signature | None:
+    """How the package declared what a call makes; None where it is of tf.keras, or no other there."""
+    of_package = finder.tf1 and call.name.startswith("keras.")
+    return standalone_keras.signatures().get(below) if of_package else None
+
+
+def package(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Defaults of the package's optimizers, and what its ``clipnorm`` meant."""
+    signature = declared(finder, call, below)
+    if call.name == ".compile":
+        yield from _word(finder, call)
+    if signature is None or not below.startswith("optimizers."):
+        return
+    clip = keyword(call.node, "clipnorm")
+    if clip is not None:
+        yield Difference(BEHAVIOURS["package_clipnorm"], clip, call.node, "clipnorm", below)
+    given = {*signature.order[: len(call.node.args)], *(word.arg for word in call.node.keywords)}
+    if {None, *_RATES} & given or any(isinstance(one, ast.Starred) for one in call.node.args):
+        given.update(_RATES)  # or nobody sees
+    for name, value in _defaults(below):
+        if name not in given:
+            yield Difference(
+                BEHAVIOURS["package_default"], call.node, call.node, f"{name}={value}", below
+            )
+
+
+def _word(finder: Finder, call: Call) -> Iterator[Difference]:
+    """An optimizer by its name, which has the package's defaults in a file that imports it."""
+    value = argument(call.node, 0, "optimizer")
+    word = str(constant(value)).lower()
+    of_package = any(use.name.partition(".")[0] == "keras" for use in finder.names.uses)
+    made = optimizer_of(word) if of_package else ""
+    row = BEHAVIOURS["package_word" if made else "optimizer_word"]
+    if value is not None and (made or word in WORDS):
+        yield Difference(row, value, call.node, made or WORDS[word])
+
+
+def optimizer_of(word: str) -> str:
+    """``Adadelta(learning_rate=1.0)``, what the package made of a text; "" where tf.keras makes the same."""
+    for below in standalone_keras.signatures():
+        last = below.rpartition(".")[2]
+        defaults = ", ".join(f"{name}={value}" for name, value in _defaults(below))
+        if below.startswith("optimizers.") and last.lower() == word.lower() and defaults:
+            return f"{last}({defaults})"
+    return ""
+
+
+def _defaults(below: str) -> Iterator[tuple[str, object]]:
+    signature = standalone_keras.signatures()[below]
+    added = standalone_keras.ADDED.get(below, {})
+    for name, value in {**signature.defaults, **added}.items():
+        yield ("learning_rate" if name == "lr" else name), value
 
 
 def names_of(below: str, name: str) -> Mapping[str, str]:
@@ -42,9 +96,10 @@ def keras_1(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             )
     # tf.keras took the third argument for the strides.
     last = below.rpartition(".")[2].replace("Convolution", "Conv")
+    sides = len(standalone_keras.SIDES.get(last, ()))
     given: list[Any] = call.node.args
-    are_sides = len(given) == 3 and all(_is_number(one) for one in given[1:])
-    if call.name.startswith("keras.") and last in _TWO_SIDES and are_sides:
+    are_sides = len(given) == sides + 1 > 1 and all(_is_number(one) for one in given[1:])
+    if call.name.startswith("keras.") and are_sides:
         yield Difference(BEHAVIOURS["sides"], given[1], call.node, "", below, call.guarded)
 
 

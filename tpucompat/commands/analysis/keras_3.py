@@ -8,6 +8,7 @@ from typing import Any, Iterator, Mapping
 from tpucompat.commands.analysis import (
     keras_1_rules,
     keras_3_losses,
+    keras_3_outputs,
     keras_3_training,
     keras_3_values,
     keras_values,
@@ -204,8 +205,10 @@ class Finder:
         """Arguments whose places have another meaning."""
         mine = owners if "." in owner and owner.split(".")[-1][:1].islower() else owners[:1]
         lines = [line for one in mine for line in table.lines().get(("order", one), ())][:1]
+        of_package = keras_1_rules.declared(self, call, owner)
         for line in lines:
             old, new = ([] if text == "-" else text.split(",") for text in line.rest)
+            old = list(of_package.order) if of_package is not None else old
             moved = False
             for index, value in enumerate(call.node.args):
                 if isinstance(value, ast.Starred) or index >= len(old):
@@ -218,10 +221,13 @@ class Finder:
                     if row is None and old[index] in refused:
                         row = Row(f"{owner}({old[index]}=)", "", "", table.REFUSED)
                     elif row is None or renamed or row.how == "keep":
+                        is_kept = row is not None and row.how == "keep"
                         row = Row(
                             f"{owner}: argument {index + 1} was {old[index]}",
                             f"{renamed or old[index]}=",
-                            "place",
+                            "drop"
+                            if (is_kept or old[index] == "epsilon") and _is_none(value)
+                            else "place",
                             table.PLACE,
                             "The order of the arguments changed.",
                         )
@@ -344,9 +350,10 @@ class Finder:
     # Rules -----------------------------------------------------------------------------------------
 
     def _of_call(self, call: Call, below: str) -> Iterator[Difference]:
-        for rule in (*RULES, *keras_3_values.RULES, keras_1_rules.keras_1):
+        for rule in (*RULES, *keras_3_values.RULES, keras_1_rules.keras_1, keras_1_rules.package):
             yield from rule(self, call, below)
         yield from keras_3_losses.crossentropies(self, call, below)
+        yield from keras_3_outputs.weights_of_outputs(self, call, below)
 
     def _statement(self, node: Any) -> Iterator[Difference]:
         if isinstance(node, ast.FunctionDef) and self._fits_generators():
@@ -356,6 +363,7 @@ class Finder:
                     if isinstance(part, ast.List):
                         yield Difference(table.BEHAVIOURS["generator_lists"], part)
             yield from keras_3_values.yielded_targets(self, node)
+            yield from keras_3_outputs.yielded_weights(self, node)
         elif isinstance(node, ast.Assign) and constant(node.value) is False:
             for target in node.targets:
                 named = isinstance(target, ast.Attribute) and target.attr == "trainable"
@@ -523,6 +531,10 @@ class Finder:
         # A callback of the script's own may keep a history of its own.
         of_training = self.values.kind(node.value) in ("", keras_values.HISTORY)
         return of_training and key(node.value) != "self"
+
+
+def _is_none(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _says_optimizer(node: ast.AST) -> bool:

@@ -10,7 +10,7 @@ import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
-from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
+from tpucompat.commands.analysis.keras_3_rules import METRIC_OBJECTS, Difference, has_several
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.names.used import Call, argument, constant, keyword
 
@@ -65,17 +65,29 @@ _UNALIGNED = {
     **dict.fromkeys(("hinge", "squared_hinge", "poisson", _BINARY), False),
     **dict.fromkeys(("categorical_hinge", _CATEGORICAL, "categorical_accuracy"), True),
 }
+#: The same of objects.
+_UNALIGNED_OBJECTS = {
+    **dict.fromkeys(("Hinge", "SquaredHinge", "Poisson", "BinaryCrossentropy"), False),
+    **dict.fromkeys(("CategoricalHinge", "CategoricalCrossentropy", "CategoricalAccuracy"), True),
+    **dict.fromkeys(("KLDivergence", "TopKCategoricalAccuracy"), True),
+}
 
 
 def unaligned(finder: Finder, call: Call, metric: ast.AST) -> Difference | None:
     """A metric that Keras 2 gave targets and predictions of the same axes."""
-    name = _name(finder, metric)
-    if isinstance(metric, ast.Call) or name not in _UNALIGNED:
+    made = finder.values.values(metric) or [metric]
+    is_object = isinstance(made[0], ast.Call)
+    name = _name(finder, made[0] if is_object else metric)
+    word = METRIC_OBJECTS.get(name, "")
+    known = _UNALIGNED_OBJECTS if is_object or word else _UNALIGNED
+    kind = word.partition("(")[0] or name
+    if kind not in known:
         return None
     layers = [layer for _, layer in _outputs(finder, call.node) if layer is not None]
     units = {_units(layer) for layer in layers}
-    if units == {1} or (not _UNALIGNED[name] and (not layers or units & {1, None})):
-        return Difference(table.BEHAVIOURS["unaligned"], metric, call.node, name)
+    if units == {1} or (not known[kind] and (not layers or units & {1, None})):
+        row = table.BEHAVIOURS["unaligned_object" if is_object or word else "unaligned"]
+        return Difference(row, metric, call.node, word or name)
     return None
 
 

@@ -58,7 +58,10 @@ METRIC_OBJECTS = {
 }
 #: Functions that migrate writes around others, and for losses.
 WRAPPERS = frozenset(
-    ("in_order", "with_columns", "of_probabilities", "binary_crossentropy_of_probabilities")
+    (
+        *("in_order", "with_columns", "of_columns", "of_probabilities"),
+        "binary_crossentropy_of_probabilities",
+    )
 )
 
 
@@ -169,7 +172,10 @@ def _optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         if momentum is None or constant(momentum) == 0:
             yield Difference(table.BEHAVIOURS["rmsprop"], call.node, call.node, "RMSprop")
     given = [argument(call.node, place, word) for place, word in _SMALL]
-    if below == "optimizers.Adagrad" and any(given):  # else the accumulator is far above epsilon
+    of_package = call.name.startswith("keras.")  # whose accumulator starts with zero
+    if below == "optimizers.Adagrad" and (
+        any(given) or of_package
+    ):  # else the accumulator is far above epsilon
         yield Difference(table.BEHAVIOURS["rmsprop"], call.node, call.node, "Adagrad")
     if below.startswith("optimizers.") and below != "optimizers.RMSprop":
         epsilon = keyword(call.node, "epsilon")
@@ -182,8 +188,6 @@ def _optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         word = str(constant(value)).lower()
         if value is not None and word == "nadam":
             yield Difference(table.BEHAVIOURS["nadam"], value, call.node)
-        if value is not None and word in table.WORDS:
-            yield Difference(table.BEHAVIOURS["optimizer_word"], value, call.node, word)
 
 
 _SMALL = ((1, "initial_accumulator_value"), (2, "epsilon"))

@@ -134,13 +134,26 @@ def _standalone(self: Rewriter, one: Difference) -> bool:
     return True  # all imports together, in the end
 
 
+def _by_output(self: Rewriter, one: Difference) -> bool:
+    owner: Any = getattr(one.call.func, "value", None) if one.call is not None else None
+    if not key(owner) or not self.define("by_output", written.BY_OUTPUT):
+        return False
+    return self.wrap(one.node, f"by_output({key(owner)}, ", ")")
+
+
+def _loss_weights(self: Rewriter, one: Difference) -> bool:
+    return self.behind(one.node.values[-1], one.node, f", {one.name}}}")
+
+
 #: ``how`` of a row -> its rewriting.
 REWRITINGS: Mapping[str, Rewriting] = {
     "batch": _batch,
+    "by_output": _by_output,
     "call": _call,
     "function": _function,
     "iterator": _iterator,
     "lists": _lists,
+    "loss_weights": _loss_weights,
     "standalone": _standalone,
     "steps": _steps,
     "validation_generator": _validation_generator,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from typing import Mapping
 
-from tpucompat.commands.analysis.keras_3_rows import WORDS
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate import keras_3_text as written
@@ -145,8 +144,11 @@ def _outer_epsilon(self: Rewriter, one: Difference) -> bool:
 
 
 def _optimizer_word(self: Rewriter, one: Difference) -> bool:
-    name, _, arguments = WORDS[one.name].partition("(")
-    name = _class_of(self, name)
+    name, _, arguments = one.name.partition("(")
+    if name in written.OUTER_EPSILON:
+        name = _class_of(self, name)
+    else:
+        name = f"{self.context.local('tf.keras.optimizers')}.{name}"
     made = f"{name}({arguments}"
     return bool(name) and self.context.replace(one.node, self.cell(one.node), made)
 

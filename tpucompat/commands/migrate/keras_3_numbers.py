@@ -96,6 +96,15 @@ def _unaligned(self: Rewriter, one: Difference) -> bool:
     return self.context.replace(one.node, self.cell(one.node), metric)
 
 
+def _unaligned_object(self: Rewriter, one: Difference) -> bool:
+    if not self.define("of_columns", written.OF_COLUMNS):
+        return False
+    if not isinstance(constant(one.node), str):
+        return self.wrap(one.node, "of_columns(", ")")
+    metric = f"of_columns({self.context.local('tf.keras.metrics')}.{one.name})"
+    return self.context.replace(one.node, self.cell(one.node), metric)
+
+
 def _embedding(self: Rewriter, one: Difference) -> bool:
     if not self.define("DenseEmbedding", written.DENSE_EMBEDDING):
         return False
@@ -179,6 +188,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "columns": _columns,
     "each_output": _each_output,
     "unaligned": _unaligned,
+    "unaligned_object": _unaligned_object,
     "embedding": _embedding,
     "first": _first,
     "hard_sigmoid_function": _hard_sigmoid_function,

@@ -120,6 +120,16 @@ def in_order(model, values):
 {i}return [given[name] for name in [*dict.fromkeys(known), *others]]
 '''
 
+BY_OUTPUT = '''
+
+def by_output(model, values):
+{i}"""Targets or weights in the order of a model's outputs, where a dictionary has them by name."""
+{i}if not isinstance(values, dict):
+{i}{i}return values
+{i}values = [values.get(name) for name in getattr(model, 'output_names', values)]
+{i}return values if len(values) > 1 else values[0]
+'''
+
 LATEST_WEIGHTS = '''
 
 def latest_weights(folder):
@@ -228,6 +238,19 @@ def of_step(callback, name):
 {i}return (now[0] - before[0]) / (now[1] - before[1])
 '''
 
+STEP_CALLBACK = '''
+
+class StepCallback({keras}.callbacks.LambdaCallback):
+{i}"""Calls a function with the loss of each step; logs has the mean since the start of the epoch."""
+
+{i}def __init__(self, *args, on_batch_end, **kwargs):
+{i}{i}super().__init__(*args, **kwargs)
+{i}{i}self.function = on_batch_end
+
+{i}def on_batch_end(self, batch, logs=None):
+{i}{i}self.function(batch, {{**(logs or {{}}), 'batch': batch, 'loss': of_step(self, 'loss')}})
+'''
+
 DENSE_EMBEDDING = '''
 
 @{tf}.custom_gradient
@@ -303,6 +326,20 @@ def with_columns(function):
 {i}{i}return function(*columns)
 
 {i}return compute
+'''
+
+OF_COLUMNS = '''
+
+def of_columns(metric):
+{i}"""Gives an object of a metric columns where Keras 3 has rows."""
+{i}update = metric.update_state
+
+{i}def update_state(y_true, y_pred, sample_weight=None):
+{i}{i}columns = [{tf}.expand_dims(one, -1) if len(one.shape) == 1 else one for one in (y_true, y_pred)]
+{i}{i}return update(*columns, sample_weight)
+
+{i}metric.update_state = update_state
+{i}return metric
 '''
 
 FUNCTION = '''

@@ -33,6 +33,8 @@ def _keras_1(self: Rewriter, one: Difference) -> bool:
     text = self.context.texts[self.cell(one.node)]
     value = text.source(one.node)
     if one.name in keras1.SIDES:
+        if len(call.args) > 1:
+            return False  # another side stands in its place
         sides = [keyword(call, side) for side in keras1.SIDES]
         given = [side for side in sides if side is not None]
         if one.node is not given[0]:
@@ -52,7 +54,7 @@ def _keras_1(self: Rewriter, one: Difference) -> bool:
 def _sides(self: Rewriter, one: Difference) -> bool:
     call: Any = one.call
     text = self.context.texts[self.cell(call)]
-    start, end = text.span(call.args[1])[0], text.span(call.args[2])[1]
+    start, end = text.span(call.args[1])[0], text.span(call.args[-1])[1]
     text.replace(start, start, "(")
     text.replace(end, end, ")")
     return True

@@ -6,10 +6,11 @@ import ast
 from typing import Any, Mapping, Sequence
 
 from tpucompat.commands.analysis import keras_3
+from tpucompat.commands.analysis.keras_values import below_keras
 from tpucompat.commands.migrate.context import Context
-from tpucompat.commands.migrate.keras_3_text import OF_STEP
+from tpucompat.commands.migrate.keras_3_text import OF_STEP, STEP_CALLBACK
 from tpucompat.commands.migrate.text import Text
-from tpucompat.names.used import Call, argument, constant
+from tpucompat.names.used import Call, argument, constant, keyword
 
 # Old method -> (new one, its old parameters in order, those with another name now, those that are gone).
 _GENERATORS: Mapping[str, tuple[str, Sequence[str]]] = {
@@ -61,6 +62,7 @@ def rewrite(context: Context) -> None:
         elif call.name in _ITERATORS:
             _iterator(context, call)
     _step_logs(context)
+    _step_functions(context)
 
 
 def _generator(context: Context, call: Call) -> None:
@@ -151,7 +153,7 @@ def _step_logs(context: Context) -> None:
                 own, number, logs = arguments
                 each = f"{{**{logs}, 'batch': {number}, 'loss': of_step({own}, 'loss')}}"
                 context.replace(node.func.value, cell, each)  # type: ignore[attr-defined]
-                context.note("TPU511", "Keras 3 logs no size of a batch", node, cell)
+                context.note("TPU511", _NO_SIZE, node, cell)
                 continue
             name = _log(node, arguments[2])
             if name is not None:
@@ -164,7 +166,7 @@ def _step_log(context: Context, node: ast.AST, name: ast.expr, arguments: list[s
     own, number, _ = arguments
     entry = constant(name)
     if entry == "size":
-        context.todo("TPU511", "Keras 3 logs no size of a batch", node, cell)
+        context.todo("TPU511", _NO_SIZE, node, cell)
     elif entry == "batch":
         context.replace(node, cell, number)
     elif entry == "loss":
@@ -176,6 +178,52 @@ def _step_log(context: Context, node: ast.AST, name: ast.expr, arguments: list[s
         context.todo("TPU215", _MEANS, node, cell)
 
 
+def _step_functions(context: Context) -> None:
+    """Functions that a LambdaCallback calls at the end of a step, which get the logs of TensorFlow 1 too."""
+    for call in context.names.calls:
+        if below_keras(call.name) != "callbacks.LambdaCallback":
+            continue
+        given = [argument(call.node, 3, "on_batch_end"), keyword(call.node, "on_train_batch_end")]
+        for value in given if keras_3.applies(context.module) else ():
+            if value is None or not _needs_loss(context, value):
+                continue
+            cell = context.cell_of(call.node)
+            is_only = given[0] is value or given[0] is None
+            done = is_only and context.helper("of_step", OF_STEP)
+            done = done and context.helper("StepCallback", STEP_CALLBACK)
+            if not done or not context.replace(call.node.func, cell, "StepCallback"):
+                context.todo("TPU215", _MEANS, call.node, cell)
+            elif given[1] is value:
+                start = context.texts[cell].keyword(_word(call.node, value))[0]
+                context.texts[cell].replace(
+                    start, start + len("on_train_batch_end"), "on_batch_end"
+                )
+
+
+def _word(call: ast.Call, value: ast.AST) -> ast.keyword:
+    return next(word for word in call.keywords if word.value is value)
+
+
+def _needs_loss(context: Context, value: ast.expr) -> bool:
+    """Whether a function may read the step's loss or number from its logs, or calls them otherwise."""
+    known = context.names.functions.get(getattr(value, "id", ""))
+    function: Any = value if isinstance(value, ast.Lambda) else known.node if known else None
+    if function is None:
+        return constant(value) is not None or not isinstance(value, ast.Constant)
+    arguments = [one.arg for one in function.args.args]
+    if len(arguments) != 2 or arguments[1] != "logs":
+        return True  # Keras 3 passes them as ``logs``
+    uses = reads = 0
+    for node in ast.walk(function):
+        uses += isinstance(node, ast.Name) and node.id == "logs"
+        name = constant(_log(node, "logs"))
+        reads += isinstance(name, str) and name not in ("loss", "batch")
+        if name == "size":
+            context.todo("TPU511", _NO_SIZE, node, context.cell_of(node))
+    return uses > reads
+
+
+_NO_SIZE = "Keras 3 logs no size of a batch"
 _MEANS = (
     "logs['loss'] now contains the mean since the start of the epoch, not the value of the step"
 )
