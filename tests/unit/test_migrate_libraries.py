@@ -66,7 +66,7 @@ def test_every_attribute_that_is_gone_has_a_row():
 
 def test_every_row_has_its_rewriting():
     members = [one.row for rows in library_rows.MEMBERS.values() for one in rows]
-    rows = (*members, *library_rows.FUNCTIONS.values(), *python_2.NAMES.values())
+    rows = (*members, *library_rows.FUNCTIONS.values(), *python_2.NAMES.values(), python_2.NEXT)
     hows = {row.how for row in rows if row.how}
     hows |= {
         row.how
@@ -127,6 +127,7 @@ def test_every_name_of_python_2_has_a_row():
         ("isinstance(x, (int, long))", "isinstance(x, (int, int))"),
         ("[unicode(i) for i in xrange(3)]", "[str(i) for i in range(3)]"),
         ("isinstance(raw_input(), basestring) or unichr(7)", "isinstance(input(), str) or chr(7)"),
+        ("x, y = rows.flow(a, b).next()", "x, y = next(rows.flow(a, b))"),
     ],
 )
 def test_names_of_python_2(before, after):
@@ -143,6 +144,8 @@ def test_names_of_python_2(before, after):
         "try:\n    unicode\nexcept NameError:\n    unicode = str\nunicode(1)\n",
         "import sys\nif sys.version_info[0] < 3:\n    x = long(1)\n",
         "from compat import *\nx = long(1)\n",
+        "class Rows:\n  def next(self): pass\nRows().next()\n",
+        "import tarfile\ntarfile.open('a.tar').next()\n",
         "def f(long, reduce=None):\n    return long, reduce\n",
     ],
 )

@@ -91,6 +91,8 @@ class Finder:
         yield from self._methods()
         for name, row in python_2.names(self._nodes) if self._is_old else ():
             yield Difference(row, name, None, name.id)
+        for method in python_2.steps(self._nodes) if self._is_old else ():
+            yield Difference(python_2.NEXT, method, None, "next")
         for node in self._nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
                 yield from self._member(node)

@@ -24,7 +24,9 @@ NAMES: Mapping[str, Row] = {
         ("xrange", "range"),
     )
 }
-_ANY = re.compile(rf"\b(?:{'|'.join(NAMES)})\b")
+#: What generators and Keras' iterators over pictures had.
+NEXT = Row("iterator.next()", "next(iterator)", "next", "TPU220")
+_ANY = re.compile(rf"\b(?:{'|'.join(NAMES)})\b|\.next\(\)")
 
 
 def may_be_in(texts: Sequence[str]) -> bool:
@@ -45,6 +47,24 @@ def names(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.Name, Row]]:
     for node in found:
         if node.id not in bound:
             yield node, NAMES[node.id]
+
+
+def steps(nodes: Sequence[ast.AST]) -> Iterator[ast.Attribute]:
+    """``iterator.next`` of a call, in a file without a method of that name, its own or that of TarFile.
+
+    Args:
+      nodes: All nodes of the file.
+    """
+    found = [
+        node.func
+        for node in nodes
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "next"
+        and not (node.args or node.keywords)
+    ]
+    if found and {"next", "tarfile"}.isdisjoint(name for node in nodes for name in _bound(node)):
+        yield from found
 
 
 def _asks(node: ast.AST) -> bool:

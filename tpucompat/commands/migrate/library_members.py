@@ -220,6 +220,15 @@ def _python_2(self: Rewriter, one: Difference) -> bool:
     return self.context.replace(one.node, self.cell(one.node), name)
 
 
+def _next(self: Rewriter, one: Difference) -> bool:
+    call = self.call_of(one.node)
+    if call is None:
+        return False
+    cell = self.cell(call)
+    text = self.context.texts[cell]
+    return self.context.replace(call, cell, f"next({text.source(one.node.value)})")
+
+
 def _children(self: Rewriter, one: Difference) -> bool:
     return _with_arguments(self, one, "list(")
 
@@ -468,6 +477,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "pattern": _pattern,
     "process_time": _function("time.process_time"),
     "ptp": _ptp,
+    "next": _next,
     "python_2": _python_2,
     "reader": _reader,
     "rename": _rename,
