@@ -873,6 +873,15 @@ def _complete_variables():
         assert session.run(variable) == 2.0
     with pytest.raises(ValueError):
         variable.load(2.0)
+    if not tf.__version__.startswith("1."):
+        _load_into_replicas()
+    with private.eager_mode():
+        eager = tf.Variable(0.0)
+        eager.load(3.0)
+        assert eager.numpy() == 3.0
+
+
+def _load_into_replicas():
     with v1.Graph().as_default() as graph:
         with v1.distribute.MirroredStrategy(["/cpu:0"]).scope():
             shared = v1.get_variable("shared", [])
@@ -880,10 +889,6 @@ def _complete_variables():
         with v1.Session(graph=graph) as session:
             shared.load(4.0, session)
             assert session.run("shared/Read/ReadVariableOp:0") == 4.0
-    with private.eager_mode():
-        eager = tf.Variable(0.0)
-        eager.load(3.0)
-        assert eager.numpy() == 3.0
 
 
 def _session_conversions():

@@ -182,9 +182,10 @@ def left_alone_by_autograph(function: Any) -> Any:
     """A function that AutoGraph calls as it is, and with its own state unchanged.
 
     ``tf.autograph.experimental.do_not_convert`` tells what the function calls that AutoGraph is off. Seen in
-    2.2 to 2.21 as ``autograph_artifact`` of ``tensorflow/python/autograph/impl/api.py``.
+    2.2 to 2.21 as ``autograph_artifact`` of ``tensorflow/python/autograph/impl/api.py``; before, AutoGraph
+    converts the function as any other.
     """
-    return api.autograph_artifact(function)
+    return getattr(api, "autograph_artifact", lambda same: same)(function)
 
 
 @patches.patch
