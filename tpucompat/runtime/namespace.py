@@ -319,9 +319,11 @@ class Namespace:
 
     def module(self, path: str) -> types.ModuleType | None:
         """The module at ``path`` as a script imports it, or None where there is none."""
-        if path.startswith("compat.v1."):  # TensorFlow 1's names, spelled as later releases do
-            return importlib.import_module(self.module_name(path[len("compat.v1.") :]))
         row = self.rows.get(path)
+        has_rows = row is not None or path in self._packages
+        if path.startswith("compat.v1.") and not has_rows:
+            # TensorFlow 1's names, spelled as later releases do.
+            return importlib.import_module(self.module_name(path[len("compat.v1.") :]))
         if isinstance(row, (Moved, StandIn)):
             value = self.resolve(row.target)
             return value if isinstance(value, types.ModuleType) else None
