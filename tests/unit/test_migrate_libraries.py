@@ -150,7 +150,7 @@ def test_names_of_python_2(before, after):
     ],
 )
 def test_names_of_python_2_that_a_file_looks_after_itself_stay(text):
-    assert migrated(text) == text
+    assert migrated(IMPORTS + text) == IMPORTS + text
 
 
 @pytest.mark.parametrize(

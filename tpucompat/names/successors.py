@@ -282,14 +282,18 @@ def _of_compat_v1(path: str) -> Fate | None:
     return None
 
 
-#: ``tf.keras`` as TensorFlow 1.1 to 1.3 had it, and 1.15 still.
-_KERAS_IN_CONTRIB = ("contrib.keras.api.keras", "contrib.keras.api", "contrib.keras")
+@functools.lru_cache(maxsize=None)
+def _keras_in_contrib() -> tuple[str, ...]:
+    """Packages of tf.contrib that are ``tf.keras``, by their rows; the longest name first."""
+    rows = lookup.table_rows("tf1").items()
+    found = (n for n, row in rows if isinstance(row, Package) and row.targets == ("{own}.keras",))
+    return tuple(sorted((n for n in found if n.startswith("contrib.")), key=len, reverse=True))
 
 
 def _of_contrib(symbol: str, rest: str) -> Fate | None:
     row = lookup.find_row(symbol)
     kind = symbols.kind(symbol)
-    for head in _KERAS_IN_CONTRIB:
+    for head in _keras_in_contrib():
         if symbol == head or (symbol.startswith(head + ".") and kind is not None):
             other = Fate("TPU201", "tf." + head, "", "It was tf.keras.", True, NONE)
             found = _other_keras(other, symbol[len(head) + 1 :])
