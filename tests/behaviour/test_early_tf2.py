@@ -391,9 +391,10 @@ tell(
 def test_estimators_of_early_tf2(tmp_path):
     ((is_eager, are_one, own, linear),), _ = run(tmp_path, ESTIMATORS, "--era", "tf2")
     assert is_eager and are_one
-    # TensorFlow 2.1.0, of the same script: loss after five steps, first prediction.
-    assert own == pytest.approx([0.700905978679657, -2.9335148334503174], rel=1e-6)
-    assert linear == pytest.approx([0.757900595664978, -1.5364903211593628], rel=1e-6)
+    # TensorFlow 2.1.0, of the same script: loss after five steps, first prediction. In single precision,
+    # with sums in whatever order a processor has.
+    assert own == pytest.approx([0.700905978679657, -2.9335148334503174], rel=1e-5)
+    assert linear == pytest.approx([0.757900595664978, -1.5364903211593628], rel=1e-5)
 
 
 def test_names_of_early_keras(tmp_path):

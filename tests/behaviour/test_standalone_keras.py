@@ -83,7 +83,7 @@ def test_arguments_have_the_meaning_of_keras_2_2_4(tmp_path):
         assert now[2:][1] == pytest.approx(then[3], rel=1e-5)
         assert now[2] == pytest.approx(then[2], rel=1e-5, abs=1e-4), number
     for number, (then, now) in enumerate(zip(recorded["optimizers"], results["optimizers"])):
-        assert now == pytest.approx(then, rel=2e-6), number
+        assert now == pytest.approx(then, rel=1e-5), number  # single precision, a few steps
     assert len(results["layers"]) == len(recorded["layers"])
     assert len(results["optimizers"]) == len(recorded["optimizers"])
 

@@ -121,13 +121,13 @@ def init_from_checkpoint(checkpoint, assignment_map):
 
 
 def get_tpu_context():
-    """What says, as number_of_shards, how many replicas make a step together."""
+    """An object whose number_of_shards is the number of replicas."""
     replicas = tf.distribute.get_strategy().num_replicas_in_sync
     return types.SimpleNamespace(number_of_shards=replicas)
 
 
 class ExponentialMovingAverage(v1.train.ExponentialMovingAverage):
-    """The same, of what a replica has itself: its moving averages are not those of the others."""
+    """That of tf.compat.v1, but each replica averages its own values: their batch statistics differ."""
 
     def __init__(self, decay, num_updates=None, zero_debias=False, name="ExponentialMovingAverage"):
         super().__init__(decay, num_updates, zero_debias, name)
