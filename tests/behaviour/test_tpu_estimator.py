@@ -320,7 +320,8 @@ REFUSED_ON_A_TPU = {
 REFUSED_ON_SEVERAL_CORES = {
     "uneven": ("ValueError", "train batch size 17 must be divisible by number of replicas 8"),
     "no CrossShardOptimizer": ("ValueError", "TPU325 CrossShardOptimizer must be used"),
-    "dynamic shape": ("ValueError", "must have a fixed size for dimension 0"),  # which is split first
+    # The batch is split by the cores before anything looks at its shape.
+    "dynamic shape": ("ValueError", "must have a fixed size for dimension 0"),
 }
 
 
