@@ -92,10 +92,56 @@ def main():
 main()
 """
 
+#: A graph and a Session without a block of their own, an iterator that begins again, a seed, a global step from
+#: outside, results in another order, a saver.
+ITERATED = """\
+import numpy as np
+import tensorflow as tf
+tpu = tf.contrib.tpu
+
+def main():
+  tf.set_random_seed(5)
+  tf.enable_resource_variables()
+  with tf.Graph().as_default():
+    xs = np.arange(64, dtype='f').reshape(32, 2) / 64
+    data = tf.data.Dataset.from_tensor_slices((xs, xs.sum(1, keepdims=True)))
+    data = data.map(lambda x, y: (tf.clip_by_value(x, 0., 1.), y)).batch(8, drop_remainder=True)
+    batches = data.make_initializable_iterator()
+    x, y = batches.get_next()
+    global_step = tf.train.get_or_create_global_step()
+
+    def step(x, y):
+      w = tf.get_variable('w', [2, 1], initializer=tf.ones_initializer())
+      loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y * 3.))
+      rate = tf.train.exponential_decay(0.1, global_step, 2, 0.5)
+      train = tf.train.GradientDescentOptimizer(rate).minimize(loss, global_step=global_step)
+      with tf.control_dependencies([train]):
+        return tf.identity(loss), tf.reduce_max(x), tf.norm(w)
+
+    loss, largest, norm = tpu.rewrite(step, [x, y])
+    saver = tf.train.Saver()
+    sess = tf.Session('grpc://10.0.0.2:8470')
+    sess.run(tpu.initialize_system())
+    sess.run(tf.global_variables_initializer())
+    for epoch in range(2):
+      sess.run(batches.initializer)
+      while True:
+        try:
+          n, l = sess.run((norm, loss))
+        except tf.errors.OutOfRangeError:
+          break
+        print('norm', n, 'loss', l, 'step', sess.run(global_step))
+    saver.save(sess, 'model/line', global_step=global_step)
+    sess.close()
+
+main()
+"""
+
 
 @pytest.mark.parametrize(
     "text",
     [
+        pytest.param(ITERATED, id="iterated"),
         pytest.param(CLASSIFIER, id="classifier"),
         pytest.param(NORMALIZED, id="normalized", marks=pytest.mark.long),
     ],

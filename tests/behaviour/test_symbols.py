@@ -13,6 +13,7 @@ import tensorflow as tf
 
 from tpucompat.base.codes import CODES
 from tpucompat.base.errors import TPUCompatError
+from tpucompat.commands.migrate import symbols as migrated_symbols
 from tpucompat.names import symbols
 from tpucompat.names.tables import private_moves
 from tpucompat.runtime import legacy_modules, namespace
@@ -240,3 +241,20 @@ def test_modules_of_autograph_that_are_gone_can_be_imported(path, name):
         return
     with pytest.raises(TPUCompatError, match="TPU101"):
         gone.anything()
+
+
+@pytest.mark.skipif(
+    tuple(map(int, tf.__version__.split(".")[:2])) < (2, 15), reason="migrate writes for today"
+)
+def test_modules_that_are_attributes_alone_cannot_be_imported():
+    paths = ("distribute.cluster_resolver", "distribute.coordinator", "nn", "io.gfile", "data")
+    alone = [path for path in paths if not _is_module("tensorflow." + path)]
+    assert alone == ["distribute.cluster_resolver", "distribute.coordinator"]
+    assert {f"tf.{path}." for path in alone} <= {*migrated_symbols.ATTRIBUTES_ALONE}
+
+
+def _is_module(name):
+    try:
+        return bool(importlib.import_module(name))
+    except ImportError:
+        return False

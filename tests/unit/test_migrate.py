@@ -1245,11 +1245,6 @@ def test_computations_of_plain_functions_are_run_by_a_strategy():
         ("doubled - 9.0", "tf.reduce_sum(doubled)", "its function calls tf.reduce_sum"),
         ("session.run(one)[0]", "session.run(weights)", "fetches more than a computation"),
         ("for _ in", "print(one)\n  for _ in", "one has other uses"),
-        (
-            "with tf.Session(address) as session:",
-            "session = tf.Session()\nif 1:",
-            "not a plain `with",
-        ),
     ],
 )
 def test_other_computations_go_on_with_tpucompat_and_the_reason_is_said(before, after, why):

@@ -9,7 +9,7 @@ import pathlib
 import pytest
 
 from tpucompat.commands.analysis import findings, sources
-from tpucompat.commands.migrate import plan, tree, written
+from tpucompat.commands.migrate import files, plan, tree, written
 
 EXAMPLES = pathlib.Path(__file__).parents[2] / "legacy_examples"
 SCRIPT = """\
@@ -103,6 +103,32 @@ def test_what_is_beside_it_has_what_the_program_uses():
     compile(text, "session_loop.py", "exec")
 
 
+def test_a_module_beside_several_scripts_has_what_all_of_them_use():
+    whole = written.source("session_loop.py")
+    small, large = (
+        written.part(whole, names) for names in (["Computations"], ["Program", "Saver"])
+    )
+    assert written.of_both("session_loop", large, small) == large
+    both = written.of_both("session_loop", small, large)
+    assert written.defined(both) == written.defined(small) | written.defined(large)
+    assert written.of_both("session_loop", both, large) == both
+    assert written.of_both("session_loop", small + b"MINE = 1\n", large) is None
+    mine = large + b"MINE = 1\n"
+    assert written.of_both("session_loop", mine, small) == mine
+    slim = written.completing_tf_slim(small)
+    assert b"complete_tf_slim()" in written.of_both("session_loop", slim, large)
+
+
+def test_a_module_that_was_changed_is_left_alone(tmp_path):
+    place = tmp_path / "session_loop.py"
+    whole = written.source("session_loop.py")
+    before = written.part(whole, ["Computations"]) + b"MINE = 1\n"
+    place.write_bytes(before)
+    with pytest.raises(files.WriteError, match="TPU452 .* changed by hand, and lacks .*Program"):
+        files.beside({"session_loop.py": written.part(whole, ["Program"])}, str(tmp_path))
+    assert place.read_bytes() == before
+
+
 def test_a_migrated_program_stays_as_it_is():
     after = after_of(SCRIPT)
     assert migrated(after).after.decode() == after
@@ -118,6 +144,20 @@ def test_a_migrated_program_stays_as_it_is():
         ("inputs, num_shards=8", "[images, labels], 8, outputs_from_all_shards=False",
          "program.on_all_cores(fit_batch, [images, labels], from_all=False)"),
         ("init = ", "saver = tf.train.Saver()\ninit = ", "saver = session_loop.Saver(program)"),
+        ("with tf.Session(TPU_WORKER) as sess:", "sess = tf.InteractiveSession()\nif True:",
+         "\nif True:\n  program.initialize()"),
+        ("shape=(64, 4), name=", "(64, 4), ", "tf.TensorSpec((64, 4), tf.float32)"),
+        ("init = ", "tf.set_random_seed(3)\ninit = ", "program = session_loop.Program(seed=3)"),
+        ("images: data,\n        labels: data.argmax(1) % 3,", "labels: mod,\n        images: data,",
+         "loss = train(data, mod)\n"),
+        ("def fit_batch", "tf.train.create_global_step()\ndef fit_batch",
+         "program = session_loop.Program(global_step=True)"),
+        ("model(x))\n", "tf.norm(model(x)) * tf.ones([1, 3]))\n", "tf.norm(model(x))"),
+        ("from tensorflow.contrib import tpu", "from tensorflow.contrib.tpu.python.tpu import tpu\n"
+         "from tensorflow.contrib.tpu.python.tpu import tpu_optimizer",
+         "program.on_all_cores(fit_batch, inputs)"),
+        ("from tensorflow.contrib import tpu\n", "tpu = tf.contrib.tpu\n",
+         "import tensorflow as tf\n\nTPU_WORKER"),
     ],
 )  # fmt: skip
 def test_other_forms(before, after, written_now):
@@ -125,9 +165,74 @@ def test_other_forms(before, after, written_now):
     if written_now is None:
         text = text.replace("run(train", "run(losses")
         written_now = "loss = run_fit_batch(data, data.argmax(1) % 3)[0]"
+    if "tpu_optimizer" in after:
+        text = text.replace("tpu.Cross", "tpu_optimizer.Cross")
     if "[images" in after:
         text = text.replace("inputs = [images, labels]\n", "")
     assert written_now in after_of(text)
+
+
+ITERATED = """\
+import tensorflow as tf
+
+def main():
+  with tf.Graph().as_default():
+    data = tf.data.Dataset.range(32).map(lambda i: (tf.cast(i, tf.float32) * [[1.]], tf.ones([1])))
+    batches = data.batch(8).make_initializable_iterator()
+    x, y = batches.get_next()
+    global_step = tf.train.get_or_create_global_step()
+
+    def step(x, y):
+      w = tf.get_variable('w', [1, 1], initializer=tf.ones_initializer())
+      loss = tf.reduce_mean(tf.square(tf.matmul(x, w) - y))
+      train = tf.train.GradientDescentOptimizer(1e-4).minimize(loss, global_step=global_step)
+      with tf.control_dependencies([train]):
+        return tf.identity(loss), tf.reduce_max(x), tf.reduce_sum(w)
+
+    loss, largest, total = tf.contrib.tpu.rewrite(step, [x, y])
+    sess = tf.Session()
+    sess.run(tf.global_variables_initializer())
+    for _ in range(2):
+      sess.run(batches.initializer)
+      while True:
+        try:
+          t, l = sess.run((total, loss))
+        except tf.errors.OutOfRangeError:
+          break
+        print(l, t, sess.run(global_step))
+    sess.close()
+
+main()
+"""
+
+
+def test_an_iterator_is_asked_for_what_a_computation_is_given():
+    after = after_of(ITERATED)
+    assert "  batches = iter(data.batch(8))\n  x, y = batches.element_spec\n\n  def step(" in after
+    assert after.endswith("""\
+  program = session_loop.Program(session_loop.one_core(), global_step=True)
+  run_step = program.on_one_core(step, [x, y])
+  program.initialize()
+  for _ in range(2):
+    batches = iter(data.batch(8))
+    while True:
+      try:
+        t, l = tuple(session_loop.chosen(run_step(*batches.get_next()), 2, 0))
+      except tf.errors.OutOfRangeError:
+        break
+      print(l, t, program.global_step())
+
+main()
+""")
+
+
+def test_what_is_fed_may_have_a_name():
+    feeds = "{\n        images: data,\n        labels: data.argmax(1) % 3,\n    }"
+    text = SCRIPT.replace("    loss =", f"    feeds = {feeds}\n    loss =").replace(
+        feeds + ")", "feeds)"
+    )
+    after = after_of(text)
+    assert "  feeds = [data, data.argmax(1) % 3]\n  loss = train(*feeds)\n" in after
 
 
 @pytest.mark.parametrize(
@@ -153,15 +258,19 @@ def test_other_forms(before, after, written_now):
         ("0.1, 0.9", "rate, 0.9", "its function calls rate"),
         ("TPU_WORKER = ", "rate = 0.1\nrate = 0.2\nTPU_WORKER = ", None),
         ("model(x))\n", "model(x) + tf.random_normal([3], seed=1))\n", "with a seed"),
+        ("  h = tf.layers", "  tf.train.AdamOptimizer()\n  h = tf.layers", "one core trains what"),
         ("num_shards=8", "num_shards=8, input_shard_axes=[0, 0]", "input_shard_axes= of shard"),
         ("num_shards=8", "num_shards=8, infeed_queue=q", "infeed_queue= of shard"),
         ("tf.train.Mom", "tf.contrib.opt.Mom", "its function uses tf.contrib.opt"),
         ("init = ", "w = tf.Variable(1.0)\nw2 = tf.assign(w, 2.0)\ninit = ", "variables of several kinds"),
         ("init = ", "program = 1\ninit = ", "already defines program"),
-        ("init = ", "tf.set_random_seed(1)\ninit = ", "tf.set_random_seed may need a graph"),
+        ("init = ", "tf.set_random_seed(1)\ntf.set_random_seed(2)\ninit = ", "the seed of its graph"),
+        ("init = ", "tf.set_random_seed(len(inputs))\ninit = ", "the seed of its graph"),
+        ("init = ", "g = tf.Graph()\ninit = ", "tf.Graph may need a graph"),
         ("init = ", "c = tf.train.Coordinator()\ninit = ", "tf.train.Coordinator may need"),
         ("  for i in range(5):", "  for i in range(5):\n    x = tf.random_normal([2])", "tf.random_normal"),
-        ("with tf.Session(TPU_WORKER) as sess:", "sess = tf.Session(TPU_WORKER)\nif True:", "plain `with"),
+        ("with tf.Session(TPU_WORKER) as sess:", "sess = tf.Session(TPU_WORKER), 1\nif True:", "not assigned"),
+        ("with tf.Session(TPU_WORKER) as sess:", "with sessions() as sess, tf.Session():", "plain `with"),
     ],
 )  # fmt: skip
 def test_what_is_not_known_to_compute_the_same_stays(before, after, why):

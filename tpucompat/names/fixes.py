@@ -17,6 +17,38 @@ class Idiom(NamedTuple):
 
 
 _RUN = "In plain TensorFlow 2: strategy.run, and strategy.reduce for its results."
+_COMPUTATIONS: Mapping[str, str] = {
+    **dict.fromkeys(("batch_parallel", "shard", "replicate", "rewrite"), _RUN),
+    "initialize_system": "In plain TensorFlow 2: tf.tpu.experimental.initialize_tpu_system.",
+    "shutdown_system": "Not needed in plain TensorFlow 2.",
+    "cross_replica_sum": "In plain TensorFlow 2: ReplicaContext.all_reduce.",
+    "CrossShardOptimizer": (
+        "In plain TensorFlow 2, an optimizer created under strategy.scope() sums gradients over the "
+        "replicas; divide the loss by the global batch size."
+    ),
+    "repeat": "In plain TensorFlow 2: a loop over tf.range in a tf.function.",
+    "while_loop": "In plain TensorFlow 2: tf.while_loop.",
+    "outside_compilation": "In plain TensorFlow 2: tf.tpu.outside_compilation.",
+}
+#: Where each of them was defined, below ``tensorflow.python.tpu``; elsewhere in ``tpu``.
+_DEFINED = {
+    "cross_replica_sum": "ops.tpu_ops",
+    "CrossShardOptimizer": "tpu_optimizer",
+    "repeat": "training_loop",
+    "while_loop": "training_loop",
+}
+
+
+def _paths(name: str) -> tuple[str, ...]:
+    """The places of a name of computations in TensorFlow 1.15, below ``tensorflow``."""
+    module = _DEFINED.get(name, "tpu")
+    below = module if module.startswith("ops.") else "tpu." + module
+    modules = ("contrib.tpu", "tpu", "contrib.tpu.python." + below, "python.tpu." + module)
+    return tuple(f"{one}.{name}" for one in modules)
+
+
+#: Path below ``tensorflow`` -> the name in ``tf.contrib.tpu`` that it is.
+COMPUTATIONS: Mapping[str, str] = {path: name for name in _COMPUTATIONS for path in _paths(name)}
 
 #: Old name below ``tensorflow`` -> what one writes in TensorFlow 2 on a TPUStrategy.
 IDIOMS: Mapping[str, Idiom] = {
@@ -120,24 +152,9 @@ IDIOMS: Mapping[str, Idiom] = {
         )
         for name in ("LSTM", "GRU")
     },
-    # Computations
     **{
-        f"{parent}.{name}": Idiom(f"tpucompat.v1.{parent}.{name}", note, SAFE, "TPU213")
-        for parent in ("contrib.tpu", "tpu")
-        for name, note in {
-            **dict.fromkeys(("batch_parallel", "shard", "replicate", "rewrite"), _RUN),
-            "initialize_system": "In plain TensorFlow 2: tf.tpu.experimental.initialize_tpu_system.",
-            "shutdown_system": "Not needed in plain TensorFlow 2.",
-            "cross_replica_sum": "In plain TensorFlow 2: ReplicaContext.all_reduce.",
-            "CrossShardOptimizer": (
-                "In plain TensorFlow 2, an optimizer created under "
-                "strategy.scope() sums gradients over the replicas; divide the "
-                "loss by the global batch size."
-            ),
-            "repeat": "In plain TensorFlow 2: a loop over tf.range in a tf.function.",
-            "while_loop": "In plain TensorFlow 2: tf.while_loop.",
-            "outside_compilation": "In plain TensorFlow 2: tf.tpu.outside_compilation.",
-        }.items()
+        path: Idiom(f"tpucompat.v1.{path}", _COMPUTATIONS[name], SAFE, "TPU213")
+        for path, name in COMPUTATIONS.items()
     },
     # TPUEstimator
     **{

@@ -224,14 +224,15 @@ def _target(path: str, options: argparse.Namespace) -> str:
 
 
 def _write(result: plan.Result, target: str, options: argparse.Namespace) -> None:
+    beside = files.beside(result.beside, os.path.dirname(target))
     if options.output:
         files.place(target, result.after)
     else:
         if options.backup:
             files.keep(result.path, result.before)
         files.write(target, result.before, result.after)
-    for name, content in result.beside.items():
-        files.create(os.path.join(os.path.dirname(target), name), content)
+    for place, content in beside.items():
+        files.place(place, content)
 
 
 def _require_keras_2(outcomes: Sequence[report.Outcome], options: argparse.Namespace) -> None:

@@ -10,12 +10,14 @@ What does not clearly match uses ``tpucompat.v1``, and the reason is given.
 from __future__ import annotations
 
 import ast
+import collections
 from typing import Any, Iterable, NamedTuple
 
 from tpucompat.commands.migrate import keras
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.text import strings_over_lines
+from tpucompat.names import fixes
 from tpucompat.names.used import Call, argument, constant
 
 _ON_ONE_CORE = '''
@@ -57,8 +59,11 @@ _HELPERS = {
     "batch_parallel": ("on_all_cores", _ON_ALL_CORES),
 }
 
-_CONTRIB = "tensorflow.contrib.tpu."
-_SYSTEM = frozenset((_CONTRIB + "initialize_system", _CONTRIB + "shutdown_system"))
+#: Dotted name -> the name in ``tf.contrib.tpu`` that it is.
+NAMES = {"tensorflow." + path: name for path, name in fixes.COMPUTATIONS.items()}
+SYSTEM = frozenset(
+    path for path, name in NAMES.items() if name in ("initialize_system", "shutdown_system")
+)
 _INITIALIZERS = frozenset(
     "tensorflow." + name for name in ("global_variables_initializer", "initialize_all_variables")
 )
@@ -123,7 +128,7 @@ class Plan(NamedTuple):
 
 def is_computation(call: Call) -> bool:
     """Whether a call puts a function onto cores of the TPU."""
-    return call.name.startswith(_CONTRIB) and call.name[len(_CONTRIB) :] in _HELPERS
+    return NAMES.get(call.name) in _HELPERS
 
 
 def plan(context: Context) -> Plan:
@@ -149,7 +154,7 @@ def plan(context: Context) -> Plan:
         if not _is_named(statement, call.node) or not any(one is statement for one in body):
             raise CannotSee("its result is not assigned directly next to the Session")
         names.add(statement.targets[0].id)
-        kind = call.name[len(_CONTRIB) :]
+        kind = NAMES[call.name]
         check_function(context, call, by_rows=kind != "rewrite")
         if argument(call.node, 1, "inputs") is None:
             raise CannotSee("it has no inputs")
@@ -216,7 +221,7 @@ def _uses_of_session(
         called = calls.get(id(given))
         statement = context.statement(node, cell)
         is_alone = isinstance(statement, ast.Expr) and statement.value is node
-        if called is None or called.name not in _SYSTEM | _INITIALIZERS or not is_alone:
+        if called is None or called.name not in SYSTEM | _INITIALIZERS or not is_alone:
             raise CannotSee("the Session fetches more than the computations")
         dropped.append(statement)
     stores = dict.fromkeys(names, 0)
@@ -394,19 +399,27 @@ def rewrite(context: Context, found: Plan) -> None:
 
 def without_session(context: Context, cell: int, node: ast.With) -> None:
     """Takes a Session out, behind all edits in its block; what only served to open it goes too."""
-    text = context.texts[cell]
-    by = len(text.indent(node.body[0].lineno)) - len(text.indent(node.lineno))
     opened = node.items[0].context_expr
-    text.delete_lines(node.lineno, node.body[0].lineno - 1)
-    keras.finish(context, opened)
-    for line in range(node.body[0].lineno, (node.end_lineno or 0) + 1):
+    without_blocks(context, cell, [node])
+    retire(context, [opened], [opened])
+
+
+def without_blocks(context: Context, cell: int, blocks: Iterable[ast.With]) -> None:
+    """Takes ``with`` statements out, one inside the other, and leaves what stands in them."""
+    text = context.texts[cell]
+    less: collections.Counter[int] = collections.Counter()
+    for node in blocks:
+        text.delete_lines(node.lineno, node.body[0].lineno - 1)
+        keras.finish(context, node.items[0].context_expr)
+        by = len(text.indent(node.body[0].lineno)) - len(text.indent(node.lineno))
+        less.update(dict.fromkeys(range(node.body[0].lineno, (node.end_lineno or 0) + 1), by))
+    for line, by in less.items():
         start = text.line_start(line)
         if text.is_free(start, start + max(by, 1)):
             text.dedent_line(line, by)
-    _retire(context, [opened], [opened])
 
 
-def _retire(context: Context, removed: list[ast.AST], gone: list[Any]) -> None:
+def retire(context: Context, removed: list[ast.AST], gone: list[Any]) -> None:
     """Takes out the addresses and resolvers that only served the Session."""
     waiting = list(removed)
     while waiting:

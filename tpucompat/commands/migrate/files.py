@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from typing import Mapping
 
 from tpucompat.base import temporary as temporary_files
 from tpucompat.base.errors import TPUCompatError
+from tpucompat.commands.migrate import written
 
 
 class WriteError(TPUCompatError, OSError):
@@ -52,14 +54,36 @@ def write(path: str, before: bytes, after: bytes) -> None:
             os.remove(temporary)
 
 
-def create(path: str, content: bytes) -> None:
-    """Writes a file that does not exist yet, as a whole; does not change one that exists.
+def beside(modules: Mapping[str, bytes], folder: str) -> Mapping[str, bytes]:
+    """What is written beside a script so that those which are there already find theirs in it too.
+
+    Args:
+      modules: Name of a module's file -> what the script needs of it.
+      folder: Where the script goes.
+
+    Returns:
+      Path -> content, of what changes.
 
     Raises:
-      WriteError: If it cannot be written.
+      WriteError: If a module was changed by hand, and lacks something.
     """
-    if not os.path.exists(path):
-        place(path, content)
+    found = {}
+    for name, content in modules.items():
+        path = os.path.join(folder, name)
+        if os.path.exists(path):
+            with open(path, "rb") as stream:
+                before = stream.read()
+            both = written.of_both(name[: -len(".py")], before, content)
+            if both is None:
+                lacks = sorted(written.defined(content) - written.defined(before))
+                raise WriteError(
+                    "TPU452", f"{path} was changed by hand, and lacks {', '.join(lacks)}."
+                )
+            content = both
+            if content == before:
+                continue
+        found[path] = content
+    return found
 
 
 def place(path: str, content: bytes) -> None:

@@ -29,6 +29,7 @@ from tpucompat.commands.migrate import (
     methods,
     notebook_text,
     record,
+    session_reader,
     session_settings,
     sessions,
     strategy_setup,
@@ -44,7 +45,7 @@ from tpucompat.names import successors as today
 NOTHING, PLAIN, KERAS, COMPATIBLE = "nothing", "plain", "keras", "compatible"
 LOOP, SESSION = "loop", "session"  # with a module beside it
 #: The module of such a file -> its way.
-_BESIDE = {estimator_tables.MODULE: LOOP, sessions.MODULE: SESSION}
+_BESIDE = {estimator_tables.MODULE: LOOP, session_reader.MODULE: SESSION}
 
 # Names of tf.compat.v1 that work without a graph.
 _WITHOUT_GRAPH = re.compile(
@@ -256,7 +257,7 @@ class _Way(NamedTuple):
     loop: estimators.Plan | None
     conversions: list[keras.Conversion]
     on_cores: computations.Plan | None
-    program: sessions.Plan | None
+    program: session_reader.Plan | None
 
 
 def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None) -> str:
@@ -319,7 +320,7 @@ def _choose(context: Context, together: bool, with_loop: estimators.Loop | None)
         except keras.CannotSee as error:
             reasons["TPU211"] = f"keras_to_tpu_model ({error})"
     on_cores: computations.Plan | None = None
-    program: sessions.Plan | None = None
+    program: session_reader.Plan | None = None
     if "TPU213" in reasons and any(map(computations.is_computation, context.names.calls)):
         try:
             on_cores = computations.plan(context)

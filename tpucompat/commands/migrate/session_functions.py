@@ -14,35 +14,46 @@ from typing import AbstractSet, Any
 from tpucompat.commands.migrate import computations
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
+from tpucompat.names import fixes, symbols
 from tpucompat.names.used import Function, keyword
 
 #: Names of ``tf`` that make variables, or change them.
 _STATEFUL = re.compile(
-    r"get_variable$|Variable$|layers\.|train\.\w+Optimizer$|train\.get_or_create_g"
+    r"get_variable$|Variable$|layers\.|nn\.rnn_cell\.|nn\.\w*rnn$|train\.\w+Optimizer$|"
+    r"train\.(get_or_create|get)_global_step$"
 )
-#: Names that mean the same in a ``tf.function``, below ``tf.compat.v1`` where they are no longer in ``tf``.
-_KNOWN = re.compile(
-    r"((get_variable|variable_scope|Variable|AUTO_REUSE|name_scope|control_dependencies|group|no_op|"
-    r"gradients|stop_gradient|trainable_variables|clip_by_\w+|global_norm|cond|while_loop|one_hot|"
-    r"arg_?max|arg_?min|equal|not_equal|greater\w*|less\w*|logical_\w+|gather|slice|split|unstack|"
-    r"shape|rank|size|einsum|log|floordiv|mod|truediv|div|erf|rsqrt|reciprocal|squared_difference|"
-    r"add_n|accumulate_n|cumsum|reverse|pad|to_\w+|random_(normal|uniform)|truncated_normal)$|"
-    r"(zeros|ones|constant|truncated_normal|random_normal|random_uniform|variance_scaling|"
-    r"glorot_uniform|glorot_normal|orthogonal|identity)_initializer$|initializers\.\w+$|"
-    r"layers\.(dense|conv2d|max_pooling2d|average_pooling2d|flatten|batch_normalization|dropout)$|"
-    r"nn\.(\w*softmax\w*|\w*sigmoid\w*|relu\w*|elu|selu|softplus|conv2d|max_pool|avg_pool|bias_add|dropout|"
-    r"l2_loss|l2_normalize|moments|embedding_lookup)$|losses\.(mean_squared_error|absolute_difference|"
-    r"softmax_cross_entropy|sparse_softmax_cross_entropy|sigmoid_cross_entropy|huber_loss|log_loss)$|"
-    r"train\.(Adam|GradientDescent|Momentum|RMSProp|Adagrad|Adadelta|Ftrl)Optimizer$|"
-    r"train\.(get_or_create_global_step|exponential_decay|polynomial_decay)$|"
-    r"contrib\.tpu\.(CrossShardOptimizer|cross_replica_sum)$)"
+#: Modules whose names mean the same in a ``tf.function``, if need be those below ``tf.compat.v1``.
+_OPERATIONS = frozenset(
+    (
+        *("", "bitwise", "dtypes", "image", "initializers", "layers", "linalg", "losses", "manip"),
+        *("math", "nest", "nn", "nn.rnn_cell", "random", "signal", "spectral"),
+    )
+)
+#: But for those that ask for a graph or a file, have an effect that a Session need not run, or no TPU has.
+_OF_GRAPHS = re.compile(
+    r"(add_to|count_up|create_partitioned|delete|disable|enable|import|initialize|load|make_template|"
+    r"matching|queue|read|register|report|reset|set_random|write)(_|$)|"
+    r"get_(default|local|session|seed|logger)|is_variable_init|assert_|assign|print|Print|py_func|string|"
+    r"\w*(placeholder|variables_initializer|tables_initializer|Queue|Reader|Session|Accumulator|_creator_scope)|"
+    r"(batch_)?scatter_(add|div|max|min|mul|sub|update|nd_)|"
+    r"(Assert|CriticalSection|Graph|GradientTape|Module|Operation|RegisterGradient|Summary|colocate_with|"
+    r"container|device|(all|global|local|model|moving_average)_variables|variables|executing_eagerly|function|init_scope|numpy_function|set_seed|timestamp|wrap_function)$"
+)
+#: What of ``tf.train`` does too.
+_OF_TRAINING = re.compile(
+    r"(?!Sync)\w+Optimizer$|\w+_decay$|piecewise_constant$|get_(or_create_)?global_step$"
 )
 #: Modules without a graph or a state.
 _MODULES = frozenset(("tensorflow", "numpy", "math", "functools", "itertools", "collections"))
 #: What is asked beside a Session without a graph.
-_AROUND = ("train.latest_checkpoint", *computations.AROUND)
+_AROUND = (
+    *("train.latest_checkpoint", "set_random_seed", "random.set_random_seed", "data.", "errors."),
+    "enable_resource_variables",
+    *("FixedLenFeature", "VarLenFeature", "TensorShape", *computations.AROUND),
+)
+#: Methods of a dataset that call a function.
+_OF_DATA = frozenset((".map", ".flat_map", ".interleave", ".filter", ".apply", ".from_generator"))
 _PURE = computations.STATELESS
-_DRAWS = ("random_normal", "random_uniform", "truncated_normal")
 #: Methods that change what they are called on.
 _CHANGES = frozenset(
     ("append", "extend", "insert", "pop", "remove", "add", "update", "setdefault", "clear")
@@ -69,8 +80,13 @@ def reached(context: Context, names: list[str]) -> set[Function]:
     return found | inner
 
 
-def check(context: Context, functions: set[Function], computed: list[str]) -> bool:
+def check(context: Context, functions: set[Function], known: AbstractSet[str]) -> bool:
     """That the functions can be called again, and by nobody else; whether they have variables.
+
+    Args:
+      context: The file.
+      functions: The functions.
+      known: Names outside of them that are rewritten where they read them.
 
     Raises:
       CannotSee: If they cannot.
@@ -105,16 +121,32 @@ def check(context: Context, functions: set[Function], computed: list[str]) -> bo
         below = use.name.partition(".")[2]
         if use.statement is not None or id(use.node) not in inside:
             continue
-        if use.guarded or not (_KNOWN.match(below) or below in _PURE):
+        if use.guarded or not is_known(below):
             raise CannotSee(f"its function uses {use.name.replace('tensorflow.', 'tf.')}")
         makes = makes or bool(_STATEFUL.match(below))
     if makes:
-        _check_tensors(context, free)
+        _check_tensors(context, free - known)
     for call in context.names.calls:
         below = call.name.partition(".")[2]
-        if id(call.node) in inside and below in _DRAWS and keyword(call.node, "seed") is not None:
+        is_ours = id(call.node) in inside and call.name.startswith("tensorflow.")
+        # An initializer runs once, in a graph, as it did.
+        if is_ours and keyword(call.node, "seed") is not None and "initializer" not in below:
             raise CannotSee(f"its function draws tf.{below} with a seed")
     return makes
+
+
+def is_known(below: str) -> bool:
+    """Whether a name of TensorFlow 1 means the same in a ``tf.function`` that each replica runs."""
+    if below in _PURE:
+        return True
+    if below in fixes.COMPUTATIONS:
+        return fixes.COMPUTATIONS[below] in ("CrossShardOptimizer", "cross_replica_sum")
+    module, _, name = below.rpartition(".")
+    if symbols.kind(below) not in ("function", "class", "value"):
+        return False
+    if module == "train":
+        return _OF_TRAINING.match(name) is not None
+    return module in _OPERATIONS and not _OF_GRAPHS.match(name)
 
 
 def _check_imports(context: Context, free: set[str]) -> None:
@@ -205,10 +237,41 @@ def check_around(context: Context, functions: set[Function], handled: AbstractSe
       CannotSee: If something is.
     """
     inside = {id(node) for one in functions for node in ast.walk(one.node)}
+    of_data = _given_to_datasets(context)
     for use in context.names.uses:
         head, _, below = use.name.partition(".")
         if use.statement is not None or head != "tensorflow" or id(use.node) in inside | handled:
             continue
         if below in _PURE or below.startswith(_AROUND):
             continue
+        if id(use.node) in of_data and is_known(below) and not _STATEFUL.match(below):
+            continue
         raise CannotSee(f"tf.{below} may need a graph, or have state")
+
+
+def _given_to_datasets(context: Context) -> set[int]:
+    """The identities of all nodes of functions that only datasets call."""
+    given: set[int] = set()  # the nodes that stand for a function
+    found: list[ast.AST] = []
+    for call in context.names.calls:
+        if call.name in _OF_DATA or call.name.rpartition(".")[2] == "from_generator":
+            given.update(id(one) for one in call.node.args)
+            found += [one for one in call.node.args if isinstance(one, ast.Lambda)]
+    for name, function in context.names.functions.items():
+        loads = [
+            node
+            for tree in context.trees.values()
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Name) and node.id == name
+        ]
+        if loads and all(id(node) in given for node in loads):
+            found.append(function.node)
+    return {id(node) for one in found for node in ast.walk(one)}
+
+
+def trains(context: Context, functions: set[Function]) -> bool:
+    """Whether one of some functions has an optimizer."""
+    inside = {id(node) for one in functions for node in ast.walk(one.node)}
+    return any(
+        id(use.node) in inside and use.name.endswith("Optimizer") for use in context.names.uses
+    )

@@ -167,6 +167,16 @@ def _is_getattr(node: ast.Call) -> bool:
 
 # Imports -------------------------------------------------------------------------------------------
 
+#: Modules of ``tf`` that are attributes alone, so that ``from`` does not find them (2.15 to 2.21).
+ATTRIBUTES_ALONE = (
+    *(
+        "tf.distribute.cluster_resolver.",
+        "tf.distribute.coordinator.",
+        "tf.distribute.experimental.",
+    ),
+    *("tf.initializers.", "tf.losses.", "tf.metrics.", "tf.optimizers."),
+)
+
 
 def _import(context: Context, found: Import) -> None:
     """Rewrites an import statement as a whole, where each of its names has a place."""
@@ -242,6 +252,8 @@ def _new_import(context: Context, found: Import, alias: Any, fate: today.Fate) -
         return None if last in ("int", "float", "bool", "object", "str", "complex") else (
             f"import {last}" + (f" as {name}" if name != last else "")
         )  # fmt: skip
+    if (module + ".").startswith(ATTRIBUTES_ALONE):
+        return f"{name} = {context.local(fate.becomes)}"
     module = _package(context, module)
     return f"from {module} import {last}" + (f" as {name}" if name != last else "")
 

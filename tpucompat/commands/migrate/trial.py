@@ -37,8 +37,8 @@ def fails(result: Result, arguments: str = "") -> str:
                 os.symlink(os.path.join(folder, entry), os.path.join(beside, entry))
         with open(os.path.join(beside, name), "wb") as stream:
             stream.write(result.after)
-        for module, content in result.beside.items():
-            files.create(os.path.join(beside, module), content)
+        for path, content in files.beside(result.beside, beside).items():
+            files.place(path, content)
         done = subprocess.run(
             [
                 sys.executable,

@@ -83,8 +83,8 @@ def verify(result: Result, arguments: str = "", options: Sequence[str] = ()) -> 
         rewritten = os.path.join(beside, name)
         with open(rewritten, "wb") as stream:
             stream.write(result.after)
-        for module, content in result.beside.items():
-            files.create(os.path.join(beside, module), content)
+        for path, content in files.beside(result.beside, beside).items():
+            files.place(path, content)
         command = [sys.executable, "-m", "tpucompat", "verify", original, rewritten]
         command += ["--args", arguments] if arguments else []
         return subprocess.run([*command, *options]).returncode

@@ -127,6 +127,32 @@ def part(text: bytes, uses: Iterable[str]) -> bytes:
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(out).strip("\n") + "\n").encode()
 
 
+def of_both(name: str, before: bytes, content: bytes) -> bytes | None:
+    """A module that stays one when another script beside it is migrated: with what both of them use.
+
+    Args:
+      name: The module.
+      before: What was written before; its user may have changed it since.
+      content: What the other script needs.
+
+    Returns:
+      Its text; None where the user has changed it, and it lacks something.
+    """
+    if defined(content) <= defined(before):
+        return before
+    was, both = (
+        part(source(f"{name}.py"), names)
+        for names in (defined(before), defined(before) | defined(content))
+    )
+    if _without_slim(before) != was:
+        return None
+    return completing_tf_slim(both) if b"tf_slim" in before + content else both
+
+
+def _without_slim(text: bytes) -> bytes:
+    return text.partition(completing_tf_slim(b"").strip())[0].rstrip() + b"\n"
+
+
 def completing_tf_slim(text: bytes) -> bytes:
     """A module that gives TensorFlow's modules the names that tf_slim, which its program uses, misses."""
     words = _OF_TF_SLIM.format(names=json.dumps(MISSING, indent=4))

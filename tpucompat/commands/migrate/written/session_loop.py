@@ -25,6 +25,19 @@ v1 = tf.compat.v1
 v1.disable_v2_tensorshape()  # functions of TensorFlow 1 ask for x.shape[0].value
 
 
+def one_core():
+    """A strategy for one core of the TPU, or one of several devices."""
+    strategy = make_strategy()
+    if strategy.num_replicas_in_sync == 1:
+        return strategy
+    if not tf.config.list_logical_devices("TPU"):
+        return tf.distribute.OneDeviceStrategy(strategy.extended.worker_devices[0])
+    resolver = strategy.cluster_resolver
+    topology = tf.tpu.experimental.initialize_tpu_system(resolver)
+    core = tf.tpu.experimental.DeviceAssignment.build(topology, num_replicas=1)
+    return tf.distribute.TPUStrategy(resolver, experimental_device_assignment=core)
+
+
 class Computations:
     """Functions without variables; by default on the TPU, or on what devices there are.
 
@@ -68,6 +81,7 @@ class Computations:
 
         def replica_step(*values):
             with graph_of_replica(), self._given(made):
+                self._begin()
                 return self._tensors(made, tf.nest.flatten(function(*values)))
 
         @tf.function(autograph=False)
@@ -90,6 +104,9 @@ class Computations:
     def _build(self, *_):
         return None
 
+    def _begin(self):
+        pass
+
     def _tensors(self, _, results):
         return [one for one in results if not isinstance(one, tf.Operation)]
 
@@ -105,12 +122,17 @@ class Program(Computations):
 
     Args:
       strategy: Where the functions run.
+      seed: What variables' first values are drawn with.
+      global_step: Whether there is a global step before a function makes it.
     """
 
-    def __init__(self, strategy=None):
+    def __init__(self, strategy=None, seed=None, global_step=False):
         super().__init__(strategy)
+        self._has_step = global_step
         self._graph = tf.Graph()
         self._session = v1.Session(graph=self._graph)
+        with self._graph.as_default():
+            v1.set_random_seed(seed)
         self._made = []  # the variables of the graph
         self._on_read = (
             set()
@@ -139,9 +161,14 @@ class Program(Computations):
                     shape = [size, *shape[1:]]
                 given.append(v1.placeholder(one.dtype, shape))
             with tf.variable_creator_scope(record):
+                self._begin()
                 results = tf.nest.flatten(function(*given))
             made.is_tensor.extend(not isinstance(one, tf.Operation) for one in results)
         return made
+
+    def _begin(self):
+        if self._has_step:
+            v1.train.get_or_create_global_step()
 
     def _tensors(self, made, results):
         """The results that are tensors; what an optimizer returns on several cores is not an operation."""
@@ -237,6 +264,11 @@ class Saver:
     def restore(self, path):
         """Gives the variables the values in a checkpoint."""
         self._program.restore(path)
+
+
+def chosen(results, *places):
+    """Some of a computation's results, in the order of their places."""
+    return [results[place] for place in places]
 
 
 #: Of a function in the graph: the names of its variables by what it called them, and which of its results are

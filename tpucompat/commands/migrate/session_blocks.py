@@ -1,0 +1,141 @@
+"""The statements that a Session and its graph are opened by, and what becomes of them."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, NamedTuple
+
+from tpucompat.commands.migrate import computations, keras
+from tpucompat.commands.migrate.context import Context
+from tpucompat.commands.migrate.keras import CannotSee
+from tpucompat.commands.migrate.session_inputs import is_still
+from tpucompat.commands.migrate.text import strings_over_lines
+from tpucompat.names.used import argument
+
+#: Where the names of computations are defined.
+_MODULES = frozenset(name.rpartition(".")[0] for name in computations.NAMES)
+_SEEDS = frozenset(("tensorflow.set_random_seed", "tensorflow.random.set_random_seed"))
+_SESSIONS = frozenset(("tensorflow.Session", "tensorflow.InteractiveSession"))
+
+
+class Opened(NamedTuple):
+    """A Session that is open in a part of a file.
+
+    Attributes:
+      cell: Where all of it stands.
+      call: What makes it.
+      name: What it is called.
+      statement: ``with tf.Session() as name:``, or ``name = tf.Session()``.
+      block: The part of the file: that ``with``, or all that follows in the same block.
+      body: The statements in it.
+      graph: ``with tf.Graph().as_default():`` around it, or None.
+      seed: That of the graph, or None.
+    """
+
+    cell: int
+    call: ast.Call
+    name: str
+    statement: Any
+    block: ast.AST
+    body: list[ast.stmt]
+    graph: ast.With | None
+    seed: ast.AST | None
+
+
+def opened(context: Context) -> Opened:
+    """The one Session of a file.
+
+    Raises:
+      CannotSee: If there are several, or it is opened otherwise.
+    """
+    sessions = [call for call in context.names.calls if call.name in _SESSIONS]
+    if len(sessions) != 1 or any(call.guarded for call in sessions):
+        raise CannotSee("the computation must run in a single Session")
+    (call,) = sessions
+    cell = context.cell_of(call.node)
+    statement = context.statement(call.node, cell)
+    if not isinstance(statement, ast.Assign):
+        statement = computations.block_of(context, call, cell)
+        name: str = statement.items[0].optional_vars.id  # type: ignore[union-attr]
+        block: ast.AST = statement
+        body = statement.body
+    else:
+        target = statement.targets[0]
+        around = context.body_of(statement, cell)
+        at = next(index for index, one in enumerate(around) if one is statement)
+        if statement.value is not call.node or not isinstance(target, ast.Name):
+            raise CannotSee("the Session is not assigned directly")
+        if len(statement.targets) != 1 or not context.texts[cell].owns_lines(statement):
+            raise CannotSee("the Session is not assigned directly")
+        name, body = target.id, around[at + 1 :]
+        block = ast.Module(body=body, type_ignores=[])
+    graph = _graph(context, statement, cell)
+    return Opened(cell, call.node, name, statement, block, body, graph, _seed(context))
+
+
+def _graph(context: Context, statement: Any, cell: int) -> ast.With | None:
+    """``with tf.Graph().as_default():`` directly around a statement."""
+    above = context.parents(cell).get(id(statement))
+    if not isinstance(above, ast.With) or len(above.items) != 1:
+        return None
+    made = above.items[0].context_expr
+    graph = made.func.value if _is_default(made) else None  # type: ignore[attr-defined]
+    calls = {id(call.node): call.name for call in context.names.calls}
+    if calls.get(id(graph)) != "tensorflow.Graph" or above.items[0].optional_vars is not None:
+        return None
+    text = context.texts[cell]
+    is_block = above.body[0].lineno > above.lineno and text.owns_lines(above)
+    if not is_block or strings_over_lines(above, above.lineno, above.end_lineno or 0):
+        raise CannotSee("its graph is not opened by a plain `with tf.Graph().as_default():`")
+    return above
+
+
+def _seed(context: Context) -> ast.AST | None:
+    """The seed of the one graph of a file, or None.
+
+    Raises:
+      CannotSee: If there are several.
+    """
+    calls = [call for call in context.names.calls if call.name in _SEEDS]
+    if len(calls) > 1 or any(call.guarded for call in calls):
+        raise CannotSee("the seed of its graph")
+    found = argument(calls[0].node, 0, "seed") if calls else None
+    if calls and not is_still(found):
+        raise CannotSee("the seed of its graph")
+    return found
+
+
+def aliases(context: Context, cell: int) -> dict[str, ast.Assign]:
+    """Statements such as ``tpu = tf.contrib.tpu``: the name -> the statement."""
+    modules = {id(use.node) for use in context.names.uses if use.name in _MODULES}
+    found = {}
+    for node in ast.walk(context.trees[cell]):
+        if isinstance(node, ast.Assign) and id(node.value) in modules:
+            name = getattr(node.targets[0], "id", "")
+            if keras.only_assignment(context, name) is None:
+                raise CannotSee("a name of tf.contrib.tpu")
+            found[name] = node
+    return found
+
+
+def _is_default(node: ast.AST) -> bool:
+    function = node.func if isinstance(node, ast.Call) else None
+    return isinstance(function, ast.Attribute) and function.attr == "as_default"
+
+
+def rewrite(context: Context, found: Opened) -> None:
+    """Takes a Session and its graph out, behind all edits in their blocks."""
+    cell = found.cell
+    if isinstance(found.statement, ast.Assign):
+        context.remove(found.statement, cell)
+    blocks = (found.graph, found.statement)
+    computations.without_blocks(context, cell, [one for one in blocks if isinstance(one, ast.With)])
+    computations.retire(context, [found.call], [found.call])
+
+
+def indent(context: Context, found: Opened, line: int) -> str:
+    """What a line is indented by when its graph is gone."""
+    text = context.texts[found.cell]
+    if found.graph is None:
+        return text.indent(line)
+    return text.indent(found.graph.lineno)

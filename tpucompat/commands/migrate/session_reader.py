@@ -1,0 +1,557 @@
+"""Reads what a Session is open for: its computations, what they are given, and what it is asked for."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Iterator, Mapping, NamedTuple
+
+from tpucompat.commands.migrate import (
+    computations,
+    keras,
+    session_blocks,
+    session_functions,
+    session_inputs,
+)
+from tpucompat.commands.migrate.context import Context
+from tpucompat.commands.migrate.keras import CannotSee
+from tpucompat.commands.migrate.session_inputs import Parts
+from tpucompat.names.used import Call, argument
+
+#: The module that is written beside the script.
+MODULE = "session_loop"
+
+_TF = "tensorflow."
+#: What puts a function onto cores -> the method of a program that does it.
+_METHODS = {"rewrite": "on_one_core", "shard": "on_all_cores", "batch_parallel": "on_all_cores"}
+#: Their parameters that have a counterpart, or need none: how many shards there are is the strategy's.
+_PARAMETERS = frozenset(("computation", "inputs", "num_shards", "outputs_from_all_shards"))
+_STARTS = computations.SYSTEM
+
+_GLOBAL = frozenset(
+    _TF + name for name in ("global_variables_initializer", "initialize_all_variables")
+)
+_LOCAL = frozenset(_TF + name for name in ("local_variables_initializer", "tables_initializer"))
+#: What a Session is asked for without a computation -> what is written.
+_ASKED = {
+    _TF + "trainable_variables": "program.values(trainable=True)",
+    _TF + "global_variables": "program.values()",
+    _TF + "train.get_global_step": "program.global_step()",
+    _TF + "train.get_or_create_global_step": "program.global_step()",
+}
+#: What makes the global step.
+_MAKE_STEP = frozenset(
+    _TF + "train." + name for name in ("get_or_create_global_step", "create_global_step")
+)
+#: Names that stand in functions -> those of the module.
+NAMES = {
+    path: name
+    for path, name in computations.NAMES.items()
+    if name in ("CrossShardOptimizer", "cross_replica_sum")
+}
+
+
+class Computation(NamedTuple):
+    """A call that puts a function onto cores.
+
+    Attributes:
+      node: The call.
+      given: The placeholders among its inputs, in their order.
+      name: What its function is called with; "" for a name that it is assigned to as it is.
+      outputs: The names that its results are assigned to, one each.
+    """
+
+    node: ast.Call
+    given: list[str]
+    name: str
+    outputs: list[str]
+
+
+class Plan(NamedTuple):
+    """What is written in the place of a Session.
+
+    Attributes:
+      session: The Session, and what it is open in.
+      first: The statement that the program is made before.
+      dropped: Statements that have no effect any more.
+      replaced: Expressions, and what is written there.
+      shared: Calls whose results have a share for each core, which has to be said.
+      handled: The identities of nodes that need nothing else.
+      makes: Whether the functions have variables.
+      counts: Whether there is a global step before a function asks for it.
+      is_one: Whether all functions run on one core, which then trains for itself.
+    """
+
+    session: session_blocks.Opened
+    first: Any
+    dropped: list[Any]
+    replaced: list[tuple[Any, Parts]]
+    shared: list[ast.Call]
+    handled: frozenset[int]
+    makes: bool
+    counts: bool
+    is_one: bool
+
+
+class Reader:
+    """Reads the block that a Session stands in."""
+
+    def __init__(self, context: Context, session: session_blocks.Opened) -> None:
+        self._context = context
+        self._cell = session.cell
+        self._session = session
+        self._name = session.name
+        self._body = context.body_of(session.statement, self._cell)
+        self._parents = context.parents(self._cell)
+        self._calls = {id(call.node): call.name for call in context.names.calls}
+        self._dropped: list[Any] = []
+        self._inputs = session_inputs.Inputs(context, self._cell)
+        self._replaced = self._inputs.replaced
+        self._names = self._inputs.names
+        self._variables: dict[str, ast.Assign] = {}
+        self._savers: dict[str, ast.Assign] = {}
+        self._loads: dict[str, tuple[str, str]] = {}  # a name -> the variable, and what it is given
+        self._initializers: dict[str, str] = {}
+        #: A name -> the computations that it may stand for.
+        self._computations: dict[str, list[Computation]] = {}
+        self._outputs: dict[str, tuple[Computation, int]] = {}
+        self._made: list[tuple[Any, Computation]] = []
+        #: A name of the global step -> the statement that makes it.
+        self._steps: dict[str, ast.Assign] = {}
+        self._aliases = session_blocks.aliases(context, self._cell)
+        self._counts = False
+        self._is_initialized = False
+
+    def read(self) -> Plan:
+        """Everything that becomes of the file."""
+        statements = self._body
+        at = next(index for index, one in enumerate(statements) if one is self._session.statement)
+        self._dropped += self._aliases.values()
+        for one in statements[:at]:
+            self._begin(one)
+        before = [one for one in statements[:at] if isinstance(one, ast.Assign)]
+        for statement in before:
+            self._define(statement)
+        calls = [call for call in self._context.names.calls if computations.is_computation(call)]
+        for call in calls:
+            self._compute(call, before)
+        functions = [self._function(call) for call in calls]
+        reached = session_functions.reached(self._context, functions)
+        makes = session_functions.check(
+            self._context, reached, self._steps.keys() | self._aliases.keys()
+        )
+        self._read_steps(reached)
+        runs = [node for node in ast.walk(self._session.block) if self._method(node)]
+        for node in runs:
+            self._run(node, makes)  # type: ignore[arg-type]
+        if not any(computation.node for _, computation in self._made):
+            raise CannotSee("no computation runs")
+        self._check_state(makes)
+        self._check_names()
+        handled = self._handled(reached)
+        session_functions.check_around(self._context, reached, handled)
+        statements = [one for one, _ in self._made] + list(self._savers.values())
+        first = min(statements, key=lambda statement: statement.lineno)
+        shared = [call.node for call in calls if self._has_shares(call, makes)]
+        return Plan(
+            session=self._session,
+            first=first,
+            dropped=self._dropped,
+            replaced=self._replaced,
+            shared=shared,
+            handled=handled,
+            makes=makes,
+            counts=self._counts,
+            is_one=self._is_one(calls, reached, makes),
+        )
+
+    def _called(self, node: ast.AST | None) -> str:
+        return self._calls.get(id(node), "")
+
+    # The graph ---------------------------------------------------------------------------------
+
+    def _begin(self, statement: ast.stmt) -> None:
+        """``tf.train.create_global_step()``, whose result has a name or none."""
+        node = getattr(statement, "value", None)
+        if self._called(node) not in _MAKE_STEP or not isinstance(node, ast.Call):
+            return
+        self._counts = True
+        self._dropped.append(statement)
+        if isinstance(statement, ast.Assign):
+            name = getattr(statement.targets[0], "id", "")
+            if not name or len(statement.targets) != 1:
+                raise CannotSee("what the global step is assigned to")
+            self._steps[name] = statement
+
+    def _read_steps(self, reached: set[Any]) -> None:
+        """Functions that read the global step from outside ask for it by themselves."""
+        inside = {id(node) for function in reached for node in ast.walk(function.node)}
+        asks = self._context.local("tf.compat.v1") + ".train.get_global_step()"
+        for node in self._seen({*self._steps}) if self._steps else ():
+            if id(node) in inside and isinstance(node.ctx, ast.Load):
+                self._names.add(id(node))
+                self._replaced.append((node, [asks]))
+
+    def _define(self, statement: ast.Assign) -> None:
+        """Keeps what a statement before the Session calls by a name."""
+        node = statement.value
+        name = getattr(statement.targets[0], "id", "")
+        called = self._called(node)
+        if len(statement.targets) != 1 or not isinstance(node, ast.Call):
+            return
+        if self._inputs.define(statement, called) or not name:
+            return
+        words = {word.arg for word in node.keywords}
+        method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
+        owner = getattr(getattr(node.func, "value", None), "id", "")
+        if called == _TF + "Variable":
+            if len(node.args) != 1 or words - {"trainable", "name", "dtype"}:
+                raise CannotSee("arguments of tf.Variable")
+            self._variables[name] = statement
+        elif called == _TF + "train.Saver":
+            if node.args or words - {"max_to_keep"}:
+                raise CannotSee("it saves some of its variables")
+            kept = argument(node, 0, "max_to_keep")
+            more: Parts = [", max_to_keep=", kept] if kept is not None else []
+            self._savers[name] = statement
+            self._replaced.append((node, [MODULE + ".Saver(program", *more, ")"]))
+        elif called in _GLOBAL | _LOCAL | _STARTS:
+            self._initializers[name] = called
+            self._dropped.append(statement)
+        elif method == "assign" and owner in self._variables:
+            given = node.args[0] if len(node.args) == 1 and not node.keywords else None
+            if getattr(given, "id", "") not in self._inputs.placeholders:
+                raise CannotSee(f"{owner}.assign of something that is not fed")
+            self._loads[name] = (owner, given.id)  # type: ignore[union-attr]
+            self._dropped.append(statement)
+
+    def _compute(self, call: Call, before: list[ast.Assign]) -> None:
+        node = call.node
+        statement = self._context.statement(node, self._cell)
+        kind = computations.NAMES[call.name]
+        if call.guarded or not any(statement is one for one in before):
+            raise CannotSee("it is not made directly before the Session")
+        for word in node.keywords:
+            if word.arg not in _PARAMETERS:
+                raise CannotSee(f"{word.arg}= of {kind}")
+        if len(node.args) > 3 or (kind == "rewrite" and len(node.args) > 2):
+            raise CannotSee(f"arguments of {kind}")
+        function, inputs = argument(node, 0, "computation"), argument(node, 1, "inputs")
+        if not isinstance(function, ast.Name):
+            raise CannotSee("its function has no name")
+        parts: list[Any] = [f"program.{_METHODS[kind]}(", function, ", "]
+        parts.append("[]" if inputs is None else inputs)
+        from_all = argument(node, 99, "outputs_from_all_shards")
+        if from_all is not None:
+            parts += [", from_all=", from_all]
+        self._replaced.append((node, [*parts, ")"]))
+        self._keep(Computation(node, self._given(inputs), f"run_{function.id}", []), statement)
+
+    def _given(self, inputs: ast.AST | None) -> list[str]:
+        """The placeholders among the inputs."""
+        if isinstance(inputs, ast.Name):
+            made = keras.only_assignment(self._context, inputs.id)
+            inputs = made[0].value if made else None
+            if not isinstance(inputs, (ast.List, ast.Tuple)):
+                raise CannotSee("cannot find its inputs")
+        if inputs is None or (isinstance(inputs, ast.Constant) and inputs.value is None):
+            return []
+        if not isinstance(inputs, (ast.List, ast.Tuple)):
+            raise CannotSee("its inputs are not a list")
+        given = []
+        for one in inputs.elts:
+            if isinstance(one, ast.Name):
+                self._names.add(id(one))
+                if one.id in self._inputs:
+                    given.append(one.id)
+        return given
+
+    def _keep(self, one: Computation, statement: ast.Assign) -> None:
+        """Keeps what a computation is called by."""
+        target = statement.targets[0]
+        value: ast.AST = statement.value
+        if len(statement.targets) != 1:
+            raise CannotSee("its result has two names")
+        if value is one.node and isinstance(target, ast.Name):
+            self._computations[target.id] = [one._replace(name=target.id)]
+        elif value is one.node and isinstance(target, (ast.Tuple, ast.List)):
+            names = [getattr(each, "id", "") for each in target.elts]
+            if not all(names) or not self._context.is_free(one.name):
+                raise CannotSee("its results are assigned to something without a name")
+            one = one._replace(outputs=names)
+            self._outputs.update({name: (one, index) for index, name in enumerate(names)})
+            self._replaced.append((target, [one.name]))
+        elif not isinstance(target, ast.Name) or not self._is_item(value, one.node):
+            raise CannotSee("its result is not assigned directly")
+        else:
+            self._iterate(target.id, value, one)
+        self._made.append((statement, one))
+
+    def _is_item(self, table: ast.AST, node: ast.AST) -> bool:
+        """Whether a call is an item of a list, or of a tuple that is."""
+        above = self._parents.get(id(node))
+        if isinstance(above, ast.Tuple) and above is not table:
+            above = self._parents.get(id(above))
+        return above is table and isinstance(table, (ast.List, ast.Tuple))
+
+    def _iterate(self, name: str, table: Any, one: Computation) -> None:
+        """``for label, operations in table:`` of a table that has a computation in each row."""
+        row = self._parents[id(one.node)]
+        column = row.elts.index(one.node) if row is not table else -1  # type: ignore[attr-defined]
+        for node in ast.walk(self._session.block):
+            if not isinstance(node, ast.For) or getattr(node.iter, "id", "") != name:
+                continue
+            target: Any = node.target
+            if column >= 0:
+                fits = isinstance(target, ast.Tuple) and len(target.elts) == len(row.elts)  # type: ignore[attr-defined]
+                target = target.elts[column] if fits else None
+            if not isinstance(target, ast.Name) or self._assigned(target.id) != 1:
+                raise CannotSee(f"what is read of {name}")
+            rows = [each.elts[column] if column >= 0 else each for each in table.elts]
+            if not all(self._called(each) in computations.NAMES for each in rows):
+                raise CannotSee(f"{name} has something else beside computations")
+            self._names.add(id(node.iter))
+            named = one._replace(name=target.id)
+            self._computations.setdefault(target.id, []).append(named)
+
+    def _assigned(self, name: str) -> int:
+        return sum(isinstance(node.ctx, ast.Store) for node in self._seen({name}))
+
+    def _seen(self, names: set[str]) -> Iterator[ast.Name]:
+        """Where names of the Session's block are read or assigned: not those of functions of their own."""
+        scope: Any = self._session.statement
+        while not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
+            scope = self._parents[id(scope)]
+        waiting: list[tuple[ast.AST, set[str]]] = [(scope, names)]
+        while waiting:
+            node, left = waiting.pop()
+            if node is not scope and isinstance(node, (ast.FunctionDef, ast.Lambda)):
+                left = left - session_functions.bound(node)
+            if isinstance(node, ast.Name) and node.id in left:
+                yield node
+            waiting += [(child, left) for child in ast.iter_child_nodes(node)]
+
+    def _function(self, call: Call) -> str:
+        name: str = argument(call.node, 0, "computation").id  # type: ignore[union-attr]
+        return name
+
+    def _is_one(self, calls: list[Call], reached: set[Any], makes: bool) -> bool:
+        """Whether variables belong to one core.
+
+        Raises:
+          CannotSee: If one core would train what others train too.
+        """
+        on_one = [call for call in calls if computations.NAMES[call.name] == "rewrite"]
+        if not makes or len(on_one) == len(calls):
+            return makes
+        trained = session_functions.reached(self._context, list(map(self._function, on_one)))
+        if session_functions.trains(self._context, trained):
+            raise CannotSee("one core trains what several cores train too")
+        return False
+
+    def _has_shares(self, call: Call, makes: bool) -> bool:
+        """Whether a result is another one where there are fewer cores: not computed row by row.
+
+        Raises:
+          CannotSee: If that is all the function is for; a training has such results by the way.
+        """
+        function = self._context.names.functions[self._function(call)].node
+        returns = (one for one in ast.walk(function) if isinstance(one, ast.Return))
+        if computations.NAMES[call.name] == "rewrite" or not any(one.value for one in returns):
+            return False
+        try:
+            computations.check_function(self._context, call, by_rows=True)
+        except CannotSee:
+            if not makes:
+                raise
+            return True
+        return False
+
+    # The Session -------------------------------------------------------------------------------
+
+    def _method(self, node: ast.AST) -> str:
+        """The method of the Session, or of a Saver, that a call calls."""
+        function = node.func if isinstance(node, ast.Call) else None
+        owner = function.value if isinstance(function, ast.Attribute) else None
+        if not isinstance(owner, ast.Name) or owner.id not in {self._name, *self._savers}:
+            return ""
+        self._names.add(id(owner))
+        return function.attr  # type: ignore[union-attr]
+
+    def _run(self, node: ast.Call, makes: bool) -> None:
+        owner, method = node.func.value.id, node.func.attr  # type: ignore[attr-defined]
+        if owner in self._savers:
+            self._save(node, method)
+            return
+        if method == "close" and isinstance(self._parents[id(node)], ast.Expr):
+            self._dropped.append(self._parents[id(node)])
+            return
+        if method != "run" or not node.args or len(node.args) > 2:
+            raise CannotSee(f"{self._name}.{method}")
+        if any(word.arg != "feed_dict" for word in node.keywords):
+            raise CannotSee(f"options of {self._name}.run")
+        fetch, feeds = node.args[0], self._inputs.fed(argument(node, 1, "feed_dict"))
+        asked = self._asked(fetch)
+        statement = self._context.statement(node, self._cell)
+        is_statement = isinstance(statement, ast.Expr) and statement.value is node
+        if self._inputs.begins_again(fetch, node, is_statement and not feeds):
+            return
+        if asked:
+            self._start(node, fetch, asked, makes)
+        elif self._called(fetch) in _ASKED:
+            if not makes or self._variables:
+                raise CannotSee("variables of several kinds")
+            self._replaced.append((node, [_ASKED[self._called(fetch)]]))
+        elif isinstance(fetch, ast.Name) and fetch.id in self._steps:
+            self._names.add(id(fetch))
+            self._replaced.append((node, ["program.global_step()"]))
+        elif isinstance(fetch, ast.Name) and fetch.id in self._loads:
+            variable, fed = self._loads[fetch.id]
+            self._names.add(id(fetch))
+            self._replaced.append(
+                (node, [variable, ".assign(", *self._inputs.values(feeds, [fed]), ")"])
+            )
+        elif isinstance(fetch, ast.Name) and fetch.id in self._variables:
+            self._names.add(id(fetch))
+            self._replaced.append((node, [fetch.id + ".numpy()"]))
+        else:
+            self._fetch(node, fetch, feeds)
+
+    def _fetch(self, node: ast.Call, fetch: ast.AST, feeds: Mapping[str, ast.AST]) -> None:
+        """A run of a computation becomes a call."""
+        names = fetch.elts if isinstance(fetch, (ast.List, ast.Tuple)) else [fetch]
+        asked = [getattr(one, "id", "") for one in names] or [""]
+        self._names.update(map(id, names))
+        head = ""
+        if isinstance(fetch, ast.Name) and fetch.id in self._computations:
+            found, index = self._computations[fetch.id], ""
+        elif isinstance(fetch, ast.Name) and fetch.id in self._outputs:
+            found, index = [self._outputs[fetch.id][0]], f"[{self._outputs[fetch.id][1]}]"
+        elif isinstance(fetch, (ast.List, ast.Tuple)) and asked[0] in self._outputs:
+            found = [self._outputs[asked[0]][0]]
+            if not set(asked) <= set(found[0].outputs):
+                raise CannotSee("the Session fetches more than a computation")
+            places = [str(found[0].outputs.index(name)) for name in asked]
+            index = ""
+            if asked != found[0].outputs or isinstance(fetch, ast.Tuple):
+                head = f"{MODULE}.chosen("
+                index = f", {', '.join(places)})"
+                if isinstance(fetch, ast.Tuple):
+                    head, index = "tuple(" + head, index + ")"
+        else:
+            raise CannotSee("the Session fetches more than a computation")
+        if any(one.given != found[0].given for one in found):
+            raise CannotSee("its computations are fed differently")
+        values = self._inputs.values(feeds, found[0].given)
+        self._replaced.append((node, [f"{head}{found[0].name}(", *values, ")" + index]))
+
+    def _asked(self, fetch: ast.AST) -> set[str]:
+        """The initializers that are run, and what starts and stops the TPU; nothing if anything else is."""
+        several = fetch.elts if isinstance(fetch, (ast.List, ast.Tuple)) else [fetch]
+        names = [
+            self._initializers.get(getattr(one, "id", ""), self._called(one)) for one in several
+        ]
+        if not set(names) <= _GLOBAL | _LOCAL | _STARTS:
+            return set()
+        self._names.update(map(id, several))
+        return set(names)
+
+    def _start(self, node: ast.Call, fetch: ast.AST, asked: set[str], makes: bool) -> None:
+        statement = self._context.statement(node, self._cell)
+        if not isinstance(statement, ast.Expr) or statement.value is not node:
+            raise CannotSee("what starting the TPU returns is used")
+        if not asked & _GLOBAL or not makes:
+            self._dropped.append(statement)
+        else:
+            self._replaced.append((node, ["program.initialize()"]))
+        if asked & _GLOBAL and self._variables:
+            again = self._is_initialized or not any(one is statement for one in self._session.body)
+            if again or any(self._method(one) for one in self._earlier(statement)):
+                raise CannotSee("variables are initialized again")
+        self._is_initialized = self._is_initialized or bool(asked & _GLOBAL)
+
+    def _earlier(self, statement: ast.stmt) -> Iterator[ast.AST]:
+        """What stands in the Session before a statement, but for what starts the TPU."""
+        for one in self._session.body:
+            if one is statement:
+                return
+            if not any(one is dropped for dropped in self._dropped):
+                yield from ast.walk(one)
+
+    def _save(self, node: ast.Call, method: str) -> None:
+        """``saver.save(session, path, global_step=step)`` without its Session."""
+        wanted = {"save": {"global_step"}, "restore": set()}.get(method)
+        first = node.args[0] if len(node.args) > 1 else None
+        more = {word.arg for word in node.keywords}
+        if wanted is None or not more <= wanted or getattr(first, "id", "") != self._name:
+            raise CannotSee(f"arguments of {method} of a Saver")
+        if len(node.args) > (3 if method == "save" else 2) or self._variables:
+            raise CannotSee(f"arguments of {method} of a Saver")
+        self._names.add(id(first))
+        parts: list[Any] = [node.func, "("]
+        for index, value in enumerate(node.args[1:]):
+            parts += [", ", value] if index else [value]
+        for word in node.keywords:
+            name = getattr(word.value, "id", "")
+            if name in self._steps:
+                self._names.add(id(word.value))
+            counts = name in self._steps or "global_step" in _ASKED.get(
+                self._called(word.value), ""
+            )
+            parts += [f", {word.arg}=", "program.global_step()" if counts else word.value]
+        self._replaced.append((node, [*parts, ")"]))
+
+    # What is left ------------------------------------------------------------------------------
+
+    def _check_state(self, makes: bool) -> None:
+        if (makes or self._variables) and not self._is_initialized and not self._savers:
+            raise CannotSee("its variables are never initialized")
+        if self._savers and not makes:
+            raise CannotSee("it saves variables of the host")
+
+    def _check_names(self) -> None:
+        """Names of the graph may only be used as they are known to be."""
+        given = {name for _, one in self._made for name in one.given}
+        for name, statement in self._inputs.placeholders.items():
+            if name not in given:  # it fed an assignment
+                self._dropped.append(statement)
+                self._replaced[:] = [one for one in self._replaced if one[0] is not statement.value]
+        defined: list[Any] = [self._inputs.placeholders, self._variables, self._savers, self._loads]
+        names = {name for one in defined for name in one}
+        names |= {*self._initializers, *self._computations, *self._outputs, self._name}
+        names |= {*self._steps} | self._inputs.known
+        gone = {id(inside) for one in self._dropped for inside in ast.walk(one)}
+        stored = dict.fromkeys(names, 0)
+        for node in self._seen(names):
+            if not isinstance(node.ctx, ast.Load):
+                stored[node.id] += 1
+            elif id(node) not in self._names | gone:
+                raise CannotSee(f"{node.id} has other uses")
+        for name, count in stored.items():
+            if count != 1:
+                raise CannotSee(f"{name} is also used for something else")
+
+    def _handled(self, reached: set[Any]) -> frozenset[int]:
+        """The identities of what needs nothing else."""
+        kept: set[int] = set()
+        nodes: set[int] = set()
+        for node, parts in self._replaced:
+            nodes |= {id(inside) for inside in ast.walk(node)}
+            for part in parts:
+                if isinstance(part, ast.AST):
+                    kept |= {id(inside) for inside in ast.walk(part)}
+        nodes -= kept
+        for one in self._dropped:
+            nodes |= {id(inside) for inside in ast.walk(one)}
+        for statement in self._variables.values():
+            nodes.add(id(statement.value.func))  # type: ignore[attr-defined]
+        for made in (self._session.call, self._session.graph and self._session.graph.items[0]):
+            nodes |= {id(inside) for inside in ast.walk(made)} if made is not None else set()
+        for use in self._context.names.uses:
+            if use.name in NAMES:
+                if use.statement is None and use.function not in reached:
+                    raise CannotSee(f"{NAMES[use.name]} outside of a computation")
+                nodes |= {id(inside) for inside in ast.walk(use.node)}
+        for node in self._seen({*self._aliases}) if self._aliases else ():
+            if id(node) not in nodes:
+                raise CannotSee(f"what is read of {node.id}")
+        return frozenset(nodes)
