@@ -23,7 +23,7 @@ ModeKeys = tf.estimator.ModeKeys
 BATCH, EXAMPLES = 16, 48
 
 
-def seeded(m):
+def seeded(m, matrix=True):
     """An initializer with a seed of its own: the graph of several cores may have other operations."""
     seed = m.random.randint(0, 999)
     return m.one(
@@ -32,8 +32,9 @@ def seeded(m):
         lambda: tf.truncated_normal_initializer(stddev=0.3, seed=seed),
         lambda: tf.random_uniform_initializer(-0.4, 0.4, seed=seed),
         lambda: tf.variance_scaling_initializer(0.7, "fan_avg", seed=seed),
-        lambda: tf.orthogonal_initializer(seed=seed),
         lambda: tf.contrib.layers.xavier_initializer(seed=seed),
+        # As the initializer of a scope it is one of biases, too, which are no matrices.
+        *([lambda: tf.orthogonal_initializer(seed=seed)] if matrix else []),
     )
 
 
@@ -452,7 +453,7 @@ def recurrent(m):
     name = m.one(*CELLS)
     way = m.one("dynamic", "static", "bidirectional", "lengths", "seq2seq", "time major", "stacked")
     wrapper = m.one(None, None, "ResidualWrapper", "AttentionCellWrapper", "projected", "multi")
-    initial = seeded(m)
+    initial = seeded(m, matrix=False)
     m.note(f"{way} {name} {wrapper}")
 
     def cell_of(size):
@@ -517,7 +518,7 @@ def recurrent(m):
 def attention(m):
     """tf.contrib.seq2seq's attention over the columns."""
     kind = m.one("LuongAttention", "BahdanauAttention")
-    initial = seeded(m)
+    initial = seeded(m, matrix=False)
     m.note(kind)
 
     def apply(x, training):
