@@ -124,8 +124,7 @@ def _let_nested_features_be(module: Any) -> None:
     remembers the small ones that it has seen by then, and looks for their tensor on the core (a KeyError,
     from 1.15 to 2.15).
     """
-    seam = "TensorPacker.maybe_concatenate_features"
-    if not seams.exists(module, seam):
+    if not seams.exists(module, "TensorPacker.maybe_concatenate_features"):
         return
     original = module.TensorPacker.maybe_concatenate_features
 
@@ -135,7 +134,7 @@ def _let_nested_features_be(module: Any) -> None:
         )
         original(self, {} if nested else features)
 
-    seams.replace(module, seam, concatenate)
+    seams.replace(module, "TensorPacker.maybe_concatenate_features", concatenate)
 
 
 def _replace_primitives(module: Any) -> None:
