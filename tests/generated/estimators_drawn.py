@@ -47,7 +47,7 @@ def layer_options(m):
     drawn = {
         "activation": m.one(tf.nn.relu, tf.tanh, tf.nn.elu, tf.nn.softplus, "sigmoid"),
         "use_bias": m.often(),
-        "bias_initializer": m.one(tf.ones_initializer(), tf.constant_initializer(0.1), None),
+        "bias_initializer": m.one(tf.ones_initializer(), tf.constant_initializer(0.1)),
         "kernel_regularizer": m.one(
             tf.contrib.layers.l2_regularizer(0.01),
             tf.contrib.layers.l1_l2_regularizer(0.01, 0.01),
@@ -55,7 +55,8 @@ def layer_options(m):
             lambda w: 0.01 * tf.reduce_sum(tf.abs(w)),
         ),
         "bias_regularizer": tf.contrib.layers.l2_regularizer(0.01),
-        "activity_regularizer": lambda y: 0.01 * tf.reduce_mean(tf.square(y)),
+        # A layer divides it by the size of its batch, so it is a sum.
+        "activity_regularizer": lambda y: 0.01 * tf.reduce_sum(tf.square(y)),
         "kernel_constraint": m.one(
             tf.keras.constraints.MaxNorm(0.9), lambda w: tf.clip_by_value(w, -0.5, 0.5)
         ),
