@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 import targets
 
+from tpucompat.base.machine import environment
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 REFERENCE = os.path.join(ROOT, "tests", "data", "estimator_reference.json")
@@ -339,3 +341,21 @@ def test_bad_input_is_refused_with_the_next_step(on, cores):
         assert kind in kinds, name
         assert text in message, name
         assert name.startswith("not finite") or "\n  Next: " in message, name
+
+
+@pytest.mark.skipif((environment().release or (0, 0)) < (1, 15), reason="1.15 packs small features")
+def test_nested_features_pass_the_infeed_beside_small_ones():
+    import tensorflow.compat.v1 as tf
+
+    from tpucompat.idioms.tpu_estimator import source
+
+    packer = source.load().TensorPacker(1, 1)
+    with tf.Graph().as_default():
+        small, large = tf.zeros([4, 1]), tf.zeros([4, 3])
+        features = {"a": small, "b": {"c": large}}
+        packer.maybe_concatenate_features(features)
+        packer.maybe_split_features(features)
+        assert features == {"a": small, "b": {"c": large}}
+        flat = {"a": small, "b": large}  # without levels, small ones are one tensor all the same
+        packer.maybe_concatenate_features(flat)
+        assert list(flat) != ["a", "b"]

@@ -637,7 +637,9 @@ def program_of(m, hosted):
             if after is not None:
                 with tf.variable_scope("after"):
                     x = after(x, training)
-            logits = tf.layers.dense(x, 3, name="logits")
+            logits = tf.layers.dense(
+                x, 3, name="logits", kernel_initializer=tf.glorot_uniform_initializer(seed=9)
+            )
         predictions = {
             "classes": tf.argmax(logits, 1),
             "probabilities": tf.nn.softmax(logits, name="probabilities"),

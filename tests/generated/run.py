@@ -38,12 +38,14 @@ TARGETS = {
 }
 MODULES = {
     "keras": "keras_models",
+    "keras_drawn": "keras_drawn",
     "keras_rest": "keras_rest",
     "keras_script": "keras_scripts",
     "keras_wide": "keras_wide",
     "model_fn": "model_fns",
     "model_fn_rest": "model_fns_rest",
     "model_fn_wide": "model_fns_wide",
+    "estimator_drawn": "estimators_drawn",
     "estimator_script": "estimator_scripts",
     "session_script": "session_scripts",
 }

@@ -87,6 +87,7 @@ class TracedStep:
         self.graph = graph  # kept: the graph owns the Python functions of its py_func operations
         self.inputs = list(inputs)
         self.outputs = list(outputs)
+        for_xla = current_environment().is_tpu or observer.watched()
         self.cut = trace.cut(
             graph,
             inputs=[tensor.name for tensor in inputs],
@@ -97,7 +98,8 @@ class TracedStep:
                 for tensor, value in (constants or {}).items()
             },
             reads_first=reads_first,
-            asserts=not (current_environment().is_tpu or observer.watched()),
+            asserts=not for_xla,
+            for_xla=for_xla,
         )
         self.variables: dict[str, trace.VariableSpec] = {
             spec.name: spec for spec in self.cut.variables.values()

@@ -29,6 +29,7 @@ from tpucompat.engines import (
     host_parts,
     identities,
     inline,
+    stacks,
 )
 from tpucompat.engines import script_lines as sources
 from tpucompat.engines.graphdef import node_name, tensor_name
@@ -134,6 +135,7 @@ def cut(
     reads_first: bool = False,
     compiled: bool = False,
     asserts: bool = True,
+    for_xla: bool = False,
 ) -> Cut:
     """Takes a computation out of a graph and cuts it where the replicas meet.
 
@@ -148,6 +150,7 @@ def cut(
       compiled: Whether a compiler takes the stages, so that what is marked for the host
         (:mod:`tpucompat.engines.host_parts`) is taken out; what it takes are further outputs.
       asserts: Whether assertions are kept; see :mod:`tpucompat.engines.assertions`.
+      for_xla: Whether XLA compiles the loops in the end; see :mod:`tpucompat.engines.stacks`.
 
     Returns:
       The stages and what they need.
@@ -175,6 +178,8 @@ def cut(
     _clean(nodes, library)
     _check(nodes, library, compiled)
 
+    if for_xla:
+        stacks.keep_values(nodes)
     flow.let_loops_begin(nodes)
     control = flow.analyse(nodes)
     if host is not None:

@@ -117,6 +117,26 @@ def _one_registration(module: Any) -> Iterator[None]:
         ops.register_proto_function = original
 
 
+def _let_nested_features_be(module: Any) -> None:
+    """Lets features that hold others pass the infeed, whatever their names are.
+
+    TensorFlow puts small features into one tensor, and returns as soon as it finds nested ones; it
+    remembers the small ones that it has seen by then, and looks for their tensor on the core (a KeyError,
+    from 1.15 to 2.15).
+    """
+    if not seams.exists(module, "TensorPacker.maybe_concatenate_features"):
+        return
+    original = module.TensorPacker.maybe_concatenate_features
+
+    def concatenate(self: Any, features: Any) -> None:
+        nested = isinstance(features, dict) and not all(
+            isinstance(value, tf.Tensor) for value in features.values()
+        )
+        original(self, {} if nested else features)
+
+    seams.replace(module, "TensorPacker.maybe_concatenate_features", concatenate)
+
+
 def _replace_primitives(module: Any) -> None:
     """Puts the cores of ours under the copy."""
     seams.replace(
@@ -158,6 +178,7 @@ def _replace_primitives(module: Any) -> None:
     seams.replace(module, "_eval_on_tpu_system", lambda *args: _evaluate(module, *args))
     seams.replace(module, "_predict_on_tpu_system", lambda *args: _predict(module, *args))
     seams.replace(module, "_CapturingContext.AddOp", _refuse_values_of_cores)
+    _let_nested_features_be(module)
     seams.replace(
         module,
         "error_handling",
