@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tpucompat.base.machine import environment
+from tpucompat.commands.migrate import written
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.join(ROOT, "tests", "generated", "migrated_model_fns.py")
@@ -90,6 +91,7 @@ def model_fn(features, labels, mode, params):
       loss = tf.reduce_mean(tf.square(logits - labels))
     metrics = {'auc': tf.metrics.auc(labels > 3, logits / 10)}
     metrics['mae'] = tf.metrics.mean_absolute_error(labels, logits)
+    metrics['shared'] = (2 * metrics['mae'][0], metrics['mae'][1])
     metrics['iou'] = tf.metrics.mean_iou(labels > 3, logits > 3, 2)
     optimizer = tf.train.AdamOptimizer(params['rate'])
     train_op = optimizer.minimize(loss, tf.train.get_global_step())
@@ -192,3 +194,58 @@ def test_an_estimator_without_a_tpu(tmp_path):
     assert found[0][0]["beside the host"]
     for part, (before, after) in zip(("metrics", "predictions", "weights"), zip(*found)):
         compare(before, after, part)
+
+
+REPLICAS = """\
+import training_loop
+import tensorflow as tf
+
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 4)
+strategy = tf.distribute.MirroredStrategy([f"CPU:{n}" for n in range(4)])
+groups = [[0, 2], [1, 3]]
+
+@tf.function
+def summed():
+  def of_replica():
+    number = tf.cast(tf.distribute.get_replica_context().replica_id_in_sync_group, tf.float32) + 1
+    with tf.GradientTape() as tape:
+      x = [tf.identity(number), tf.stack([number, 10 * number])]
+      tape.watch(x)
+      sums = [training_loop.cross_replica_sum(one, groups) for one in x]
+      loss = sums[0] * number + tf.reduce_sum(sums[1]) * number
+    return sums, tape.gradient(loss, x)
+  return strategy.run(of_replica)
+
+sums, gradients = tf.nest.map_structure(
+    lambda one: [value.numpy().tolist() for value in strategy.experimental_local_results(one)], summed())
+assert sums == [[4.0, 6.0, 4.0, 6.0], [[4.0, 40.0], [6.0, 60.0]] * 2], sums
+assert gradients == [[4.0, 6.0, 4.0, 6.0], [[4.0, 4.0], [6.0, 6.0]] * 2], gradients
+
+for reduction, expected in (("SUM", -10.0), ("MEAN", -2.5)):
+  with strategy.scope():
+    w = tf.Variable(0.0)
+  optimizer = training_loop.CrossShardOptimizer(
+      tf.compat.v1.train.GradientDescentOptimizer(1.0),
+      reduction=getattr(tf.compat.v1.losses.Reduction, reduction))
+
+  @tf.function
+  def step():
+    def of_replica():
+      number = tf.distribute.get_replica_context().replica_id_in_sync_group + 1
+      loss = w * tf.cast(number, tf.float32)
+      optimizer.apply_gradients(optimizer.compute_gradients(loss, [w]))
+    strategy.run(of_replica)
+
+  step()
+  assert float(w.read_value()) == expected, (reduction, w)
+"""
+
+
+def test_sums_over_groups_of_replicas_and_optimizers_that_sum(tmp_path):
+    (tmp_path / "training_loop.py").write_bytes(written.source("training_loop.py"))
+    (tmp_path / "program.py").write_text(REPLICAS)
+    environ = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1"}
+    words = [sys.executable, str(tmp_path / "program.py")]
+    ran = subprocess.run(words, env=environ, stderr=subprocess.PIPE, text=True)
+    assert ran.returncode == 0, ran.stderr[-2000:]

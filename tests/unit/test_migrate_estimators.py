@@ -110,6 +110,16 @@ def test_what_a_replica_asks_about_itself(tmp_path):
     assert "  with tf.compat.v1.Session(graph=tf.Graph()) as s: pass\n" in after
 
 
+def test_groups_of_replicas_and_gradients_that_are_summed(tmp_path):
+    text = SCRIPT.replace("AdamOptimizer(0.1))", "AdamOptimizer(0.1), tf.losses.Reduction.SUM)")
+    text = text.replace("  loss = ", "  x = tf.tpu.cross_replica_sum(x, [[0, 1]])\n  loss = ", 1)
+    result = result_of(tmp_path, text)
+    after = result.after.decode()
+    assert result.way == plan.LOOP and result.todos == 0, after
+    assert "Optimizer(0.1), tf.compat.v1.losses.Reduction.SUM)\n" in after
+    assert "  x = training_loop.cross_replica_sum(x, [[0, 1]])\n" in after
+
+
 @pytest.mark.parametrize(
     ("was", "becomes", "reason"),
     [
@@ -149,7 +159,11 @@ def test_what_a_replica_asks_about_itself(tmp_path):
             "class Mine(contrib_tpu.TPUEstimator): pass\ndef main",
             "a class derived from TPUEstimator",
         ),
-        ("(tf.train.AdamOptimizer(0.1))", "(tf.train.AdamOptimizer(0.1), 'sum')", "2 arguments"),
+        (
+            "(tf.train.AdamOptimizer(0.1))",
+            "(tf.train.AdamOptimizer(0.1), group_assignment=[[0]])",
+            "group_assignment= of",
+        ),
     ],
 )
 def test_what_the_loop_does_not_do_stays(tmp_path, was, becomes, reason):

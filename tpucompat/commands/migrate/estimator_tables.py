@@ -165,9 +165,9 @@ KEPT: Mapping[str, Mapping[str, str]] = {
     "ExponentialMovingAverage": {
         name: name for name in ("decay", "num_updates", "zero_debias", "name")
     },
-    "CrossShardOptimizer": {"opt": "optimizer", "name": "name"},
+    "CrossShardOptimizer": {"opt": "optimizer", "reduction": "reduction", "name": "name"},
     "get_tpu_context": {},
-    "cross_replica_sum": {"x": "tensor"},
+    "cross_replica_sum": {"x": "tensor", "group_assignment": "groups"},
     "load_global_step": {"checkpoint_dir": "folder"},
     "summary_writer": {
         name: name for name in ("logdir", "max_queue", "flush_millis", "filename_suffix", "name")
@@ -220,8 +220,8 @@ POSITIONAL: Mapping[str, int] = {
     "init_from_checkpoint": 2,
     "ExponentialMovingAverage": 4,
     "get_tpu_context": 0,
-    "CrossShardOptimizer": 1,
-    "cross_replica_sum": 1,
+    "CrossShardOptimizer": 3,
+    "cross_replica_sum": 2,
     "load_global_step": 1,
     "summary_writer": 1,
     "record_every": 2,

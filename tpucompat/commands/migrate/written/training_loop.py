@@ -109,9 +109,18 @@ def record_every(steps, global_step=None):
     return tf.summary.record_if(lambda: tf.equal(step % steps, 0))
 
 
-def cross_replica_sum(tensor):
-    """The sum over all replicas."""
-    return tf.distribute.get_replica_context().all_reduce("sum", tensor)
+def cross_replica_sum(tensor, groups=None):
+    """The sum over all replicas, or over those of a replica's own group in a list of groups."""
+    replica = tf.distribute.get_replica_context()
+    if groups is None or len(groups) == 1:
+        return replica.all_reduce("sum", tensor)
+    group_of = {one: index for index, group in enumerate(groups) for one in group}
+    order = [group_of[one] for one in range(replica.num_replicas_in_sync)]
+    own = tf.gather(order, replica.replica_id_in_sync_group)
+    place = tf.reshape(
+        tf.one_hot(own, len(groups), dtype=tensor.dtype), [-1] + [1] * tensor.shape.rank
+    )
+    return tf.gather(replica.all_reduce("sum", place * tensor), own)  # a row for each group
 
 
 def init_from_checkpoint(checkpoint, assignment_map):
@@ -233,17 +242,17 @@ def graph_of_replica():
 
 
 class CrossShardOptimizer(v1.train.Optimizer):
-    """Gives another optimizer the mean of the replicas' gradients."""
+    """Gives another optimizer the mean of the replicas' gradients, or their sum."""
 
-    def __init__(self, optimizer, name="CrossShardOptimizer"):
+    def __init__(self, optimizer, reduction=v1.losses.Reduction.MEAN, name="CrossShardOptimizer"):
         super().__init__(False, name)
-        self._optimizer = optimizer
+        self._optimizer, self._is_mean = optimizer, reduction == v1.losses.Reduction.MEAN
         self.get_slot, self.get_slot_names = optimizer.get_slot, optimizer.get_slot_names
         self.variables = optimizer.variables
 
     def compute_gradients(self, loss, *args, **kwargs):
         """The gradients of a replica's part of the loss."""
-        loss /= tf.distribute.get_strategy().num_replicas_in_sync
+        loss /= tf.distribute.get_strategy().num_replicas_in_sync if self._is_mean else 1
         return self._optimizer.compute_gradients(loss, *args, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
@@ -773,10 +782,14 @@ def _metrics(metric_fn, values):
         found.update(_given(metric_fn, tf.nest.pack_sequence_as(spec, flat)))
 
     graph = v1.wrap_function(build, tf.nest.flatten(spec))
-    # Of an assignment, as tf.metrics.mean_iou has it, the operation.
-    updates = [getattr(operation, "op", operation) for _, operation in found.values()]
-    update = graph.prune(given, updates)
+    update = graph.prune(given, _updates(found))
     return update, graph.prune([], {name: value for name, (value, _) in found.items()})
+
+
+def _updates(metrics):
+    """The operations that take in a batch, also of assignments; each once, as metrics may share it."""
+    operations = (getattr(update, "op", update) for _, update in metrics.values())
+    return list({one.name: one for one in operations}.values())
 
 
 def _metric_ops(model, spec):
@@ -789,8 +802,7 @@ def _metric_ops(model, spec):
 
     graph = v1.wrap_function(build, tf.nest.flatten(spec))
     metrics = made[0].eval_metric_ops
-    updates = [getattr(update, "op", update) for _, update in metrics.values()]
-    update = graph.prune(given, [made[0].loss, updates])
+    update = graph.prune(given, [made[0].loss, _updates(metrics)])
     result = graph.prune([], {name: value for name, (value, _) in metrics.items()})
     return lambda batch: update(*tf.nest.flatten(batch)), result
 
