@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 
 import pytest
@@ -108,6 +109,23 @@ def test_what_a_replica_asks_about_itself(tmp_path):
     assert "  shards = training_loop.get_tpu_context().number_of_shards\n" in after
     assert "  training_loop.ExponentialMovingAverage(0.9, num_updates=shards).apply([x])\n" in after
     assert "  with tf.compat.v1.Session(graph=tf.Graph()) as s: pass\n" in after
+
+
+@pytest.mark.parametrize("place", [
+    "tensorflow.contrib.tpu.python.tpu",
+    "tensorflow.python.tpu",
+    "tensorflow_estimator.python.estimator.tpu",
+])  # fmt: skip
+def test_the_modules_of_tpu_estimator_wherever_they_were(tmp_path, place):
+    imports = f"from {place} import tpu_config, tpu_estimator\n"
+    imports += f"from {place}.tpu_estimator import TPUEstimatorSpec\n"
+    text = SCRIPT.replace("import tensorflow as tf\n", "import tensorflow as tf\n" + imports)
+    text = re.sub(r"contrib_tpu\.(RunConfig|TPUConfig)", r"tpu_config.\1", text)
+    text = text.replace("contrib_tpu.TPUEstimatorSpec", "TPUEstimatorSpec")
+    text = text.replace("contrib_tpu.TPUEstimator(", "tpu_estimator.TPUEstimator(")
+    result = result_of(tmp_path, text)
+    assert result.way == plan.LOOP and result.todos == 0, result.after.decode()
+    assert place.encode() not in result.after
 
 
 def test_groups_of_replicas_and_gradients_that_are_summed(tmp_path):

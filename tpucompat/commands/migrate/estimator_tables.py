@@ -31,14 +31,18 @@ _ESTIMATOR: Mapping[str, str] = {
     "export.ServingInputReceiver": "ServingInputReceiver",
     "export.TensorServingInputReceiver": "TensorServingInputReceiver",
 }
+#: Where the modules of TPUEstimator were, from 1.13 to 1.15.
+_MODULES = (
+    "tensorflow.contrib.tpu.python.tpu.",
+    "tensorflow.python.tpu.",
+    "tensorflow_estimator.python.estimator.tpu.",
+)
 CONTRIB: tuple[str, ...] = (
     "tensorflow.contrib.tpu.",
-    "tensorflow.contrib.tpu.python.tpu.tpu_config.",
+    "tensorflow.contrib.tpu.python.ops.tpu_ops.",
+    "tensorflow.python.tpu.ops.tpu_ops.",
+    *(head + f"tpu_{name}." for head in _MODULES for name in ("config", "estimator", "optimizer")),
 )
-CONTRIB += tuple(
-    f"tensorflow.contrib.tpu.python.tpu.tpu_{name}." for name in ("estimator", "optimizer")
-)
-CONTRIB += ("tensorflow.contrib.tpu.python.ops.tpu_ops.",)
 _TPU = ("tensorflow.tpu.", "tensorflow.compat.v1.tpu.")
 _CORE = ("tensorflow.estimator.", "tensorflow.compat.v1.estimator.")
 
