@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -150,11 +151,13 @@ if __name__ == '__main__':
     spec = model_fn(features, labels, mode, {'rate': 0.1})
     step = tf.train.get_global_step()
     values = [tf.reshape(step, [1]), tf.reshape(spec.loss, [1])]
+    hook = tf.train.LoggingTensorHook({'seen': features[0], 'cost': spec.loss}, every_n_iter=2)
     return tf.contrib.tpu.TPUEstimatorSpec(
-        mode, loss=spec.loss, train_op=spec.train_op, host_call=(host, values))
+        mode, loss=spec.loss, train_op=spec.train_op, host_call=(host, values), training_hooks=[hook])
   tpu = tf.contrib.tpu.TPUEstimator(
-      with_host, sys.argv[1] + '3', tf.contrib.tpu.RunConfig(), train_batch_size=4)
-  tpu.train(lambda params: one(params).repeat(), steps=1)
+      with_host, sys.argv[1] + '3', tf.contrib.tpu.RunConfig(), train_batch_size=4, use_tpu=False)
+  tf.logging.set_verbosity(tf.logging.INFO)
+  tpu.train(lambda params: one(params).repeat(), steps=3)
   events = (e for f in glob.glob(sys.argv[1] + '3/events*') for e in tf.train.summary_iterator(f))
   found['beside the host'] = 'loss_2' in {v.tag for e in events for v in e.summary.value}
   print(json.dumps([{k: float(v) for k, v in found.items()}, rows, warm.get_variable_value('w').tolist()]))
@@ -174,7 +177,7 @@ def test_an_estimator_without_a_tpu(tmp_path):
     migrate = [sys.executable, "-m", "tpucompat", "migrate", "--write", str(new)]
     subprocess.run(migrate, env=environ, check=True, stdout=subprocess.PIPE)
     assert "tpucompat.v1" not in new.read_text()
-    found = []
+    found, logged = [], []
     for words in (
         ["-m", "tpucompat", "run", str(old), str(tmp_path / "a")],
         [str(new), str(tmp_path / "b")],
@@ -187,11 +190,17 @@ def test_an_estimator_without_a_tpu(tmp_path):
             text=True,
         )
         assert ran.returncode == 0, ran.stderr[-2000:]
+        lines = re.findall(r"INFO:tensorflow:cost = (.*), seen = (.*?\])", ran.stderr)
+        logged.append(list(dict.fromkeys(lines)))  # a logger and its parent may both write a line
         found.append(
             json.loads(next(line for line in ran.stdout.splitlines() if line.startswith("[{")))
         )
     assert len(found[0][1]) == 64 and found[0][0]["global_step"] == 4 and found[0][0]["tag"]
     assert found[0][0]["beside the host"]
+    assert len(logged[0]) == len(logged[1]) == 2 and logged[0][0][1] == "[1. 1. 1.]"
+    for before, after in zip(*logged):
+        compare(float(before[0]), float(after[0]), "logged")
+        assert before[1] == after[1]
     for part, (before, after) in zip(("metrics", "predictions", "weights"), zip(*found)):
         compare(before, after, part)
 

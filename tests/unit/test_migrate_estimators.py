@@ -138,6 +138,21 @@ def test_groups_of_replicas_and_gradients_that_are_summed(tmp_path):
     assert "  x = training_loop.cross_replica_sum(x, [[0, 1]])\n" in after
 
 
+@pytest.mark.parametrize("made", ["hook = {}\n    ", ""])
+def test_tensors_that_a_hook_logs(tmp_path, made):
+    call = "tf.train.LoggingTensorHook({'loss': loss}, every_n_iter=10)"
+    given = "hook" if made else call
+    text = SCRIPT.replace(
+        "return contrib_tpu.TPUEstimatorSpec(mode, loss=loss)",
+        f"{made.format(call)}return contrib_tpu.TPUEstimatorSpec("
+        f"mode, loss=loss, training_hooks=[{given}])",
+    )
+    result = result_of(tmp_path, text)
+    after = result.after.decode()
+    assert result.way == plan.LOOP and result.todos == 0, after
+    assert "training_loop.LoggingTensorHook({'loss': loss}, every_n_iter=10)" in after
+
+
 @pytest.mark.parametrize(
     ("was", "becomes", "reason"),
     [
@@ -145,6 +160,17 @@ def test_groups_of_replicas_and_gradients_that_are_summed(tmp_path):
         ("num_shards=8", "num_cores_per_replica=2", "num_cores_per_replica= of"),
         ("config=config", "config=config, embedding_config_spec=1", "embedding_config_spec= of"),
         ("mode, loss=loss)", "mode, loss=loss, evaluation_hooks=[1])", "evaluation_hooks= of"),
+        ("mode, loss=loss)", "mode, loss=loss, training_hooks=[1])", "training_hooks= of"),
+        (
+            "mode, loss=loss)",
+            "mode, loss=loss, training_hooks=[tf.train.LoggingTensorHook({'a': 'mean'}, 5)])",
+            "names of tensors in a LoggingTensorHook",
+        ),
+        (
+            "  config =",
+            "  tf.train.LoggingTensorHook(['w'], 5)\n  config =",
+            "a LoggingTensorHook that is given elsewhere",
+        ),
         (
             "  config =",
             "  print(resolver.get_job_name())\n  config =",

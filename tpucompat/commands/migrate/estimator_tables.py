@@ -55,7 +55,7 @@ NAMES: Mapping[str, str] = {
     **{
         f"{head}.train.{name}": name
         for head in ("tensorflow", "tensorflow.compat.v1")
-        for name in ("init_from_checkpoint", "ExponentialMovingAverage")
+        for name in ("init_from_checkpoint", "ExponentialMovingAverage", "LoggingTensorHook")
     },
     **{
         f"tensorflow.{head}python.tpu.tpu_function.get_tpu_context": "get_tpu_context"
@@ -127,6 +127,7 @@ KEPT: Mapping[str, Mapping[str, str]] = {
             "export_outputs",
             "scaffold_fn",
             "host_call",
+            "training_hooks",
         )
     },
     "EstimatorSpec": {
@@ -168,6 +169,9 @@ KEPT: Mapping[str, Mapping[str, str]] = {
     },
     "ExponentialMovingAverage": {
         name: name for name in ("decay", "num_updates", "zero_debias", "name")
+    },
+    "LoggingTensorHook": {
+        name: name for name in ("tensors", "every_n_iter", "every_n_secs", "formatter")
     },
     "CrossShardOptimizer": {"opt": "optimizer", "reduction": "reduction", "name": "name"},
     "get_tpu_context": {},
@@ -224,6 +228,7 @@ POSITIONAL: Mapping[str, int] = {
     "init_from_checkpoint": 2,
     "ExponentialMovingAverage": 4,
     "get_tpu_context": 0,
+    "LoggingTensorHook": 3,
     "CrossShardOptimizer": 3,
     "cross_replica_sum": 2,
     "load_global_step": 1,

@@ -1,7 +1,7 @@
 """TPUEstimator: the script's model_fn under a ``tf.distribute`` strategy, by a small training loop beside it.
 
 A model_fn is unchanged; what called it becomes ``training_loop.py``, which belongs to the user and is plain
-TensorFlow 2. What that does not do (hooks, model parallelism, embedding tables of a TPU) is found before
+TensorFlow 2. What that does not do (most hooks, model parallelism, embedding tables of a TPU) is found before
 anything is rewritten, and such a file uses ``tpucompat.v1``.
 """
 
@@ -12,6 +12,7 @@ import os
 import re
 from typing import Any, Iterable, Iterator, NamedTuple
 
+from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate import estimator_limits, written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.estimator_tables import (
@@ -29,8 +30,8 @@ from tpucompat.commands.migrate.estimator_tables import (
     SUMMARIES,
     SUMMARY,
 )
-from tpucompat.commands.migrate.keras import CannotSee, finish
-from tpucompat.names.used import Call
+from tpucompat.commands.migrate.keras import CannotSee, finish, only_assignment
+from tpucompat.names.used import Call, argument, constant
 
 
 class Loop(NamedTuple):
@@ -110,7 +111,7 @@ def is_wanted(context: Context, has_loop: bool = False) -> bool:
     names = {use.name for use in context.names.uses}
     found = {target(name).split(".")[1] for name in names if target(name).startswith(MODULE)}
     found -= {"make_strategy"} if has_loop else {"make_strategy", "summary_writer", "record_every"}
-    if found - {*COMPUTATIONS, "init_from_checkpoint"}:
+    if found - {*COMPUTATIONS, "init_from_checkpoint", "LoggingTensorHook"}:
         return True
     return bool(found & {*COMPUTATIONS}) and not _has_session(context)
 
@@ -159,6 +160,7 @@ def plan(context: Context) -> Plan:
                 renamed.append((function, row[1:]))
     for node, row in calls:
         _check(context, node, row)
+    _check_hooks(context, [node for node, row in calls if row == "Spec"])
     addresses = list(_addresses(context))
     op_names = [
         node
@@ -250,6 +252,36 @@ def _check(context: Context, node: ast.Call, row: str) -> None:
         if word.arg in kept or word.arg in dropped or _is_nothing(word.value):
             continue
         raise CannotSee(f"{word.arg}= of {shown}")
+
+
+def _check_hooks(context: Context, specs: Iterable[ast.Call]) -> None:
+    """That the loop has all hooks of the model functions, and theirs are all there are."""
+    logging = {
+        id(call.node)
+        for call in context.names.calls
+        if target(call.name) == MODULE + ".LoggingTensorHook"
+    }
+    given = [
+        (hook, spec)
+        for spec in specs
+        for word in spec.keywords
+        if word.arg == "training_hooks" and not _is_nothing(word.value)
+        for hook in getattr(word.value, "elts", [word.value])
+    ]
+    known = set()
+    for hook, spec in given:
+        made = only_assignment(context, key(hook))
+        value: Any = hook if made is None else made[0].value
+        if id(value) not in logging:
+            shown = ast.unparse(spec.func) if hasattr(ast, "unparse") else "Spec"
+            raise CannotSee(f"training_hooks= of {shown}")
+        known.add(id(value))
+        tensors = argument(value, 0, "tensors")
+        values: Any = getattr(tensors, "values", None) or getattr(tensors, "elts", ())
+        if any(isinstance(constant(one), str) for one in values):
+            raise CannotSee("names of tensors in a LoggingTensorHook")
+    if logging - known:
+        raise CannotSee("a LoggingTensorHook that is given elsewhere")
 
 
 def _is_nothing(node: ast.AST) -> bool:
