@@ -147,6 +147,10 @@ def test_tensors_that_a_hook_logs(tmp_path, made):
         f"{made.format(call)}return contrib_tpu.TPUEstimatorSpec("
         f"mode, loss=loss, training_hooks=[{given}])",
     )
+    if made:  # in another function too
+        text = text.replace(
+            "def main", f"def other(loss):\n  hook = {call}\n  return hook\n\ndef main"
+        )
     result = result_of(tmp_path, text)
     after = result.after.decode()
     assert result.way == plan.LOOP and result.todos == 0, after

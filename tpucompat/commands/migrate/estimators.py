@@ -30,7 +30,7 @@ from tpucompat.commands.migrate.estimator_tables import (
     SUMMARIES,
     SUMMARY,
 )
-from tpucompat.commands.migrate.keras import CannotSee, finish, only_assignment
+from tpucompat.commands.migrate.keras import CannotSee, finish
 from tpucompat.names.used import Call, argument, constant
 
 
@@ -268,20 +268,31 @@ def _check_hooks(context: Context, specs: Iterable[ast.Call]) -> None:
         if word.arg == "training_hooks" and not _is_nothing(word.value)
         for hook in getattr(word.value, "elts", [word.value])
     ]
-    known = set()
+    assigned: dict[str, list[ast.expr]] = {}
+    for tree in context.trees.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign):
+                for one in node.targets:
+                    assigned.setdefault(key(one), []).append(node.value)
+    known: set[int] = set()
     for hook, spec in given:
-        made = only_assignment(context, key(hook))
-        value: Any = hook if made is None else made[0].value
-        if id(value) not in logging:
+        made = [hook] if isinstance(hook, ast.Call) else assigned.get(key(hook), [hook])
+        if not all(id(one) in logging for one in made):
             shown = ast.unparse(spec.func) if hasattr(ast, "unparse") else "Spec"
             raise CannotSee(f"training_hooks= of {shown}")
-        known.add(id(value))
-        tensors = argument(value, 0, "tensors")
-        values: Any = getattr(tensors, "values", None) or getattr(tensors, "elts", ())
-        if any(isinstance(constant(one), str) for one in values):
-            raise CannotSee("names of tensors in a LoggingTensorHook")
+        known.update(map(id, made))
+        for call in made:
+            _check_tensors(call)
     if logging - known:
         raise CannotSee("a LoggingTensorHook that is given elsewhere")
+
+
+def _check_tensors(hook: Any) -> None:
+    """That a hook is given tensors, and not their names, which only a graph has."""
+    tensors = argument(hook, 0, "tensors")
+    values: Any = getattr(tensors, "values", None) or getattr(tensors, "elts", ())
+    if any(isinstance(constant(one), str) for one in values):
+        raise CannotSee("names of tensors in a LoggingTensorHook")
 
 
 def _is_nothing(node: ast.AST) -> bool:
