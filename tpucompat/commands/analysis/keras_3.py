@@ -82,6 +82,7 @@ class Finder:
     def __init__(self, module: Any) -> None:
         self.module = module
         self.trees = [tree for tree in module.trees if tree is not None]
+        self.nodes = [node for tree in self.trees for node in walk(tree)]
         self.names = module.names
         self.tf1 = module.era == era.TF1
         #: Whether batches are normalized in it.
@@ -151,12 +152,11 @@ class Finder:
             elif call.name.startswith("."):
                 yield from self._method(call)
             yield from self._of_call(call, below)
-        for tree in self.trees:
-            for node in walk(tree):
-                if isinstance(node, ast.Attribute):
-                    yield from self._attribute(node)
-                elif isinstance(node, (ast.FunctionDef, ast.Assign)):
-                    yield from self._statement(node)
+        for node in self.nodes:
+            if isinstance(node, ast.Attribute):
+                yield from self._attribute(node)
+            elif isinstance(node, (ast.FunctionDef, ast.Assign)):
+                yield from self._statement(node)
         yield from keras_3_training.differences(self)
         yield from self._files()
         yield from self._texts()
@@ -474,11 +474,10 @@ class Finder:
                 if constant(text) in LOSSES:
                     row = table.BEHAVIOURS["loss_name"]
                     yield Difference(row, text, call.node, LOSSES[constant(text)])
-        for tree in self.trees:
-            for node in walk(tree):
-                if isinstance(node, ast.Subscript):
-                    yield from self._key(node)
-                    yield from keras_3_values.config_keys(self, node)
+        for node in self.nodes:
+            if isinstance(node, ast.Subscript):
+                yield from self._key(node)
+                yield from keras_3_values.config_keys(self, node)
 
     def _metric(self, call: Call, text: ast.AST, word: str) -> Iterator[Difference]:
         if word in METRIC_OBJECTS:
