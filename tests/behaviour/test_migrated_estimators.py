@@ -151,7 +151,8 @@ if __name__ == '__main__':
     spec = model_fn(features, labels, mode, {'rate': 0.1})
     step = tf.train.get_global_step()
     values = [tf.reshape(step, [1]), tf.reshape(spec.loss, [1])]
-    hook = tf.train.LoggingTensorHook({'seen': features[0], 'cost': spec.loss}, every_n_iter=2)
+    logged = {'seen': features[0], 'cost': spec.loss, 'step': step}
+    hook = tf.train.LoggingTensorHook(logged, every_n_iter=2)
     return tf.contrib.tpu.TPUEstimatorSpec(
         mode, loss=spec.loss, train_op=spec.train_op, host_call=(host, values), training_hooks=[hook])
   tpu = tf.contrib.tpu.TPUEstimator(

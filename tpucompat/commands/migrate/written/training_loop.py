@@ -535,8 +535,8 @@ class Trainer:
         checkpoint = self.latest_checkpoint()
         model = self._model(ModeKeys.TRAIN, lambda: _placeholders(spec), self.strategy, checkpoint)
         last = (model.step + steps if steps else sys.maxsize) if max_steps is None else max_steps
-        logged = [hook.tensors for hook in model.spec.training_hooks or []]
-        hooks, logged = [], [tf.convert_to_tensor(one) for one in tf.nest.flatten(logged)]
+        seen = tf.nest.flatten([hook.tensors for hook in model.spec.training_hooks or []])
+        hooks, logged = [], [(one.shape, one.dtype.base_dtype) for one in seen]
         host_calls, is_one = [], self.strategy is tf.distribute.get_strategy()
         tag_of_loss = model.loss_tag
 
@@ -557,10 +557,10 @@ class Trainer:
         @tf.function
         def loop(iterator, steps):
             loss, summaries = tf.constant(0.0), tf.constant(b"")
-            shown = [tf.zeros([size or 0 for size in one.shape], one.dtype) for one in logged]
+            shown = [tf.zeros([size or 0 for size in shape], dtype) for shape, dtype in logged]
             for _ in tf.range(steps):
                 tf.autograph.experimental.set_loop_options(
-                    shape_invariants=[(one, of.shape) for one, of in zip(shown, logged)]
+                    shape_invariants=[(one, shape) for one, (shape, _) in zip(shown, logged)]
                 )
                 with model.given(parts=True):  # optimizers make theirs for all replicas together
                     losses, texts, values, shown = self.strategy.run(
