@@ -547,11 +547,13 @@ class Trainer:
             function, values = spec.host_call or (lambda: None, [])
             host_calls.append(function)
             hooks.append(spec.training_hooks or [])
-            shown = nest(tf.convert_to_tensor, [hook.tensors for hook in hooks[0]])
+            shown = [hook.tensors for hook in hooks[0]]
             # Summaries of a model_fn are for one device; a TPU has no strings.
             summaries = v1.summary.merge_all() if is_one else None
             summaries = [] if summaries is None else [summaries]
-            values = nest(lambda one: _as_before(tf.convert_to_tensor(one), before), values)
+            values, shown = nest(
+                lambda one: _as_before(tf.convert_to_tensor(one), before), [values, shown]
+            )
             return tf.cast(spec.loss, tf.float32), summaries, values, tf.nest.flatten(shown)
 
         @tf.function
