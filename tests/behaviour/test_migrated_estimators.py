@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from tpucompat.base.machine import environment
+from tpucompat.commands.migrate import written
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.join(ROOT, "tests", "generated", "migrated_model_fns.py")
@@ -90,6 +92,7 @@ def model_fn(features, labels, mode, params):
       loss = tf.reduce_mean(tf.square(logits - labels))
     metrics = {'auc': tf.metrics.auc(labels > 3, logits / 10)}
     metrics['mae'] = tf.metrics.mean_absolute_error(labels, logits)
+    metrics['shared'] = (2 * metrics['mae'][0], metrics['mae'][1])
     metrics['iou'] = tf.metrics.mean_iou(labels > 3, logits > 3, 2)
     optimizer = tf.train.AdamOptimizer(params['rate'])
     train_op = optimizer.minimize(loss, tf.train.get_global_step())
@@ -148,11 +151,14 @@ if __name__ == '__main__':
     spec = model_fn(features, labels, mode, {'rate': 0.1})
     step = tf.train.get_global_step()
     values = [tf.reshape(step, [1]), tf.reshape(spec.loss, [1])]
+    logged = {'seen': features[0], 'cost': spec.loss, 'step': step}
+    hook = tf.train.LoggingTensorHook(logged, every_n_iter=2)
     return tf.contrib.tpu.TPUEstimatorSpec(
-        mode, loss=spec.loss, train_op=spec.train_op, host_call=(host, values))
+        mode, loss=spec.loss, train_op=spec.train_op, host_call=(host, values), training_hooks=[hook])
   tpu = tf.contrib.tpu.TPUEstimator(
-      with_host, sys.argv[1] + '3', tf.contrib.tpu.RunConfig(), train_batch_size=4)
-  tpu.train(lambda params: one(params).repeat(), steps=1)
+      with_host, sys.argv[1] + '3', tf.contrib.tpu.RunConfig(), train_batch_size=4, use_tpu=False)
+  tf.logging.set_verbosity(tf.logging.INFO)
+  tpu.train(lambda params: one(params).repeat(), steps=3)
   events = (e for f in glob.glob(sys.argv[1] + '3/events*') for e in tf.train.summary_iterator(f))
   found['beside the host'] = 'loss_2' in {v.tag for e in events for v in e.summary.value}
   print(json.dumps([{k: float(v) for k, v in found.items()}, rows, warm.get_variable_value('w').tolist()]))
@@ -172,7 +178,7 @@ def test_an_estimator_without_a_tpu(tmp_path):
     migrate = [sys.executable, "-m", "tpucompat", "migrate", "--write", str(new)]
     subprocess.run(migrate, env=environ, check=True, stdout=subprocess.PIPE)
     assert "tpucompat.v1" not in new.read_text()
-    found = []
+    found, logged = [], []
     for words in (
         ["-m", "tpucompat", "run", str(old), str(tmp_path / "a")],
         [str(new), str(tmp_path / "b")],
@@ -185,10 +191,71 @@ def test_an_estimator_without_a_tpu(tmp_path):
             text=True,
         )
         assert ran.returncode == 0, ran.stderr[-2000:]
+        lines = re.findall(r"INFO:tensorflow:cost = (.*), seen = (.*?\])", ran.stderr)
+        logged.append(list(dict.fromkeys(lines)))  # a logger and its parent may both write a line
         found.append(
             json.loads(next(line for line in ran.stdout.splitlines() if line.startswith("[{")))
         )
     assert len(found[0][1]) == 64 and found[0][0]["global_step"] == 4 and found[0][0]["tag"]
     assert found[0][0]["beside the host"]
+    assert len(logged[0]) == len(logged[1]) == 2 and logged[0][0][1] == "[1. 1. 1.]"
+    for before, after in zip(*logged):
+        compare(float(before[0]), float(after[0]), "logged")
+        assert before[1] == after[1]
     for part, (before, after) in zip(("metrics", "predictions", "weights"), zip(*found)):
         compare(before, after, part)
+
+
+REPLICAS = """\
+import training_loop
+import tensorflow as tf
+
+cpu = tf.config.list_physical_devices("CPU")[0]
+tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 4)
+strategy = tf.distribute.MirroredStrategy([f"CPU:{n}" for n in range(4)])
+groups = [[0, 2], [1, 3]]
+
+@tf.function
+def summed():
+  def of_replica():
+    number = tf.cast(tf.distribute.get_replica_context().replica_id_in_sync_group, tf.float32) + 1
+    with tf.GradientTape() as tape:
+      x = [tf.identity(number), tf.stack([number, 10 * number])]
+      tape.watch(x)
+      sums = [training_loop.cross_replica_sum(one, groups) for one in x]
+      loss = sums[0] * number + tf.reduce_sum(sums[1]) * number
+    return sums, tape.gradient(loss, x)
+  return strategy.run(of_replica)
+
+sums, gradients = tf.nest.map_structure(
+    lambda one: [value.numpy().tolist() for value in strategy.experimental_local_results(one)], summed())
+assert sums == [[4.0, 6.0, 4.0, 6.0], [[4.0, 40.0], [6.0, 60.0]] * 2], sums
+assert gradients == [[4.0, 6.0, 4.0, 6.0], [[4.0, 4.0], [6.0, 6.0]] * 2], gradients
+
+for reduction, expected in (("SUM", -10.0), ("MEAN", -2.5)):
+  with strategy.scope():
+    w = tf.Variable(0.0)
+  optimizer = training_loop.CrossShardOptimizer(
+      tf.compat.v1.train.GradientDescentOptimizer(1.0),
+      reduction=getattr(tf.compat.v1.losses.Reduction, reduction))
+
+  @tf.function
+  def step():
+    def of_replica():
+      number = tf.distribute.get_replica_context().replica_id_in_sync_group + 1
+      loss = w * tf.cast(number, tf.float32)
+      optimizer.apply_gradients(optimizer.compute_gradients(loss, [w]))
+    strategy.run(of_replica)
+
+  step()
+  assert float(w.read_value()) == expected, (reduction, w)
+"""
+
+
+def test_sums_over_groups_of_replicas_and_optimizers_that_sum(tmp_path):
+    (tmp_path / "training_loop.py").write_bytes(written.source("training_loop.py"))
+    (tmp_path / "program.py").write_text(REPLICAS)
+    environ = {**os.environ, "CUDA_VISIBLE_DEVICES": "-1"}
+    words = [sys.executable, str(tmp_path / "program.py")]
+    ran = subprocess.run(words, env=environ, stderr=subprocess.PIPE, text=True)
+    assert ran.returncode == 0, ran.stderr[-2000:]

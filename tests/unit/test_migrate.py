@@ -286,6 +286,61 @@ def test_layers_of_keras_2_get_their_setting():
     assert module.startswith("# TODO(tpucompat TPU207)")
 
 
+_LAYERS = "import tensorflow as tf\ndef net(x):\n  return tf.layers.dense(x, 1)\n"
+_ASKS = b"setdefault('TF_USE_LEGACY_KERAS', '1')"
+
+
+@pytest.mark.parametrize("script", [
+    "import model\nif __name__ == '__main__':\n  print(model.net)\n",
+    "import tensorflow as tf\nimport model\nx = tf.placeholder(tf.float32)\nmodel.net(x)\n",
+])  # fmt: skip
+def test_a_script_asks_for_keras_2_for_its_modules(tmp_path, script):
+    paths = [tmp_path / "main.py", tmp_path / "model.py"]
+    for path, before in zip(paths, [script, _LAYERS]):
+        path.write_text(before)
+    main, model = tree.migrate(map(str, paths))
+    assert main.after.count(_ASKS) == 1 and b"TODO" not in main.after + model.after
+    for path, one in zip(paths, [main, model]):
+        path.write_bytes(one.after)
+    assert not any(one.changed for one in tree.migrate(map(str, paths)))
+
+
+def test_modules_have_the_keras_of_their_program(tmp_path, monkeypatch):
+    _with_trainer(tmp_path, {"model.py": _LAYERS, "other.py": _LAYERS}, "import model")
+    asked: dict[bool, set[str]] = {}
+
+    def answers(names, questions, legacy_keras):
+        asked.setdefault(legacy_keras, set()).update(names)
+        return resolution.Answers()
+
+    monkeypatch.setattr(resolution, "answers", answers)
+    files = sorted(map(str, tmp_path.glob("*.py")))
+    results = {
+        os.path.basename(one.path): one for one in resolution.mark(list(tree.migrate(files)))
+    }
+    assert results["main.py"].beside and b"TODO" not in results["model.py"].after
+    assert b"TPU207" in results["other.py"].after  # no script imports it
+    assert [legacy for legacy in asked if "tensorflow.compat.v1.layers.dense" in asked[legacy]] == [
+        True
+    ]
+
+
+def _with_trainer(folder, modules, imports):
+    """A program with TPUEstimator that imports modules."""
+    script = (
+        f"import tensorflow as tf\n{imports}\n"
+        "def model_fn(features, labels, mode, params):\n"
+        "  loss = tf.reduce_mean(model.net(features))\n"
+        "  step = tf.train.get_global_step()\n"
+        "  train_op = tf.train.AdamOptimizer().minimize(loss, step)\n"
+        "  return tf.contrib.tpu.TPUEstimatorSpec(mode, loss=loss, train_op=train_op)\n"
+        "estimator = tf.contrib.tpu.TPUEstimator(model_fn=model_fn,\n"
+        "    config=tf.contrib.tpu.RunConfig(), train_batch_size=8, use_tpu=False)\n"
+    )
+    for name, before in {"main.py": script, **modules}.items():
+        (folder / name).write_text(before)
+
+
 # Start-up and methods ------------------------------------------------------------------------------
 
 

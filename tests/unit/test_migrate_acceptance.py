@@ -65,6 +65,16 @@ def test_what_keras_refuses_has_a_todo_at_its_line():
     assert "turns" in marked["model.fit"] and "'cosine'" in marked["model.compile"]
 
 
+@pytest.mark.parametrize("lines", [
+    "import re\nre.compile('[0-9]*').search(name)",
+    "import re as regex\ndef f(name):\n  return regex.compile('a.b')",
+])  # fmt: skip
+def test_a_function_of_another_module_is_no_method(lines):
+    module = _module(f"import tensorflow as tf\n{lines}\nmodel.compile('mbf')\n".encode())
+    words = [one.question.words[0] for one in acceptance.questions(module)]
+    assert words == ["mbf"]
+
+
 @pytest.mark.skipif(not _KERAS_3, reason="tf.keras is Keras 2")
 def test_what_keras_accepts_has_none():
     text = b"""\

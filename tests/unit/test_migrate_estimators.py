@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import sys
 
 import pytest
@@ -110,6 +111,52 @@ def test_what_a_replica_asks_about_itself(tmp_path):
     assert "  with tf.compat.v1.Session(graph=tf.Graph()) as s: pass\n" in after
 
 
+@pytest.mark.parametrize("place", [
+    "tensorflow.contrib.tpu.python.tpu",
+    "tensorflow.python.tpu",
+    "tensorflow_estimator.python.estimator.tpu",
+])  # fmt: skip
+def test_the_modules_of_tpu_estimator_wherever_they_were(tmp_path, place):
+    imports = f"from {place} import tpu_config, tpu_estimator\n"
+    imports += f"from {place}.tpu_estimator import TPUEstimatorSpec\n"
+    text = SCRIPT.replace("import tensorflow as tf\n", "import tensorflow as tf\n" + imports)
+    text = re.sub(r"contrib_tpu\.(RunConfig|TPUConfig)", r"tpu_config.\1", text)
+    text = text.replace("contrib_tpu.TPUEstimatorSpec", "TPUEstimatorSpec")
+    text = text.replace("contrib_tpu.TPUEstimator(", "tpu_estimator.TPUEstimator(")
+    result = result_of(tmp_path, text)
+    assert result.way == plan.LOOP and result.todos == 0, result.after.decode()
+    assert place.encode() not in result.after
+
+
+def test_groups_of_replicas_and_gradients_that_are_summed(tmp_path):
+    text = SCRIPT.replace("AdamOptimizer(0.1))", "AdamOptimizer(0.1), tf.losses.Reduction.SUM)")
+    text = text.replace("  loss = ", "  x = tf.tpu.cross_replica_sum(x, [[0, 1]])\n  loss = ", 1)
+    result = result_of(tmp_path, text)
+    after = result.after.decode()
+    assert result.way == plan.LOOP and result.todos == 0, after
+    assert "Optimizer(0.1), tf.compat.v1.losses.Reduction.SUM)\n" in after
+    assert "  x = training_loop.cross_replica_sum(x, [[0, 1]])\n" in after
+
+
+@pytest.mark.parametrize("made", ["hook = {}\n    ", ""])
+def test_tensors_that_a_hook_logs(tmp_path, made):
+    call = "tf.train.LoggingTensorHook({'loss': loss}, every_n_iter=10)"
+    given = "hook" if made else call
+    text = SCRIPT.replace(
+        "return contrib_tpu.TPUEstimatorSpec(mode, loss=loss)",
+        f"{made.format(call)}return contrib_tpu.TPUEstimatorSpec("
+        f"mode, loss=loss, training_hooks=[{given}])",
+    )
+    if made:  # in another function too
+        text = text.replace(
+            "def main", f"def other(loss):\n  hook = {call}\n  return hook\n\ndef main"
+        )
+    result = result_of(tmp_path, text)
+    after = result.after.decode()
+    assert result.way == plan.LOOP and result.todos == 0, after
+    assert "training_loop.LoggingTensorHook({'loss': loss}, every_n_iter=10)" in after
+
+
 @pytest.mark.parametrize(
     ("was", "becomes", "reason"),
     [
@@ -117,6 +164,17 @@ def test_what_a_replica_asks_about_itself(tmp_path):
         ("num_shards=8", "num_cores_per_replica=2", "num_cores_per_replica= of"),
         ("config=config", "config=config, embedding_config_spec=1", "embedding_config_spec= of"),
         ("mode, loss=loss)", "mode, loss=loss, evaluation_hooks=[1])", "evaluation_hooks= of"),
+        ("mode, loss=loss)", "mode, loss=loss, training_hooks=[1])", "training_hooks= of"),
+        (
+            "mode, loss=loss)",
+            "mode, loss=loss, training_hooks=[tf.train.LoggingTensorHook({'a': 'mean'}, 5)])",
+            "names of tensors in a LoggingTensorHook",
+        ),
+        (
+            "  config =",
+            "  tf.train.LoggingTensorHook(['w'], 5)\n  config =",
+            "a LoggingTensorHook that is given elsewhere",
+        ),
         (
             "  config =",
             "  print(resolver.get_job_name())\n  config =",
@@ -149,7 +207,11 @@ def test_what_a_replica_asks_about_itself(tmp_path):
             "class Mine(contrib_tpu.TPUEstimator): pass\ndef main",
             "a class derived from TPUEstimator",
         ),
-        ("(tf.train.AdamOptimizer(0.1))", "(tf.train.AdamOptimizer(0.1), 'sum')", "2 arguments"),
+        (
+            "(tf.train.AdamOptimizer(0.1))",
+            "(tf.train.AdamOptimizer(0.1), group_assignment=[[0]])",
+            "group_assignment= of",
+        ),
     ],
 )
 def test_what_the_loop_does_not_do_stays(tmp_path, was, becomes, reason):

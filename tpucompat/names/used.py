@@ -59,7 +59,7 @@ class Function:
 
 
 class Call(NamedTuple):
-    """A call whose function has a known dotted name; or any method call by its last name, ``.fit``."""
+    """A call whose function has a dotted name; or a method call by its last name, ``.fit``."""
 
     name: str
     node: ast.Call
@@ -78,6 +78,8 @@ class _Scope:
         self.outer = outer
         self.function = function
         self.names: dict[str, _Binding | None] = {}
+        #: Names of modules that are not followed -> the module.
+        self.modules: dict[str, str] = {}
 
 
 class Names:
@@ -182,6 +184,16 @@ class Names:
                 return _Binding(full, False)
         return None
 
+    def _module_of(self, function: ast.Attribute) -> str:
+        """The module whose function ``re.compile`` is, which is no method; "" for anything else."""
+        owner = function.value
+        scope: _Scope | None = self._scope if isinstance(owner, ast.Name) else None
+        while scope is not None and isinstance(owner, ast.Name):
+            if owner.id in scope.names:
+                return scope.modules.get(owner.id, "")
+            scope = scope.outer
+        return ""
+
     def _called(self, node: ast.Call) -> _Binding | None:
         """``getattr(module, "name")`` and ``importlib.import_module("name")``."""
         function = node.func
@@ -204,6 +216,7 @@ class Names:
         if binding is not None and binding.base:
             binding = _Binding(binding.name, binding.guarded)
         names = self._scope.names
+        self._scope.modules.pop(name, None)
         if self._branches and name in names and names[name] is not None:
             before = names[name]
             # The other branch of a try or an if: the first that is known holds, and is a matter of versions.
@@ -232,11 +245,12 @@ class Names:
     def _import(self, node: ast.Import) -> None:
         for alias in node.names:
             head = alias.name.partition(".")[0]
+            target = alias.name if alias.asname else head
             if head not in self.roots:
                 self._bind(alias.asname or head, None)
+                self._scope.modules[alias.asname or head] = target
                 continue
             self._use(alias.name, alias, statement=node)
-            target = alias.name if alias.asname else head
             self._bind(alias.asname or head, _Binding(target, False))
 
     def _import_from(self, node: ast.ImportFrom) -> None:
@@ -292,7 +306,7 @@ class Names:
             self._use(binding.name, function, binding.guarded, parent=node, base=base)
         else:
             if isinstance(function, ast.Attribute):
-                name = "." + function.attr
+                name = f"{self._module_of(function)}.{function.attr}"
                 self.calls.append(Call(name, node, self._scope.function, self._guards > 0))
             elif isinstance(function, ast.Name):
                 self.calls.append(Call(function.id, node, self._scope.function, self._guards > 0))

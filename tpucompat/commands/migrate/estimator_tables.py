@@ -31,14 +31,18 @@ _ESTIMATOR: Mapping[str, str] = {
     "export.ServingInputReceiver": "ServingInputReceiver",
     "export.TensorServingInputReceiver": "TensorServingInputReceiver",
 }
+#: Where the modules of TPUEstimator were, from 1.13 to 1.15.
+_MODULES = (
+    "tensorflow.contrib.tpu.python.tpu.",
+    "tensorflow.python.tpu.",
+    "tensorflow_estimator.python.estimator.tpu.",
+)
 CONTRIB: tuple[str, ...] = (
     "tensorflow.contrib.tpu.",
-    "tensorflow.contrib.tpu.python.tpu.tpu_config.",
+    "tensorflow.contrib.tpu.python.ops.tpu_ops.",
+    "tensorflow.python.tpu.ops.tpu_ops.",
+    *(head + f"tpu_{name}." for head in _MODULES for name in ("config", "estimator", "optimizer")),
 )
-CONTRIB += tuple(
-    f"tensorflow.contrib.tpu.python.tpu.tpu_{name}." for name in ("estimator", "optimizer")
-)
-CONTRIB += ("tensorflow.contrib.tpu.python.ops.tpu_ops.",)
 _TPU = ("tensorflow.tpu.", "tensorflow.compat.v1.tpu.")
 _CORE = ("tensorflow.estimator.", "tensorflow.compat.v1.estimator.")
 
@@ -51,7 +55,7 @@ NAMES: Mapping[str, str] = {
     **{
         f"{head}.train.{name}": name
         for head in ("tensorflow", "tensorflow.compat.v1")
-        for name in ("init_from_checkpoint", "ExponentialMovingAverage")
+        for name in ("init_from_checkpoint", "ExponentialMovingAverage", "LoggingTensorHook")
     },
     **{
         f"tensorflow.{head}python.tpu.tpu_function.get_tpu_context": "get_tpu_context"
@@ -123,6 +127,7 @@ KEPT: Mapping[str, Mapping[str, str]] = {
             "export_outputs",
             "scaffold_fn",
             "host_call",
+            "training_hooks",
         )
     },
     "EstimatorSpec": {
@@ -165,9 +170,12 @@ KEPT: Mapping[str, Mapping[str, str]] = {
     "ExponentialMovingAverage": {
         name: name for name in ("decay", "num_updates", "zero_debias", "name")
     },
-    "CrossShardOptimizer": {"opt": "optimizer", "name": "name"},
+    "LoggingTensorHook": {
+        name: name for name in ("tensors", "every_n_iter", "every_n_secs", "formatter")
+    },
+    "CrossShardOptimizer": {"opt": "optimizer", "reduction": "reduction", "name": "name"},
     "get_tpu_context": {},
-    "cross_replica_sum": {"x": "tensor"},
+    "cross_replica_sum": {"x": "tensor", "group_assignment": "groups"},
     "load_global_step": {"checkpoint_dir": "folder"},
     "summary_writer": {
         name: name for name in ("logdir", "max_queue", "flush_millis", "filename_suffix", "name")
@@ -220,8 +228,9 @@ POSITIONAL: Mapping[str, int] = {
     "init_from_checkpoint": 2,
     "ExponentialMovingAverage": 4,
     "get_tpu_context": 0,
-    "CrossShardOptimizer": 1,
-    "cross_replica_sum": 1,
+    "LoggingTensorHook": 3,
+    "CrossShardOptimizer": 3,
+    "cross_replica_sum": 2,
     "load_global_step": 1,
     "summary_writer": 1,
     "record_every": 2,

@@ -1,7 +1,7 @@
 """TPUEstimator: the script's model_fn under a ``tf.distribute`` strategy, by a small training loop beside it.
 
 A model_fn is unchanged; what called it becomes ``training_loop.py``, which belongs to the user and is plain
-TensorFlow 2. What that does not do (hooks, model parallelism, embedding tables of a TPU) is found before
+TensorFlow 2. What that does not do (most hooks, model parallelism, embedding tables of a TPU) is found before
 anything is rewritten, and such a file uses ``tpucompat.v1``.
 """
 
@@ -12,6 +12,7 @@ import os
 import re
 from typing import Any, Iterable, Iterator, NamedTuple
 
+from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate import estimator_limits, written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.estimator_tables import (
@@ -30,7 +31,7 @@ from tpucompat.commands.migrate.estimator_tables import (
     SUMMARY,
 )
 from tpucompat.commands.migrate.keras import CannotSee, finish
-from tpucompat.names.used import Call
+from tpucompat.names.used import Call, argument, constant
 
 
 class Loop(NamedTuple):
@@ -110,7 +111,7 @@ def is_wanted(context: Context, has_loop: bool = False) -> bool:
     names = {use.name for use in context.names.uses}
     found = {target(name).split(".")[1] for name in names if target(name).startswith(MODULE)}
     found -= {"make_strategy"} if has_loop else {"make_strategy", "summary_writer", "record_every"}
-    if found - {*COMPUTATIONS, "init_from_checkpoint"}:
+    if found - {*COMPUTATIONS, "init_from_checkpoint", "LoggingTensorHook"}:
         return True
     return bool(found & {*COMPUTATIONS}) and not _has_session(context)
 
@@ -159,6 +160,7 @@ def plan(context: Context) -> Plan:
                 renamed.append((function, row[1:]))
     for node, row in calls:
         _check(context, node, row)
+    _check_hooks(context, [node for node, row in calls if row == "Spec"])
     addresses = list(_addresses(context))
     op_names = [
         node
@@ -250,6 +252,47 @@ def _check(context: Context, node: ast.Call, row: str) -> None:
         if word.arg in kept or word.arg in dropped or _is_nothing(word.value):
             continue
         raise CannotSee(f"{word.arg}= of {shown}")
+
+
+def _check_hooks(context: Context, specs: Iterable[ast.Call]) -> None:
+    """That the loop has all hooks of the model functions, and theirs are all there are."""
+    logging = {
+        id(call.node)
+        for call in context.names.calls
+        if target(call.name) == MODULE + ".LoggingTensorHook"
+    }
+    given = [
+        (hook, spec)
+        for spec in specs
+        for word in spec.keywords
+        if word.arg == "training_hooks" and not _is_nothing(word.value)
+        for hook in getattr(word.value, "elts", [word.value])
+    ]
+    assigned: dict[str, list[ast.expr]] = {}
+    for tree in context.trees.values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign):
+                for one in node.targets:
+                    assigned.setdefault(key(one), []).append(node.value)
+    known: set[int] = set()
+    for hook, spec in given:
+        made = [hook] if isinstance(hook, ast.Call) else assigned.get(key(hook), [hook])
+        if not all(id(one) in logging for one in made):
+            shown = ast.unparse(spec.func) if hasattr(ast, "unparse") else "Spec"
+            raise CannotSee(f"training_hooks= of {shown}")
+        known.update(map(id, made))
+        for call in made:
+            _check_tensors(call)
+    if logging - known:
+        raise CannotSee("a LoggingTensorHook that is given elsewhere")
+
+
+def _check_tensors(hook: Any) -> None:
+    """That a hook is given tensors, and not their names, which only a graph has."""
+    tensors = argument(hook, 0, "tensors")
+    values: Any = getattr(tensors, "values", None) or getattr(tensors, "elts", ())
+    if any(isinstance(constant(one), str) for one in values):
+        raise CannotSee("names of tensors in a LoggingTensorHook")
 
 
 def _is_nothing(node: ast.AST) -> bool:

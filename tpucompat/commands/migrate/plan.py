@@ -77,6 +77,21 @@ _KERAS_2 = (
 )
 
 
+class Keras2(NamedTuple):
+    """Which other files of a file's program bear on whether it asks for Keras 2.
+
+    Attributes:
+      wanted: Whether one that it imports needs Keras 2, and none asks for it.
+      asked: Whether one that imports it asks for Keras 2.
+    """
+
+    wanted: bool
+    asked: bool
+
+
+NOTHING_ASKED = Keras2(wanted=False, asked=False)
+
+
 class Result(NamedTuple):
     """What became of one file.
 
@@ -204,6 +219,7 @@ def migrate(
     together: bool = False,
     with_loop: estimators.Loop | None = None,
     version: int = 3,
+    keras_2: Keras2 = NOTHING_ASKED,
 ) -> Result:
     """Rewrites one file.
 
@@ -213,6 +229,7 @@ def migrate(
       together: Whether a file beside it uses tpucompat.v1, so that this one has to if it builds graphs.
       with_loop: The training loop of its program, whose model functions this file may have.
       version: Which Keras it gets: 3, or 2, the package tf-keras.
+      keras_2: What asks for Keras 2 in its program.
 
     Returns:
       Its new bytes, or the old ones.
@@ -222,7 +239,7 @@ def migrate(
     if not source.is_notebook and module.problems:
         return Result(source.path, source.data, source.data, NOTHING, module.problems)
     context = Context(module, unsafe, version)
-    way = _rewrite(context, together, with_loop)
+    way = _rewrite(context, together, with_loop, keras_2)
     changed = context.finish() if way != NOTHING else {}
     beside = {}
     for name, found in _BESIDE.items():
@@ -260,8 +277,11 @@ class _Way(NamedTuple):
     program: session_reader.Plan | None
 
 
-def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None) -> str:
-    if not context.names.uses and not context.names.strings and not context.names.calls:
+def _rewrite(
+    context: Context, together: bool, with_loop: estimators.Loop | None, keras_2: Keras2
+) -> str:
+    names = context.names
+    if not (names.uses or names.strings or names.calls or keras_2.wanted):
         return NOTHING
     beside = written.imported(context.module.source.data)
     if beside:  # it went that way before
@@ -278,14 +298,11 @@ def _rewrite(context: Context, together: bool, with_loop: estimators.Loop | None
         _rewrite_around(context)
         return COMPATIBLE
     _rewrite_parts(context, way, with_loop)
-    is_script = bool(way.graph) and _is_script(context)
-    if is_script:
+    if way.graph and is_script(context):
         with context.rule("TPU203"):
             _enter_graph(context)
-    if (
-        way.loop is None and way.program is None and with_loop is None
-    ):  # else the module beside it asks for Keras 2
-        _ask_for_keras_2(context, is_script)
+    if way.loop is None and way.program is None:  # else the module beside it asks for Keras 2
+        _ask_for_keras_2(context, keras_2)
     if way.loop is not None or way.program is not None:
         return LOOP if way.program is None else SESSION
     return KERAS if way.conversions else PLAIN
@@ -309,7 +326,7 @@ def _choose(context: Context, together: bool, with_loop: estimators.Loop | None)
             makers = [one.fate.was for one in context.places if estimators.is_trainer(one.use.name)]
             maker = next(iter(makers), reasons.get("TPU212", "TPUEstimator"))
             reasons["TPU212"] = f"{maker} ({error})"
-    if not together and with_loop and not _is_script(context):
+    if not together and with_loop and not is_script(context):
         graph = ""
     conversions: list[keras.Conversion] = []
     if any(keras.is_conversion(call) for call in context.names.calls):
@@ -391,17 +408,17 @@ def _trains_keras_models(context: Context) -> bool:
     return ".compile" in called or by_hand
 
 
-def _ask_for_keras_2(context: Context, is_script: bool) -> None:
-    """Sets TF_USE_LEGACY_KERAS, or leaves a TODO in a module, if the file needs it and does not set it."""
-    asks = b"TF_USE_LEGACY_KERAS" in context.module.source.data
-    if not context.needs_keras_2 or asks:
+def _ask_for_keras_2(context: Context, program: Keras2) -> None:
+    """Sets TF_USE_LEGACY_KERAS in a script that needs it or imports what does, or leaves a TODO in a module."""
+    asks = asks_for_keras_2(context) or program.asked
+    if asks or not (context.needs_keras_2 or program.wanted):
         return
-    if is_script:
-        with context.rule("TPU207"):
+    with context.rule("TPU207"):
+        if is_script(context):
             context.want("os")
             context.put_before_imports(_LEGACY_KERAS)
-    else:
-        context.todo_at_import("TPU207", _KERAS_2)
+        elif context.needs_keras_2:
+            context.todo_at_import("TPU207", _KERAS_2)
 
 
 def _mark_conditions(context: Context) -> None:
@@ -427,7 +444,18 @@ def _enter_graph(context: Context) -> None:
     context.put_behind_imports(_DISABLE.format(tf=tf))
 
 
-def _is_script(context: Context) -> bool:
+def needs_keras_2(context: Context) -> bool:
+    """Whether a file uses what TensorFlow has only beside Keras 2."""
+    return any(today.needs_keras_2(place.fate) for place in context.places)
+
+
+def asks_for_keras_2(context: Context) -> bool:
+    """Whether a file sets what makes Keras 2 TensorFlow's Keras, or imports a module written here that does."""
+    data = context.module.source.data
+    return b"TF_USE_LEGACY_KERAS" in data or bool(written.imported(data))
+
+
+def is_script(context: Context) -> bool:
     """Whether a file is run, and not only imported."""
     if context.module.source.is_notebook:
         return True

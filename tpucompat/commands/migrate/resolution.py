@@ -17,10 +17,11 @@ from typing import Iterable, Mapping, NamedTuple, Sequence
 from tpucompat.base import package, processes
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.analysis.findings import Module
-from tpucompat.commands.migrate import acceptance, symbols
+from tpucompat.commands.migrate import acceptance, symbols, written
 from tpucompat.commands.migrate.acceptance import Asked, Question
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.plan import COMPATIBLE, Result, encoded
+from tpucompat.commands.migrate.programs import Imports
 from tpucompat.names.used import Use
 
 _ROOTS = ("tensorflow", "keras", "tf_keras", "tf_slim")
@@ -89,7 +90,7 @@ def mark(results: Sequence[Result]) -> list[Result]:
         if result.way != COMPATIBLE and result.changed
     }
     asked = {index: list(acceptance.questions(module)) for index, module in modules.items()}
-    kinds = {index: _asks_for_keras_2(results[index]) for index in modules}
+    kinds = _kinds(results, modules)
     found: dict[bool, Answers] = {}
     for legacy in set(kinds.values()):
         mine = [index for index, kind in kinds.items() if kind == legacy]
@@ -110,8 +111,24 @@ def _uses(module: Module) -> list[Use]:
     ]
 
 
+def _kinds(results: Sequence[Result], modules: Mapping[int, Module]) -> dict[int, bool]:
+    """Whether a file runs beside Keras 2: what its program asks for holds for all its modules."""
+    imports = Imports([one for one in modules.values() if not one.source.is_notebook])
+    asking = {index: _asks_for_keras_2(results[index]) for index in modules}
+    paths = {os.path.abspath(modules[index].source.path) for index in modules if asking[index]}
+    programs = [path for path in imports.paths if paths & imports.reached([path])]
+    asked = imports.reached(programs)
+    return {
+        index: asking[index] or os.path.abspath(module.source.path) in asked
+        for index, module in modules.items()
+    }
+
+
 def _asks_for_keras_2(result: Result) -> bool:
-    return any(b"TF_USE_LEGACY_KERAS" in text for text in (result.after, *result.beside.values()))
+    texts = (result.after, *result.beside.values())
+    return any(b"TF_USE_LEGACY_KERAS" in text for text in texts) or bool(
+        written.imported(result.after)
+    )
 
 
 def _marked(result: Result, module: Module, asked: Sequence[Asked], found: Answers) -> Result:

@@ -75,16 +75,36 @@ def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
         stays[path] = plan.stays(context, path in of_trainers)
     builds = {path: bool(plan.needs_graph(context)) for path, context in contexts.items()}
     shared = {path: stays[path] or wanted[path] or builds[path] for path in contexts}
+    of_keras_2 = _of_keras_2(imports, contexts, wanted)
     for group in imports.programs(shared):
         together = any(stays[path] for path in group)
         with_loop = not together and any(wanted[path] for path in group)
         homes = [path for path in group if estimators.makes_trainer(contexts[path])]
         for path in group:
             loop = _loop(imports, path, homes) if with_loop else None
-            yield _settled(imports.paths[path], unsafe, together, loop, version)
+            yield _settled(imports.paths[path], unsafe, together, loop, version, of_keras_2[path])
     for module in modules:
         if module.source.is_notebook:
             yield _settled(module, unsafe, version=version)
+
+
+def _of_keras_2(
+    imports: Imports, contexts: Mapping[str, Context], with_loop: Mapping[str, bool]
+) -> Mapping[str, plan.Keras2]:
+    """What asks for Keras 2 where a file needs it: a training loop, or else the script that imports it."""
+    needed = {path for path, context in contexts.items() if plan.needs_keras_2(context)}
+    asking = {path for path in contexts if with_loop[path] or plan.asks_for_keras_2(contexts[path])}
+    scripts = {path for path, context in contexts.items() if plan.is_script(context)}
+    wanted: set[str] = set()
+    asked: set[str] = set()
+    for path in contexts:
+        reached = imports.reached([path])
+        is_wanting = path in scripts and bool(needed & reached) and not asking & reached
+        if is_wanting:
+            wanted.add(path)
+        if is_wanting or asking & reached:
+            asked |= reached - scripts
+    return {path: plan.Keras2(path in wanted, path in asked) for path in contexts}
 
 
 def _take_eras(imports: Imports) -> None:
@@ -146,13 +166,14 @@ def _settled(
     together: bool = False,
     with_loop: estimators.Loop | None = None,
     version: int = 3,
+    keras_2: plan.Keras2 = plan.NOTHING_ASKED,
 ) -> Result:
     """A rewriting in which nothing is left to rewrite: one may show what another rests on."""
-    result = plan.migrate(module, unsafe, together, with_loop, version)
+    result = plan.migrate(module, unsafe, together, with_loop, version, keras_2)
     for _ in range(_PASSES if result.changed else 0):
         again = findings.understand(sources.decode(result.path, result.after))
         again = again if again.era_known else again._replace(era=module.era)
-        later = plan.migrate(again, unsafe, together, with_loop, version)
+        later = plan.migrate(again, unsafe, together, with_loop, version, keras_2)
         if later.after == result.after:
             break
         more = record.moved(later.changes, _texts(module), _texts(again))

@@ -36,8 +36,9 @@ AVERAGED = "averaged"  # a collection: the names of tensors that a model_fn aver
 #: and the operation that takes in a batch.
 Spec = collections.namedtuple(
     "Spec",
-    "mode predictions loss train_op eval_metrics export_outputs scaffold_fn host_call eval_metric_ops",
-    defaults=[None] * 8,
+    "mode predictions loss train_op eval_metrics export_outputs scaffold_fn host_call training_hooks "
+    "eval_metric_ops",
+    defaults=[None] * 9,
 )
 #: How the replicas are fed, and how many steps they make in one call.
 TPUConfig = collections.namedtuple(
@@ -109,9 +110,18 @@ def record_every(steps, global_step=None):
     return tf.summary.record_if(lambda: tf.equal(step % steps, 0))
 
 
-def cross_replica_sum(tensor):
-    """The sum over all replicas."""
-    return tf.distribute.get_replica_context().all_reduce("sum", tensor)
+def cross_replica_sum(tensor, groups=None):
+    """The sum over all replicas, or over those of a replica's own group in a list of groups."""
+    replica = tf.distribute.get_replica_context()
+    if groups is None or len(groups) == 1:
+        return replica.all_reduce("sum", tensor)
+    group_of = {one: index for index, group in enumerate(groups) for one in group}
+    order = [group_of[one] for one in range(replica.num_replicas_in_sync)]
+    own = tf.gather(order, replica.replica_id_in_sync_group)
+    place = tf.reshape(
+        tf.one_hot(own, len(groups), dtype=tensor.dtype), [-1] + [1] * tensor.shape.rank
+    )
+    return tf.gather(replica.all_reduce("sum", place * tensor), own)  # a row for each group
 
 
 def init_from_checkpoint(checkpoint, assignment_map):
@@ -124,6 +134,28 @@ def get_tpu_context():
     """An object whose number_of_shards is the number of replicas."""
     replicas = tf.distribute.get_strategy().num_replicas_in_sync
     return types.SimpleNamespace(number_of_shards=replicas)
+
+
+class LoggingTensorHook:
+    """Logs tensors of a model_fn, given by name or as a list, after some calls of the loop or seconds."""
+
+    def __init__(self, tensors, every_n_iter=None, every_n_secs=None, formatter=None):
+        self.tensors = tensors if isinstance(tensors, dict) else {one.name: one for one in tensors}
+        self._calls, self._seconds, self._formatter = every_n_iter, every_n_secs, formatter
+        self._call, self._logged, self._at = 0, None, 0.0
+
+    def log(self, values):
+        """Logs the values of a call where it is time to."""
+        call, now, took = self._call, time.time(), ""
+        self._call += 1
+        if self._logged is not None:
+            since = now - self._at
+            if since < self._seconds if self._seconds else call < self._logged + self._calls:
+                return
+            took = f" ({since:.3f} sec)"
+        words = ", ".join(f"{name} = {values[name]!s}" for name in sorted(values))
+        v1.logging.info("%s", self._formatter(values) if self._formatter else words + took)
+        self._logged, self._at = call, now
 
 
 class ExponentialMovingAverage(v1.train.ExponentialMovingAverage):
@@ -233,17 +265,17 @@ def graph_of_replica():
 
 
 class CrossShardOptimizer(v1.train.Optimizer):
-    """Gives another optimizer the mean of the replicas' gradients."""
+    """Gives another optimizer the mean of the replicas' gradients, or their sum."""
 
-    def __init__(self, optimizer, name="CrossShardOptimizer"):
+    def __init__(self, optimizer, reduction=v1.losses.Reduction.MEAN, name="CrossShardOptimizer"):
         super().__init__(False, name)
-        self._optimizer = optimizer
+        self._optimizer, self._is_mean = optimizer, reduction == v1.losses.Reduction.MEAN
         self.get_slot, self.get_slot_names = optimizer.get_slot, optimizer.get_slot_names
         self.variables = optimizer.variables
 
     def compute_gradients(self, loss, *args, **kwargs):
         """The gradients of a replica's part of the loss."""
-        loss /= tf.distribute.get_strategy().num_replicas_in_sync
+        loss /= tf.distribute.get_strategy().num_replicas_in_sync if self._is_mean else 1
         return self._optimizer.compute_gradients(loss, *args, **kwargs)
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
@@ -503,6 +535,8 @@ class Trainer:
         checkpoint = self.latest_checkpoint()
         model = self._model(ModeKeys.TRAIN, lambda: _placeholders(spec), self.strategy, checkpoint)
         last = (model.step + steps if steps else sys.maxsize) if max_steps is None else max_steps
+        seen = tf.nest.flatten([hook.tensors for hook in model.spec.training_hooks or []])
+        hooks, logged = [], [(one.shape, one.dtype.base_dtype) for one in seen]
         host_calls, is_one = [], self.strategy is tf.distribute.get_strategy()
         tag_of_loss = model.loss_tag
 
@@ -512,22 +546,33 @@ class Trainer:
                 spec = model(*_split(batch))
             function, values = spec.host_call or (lambda: None, [])
             host_calls.append(function)
+            hooks.append(spec.training_hooks or [])
+            shown = [hook.tensors for hook in hooks[0]]
             # Summaries of a model_fn are for one device; a TPU has no strings.
             summaries = v1.summary.merge_all() if is_one else None
             summaries = [] if summaries is None else [summaries]
-            values = nest(lambda one: _as_before(tf.convert_to_tensor(one), before), values)
-            return tf.cast(spec.loss, tf.float32), summaries, values
+            values, shown = nest(
+                lambda one: _as_before(tf.convert_to_tensor(one), before), [values, shown]
+            )
+            return tf.cast(spec.loss, tf.float32), summaries, values, tf.nest.flatten(shown)
 
         @tf.function
         def loop(iterator, steps):
             loss, summaries = tf.constant(0.0), tf.constant(b"")
+            shown = [tf.zeros([size or 0 for size in shape], dtype) for shape, dtype in logged]
             for _ in tf.range(steps):
+                tf.autograph.experimental.set_loop_options(
+                    shape_invariants=[(one, shape) for one, (shape, _) in zip(shown, logged)]
+                )
                 with model.given(parts=True):  # optimizers make theirs for all replicas together
-                    losses, texts, values = self.strategy.run(replica_step, args=(next(iterator),))
+                    losses, texts, values, shown = self.strategy.run(
+                        replica_step, args=(next(iterator),)
+                    )
                 loss, summaries = local(losses)[0], texts[0] if texts else summaries
+                shown = [local(one)[0] for one in shown]
                 tf.summary.experimental.set_step(model.variables["global_step"])
                 self._host_call(host_calls[0], values, model, tag_of_loss)
-            return loss, summaries
+            return loss, summaries, shown
 
         def save(is_first=False):
             model.save(self.model_dir)
@@ -544,11 +589,14 @@ class Trainer:
         while model.step < last:
             step = model.step
             try:
-                loss, summaries = loop(iterator, tf.constant(min(in_one_call, last - step)))
+                loss, summaries, shown = loop(iterator, tf.constant(min(in_one_call, last - step)))
             except tf.errors.OutOfRangeError:
                 break
             if np.isnan(loss):
                 raise v1.train.NanLossDuringTrainingError
+            values = tf.nest.pack_sequence_as([hook.tensors for hook in hooks[0]], shown)
+            for hook, found in zip(hooks[0], values):
+                hook.log(nest(lambda one: one.numpy(), found))
             if config.save_summary_steps and step + 1 >= written + config.save_summary_steps:
                 written = step + 1
                 v1.logging.info("loss = %s, step = %d", loss.numpy(), model.step)
@@ -773,10 +821,14 @@ def _metrics(metric_fn, values):
         found.update(_given(metric_fn, tf.nest.pack_sequence_as(spec, flat)))
 
     graph = v1.wrap_function(build, tf.nest.flatten(spec))
-    # Of an assignment, as tf.metrics.mean_iou has it, the operation.
-    updates = [getattr(operation, "op", operation) for _, operation in found.values()]
-    update = graph.prune(given, updates)
+    update = graph.prune(given, _updates(found))
     return update, graph.prune([], {name: value for name, (value, _) in found.items()})
+
+
+def _updates(metrics):
+    """The operations that take in a batch, also of assignments; each once, as metrics may share it."""
+    operations = (getattr(update, "op", update) for _, update in metrics.values())
+    return list({one.name: one for one in operations}.values())
 
 
 def _metric_ops(model, spec):
@@ -789,8 +841,7 @@ def _metric_ops(model, spec):
 
     graph = v1.wrap_function(build, tf.nest.flatten(spec))
     metrics = made[0].eval_metric_ops
-    updates = [getattr(update, "op", update) for _, update in metrics.values()]
-    update = graph.prune(given, [made[0].loss, updates])
+    update = graph.prune(given, [made[0].loss, _updates(metrics)])
     result = graph.prune([], {name: value for name, (value, _) in metrics.items()})
     return lambda batch: update(*tf.nest.flatten(batch)), result
 
