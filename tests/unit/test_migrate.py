@@ -1645,3 +1645,39 @@ def test_short_names_of_keras_become_those_of_tf_keras():
     before = f"import tensorflow as tf\n@tf.function\ndef step(): pass\n{lines}"
     after = migrated(before, version=2)
     assert "m.compile(tf_keras.optimizers.SGD(learning_rate=1), tf_keras.losses.Huber())" in after
+
+
+_BATCHES = """\
+import tensorflow as tf
+K = tf.keras.backend
+def rmse(y_true, y_pred):
+    return K.sqrt(K.mean(K.square(y_true - y_pred)))
+def mae(y_true, y_pred):
+    return K.mean(K.abs(y_true - y_pred))
+model = tf.keras.Sequential()
+model.compile('sgd', 'mse', metrics=[METRIC])
+"""
+
+
+@pytest.mark.parametrize(
+    "metric, line, noted",
+    [
+        ("rmse", "fit(x, y, validation_data=(x, y))", True),
+        ("rmse", "fit(x, y, validation_split=0.2)", True),
+        ("rmse", "fit(x, y)", False),
+        ("rmse", "evaluate(x, y)", False),
+        ("mae", "fit(x, y, validation_data=(x, y))", False),
+        ("'mse'", "fit(x, y, validation_split=0.2)", False),
+    ],
+)
+def test_a_metric_of_a_whole_batch_had_shuffled_validation_arrays(metric, line, noted):
+    after = migrated(_BATCHES.replace("METRIC", metric) + f"model.{line}\n")
+    assert ("NOTE(tpucompat TPU514): TensorFlow 1 shuffled validation arrays" in after) == noted
+
+
+def test_the_first_metrics_of_a_batch_counted_what_was_evaluated():
+    trains = _BATCHES.replace("METRIC", "'mae'") + "model.train_on_batch(x, y)\n"
+    said = "In TensorFlow 1, its first metrics counted the examples of"
+    assert migrated(trains + "model.evaluate(x, y)\nmodel.train_on_batch(x, y)\n").count(said) == 1
+    assert said not in migrated(trains)
+    assert said not in migrated(trains.replace(", metrics=['mae']", "") + "model.evaluate(x, y)\n")

@@ -7,6 +7,7 @@ from typing import Any, Iterator, Mapping
 
 from tpucompat.commands.analysis import (
     keras_1_rules,
+    keras_3_batches,
     keras_3_losses,
     keras_3_outputs,
     keras_3_training,
@@ -70,6 +71,13 @@ def applies(module: Any) -> bool:
 
 
 _ROOTS = frozenset(("keras", "tensorflow.keras"))
+_RULES = (
+    *RULES,
+    *keras_3_values.RULES,
+    *keras_3_batches.RULES,
+    keras_1_rules.keras_1,
+    keras_1_rules.package,
+)
 
 
 class Finder:
@@ -350,7 +358,7 @@ class Finder:
     # Rules -----------------------------------------------------------------------------------------
 
     def _of_call(self, call: Call, below: str) -> Iterator[Difference]:
-        for rule in (*RULES, *keras_3_values.RULES, keras_1_rules.keras_1, keras_1_rules.package):
+        for rule in _RULES:
             yield from rule(self, call, below)
         yield from keras_3_losses.crossentropies(self, call, below)
         yield from keras_3_outputs.weights_of_outputs(self, call, below)

@@ -493,6 +493,22 @@ BEHAVIOURS: Mapping[str, Row] = {
         "TensorFlow 1 applied the class weights to val_loss too; Keras 3 does not.",
         tf1=True,
     ),
+    "validation_batches": Row(
+        "fit(validation_data=) and a metric of a whole batch",
+        "",
+        "note",
+        BEHAVIOUR,
+        "TensorFlow 1 shuffled validation arrays, so its val_ metrics were of other batches.",
+        tf1=True,
+    ),
+    "carried_metrics": Row(
+        "train_on_batch after evaluate or fit",
+        "",
+        "note",
+        BEHAVIOUR,
+        "In TensorFlow 1, its first metrics counted the examples of evaluate or fit too.",
+        tf1=True,
+    ),
     "order_of_values": Row(
         "model.evaluate of several outputs",
         "the values in their old order, by a function added to the script",
