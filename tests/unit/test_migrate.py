@@ -1681,3 +1681,48 @@ def test_the_first_metrics_of_a_batch_counted_what_was_evaluated():
     assert migrated(trains + "model.evaluate(x, y)\nmodel.train_on_batch(x, y)\n").count(said) == 1
     assert said not in migrated(trains)
     assert said not in migrated(trains.replace(", metrics=['mae']", "") + "model.evaluate(x, y)\n")
+
+
+_SOFTMAX = "layers.Dense(3, activation='softmax')"
+
+
+@pytest.mark.parametrize(
+    "lines, axes",
+    [
+        (f"m = tf.keras.Sequential([layers.LSTM(4, return_sequences=True), {_SOFTMAX}])", 3),
+        (f"m = tf.keras.Sequential([layers.LSTM(4), {_SOFTMAX}])", 2),
+        (f"m = tf.keras.Sequential()\nm.add(layers.RepeatVector(4))\nm.add({_SOFTMAX})", 3),
+        (f"m = tf.keras.Sequential()\nm.add(layers.Dense(4, input_dim=8))\nm.add({_SOFTMAX})", 2),
+        (
+            "i = tf.keras.Input((None, 5))\ncell = layers.GRU(4, return_sequences=True, return_state=True)\n"
+            f"last = {_SOFTMAX}\nx, state = cell(i)\nx = layers.Dropout(0.5)(x)\nx = last(x)\n"
+            "m = tf.keras.Model(i, x)",
+            3,
+        ),
+        (
+            "i = tf.keras.Input((8, 8, 1))\nx = layers.Conv2D(4, 3)(i)\nx = layers.Flatten()(x)\n"
+            f"m = tf.keras.Model(i, {_SOFTMAX}(x))",
+            2,
+        ),
+        (
+            "i = tf.keras.Input((8, 8, 1))\n"
+            "m = tf.keras.Model(i, layers.Conv2D(4, 1, activation='softmax')(i))",
+            4,
+        ),
+        (f"i = tf.keras.Input(shape=shape)\nm = tf.keras.Model(i, {_SOFTMAX}(i))", None),
+    ],
+)
+def test_a_softmax_of_steps_had_no_logits(lines, axes):
+    """In TensorFlow 1.15 tf.keras.activations.softmax divides sums if there are more than two axes."""
+    after = migrated(
+        "import tensorflow as tf\nfrom tensorflow.keras import layers\n"
+        f"{lines}\nm.compile('sgd', 'categorical_crossentropy')\n"
+    )
+    assert ("of_probabilities(tf.keras.losses.categorical_c" in after) == ((axes or 0) > 2)
+
+
+def test_a_model_that_was_loaded_may_have_methods_of_a_sequential():
+    after = migrated(
+        "import tensorflow as tf\nm = tf.keras.models.load_model('m.h5')\nx = m.predict_classes(y)\n"
+    )
+    assert "x = predict_classes(m, y)\n" in after

@@ -71,6 +71,9 @@ def applies(module: Any) -> bool:
 
 
 _ROOTS = frozenset(("keras", "tensorflow.keras"))
+_SEQUENTIAL = frozenset(
+    member for member in table.MEMBERS if member[0] == "Sequential" and member[1] in table.DISTINCT
+)
 _RULES = (
     *RULES,
     *keras_3_values.RULES,
@@ -279,7 +282,9 @@ class Finder:
         """Whose a member may be, by what it is taken from."""
         kind = self.values.kind(node.value)
         if kind in _OWNERS:
-            return table.owners(_OWNERS[kind])
+            owners = table.owners(_OWNERS[kind])
+            # Of a model that was loaded or copied, the method tells the class.
+            return ("Sequential", *owners) if ("Sequential", node.attr) in _SEQUENTIAL else owners
         if kind == "" and node.attr in table.DISTINCT and not self._is_module(node.value):
             return ("Sequential", "Model", "layers.Layer")
         return ()

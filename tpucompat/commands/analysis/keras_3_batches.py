@@ -6,9 +6,8 @@ import ast
 from typing import TYPE_CHECKING, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
-from tpucompat.commands.analysis import keras_values
 from tpucompat.commands.analysis.keras_3_rules import Difference, parts
-from tpucompat.commands.analysis.keras_values import below_keras, key
+from tpucompat.commands.analysis.keras_values import key
 from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ _OF_MANY = (".fit", ".fit_generator", ".evaluate", ".evaluate_generator")
 
 
 def validation_batches(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
-    """Metrics of whole batches, beside validation arrays: ``fit`` shuffled these too, and ``evaluate`` did not."""
+    """Metrics of whole batches, beside validation arrays, which ``fit`` shuffled."""
     if call.name != ".fit":
         return
     data = argument(call.node, 7, "validation_data")

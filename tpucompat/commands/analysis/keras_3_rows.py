@@ -694,6 +694,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         BEHAVIOUR,
         "Keras 3 takes what the activation was given for the logits of any cross entropy.",
     ),
+    "crossentropy_of_steps": Row(
+        "softmax of sequences or images, and categorical_crossentropy",
+        "the loss of the probabilities, by a function added to the script",
+        "crossentropy",
+        BEHAVIOUR,
+        "TensorFlow 1 learned nothing from steps without a class; Keras 3 takes the softmax's logits.",
+        tf1=True,
+    ),
     "logged_rate": Row(
         "history.history or a CSVLogger beside a schedule",
         "",
