@@ -63,6 +63,15 @@ _SAME_DEFAULTS = frozenset(
 )
 
 
+def _logs_rate(node: ast.AST) -> bool:
+    """``logs['lr'] = rate``"""
+    written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    if not written or getattr(node.value, "id", "") != "logs":  # type: ignore[attr-defined]
+        return False
+    text = node.slice  # type: ignore[attr-defined]
+    return constant(text.value if type(text).__name__ == "Index" else text) == "lr"
+
+
 def applies(module: Any) -> bool:
     """Whether a file uses the Keras that belongs to the installed TensorFlow."""
     if module.uses_tpucompat or b"TF_USE_LEGACY_KERAS" in module.source.data:
@@ -107,6 +116,8 @@ class Finder:
             if getattr(call.node.func, "id", "") in WRAPPERS
             for argument in call.node.args
         }
+        #: Whether a callback of its own writes a learning rate into the logs.
+        self.logs_rate = any(map(_logs_rate, (node for tree in self.trees for node in walk(tree))))
         #: Whether it imports from the package ``keras`` what only ``tf.keras`` has today.
         self.needs_tf_keras = any(map(self._is_not_alone, module.names.uses))
 
@@ -363,6 +374,8 @@ class Finder:
     # Rules -----------------------------------------------------------------------------------------
 
     def _of_call(self, call: Call, below: str) -> Iterator[Difference]:
+        if call.name == ".get" and call.node.args:
+            yield from self._rate(getattr(call.node.func, "value", call.node), call.node.args[0])
         for rule in _RULES:
             yield from rule(self, call, below)
         yield from keras_3_losses.crossentropies(self, call, below)
@@ -527,15 +540,19 @@ class Finder:
             if type(node.slice).__name__ == "Index"
             else node.slice
         )
-        is_logs = self.values.kind(node.value) == keras_values.LOGS or (
-            self.is_history(node.value) or getattr(node.value, "id", "") == "logs"
-        )
-        if constant(text) == "lr" and is_logs:
-            yield Difference(table.BEHAVIOURS["log_lr"], text, None, "learning_rate")
+        yield from self._rate(node.value, text)
         if getattr(node.value, "attr", "") == "params" and constant(text) in (
             *("samples", "metrics", "batch_size", "do_validation", "nb_epoch"),
         ):
             yield Difference(table.BEHAVIOURS["params"], node)
+
+    def _rate(self, logs: ast.AST, text: Any) -> Iterator[Difference]:
+        """``logs['lr']`` and ``logs.get('lr')``, where Keras has written it and not the script itself."""
+        is_logs = self.values.kind(logs) == keras_values.LOGS or (
+            self.is_history(logs) or getattr(logs, "id", "") == "logs"
+        )
+        if constant(text) == "lr" and is_logs and not self.logs_rate:
+            yield Difference(table.BEHAVIOURS["log_lr"], text, None, "learning_rate")
 
     def is_history(self, node: ast.AST) -> bool:
         """Whether an expression is ``something.history``, and may be that of a training."""

@@ -434,6 +434,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         GONE,
         "Keras 3 gives layers tuples.",
     ),
+    "ctc_decode": Row(
+        "K.ctc_decode(y, lengths)",
+        "the same without its padding, by a function added to the script",
+        "ctc_decode",
+        BEHAVIOUR,
+        "Keras 3 pads what it finds to the number of steps; TensorFlow 1 to the longest that it found.",
+        tf1=True,
+    ),
     "dim_ordering": Row(
         "K.image_dim_ordering() == 'tf'",
         "K.image_data_format() == 'channels_last'",
@@ -685,6 +693,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "compile(loss='kl_divergence')",
         "text",
         REFUSED,
+        keras_2=True,
+    ),
+    "word": Row(
+        "kernel_constraint='maxnorm', kernel_initializer='constant'",
+        "'max_norm', 'zeros'",
+        "text",
+        REFUSED,
+        "Keras 3 knows fewer names.",
         keras_2=True,
     ),
     "crossentropy": Row(

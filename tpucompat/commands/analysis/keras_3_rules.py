@@ -46,7 +46,12 @@ _NAMES_OF_METRICS = {  # what TensorFlow 1 called them in logs -> what a script 
 }
 METRICS = {name: long for long, names in _NAMES_OF_METRICS.items() for name in names}
 #: Losses that Keras 3 knows by another text.
-LOSSES = {"logcosh": "log_cosh", "kullback_leibler_divergence": "kl_divergence"}
+LOSSES = {
+    "logcosh": "log_cosh",
+    "kullback_leibler_divergence": "kl_divergence",
+    "cosine_proximity": "cosine_similarity",
+    "huber_loss": "huber",
+}
 #: Metrics that Keras 3 does not know by a text, or not by what TensorFlow 1 logged -> its object.
 METRIC_OBJECTS = {
     **dict.fromkeys(
@@ -60,7 +65,7 @@ METRIC_OBJECTS = {
 WRAPPERS = frozenset(
     (
         *("in_order", "with_columns", "of_columns", "of_probabilities"),
-        "binary_crossentropy_of_probabilities",
+        *("binary_crossentropy_of_probabilities", "without_padding"),
     )
 )
 
@@ -224,6 +229,9 @@ def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["set_value"], call.node, call.node)
     elif below in ("backend.ones", "backend.zeros") and call.function is not None:
         yield Difference(table.BEHAVIOURS["constant"], call.node, call.node, below[8:])
+    elif below == "backend.ctc_decode" and id(call.node) not in finder.wrapped:
+        if not any(finder.values.kind(one) == keras_values.TENSOR for one in call.node.args):
+            yield Difference(table.BEHAVIOURS["ctc_decode"], call.node, call.node)
     elif below == "backend.function":
         yield Difference(table.BEHAVIOURS["function"], call.node, call.node)
 

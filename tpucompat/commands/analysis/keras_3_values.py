@@ -149,7 +149,6 @@ def add_variable(finder: Finder, call: Call, below: str) -> Iterator[Difference]
 PLACES = ("name", "shape", "dtype", "initializer", "regularizer", "trainable", "constraint")
 
 
-#: What :mod:`tpucompat.commands.analysis.keras_3` asks of each call.
 def lambdas(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Functions of Lambda layers, in a program that makes models from files or configurations."""
     if below != "layers.Lambda" or not any(
@@ -234,8 +233,26 @@ def yielded_inputs(finder: Finder, call: Call, below: str) -> Iterator[Differenc
                 yield Difference(table.BEHAVIOURS["yielded_inputs"], one, call.node)
 
 
+#: What an argument ends with -> words that Keras 3 no longer knows, and those that mean the same.
+_WORDS = {
+    "initializer": {"constant": "zeros", "Constant": "zeros"},
+    "constraint": {"maxnorm": "max_norm", "nonneg": "non_neg", "unitnorm": "unit_norm"},
+}
+
+
+def words(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``kernel_constraint='maxnorm'``"""
+    for given in call.node.keywords if below.startswith("layers.") else ():
+        known = _WORDS.get((given.arg or "").rpartition("_")[2], {})
+        if constant(given.value) in known:
+            now = known[constant(given.value)]
+            yield Difference(table.BEHAVIOURS["word"], given.value, call.node, now)
+
+
+#: What :mod:`tpucompat.commands.analysis.keras_3` asks of each call.
 RULES = (
     built,
+    words,
     yielded_inputs,
     class_weight,
     sizes,

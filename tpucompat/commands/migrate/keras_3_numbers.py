@@ -105,6 +105,12 @@ def _unaligned_object(self: Rewriter, one: Difference) -> bool:
     return self.context.replace(one.node, self.cell(one.node), metric)
 
 
+def _ctc_decode(self: Rewriter, one: Difference) -> bool:
+    return self.define("without_padding", written.WITHOUT_PADDING) and self.wrap(
+        one.node, "without_padding(", ")"
+    )
+
+
 def _embedding(self: Rewriter, one: Difference) -> bool:
     if not self.define("DenseEmbedding", written.DENSE_EMBEDDING):
         return False
@@ -186,6 +192,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "member": _member,
     "note": _note,
     "columns": _columns,
+    "ctc_decode": _ctc_decode,
     "each_output": _each_output,
     "unaligned": _unaligned,
     "unaligned_object": _unaligned_object,

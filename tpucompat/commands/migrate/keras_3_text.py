@@ -328,6 +328,15 @@ def with_columns(function):
 {i}return compute
 '''
 
+WITHOUT_PADDING = '''
+
+def without_padding(decoded):
+{i}"""What ctc_decode found, padded to the longest of it."""
+{i}found, scores = decoded
+{i}lengths = [{tf}.reduce_sum({tf}.cast(one >= 0, 'int32'), axis=-1) for one in found]
+{i}return [one[:, :{tf}.reduce_max(length)] for one, length in zip(found, lengths)], scores
+'''
+
 OF_COLUMNS = '''
 
 def of_columns(metric):
