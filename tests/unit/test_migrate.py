@@ -1778,3 +1778,16 @@ def test_a_rate_that_a_callback_of_the_script_logs_keeps_its_name(stores, name):
         print(h.history.get('lr'))
         """)
     assert f"print(logs['{name}'])" in after and f"print(h.history.get('{name}'))" in after
+
+
+@pytest.mark.parametrize("line", ["random.shuffle(x)", "np.random.shuffle(x)"])
+def test_layers_of_keras_3_draw_from_python_s_random(line):
+    after = migrated(f"""\
+        import random
+        import numpy as np
+        import tensorflow as tf
+        random.seed(1)
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        {line}
+        """)
+    assert ("NOTE(tpucompat TPU514): Keras 3 draws seeds" in after) == line.startswith("random")

@@ -442,6 +442,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Keras 3 pads what it finds to the number of steps; TensorFlow 1 to the longest that it found.",
         tf1=True,
     ),
+    "python_random": Row(
+        "random.seed(1) before layers are made",
+        "",
+        "note",
+        BEHAVIOUR,
+        "Keras 3 draws seeds of layers from Python's random, so what the script draws differs.",
+        keras_2=True,
+    ),
     "dim_ordering": Row(
         "K.image_dim_ordering() == 'tf'",
         "K.image_data_format() == 'channels_last'",

@@ -249,10 +249,22 @@ def words(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["word"], given.value, call.node, now)
 
 
+def python_random(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``random.seed(1)`` in a program that draws from ``random``, and makes layers."""
+    if call.name != "random.seed":
+        return
+    draws = any(
+        one.name.startswith("random.") and one.name != call.name for one in finder.names.calls
+    )
+    if draws and any(below_keras(one.name).startswith("layers.") for one in finder.names.calls):
+        yield Difference(table.BEHAVIOURS["python_random"], call.node, call.node)
+
+
 #: What :mod:`tpucompat.commands.analysis.keras_3` asks of each call.
 RULES = (
     built,
     words,
+    python_random,
     yielded_inputs,
     class_weight,
     sizes,
