@@ -1337,6 +1337,7 @@ _OUTPUTS = """\
 import tensorflow as tf
 model = tf.keras.Model(i, [a, b])
 model.compile('sgd', {'a': 'mse', 'b': 'mse'})
+held = (x, {'a': y, 'b': z}, {'a': w})
 """
 
 
@@ -1352,6 +1353,10 @@ model.compile('sgd', {'a': 'mse', 'b': 'mse'})
         (
             "fit(x, y, validation_data=(x, y, w))",
             "data=(x, by_output(model, y), by_output(model, w)))",
+        ),
+        (
+            "fit(x, y, validation_data=held)",
+            "# TODO(tpucompat TPU510): fit(x, y, sample_weight={'output': w})",
         ),
         ("fit(x, {'a': y, 'b': z})", "fit(x, {'a': y, 'b': z})"),
         ("compile('sgd', {'a': f, 'b': g}, None, {'b': 2., })", "{'b': 2., 'a': 1.0})"),
