@@ -1796,3 +1796,14 @@ def test_layers_of_keras_3_draw_from_python_s_random(line):
         {line}
         """)
     assert ("NOTE(tpucompat TPU514): Keras 3 draws seeds" in after) == line.startswith("random")
+
+
+def test_tensors_of_keras_3_have_indices_of_python():
+    after = migrated("""\
+        import numpy as np
+        import tensorflow as tf
+        model = tf.keras.Sequential([tf.keras.layers.Dense(3, input_shape=(2,))])
+        best = np.argmax(model.predict(x)[0])
+        x = model.output[:, best] + model.output[:, 1]
+        """)
+    assert "x = model.outputs[0][:, int(best)] + model.outputs[0][:, 1]\n" in after

@@ -505,6 +505,7 @@ class Finder:
                 if isinstance(node, ast.Subscript):
                     yield from self._key(node)
                     yield from keras_3_values.config_keys(self, node)
+                    yield from keras_3_values.indices(self, node)
 
     def _metric(self, call: Call, text: ast.AST, word: str) -> Iterator[Difference]:
         if word in METRIC_OBJECTS:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
-from tpucompat.commands.analysis.keras_values import MODELS, below_keras, key
+from tpucompat.commands.analysis.keras_values import MODELS, TENSOR, below_keras, key
 from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 if TYPE_CHECKING:
@@ -43,6 +43,17 @@ def sizes(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     for value in given:
         if any(_is_of_numpy(one) for one in finder.values.values(value) or [value]):
             yield Difference(table.BEHAVIOURS["numpy_size"], value, call.node)
+
+
+def indices(finder: Finder, node: ast.Subscript) -> Iterator[Difference]:
+    """``model.output[:, np.argmax(found)]``"""
+    inner: Any = node.slice
+    inner = inner.value if type(inner).__name__ == "Index" else inner
+    if finder.values.kind(node.value) != TENSOR:
+        return
+    for index in inner.elts if isinstance(inner, ast.Tuple) else [inner]:
+        if any(_is_of_numpy(one) for one in finder.values.values(index) or [index]):
+            yield Difference(table.BEHAVIOURS["numpy_size"], index)
 
 
 def _is_of_numpy(node: ast.AST) -> bool:
