@@ -17,6 +17,7 @@ from tpucompat.commands.analysis import (
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rows import Row
 from tpucompat.commands.analysis.keras_3_rules import (
+    COSINES,
     LOSSES,
     METRIC_OBJECTS,
     METRICS,
@@ -80,6 +81,12 @@ def applies(module: Any) -> bool:
 
 
 _ROOTS = frozenset(("keras", "tensorflow.keras"))
+#: Functions that compute something else -> their rows.
+_FUNCTIONS = {
+    **dict.fromkeys(("activations.hard_sigmoid", "backend.hard_sigmoid"), "hard_sigmoid_function"),
+    **{f"losses.{name}": "cosine" for name in (*COSINES, "CosineSimilarity")},
+    **{f"metrics.{name}": "cosine" for name in COSINES},
+}
 _SEQUENTIAL = frozenset(
     member for member in table.MEMBERS if member[0] == "Sequential" and member[1] in table.DISTINCT
 )
@@ -183,10 +190,11 @@ class Finder:
         yield from self._files()
         yield from self._texts()
         for use in self.names.uses:
-            if use.statement is None and below_keras(use.name) in (
-                *("activations.hard_sigmoid", "backend.hard_sigmoid"),
-            ):
-                row = table.BEHAVIOURS["hard_sigmoid_function"]
+            behaviour = _FUNCTIONS.get(below_keras(use.name), "")
+            if use.statement is None and behaviour:
+                row = table.BEHAVIOURS[behaviour]
+                if use.name.endswith("CosineSimilarity"):  # an object
+                    row = row._replace(how="")
                 yield Difference(row, use.node, None, use.name)
             if use.statement is None or not self._is_not_alone(use):
                 continue
@@ -500,6 +508,8 @@ class Finder:
                 if constant(text) in LOSSES:
                     row = table.BEHAVIOURS["loss_name"]
                     yield Difference(row, text, call.node, LOSSES[constant(text)])
+                elif constant(text) in COSINES:
+                    yield Difference(table.BEHAVIOURS["cosine"], text, call.node)
         for tree in self.trees:
             for node in walk(tree):
                 if isinstance(node, ast.Subscript):

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_axes
 from tpucompat.commands.analysis import keras_3_rows as table
-from tpucompat.commands.analysis.keras_3_rules import METRIC_OBJECTS, Difference, has_several
+from tpucompat.commands.analysis.keras_3_rules import METRIC_OBJECTS, Difference, has_several, parts
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.names.used import Call, argument, constant, keyword
 
@@ -45,6 +45,18 @@ def crossentropies(finder: Finder, call: Call, below: str) -> Iterator[Differenc
             if isinstance(loss, ast.Call):
                 row = row._replace(how="")
             yield Difference(row, loss, call.node, _name(finder, loss))
+    yield from _metric_crossentropies(finder, call)
+
+
+def _metric_crossentropies(finder: Finder, call: Call) -> Iterator[Difference]:
+    """The same of metrics, of a model with one output."""
+    outputs = list(_outputs(finder, call.node))
+    layer = outputs[0][1] if len(outputs) == 1 else None
+    given = _activation(finder, layer) if layer is not None else ""
+    for metric in parts(argument(call.node, 2, "metrics")):
+        name = constant(metric)
+        if given and isinstance(name, str) and _KINDS.get(name, given) != given:
+            yield Difference(table.BEHAVIOURS["crossentropy"], metric, call.node, f"metrics.{name}")
 
 
 def accuracy(finder: Finder, call: Call, text: ast.AST) -> table.Row | None:

@@ -696,6 +696,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Keras 3 knows other names.",
         tf1=True,
     ),
+    "cosine": Row(
+        "compile(loss='cosine_similarity')",
+        "the cosine, by a function added to the script",
+        "cosine",
+        BEHAVIOUR,
+        "TensorFlow 1.15 minimized the cosine; Keras 3 minimizes minus the cosine.",
+        tf1=True,
+    ),
     "loss_name": Row(
         "compile(loss='kullback_leibler_divergence')",
         "compile(loss='kl_divergence')",

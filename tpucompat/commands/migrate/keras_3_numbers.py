@@ -28,6 +28,12 @@ def _hard_sigmoid_function(self: Rewriter, one: Difference) -> bool:
     )
 
 
+def _cosine(self: Rewriter, one: Difference) -> bool:
+    return self.define("cosine_of_angle", written.COSINE) and self.context.replace(
+        one.node, self.cell(one.node), "cosine_of_angle"
+    )
+
+
 def _quiet(self: Rewriter, one: Difference) -> bool:
     return self.add(one.node, "verbose=0")
 
@@ -167,7 +173,8 @@ def _crossentropy(self: Rewriter, one: Difference) -> bool:
         return False
     loss = self.context.texts[cell].source(one.node)
     if isinstance(constant(one.node), str):
-        loss = f"{self.context.local('tf.keras.losses')}.{one.name}"
+        name = one.name if one.name.startswith("metrics.") else f"losses.{one.name}"
+        loss = self.context.local(f"tf.keras.{name}")
     return self.context.replace(one.node, cell, f"of_probabilities({loss})")
 
 
@@ -192,6 +199,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "member": _member,
     "note": _note,
     "columns": _columns,
+    "cosine": _cosine,
     "ctc_decode": _ctc_decode,
     "each_output": _each_output,
     "unaligned": _unaligned,

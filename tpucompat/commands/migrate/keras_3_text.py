@@ -59,6 +59,13 @@ def share_optimizer(optimizer, *models):
 {i}optimizer.build(list(weights.values()))
 '''
 
+COSINE = '''
+
+def cosine_of_angle(y_true, y_pred):
+{i}"""The cosine, which Keras 3 has with the other sign."""
+{i}return -{keras}.losses.cosine_similarity(y_true, y_pred)
+'''
+
 OF_PROBABILITIES = '''
 
 def of_probabilities(loss):
