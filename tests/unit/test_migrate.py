@@ -1862,3 +1862,26 @@ def test_a_partial_of_an_input_function_is_called():
         model.fit(functools.partial(input_fn, 8))
         """)
     assert "evaluate(data())" in after and "fit(functools.partial(input_fn, 8)())" in after
+
+
+@pytest.mark.parametrize(
+    "line, becomes",
+    [
+        ("float(model.predict(x, verbose=0))", "float(model.predict(x, verbose=0).item())"),
+        ("int(found[0])", "int(found[0].item())"),
+        ("'%.2f' % found[0]", "'%.2f' % found[0].item()"),
+        ("'%d: %.2f' % (3, found[0])", "'%d: %.2f' % (3, found[0].item())"),
+        ("float(found[0][0])", "float(found[0][0])"),
+        ("float(found[0, 1])", "float(found[0, 1])"),
+        ("'%s' % found[0]", "'%s' % found[0]"),
+        ("int(text)", "int(text)"),
+    ],
+)
+def test_numbers_are_made_of_single_predictions(line, becomes):
+    after = migrated(f"""\
+        import tensorflow as tf
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        found = model.predict(x, verbose=0)
+        y = {line}
+        """)
+    assert f"\ny = {becomes}\n" in after

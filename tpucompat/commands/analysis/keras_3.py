@@ -184,6 +184,8 @@ class Finder:
             for node in walk(tree):
                 if isinstance(node, ast.Attribute):
                     yield from self._attribute(node)
+                elif isinstance(node, (ast.Call, ast.BinOp)):
+                    yield from keras_3_values.numbers(self, node)
                 elif isinstance(node, (ast.FunctionDef, ast.Assign)):
                     yield from self._statement(node)
         yield from keras_3_training.differences(self)

@@ -450,6 +450,13 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Keras 3 draws seeds of layers from Python's random, so what the script draws differs.",
         keras_2=True,
     ),
+    "one_element": Row(
+        "float(model.predict(x)[0])",
+        "float(model.predict(x)[0].item())",
+        "one_element",
+        REFUSED,
+        "NumPy 2.4 makes no number of an array that has axes.",
+    ),
     "dim_ordering": Row(
         "K.image_dim_ordering() == 'tf'",
         "K.image_data_format() == 'channels_last'",

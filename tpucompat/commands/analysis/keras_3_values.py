@@ -260,6 +260,46 @@ def words(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["word"], given.value, call.node, now)
 
 
+_NUMBERS = frozenset(("float", "int"))
+_PREDICTS = frozenset(
+    f"predict{ending}" for ending in ("", "_on_batch", "_classes", "_proba", "_generator")
+)
+
+
+def numbers(finder: Finder, node: ast.AST) -> Iterator[Difference]:
+    """``float(model.predict(x)[0])`` and ``'%f' % model.predict(x)[0]``, which have an axis."""
+    given: list[ast.expr] = []
+    if isinstance(node, ast.Call) and key(node.func) in _NUMBERS and len(node.args) == 1:
+        given = node.args
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        text = constant(node.left)
+        values = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
+        if isinstance(text, str) and text.count("%") == len(values) and "%s" not in text:
+            given = values
+    for value in given:
+        if _is_predicted(finder, value):
+            yield Difference(table.BEHAVIOURS["one_element"], value)
+
+
+def _is_predicted(finder: Finder, node: ast.AST, indices: int = 0, depth: int = 4) -> bool:
+    """Whether an expression is a part of an array of predictions that still has axes."""
+    if isinstance(node, ast.Subscript):
+        inner: Any = node.slice
+        inner = inner.value if type(inner).__name__ == "Index" else inner
+        parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+        indices += sum(not isinstance(one, ast.Slice) for one in parts)
+        return _is_predicted(finder, node.value, indices, depth)
+    if isinstance(node, ast.Name) and depth:
+        found = finder.values.values(node)
+        return any(_is_predicted(finder, one, indices, depth - 1) for one in found)
+    function = getattr(node, "func", None)
+    is_method = isinstance(function, ast.Attribute) and function.attr in _PREDICTS
+    if not is_method or indices > 1:
+        return False
+    owner: Any = function.value  # type: ignore[union-attr]
+    return bool(finder.values.kinds(owner) & MODELS) or key(owner).lower().endswith("model")
+
+
 def python_random(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``random.seed(1)`` in a program that draws from ``random``, and makes layers."""
     if call.name != "random.seed":
