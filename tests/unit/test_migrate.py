@@ -1885,3 +1885,15 @@ def test_numbers_are_made_of_single_predictions(line, becomes):
         y = {line}
         """)
     assert f"\ny = {becomes}\n" in after
+
+
+@pytest.mark.parametrize("inputs", ["x", "inputs=x", "inputs=True"])
+def test_a_loss_of_a_layer_is_of_its_call(inputs):
+    after = migrated(f"""\
+        import tensorflow as tf
+        class Own(tf.keras.layers.Layer):
+            def call(self, x):
+                self.add_loss(tf.reduce_mean(x), {inputs})
+                return x
+        """)
+    assert "self.add_loss(tf.reduce_mean(x))\n" in after

@@ -49,6 +49,7 @@ _TELLING = {
         ("epochs", "nb_epoch", "validation_data", "steps_per_epoch", "validation_split")
     ),
     "add_weight": frozenset(("initializer", "shape")),
+    "add_loss": frozenset(),
     "train_on_batch": frozenset(),
     "test_on_batch": frozenset(),
     "save_weights": frozenset(),

@@ -233,6 +233,9 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     ("layers.Layer.add_weight", "synchronization"): _dropped(
         "add_weight(synchronization=)", "The strategy decides."
     ),
+    ("layers.Layer.add_loss", "inputs"): _dropped(
+        "add_loss(loss, inputs)", "The loss is of the call that it is added in."
+    ),
     ("layers.Layer.add_loss", "losses"): Row("add_loss(losses=)", "loss", "rename", REFUSED),
     ("Model", "inputs"): Row("", "", "keep"),
     ("Model", "outputs"): Row("", "", "keep"),
