@@ -1897,3 +1897,24 @@ def test_a_loss_of_a_layer_is_of_its_call(inputs):
                 return x
         """)
     assert "self.add_loss(tf.reduce_mean(x))\n" in after
+
+
+def test_only_a_first_layer_says_what_a_model_is_given():
+    """Of layers behind it, Keras 2 ignored the shapes; Keras 3 refuses a second input."""
+    after = migrated("""\
+        import tensorflow as tf
+        from tensorflow.keras.layers import LSTM
+        x = tf.log(1.)
+        model = tf.keras.Sequential()
+        model.add(LSTM(4, batch_input_shape=(1, 3, 2), recurrent_activation='sigmoid'))
+        model.add(LSTM(4, batch_input_shape=(1, 3, 2), recurrent_activation='sigmoid'))
+        model = tf.keras.Sequential()
+        model.add(LSTM(4, batch_input_shape=(2, 3, 2), recurrent_activation='sigmoid'))
+        """)
+    assert [line for line in after.splitlines() if "add(" in line] == [
+        "model.add(tf.keras.Input(batch_shape=(1, 3, 2)))",
+        "model.add(LSTM(4, recurrent_activation='sigmoid'))",
+        "model.add(LSTM(4, recurrent_activation='sigmoid'))",
+        "model.add(tf.keras.Input(batch_shape=(2, 3, 2)))",
+        "model.add(LSTM(4, recurrent_activation='sigmoid'))",
+    ]
