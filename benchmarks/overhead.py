@@ -35,15 +35,15 @@ DIRECT_2 = os.path.join(HERE, "direct_keras.py")
 #: Steps in which TensorFlow still chooses kernels and fills its memory pools.
 WARM_UP = 5
 #: Milliseconds that `import tpucompat` may take more than an empty interpreter.
-IMPORT_LIMIT = 50.0
+IMPORT_LIMIT = 20.0
 
 #: For each line: its words, whose figure over whose, which figure, and the limit.
 COMPARISONS = (
-    ("step time over tf.compat.v1 Keras", "tpucompat", "compat.v1", "step", 1.05),
-    ("peak memory over tf.compat.v1 Keras", "tpucompat", "compat.v1", "memory", 1.1),
+    ("step time over tf.compat.v1 Keras", "tpucompat", "compat.v1", "step", 1.03),
+    ("peak memory over tf.compat.v1 Keras", "tpucompat", "compat.v1", "memory", 1.05),
     ("step time over TensorFlow 2 Keras", "tpucompat", "TensorFlow 2", "step", 1.05),
     ("8 cores over MirroredStrategy", "8 cores", "MirroredStrategy", "step", 0.6),
-    ("step time over TensorFlow 1.15", "tpucompat", "TensorFlow 1.15", "step", 1.0),
+    ("step time over TensorFlow 1.15", "tpucompat", "TensorFlow 1.15", "step", 0.4),
 )
 
 

@@ -128,3 +128,31 @@ def test_modules_on_the_python_path_are_read_but_no_installed_ones(tmp_path, mon
     verdict = era.detect(source, str(tmp_path / "script"))
     assert verdict.era == era.TF1
     assert verdict.evidence["tf2"] == [("tf.executing_eagerly", 1)]
+
+
+WORDS = (
+    "log['acc']",
+    'log["val_acc"]',
+    "log['accuracy']",
+    'log["val_accuracy"]',
+    "%tensorflow_version 1.x",
+    "%tensorflow_version 2.x",
+    "COLAB_TPU_ADDR",
+    "fit(nb_epoch=2)",
+    "(nb_filter = 3)",
+    "(border_mode='same')",
+    "(samples_per_epoch=9)",
+    "import tensorflow_estimator",
+    "experimental_run_v2(f)",
+    "strategy.run(f)",
+    "keras_to_tpu_model(m)",
+    "TPUEstimator(f)",
+)
+
+
+def test_each_part_of_a_word_leads_to_it():
+    for text in WORDS:
+        evidence = era.weigh([(text, set())]).evidence
+        assert [mark for found in evidence.values() for mark, _ in found if mark in text], text
+    for part in {part for word in era._WORDS for part in word.parts}:
+        assert [text for text in WORDS if part in text], part

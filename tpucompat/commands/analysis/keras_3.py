@@ -8,6 +8,7 @@ from typing import Any, Iterator, Mapping
 from tpucompat.commands.analysis import (
     keras_1_rules,
     keras_3_batches,
+    keras_3_logs,
     keras_3_losses,
     keras_3_outputs,
     keras_3_training,
@@ -55,23 +56,6 @@ _TELLING = {
     "save_weights": frozenset(),
     "load_weights": frozenset(),
 }
-# Defaults that change nothing of what is computed, or that Keras 3 fills in by itself.
-_SAME_DEFAULTS = frozenset(
-    (
-        *("name", "verbose", "dtype", "sparse", "ragged", "data_format", "log_dir", "training"),
-        *("width", "dpi", "show_layer_names", "reduction", "trainable", "aggregation", "axes"),
-        *("profile_batch", "origin", "fname", "alpha_initializer", "input_shape", "mask", "inputs"),
-    )
-)
-
-
-def _logs_rate(node: ast.AST) -> bool:
-    """``logs['lr'] = rate``"""
-    written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
-    if not written or getattr(node.value, "id", "") != "logs":  # type: ignore[attr-defined]
-        return False
-    text = node.slice  # type: ignore[attr-defined]
-    return constant(text.value if type(text).__name__ == "Index" else text) == "lr"
 
 
 def applies(module: Any) -> bool:
@@ -82,12 +66,6 @@ def applies(module: Any) -> bool:
 
 
 _ROOTS = frozenset(("keras", "tensorflow.keras"))
-#: Functions that compute something else -> their rows.
-_FUNCTIONS = {
-    **dict.fromkeys(("activations.hard_sigmoid", "backend.hard_sigmoid"), "hard_sigmoid_function"),
-    **{f"losses.{name}": "cosine" for name in (*COSINES, "CosineSimilarity")},
-    **{f"metrics.{name}": "cosine" for name in COSINES},
-}
 _SEQUENTIAL = frozenset(
     member for member in table.MEMBERS if member[0] == "Sequential" and member[1] in table.DISTINCT
 )
@@ -110,6 +88,7 @@ class Finder:
     def __init__(self, module: Any) -> None:
         self.module = module
         self.trees = [tree for tree in module.trees if tree is not None]
+        self.nodes = [node for tree in self.trees for node in walk(tree)]
         self.names = module.names
         self.tf1 = module.era == era.TF1
         #: Whether batches are normalized in it.
@@ -125,7 +104,7 @@ class Finder:
             for argument in call.node.args
         }
         #: Whether a callback of its own writes a learning rate into the logs.
-        self.logs_rate = any(map(_logs_rate, (node for tree in self.trees for node in walk(tree))))
+        self.logs_rate = any(map(keras_3_logs.writes_rate, self.nodes))
         #: Whether it imports from the package ``keras`` what only ``tf.keras`` has today.
         self.needs_tf_keras = any(map(self._is_not_alone, module.names.uses))
 
@@ -181,24 +160,18 @@ class Finder:
             elif call.name.startswith("."):
                 yield from self._method(call)
             yield from self._of_call(call, below)
-        for tree in self.trees:
-            for node in walk(tree):
-                if isinstance(node, ast.Attribute):
-                    yield from self._attribute(node)
-                elif isinstance(node, (ast.Call, ast.BinOp)):
-                    yield from keras_3_values.numbers(self, node)
-                elif isinstance(node, (ast.FunctionDef, ast.Assign)):
-                    yield from self._statement(node)
+        for node in self.nodes:
+            if isinstance(node, ast.Attribute):
+                yield from self._attribute(node)
+            elif isinstance(node, (ast.Call, ast.BinOp)):
+                yield from keras_3_values.numbers(self, node)
+            elif isinstance(node, (ast.FunctionDef, ast.Assign)):
+                yield from self._statement(node)
         yield from keras_3_training.differences(self)
         yield from self._files()
         yield from self._texts()
+        yield from keras_3_losses.functions(self)
         for use in self.names.uses:
-            behaviour = _FUNCTIONS.get(below_keras(use.name), "")
-            if use.statement is None and behaviour:
-                row = table.BEHAVIOURS[behaviour]
-                if use.name.endswith("CosineSimilarity"):  # an object
-                    row = row._replace(how="")
-                yield Difference(row, use.node, None, use.name)
             if use.statement is None or not self._is_not_alone(use):
                 continue
             yield Difference(table.BEHAVIOURS["standalone"], use.node, None, use.name)
@@ -277,7 +250,7 @@ class Finder:
             for line in table.lines().get(("default", one), ()):
                 name, old, new = line.rest
                 place = self._place(one, name)
-                if name in given or name in _SAME_DEFAULTS or place < len(node.args):
+                if name in given or name in table.SAME_DEFAULTS or place < len(node.args):
                     continue
                 if name == "recurrent_activation":
                     continue  # its own rule
@@ -386,7 +359,8 @@ class Finder:
 
     def _of_call(self, call: Call, below: str) -> Iterator[Difference]:
         if call.name == ".get" and call.node.args:
-            yield from self._rate(getattr(call.node.func, "value", call.node), call.node.args[0])
+            owner = getattr(call.node.func, "value", call.node)
+            yield from keras_3_logs.rates(self, owner, call.node.args[0])
         for rule in _RULES:
             yield from rule(self, call, below)
         yield from keras_3_losses.crossentropies(self, call, below)
@@ -513,12 +487,11 @@ class Finder:
                     yield Difference(row, text, call.node, LOSSES[constant(text)])
                 elif constant(text) in COSINES:
                     yield Difference(table.BEHAVIOURS["cosine"], text, call.node)
-        for tree in self.trees:
-            for node in walk(tree):
-                if isinstance(node, ast.Subscript):
-                    yield from self._key(node)
-                    yield from keras_3_values.config_keys(self, node)
-                    yield from keras_3_values.indices(self, node)
+        for node in self.nodes:
+            if isinstance(node, ast.Subscript):
+                yield from self._key(node)
+                yield from keras_3_values.config_keys(self, node)
+                yield from keras_3_values.indices(self, node)
 
     def _metric(self, call: Call, text: ast.AST, word: str) -> Iterator[Difference]:
         if word in METRIC_OBJECTS:
@@ -554,19 +527,11 @@ class Finder:
             if type(node.slice).__name__ == "Index"
             else node.slice
         )
-        yield from self._rate(node.value, text)
+        yield from keras_3_logs.rates(self, node.value, text)
         if getattr(node.value, "attr", "") == "params" and constant(text) in (
             *("samples", "metrics", "batch_size", "do_validation", "nb_epoch"),
         ):
             yield Difference(table.BEHAVIOURS["params"], node)
-
-    def _rate(self, logs: ast.AST, text: Any) -> Iterator[Difference]:
-        """``logs['lr']`` and ``logs.get('lr')``, where Keras has written it and not the script itself."""
-        is_logs = self.values.kind(logs) == keras_values.LOGS or (
-            self.is_history(logs) or getattr(logs, "id", "") == "logs"
-        )
-        if constant(text) == "lr" and is_logs and not self.logs_rate:
-            yield Difference(table.BEHAVIOURS["log_lr"], text, None, "learning_rate")
 
     def is_history(self, node: ast.AST) -> bool:
         """Whether an expression is ``something.history``, and may be that of a training."""

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from tpucompat.commands.analysis.keras_values import below_keras, key
-from tpucompat.names.used import argument, constant, keyword, walk
+from tpucompat.names.used import argument, constant, keyword
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -29,7 +29,7 @@ _ENDS = {"1D": 3, "2D": 4, "3D": 5, "2DTranspose": 4, "3DTranspose": 5}
 
 
 def of_output(finder: Finder, layer: ast.Call, depth: int = 60) -> int | None:
-    """The axes of what a layer gives; None where they cannot be seen.
+    """The axes of the output of a layer; None if they are unknown.
 
     Args:
       finder: Of the file.
@@ -59,21 +59,20 @@ def of_output(finder: Finder, layer: ast.Call, depth: int = 60) -> int | None:
 
 
 def _before(finder: Finder, layer: ast.Call) -> ast.AST | None:
-    """What a layer is given: a tensor, or the call that makes the layer before it."""
+    """The input of a layer: a tensor, or the call that makes the layer before it."""
     added: dict[str, ast.AST] = {}
-    for tree in finder.trees:
-        for node in walk(tree):
-            if isinstance(node, ast.Call):
-                if made_layer(finder, node) is layer:
-                    return node.args[0] if node.args else None
-                if getattr(node.func, "attr", "") == "add" and node.args:
-                    owner = key(node.func.value)  # type: ignore[attr-defined]
-                    if node.args[0] is layer:
-                        return added.get(owner)
-                    added[owner] = node.args[0]
-            elif isinstance(node, ast.List) and any(one is layer for one in node.elts):
-                place = next(index for index, one in enumerate(node.elts) if one is layer)
-                return node.elts[place - 1] if place else None
+    for node in finder.nodes:
+        if isinstance(node, ast.Call):
+            if made_layer(finder, node) is layer:
+                return node.args[0] if node.args else None
+            if getattr(node.func, "attr", "") == "add" and node.args:
+                owner = key(node.func.value)  # type: ignore[attr-defined]
+                if node.args[0] is layer:
+                    return added.get(owner)
+                added[owner] = node.args[0]
+        elif isinstance(node, ast.List) and any(one is layer for one in node.elts):
+            place = next(index for index, one in enumerate(node.elts) if one is layer)
+            return node.elts[place - 1] if place else None
     if getattr(layer, "args", None) and below_keras(finder.values.called.get(id(layer), "")):
         return layer.args[0]  # a function: add([x, y])
     return None

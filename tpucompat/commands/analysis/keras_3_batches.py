@@ -72,7 +72,7 @@ _ROOTS = ("tensorflow.", "keras.")
 
 
 def carried_metrics(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
-    """``train_on_batch`` after ``evaluate``: TensorFlow 1 began metrics anew behind a batch, not before it."""
+    """``train_on_batch`` after ``evaluate``: TensorFlow 1 reset metrics after each batch only."""
     owner = key(getattr(call.node.func, "value", call.node))
     if (
         call.name not in _ON_BATCH

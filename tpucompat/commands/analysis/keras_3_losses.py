@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_axes
 from tpucompat.commands.analysis import keras_3_rows as table
-from tpucompat.commands.analysis.keras_3_rules import METRIC_OBJECTS, Difference, has_several, parts
+from tpucompat.commands.analysis.keras_3_rules import (
+    COSINES,
+    METRIC_OBJECTS,
+    Difference,
+    has_several,
+    parts,
+)
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.names.used import Call, argument, constant, keyword
 
@@ -46,6 +52,25 @@ def crossentropies(finder: Finder, call: Call, below: str) -> Iterator[Differenc
                 row = row._replace(how="")
             yield Difference(row, loss, call.node, _name(finder, loss))
     yield from _metric_crossentropies(finder, call)
+
+
+#: Functions that compute something else -> their rows.
+_FUNCTIONS = {
+    **dict.fromkeys(("activations.hard_sigmoid", "backend.hard_sigmoid"), "hard_sigmoid_function"),
+    **{f"losses.{name}": "cosine" for name in (*COSINES, "CosineSimilarity")},
+    **{f"metrics.{name}": "cosine" for name in COSINES},
+}
+
+
+def functions(finder: Finder) -> Iterator[Difference]:
+    """Functions of Keras that compute something else, wherever they are used."""
+    for use in finder.names.uses:
+        behaviour = _FUNCTIONS.get(below_keras(use.name), "")
+        if use.statement is None and behaviour:
+            row = table.BEHAVIOURS[behaviour]
+            if use.name.endswith("CosineSimilarity"):  # an object
+                row = row._replace(how="")
+            yield Difference(row, use.node, None, use.name)
 
 
 def _metric_crossentropies(finder: Finder, call: Call) -> Iterator[Difference]:

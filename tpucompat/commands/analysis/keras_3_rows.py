@@ -323,6 +323,15 @@ def kept_by_keras_2(row: Row) -> bool:
     return row.keras_2 or renamed or row.how in KEPT_BY_KERAS_2
 
 
+#: Defaults that change nothing of what is computed, or that Keras 3 fills in by itself.
+SAME_DEFAULTS = frozenset(
+    (
+        *("name", "verbose", "dtype", "sparse", "ragged", "data_format", "log_dir", "training"),
+        *("width", "dpi", "show_layer_names", "reduction", "trainable", "aggregation", "axes"),
+        *("profile_batch", "origin", "fname", "alpha_initializer", "input_shape", "mask", "inputs"),
+    )
+)
+
 #: What belongs to models and layers alone, so that its name tells it also where the object is not known.
 DISTINCT = frozenset(
     (

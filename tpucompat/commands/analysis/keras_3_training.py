@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import OPTIMIZER, key
-from tpucompat.names.used import Call, argument, constant, walk
+from tpucompat.names.used import Call, argument, constant
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -39,19 +39,18 @@ def _compiles(finder: Finder) -> list[ast.Call]:
 def _frozen(finder: Finder) -> Iterator[Difference]:
     """Models whose ``trainable`` is set after ``compile``, each at its compile."""
     found: dict[int, ast.Call] = {}
-    loops = [node for tree in finder.trees for node in walk(tree) if isinstance(node, ast.For)]
-    for tree in finder.trees:
-        for node in walk(tree):
-            if not isinstance(node, ast.Assign) or constant(node.value) is True:
+    loops = [node for node in finder.nodes if isinstance(node, ast.For)]
+    for node in finder.nodes:
+        if not isinstance(node, ast.Assign) or constant(node.value) is True:
+            continue
+        for target in node.targets:
+            if not isinstance(target, ast.Attribute) or target.attr != "trainable":
                 continue
-            for target in node.targets:
-                if not isinstance(target, ast.Attribute) or target.attr != "trainable":
-                    continue
-                model = _model_of(target.value, loops)
-                before = _compiled_before(finder, model, node) if model is not None else []
-                if constant(node.value) is not False and before:
-                    before = _compiles(finder)  # it is turned on and off
-                found.update((id(call), call) for call in before)
+            model = _model_of(target.value, loops)
+            before = _compiled_before(finder, model, node) if model is not None else []
+            if constant(node.value) is not False and before:
+                before = _compiles(finder)  # it is turned on and off
+            found.update((id(call), call) for call in before)
     for call in found.values():
         yield Difference(table.BEHAVIOURS["trainable"], call, call)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
 from tpucompat.commands.analysis.keras_values import MODELS, TENSOR, below_keras, key
-from tpucompat.names.used import Call, argument, constant, keyword, walk
+from tpucompat.names.used import Call, argument, constant, keyword
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -188,9 +188,8 @@ def logged_rates(finder: Finder, call: Call, below: str) -> Iterator[Difference]
     if below not in ("callbacks.LearningRateScheduler", "callbacks.ReduceLROnPlateau"):
         return
     whole = any(below_keras(one.name) == "callbacks.CSVLogger" for one in finder.names.calls)
-    for tree in finder.trees:
-        items = {id(one.value) for one in walk(tree) if isinstance(one, ast.Subscript)}
-        whole |= any(finder.is_history(one) and id(one) not in items for one in walk(tree))
+    items = {id(one.value) for one in finder.nodes if isinstance(one, ast.Subscript)}
+    whole |= any(finder.is_history(one) and id(one) not in items for one in finder.nodes)
     if whole:
         yield Difference(table.BEHAVIOURS["logged_rate"], call.node, call.node)
 
@@ -214,8 +213,7 @@ def built(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     made = [one.func for one in finder.values.values(owner) if isinstance(one, ast.Call)]
     classes = {
         node.name: node
-        for tree in finder.trees
-        for node in walk(tree)
+        for node in finder.nodes
         if isinstance(node, ast.ClassDef) and finder.values.own_class(node.name) in MODELS
     }
     for one in made:
