@@ -7,6 +7,8 @@ from typing import Any, Iterator, Mapping
 
 from tpucompat.commands.analysis import (
     keras_1_rules,
+    keras_3_batches,
+    keras_3_logs,
     keras_3_losses,
     keras_3_outputs,
     keras_3_training,
@@ -16,6 +18,7 @@ from tpucompat.commands.analysis import (
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rows import Row
 from tpucompat.commands.analysis.keras_3_rules import (
+    COSINES,
     LOSSES,
     METRIC_OBJECTS,
     METRICS,
@@ -47,19 +50,12 @@ _TELLING = {
         ("epochs", "nb_epoch", "validation_data", "steps_per_epoch", "validation_split")
     ),
     "add_weight": frozenset(("initializer", "shape")),
+    "add_loss": frozenset(),
     "train_on_batch": frozenset(),
     "test_on_batch": frozenset(),
     "save_weights": frozenset(),
     "load_weights": frozenset(),
 }
-# Defaults that change nothing of what is computed, or that Keras 3 fills in by itself.
-_SAME_DEFAULTS = frozenset(
-    (
-        *("name", "verbose", "dtype", "sparse", "ragged", "data_format", "log_dir", "training"),
-        *("width", "dpi", "show_layer_names", "reduction", "trainable", "aggregation", "axes"),
-        *("profile_batch", "origin", "fname", "alpha_initializer", "input_shape", "mask", "inputs"),
-    )
-)
 
 
 def applies(module: Any) -> bool:
@@ -70,6 +66,16 @@ def applies(module: Any) -> bool:
 
 
 _ROOTS = frozenset(("keras", "tensorflow.keras"))
+_SEQUENTIAL = frozenset(
+    member for member in table.MEMBERS if member[0] == "Sequential" and member[1] in table.DISTINCT
+)
+_RULES = (
+    *RULES,
+    *keras_3_values.RULES,
+    *keras_3_batches.RULES,
+    keras_1_rules.keras_1,
+    keras_1_rules.package,
+)
 
 
 class Finder:
@@ -97,6 +103,8 @@ class Finder:
             if getattr(call.node.func, "id", "") in WRAPPERS
             for argument in call.node.args
         }
+        #: Whether a callback of its own writes a learning rate into the logs.
+        self.logs_rate = any(map(keras_3_logs.writes_rate, self.nodes))
         #: Whether it imports from the package ``keras`` what only ``tf.keras`` has today.
         self.needs_tf_keras = any(map(self._is_not_alone, module.names.uses))
 
@@ -155,17 +163,15 @@ class Finder:
         for node in self.nodes:
             if isinstance(node, ast.Attribute):
                 yield from self._attribute(node)
+            elif isinstance(node, (ast.Call, ast.BinOp)):
+                yield from keras_3_values.numbers(self, node)
             elif isinstance(node, (ast.FunctionDef, ast.Assign)):
                 yield from self._statement(node)
         yield from keras_3_training.differences(self)
         yield from self._files()
         yield from self._texts()
+        yield from keras_3_losses.functions(self)
         for use in self.names.uses:
-            if use.statement is None and below_keras(use.name) in (
-                *("activations.hard_sigmoid", "backend.hard_sigmoid"),
-            ):
-                row = table.BEHAVIOURS["hard_sigmoid_function"]
-                yield Difference(row, use.node, None, use.name)
             if use.statement is None or not self._is_not_alone(use):
                 continue
             yield Difference(table.BEHAVIOURS["standalone"], use.node, None, use.name)
@@ -244,7 +250,7 @@ class Finder:
             for line in table.lines().get(("default", one), ()):
                 name, old, new = line.rest
                 place = self._place(one, name)
-                if name in given or name in _SAME_DEFAULTS or place < len(node.args):
+                if name in given or name in table.SAME_DEFAULTS or place < len(node.args):
                     continue
                 if name == "recurrent_activation":
                     continue  # its own rule
@@ -271,7 +277,9 @@ class Finder:
         """Whose a member may be, by what it is taken from."""
         kind = self.values.kind(node.value)
         if kind in _OWNERS:
-            return table.owners(_OWNERS[kind])
+            owners = table.owners(_OWNERS[kind])
+            # Of a model that was loaded or copied, the method tells the class.
+            return ("Sequential", *owners) if ("Sequential", node.attr) in _SEQUENTIAL else owners
         if kind == "" and node.attr in table.DISTINCT and not self._is_module(node.value):
             return ("Sequential", "Model", "layers.Layer")
         return ()
@@ -350,7 +358,10 @@ class Finder:
     # Rules -----------------------------------------------------------------------------------------
 
     def _of_call(self, call: Call, below: str) -> Iterator[Difference]:
-        for rule in (*RULES, *keras_3_values.RULES, keras_1_rules.keras_1, keras_1_rules.package):
+        if call.name == ".get" and call.node.args:
+            owner = getattr(call.node.func, "value", call.node)
+            yield from keras_3_logs.rates(self, owner, call.node.args[0])
+        for rule in _RULES:
             yield from rule(self, call, below)
         yield from keras_3_losses.crossentropies(self, call, below)
         yield from keras_3_outputs.weights_of_outputs(self, call, below)
@@ -474,10 +485,13 @@ class Finder:
                 if constant(text) in LOSSES:
                     row = table.BEHAVIOURS["loss_name"]
                     yield Difference(row, text, call.node, LOSSES[constant(text)])
+                elif constant(text) in COSINES:
+                    yield Difference(table.BEHAVIOURS["cosine"], text, call.node)
         for node in self.nodes:
             if isinstance(node, ast.Subscript):
                 yield from self._key(node)
                 yield from keras_3_values.config_keys(self, node)
+                yield from keras_3_values.indices(self, node)
 
     def _metric(self, call: Call, text: ast.AST, word: str) -> Iterator[Difference]:
         if word in METRIC_OBJECTS:
@@ -513,11 +527,7 @@ class Finder:
             if type(node.slice).__name__ == "Index"
             else node.slice
         )
-        is_logs = self.values.kind(node.value) == keras_values.LOGS or (
-            self.is_history(node.value) or getattr(node.value, "id", "") == "logs"
-        )
-        if constant(text) == "lr" and is_logs:
-            yield Difference(table.BEHAVIOURS["log_lr"], text, None, "learning_rate")
+        yield from keras_3_logs.rates(self, node.value, text)
         if getattr(node.value, "attr", "") == "params" and constant(text) in (
             *("samples", "metrics", "batch_size", "do_validation", "nb_epoch"),
         ):

@@ -1,7 +1,8 @@
 """Cross entropies and accuracies that Keras 3 computes from something else than Keras 2 did.
 
 Keras 2 took the input of the last activation only where the loss belongs to it (softmax and categorical,
-sigmoid and binary). Keras 3 takes it for every cross entropy. TensorFlow 1 chose ``accuracy`` by the loss.
+sigmoid and binary) and, in TensorFlow 1, only where a softmax is of no more than two axes. Keras 3 takes it for
+every cross entropy. TensorFlow 1 chose ``accuracy`` by the loss.
 """
 
 from __future__ import annotations
@@ -9,8 +10,15 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
+from tpucompat.commands.analysis import keras_3_axes
 from tpucompat.commands.analysis import keras_3_rows as table
-from tpucompat.commands.analysis.keras_3_rules import METRIC_OBJECTS, Difference, has_several
+from tpucompat.commands.analysis.keras_3_rules import (
+    COSINES,
+    METRIC_OBJECTS,
+    Difference,
+    has_several,
+    parts,
+)
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.names.used import Call, argument, constant, keyword
 
@@ -23,6 +31,7 @@ _KINDS = {
     **dict.fromkeys((_CATEGORICAL, "CategoricalCrossentropy"), "softmax"),
     **dict.fromkeys(("sparse_" + _CATEGORICAL, "SparseCategoricalCrossentropy"), "softmax"),
 }
+_OF_CLASSES = frozenset((_CATEGORICAL, "CategoricalCrossentropy"))
 _ACTIVATIONS = frozenset(_KINDS.values())
 
 
@@ -31,13 +40,48 @@ def crossentropies(finder: Finder, call: Call, below: str) -> Iterator[Differenc
     if call.name != ".compile":
         return
     for loss, layer in _outputs(finder, call.node):
-        wanted = _KINDS.get(_name(finder, loss), "")
+        name = _name(finder, loss)
+        wanted = _KINDS.get(name, "")
         given = _activation(finder, layer) if layer is not None else ""
-        if wanted and given and given != wanted:
-            row = table.BEHAVIOURS["crossentropy"]
+        of_steps = wanted == given and name in _OF_CLASSES and finder.tf1 and layer is not None
+        if of_steps and (keras_3_axes.of_output(finder, layer) or 0) < 3:  # type: ignore[arg-type]
+            of_steps = False
+        if wanted and given and (given != wanted or of_steps):
+            row = table.BEHAVIOURS["crossentropy_of_steps" if of_steps else "crossentropy"]
             if isinstance(loss, ast.Call):
                 row = row._replace(how="")
             yield Difference(row, loss, call.node, _name(finder, loss))
+    yield from _metric_crossentropies(finder, call)
+
+
+#: Functions that compute something else -> their rows.
+_FUNCTIONS = {
+    **dict.fromkeys(("activations.hard_sigmoid", "backend.hard_sigmoid"), "hard_sigmoid_function"),
+    **{f"losses.{name}": "cosine" for name in (*COSINES, "CosineSimilarity")},
+    **{f"metrics.{name}": "cosine" for name in COSINES},
+}
+
+
+def functions(finder: Finder) -> Iterator[Difference]:
+    """Functions of Keras that compute something else, wherever they are used."""
+    for use in finder.names.uses:
+        behaviour = _FUNCTIONS.get(below_keras(use.name), "")
+        if use.statement is None and behaviour:
+            row = table.BEHAVIOURS[behaviour]
+            if use.name.endswith("CosineSimilarity"):  # an object
+                row = row._replace(how="")
+            yield Difference(row, use.node, None, use.name)
+
+
+def _metric_crossentropies(finder: Finder, call: Call) -> Iterator[Difference]:
+    """The same of metrics, of a model with one output."""
+    outputs = list(_outputs(finder, call.node))
+    layer = outputs[0][1] if len(outputs) == 1 else None
+    given = _activation(finder, layer) if layer is not None else ""
+    for metric in parts(argument(call.node, 2, "metrics")):
+        name = constant(metric)
+        if given and isinstance(name, str) and _KINDS.get(name, given) != given:
+            yield Difference(table.BEHAVIOURS["crossentropy"], metric, call.node, f"metrics.{name}")
 
 
 def accuracy(finder: Finder, call: Call, text: ast.AST) -> table.Row | None:
@@ -187,8 +231,11 @@ def _layers_of(finder: Finder, model: ast.expr, line: int, depth: int) -> Iterat
         several = outputs.elts if isinstance(outputs, (ast.List, ast.Tuple)) else [outputs]
         for one in several:
             last = values.values(one)[-1:] if isinstance(one, ast.Name) else [one]
-            if last and isinstance(last[0], ast.Call) and isinstance(last[0].func, ast.Call):
-                yield last[0].func
+            layer = (
+                keras_3_axes.made_layer(finder, last[0]) if last and last[0] is not None else None
+            )
+            if layer is not None:
+                yield layer
     elif function is not None:
         for inside in ast.walk(function.node):
             if isinstance(inside, ast.Return) and inside.value is not None:

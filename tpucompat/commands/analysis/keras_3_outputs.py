@@ -34,6 +34,12 @@ def weights_of_outputs(finder: Finder, call: Call, below: str) -> Iterator[Diffe
         validation: Any = argument(call.node, 7, "validation_data") if call.name == ".fit" else None
         if isinstance(validation, ast.Tuple) and len(validation.elts) == 3:
             yield from _together(finder, call, several, *validation.elts[1:])
+        elif isinstance(validation, ast.Name):
+            for value in finder.values.values(validation):  # which other models may be given too
+                named = value.elts[1:] if isinstance(value, ast.Tuple) else []
+                if len(named) == 2 and any(_together(finder, call, several, *named)):
+                    row = table.BEHAVIOURS["weights_of_outputs"]._replace(how="")
+                    yield Difference(row, validation, call.node, "sample_weight")
     if call.name in _CLASS_WEIGHTS:
         weights = argument(call.node, _CLASS_WEIGHTS[call.name], "class_weight")
         if weights is not None and (_by_name(finder, weights) or (several and _is_given(weights))):

@@ -233,6 +233,9 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     ("layers.Layer.add_weight", "synchronization"): _dropped(
         "add_weight(synchronization=)", "The strategy decides."
     ),
+    ("layers.Layer.add_loss", "inputs"): _dropped(
+        "add_loss(loss, inputs)", "The loss is of the call that it is added in."
+    ),
     ("layers.Layer.add_loss", "losses"): Row("add_loss(losses=)", "loss", "rename", REFUSED),
     ("Model", "inputs"): Row("", "", "keep"),
     ("Model", "outputs"): Row("", "", "keep"),
@@ -319,6 +322,15 @@ def kept_by_keras_2(row: Row) -> bool:
     renamed = row.how == "rename" and row.becomes in _NEW_NAMES
     return row.keras_2 or renamed or row.how in KEPT_BY_KERAS_2
 
+
+#: Defaults that change nothing of what is computed, or that Keras 3 fills in by itself.
+SAME_DEFAULTS = frozenset(
+    (
+        *("name", "verbose", "dtype", "sparse", "ragged", "data_format", "log_dir", "training"),
+        *("width", "dpi", "show_layer_names", "reduction", "trainable", "aggregation", "axes"),
+        *("profile_batch", "origin", "fname", "alpha_initializer", "input_shape", "mask", "inputs"),
+    )
+)
 
 #: What belongs to models and layers alone, so that its name tells it also where the object is not known.
 DISTINCT = frozenset(
@@ -434,6 +446,29 @@ BEHAVIOURS: Mapping[str, Row] = {
         GONE,
         "Keras 3 gives layers tuples.",
     ),
+    "ctc_decode": Row(
+        "K.ctc_decode(y, lengths)",
+        "the same without its padding, by a function added to the script",
+        "ctc_decode",
+        BEHAVIOUR,
+        "Keras 3 pads what it finds to the number of steps; TensorFlow 1 to the longest that it found.",
+        tf1=True,
+    ),
+    "python_random": Row(
+        "random.seed(1) before layers are made",
+        "",
+        "note",
+        BEHAVIOUR,
+        "Keras 3 draws seeds of layers from Python's random, so what the script draws differs.",
+        keras_2=True,
+    ),
+    "one_element": Row(
+        "float(model.predict(x)[0])",
+        "float(model.predict(x)[0].item())",
+        "one_element",
+        REFUSED,
+        "NumPy 2.4 makes no number of an array that has axes.",
+    ),
     "dim_ordering": Row(
         "K.image_dim_ordering() == 'tf'",
         "K.image_data_format() == 'channels_last'",
@@ -491,6 +526,22 @@ BEHAVIOURS: Mapping[str, Row] = {
         "note",
         BEHAVIOUR,
         "TensorFlow 1 applied the class weights to val_loss too; Keras 3 does not.",
+        tf1=True,
+    ),
+    "validation_batches": Row(
+        "fit(validation_data=) and a metric of a whole batch",
+        "",
+        "note",
+        BEHAVIOUR,
+        "TensorFlow 1 shuffled validation arrays, so its val_ metrics were of other batches.",
+        tf1=True,
+    ),
+    "carried_metrics": Row(
+        "train_on_batch after evaluate or fit",
+        "",
+        "note",
+        BEHAVIOUR,
+        "In TensorFlow 1, its first metrics counted the examples of evaluate or fit too.",
         tf1=True,
     ),
     "order_of_values": Row(
@@ -664,11 +715,27 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Keras 3 knows other names.",
         tf1=True,
     ),
+    "cosine": Row(
+        "compile(loss='cosine_similarity')",
+        "the cosine, by a function added to the script",
+        "cosine",
+        BEHAVIOUR,
+        "TensorFlow 1.15 minimized the cosine; Keras 3 minimizes minus the cosine.",
+        tf1=True,
+    ),
     "loss_name": Row(
         "compile(loss='kullback_leibler_divergence')",
         "compile(loss='kl_divergence')",
         "text",
         REFUSED,
+        keras_2=True,
+    ),
+    "word": Row(
+        "kernel_constraint='maxnorm', kernel_initializer='constant'",
+        "'max_norm', 'zeros'",
+        "text",
+        REFUSED,
+        "Keras 3 knows fewer names.",
         keras_2=True,
     ),
     "crossentropy": Row(
@@ -677,6 +744,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "crossentropy",
         BEHAVIOUR,
         "Keras 3 takes what the activation was given for the logits of any cross entropy.",
+    ),
+    "crossentropy_of_steps": Row(
+        "softmax of sequences or images, and categorical_crossentropy",
+        "the loss of the probabilities, by a function added to the script",
+        "crossentropy",
+        BEHAVIOUR,
+        "TensorFlow 1 learned nothing from steps without a class; Keras 3 takes the softmax's logits.",
+        tf1=True,
     ),
     "logged_rate": Row(
         "history.history or a CSVLogger beside a schedule",

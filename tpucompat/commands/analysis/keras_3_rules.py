@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 
 from tpucompat.commands.analysis import keras_3_rows as table
@@ -37,6 +38,7 @@ class Difference(NamedTuple):
     uncertain: bool = False
 
 
+_CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=K)(?=C)")
 _NAMES_OF_METRICS = {  # what TensorFlow 1 called them in logs -> what a script may call them
     "acc": ("accuracy",),
     "mean_squared_error": ("mse", "MSE"),
@@ -46,7 +48,13 @@ _NAMES_OF_METRICS = {  # what TensorFlow 1 called them in logs -> what a script 
 }
 METRICS = {name: long for long, names in _NAMES_OF_METRICS.items() for name in names}
 #: Losses that Keras 3 knows by another text.
-LOSSES = {"logcosh": "log_cosh", "kullback_leibler_divergence": "kl_divergence"}
+LOSSES = {
+    "logcosh": "log_cosh",
+    "kullback_leibler_divergence": "kl_divergence",
+    "huber_loss": "huber",
+}
+#: The loss whose sign has changed, as a text and as a function.
+COSINES = frozenset(("cosine_proximity", "cosine_similarity"))
 #: Metrics that Keras 3 does not know by a text, or not by what TensorFlow 1 logged -> its object.
 METRIC_OBJECTS = {
     **dict.fromkeys(
@@ -54,13 +62,25 @@ METRIC_OBJECTS = {
         "KLDivergence('kullback_leibler_divergence')",
     ),
     "logcosh": "LogCoshError('logcosh')",
-    "cosine_proximity": "CosineSimilarity('cosine_proximity')",
+    **dict.fromkeys(
+        ("cosine_proximity", "cosine_similarity"), "CosineSimilarity('cosine_proximity')"
+    ),
+    # Of a class that is given by name, TensorFlow 1 logged the name of its instances.
+    **{
+        name: f"{name}('{_CAPITALS.sub('_', name).lower()}')"
+        for name in (
+            *("AUC", "Precision", "Recall", "RootMeanSquaredError", "BinaryAccuracy"),
+            *("CategoricalAccuracy", "SparseCategoricalAccuracy", "TopKCategoricalAccuracy"),
+            *("TruePositives", "TrueNegatives", "FalsePositives", "FalseNegatives"),
+            *("MeanSquaredError", "MeanAbsoluteError", "CosineSimilarity"),
+        )
+    },
 }
 #: Functions that migrate writes around others, and for losses.
 WRAPPERS = frozenset(
     (
         *("in_order", "with_columns", "of_columns", "of_probabilities"),
-        "binary_crossentropy_of_probabilities",
+        *("binary_crossentropy_of_probabilities", "without_padding", "cosine_of_angle"),
     )
 )
 
@@ -132,14 +152,24 @@ def _data(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         if node is None:
             continue
         kind = values.kind(node)
-        if isinstance(node, ast.Lambda) or (
-            isinstance(node, ast.Name) and node.id in finder.names.functions and not kind
+        if (
+            isinstance(node, ast.Lambda)
+            or (isinstance(node, ast.Name) and node.id in finder.names.functions and not kind)
+            or _is_partial(finder, node)
         ):
             yield Difference(table.BEHAVIOURS["fit_function"], node, call.node)
         elif kind == keras_values.ITERATOR:
             yield Difference(table.BEHAVIOURS["fit_iterator"], node, call.node)
         elif kind == keras_values.BATCH:
             yield Difference(table.BEHAVIOURS["fit_batch"], node, call.node)
+
+
+def _is_partial(finder: Finder, node: ast.AST) -> bool:
+    """``functools.partial(input_fn, batch)``, also under a name."""
+    return any(
+        isinstance(one, ast.Call) and key(one.func).rpartition(".")[2] == "partial"
+        for one in finder.values.values(node) or [node]
+    )
 
 
 def _validation(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
@@ -224,6 +254,9 @@ def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["set_value"], call.node, call.node)
     elif below in ("backend.ones", "backend.zeros") and call.function is not None:
         yield Difference(table.BEHAVIOURS["constant"], call.node, call.node, below[8:])
+    elif below == "backend.ctc_decode" and id(call.node) not in finder.wrapped:
+        if not any(finder.values.kind(one) == keras_values.TENSOR for one in call.node.args):
+            yield Difference(table.BEHAVIOURS["ctc_decode"], call.node, call.node)
     elif below == "backend.function":
         yield Difference(table.BEHAVIOURS["function"], call.node, call.node)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
-from tpucompat.commands.analysis.keras_values import MODELS, below_keras, key
+from tpucompat.commands.analysis.keras_values import MODELS, TENSOR, below_keras, key
 from tpucompat.names.used import Call, argument, constant, keyword
 
 if TYPE_CHECKING:
@@ -43,6 +43,17 @@ def sizes(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     for value in given:
         if any(_is_of_numpy(one) for one in finder.values.values(value) or [value]):
             yield Difference(table.BEHAVIOURS["numpy_size"], value, call.node)
+
+
+def indices(finder: Finder, node: ast.Subscript) -> Iterator[Difference]:
+    """``model.output[:, np.argmax(found)]``"""
+    inner: Any = node.slice
+    inner = inner.value if type(inner).__name__ == "Index" else inner
+    if finder.values.kind(node.value) != TENSOR:
+        return
+    for index in inner.elts if isinstance(inner, ast.Tuple) else [inner]:
+        if any(_is_of_numpy(one) for one in finder.values.values(index) or [index]):
+            yield Difference(table.BEHAVIOURS["numpy_size"], index)
 
 
 def _is_of_numpy(node: ast.AST) -> bool:
@@ -149,7 +160,6 @@ def add_variable(finder: Finder, call: Call, below: str) -> Iterator[Difference]
 PLACES = ("name", "shape", "dtype", "initializer", "regularizer", "trainable", "constraint")
 
 
-#: What :mod:`tpucompat.commands.analysis.keras_3` asks of each call.
 def lambdas(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Functions of Lambda layers, in a program that makes models from files or configurations."""
     if below != "layers.Lambda" or not any(
@@ -232,8 +242,78 @@ def yielded_inputs(finder: Finder, call: Call, below: str) -> Iterator[Differenc
                 yield Difference(table.BEHAVIOURS["yielded_inputs"], one, call.node)
 
 
+#: What an argument ends with -> words that Keras 3 no longer knows, and those that mean the same.
+_WORDS = {
+    "initializer": {"constant": "zeros", "Constant": "zeros"},
+    "constraint": {"maxnorm": "max_norm", "nonneg": "non_neg", "unitnorm": "unit_norm"},
+}
+
+
+def words(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``kernel_constraint='maxnorm'``"""
+    for given in call.node.keywords if below.startswith("layers.") else ():
+        known = _WORDS.get((given.arg or "").rpartition("_")[2], {})
+        if constant(given.value) in known:
+            now = known[constant(given.value)]
+            yield Difference(table.BEHAVIOURS["word"], given.value, call.node, now)
+
+
+_NUMBERS = frozenset(("float", "int"))
+_PREDICTS = frozenset(
+    f"predict{ending}" for ending in ("", "_on_batch", "_classes", "_proba", "_generator")
+)
+
+
+def numbers(finder: Finder, node: ast.AST) -> Iterator[Difference]:
+    """``float(model.predict(x)[0])`` and ``'%f' % model.predict(x)[0]``, which have an axis."""
+    given: list[ast.expr] = []
+    if isinstance(node, ast.Call) and key(node.func) in _NUMBERS and len(node.args) == 1:
+        given = node.args
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
+        text = constant(node.left)
+        values = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
+        if isinstance(text, str) and text.count("%") == len(values) and "%s" not in text:
+            given = values
+    for value in given:
+        if _is_predicted(finder, value):
+            yield Difference(table.BEHAVIOURS["one_element"], value)
+
+
+def _is_predicted(finder: Finder, node: ast.AST, indices: int = 0, depth: int = 4) -> bool:
+    """Whether an expression is a part of an array of predictions that still has axes."""
+    if isinstance(node, ast.Subscript):
+        inner: Any = node.slice
+        inner = inner.value if type(inner).__name__ == "Index" else inner
+        parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+        indices += sum(not isinstance(one, ast.Slice) for one in parts)
+        return _is_predicted(finder, node.value, indices, depth)
+    if isinstance(node, ast.Name) and depth:
+        found = finder.values.values(node)
+        return any(_is_predicted(finder, one, indices, depth - 1) for one in found)
+    function = getattr(node, "func", None)
+    is_method = isinstance(function, ast.Attribute) and function.attr in _PREDICTS
+    if not is_method or indices > 1:
+        return False
+    owner: Any = function.value  # type: ignore[union-attr]
+    return bool(finder.values.kinds(owner) & MODELS) or key(owner).lower().endswith("model")
+
+
+def python_random(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``random.seed(1)`` in a program that draws from ``random``, and makes layers."""
+    if call.name != "random.seed":
+        return
+    draws = any(
+        one.name.startswith("random.") and one.name != call.name for one in finder.names.calls
+    )
+    if draws and any(below_keras(one.name).startswith("layers.") for one in finder.names.calls):
+        yield Difference(table.BEHAVIOURS["python_random"], call.node, call.node)
+
+
+#: What :mod:`tpucompat.commands.analysis.keras_3` asks of each call.
 RULES = (
     built,
+    words,
+    python_random,
     yielded_inputs,
     class_weight,
     sizes,

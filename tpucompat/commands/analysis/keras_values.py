@@ -179,6 +179,16 @@ class Values:
                 return self.assigned[scope, name]
         return []
 
+    def unpacked(self, node: ast.AST) -> list[ast.AST]:
+        """What was assigned to a name together with others: the call of ``x, state = layer(y)``."""
+        name, scopes = key(node), self.scope(node)
+        return [
+            value
+            for scope, target, value, how in self._pairs
+            if not how and scope[-1] in scopes and isinstance(target, (ast.Tuple, ast.List))
+            if any(key(one) == name for one in target.elts) and isinstance(value, ast.Call)
+        ]
+
     # Assignments ---------------------------------------------------------------------------------
 
     def _assign(self, scope: tuple[int, ...], target: ast.AST, value: ast.AST, how: str) -> None:

@@ -181,7 +181,7 @@ def _unknown_word(kind: str, word: str) -> str:
     get = _resolve(f"tensorflow.keras.{kind}.get")
     try:
         get(word)
-    except (ValueError, TypeError):
+    except (ValueError, TypeError, KeyError):  # KeyError: 'constant', without its value
         return f"Keras knows no {kind[:-1] if kind != 'losses' else 'loss'} {word!r}"
     except Exception:  # it wants to know more
         return ""

@@ -92,6 +92,24 @@ def _decay(self: Rewriter, one: Difference) -> bool:
 _SET_RATES = frozenset(("callbacks.LearningRateScheduler", "callbacks.ReduceLROnPlateau"))
 
 
+def _is_first(self: Rewriter, layer: ast.Call, above: Any) -> bool:
+    """Whether no layer stands before one in its list, or was added before it."""
+    if isinstance(above, ast.List):
+        return above.elts[0] is layer
+    values, model = self.finder.values, getattr(getattr(above, "func", None), "value", None)
+    if model is None or not key(model):
+        return True
+    made = [getattr(one, "lineno", 0) for one in values.values(model)]
+    since = max((line for line in made if line < layer.lineno), default=0)
+    return not any(
+        one.name == ".add"
+        and since <= one.node.lineno < layer.lineno
+        and key(one.node.func.value) == key(model)  # type: ignore[attr-defined]
+        and values.scope(one.node) == values.scope(layer)
+        for one in self.context.names.calls
+    )
+
+
 def _input(self: Rewriter, one: Difference) -> bool:
     """``add(Layer(batch_input_shape=…))`` -> ``add(tf.keras.Input(batch_shape=…))`` before it."""
     call = one.call
@@ -128,6 +146,8 @@ def _input(self: Rewriter, one: Difference) -> bool:
     made = f"{self.context.local('tf.keras.Input')}({words})"
     if isinstance(above, ast.Call) and above.func is call:
         return self.drop(call, one.node)  # it is given its inputs
+    if not _is_first(self, call, above):
+        return self.drop(call, one.node)  # Keras 2 took no notice of it
     if isinstance(above, ast.List):
         start = text.span(call)[0]
         text.replace(start, start, made + ", ")

@@ -28,6 +28,12 @@ def _hard_sigmoid_function(self: Rewriter, one: Difference) -> bool:
     )
 
 
+def _cosine(self: Rewriter, one: Difference) -> bool:
+    return self.define("cosine_of_angle", written.COSINE) and self.context.replace(
+        one.node, self.cell(one.node), "cosine_of_angle"
+    )
+
+
 def _quiet(self: Rewriter, one: Difference) -> bool:
     return self.add(one.node, "verbose=0")
 
@@ -105,6 +111,12 @@ def _unaligned_object(self: Rewriter, one: Difference) -> bool:
     return self.context.replace(one.node, self.cell(one.node), metric)
 
 
+def _ctc_decode(self: Rewriter, one: Difference) -> bool:
+    return self.define("without_padding", written.WITHOUT_PADDING) and self.wrap(
+        one.node, "without_padding(", ")"
+    )
+
+
 def _embedding(self: Rewriter, one: Difference) -> bool:
     if not self.define("DenseEmbedding", written.DENSE_EMBEDDING):
         return False
@@ -161,7 +173,8 @@ def _crossentropy(self: Rewriter, one: Difference) -> bool:
         return False
     loss = self.context.texts[cell].source(one.node)
     if isinstance(constant(one.node), str):
-        loss = f"{self.context.local('tf.keras.losses')}.{one.name}"
+        name = one.name if one.name.startswith("metrics.") else f"losses.{one.name}"
+        loss = self.context.local(f"tf.keras.{name}")
     return self.context.replace(one.node, cell, f"of_probabilities({loss})")
 
 
@@ -186,6 +199,8 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "member": _member,
     "note": _note,
     "columns": _columns,
+    "cosine": _cosine,
+    "ctc_decode": _ctc_decode,
     "each_output": _each_output,
     "unaligned": _unaligned,
     "unaligned_object": _unaligned_object,

@@ -59,6 +59,13 @@ def share_optimizer(optimizer, *models):
 {i}optimizer.build(list(weights.values()))
 '''
 
+COSINE = '''
+
+def cosine_of_angle(y_true, y_pred):
+{i}"""The cosine, which Keras 3 has with the other sign."""
+{i}return -{keras}.losses.cosine_similarity(y_true, y_pred)
+'''
+
 OF_PROBABILITIES = '''
 
 def of_probabilities(loss):
@@ -326,6 +333,15 @@ def with_columns(function):
 {i}{i}return function(*columns)
 
 {i}return compute
+'''
+
+WITHOUT_PADDING = '''
+
+def without_padding(decoded):
+{i}"""What ctc_decode found, padded to the longest of it."""
+{i}found, scores = decoded
+{i}lengths = [{tf}.reduce_sum({tf}.cast(one >= 0, 'int32'), axis=-1) for one in found]
+{i}return [one[:, :{tf}.reduce_max(length)] for one, length in zip(found, lengths)], scores
 '''
 
 OF_COLUMNS = '''

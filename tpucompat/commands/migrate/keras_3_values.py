@@ -64,6 +64,10 @@ def _integer(self: Rewriter, one: Difference) -> bool:
     return self.wrap(one.node, "int(", ")")
 
 
+def _one_element(self: Rewriter, one: Difference) -> bool:
+    return self.wrap(one.node, "", ".item()")
+
+
 def _only_value(self: Rewriter, one: Difference) -> bool:
     """``{'name': value}`` -> ``value``"""
     text = self.context.texts[self.cell(one.node)]
@@ -153,6 +157,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "dim_ordering": _dim_ordering,
     "dimension": _dimension,
     "integer": _integer,
+    "one_element": _one_element,
     "keras_1": _keras_1,
     "only_value": _only_value,
     "shape_list": _shape_list,

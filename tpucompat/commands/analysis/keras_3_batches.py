@@ -1,0 +1,97 @@
+"""Metrics that depend on the batches that TensorFlow 1 computed them from, or on what came before a batch."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Iterator
+
+from tpucompat.commands.analysis import keras_3_rows as table
+from tpucompat.commands.analysis.keras_3_rules import Difference, parts
+from tpucompat.commands.analysis.keras_values import key
+from tpucompat.names.used import Call, argument, constant, keyword, walk
+
+if TYPE_CHECKING:
+    from tpucompat.commands.analysis.keras_3 import Finder
+
+#: What takes the examples of a batch together, by its last name, of Keras' backend and of TensorFlow.
+_TOGETHER = frozenset(
+    part
+    for one in ("sum", "mean", "max", "min", "prod", "std", "var")
+    for part in (one, f"reduce_{one}")
+)
+_ON_BATCH = (".train_on_batch", ".test_on_batch")
+_OF_MANY = (".fit", ".fit_generator", ".evaluate", ".evaluate_generator")
+
+
+def validation_batches(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Metrics of whole batches, beside validation arrays, which ``fit`` shuffled."""
+    if call.name != ".fit":
+        return
+    data = argument(call.node, 7, "validation_data")
+    split = keyword(call.node, "validation_split")
+    given = split if data is None else data
+    if given is None or finder.values.kind(given) or constant(given) in (0, 0.0):
+        return
+    owner = key(getattr(call.node.func, "value", call.node))
+    for one in finder.names.calls:
+        if one.name == ".compile" and key(getattr(one.node.func, "value", one.node)) == owner:
+            metrics = parts(argument(one.node, 2, "metrics"))
+            metrics = [
+                value.args[0] if key(getattr(value, "func", value)) == "with_columns" else value
+                for value in metrics
+            ]
+            if any(_is_of_batch(finder, value) for value in metrics):
+                yield Difference(table.BEHAVIOURS["validation_batches"], call.node, call.node)
+                return
+
+
+def _is_of_batch(finder: Finder, metric: ast.AST) -> bool:
+    """Whether a function of the script is more than a mean over examples."""
+    function = finder.names.functions.get(key(metric))
+    if function is None:
+        return False
+    returned = {
+        id(one.value)
+        for one in walk(function.node)
+        if isinstance(one, ast.Return) and isinstance(one.value, ast.Call)
+    }
+    for node in walk(function.node):
+        name = finder.values.called.get(id(node), "") if isinstance(node, ast.Call) else ""
+        last = name.rpartition(".")[2]
+        if not isinstance(node, ast.Call) or last not in _TOGETHER or not name.startswith(_ROOTS):
+            continue
+        is_mean = id(node) in returned and last.endswith(
+            "mean"
+        )  # of means of batches as of examples
+        if argument(node, 1, "axis") is None and not is_mean:
+            return True
+    return False
+
+
+_ROOTS = ("tensorflow.", "keras.")
+
+
+def carried_metrics(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``train_on_batch`` after ``evaluate``: TensorFlow 1 reset metrics after each batch only."""
+    owner = key(getattr(call.node.func, "value", call.node))
+    if (
+        call.name not in _ON_BATCH
+        or not owner
+        or constant(keyword(call.node, "reset_metrics")) is False
+    ):
+        return
+    of_model = [
+        one for one in finder.names.calls if key(getattr(one.node.func, "value", one.node)) == owner
+    ]
+    has_metrics = any(
+        argument(one.node, 2, "metrics") is not None
+        or keyword(one.node, "weighted_metrics") is not None
+        for one in of_model
+        if one.name == ".compile"
+    )
+    first = next(one for one in of_model if one.name in _ON_BATCH)
+    if has_metrics and first.node is call.node and any(one.name in _OF_MANY for one in of_model):
+        yield Difference(table.BEHAVIOURS["carried_metrics"], call.node, call.node)
+
+
+RULES = (validation_batches, carried_metrics)
