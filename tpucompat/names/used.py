@@ -185,7 +185,7 @@ class Names:
         return None
 
     def _module_of(self, function: ast.Attribute) -> str:
-        """The module whose function ``re.compile`` is, which is no method, or ""."""
+        """The module that a function such as ``re.compile`` belongs to, or ""."""
         owner = function.value
         scope: _Scope | None = self._scope if isinstance(owner, ast.Name) else None
         while scope is not None and isinstance(owner, ast.Name):
