@@ -301,6 +301,13 @@ def test_a_module_is_given_the_names_of_python_2_that_it_uses(hook):
     assert not hasattr(builtins, "long")
 
 
+def test_a_reloaded_sys_has_the_encoding_of_python_2(hook, monkeypatch):
+    monkeypatch.delattr(sys, "setdefaultencoding", raising=False)
+    run("import sys\nimport oldpkg\nreload(sys)\nsys.setdefaultencoding('utf8')\n")
+    assert sys.getdefaultencoding() == "utf-8"
+    monkeypatch.delattr(sys, "setdefaultencoding")
+
+
 def test_dictionaries_have_the_methods_of_python_2_for_a_module_that_uses_them(hook):
     scope = run(
         "import collections\n"

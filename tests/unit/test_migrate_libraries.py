@@ -66,7 +66,8 @@ def test_every_attribute_that_is_gone_has_a_row():
 
 def test_every_row_has_its_rewriting():
     members = [one.row for rows in library_rows.MEMBERS.values() for one in rows]
-    rows = (*members, *library_rows.FUNCTIONS.values(), *python_2.NAMES.values(), python_2.NEXT)
+    rows = (*members, *library_rows.FUNCTIONS.values(), *python_2.NAMES.values())
+    rows += (python_2.NEXT, python_2.ENCODING)
     hows = {row.how for row in rows if row.how}
     hows |= {
         row.how
@@ -128,6 +129,8 @@ def test_every_name_of_python_2_has_a_row():
         ("[unicode(i) for i in xrange(3)]", "[str(i) for i in range(3)]"),
         ("isinstance(raw_input(), basestring) or unichr(7)", "isinstance(input(), str) or chr(7)"),
         ("x, y = rows.flow(a, b).next()", "x, y = next(rows.flow(a, b))"),
+        ("import sys; reload(sys); sys.setdefaultencoding('utf8')", "import sys; pass; pass"),
+        ("import sys\nreload(sys)\nsys.setdefaultencoding('utf8')", "import sys"),
     ],
 )
 def test_names_of_python_2(before, after):

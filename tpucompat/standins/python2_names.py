@@ -10,6 +10,7 @@ from __future__ import annotations
 import dis
 import functools
 import importlib
+import sys
 import types
 from typing import Any, Iterator
 
@@ -21,6 +22,20 @@ def cmp(x: Any, y: Any) -> int:
     return (x > y) - (x < y)
 
 
+def reload(module: types.ModuleType) -> types.ModuleType:
+    """Loads a module again; ``sys`` has ``setdefaultencoding`` then, which its start took away in Python 2.
+
+    Python 3 reads and writes UTF-8 between bytes and texts whatever is set, so the function does nothing.
+
+    Args:
+      module: The module.
+    """
+    again = importlib.reload(module)
+    if again is sys and not hasattr(sys, "setdefaultencoding"):
+        sys.setdefaultencoding = lambda name: None
+    return again
+
+
 #: Name -> what it was called when Python 3 merged, moved or renamed it.
 NAMES: dict[str, Any] = {
     "basestring": str,
@@ -28,7 +43,7 @@ NAMES: dict[str, Any] = {
     "long": int,
     "raw_input": input,
     "reduce": functools.reduce,
-    "reload": importlib.reload,
+    "reload": reload,
     "unichr": chr,
     "unicode": str,
     "xrange": range,

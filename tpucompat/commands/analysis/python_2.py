@@ -26,7 +26,9 @@ NAMES: Mapping[str, Row] = {
 }
 #: What generators and Keras' iterators over pictures had.
 NEXT = Row("iterator.next()", "next(iterator)", "next", "TPU220")
-_ANY = re.compile(rf"\b(?:{'|'.join(NAMES)})\b|\.next\(\)")
+#: What a reloaded ``sys`` had; Python 3 has the encoding that it was called for.
+ENCODING = Row("sys.setdefaultencoding()", "", "no_encoding", "TPU220")
+_ANY = re.compile(rf"\b(?:{'|'.join(NAMES)})\b|\.next\(\)|\.setdefaultencoding\(")
 
 
 def may_be_in(texts: Sequence[str]) -> bool:
@@ -44,8 +46,9 @@ def names(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.Name, Row]]:
     if not found or any(_asks(node) for node in nodes):
         return
     bound = {name for node in nodes for name in _bound(node)}
+    of_sys = {id(node) for node in encodings(nodes)}
     for node in found:
-        if node.id not in bound:
+        if node.id not in bound and id(node) not in of_sys:
             yield node, NAMES[node.id]
 
 
@@ -64,6 +67,24 @@ def steps(nodes: Sequence[ast.AST]) -> Iterator[ast.Attribute]:
         and not (node.args or node.keywords)
     ]
     if found and {"next", "tarfile"}.isdisjoint(name for node in nodes for name in _bound(node)):
+        yield from found
+
+
+def encodings(nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
+    """``reload`` of ``sys`` and ``sys.setdefaultencoding``, where a file does not ask for its Python.
+
+    Args:
+      nodes: All nodes of the file.
+    """
+    found: list[ast.expr] = []
+    for node in nodes:
+        if isinstance(node, ast.Call):
+            function, given = node.func, [getattr(one, "id", "") for one in node.args]
+            if (
+                isinstance(function, ast.Name) and function.id == "reload" and given == ["sys"]
+            ) or getattr(function, "attr", "") == "setdefaultencoding":
+                found.append(function)
+    if found and not any(_asks(node) for node in nodes):
         yield from found
 
 

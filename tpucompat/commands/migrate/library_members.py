@@ -229,6 +229,16 @@ def _next(self: Rewriter, one: Difference) -> bool:
     return self.context.replace(call, cell, f"next({text.source(one.node.value)})")
 
 
+def _no_encoding(self: Rewriter, one: Difference) -> bool:
+    """``reload(sys)`` and ``sys.setdefaultencoding('utf8')`` go."""
+    call = self.call_of(one.node)
+    cell = self.cell(one.node)
+    statement = self.context.parents(cell).get(id(call))
+    if not isinstance(statement, ast.Expr):
+        return False
+    return self.context.remove(statement, cell) or self.context.replace(statement, cell, "pass")
+
+
 def _children(self: Rewriter, one: Difference) -> bool:
     return _with_arguments(self, one, "list(")
 
@@ -479,6 +489,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "ptp": _ptp,
     "next": _next,
     "python_2": _python_2,
+    "no_encoding": _no_encoding,
     "reader": _reader,
     "rename": _rename,
     "sample_set": _sample_set,
