@@ -32,7 +32,7 @@ def reload(module: types.ModuleType) -> types.ModuleType:
     """
     again = importlib.reload(module)
     if again is sys and not hasattr(sys, "setdefaultencoding"):
-        sys.setdefaultencoding = lambda name: None
+        vars(sys)["setdefaultencoding"] = lambda name: None
     return again
 
 

@@ -93,8 +93,8 @@ class Finder:
             yield Difference(row, name, None, name.id)
         for method in python_2.steps(self._nodes) if self._is_old else ():
             yield Difference(python_2.NEXT, method, None, "next")
-        for method in python_2.encodings(self._nodes) if self._is_old else ():
-            yield Difference(python_2.ENCODING, method, None, "setdefaultencoding")
+        for function in python_2.encodings(self._nodes) if self._is_old else ():
+            yield Difference(python_2.ENCODING, function, None, "setdefaultencoding")
         for node in self._nodes:
             if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
                 yield from self._member(node)

@@ -76,16 +76,19 @@ def encodings(nodes: Sequence[ast.AST]) -> Iterator[ast.expr]:
     Args:
       nodes: All nodes of the file.
     """
-    found: list[ast.expr] = []
-    for node in nodes:
-        if isinstance(node, ast.Call):
-            function, given = node.func, [getattr(one, "id", "") for one in node.args]
-            if (
-                isinstance(function, ast.Name) and function.id == "reload" and given == ["sys"]
-            ) or getattr(function, "attr", "") == "setdefaultencoding":
-                found.append(function)
+    calls = (node for node in nodes if isinstance(node, ast.Call))
+    found = [call.func for call in calls if _is_reload_of_sys(call) or _sets_encoding(call)]
     if found and not any(_asks(node) for node in nodes):
         yield from found
+
+
+def _is_reload_of_sys(call: ast.Call) -> bool:
+    given = [getattr(one, "id", "") for one in call.args]
+    return getattr(call.func, "id", "") == "reload" and given == ["sys"]
+
+
+def _sets_encoding(call: ast.Call) -> bool:
+    return getattr(call.func, "attr", "") == "setdefaultencoding"
 
 
 def _asks(node: ast.AST) -> bool:
