@@ -150,6 +150,9 @@ def test_a_migrated_program_stays_as_it_is():
         ("init = ", "tf.set_random_seed(3)\ninit = ", "program = session_loop.Program(seed=3)"),
         ("images: data,\n        labels: data.argmax(1) % 3,", "labels: mod,\n        images: data,",
          "loss = train(data, mod)\n"),
+        ("images: data,\n        labels: data.argmax(1) % 3,",
+         "labels: data.argmax(1) % 3,\n        images: data,",
+         "loss = train(*session_loop.chosen([data.argmax(1) % 3, data], 1, 0))\n"),
         ("def fit_batch", "tf.train.create_global_step()\ndef fit_batch",
          "program = session_loop.Program(global_step=True)"),
         ("model(x))\n", "tf.norm(model(x)) * tf.ones([1, 3]))\n", "tf.norm(model(x))"),
@@ -226,6 +229,14 @@ main()
 """)
 
 
+def test_an_iterator_without_a_name_gets_one():
+    text = ITERATED.replace("    batches = data.batch(8).make_initializable_iterator()\n", "")
+    text = text.replace("      sess.run(batches.initializer)\n", "").replace("data = ", "rows = ")
+    after = after_of(text.replace("batches.get_next", "rows.make_one_shot_iterator().get_next"))
+    assert "  batches = iter(rows)\n  x, y = batches.element_spec\n" in after
+    assert "(run_step(*batches.get_next()), 2, 0)" in after
+
+
 def test_what_is_fed_may_have_a_name():
     feeds = "{\n        images: data,\n        labels: data.argmax(1) % 3,\n    }"
     text = SCRIPT.replace("    loss =", f"    feeds = {feeds}\n    loss =").replace(
@@ -240,8 +251,6 @@ def test_what_is_fed_may_have_a_name():
     [
         ("sess.run(train,", "sess.run([train, scores],", "fetches more than a computation"),
         ("labels: data.argmax(1) % 3,", "", "is fed something else than the inputs"),
-        ("images: data,\n        labels: data.argmax(1) % 3,",
-         "labels: data.argmax(1) % 3,\n        images: data,", "in another order"),
         ("sess.run(train, feed_dict={", "sess.run(train, options=None, feed_dict={", "options of sess"),
         ("  sess.run(init)\n", "", "never initialized"),
         ("print(i, ", "print(sess.graph, ", "sess has other uses"),
@@ -266,6 +275,7 @@ def test_what_is_fed_may_have_a_name():
         ("init = ", "program = 1\ninit = ", "already defines program"),
         ("init = ", "tf.set_random_seed(1)\ntf.set_random_seed(2)\ninit = ", "the seed of its graph"),
         ("init = ", "tf.set_random_seed(len(inputs))\ninit = ", "the seed of its graph"),
+        ("init = ", "x = [data.make_one_shot_iterator()]\ninit = ", "is called for something else"),
         ("init = ", "g = tf.Graph()\ninit = ", "tf.Graph may need a graph"),
         ("init = ", "c = tf.train.Coordinator()\ninit = ", "tf.train.Coordinator may need"),
         ("  for i in range(5):", "  for i in range(5):\n    x = tf.random_normal([2])", "tf.random_normal"),

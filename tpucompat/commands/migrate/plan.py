@@ -29,6 +29,7 @@ from tpucompat.commands.migrate import (
     methods,
     notebook_text,
     record,
+    session_inputs,
     session_reader,
     session_settings,
     sessions,
@@ -45,7 +46,7 @@ from tpucompat.names import successors as today
 NOTHING, PLAIN, KERAS, COMPATIBLE = "nothing", "plain", "keras", "compatible"
 LOOP, SESSION = "loop", "session"  # with a module beside it
 #: The module of such a file -> its way.
-_BESIDE = {estimator_tables.MODULE: LOOP, session_reader.MODULE: SESSION}
+_BESIDE = {estimator_tables.MODULE: LOOP, session_inputs.MODULE: SESSION}
 
 # Names of tf.compat.v1 that work without a graph.
 _WITHOUT_GRAPH = re.compile(

@@ -142,6 +142,8 @@ def is_known(below: str) -> bool:
     if below in fixes.COMPUTATIONS:
         return fixes.COMPUTATIONS[below] in ("CrossShardOptimizer", "cross_replica_sum")
     module, _, name = below.rpartition(".")
+    if symbols.kind(below) is None and symbols.kind(module) == "class":
+        return is_known(module)  # tf.GraphKeys.UPDATE_OPS
     if symbols.kind(below) not in ("function", "class", "value"):
         return False
     if module == "train":
@@ -237,6 +239,11 @@ def check_around(context: Context, functions: set[Function], handled: AbstractSe
       CannotSee: If something is.
     """
     inside = {id(node) for one in functions for node in ast.walk(one.node)}
+    for call in context.names.calls:
+        method = call.name.rpartition(".")[2]
+        asks = method.endswith("_iterator") or method == "get_next"
+        if asks and id(call.node) not in inside | handled:
+            raise CannotSee(f"{method} is called for something else")
     of_data = _given_to_datasets(context)
     for use in context.names.uses:
         head, _, below = use.name.partition(".")

@@ -10,6 +10,8 @@ from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.names.used import argument
 
+#: The module that is written beside the script.
+MODULE = "session_loop"
 #: Text, and nodes that stay, in the order in which they stand in the file.
 Parts = Sequence[Union[str, ast.AST]]
 
@@ -32,6 +34,7 @@ class Inputs:
       placeholders: Name -> the statement that makes it.
       replaced: Expressions, and what is written there.
       names: The identities of loads of names that are accounted for.
+      added: Statements, and what is written before them.
     """
 
     def __init__(self, context: Context, cell: int) -> None:
@@ -40,6 +43,7 @@ class Inputs:
         self.placeholders: dict[str, ast.Assign] = {}
         self.replaced: list[tuple[Any, Parts]] = []
         self.names: set[int] = set()
+        self.added: list[tuple[ast.stmt, str]] = []
         self._iterators: dict[str, ast.AST] = {}  # -> the dataset
         self._elements: dict[str, list[str]] = {}  # iterator -> the names of what it gives
         self._one_value: set[str] = set()  # iterators that give no tuple
@@ -52,7 +56,8 @@ class Inputs:
     def known(self) -> set[str]:
         """The names of all of them, but for placeholders."""
         drawn = {name for names in self._elements.values() for name in names}
-        return drawn | {*self._iterators, *self._orders}
+        named = self._iterators.keys() - {"batches" for _ in self.added}
+        return drawn | named | {*self._orders}
 
     def __contains__(self, name: str) -> bool:
         """Whether a computation may be given what has this name."""
@@ -69,6 +74,8 @@ class Inputs:
         method = getattr(node.func, "attr", "")
         owner = getattr(getattr(node.func, "value", None), "id", "")
         target = statement.targets[0]
+        if method == "get_next":
+            owner = owner or self._without_name(node.func.value, statement)
         if method == "get_next" and owner in self._iterators:
             is_tuple = isinstance(target, (ast.Tuple, ast.List))
             names = [getattr(one, "id", "") for one in (target.elts if is_tuple else [target])]  # type: ignore[attr-defined]
@@ -93,6 +100,16 @@ class Inputs:
         else:
             return False
         return True
+
+    def _without_name(self, node: ast.AST, statement: ast.Assign) -> str:
+        """The name that an iterator gets whose ``get_next`` is called at once; "" for something else."""
+        method = getattr(getattr(node, "func", None), "attr", "")
+        data = node.func.value if isinstance(node, ast.Call) and not node.args else None  # type: ignore[attr-defined]
+        if method not in _ITERATORS or not is_still(data) or not self._context.is_free("batches"):
+            return ""
+        self._iterators["batches"] = data  # type: ignore[assignment]
+        self.added.append((statement, f"batches = iter({self._text.source(data)})"))  # type: ignore[arg-type]
+        return "batches"
 
     def _specification(self, node: ast.Call) -> Parts:
         """``tf.placeholder(dtype, shape)`` -> ``tf.TensorSpec(shape, dtype)``."""
@@ -149,15 +166,15 @@ class Inputs:
             return [("" if iterator in self._one_value else "*") + f"{iterator}.get_next()"]
         if set(feeds) != set(wanted) or len(wanted) != len(set(wanted)):
             raise CannotSee("a run is fed something else than the inputs of its computation")
-        values: list[Any] = [feeds[name] for name in wanted]
-        if list(feeds) != wanted:
-            if not all(map(is_still, values)):
-                raise CannotSee("the feeds are in another order than the inputs")
-            values = [self._text.source(value) for value in values]
-        parts = [part for value in values for part in (", ", value)][1:]
-        name = next(
-            (name for name, one in self._feeds.items() if {*feeds.values()} & {*one.values}), ""
-        )
+        fed = [*feeds.values()]
+        parts: list[Any] = [part for value in fed for part in (", ", value)][1:]
+        is_ordered = list(feeds) == wanted
+        if not is_ordered and all(map(is_still, fed)):
+            parts = [", ".join(self._text.source(feeds[name]) for name in wanted)]
+        elif not is_ordered:  # what is fed is computed in the order in which it stands there
+            places = ", ".join(str(list(feeds).index(name)) for name in wanted)
+            parts = [f"*{MODULE}.chosen([", *parts, f"], {places})"]
+        name = next((name for name, one in self._feeds.items() if {*fed} & {*one.values}), "")
         if not name:
             return parts
         if name not in self._orders:

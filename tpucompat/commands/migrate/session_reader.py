@@ -14,11 +14,8 @@ from tpucompat.commands.migrate import (
 )
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
-from tpucompat.commands.migrate.session_inputs import Parts
+from tpucompat.commands.migrate.session_inputs import MODULE, Parts
 from tpucompat.names.used import Call, argument
-
-#: The module that is written beside the script.
-MODULE = "session_loop"
 
 _TF = "tensorflow."
 #: What puts a function onto cores -> the method of a program that does it.
@@ -73,7 +70,7 @@ class Plan(NamedTuple):
       session: The Session, and what it is open in.
       first: The statement that the program is made before.
       dropped: Statements that have no effect any more.
-      replaced: Expressions, and what is written there.
+      inputs: What is written in the place of expressions, and before statements.
       shared: Calls whose results have a share for each core, which has to be said.
       handled: The identities of nodes that need nothing else.
       makes: Whether the functions have variables.
@@ -84,7 +81,7 @@ class Plan(NamedTuple):
     session: session_blocks.Opened
     first: Any
     dropped: list[Any]
-    replaced: list[tuple[Any, Parts]]
+    inputs: session_inputs.Inputs
     shared: list[ast.Call]
     handled: frozenset[int]
     makes: bool
@@ -156,7 +153,7 @@ class Reader:
             session=self._session,
             first=first,
             dropped=self._dropped,
-            replaced=self._replaced,
+            inputs=self._inputs,
             shared=shared,
             handled=handled,
             makes=makes,

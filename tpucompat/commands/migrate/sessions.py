@@ -13,7 +13,8 @@ import os
 from tpucompat.commands.migrate import keras, session_blocks, written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
-from tpucompat.commands.migrate.session_reader import MODULE, NAMES, Plan, Reader
+from tpucompat.commands.migrate.session_inputs import MODULE
+from tpucompat.commands.migrate.session_reader import NAMES, Plan, Reader
 
 
 def plan(context: Context) -> Plan:
@@ -39,7 +40,7 @@ def plan(context: Context) -> Plan:
 def rewrite(context: Context, found: Plan) -> None:
     """Puts a program in the place of the Session."""
     text = context.texts[found.session.cell]
-    for node, parts in found.replaced:
+    for node, parts in found.inputs.replaced:
         start, words = text.span(node)[0], ""
         for part in parts:
             if isinstance(part, str):
@@ -68,6 +69,9 @@ def rewrite(context: Context, found: Plan) -> None:
     given += ["global_step=True"] if found.counts else []
     indent = session_blocks.indent(context, found.session, line)
     text.insert_line(line, indent + f"program = {MODULE}.{made}({', '.join(given)})" + text.newline)
+    for statement, words in found.inputs.added:
+        indent = session_blocks.indent(context, found.session, statement.lineno)
+        text.insert_line(statement.lineno, indent + words + text.newline)
     for statement in found.dropped:
         context.remove(statement, found.session.cell)
     session_blocks.rewrite(context, found.session)

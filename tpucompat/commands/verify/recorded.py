@@ -27,7 +27,7 @@ from tpucompat.base.machine import environment
 from tpucompat.commands.analysis import findings
 from tpucompat.commands.analysis.sources import SourceError
 from tpucompat.commands.cli import run
-from tpucompat.commands.migrate import estimator_tables, session_reader, written
+from tpucompat.commands.migrate import estimator_tables, session_inputs, written
 from tpucompat.commands.verify import files
 from tpucompat.commands.verify.flags import Flags
 from tpucompat.commands.verify.printed import Printed
@@ -133,8 +133,8 @@ class _Recorded:
             loop = importlib.import_module(estimator_tables.MODULE)
             self._models.open_training_loop(loop)
             self._dropouts.open_training_loop(loop)
-        if session_reader.MODULE in written_here:
-            self._dropouts.open_session_loop(importlib.import_module(session_reader.MODULE))
+        if session_inputs.MODULE in written_here:
+            self._dropouts.open_session_loop(importlib.import_module(session_inputs.MODULE))
         runpy.run_path(spec["script"], run_name="__main__")
 
     def _open(self, graph: bool) -> None:
