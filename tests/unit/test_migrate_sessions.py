@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import pathlib
+import textwrap
 
 import pytest
 
@@ -227,6 +228,18 @@ def test_an_iterator_is_asked_for_what_a_computation_is_given():
 
 main()
 """)
+
+
+@pytest.mark.parametrize("opened", ["with tf.Session() as s:", "s = tf.InteractiveSession()"])
+def test_the_graph_may_be_built_when_the_session_is_open(opened):
+    head, _, rest = SCRIPT.partition("inputs = [")
+    before, _, block = ("inputs = [" + rest).partition("with tf.Session(TPU_WORKER) as sess:\n")
+    block = block.replace("sess.", "s.")
+    text = textwrap.indent(before, "  ") + block
+    text = textwrap.dedent(text) if opened.startswith("s =") else text
+    after = after_of(f"{head}{opened}\n{text}")
+    usual = after_of(SCRIPT)
+    assert after.replace("\n\n", "\n") == usual.replace("\n\n", "\n")
 
 
 def test_an_iterator_without_a_name_gets_one():

@@ -412,6 +412,7 @@ def without_blocks(context: Context, cell: int, blocks: Iterable[ast.With]) -> N
         text.delete_lines(node.lineno, node.body[0].lineno - 1)
         keras.finish(context, node.items[0].context_expr)
         by = len(text.indent(node.body[0].lineno)) - len(text.indent(node.lineno))
+        context.dedented.append((cell, node.body[0].lineno, node.end_lineno or 0, by))
         less.update(dict.fromkeys(range(node.body[0].lineno, (node.end_lineno or 0) + 1), by))
     for line, by in less.items():
         start = text.line_start(line)

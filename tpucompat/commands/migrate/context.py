@@ -78,6 +78,8 @@ class Context:
         self._removed: set[int] = set()
         self._words: set[str] = set()
         self._indents: list[tuple[int, int, int, str]] = []
+        #: Lines of a block that is gone: (cell, first, last, how far they were indented in it).
+        self.dedented: list[tuple[int, int, int, int]] = []
         self._outside: list[Edit] = []
 
     def _imports(self) -> Iterator[Import]:
@@ -380,7 +382,7 @@ class Context:
         self._write_imports()
         for (cell, line), notes in sorted(self._todos.items()):
             text = self.texts[cell]
-            indent = text.indent(line) + self._deeper(cell, line)
+            indent = self._indent(cell, line)
             for code in sorted(notes):
                 text.rule = code
                 mark = (_NOTE if code in self._notes else _MARK).format(code)
@@ -397,8 +399,15 @@ class Context:
             if text.edits and cell in self.trees
         }
 
-    def _deeper(self, cell: int, line: int) -> str:
-        return "".join(
+    def _indent(self, cell: int, line: int) -> str:
+        """What a line is indented by in the end."""
+        less = sum(
+            by
+            for where, first, last, by in self.dedented
+            if where == cell and first <= line <= last
+        )
+        indent = self.texts[cell].indent(line)
+        return indent[: len(indent) - less] + "".join(
             by
             for where, first, last, by in self._indents
             if where == cell and first <= line <= last

@@ -134,8 +134,15 @@ def rewrite(context: Context, found: Opened) -> None:
 
 
 def indent(context: Context, found: Opened, line: int) -> str:
-    """What a line is indented by when its graph is gone."""
+    """What a line is indented by when the blocks of the Session and its graph are gone."""
     text = context.texts[found.cell]
-    if found.graph is None:
-        return text.indent(line)
-    return text.indent(found.graph.lineno)
+    indented = text.indent(line)
+    for block in (found.graph, found.statement):
+        if isinstance(block, ast.With) and block.lineno < line <= (block.end_lineno or 0):
+            indented = indented[: len(indented) - _depth(context, found.cell, block)]
+    return indented
+
+
+def _depth(context: Context, cell: int, block: ast.With) -> int:
+    text = context.texts[cell]
+    return len(text.indent(block.body[0].lineno)) - len(text.indent(block.lineno))

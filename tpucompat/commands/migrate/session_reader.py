@@ -120,12 +120,12 @@ class Reader:
 
     def read(self) -> Plan:
         """Everything that becomes of the file."""
-        statements = self._body
-        at = next(index for index, one in enumerate(statements) if one is self._session.statement)
+        at = next(index for index, one in enumerate(self._body) if one is self._session.statement)
+        statements = [*self._body[:at], *self._session.body]
         self._dropped += self._aliases.values()
-        for one in statements[:at]:
+        for one in statements:
             self._begin(one)
-        before = [one for one in statements[:at] if isinstance(one, ast.Assign)]
+        before = [one for one in statements if isinstance(one, ast.Assign)]
         for statement in before:
             self._define(statement)
         calls = [call for call in self._context.names.calls if computations.is_computation(call)]
@@ -226,7 +226,7 @@ class Reader:
         statement = self._context.statement(node, self._cell)
         kind = computations.NAMES[call.name]
         if call.guarded or not any(statement is one for one in before):
-            raise CannotSee("it is not made directly before the Session")
+            raise CannotSee("it is not made beside its Session")
         for word in node.keywords:
             if word.arg not in _PARAMETERS:
                 raise CannotSee(f"{word.arg}= of {kind}")
