@@ -230,6 +230,30 @@ main()
 """)
 
 
+TOGETHER = """\
+import tensorflow as tf
+from tensorflow.contrib import tpu
+
+def inference(a):
+  return tf.add(tf.matmul(a, a), 1.0)
+
+def two(a, b):
+  return tf.add(a, b), tf.reduce_sum(a)
+
+a = tf.placeholder(tf.float32, [4, 4])
+b = tf.placeholder(tf.float32, [4, 4])
+one = tpu.rewrite(inference, [a])
+other = tpu.rewrite(two, [a, b])
+with tf.Session() as sess:
+  x, y = sess.run([one, other], feed_dict={b: rows[1], a: rows[0]})
+"""
+
+
+def test_computations_without_variables_may_run_together():
+    assert after_of(TOGETHER).endswith("\nx, y = [one(rows[0]), other(rows[0], rows[1])]\n")
+    assert "fed together" in reason_of(TOGETHER.replace("rows[0]", "next(rows)"))
+
+
 @pytest.mark.parametrize("opened", ["with tf.Session() as s:", "s = tf.InteractiveSession()"])
 def test_the_graph_may_be_built_when_the_session_is_open(opened):
     head, _, rest = SCRIPT.partition("inputs = [")

@@ -152,6 +152,25 @@ class Inputs:
             found[key.id] = value
         return found
 
+    def call_all(
+        self, node: ast.Call, found: Sequence[Any], feeds: Mapping[str, ast.AST], fetch: ast.AST
+    ) -> None:
+        """Calls several computations in the place of one run.
+
+        Args:
+          node: The run.
+          found: The computations, with ``name`` and ``given``.
+          feeds: As :meth:`fed` gives it.
+          fetch: The list or tuple that names them.
+        """
+        wanted = {name for one in found for name in one.given}
+        if {*feeds} != wanted or not all(map(is_still, feeds.values())):
+            raise CannotSee("its computations are fed together")
+        texts = {name: self._text.source(value) for name, value in feeds.items()}
+        calls = [f"{one.name}({', '.join(texts[name] for name in one.given)})" for one in found]
+        ends = "()" if isinstance(fetch, ast.Tuple) else "[]"
+        self.replaced.append((node, [ends[0] + ", ".join(calls) + ends[1]]))
+
     def values(self, feeds: Mapping[str, ast.AST], wanted: list[str]) -> Parts:
         """What is fed or drawn, as the arguments of a call.
 

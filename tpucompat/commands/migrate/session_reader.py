@@ -22,7 +22,6 @@ _TF = "tensorflow."
 _METHODS = {"rewrite": "on_one_core", "shard": "on_all_cores", "batch_parallel": "on_all_cores"}
 #: Their parameters that have a counterpart, or need none: how many shards there are is the strategy's.
 _PARAMETERS = frozenset(("computation", "inputs", "num_shards", "outputs_from_all_shards"))
-_STARTS = computations.SYSTEM
 
 _GLOBAL = frozenset(
     _TF + name for name in ("global_variables_initializer", "initialize_all_variables")
@@ -35,10 +34,6 @@ _ASKED = {
     _TF + "train.get_global_step": "program.global_step()",
     _TF + "train.get_or_create_global_step": "program.global_step()",
 }
-#: What makes the global step.
-_MAKE_STEP = frozenset(
-    _TF + "train." + name for name in ("get_or_create_global_step", "create_global_step")
-)
 #: Names that stand in functions -> those of the module.
 NAMES = {
     path: name
@@ -169,7 +164,7 @@ class Reader:
     def _begin(self, statement: ast.stmt) -> None:
         """``tf.train.create_global_step()``, whose result has a name or none."""
         node = getattr(statement, "value", None)
-        if self._called(node) not in _MAKE_STEP or not isinstance(node, ast.Call):
+        if not self._called(node).endswith("create_global_step") or not isinstance(node, ast.Call):
             return
         self._counts = True
         self._dropped.append(statement)
@@ -211,7 +206,7 @@ class Reader:
             more: Parts = [", max_to_keep=", kept] if kept is not None else []
             self._savers[name] = statement
             self._replaced.append((node, [MODULE + ".Saver(program", *more, ")"]))
-        elif called in _GLOBAL | _LOCAL | _STARTS:
+        elif called in _GLOBAL | _LOCAL | computations.SYSTEM:
             self._initializers[name] = called
             self._dropped.append(statement)
         elif method == "assign" and owner in self._variables:
@@ -411,14 +406,21 @@ class Reader:
             self._names.add(id(fetch))
             self._replaced.append((node, [fetch.id + ".numpy()"]))
         else:
-            self._fetch(node, fetch, feeds)
+            self._fetch(node, fetch, feeds, makes)
 
-    def _fetch(self, node: ast.Call, fetch: ast.AST, feeds: Mapping[str, ast.AST]) -> None:
+    def _fetch(
+        self, node: ast.Call, fetch: ast.AST, feeds: Mapping[str, ast.AST], makes: bool
+    ) -> None:
         """A run of a computation becomes a call."""
         names = fetch.elts if isinstance(fetch, (ast.List, ast.Tuple)) else [fetch]
         asked = [getattr(one, "id", "") for one in names] or [""]
         self._names.update(map(id, names))
         head = ""
+        several = [self._computations.get(one, []) for one in asked]
+        # Of one that trains and others nobody knows which goes first.
+        if not makes and len(asked) > 1 and all(len(one) == 1 for one in several):
+            self._inputs.call_all(node, [one[0] for one in several], feeds, fetch)
+            return
         if isinstance(fetch, ast.Name) and fetch.id in self._computations:
             found, index = self._computations[fetch.id], ""
         elif isinstance(fetch, ast.Name) and fetch.id in self._outputs:
@@ -447,7 +449,7 @@ class Reader:
         names = [
             self._initializers.get(getattr(one, "id", ""), self._called(one)) for one in several
         ]
-        if not set(names) <= _GLOBAL | _LOCAL | _STARTS:
+        if not set(names) <= _GLOBAL | _LOCAL | computations.SYSTEM:
             return set()
         self._names.update(map(id, several))
         return set(names)
