@@ -16,6 +16,7 @@ from tpucompat.base import journal
 from tpucompat.base.errors import UnknownModuleError
 from tpucompat.names import scope as scopes
 from tpucompat.runtime import imports
+from tpucompat.tf import patches
 
 
 def globals_of(name, file=None):
@@ -301,11 +302,12 @@ def test_a_module_is_given_the_names_of_python_2_that_it_uses(hook):
     assert not hasattr(builtins, "long")
 
 
-def test_a_reloaded_sys_has_the_encoding_of_python_2(hook, monkeypatch):
-    monkeypatch.delattr(sys, "setdefaultencoding", raising=False)
+def test_a_reloaded_sys_has_the_encoding_of_python_2(hook):
+    before = patches.mark()
     run("import sys\nimport oldpkg\nreload(sys)\nsys.setdefaultencoding('utf8')\n")
     assert sys.getdefaultencoding() == "utf-8"
-    monkeypatch.delattr(sys, "setdefaultencoding")
+    patches.undo(before)
+    assert not hasattr(sys, "setdefaultencoding")
 
 
 def test_dictionaries_have_the_methods_of_python_2_for_a_module_that_uses_them(hook):

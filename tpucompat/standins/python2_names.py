@@ -15,6 +15,7 @@ import types
 from typing import Any, Iterator
 
 from tpucompat.base import journal
+from tpucompat.tf import patches
 
 
 def cmp(x: Any, y: Any) -> int:
@@ -25,15 +26,19 @@ def cmp(x: Any, y: Any) -> int:
 def reload(module: types.ModuleType) -> types.ModuleType:
     """Loads a module again; ``sys`` has ``setdefaultencoding`` then, which its start took away in Python 2.
 
-    Python 3 reads and writes UTF-8 between bytes and texts whatever is set, so the function does nothing.
-
     Args:
       module: The module.
     """
     again = importlib.reload(module)
-    if again is sys and not hasattr(sys, "setdefaultencoding"):
-        vars(sys)["setdefaultencoding"] = lambda name: None
+    if again is sys:
+        give_encoding()
     return again
+
+
+@patches.patch
+def give_encoding() -> None:
+    """Gives ``sys`` a ``setdefaultencoding``, which has nothing to set: Python 3 encodes texts as UTF-8."""
+    patches.replace(sys, "setdefaultencoding", lambda name: None)
 
 
 #: Name -> what it was called when Python 3 merged, moved or renamed it.

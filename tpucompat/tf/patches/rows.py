@@ -484,6 +484,13 @@ ROWS = (
         "Classes of libraries and of Python have the methods that they have lost, for the script alone.",
     ),
     Patch(
+        "tpucompat.standins.python2_names:give_encoding",
+        ON_DEMAND,
+        ALL,
+        ("sys.setdefaultencoding",),
+        "A sys that a script reloads has setdefaultencoding, as in Python 2; it does nothing.",
+    ),
+    Patch(
         "tpucompat.standins.array_numbers:accept_arrays_as_numbers",
         ON_DEMAND,
         ALL,
