@@ -1968,3 +1968,13 @@ def test_only_a_first_layer_says_what_a_model_is_given():
         "model.add(tf.keras.Input(batch_shape=(2, 3, 2)))",
         "model.add(LSTM(4, recurrent_activation='sigmoid'))",
     ]
+
+
+def test_a_module_that_cannot_be_imported_is_asked_for_its_names():
+    resolver = "tensorflow.contrib.cluster_resolver import TPUClusterResolver"
+    text = f"import os\nimport tensorflow as tf\nfrom {resolver}\n\n"
+    text += "name = os.environ.get('NAME')\nmaster = TPUClusterResolver(tpu=[name]).get_master()\n"
+    found = migrated(text + "print(master, tf.reduce_sum([1.0]))\n")
+    compile(found, "script.py", "exec")
+    assert "from tensorflow.distribute" not in found
+    assert "tf.distribute.cluster_resolver.TPUClusterResolver" in found

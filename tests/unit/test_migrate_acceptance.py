@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from tpucompat.commands.analysis import findings, sources
-from tpucompat.commands.migrate import acceptance, plan, resolution, tree, written
+from tpucompat.commands.migrate import acceptance, files, plan, resolution, tree, written
 
 _KERAS_3 = tuple(map(int, tf.__version__.split(".")[:2])) >= (2, 16)
 
@@ -146,10 +146,12 @@ def test_the_whole_loop_is_a_part_of_itself():
 
 
 def test_a_program_that_is_there_keeps_what_it_uses(tmp_path):
-    (tmp_path / "training_loop.py").write_bytes(written.part(_LOOP, (*_TRAINS, "predict")))
-    script = b"import training_loop\ntraining_loop.Trainer(None).train(None)\n"
+    place = tmp_path / "training_loop.py"
+    place.write_bytes(written.part(_LOOP, (*_TRAINS, "predict")))
+    script = b"import training_loop\ntraining_loop.Trainer(None).train(None).evaluate(None)\n"
     path = str(tmp_path / "a.py")
     result = plan.Result(path, b"", script, plan.LOOP, [], beside={"training_loop.py": _LOOP})
     (cut,) = tree.with_parts([result])
-    assert b"def predict(" in cut.beside["training_loop.py"]
-    assert b"def export_saved_model(" not in cut.beside["training_loop.py"]
+    text = files.beside(cut.beside, str(tmp_path))[str(place)]
+    assert b"def predict(" in text and b"def evaluate(" in text
+    assert b"def export_saved_model(" not in text

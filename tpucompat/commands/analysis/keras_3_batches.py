@@ -19,6 +19,7 @@ _TOGETHER = frozenset(
     for one in ("sum", "mean", "max", "min", "prod", "std", "var")
     for part in (one, f"reduce_{one}")
 )
+_ROOTS = ("tensorflow.", "keras.")
 _ON_BATCH = (".train_on_batch", ".test_on_batch")
 _OF_MANY = (".fit", ".fit_generator", ".evaluate", ".evaluate_generator")
 
@@ -60,15 +61,11 @@ def _is_of_batch(finder: Finder, metric: ast.AST) -> bool:
         last = name.rpartition(".")[2]
         if not isinstance(node, ast.Call) or last not in _TOGETHER or not name.startswith(_ROOTS):
             continue
-        is_mean = id(node) in returned and last.endswith(
-            "mean"
-        )  # of means of batches as of examples
+        # The mean of the batches' means is that of all examples.
+        is_mean = id(node) in returned and last.endswith("mean")
         if argument(node, 1, "axis") is None and not is_mean:
             return True
     return False
-
-
-_ROOTS = ("tensorflow.", "keras.")
 
 
 def carried_metrics(finder: Finder, call: Call, below: str) -> Iterator[Difference]:

@@ -204,7 +204,7 @@ def _deal_with(result: plan.Result, options: argparse.Namespace) -> report.Outco
         console.write(_coloured(diff) if console.has_colours(sys.stdout) else diff)
         for name in result.beside:
             beside = os.path.join(os.path.dirname(result.path), name)
-            console.write(f"and {beside}, unless it exists\n")
+            console.write(f"and {beside}\n")
     if not options.quiet and (target or options.check):
         console.write(f"{result.path}: {tree.said(result)}\n")
     return outcome

@@ -139,15 +139,8 @@ def with_parts(results: Sequence[Result]) -> list[Result]:
                 uses |= written.mentioned(result.after)
         for index, result in enumerate(cut):
             if name in result.beside:
-                wanted, with_slim = set(uses), uses_slim
-                place = os.path.join(os.path.dirname(result.path), name)
-                if os.path.exists(place) and written.is_ours(place):
-                    with open(place, "rb") as stream:
-                        before = stream.read()  # another program there may use it
-                    wanted |= written.defined(before)
-                    with_slim |= b"tf_slim" in before
-                part = written.part(result.beside[name], wanted)
-                part = written.completing_tf_slim(part) if with_slim else part
+                part = written.part(result.beside[name], uses)
+                part = written.completing_tf_slim(part) if uses_slim else part
                 cut[index] = result._replace(beside={**result.beside, name: part})
     return cut
 
