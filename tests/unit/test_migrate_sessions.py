@@ -252,6 +252,8 @@ with tf.Session() as sess:
 def test_computations_without_variables_may_run_together():
     assert after_of(TOGETHER).endswith("\nx, y = [one(rows[0]), other(rows[0], rows[1])]\n")
     assert "fed together" in reason_of(TOGETHER.replace("rows[0]", "next(rows)"))
+    trains = TOGETHER.replace("tf.matmul(a, a)", "tf.get_variable('w', [4, 4])")
+    assert "fetches more than a computation" in reason_of(trains)
 
 
 @pytest.mark.parametrize("opened", ["with tf.Session() as s:", "s = tf.InteractiveSession()"])
