@@ -54,7 +54,9 @@ def test_output_nobody_reads(old):
 
 @pytest.mark.parametrize("command", ["scan", "migrate"])
 def test_a_working_directory_that_was_deleted(command, tmp_path):
-    inside = "import os, sys; os.rmdir(os.getcwd()); import tpucompat.__main__ as m; sys.exit(m.main())"
+    inside = (
+        "import os, sys; os.rmdir(os.getcwd()); import tpucompat.__main__ as m; sys.exit(m.main())"
+    )
     done = subprocess.run(
         [sys.executable, "-c", inside, command, "."], cwd=tmp_path, text=True, capture_output=True
     )
