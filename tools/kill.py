@@ -127,7 +127,7 @@ def table(path: str) -> Iterator[str]:
     for (program, cores), (kills, lost, differ) in sorted(sums.items()):
         yield f"| {PROGRAMS[program][0]} | {cores} | {kills} | {lost} | {differ} |"
     together = list(zip(*sums.values()))
-    yield f"| together | | {sum(together[0])} | {max(together[1])} | {sum(together[2])} |"
+    yield f"| total | | {sum(together[0])} | {max(together[1])} | {sum(together[2])} |"
 
 
 def main(argv: list[str]) -> int:

@@ -515,6 +515,35 @@ tell([characters.predict(each).shape for each in (np.ones((4, 1), 'f'), np.ones(
 """
 
 
+FEW = """
+with strategy.scope():
+    inputs = tf.keras.Input([9, 9, 2])
+    one = tf.keras.layers.BatchNormalization()(tf.keras.layers.Conv2D(3, 3, padding='same')(inputs))
+    other = tf.keras.layers.SeparableConv2D(3, 3, padding='same')(inputs)
+    volume = tf.keras.layers.Conv3D(3, 1)(tf.keras.layers.Reshape([9, 9, 2, 1])(inputs))
+    both = tf.keras.layers.add([one, other, tf.reduce_mean(volume, axis=3)])
+    outputs = tf.keras.layers.Dense(3, 'softmax')(tf.keras.layers.GlobalAveragePooling2D()(both))
+    model = tf.keras.Model(inputs, outputs)
+    model.compile(tf.keras.optimizers.SGD(0.0), 'sparse_categorical_crossentropy')
+x, y = np.random.RandomState(0).rand(9, 9, 9, 2).astype('f'), np.arange(9) % 3
+all_of_them = model.predict(x, batch_size=9)
+one_by_one = [model.predict(x[n:n + 1]) for n in range(9)]
+tell(float(abs(np.concatenate(one_by_one) - all_of_them).max()),
+     model.evaluate(x, y, batch_size=8, verbose=0), model.evaluate(x, y, batch_size=9, verbose=0),
+     bool(np.isfinite(model.fit(x, y, batch_size=8, verbose=0).history['loss']).all()))
+"""
+
+
+def test_replicas_without_examples(tmp_path):
+    """With oneDNN, whose convolutions of an empty batch have the shape of their input."""
+    start = textwrap.dedent(START_UPS["Colab, with an address"])
+    told, _ = run(
+        tmp_path, start + FEW, *targets.options(4), TPUCOMPAT_EXACT="", TF_ENABLE_ONEDNN_OPTS="1"
+    )
+    ((difference, in_two, in_one, trained),) = told
+    assert difference < 1e-6 and in_two == pytest.approx(in_one, rel=1e-5) and trained
+
+
 def test_vectors_are_columns_for_a_model_of_the_script_s_own(tmp_path):
     # 0 + 1, 2 + 3 + 1, ... against 0, 1, 2, 3: what 2.0 to 2.6 answered; later ones add a row to a column.
     predicted = [[1.0], [6.0], [9.0], [14.0]]

@@ -16,7 +16,7 @@ import tensorflow as tf
 
 from tpucompat.base.machine import environment
 from tpucompat.engines import session
-from tpucompat.tf import private
+from tpucompat.tf import patches, private
 
 TF1 = tf.__version__.startswith("1.")
 v1 = tf.compat.v1
@@ -985,6 +985,21 @@ def _graphs_on_their_way(monkeypatch):
     assert [one for one, _ in seen] == [session, session, other] and not two.op.device
 
 
+def _convolutions_of_no_examples():
+    before = patches.mark()
+    private.shape_convolutions_of_no_examples()
+    with v1.Graph().as_default(), v1.Session() as session:
+        pictures = v1.placeholder(tf.float32, [None, 4, 4, 1])
+        result = tf.nn.conv2d(pictures, tf.ones([3, 3, 1, 2]), 1, "VALID")
+        assert result.op.type == (
+            "Reshape" if (environment().release or (2, 9)) >= (2, 9) else "Conv2D"
+        )
+        for examples in (0, 3):
+            found = session.run(result, {pictures: np.ones([examples, 4, 4, 1])})
+            assert found.shape == (examples, 2, 2, 2) and (found == 9).all()
+    patches.undo(before)
+
+
 CHECKS = {
     _complete_api: ["complete_api", "RawOperations"],
     _complete_variables: [
@@ -1061,6 +1076,7 @@ CHECKS = {
     _gradients_and_loops: ["replace_gradients", "is_in_loop"],
     _zero_state: ["zero_state"],
     _checked_image: ["checked_image"],
+    _convolutions_of_no_examples: ["shape_convolutions_of_no_examples"],
     _computes_with_onednn: ["computes_with_onednn"],
     _seeds: [
         "random_seed",

@@ -19,7 +19,7 @@ import tensorflow
 from tpucompat.base.machine import current_environment
 from tpucompat.engines import accelerator, tpu_devices
 from tpucompat.idioms.startup.cluster_resolver import LocalClusterSpec, TPUClusterResolver
-from tpucompat.tf import patches
+from tpucompat.tf import patches, private
 
 
 class _TPUStrategyType(type):
@@ -30,6 +30,8 @@ class _TPUStrategyType(type):
         del args, kwargs
         accelerator.announce()
         cls.given = accelerator.strategy()
+        if current_environment().emulated_cores > 1 and private.computes_with_onednn():
+            private.shape_convolutions_of_no_examples()
         return cls.given
 
     def __instancecheck__(cls, instance: Any) -> bool:

@@ -247,6 +247,13 @@ ROWS = (
         ("tensorflow.python.ops.gradients*._GradientsHelper",),
         "tf.gradients finishes an operation's gradients together, where reference variables are.",
     ),
+    Patch(
+        "tpucompat.tf.private.operations:shape_convolutions_of_no_examples",
+        ON_DEMAND,
+        ">=2.9",  # the first release that computes with oneDNN by itself
+        ("tensorflow.python.ops.gen_nn_ops.*conv*",),
+        "A replica without examples gets the shape of a convolution, which oneDNN's kernels do not give.",
+    ),
     # Several cores, and TPUs ------------------------------------------------------------------------
     Patch(
         "tpucompat.engines.coherence:watch",

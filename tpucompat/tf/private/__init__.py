@@ -92,6 +92,7 @@ if TYPE_CHECKING:
         loss_modules,
         nest,
         operations_of_weights,
+        shape_convolutions_of_no_examples,
         zero_state,
     )
     from tpucompat.tf.private.paths import PathFunction, path_functions
@@ -250,6 +251,7 @@ _NAMES = {
         "loss_modules",
         "nest",
         "operations_of_weights",
+        "shape_convolutions_of_no_examples",
         "zero_state",
     ),
     "paths": (

@@ -9,9 +9,11 @@ import sys
 import types
 from typing import Any, Callable
 
+import numpy as np
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
 from tensorflow.python.ops import (
+    gen_nn_ops,
     image_ops_impl,
     nn,
     nn_impl,
@@ -57,6 +59,35 @@ class RawOperations(types.ModuleType):
                 if function is not None:
                     return function
         raise AttributeError(name)
+
+
+@patches.patch
+def shape_convolutions_of_no_examples() -> None:
+    """Gives a convolution its shape where a batch is empty: oneDNN's kernels give that of their input.
+
+    A replica gets no examples where the last batch is smaller than the number of replicas. Only what is built
+    for a batch of unknown size is changed, and only the shape of a result without elements.
+
+    Seen in 2.15 to 2.21: ``conv2d``, ``conv3d`` and ``depthwise_conv2d_native`` of
+    ``tensorflow.python.ops.gen_nn_ops``, which the public functions ask for them at each call.
+    """
+
+    def shaped(convolution: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+        result = convolution(*args, **kwargs)
+        examples, *of_one = result.shape.as_list()
+        if tf.executing_eagerly() or examples is not None or None in of_one:
+            return result
+        count = tf.size(result) // int(np.prod(of_one))
+        # Grappler takes out a reshape to what it infers for the result: adding min(count, 0) hides the shape.
+        whole = tf.reshape(result, tf.concat([[count], of_one + tf.minimum(count, 0)], 0))
+        whole.set_shape(result.shape)
+        return whole
+
+    for name in ("conv2d", "conv3d", "depthwise_conv2d_native"):
+        old = getattr(gen_nn_ops, name)
+        patches.replace(
+            gen_nn_ops, name, functools.update_wrapper(functools.partial(shaped, old), old)
+        )
 
 
 def loss_modules() -> list[Any]:
