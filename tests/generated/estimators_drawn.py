@@ -443,7 +443,7 @@ CELLS = {
     "GRUCell": {"activation": tf.nn.relu},
     "LSTMCell": {"use_peepholes": True, "num_proj": 3, "proj_clip": 1.0, "forget_bias": 0.5},
     "BasicLSTMCell": {"forget_bias": 0.3, "activation": tf.sin},
-    "rnn.UGRNNCell": {},
+    "rnn.BasicRNNCell": {},
     "rnn.NASCell": {},
     "rnn.LayerNormBasicLSTMCell": {},
 }
