@@ -52,6 +52,18 @@ def test_output_nobody_reads(old):
         assert process.returncode == 2
 
 
+@pytest.mark.parametrize("command", ["scan", "migrate"])
+def test_a_working_directory_that_was_deleted(command, tmp_path):
+    inside = (
+        "import os, sys; os.rmdir(os.getcwd()); import tpucompat.__main__ as m; sys.exit(m.main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", inside, command, "."], cwd=tmp_path, text=True, capture_output=True
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("tpucompat: error: TPU420 .: the working directory was deleted.")
+
+
 @pytest.mark.skipif(sys.version_info < (3, 11), reason="runpy is a file that can be hidden")
 def test_a_folder_with_files_named_as_python_s_own(old):
     """`python -m` searches the current folder first."""

@@ -15,7 +15,7 @@ import os
 import re
 from typing import Any, NamedTuple, Sequence
 
-from tpucompat.base.errors import TPUCompatError
+from tpucompat.base.errors import ScriptError, TPUCompatError
 
 #: Folders that hold nothing of the author's.
 SKIPPED_FOLDERS = frozenset(
@@ -75,6 +75,7 @@ def load(
 
     Raises:
       ConfigurationError: If a setting cannot be used.
+      ScriptError: If the path is relative and the working directory was deleted.
     """
     found = _from_file(start)
     merged = Configuration(
@@ -87,7 +88,10 @@ def load(
 
 
 def _from_file(start: str) -> Configuration:
-    folder = os.path.abspath(start if os.path.isdir(start) else os.path.dirname(start))
+    try:
+        folder = os.path.abspath(start if os.path.isdir(start) else os.path.dirname(start))
+    except FileNotFoundError as error:
+        raise ScriptError("TPU420", f"{start}: the working directory was deleted.") from error
     while True:
         path = os.path.join(folder, "pyproject.toml")
         if os.path.isfile(path):
