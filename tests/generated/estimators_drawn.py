@@ -453,7 +453,8 @@ def recurrent(m):
     """A cell, and a loop over the columns."""
     name = m.one(*CELLS)
     way = m.one("dynamic", "static", "bidirectional", "lengths", "seq2seq", "time major", "stacked")
-    wrapper = m.one(None, None, "ResidualWrapper", "AttentionCellWrapper", "projected", "multi")
+    # Other wrappers are gone (TPU101).
+    wrapper = m.one(None, None, "ResidualWrapper", "DropoutWrapper", "both", "multi")
     initial = seeded(m, matrix=False)
     m.note(f"{way} {name} {wrapper}")
 
@@ -461,12 +462,10 @@ def recurrent(m):
         module = tf.contrib.rnn if name.startswith("rnn.") else tf.nn.rnn_cell
         options = CELLS[name] if m.seed % 2 else {}
         cell = getattr(module, name.rsplit(".", 1)[-1])(4, **options)
-        if wrapper == "AttentionCellWrapper" and name in ("BasicRNNCell", "GRUCell"):
-            return tf.contrib.rnn.AttentionCellWrapper(cell, 2, state_is_tuple=True)
-        if wrapper == "ResidualWrapper" and cell.output_size == size:
+        if wrapper in ("DropoutWrapper", "both"):
+            cell = tf.nn.rnn_cell.DropoutWrapper(cell, 1.0, state_keep_prob=1.0)
+        if wrapper in ("ResidualWrapper", "both") and cell.output_size == size:
             return tf.nn.rnn_cell.ResidualWrapper(cell)
-        if wrapper == "projected":
-            return tf.contrib.rnn.OutputProjectionWrapper(cell, 3)
         if wrapper == "multi":
             return tf.nn.rnn_cell.MultiRNNCell([cell, tf.nn.rnn_cell.GRUCell(3)])
         return cell
