@@ -548,6 +548,17 @@ def recurrent():
     return results
 
 
+def thresholded():
+    """A layer without weights in a wrapper, which does not tell it a dtype."""
+    inputs = layers.Input((6,))
+    x = layers.TimeDistributed(layers.ThresholdedReLU(0.3))(layers.Reshape((3, 2))(inputs))
+    plain = keras.Model(inputs, layers.Dense(3, activation="softmax")(layers.Flatten()(x)))
+    reset_weights(plain)
+    model = convert(plain)
+    model.compile(tf.train.AdamOptimizer(0.02), "categorical_crossentropy")
+    return model.fit(X, Y, batch_size=16, epochs=2, shuffle=False, verbose=0).history
+
+
 def masked_embedding():
     words = (X * 10).astype("int32") % 5
     plain = keras.Sequential(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -174,3 +175,34 @@ def test_slim_by_the_name_of_its_package(tmp_path):
     script = tmp_path / "slim.py"
     script.write_text(SLIM)
     assert _run_script(sys.executable, script) == ["0.69315"]
+
+
+def test_a_decoder_in_a_tpu_s_computation_gives_as_many_steps_as_it_may_take():
+    """XLA knows no array that grows: TensorFlow 1.15 made one of maximum_iterations there."""
+    import tensorflow.compat.v1 as tf
+
+    from tpucompat.contrib import seq2seq
+    from tpucompat.tf import private
+
+    class Counting(seq2seq.Decoder):
+        batch_size, output_size, output_dtype = 2, tf.TensorShape([]), tf.float32
+
+        def initialize(self, name=None):
+            return tf.fill([2], False), tf.ones([2]), tf.zeros([2])
+
+        def step(self, time, inputs, state, name=None):
+            state = state + inputs
+            return state, state, inputs, tf.fill([2], time >= 1)
+
+    lengths = {}
+    for name, context in (("host", contextlib.nullcontext()), ("tpu", private.XlaContext())):
+        with tf.Graph().as_default(), tf.Session() as session:
+            with context:
+                outputs, _, steps = seq2seq.dynamic_decode(Counting(), maximum_iterations=4)
+            wanted = [tf.identity(outputs), tf.identity(steps)]  # nobody fetches what is inside
+            lengths[name] = [part.tolist() for part in session.run(wanted)]
+    assert lengths["host"] == [[[1, 2], [1, 2]], [2, 2]]
+    assert lengths["tpu"] == [[[1, 2, 0, 0], [1, 2, 0, 0]], [2, 2]]
+    refused = pytest.raises(ValueError, match=r"TPU393.*maximum_iterations")
+    with tf.Graph().as_default(), private.XlaContext(), refused:
+        seq2seq.dynamic_decode(Counting())

@@ -33,6 +33,8 @@ FOUND = {
     "keras_script:306": "losses of several cores were of probabilities cut off (saturated in keras_cases.py)",
     "keras_rest:420": "a constraint made a number of the rounding of a bias without a gradient",
     "keras:7000": "XLA knew no shape that a loop's gradient takes from a stack (test_stacks.py)",
+    "keras_drawn:8012": "a ThresholdedReLU in a wrapper knew no dtype (thresholded in keras_cases.py)",
+    "estimator_drawn:8012": "dynamic_decode filled an array that grows (test_contrib.py)",
     "session_script:9": "variables made after a computation had other seeds (test_operation_seeds.py)",
 }
 #: They and others, which take minutes; on emulated cores an evaluation and a prediction follow the training.

@@ -88,7 +88,7 @@ REFUSED = {
     "py_func": ("TPU371", "PyFunc", "tf.py_func("),
     "string": ("TPU383", "AsString", "tf.as_string("),
     "print": ("TPU385", "Print", "tf.Print("),
-    "while": ("TPU393", "while", "estimator.train("),
+    "while": ("TPU393", "while", "tf.tanh(tf.matmul(v, w))"),
     "unknown": ("TPU352", "[None, 4]", "estimator.train("),
 }
 
@@ -101,6 +101,39 @@ def test_what_a_tpu_cannot_run_is_refused_with_the_line(tmp_path, kind):
     told = done.stderr[done.stderr.index("Traceback (most recent call last)") :]
     assert code in told and operation in told and line in told
     assert len(told.splitlines()) <= 25
+
+
+#: What is refused in forms that scripts have -> the code, the operation, and the line of another module.
+FORMS = {
+    "python": ("TPU371", "PyFunc", "tf.py_func("),
+    "text": ("TPU383", "AsString", "tf.as_string("),
+    "printed": ("TPU385", "StringFormat", "tf.print("),
+    "looped": ("TPU393", "accumulator", "lambda v: tf."),
+}
+
+
+@pytest.mark.parametrize(
+    ("forms", "last"),
+    [
+        (["python:layer", "text:layer", "looped:layer", "python:metric"], "printed:layer"),
+        (["python:rewrite", "text:rewrite", "looped:rewrite"], "printed:rewrite"),
+        pytest.param(
+            ["python:shard", "text:shard", "looped:shard"], "printed:shard", marks=pytest.mark.long
+        ),
+    ],
+)
+def test_each_form_is_refused_with_the_line_of_a_helper(tmp_path, forms, last):
+    done = run(
+        tmp_path, "--quiet", "--rehearse", "2", program="refused_forms.py", arguments=[*forms, last]
+    )
+    assert done.returncode == 2
+    told = dict(line.split(" was refused: ", 1) for line in done.stdout.splitlines())
+    told[last] = done.stderr[done.stderr.index("Traceback (most recent call last)") :]
+    assert len(told[last].splitlines()) <= 25
+    assert list(told) == [*forms, last]
+    for form, text in told.items():
+        code, operation, line = FORMS[form.partition(":")[0]]
+        assert code in text and operation in text and "refused_layers.py:" in text and line in text
 
 
 def test_cores_that_get_other_shapes_are_refused(tmp_path):

@@ -20,7 +20,9 @@ ROOT = Path(__file__).parents[2]
 
 #: What is computed by the cores; each of them did so on a TPU of its time.
 IN_SESSIONS = ["batch_parallel", "shard", "replicate", "rewrite"]
-OF_MODELS = ["keras", "keras_one_core", "train", "train_one_shard", "evaluate", "predict"]
+OF_KERAS = ["keras", "keras_one_core", "fit_dataset", "fit_generator", "on_batch"]
+OF_ESTIMATORS = ["train", "train_one_shard", "evaluate", "predict", "train_and_evaluate"]
+OF_MODELS = [*OF_KERAS, *OF_ESTIMATORS]
 #: What only the host can do -> the code of the error.
 REFUSED = {"infeed": "TPU358", "strategy": "TPU464", "device": "TPU464"}
 rehearses = pytest.mark.skipif(

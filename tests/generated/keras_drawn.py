@@ -371,7 +371,8 @@ def attended(m, x):
     kind = m.one("Attention", "AdditiveAttention")
     options = options_of(m, kind, x)
     m.note(f"{kind}({options})")
-    parts = [layers.Dense(3)(x) for _ in range(m.one(2, 3))]
+    # A bias of all keys changes no softmax: its gradient would be rounding alone, and Adagrad divides by it.
+    parts = [layers.Dense(3, use_bias=part < 2)(x) for part in range(m.one(2, 3))]
     return getattr(layers, kind)(**options)(parts)
 
 

@@ -39,6 +39,7 @@ TARGETS = {
 MODULES = {
     "keras": "keras_models",
     "keras_drawn": "keras_drawn",
+    "keras_network": "keras_networks",
     "keras_rest": "keras_rest",
     "keras_script": "keras_scripts",
     "keras_wide": "keras_wide",

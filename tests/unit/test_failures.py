@@ -6,9 +6,11 @@ import re
 import subprocess
 import sys
 import textwrap
+import types
 
 import pytest
 
+from tpucompat.engines import script_lines as sources
 from tpucompat.engines.script_lines import Line
 from tpucompat.runtime import failures
 
@@ -188,7 +190,6 @@ def test_the_advice_comes_last(tmp_path):
 
 def test_the_line_of_a_failed_node_is_that_of_the_traced_operation(monkeypatch):
     """The names of a replayed step's nodes end in those of the graph that it was traced from."""
-    from tpucompat.engines import script_lines as sources
 
     class Graph:
         pass
@@ -201,3 +202,21 @@ def test_the_line_of_a_failed_node_is_that_of_the_traced_operation(monkeypatch):
     monkeypatch.setattr(sources.Sources, "of_operation", of_operation)
     assert sources.Sources().of_nodes(ON_REPLICAS).place == "train.py:11"
     assert failures.place_of(ValueError(ON_REPLICAS)) == "train.py:11: loss = f()"
+
+
+def test_a_cell_is_named_as_the_notebook_names_it(monkeypatch):
+    class Shell:
+        """The compiler of IPython 8, as far as it names cells."""
+
+        compile = property(lambda self: self)
+
+        def format_code_name(self, file):
+            return ("Cell", "In[3]") if file == "/tmp/ipykernel_7/42.py" else None
+
+    ipython = types.ModuleType("IPython")
+    ipython.get_ipython = Shell
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    error = ValueError('in user code:\n  File "/tmp/ipykernel_7/42.py", line 5, in step')
+    assert sources.Sources().of_error(error).place == "Cell In[3], line 5"
+    monkeypatch.delitem(sys.modules, "IPython")
+    assert sources.Sources().of_error(error).place == ""

@@ -137,12 +137,16 @@ def dynamic_decode(
 
     Raises:
       TypeError: If ``decoder`` is not a Decoder.
-      ValueError: If ``maximum_iterations`` is not a scalar.
+      ValueError: If ``maximum_iterations`` is not a scalar; if it is None in a TPU's computation, where the
+        outputs have as many steps (TPU393).
     """
     if not isinstance(decoder, Decoder):
         raise BadTypeError(
             "TPU103", f"Expected decoder to be type Decoder, but saw: {type(decoder)}"
         )
+    compiled = private.is_for_xla()
+    if compiled and maximum_iterations is None:
+        raise BadValueError("TPU393", "dynamic_decode has no maximum_iterations, which XLA needs")
     with tf.variable_scope(scope, "decoder"):
         limit = None
         if maximum_iterations is not None:
@@ -158,7 +162,8 @@ def dynamic_decode(
         def array(size: Any, dtype: Any) -> Any:
             known = isinstance(size, tf.TensorShape) and size.rank not in (None, 0)
             shape = tf.TensorShape([static(batch)]).concatenate(size) if known else None
-            return tf.TensorArray(dtype, size=0, dynamic_size=True, element_shape=shape)
+            length = limit if compiled else 0
+            return tf.TensorArray(dtype, length, dynamic_size=not compiled, element_shape=shape)
 
         _, arrays, state, _, _, lengths = tf.while_loop(
             lambda time, arrays, state, inputs, finished, lengths: tf.logical_not(

@@ -186,7 +186,13 @@ def replicate(
     gives = traced.computation.outputs or prepared.effects
     if gives and partitioned_call.wanted():
         call = partitioned_call.build(
-            prepared, traced.captures, inputs, traced.shapes, ready, _notice_predicate
+            prepared,
+            traced.graph,
+            traced.captures,
+            inputs,
+            traced.shapes,
+            ready,
+            _notice_predicate,
         )
         if call is not None:
             _move_collections(traced.graph, "", {})

@@ -46,6 +46,7 @@ def wanted() -> bool:
 
 def build(
     prepared: shards.Prepared,
+    origin: Any,
     captures: Sequence[Any],
     inputs: Sequence[Sequence[Any]],
     shapes: Sequence[Any],
@@ -56,6 +57,7 @@ def build(
 
     Args:
       prepared: The computation.
+      origin: The graph that it was traced into.
       captures: The tensors of the default graph that it takes, for all shards.
       inputs: ``inputs[shard][index]``: tensors of the default graph.
       shapes: The static shapes of a shard's outputs.
@@ -71,7 +73,7 @@ def build(
     count, replicas = len(inputs), accelerator.strategy().num_replicas_in_sync
     try:
         _refuse_export()
-        program = programs.program(prepared, captures, count, replicas, notice)
+        program = programs.program(prepared, captures, count, replicas, notice, origin)
     except errors.UnsupportedGraphError as error:
         _leave_to_host(error.cause)
         return None

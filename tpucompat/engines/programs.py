@@ -19,11 +19,13 @@ import numpy as np
 import tensorflow.compat.v1 as tf
 
 from tpucompat.base.errors import BadValueError, UnsupportedGraphError
+from tpucompat.base.machine import current_environment
 from tpucompat.engines import (
     coherence,
     graph_walk,
     graphdef,
     host_parts,
+    script_lines,
     shards,
     strategy,
 )
@@ -41,6 +43,7 @@ def program(
     num_shards: int,
     replicas: int,
     notice: Callable[[str], None],
+    origin: Any,
 ) -> Program:
     """The program for a number of shards.
 
@@ -50,11 +53,12 @@ def program(
       num_shards: How many shards there are.
       replicas: How many replicas run them.
       notice: As in :func:`tpucompat.engines.shards.expand`.
+      origin: The graph that the script's function was called in.
 
     Raises:
       UnsupportedGraphError: If it holds what no replica can run.
     """
-    source = Source(prepared, captures)
+    source = Source(prepared, captures, origin)
     try:
         own = OneEach(source, num_shards)
         if num_shards == replicas or own.takes_turns:
@@ -71,6 +75,7 @@ class Source:
     Args:
       prepared: The computation.
       captures: The tensors that it takes.
+      origin: As in :func:`program`.
 
     Attributes:
       handles: Variable, by its name among the captures -> its handle in the script's graph.
@@ -80,8 +85,9 @@ class Source:
       UnsupportedGraphError: If it takes another resource than a variable (TPU361).
     """
 
-    def __init__(self, prepared: shards.Prepared, captures: Sequence[Any]) -> None:
+    def __init__(self, prepared: shards.Prepared, captures: Sequence[Any], origin: Any) -> None:
         self.prepared = prepared
+        self.origin = origin
         self.computation = prepared.computation
         outer = dict(zip(self.computation.captures, captures))
         self.handles = {
@@ -143,6 +149,7 @@ class Program:
         self.source = source
         self.num_shards = num_shards
         self.traced = traced
+        script_lines.written_from(traced.graph, source.origin)
         _refuse_host_operations(traced.cut)
         used = {source.name_of(name): handle for name, handle in source.handles.items()}
         self.handles = {name: used[name] for name in traced.variables if name in used}
@@ -312,7 +319,12 @@ def _imported(
 
 
 def _refuse_host_operations(cut: Any) -> None:
-    """Raises where a computation needs Python or the console, which no core can reach."""
+    """Raises where a computation needs Python or the console, which no core can reach.
+
+    A rehearsal leaves nothing of that kind to the host: its step is refused, with the script's line.
+    """
+    if current_environment().rehearsed_cores:
+        return
     nodes = itertools.chain(
         *(stage.graph_def.node for stage in cut.stages),
         *(function.node_def for function in cut.library.function),

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from typing import Any
+from typing import Any, Iterator
 
 import tensorflow.compat.v1 as v1
 
@@ -12,6 +13,30 @@ from tpucompat.engines import lowering, trace
 from tpucompat.engines import xla_operations as operations
 from tpucompat.engines.script_lines import Sources
 from tpucompat.names import scope as scopes
+
+# What the gradient of a loop without a bound says (control_flow_ops.py of 1.15, control_flow_state.py of 2.21).
+_UNBOUNDED = re.compile(
+    r"accumulator for tensor .([^:]+):.*maximum_iterations was not passed", re.DOTALL
+)
+
+
+@contextlib.contextmanager
+def bounded_loops() -> Iterator[None]:
+    """Within: a computation for XLA is built in the default graph, whose loops need a bound.
+
+    Raises:
+      errors.BadValueError: If one with a gradient has none; with the script's line (TPU393).
+    """
+    try:
+        yield
+    except errors.TPUCompatError:
+        raise
+    except ValueError as error:
+        found = _UNBOUNDED.search(str(error))
+        if found is None:
+            raise
+        where = made_at(v1.get_default_graph(), found.group(1), "")
+        raise errors.BadValueError("TPU393", str(error).rstrip(".") + where) from error
 
 
 def refuse(graph: Any, cut: trace.Cut) -> None:

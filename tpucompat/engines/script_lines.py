@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 import os
 import re
+import sys
 import traceback
 import weakref
 from typing import Any, Iterable, NamedTuple
@@ -28,9 +29,23 @@ _NODE = re.compile(r"\{\{node ([^}]+)\}\}")
 _traced: weakref.WeakSet[Any] = weakref.WeakSet()
 
 
+# Graph -> the one whose nodes were written into it; those of an import know nothing of the script either.
+_origins: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+
 def remember(graph: Any) -> None:
     """Looks a failed node's line up in this graph too, as long as it is there."""
     _traced.add(graph)
+
+
+def written_from(graph: Any, origin: Any) -> None:
+    """Looks the lines of a graph's operations up in another one, with the end of their names.
+
+    Args:
+      graph: What was imported.
+      origin: What the script has built.
+    """
+    _origins[graph] = origin
 
 
 class Line(NamedTuple):
@@ -59,6 +74,8 @@ class Sources:
           name: The operation's name; that of a node.
           function: The library function of the graph that it is in; "" for none.
         """
+        if graph in _origins:
+            return self._of_origin(_origins[graph], name, function)
         operation = _find(graph, name, function)
         if operation is None:
             return Line()
@@ -81,13 +98,27 @@ class Sources:
           text: The error's text.
         """
         for name in _NODE.findall(text):
-            parts = name.split("/")
             for graph in _traced:
-                for start in range(len(parts)):
-                    line = self.of_operation(graph, "/".join(parts[start:]))
-                    if line.place:
-                        return line
+                line = self._of_end(graph, name)
+                if line.place:
+                    return line
         return Line()
+
+    def _of_end(self, graph: Any, name: str, function: str = "") -> Line:
+        """The line of an operation with the longest end of a name."""
+        parts = name.split("/")
+        ends = ("/".join(parts[start:]) for start in range(len(parts)))
+        lines = (self.of_operation(graph, end, function) for end in ends)
+        return next((line for line in lines if line.place), Line())
+
+    def _of_origin(self, origin: Any, name: str, function: str) -> Line:
+        """The line of what an operation was written from; a body may have another name where it was written."""
+        if not function:
+            return self._of_end(origin, name)
+        bodies = [each.signature.name for each in origin.as_graph_def().library.function]
+        bodies.sort(key=lambda body: not function.startswith(body))
+        lines = (self._of_end(origin, name, body) for body in bodies)
+        return next((line for line in lines if line.place), Line())
 
     def of_error(self, error: BaseException) -> Line:
         """The newest line of the script in an error's traceback."""
@@ -105,13 +136,15 @@ class Sources:
     def _newest(self, frames: list[tuple[str, int, str]]) -> Line:
         for file, number, _ in reversed(frames):
             if self.is_own(file):
-                return Line(f"{_short(file)}:{number}", linecache.getline(file, number).strip())
+                cell = _cell(file)
+                place = f"{cell}, line {number}" if cell else f"{_short(file)}:{number}"
+                return Line(place, linecache.getline(file, number).strip())
         return Line()
 
     def is_own(self, file: str) -> bool:
         """Whether a file is the script's own."""
         if file not in self._own:
-            self._own[file] = (
+            self._own[file] = bool(_cell(file)) or (
                 not file.startswith("<")
                 and not os.path.abspath(file).startswith(_OURS)
                 and "__autograph_generated_file" not in file
@@ -123,6 +156,13 @@ class Sources:
 
 def _frames_of(error: BaseException) -> list[traceback.FrameSummary]:
     return list(traceback.extract_tb(error.__traceback__))
+
+
+def _cell(file: str) -> str:
+    """What a notebook calls the cell that a file stands for, as in "Cell In[3]"; "" if it is none."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    named = getattr(getattr(shell, "compile", None), "format_code_name", None)  # IPython 8
+    return " ".join(named(file) or ()) if named is not None else ""
 
 
 def _short(file: str) -> str:

@@ -13,7 +13,7 @@ import contextlib
 from typing import Any
 
 from tpucompat.base import errors, keras_generation
-from tpucompat.engines import accelerator, observer, session
+from tpucompat.engines import accelerator, observer, refusals, session
 from tpucompat.idioms.keras_tpu import inputs as keras_inputs
 from tpucompat.idioms.keras_tpu import replicated_function
 from tpucompat.tf import private
@@ -410,7 +410,8 @@ class KerasTPUModel(_Model):
             super()._make_train_function()
         else:
             cores = self._batch.cores
-            with self._context, replicated_function.averaged_gradients(self.optimizer, cores):
+            averaged = replicated_function.averaged_gradients(self.optimizer, cores)
+            with self._context, refusals.bounded_loops(), averaged:
                 super()._make_train_function()
         return self._adapted("train_function")
 

@@ -39,7 +39,6 @@ _TEXTS = (
     ("does not include params argument", "TPU333"),
     ("model_fn does not take labels", "TPU333"),
     ("Queue.* dequeued shape|Shape mismatch in tuple component", "TPU333"),
-    ("inside XLA while_loop because maximum_iterations was not passed", "TPU393"),
     ("one of `steps` or `max_steps` must be set", "TPU334"),
     ("Evaluate `steps` must be set on TPU", "TPU334"),
     ("`config` must be provided with type", "TPU335"),

@@ -23,7 +23,7 @@ import tensorflow.compat.v1 as tf
 from tpucompat.base import journal
 from tpucompat.base.errors import BadValueError
 from tpucompat.base.machine import current_environment
-from tpucompat.engines import accelerator, observer, operation_seeds
+from tpucompat.engines import accelerator, observer, operation_seeds, refusals
 from tpucompat.idioms import estimator as estimator_lib
 from tpucompat.idioms import summary
 from tpucompat.idioms.computations import batch_parallel, cross_shard, feeds
@@ -425,6 +425,7 @@ def _core(module: Any, ctx: Any, replica: Any) -> Iterator[None]:
         stack.enter_context(observer.tracing(watched.kind(ctx.mode)))
         if ctx.tells_cores or accelerator.is_tpu():
             stack.enter_context(per_core.variables())
+        stack.enter_context(refusals.bounded_loops())
         yield
 
 

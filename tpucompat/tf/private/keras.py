@@ -234,6 +234,21 @@ def normalize_without_masks() -> None:
 
 
 @patches.patch
+def threshold_within_wrappers() -> None:
+    """Lets a ThresholdedReLU stand in a wrapper (TimeDistributed).
+
+    A wrapper builds its layer by itself, and a layer of graph mode that has no weights does not know its dtype
+    then, to which ``ThresholdedReLU.call`` casts the comparison: seen in 2.4 to 2.15 (bundled Keras) and in
+    tf-keras 2.16 to 2.21. Up to 2.3 it casts to ``floatx``.
+    """
+
+    def call(self: Any, inputs: Any) -> Any:
+        return inputs * tf.cast(tf.greater(inputs, self.theta), inputs.dtype)
+
+    patches.replace(v1.keras.layers.ThresholdedReLU, "call", call)
+
+
+@patches.patch
 def feed_missing_axes() -> None:
     """Lets a target without its last axis be fed where the graph takes that axis off again.
 
