@@ -2018,6 +2018,8 @@ def test_a_variable_is_known_by_its_path():
     assert "print(grad, v.path, model.name)" in after
     assert "print(kernels[0].path, [layer.name for layer in model.layers])" in after
     assert ".path" not in migrated(VARIABLES, version=2)
+    module = "class Net(tf.Module): pass\nprint([v.name for v in Net().trainable_variables])\n"
+    assert ".path" not in migrated("import tensorflow as tf\ntf.keras.Model()\n" + module)
     exact = VARIABLES.replace("'kernel' in v.name", "v.name == 'dense/kernel:0'")
     assert "v.name == 'dense/kernel:0'" in migrated(exact) and "TPU514" in migrated(exact)
 

@@ -84,6 +84,8 @@ class Values:
         self._graph = graph
         self.called: Mapping[int, str] = {id(call.node): call.name for call in names.calls}
         self.used: Mapping[int, str] = {id(use.node): use.name for use in names.uses}
+        # Whose variables are TensorFlow's own, which have no path.
+        self._has_modules = "tensorflow.Module" in self.used.values()
         self._kinds: dict[tuple[int, str], set[str]] = {}
         self._returns: dict[str, set[str]] = {}
         self._classes: dict[str, str] = {}
@@ -297,7 +299,8 @@ class Values:
             yield LOGS
         # What is not known to be Keras' has trainable variables under these two names, where it has any.
         if node.attr in _HELD and (
-            above & (MODELS | {LAYER}) or (not above and node.attr.startswith("trainable_"))
+            above & (MODELS | {LAYER})
+            or (not above and node.attr.startswith("trainable_") and not self._has_modules)
         ):
             yield VARIABLES
 
