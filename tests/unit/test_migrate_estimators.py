@@ -358,6 +358,28 @@ def test_the_modules_of_a_program_go_together(tmp_path):
     assert found["other.py"].way == plan.COMPATIBLE
 
 
+KERAS_PROGRAM = {
+    "main.py": "from tensorflow.keras.utils import Sequence\nfrom trainer import train\ntrain()\n",
+    "trainer.py": (
+        "import tensorflow as tf\nimport callbacks\n"
+        "def convert(model): return tf.contrib.tpu.keras_to_tpu_model(model, None)\n"
+    ),
+    "callbacks.py": "from tensorflow.keras.callbacks import Callback\nclass Mine(Callback): pass\n",
+    "words.py": "import numpy as np\n",
+}
+
+
+def test_a_program_has_one_keras(tmp_path):
+    """A file that stays on tpucompat.v1 has Keras 2, so no other file of its process may import Keras 3."""
+    found = result_of_tree(tmp_path, KERAS_PROGRAM)
+    for name in ("main.py", "trainer.py", "callbacks.py"):
+        assert found[name].way == plan.COMPATIBLE, name
+        assert b"tpucompat.v1" in found[name].after and b" tensorflow" not in found[name].after
+    assert tree.said(found["main.py"]) == "uses tpucompat.v1, as another module of its program does"
+    alone = {**KERAS_PROGRAM, "trainer.py": "import callbacks\ndef train(): pass\n"}
+    assert all(one.way != plan.COMPATIBLE for one in result_of_tree(tmp_path, alone).values())
+
+
 PACKAGES = {
     "lm/train.py": SCRIPT.replace(
         "def main", "from lm.model import f\nfrom util import opt\n\ndef main"

@@ -10,6 +10,7 @@ from tpucompat.commands.analysis import (
     keras_3_batches,
     keras_3_logs,
     keras_3_losses,
+    keras_3_members,
     keras_3_outputs,
     keras_3_training,
     keras_3_values,
@@ -168,6 +169,7 @@ class Finder:
             elif isinstance(node, (ast.FunctionDef, ast.Assign)):
                 yield from self._statement(node)
         yield from keras_3_training.differences(self)
+        yield from keras_3_members.differences(self)
         yield from self._files()
         yield from self._texts()
         yield from keras_3_losses.functions(self)
@@ -339,9 +341,6 @@ class Finder:
             yield Difference(table.BEHAVIOURS["sequential_tensors"], node, None, node.attr + "s")
         if node.attr == "metrics_names" and (self._is_model(node.value) or not kind):
             yield Difference(table.BEHAVIOURS["metrics_names"], node, None, "metrics_names")
-        is_of_self = node.attr == "validation_data" and key(node.value) == "self"
-        if is_of_self and self.values.has_callback() and not self.values.values(node):
-            yield Difference(table.BEHAVIOURS["validation_data"], node, None, "")
         if node.attr == "reset_states" and not kind and self._is_metric(node.value):
             yield Difference(table.MEMBERS["metrics.Metric", "reset_states"], node, None, "")
         yield from keras_3_values.dimensions(node, self.values)

@@ -254,11 +254,18 @@ def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["set_value"], call.node, call.node)
     elif below in ("backend.ones", "backend.zeros") and call.function is not None:
         yield Difference(table.BEHAVIOURS["constant"], call.node, call.node, below[8:])
+    elif below == "backend.variable" and _is_a_call(call):
+        yield Difference(table.BEHAVIOURS["variable"], call.node, call.node)
     elif below == "backend.ctc_decode" and id(call.node) not in finder.wrapped:
         if not any(finder.values.kind(one) == keras_values.TENSOR for one in call.node.args):
             yield Difference(table.BEHAVIOURS["ctc_decode"], call.node, call.node)
     elif below == "backend.function":
         yield Difference(table.BEHAVIOURS["function"], call.node, call.node)
+
+
+def _is_a_call(call: Call) -> bool:
+    """Whether it stands in the ``call`` of a layer, which makes its tensors anew each time."""
+    return call.function is not None and getattr(call.function.node, "name", "") == "call"
 
 
 def is_stateful(call: Call) -> bool:

@@ -16,6 +16,7 @@ MODEL, SEQUENTIAL, LAYER, LAYERS, OPTIMIZER = "Model", "Sequential", "Layer", "[
 TENSOR, DATASET, ITERATOR, BATCH = "tensor", "Dataset", "Iterator", "batch"
 HISTORY, LOGS, CALLBACK, FUNCTION, OTHER = "History", "logs", "Callback", "function", "other"
 METRIC = "Metric"
+VARIABLE, VARIABLES = "Variable", "[Variable]"
 MODELS = frozenset((MODEL, SEQUENTIAL))
 
 _KERAS = re.compile(
@@ -27,6 +28,12 @@ _MAKES_MODEL = frozenset(
     ("load_model", "model_from_json", "model_from_yaml", "model_from_config", "clone_model")
 )
 _SAME_MODEL = frozenset(("keras_to_tpu_model", "multi_gpu_model", "sync_to_cpu"))
+_HELD = frozenset(
+    prefix + name
+    for prefix in ("", "trainable_", "non_trainable_")
+    for name in ("variables", "weights")
+)
+_ITEMS = {LAYERS: LAYER, VARIABLES: VARIABLE, DATASET: BATCH}
 _ARRAYS = frozenset(("predict", "predict_generator", "evaluate", "train_on_batch", "get_weights"))
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -77,6 +84,8 @@ class Values:
         self._graph = graph
         self.called: Mapping[int, str] = {id(call.node): call.name for call in names.calls}
         self.used: Mapping[int, str] = {id(use.node): use.name for use in names.uses}
+        # Whose variables are TensorFlow's own, which have no path.
+        self._has_modules = "tensorflow.Module" in self.used.values()
         self._kinds: dict[tuple[int, str], set[str]] = {}
         self._returns: dict[str, set[str]] = {}
         self._classes: dict[str, str] = {}
@@ -200,13 +209,20 @@ class Values:
             kinds = self.kinds(value)
             if how == "item" and isinstance(value, ast.Call) and key(value.func) == "enumerate":
                 self._assign(scope, target.elts[-1], value.args[0], "item")
+            elif how == "item" and isinstance(value, ast.Call) and key(value.func) == "zip":
+                for one, part in zip(target.elts, value.args):
+                    self._assign(scope, one, part, "item")
             elif BATCH in kinds:
                 for one in target.elts:
                     self._add(scope, one, {BATCH}, value)
             return
         kinds = self.kinds(value)
         if how == "item":
-            kinds = {LAYER} if LAYERS in kinds else ({BATCH} if DATASET in kinds else set())
+            kinds = (
+                {_ITEMS[next(one for one in _ITEMS if one in kinds)]}
+                if kinds & _ITEMS.keys()
+                else set()
+            )
         if how == "return":
             self._returns.setdefault(target.id, set()).update(kinds)  # type: ignore[attr-defined]
             return
@@ -248,9 +264,14 @@ class Values:
             kinds = self.kinds(node.value)
             if LAYERS in kinds:
                 yield LAYERS if isinstance(node.slice, ast.Slice) else LAYER
+            if VARIABLES in kinds:
+                yield VARIABLES if isinstance(node.slice, ast.Slice) else VARIABLE
             yield from kinds & {TENSOR, BATCH}
         elif isinstance(node, ast.BinOp):
-            yield from (self.kinds(node.left) | self.kinds(node.right)) & {TENSOR}
+            yield from (self.kinds(node.left) | self.kinds(node.right)) & {TENSOR, VARIABLES}
+        elif isinstance(node, ast.ListComp):
+            if VARIABLE in self.kinds(node.elt):
+                yield VARIABLES
         elif isinstance(node, (ast.Tuple, ast.List)):
             if any(TENSOR in self.kinds(one) for one in node.elts):
                 yield TENSOR
@@ -276,6 +297,12 @@ class Values:
             yield TENSOR
         if HISTORY in above and node.attr == "history":
             yield LOGS
+        # What is not known to be Keras' has trainable variables under these two names, where it has any.
+        if node.attr in _HELD and (
+            above & (MODELS | {LAYER})
+            or (not above and node.attr.startswith("trainable_") and not self._has_modules)
+        ):
+            yield VARIABLES
 
     def _of_call(self, node: ast.Call) -> Iterator[str]:
         name = self.called.get(id(node), "")

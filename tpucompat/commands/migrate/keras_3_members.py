@@ -153,9 +153,43 @@ def _optimizer_word(self: Rewriter, one: Difference) -> bool:
     return bool(name) and self.context.replace(one.node, self.cell(one.node), made)
 
 
+def _call_variable(self: Rewriter, one: Difference) -> bool:
+    """``K.variable(value)`` -> ``K.constant(value)``, whose arguments are the same up to the second."""
+    call = one.node
+    known = all(word.arg in ("value", "dtype", "name") for word in call.keywords)
+    if not known or len(call.args) > 2 or not isinstance(call.func, ast.Attribute):
+        return False
+    return self.rename_attribute(one._replace(node=call.func), "constant")
+
+
+def _callback_model(self: Rewriter, one: Difference) -> bool:
+    """``self.model = model`` -> ``super().set_model(model)``, whatever the class makes of set_model itself."""
+    node, text = one.node, self.context.texts[self.cell(one.node)]
+    if len(node.targets) != 1 or key(node.targets[0]) != one.name:
+        return False
+    start, end = text.span(node)
+    value = text.span(node.value)[0]
+    if "(" in text.text[start:value] or not text.is_free(start, value):
+        return False
+    text.replace(start, value, "super().set_model(")
+    text.replace(end, end, ")")
+    return True
+
+
+def _variable_name(self: Rewriter, one: Difference) -> bool:
+    """``variable.name`` -> ``variable.path``, except where it is compared with a name that ends in ``:0``."""
+    statement = self.context.statement(one.node, self.cell(one.node))
+    texts = (node.value for node in ast.walk(statement) if isinstance(node, ast.Constant))
+    if any(isinstance(text, str) and ":0" in text for text in texts):
+        return False
+    return self.rename_attribute(one, "path")
+
+
 #: ``how`` of a row -> its rewriting.
 REWRITINGS: Mapping[str, Rewriting] = {
     "at": _at,
+    "call_variable": _call_variable,
+    "callback_model": _callback_model,
     "classes": _classes,
     "constant": _constant,
     "generator": _generator,
@@ -168,4 +202,5 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "set_value": _set_value,
     "shape": _shape,
     "tensor_shape": _tensor_shape,
+    "variable_name": _variable_name,
 }

@@ -15,6 +15,7 @@ from typing import AbstractSet, Mapping, NamedTuple, Sequence
 
 from tpucompat.commands.analysis import findings, guards, sources
 from tpucompat.commands.analysis.findings import Finding, Module, Place
+from tpucompat.commands.analysis.keras_3 import applies as uses_todays_keras
 from tpucompat.commands.migrate import (
     applied,
     compatible,
@@ -168,20 +169,13 @@ def _names_decide(context: Context, place: Place, handled: AbstractSet[int]) -> 
 
 
 def stays(context: Context, has_loop: bool = False) -> bool:
-    """Whether a file needs tpucompat.v1 for its own sake, as far as names tell.
+    """Whether a file needs tpucompat.v1 for its own sake.
 
     Args:
       context: The file.
       has_loop: Whether its program has a training loop in the place of TPUEstimator.
     """
-    reasons = needs(context)
-    is_old = context.module.era == era.TF1
-    if reasons and is_old and estimators.is_wanted(context, has_loop):
-        try:
-            return bool(needs(context, estimators.plan(context).handled))
-        except keras.CannotSee:
-            return True
-    return bool(reasons)
+    return bool(_choose(context, together=False, has_loop=has_loop).reasons)
 
 
 def needs_graph(context: Context) -> str:
@@ -227,7 +221,8 @@ def migrate(
     Args:
       module: The file as it was read.
       unsafe: Whether to rewrite too what may change what the program does.
-      together: Whether a file beside it uses tpucompat.v1, so that this one has to if it builds graphs.
+      together: Whether a file beside it uses tpucompat.v1, so that this one has to if it builds graphs or
+        uses Keras.
       with_loop: The training loop of its program, whose model functions this file may have.
       version: Which Keras it gets: 3, or 2, the package tf-keras.
       keras_2: What asks for Keras 2 in its program.
@@ -288,8 +283,8 @@ def _rewrite(
     if beside:  # it went that way before
         _rewrite_around(context)
         return _BESIDE[beside]
-    way = _choose(context, together, with_loop)
-    if way.reasons or (way.graph and together):
+    way = _choose(context, together, with_loop is not None)
+    if way.reasons or (together and (way.graph or uses_keras(context))):
         _mark_hazards(context)
         with context.rule(min(way.reasons, default="TPU203")):
             compatible.rewrite(context, way.reasons)
@@ -309,13 +304,12 @@ def _rewrite(
     return KERAS if way.conversions else PLAIN
 
 
-def _choose(context: Context, together: bool, with_loop: estimators.Loop | None) -> _Way:
+def _choose(context: Context, together: bool, has_loop: bool) -> _Way:
     # The old namespace is a graph's; a program of TensorFlow 2 cannot live in it, and gets a TODO instead.
     reasons = dict(needs(context)) if context.module.era == era.TF1 else {}
     graph = needs_graph(context)
     loop: estimators.Plan | None = None
-    is_old, has_loop = context.module.era == era.TF1, with_loop is not None
-    if is_old and estimators.is_wanted(context, has_loop):
+    if context.module.era == era.TF1 and estimators.is_wanted(context, has_loop):
         try:
             found = estimators.plan(context)
             reasons = dict(needs(context, found.handled))
@@ -327,7 +321,7 @@ def _choose(context: Context, together: bool, with_loop: estimators.Loop | None)
             makers = [one.fate.was for one in context.places if estimators.is_trainer(one.use.name)]
             maker = next(iter(makers), reasons.get("TPU212", "TPUEstimator"))
             reasons["TPU212"] = f"{maker} ({error})"
-    if not together and with_loop and not is_script(context):
+    if not together and has_loop and not is_script(context):
         graph = ""
     conversions: list[keras.Conversion] = []
     if any(keras.is_conversion(call) for call in context.names.calls):
@@ -448,6 +442,11 @@ def _enter_graph(context: Context) -> None:
 def needs_keras_2(context: Context) -> bool:
     """Whether a file uses what TensorFlow has only beside Keras 2."""
     return any(today.needs_keras_2(place.fate) for place in context.places)
+
+
+def uses_keras(context: Context) -> bool:
+    """Whether a file of TensorFlow 1 uses Keras: a process has one, and that of tpucompat.v1 is Keras 2."""
+    return context.module.era == era.TF1 and uses_todays_keras(context.module)
 
 
 def asks_for_keras_2(context: Context) -> bool:

@@ -29,6 +29,8 @@ WAYS: Mapping[str, str] = {
 
 def said(result: Result) -> str:
     """What is said of a file: that it is TensorFlow 2 only where nothing is left to do in it."""
+    if result.way == plan.COMPATIBLE and not result.todos:
+        return "uses tpucompat.v1, as another module of its program does"
     if result.todos == 0 or result.way == plan.COMPATIBLE:
         if result.notes == 0:
             return WAYS[result.way]
@@ -41,8 +43,9 @@ def said(result: Result) -> str:
 def migrate(paths: Iterable[str], unsafe: bool = False, version: int = 3) -> Iterator[Result]:
     """Rewrites files in memory.
 
-    The modules of one program share a process, and that is in the graph world as soon as one of them uses
-    tpucompat.v1; so of the files that import each other those that build graphs use it all, or none does.
+    The modules of one program share a process, and that is in the graph world, with Keras 2, as soon as one of
+    them uses tpucompat.v1; so of the files that import each other those that build graphs or use Keras use it
+    all, or none does.
 
     Args:
       paths: The files.
@@ -74,7 +77,10 @@ def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
         wanted[path] = estimators.is_wanted(context, path in of_trainers)
         stays[path] = plan.stays(context, path in of_trainers)
     builds = {path: bool(plan.needs_graph(context)) for path, context in contexts.items()}
-    shared = {path: stays[path] or wanted[path] or builds[path] for path in contexts}
+    shared = {
+        path: stays[path] or wanted[path] or builds[path] or plan.uses_keras(context)
+        for path, context in contexts.items()
+    }
     of_keras_2 = _of_keras_2(imports, contexts, wanted)
     for group in imports.programs(shared):
         together = any(stays[path] for path in group)

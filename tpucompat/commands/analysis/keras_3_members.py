@@ -1,0 +1,53 @@
+"""Attributes that Keras 3 has under the same names, and that hold or take something else there."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Iterator
+
+from tpucompat.commands.analysis import keras_3_rows as table
+from tpucompat.commands.analysis.keras_3_rules import Difference
+from tpucompat.commands.analysis.keras_values import CALLBACK, VARIABLE, key
+from tpucompat.names.used import children
+
+if TYPE_CHECKING:
+    from tpucompat.commands.analysis.keras_3 import Finder
+
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def differences(finder: Finder) -> Iterator[Difference]:
+    """Every place of a file, once."""
+    for node in finder.nodes:
+        if isinstance(node, ast.ClassDef) and finder.values.own_class(node.name) == CALLBACK:
+            yield from _models(node)
+        elif isinstance(node, ast.Attribute):
+            yield from _attribute(finder, node)
+
+
+def _attribute(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
+    if node.attr == "name" and finder.values.kind(node.value) == VARIABLE:
+        yield Difference(table.BEHAVIOURS["variable_name"], node, None, "path")
+    is_of_self = node.attr == "validation_data" and key(node.value) == "self"
+    if is_of_self and finder.values.has_callback() and not finder.values.values(node):
+        yield Difference(table.BEHAVIOURS["validation_data"], node, None, "")
+
+
+def _models(node: ast.ClassDef) -> Iterator[Difference]:
+    """Where a callback takes its model itself, of which Keras 3 has a property alone."""
+    for method in node.body:
+        if not isinstance(method, ast.FunctionDef) or not method.args.args:
+            continue
+        name = f"{method.args.args[0].arg}.model"
+        for inside in _own(method):
+            targets = inside.targets if isinstance(inside, ast.Assign) else []
+            if any(key(part) == name for target in targets for part in ast.walk(target)):
+                yield Difference(table.BEHAVIOURS["callback_model"], inside, None, name)
+
+
+def _own(node: ast.AST) -> Iterator[ast.AST]:
+    """What a function has in it, without the functions in it: ``super()`` has another meaning there."""
+    for child in children(node):
+        if not isinstance(child, _FUNCTIONS):
+            yield child
+            yield from _own(child)
