@@ -17,6 +17,7 @@ import tensorflow
 import tpucompat
 from tpucompat.tf import patches
 from tpucompat.tf.patches import rows
+from tpucompat.tf.patches.row import EAGER_KERAS
 
 TF1 = tensorflow.__version__.startswith("1.")
 
@@ -51,7 +52,7 @@ def _use_graphs():
     assert old.Session and old.estimator.Estimator and old.contrib.slim.conv2d
     applied = {change.patch.make for change in patches.changes()}
     for row in rows.ROWS:
-        if row.make not in applied and row.group != rows.EAGER_KERAS and _has_library(row):
+        if row.make not in applied and row.group != EAGER_KERAS and _has_library(row):
             module, _, name = row.make.partition(":")
             getattr(importlib.import_module(module), name)(*_arguments(name))
 
@@ -114,7 +115,7 @@ def _found(world):
 def test_is_applied_on_its_releases_and_undone(row):
     if not _has_library(row):
         pytest.skip("pandas is not installed")
-    eager = row.group == rows.EAGER_KERAS
+    eager = row.group == EAGER_KERAS
     found = {} if eager and TF1 else _found("eager" if eager else "graph").get(row.make, {})
     targets = found.get("targets", [])
     assert bool(targets) == row.is_needed(), row.releases

@@ -13,6 +13,7 @@ import tensorflow
 
 import tpucompat
 from tpucompat.tf import patches
+from tpucompat.tf.patches import row as row_lib
 from tpucompat.tf.patches import rows
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -128,7 +129,9 @@ def test_a_patch_is_applied_once_until_it_is_undone(monkeypatch):
     def count():
         patches.replace(Owner, "calls", Owner.calls + 1)
 
-    row = rows.Patch(f"{__name__}:count", rows.ON_DEMAND, rows.ALL, ("*.calls",), "Counts.")
+    row = row_lib.Patch(
+        f"{__name__}:count", row_lib.ON_DEMAND, row_lib.ALL, ("*.calls",), "Counts."
+    )
     monkeypatch.setitem(patches._BY_MAKER, row.make, row)
     once = patches.patch(count)
     since = patches.mark()
@@ -146,7 +149,7 @@ def test_a_patch_is_applied_once_until_it_is_undone(monkeypatch):
 
 
 def test_a_patch_is_applied_in_its_releases_alone(monkeypatch):
-    row = rows.Patch(f"{__name__}:never", rows.ON_DEMAND, ">=99", (), "")
+    row = row_lib.Patch(f"{__name__}:never", row_lib.ON_DEMAND, ">=99", (), "")
     monkeypatch.setitem(patches._BY_MAKER, row.make, row)
 
     def never():

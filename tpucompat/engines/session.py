@@ -12,7 +12,7 @@ from tpucompat.base.late import late
 from tpucompat.base.machine import current_environment
 from tpucompat.engines import accelerator, observer
 from tpucompat.tf import patches, private
-from tpucompat.tf.patches.rows import GRAPH, SEVERAL_CORES, TPU
+from tpucompat.tf.patches.row import GRAPH, SEVERAL_CORES, TPU
 
 tensorflow = late("tensorflow")
 

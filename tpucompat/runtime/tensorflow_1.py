@@ -8,7 +8,7 @@ from __future__ import annotations
 from tpucompat.base.machine import environment
 from tpucompat.engines import session
 from tpucompat.tf import patches
-from tpucompat.tf.patches.rows import GRAPH_KERAS, LIBRARIES
+from tpucompat.tf.patches.row import GRAPH_KERAS, LIBRARIES
 
 
 def prepare() -> str:

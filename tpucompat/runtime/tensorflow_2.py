@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tpucompat.engines import accelerator
 from tpucompat.tf import patches
-from tpucompat.tf.patches.rows import EAGER_KERAS, LIBRARIES
+from tpucompat.tf.patches.row import EAGER_KERAS, LIBRARIES
 
 
 def prepare() -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import tensorflow
 
 from tpucompat.tf import patches
-from tpucompat.tf.patches.rows import EAGER_KERAS
+from tpucompat.tf.patches.row import EAGER_KERAS
 
 # What 1.15 calls a metric where TensorFlow 2's behaviour is off, eagerly too
 # (tensorflow/python/keras/engine/training_utils.py, get_metric_name).

@@ -15,7 +15,8 @@ import gc
 import importlib
 from typing import Any, Callable, Iterator, NamedTuple, Sequence, TypeVar, cast
 
-from tpucompat.tf.patches.rows import ROWS, Patch
+from tpucompat.tf.patches.row import Patch
+from tpucompat.tf.patches.rows import ROWS
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _MISSING = object()
@@ -111,7 +112,7 @@ def apply(group: str) -> None:
     """Applies the patches of a group, in the order of their rows; once, until they are undone.
 
     Args:
-      group: One of the constants of :mod:`tpucompat.tf.patches.rows`.
+      group: One of the constants of :mod:`tpucompat.tf.patches.row`.
     """
     if group in _applied:
         return
