@@ -1,4 +1,4 @@
-"""Attributes that Keras 3 has under the same names, and that hold or take something else there."""
+"""Attributes and functions that Keras 3 has under the same names, and that hold or do something else there."""
 
 from __future__ import annotations
 
@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
-from tpucompat.commands.analysis.keras_values import CALLBACK, VARIABLE, key
-from tpucompat.names.used import children
+from tpucompat.commands.analysis.keras_values import (
+    CALLBACK,
+    LAYER,
+    SEQUENTIAL,
+    VARIABLE,
+    below_keras,
+    key,
+)
+from tpucompat.names.used import children, constant
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
 
+#: Function -> the row about it.
+_CALLED = {"models.clone_model": "clone", "models.model_from_json": "architecture"}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -23,14 +32,29 @@ def differences(finder: Finder) -> Iterator[Difference]:
             yield from _models(node)
         elif isinstance(node, ast.Attribute):
             yield from _attribute(finder, node)
+        elif isinstance(node, ast.Call):
+            called = _CALLED.get(below_keras(finder.values.called.get(id(node), "")))
+            if called is not None:
+                yield Difference(table.BEHAVIOURS[called], node, node)
 
 
 def _attribute(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
     if node.attr == "name" and finder.values.kind(node.value) == VARIABLE:
         yield Difference(table.BEHAVIOURS["variable_name"], node, None, "path")
+    if node.attr == "input" and may_be_input_layer(finder, node.value):
+        yield Difference(table.BEHAVIOURS["layer_input"], node, None, "input")
     is_of_self = node.attr == "validation_data" and key(node.value) == "self"
     if is_of_self and finder.values.has_callback() and not finder.values.values(node):
         yield Difference(table.BEHAVIOURS["validation_data"], node, None, "")
+
+
+def may_be_input_layer(finder: Finder, node: ast.AST) -> bool:
+    """Whether a layer is the first one of a model that may have an input layer, or any of them in turn."""
+    if finder.values.kind(node) != LAYER:
+        return False
+    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
+        return constant(node.slice) == 0 and finder.values.kind(node.value.value) != SEQUENTIAL
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
 
 
 def _models(node: ast.ClassDef) -> Iterator[Difference]:

@@ -296,7 +296,7 @@ class Context:
         self.helpers.append(template)
         keras = self.local("tf.keras") if "{keras}" in template else ""
         tf = self.local("tf.nest").rpartition(".")[0] if "{tf}" in template else ""
-        for module in ("os", "functools"):
+        for module in ("os", "functools", "json"):
             if f"{module}." in template.replace(f"tf.{module}.", ""):
                 self.want(module)
         self.define(template.format(i=self.indent_unit(), tf=tf, keras=keras))

@@ -153,6 +153,27 @@ def _optimizer_word(self: Rewriter, one: Difference) -> bool:
     return bool(name) and self.context.replace(one.node, self.cell(one.node), made)
 
 
+def _layer_input(self: Rewriter, one: Difference) -> bool:
+    if not self.define("layer_input", written.LAYER_INPUT):
+        return False
+    text = self.context.texts[self.cell(one.node)]
+    start = text.span(one.node)[0]
+    text.replace(start, start, "layer_input(")
+    return self.behind(one.node.value, one.node, ")")
+
+
+def _architecture(self: Rewriter, one: Difference) -> bool:
+    return self.define("architecture", written.ARCHITECTURE) and self.context.replace(
+        one.node.func, self.cell(one.node), "architecture"
+    )
+
+
+def _clone(self: Rewriter, one: Difference) -> bool:
+    return self.define("uncompiled_clone", written.CLONE) and self.context.replace(
+        one.node.func, self.cell(one.node), "uncompiled_clone"
+    )
+
+
 def _call_variable(self: Rewriter, one: Difference) -> bool:
     """``K.variable(value)`` -> ``K.constant(value)``, whose arguments are the same up to the second."""
     call = one.node
@@ -187,12 +208,15 @@ def _variable_name(self: Rewriter, one: Difference) -> bool:
 
 #: ``how`` of a row -> its rewriting.
 REWRITINGS: Mapping[str, Rewriting] = {
+    "architecture": _architecture,
     "at": _at,
     "call_variable": _call_variable,
     "callback_model": _callback_model,
     "classes": _classes,
+    "clone": _clone,
     "constant": _constant,
     "generator": _generator,
+    "layer_input": _layer_input,
     "learning_rate": _learning_rate,
     "metrics_names": _metrics_names,
     "optimizer_word": _optimizer_word,

@@ -373,6 +373,33 @@ def keras_function(inputs, outputs):
 {i}return compute
 '''
 
+LAYER_INPUT = '''
+
+def layer_input(layer):
+{i}"""What a layer is called with; an input layer has an output alone."""
+{i}return layer.output if isinstance(layer, {keras}.layers.InputLayer) else layer.input
+'''
+
+ARCHITECTURE = '''
+
+def architecture(text, custom_objects=None):
+{i}"""The model of a text in JSON, which is not compiled."""
+{i}described = json.loads(text)
+{i}described.pop('compile_config', None)
+{i}return {keras}.models.model_from_json(json.dumps(described), custom_objects)
+'''
+
+CLONE = '''
+
+def uncompiled_clone(model, *args, **kwargs):
+{i}"""A copy of a model with weights of its own, which is not compiled."""
+{i}compiled, model.compiled = model.compiled, False
+{i}try:
+{i}{i}return {keras}.models.clone_model(model, *args, **kwargs)
+{i}finally:
+{i}{i}model.compiled = compiled
+'''
+
 #: What of a model is in a file -> (its name where it is written, its name where it is read).
 FILES = {
     "weights": (

@@ -199,6 +199,10 @@ class ExponentialMovingAverage(v1.train.ExponentialMovingAverage):
         """The average of a variable, or of a tensor."""
         return self._of.get(var.ref())
 
+    def variables_to_restore(self, moving_avg_variables=None):
+        """What a Saver restores averages with, in the graph of the initial values: a step restores nothing."""
+        return {} if tf.inside_function() else super().variables_to_restore(moving_avg_variables)
+
     def _zeros(self, name, like, shape=None):
         return v1.get_variable(
             name,
