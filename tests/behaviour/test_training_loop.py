@@ -19,7 +19,7 @@ import tensorflow as tf
 import training_loop
 from training_loop import InputPipelineConfig, RunConfig, Spec, TPUConfig, Trainer
 
-v1, folder, asked = tf.compat.v1, sys.argv[1], {}
+v1, folder, asked, restored = tf.compat.v1, sys.argv[1], {}, set()
 cpu = tf.config.list_physical_devices('CPU')[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 
@@ -32,6 +32,7 @@ def model_fn(features, labels, mode, params):
   w = v1.get_variable('w', [1], initializer=v1.ones_initializer())
   y = features * w
   loss, train_op = tf.reduce_mean(y), None
+  restored.add(tuple(training_loop.ExponentialMovingAverage(0.5).variables_to_restore([w])))
   if mode == training_loop.ModeKeys.TRAIN:
     step = v1.train.get_global_step()
     averages = training_loop.ExponentialMovingAverage(0.5)
@@ -60,6 +61,7 @@ for name, kind in [('host', True), ('replica', False), ('v1', kinds.PER_HOST_V1)
   found['averages'] = {one: trainer.get_variable_value(one).tolist() for one in trainer.get_variable_names()}
 found['strategies'] = [trainer.strategy.num_replicas_in_sync, trainer.strategy is training_loop.make_strategy()]
 found['on the host'] = Trainer(model_fn, use_tpu=False).strategy.num_replicas_in_sync
+found['restored'] = sorted(restored)
 print(json.dumps(found))
 """
 
@@ -115,3 +117,7 @@ def test_tensors_are_averaged_from_zero(found):
         "a/a/a/total/Debiased/biased": 22.5,
         "a/a/a/total/Debiased/local_step": 2.0,
     }
+
+
+def test_averages_are_restored_in_the_graph_alone(found):
+    assert found["restored"] == [[], ["w/ExponentialMovingAverage", "global_step"]]

@@ -681,6 +681,48 @@ def test_what_cannot_be_seen_goes_on_with_tpucompat(change, reason):
     assert kept == [line for line in before.splitlines() if "import t" not in line]
 
 
+BUILD = "import tensorflow as tf\ndef build():\n  m = tf.keras.Sequential()\n  m.compile('sgd', 'mse')\n"
+RESOLVER = "tf.contrib.cluster_resolver.TPUClusterResolver('')"
+STRATEGY = f"strategy=tf.contrib.tpu.TPUDistributionStrategy({RESOLVER})"
+CONVERT = "tf.contrib.tpu.keras_to_tpu_model"
+
+
+@pytest.mark.parametrize(
+    "text, copied",
+    [
+        (f"{BUILD}  return {CONVERT}(m, {STRATEGY})\nb = build()\nb.fit(x)\n", "return under_strategy(m)"),
+        (f"{BUILD}  return m\nm = {CONVERT}({STRATEGY}, model=build())\n", "m = under_strategy(build())"),
+        (f"{BUILD}  return m\nclass A:\n  def go(self):\n    self.m = build()\n"
+         f"  def on(self):\n    self.m = {CONVERT}(self.m, None); self.m.fit(x)\n",
+         "    self.m = under_strategy(self.m); self.m.fit(x)\n"),
+        (f"{BUILD}  return m\ndef tpu(n): return {CONVERT}(n)\nm = build()\nm = tpu(m)\n",
+         "def tpu(n): return under_strategy(n)"),
+        (f"{BUILD}  return m\nh = {CONVERT}(build()).fit(x)\n", "h = under_strategy(build()).fit(x)"),
+    ],
+)  # fmt: skip
+def test_models_whose_making_cannot_be_moved_are_copied(text, copied):
+    after = migrated(text)
+    assert copied in after and "tpucompat" not in after and "tf.contrib" not in after
+    assert after.count("def make_strategy():") == after.count("def under_strategy(model):") == 1
+    assert "import functools\n" in after
+    names = {node.id for node in ast.walk(ast.parse(after)) if isinstance(node, ast.Name)}
+    assert "strategy" not in names
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"{BUILD}  return {CONVERT}(m)\nm = build()\nm.compile('adam', 'mse')\n",  # compiled later
+        f"{BUILD}  return m\ndef tpu(n): return {CONVERT}(n)\nm = build()\nt = tpu(m)\nm.predict(x)\n",
+        f"{BUILD}  return m\nx = {CONVERT}(build()).fit(x); m = build(); y = m(x); m = {CONVERT}(m)\n",
+        f"{BUILD}  return m\ns = tf.contrib.tpu.TPUDistributionStrategy(None)\nprint(s)\n"
+        f"h = {CONVERT}(build(), s).fit(x)\n",
+    ],
+)
+def test_models_that_go_on_beside_their_copies_are_left(text):
+    assert "import tpucompat.v1 as tf\n" in migrated(text)
+
+
 def test_a_rewriting_that_would_be_no_python_is_left(monkeypatch):
     monkeypatch.setattr(
         plan.symbols, "rewrite", lambda context: context.texts[0].insert_line(1, "(\n")

@@ -362,7 +362,8 @@ KERAS_PROGRAM = {
     "main.py": "from tensorflow.keras.utils import Sequence\nfrom trainer import train\ntrain()\n",
     "trainer.py": (
         "import tensorflow as tf\nimport callbacks\n"
-        "def convert(model): return tf.contrib.tpu.keras_to_tpu_model(model, None)\n"
+        "def convert(model):\n  converted = tf.contrib.tpu.keras_to_tpu_model(model, None)\n"
+        "  converted.compile('sgd', 'mse')\n  return converted\n"
     ),
     "callbacks.py": "from tensorflow.keras.callbacks import Callback\nclass Mine(Callback): pass\n",
     "words.py": "import numpy as np\n",

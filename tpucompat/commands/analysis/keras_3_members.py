@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Iterator
+from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 #: Function -> the row about it.
 _CALLED = {"models.clone_model": "clone", "models.model_from_json": "architecture"}
+#: The functions that ``migrate`` writes, which call them.
+_WRITTEN = ("architecture", "under_strategy", "uncompiled_clone")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 
 
@@ -32,10 +34,12 @@ def differences(finder: Finder) -> Iterator[Difference]:
             yield from _models(node)
         elif isinstance(node, ast.Attribute):
             yield from _attribute(finder, node)
-        elif isinstance(node, ast.Call):
-            called = _CALLED.get(below_keras(finder.values.called.get(id(node), "")))
-            if called is not None:
-                yield Difference(table.BEHAVIOURS[called], node, node)
+    for call in finder.names.calls:
+        row = _CALLED.get(below_keras(call.name))
+        if row is not None and (
+            call.function is None or getattr(call.function.node, "name", "") not in _WRITTEN
+        ):
+            yield Difference(table.BEHAVIOURS[row], call.node, call.node)
 
 
 def _attribute(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
@@ -50,11 +54,11 @@ def _attribute(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
 
 def may_be_input_layer(finder: Finder, node: ast.AST) -> bool:
     """Whether a layer is the first one of a model that may have an input layer, or any of them in turn."""
-    if finder.values.kind(node) != LAYER:
-        return False
-    if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
-        return constant(node.slice) == 0 and finder.values.kind(node.value.value) != SEQUENTIAL
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    if isinstance(node, ast.Subscript) and getattr(node.value, "attr", "") == "layers":
+        owner: Any = node.value
+        return constant(node.slice) == 0 and finder.values.kind(owner.value) != SEQUENTIAL
+    is_read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
+    return is_read and finder.values.kind(node) == LAYER
 
 
 def _models(node: ast.ClassDef) -> Iterator[Difference]:

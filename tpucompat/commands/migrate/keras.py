@@ -1,15 +1,17 @@
 """``keras_to_tpu_model``: builds and compiles the model under a strategy instead.
 
 What is moved is the run of statements from the one that makes the model to the one that compiles it, below
-``with make_strategy().scope():``. If that run is unknown, nothing is rewritten here.
+``with make_strategy().scope():``. Where that run is unknown, the model is copied under the
+strategy, as keras_to_tpu_model did it; a copy that is compiled later is left to people.
 """
 
 from __future__ import annotations
 
 import ast
-from typing import Any, Iterator, NamedTuple
+from typing import Any, Iterator, NamedTuple, Sequence, cast
 
 from tpucompat.commands.analysis.keras_values import key as _key
+from tpucompat.commands.migrate import keras_copies as copies
 from tpucompat.commands.migrate import optimizers
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import strings_over_lines
@@ -54,7 +56,7 @@ class Conversion(NamedTuple):
       cell: Where it stands.
       statement: ``tpu_model = keras_to_tpu_model(model, strategy)``.
       model: The expression of the model that it is given.
-      runs: What is moved; the statement that makes the model is in the first of them.
+      runs: What is moved; the statement that makes the model is in the first of them. Empty where it is copied.
       strategy: The expression of the strategy, or None.
       condition: What the program asks before it takes the TPU, or None.
     """
@@ -79,6 +81,8 @@ def is_conversion(call: Call) -> bool:
 
 def _is_used_before(context: Context, one: Conversion) -> bool:
     """Whether the condition asks for what the moved statements only make."""
+    if not one.runs:
+        return False
     asked = (
         {node.id for node in ast.walk(one.condition) if isinstance(node, ast.Name)}
         if one.condition
@@ -100,21 +104,70 @@ def plan(context: Context) -> list[Conversion]:
     Raises:
       CannotSee: If one of them cannot be rewritten.
     """
-    found = [_conversion(context, call) for call in context.names.calls if is_conversion(call)]
+    calls = [call for call in context.names.calls if is_conversion(call)]
+    try:
+        found = _moved(context, calls)
+    except CannotSee as why:
+        if context.keras != 3:
+            raise
+        found = [_copied(context, call, calls, why) for call in calls]
     if found and "make_strategy" in context.names.functions:
         raise CannotSee("the file already defines make_strategy")
-    if any(_is_used_before(context, one) for one in found):
-        raise CannotSee("the check for a TPU follows the construction of the model")
-    lines = [(run.cell, run.first.lineno, run.last.end_lineno) for one in found for run in one.runs]
-    for cell, first, last in lines:
-        if sum(c == cell and f <= last and first <= e for c, f, e in lines) > 1:
-            raise CannotSee("two models are built in one block of statements")
     for call in context.names.calls:
         if optimizers.class_of(call) and not call.guarded:
             reason = optimizers.why_not(context, call)
             if reason:
                 raise CannotSee(f"tf.train.{optimizers.class_of(call)}: {reason}")
     return found
+
+
+def _moved(context: Context, calls: Sequence[Call]) -> list[Conversion]:
+    """The conversions of models whose making can be moved."""
+    found = [_conversion(context, call) for call in calls]
+    if any(_is_used_before(context, one) for one in found):
+        raise CannotSee("the check for a TPU follows the construction of the model")
+    lines = [(run.cell, run.first.lineno, run.last.end_lineno) for one in found for run in one.runs]
+    for cell, first, last in lines:
+        if sum(c == cell and f <= last and first <= e for c, f, e in lines) > 1:
+            raise CannotSee("two models are built in one block of statements")
+    return found
+
+
+def _copied(context: Context, call: Call, calls: Sequence[Call], why: CannotSee) -> Conversion:
+    """The conversion of a model that is copied where it stands.
+
+    Args:
+      context: The file.
+      call: The conversion.
+      calls: All conversions of the file.
+      why: Why the making of a model cannot be moved.
+
+    Raises:
+      CannotSee: If the copy is compiled later, or the old strategy has other uses.
+    """
+    cell = context.cell_of(call.node)
+    parents, statement = context.parents(cell), cast(Any, call.node)
+    while not isinstance(statement, ast.stmt):
+        statement = parents[id(statement)]
+    model = argument(call.node, 0, "model")
+    strategy = argument(call.node, 1, "strategy")
+    if model is None or not all(map(context.is_free, ("under_strategy", "one_strategy"))):
+        raise why
+    made: list[tuple[int, Any, ast.expr]] = [(cell, statement, model)]
+    if isinstance(statement, ast.Return):
+        function = next(copies.functions_around(context, cell, statement), "")
+        found = copies.assignments(context, function)
+        made = [(place, one, given) for place, one in found for given in copies.given(one)]
+    for place, one, given in made:
+        names = {_key(target) for target in getattr(one, "targets", ())} - {""}
+        if copies.goes_on_with(context, place, one, _key(given), names):
+            raise why
+    if isinstance(strategy, ast.Name):
+        only = only_assignment(context, strategy.id)
+        nodes: list[Any] = [each.node for each in calls]
+        if only is None or loads_outside(context, strategy.id, [*nodes, only[0]]):
+            raise why
+    return Conversion(call, cell, statement, model, [], strategy, None)
 
 
 def _conversion(context: Context, call: Call) -> Conversion:
@@ -238,7 +291,7 @@ def _to_compile(context: Context, cell: int, first: Any, last: Any, names: set[s
     body = context.body_of(last, cell)
     at = next(index for index, one in enumerate(body) if one is last)
     for one in body[at + 1 :]:
-        if _compiles(one, names):
+        if copies.compiles(one, names):
             last = one
     return Run(cell, first, last)
 
@@ -247,7 +300,7 @@ def _other_compiles(context: Context, run: Run, names: set[str], cell: int) -> I
     """Where the model is compiled elsewhere: in another cell, or another block."""
     for number, tree in context.trees.items():
         for node in ast.walk(tree):
-            if isinstance(node, ast.stmt) and _compiles(node, names):
+            if isinstance(node, ast.stmt) and copies.compiles(node, names):
                 inside = number == run.cell and run.first.lineno <= node.lineno <= run.last.lineno
                 if not inside:
                     if not context.module.source.is_notebook:
@@ -271,23 +324,9 @@ def _assigns(statement: ast.stmt, name: str) -> bool:
     return any(_key(target) == name for target in targets)
 
 
-def _compiles(statement: ast.stmt, names: set[str]) -> bool:
-    function = _called(statement)
-    return (
-        isinstance(function, ast.Attribute)
-        and function.attr == "compile"
-        and _key(function.value) in names
-    )
-
-
 def _uses_method(statement: ast.stmt, name: str) -> bool:
-    function = _called(statement)
+    function = copies.called(statement)
     return isinstance(function, ast.Attribute) and _key(function.value) == name
-
-
-def _called(statement: ast.stmt) -> ast.expr | None:
-    value = statement.value if isinstance(statement, ast.Expr) else None
-    return value.func if isinstance(value, ast.Call) else None
 
 
 # Rewriting -----------------------------------------------------------------------------------------
@@ -319,7 +358,9 @@ def rewrite(context: Context, conversions: list[Conversion], optimizers_too: boo
     if optimizers_too:
         optimizers.rewrite_steps(context)
     for one in conversions:
-        _convert(context, one)
+        _convert(context, one, [other.call.node for other in conversions])
+    if any(not one.runs for one in conversions):
+        context.helper("under_strategy", copies.COPY)
     if conversions:
         add_helper(context)
 
@@ -342,9 +383,15 @@ def _is_given_to_compile(context: Context, call: Call) -> bool:
     return False
 
 
-def _convert(context: Context, one: Conversion) -> None:
+def _convert(context: Context, one: Conversion, calls: Sequence[ast.AST]) -> None:
     text = context.texts[one.cell]
     context.done.add(id(one.call.node.func))
+    if not one.runs:
+        (start, end), (first, last) = text.span(one.call.node), text.span(one.model)
+        text.replace(start, first, "under_strategy(")
+        text.replace(last, end, ")")
+        _retire(context, one, [one.strategy] if one.strategy is not None else [], calls)
+        return
     if _key(one.model) and _key(one.model) == _key(one.statement.targets[0]):
         context.remove(one.statement, one.cell)
     else:
@@ -371,11 +418,17 @@ def _write_before(context: Context, run: Run, words: str) -> None:
     text.insert_line(line, text.indent(line) + words + text.newline)
 
 
-def _retire(context: Context, one: Conversion, removed: list[ast.AST]) -> str:
-    """Takes out what only served the old strategy; gives its name if the program needs it further on."""
+def _retire(
+    context: Context, one: Conversion, removed: list[ast.AST], calls: Sequence[ast.AST] = ()
+) -> str:
+    """Takes out what only served the old strategy, in this conversion and in others that are gone.
+
+    Returns:
+      Its name if the program needs it further on.
+    """
     named = ""
     waiting = list(removed)
-    gone = [one.call.node]
+    gone: list[Any] = [one.call.node, *calls]
     while waiting:
         expression = waiting.pop()
         for name in [node for node in ast.walk(expression) if isinstance(node, ast.Name)]:
@@ -454,7 +507,7 @@ def loads_outside(context: Context, name: str, inside: list[Any]) -> bool:
 
 def has_helper(context: Context) -> bool:
     """Whether ``make_strategy`` is defined behind the imports."""
-    return any("make_strategy" in one for one in context.after_imports)
+    return any("def make_strategy" in one for one in context.after_imports)
 
 
 def add_helper(context: Context) -> None:

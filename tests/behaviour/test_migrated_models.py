@@ -1,0 +1,94 @@
+"""A converted model that is copied under the strategy: before and after ``migrate``, on one device and two."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tpucompat.base.releases import release_of
+from tpucompat.commands.analysis import findings, sources
+from tpucompat.commands.migrate import plan
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+SCRIPT = """
+import json
+import numpy as np
+import tensorflow as tf
+from tensorflow.keras import backend as K
+from tensorflow.keras.models import clone_model, model_from_json
+
+def rmse(y_true, y_pred):
+    return K.sqrt(K.mean(K.square(y_true - y_pred)))
+
+class Regression:
+    def build(self):
+        inputs = tf.keras.layers.Input([4])
+        doubled = tf.keras.layers.Lambda(lambda x: 2 * x)(inputs)
+        hidden = tf.keras.layers.Dense(3, 'tanh', kernel_initializer='ones', name='hidden')(doubled)
+        outputs = tf.keras.layers.Dense(1, kernel_initializer='ones')(hidden)
+        self.model = tf.keras.models.Model(inputs, outputs)
+        self.model.compile(tf.keras.optimizers.SGD(0.1, momentum=0.5), 'mse', ['mae'])
+
+    def to_tpu(self):
+        self.model = tf.contrib.tpu.keras_to_tpu_model(self.model, None)
+
+x = np.random.RandomState(0).rand(16, 4).astype('float32')
+y = x.sum(axis=1, keepdims=True)
+one = Regression()
+one.build()
+one.to_tpu()
+history = one.model.fit(x, y, batch_size=8, epochs=3, shuffle=False, verbose=0)
+hidden = K.function([one.model.layers[0].input], [one.model.get_layer('hidden').output])
+plain = tf.keras.models.Sequential([tf.keras.layers.Dense(1, kernel_initializer='ones', input_shape=(4,))])
+plain.compile('sgd', rmse, [rmse])
+told = [history.history['loss'], one.model.predict(x).tolist(), hidden([x])[0].tolist()]
+told += [clone_model(plain).predict(x).shape, model_from_json(plain.to_json()).count_params()]
+print('TOLD', json.dumps(told))
+"""
+TWO = """
+import tensorflow
+device = tensorflow.config.list_physical_devices('CPU')[0]
+tensorflow.config.set_logical_device_configuration(device, [tensorflow.config.LogicalDeviceConfiguration()] * 2)
+"""
+
+pytestmark = pytest.mark.skipif(
+    release_of(tf.__version__) < (2, 16), reason="what is written is Keras 3, which came with 2.16"
+)
+
+
+def told(folder, text, *command):
+    path = folder / "script.py"
+    path.write_text(text)
+    others = {"TF_USE_LEGACY_KERAS", "TPU_NAME", "TPUCOMPAT_CORES"}
+    clean = {name: value for name, value in os.environ.items() if name not in others}
+    settings = {"PYTHONPATH": ROOT, "CUDA_VISIBLE_DEVICES": "-1"}
+    done = subprocess.run(
+        [sys.executable, *command, str(path)],
+        env={**clean, **settings},
+        text=True,
+        capture_output=True,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return json.loads(done.stdout.split("TOLD ")[1])
+
+
+def test_a_model_that_is_copied_under_the_strategy(tmp_path):
+    module = findings.understand(sources.decode("old.py", SCRIPT.encode()))
+    after = plan.migrate(module).after.decode()
+    assert "self.model = under_strategy(self.model)" in after
+    only = "return tf.distribute.get_strategy()"
+    assert after.count(only) == 1
+    on_two = TWO + after.replace(
+        only, "return tf.distribute.MirroredStrategy(['/cpu:0', '/cpu:1'])"
+    )
+    old = told(tmp_path, SCRIPT, "-m", "tpucompat", "run", "--quiet")
+    for text in (after, on_two):
+        new = told(tmp_path, text)
+        for before, now in zip(old, new):
+            np.testing.assert_allclose(now, before, rtol=1e-5)

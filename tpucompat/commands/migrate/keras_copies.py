@@ -1,0 +1,109 @@
+"""A model that is copied under a strategy, and what tells whether its program goes on with the copy alone."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Iterator
+
+from tpucompat.commands.analysis.keras_values import key as _key
+from tpucompat.commands.migrate.context import Context
+
+# As tpu_model of 1.15 did it (contrib/tpu/python/tpu/keras_support.py). Keras 3 has what a model was compiled
+# with in _compile_config alone.
+COPY = '''
+
+@functools.lru_cache(maxsize=None)
+def one_strategy():
+{i}"""The strategy of all models."""
+{i}return make_strategy()
+
+
+def under_strategy(model):
+{i}"""A copy of a model under the strategy, with its weights and compiled alike; with one device the model."""
+{i}if one_strategy() is {tf}.distribute.get_strategy():
+{i}{i}return model
+
+{i}def fresh(one):
+{i}{i}is_own = isinstance(one, {keras}.layers.Lambda) or 'update_state' in vars(one)
+{i}{i}return one if is_own else type(one).from_config(one.get_config())
+
+{i}compiled, model.compiled = model.compiled, False
+{i}with one_strategy().scope():
+{i}{i}copy = {keras}.models.clone_model(model, clone_function=fresh)
+{i}{i}copy.set_weights(model.get_weights())
+{i}{i}model.compiled = compiled
+{i}{i}if compiled:
+{i}{i}{i}given = {{
+{i}{i}{i}{i}name: {tf}.nest.map_structure(
+{i}{i}{i}{i}{i}lambda one: fresh(one) if isinstance(one, {keras}.metrics.Metric) else one, value)
+{i}{i}{i}{i}for name, value in model._compile_config.config.items()
+{i}{i}{i}}}
+{i}{i}{i}copy.compile(**{{**given, 'optimizer': fresh(model.optimizer)}})
+{i}return copy
+'''
+
+
+def functions_around(context: Context, cell: int, node: ast.AST) -> Iterator[str]:
+    """The names of the functions that a node is in, the innermost first."""
+    parents = context.parents(cell)
+    above = parents.get(id(node))
+    while above is not None:
+        if isinstance(above, ast.FunctionDef):
+            yield above.name
+        above = parents.get(id(above))
+
+
+def assignments(context: Context, function: str) -> Iterator[tuple[int, ast.Assign]]:
+    """Where results of a function of the file, or of a method of this name, are assigned; and their cells."""
+    for cell, tree in context.trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
+                called = node.value.func
+                if function in (_key(called), getattr(called, "attr", "")):
+                    yield cell, node
+
+
+def given(assignment: Any) -> list[ast.expr]:
+    """What the called function gets; a constant for nothing."""
+    return list(assignment.value.args) or [ast.Constant(None)]
+
+
+def goes_on_with(context: Context, cell: int, at: Any, model: str, names: set[str]) -> bool:
+    """Whether a program compiles the copy of a model, or asks for the model itself: its weights are others.
+
+    Args:
+      context: The file.
+      cell: Where the copy is made.
+      at: The statement that makes it.
+      model: The name of the model.
+      names: Those of the copy.
+    """
+    for number, tree in context.trees.items():
+        for node in ast.walk(tree):
+            is_called = isinstance(node, ast.Call) and _key(node.func) in (names | {model}) - {""}
+            if is_called:  # a layer of another model
+                return True
+            if (number, getattr(node, "lineno", 0)) <= (cell, at.end_lineno):
+                continue
+            if isinstance(node, ast.stmt) and compiles(node, names):
+                return True
+            is_read = isinstance(getattr(node, "ctx", None), ast.Load) and _key(node) == model
+            if is_read and model and model not in names and not isinstance(at, ast.Return):
+                return True
+    return False
+
+
+def compiles(statement: ast.stmt, names: set[str]) -> bool:
+    """Whether a statement is ``model.compile(…)`` of one of these models."""
+    function = called(statement)
+    return (
+        isinstance(function, ast.Attribute)
+        and function.attr == "compile"
+        and _key(function.value) in names
+    )
+
+
+def called(statement: ast.stmt) -> ast.expr | None:
+    """What a statement calls, if that is all that it does."""
+    value = statement.value if isinstance(statement, ast.Expr) else None
+    return value.func if isinstance(value, ast.Call) else None
