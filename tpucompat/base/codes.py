@@ -98,8 +98,8 @@ CODES: dict[str, Code] = {
         "keras_to_tpu_model",
         "TensorFlow 1.x converted a finished Keras model into a TPU model. In TensorFlow 2, a model that "
         "is built under a strategy runs on the TPU.",
-        "Build and compile the model inside `with strategy.scope():`. `tpucompat migrate` does this if it "
-        "can find where the model is built.",
+        "Build and compile the model inside `with strategy.scope():`. `tpucompat migrate` does this, or copies "
+        "the model there, if the program goes on with the converted model alone.",
     ),
     "TPU212": Code(
         "TPUEstimator or tf.estimator",
