@@ -34,6 +34,7 @@ class Regression:
         outputs = tf.keras.layers.Dense(1, kernel_initializer='ones')(hidden)
         self.model = tf.keras.models.Model(inputs, outputs)
         self.model.compile(tf.keras.optimizers.SGD(0.1, momentum=0.5), 'mse', ['mae'])
+        self.model.set_weights([0.5 * weight for weight in self.model.get_weights()])
 
     def to_tpu(self):
         self.model = tf.contrib.tpu.keras_to_tpu_model(self.model, None)
