@@ -1000,6 +1000,18 @@ def _convolutions_of_no_examples():
     patches.undo(before)
 
 
+def _threshold_within_wrappers():
+    before = patches.mark()
+    private.threshold_within_wrappers()
+    layers = v1.keras.layers
+    with v1.Graph().as_default(), v1.Session() as session:
+        steps = v1.placeholder(tf.float32, [None, 2, 3])
+        result = layers.TimeDistributed(layers.ThresholdedReLU(theta=1.0))(steps)
+        found = session.run(result, {steps: [[[0.5, 1.0, 1.5], [2.0, -2.0, 0.0]]]})
+    assert found.tolist() == [[[0.0, 0.0, 1.5], [2.0, 0.0, 0.0]]]
+    patches.undo(before)
+
+
 CHECKS = {
     _complete_api: ["complete_api", "RawOperations"],
     _complete_variables: [
@@ -1076,6 +1088,7 @@ CHECKS = {
     _gradients_and_loops: ["replace_gradients", "is_in_loop"],
     _zero_state: ["zero_state"],
     _checked_image: ["checked_image"],
+    _threshold_within_wrappers: ["threshold_within_wrappers"],
     _convolutions_of_no_examples: ["shape_convolutions_of_no_examples"],
     _computes_with_onednn: ["computes_with_onednn"],
     _seeds: [

@@ -77,6 +77,7 @@ if TYPE_CHECKING:
         normalize_without_masks,
         open_batches,
         take_inputs_of_updates,
+        threshold_within_wrappers,
         track_tf_optimizer,
         write_all_h5_files_alike,
     )
@@ -230,6 +231,7 @@ _NAMES = {
         "normalize_without_masks",
         "open_batches",
         "take_inputs_of_updates",
+        "threshold_within_wrappers",
         "track_tf_optimizer",
         "write_all_h5_files_alike",
     ),
