@@ -697,6 +697,8 @@ CONVERT = "tf.contrib.tpu.keras_to_tpu_model"
          "    self.m = under_strategy(self.m); self.m.fit(x)\n"),
         (f"{BUILD}  return m\ndef tpu(n): return {CONVERT}(n)\nm = build()\nm = tpu(m)\n",
          "def tpu(n): return under_strategy(n)"),
+        (f"{BUILD}  return m\ndef tpu(n): return {CONVERT}(n)\nt = tpu(build())\nt.compile('adam', 'mse')\n",
+         "t = tpu(build())\nwith one_strategy().scope():\n  t.compile('adam', 'mse')\n"),
         (f"{BUILD}  return m\nh = {CONVERT}(build()).fit(x)\n", "h = under_strategy(build()).fit(x)"),
     ],
 )  # fmt: skip
@@ -712,7 +714,7 @@ def test_models_whose_making_cannot_be_moved_are_copied(text, copied):
 @pytest.mark.parametrize(
     "text",
     [
-        f"{BUILD}  return {CONVERT}(m)\nm = build()\nm.compile('adam', 'mse')\n",  # compiled later
+        f"{BUILD}  return {CONVERT}(m)\nm = build()\nm.compile(mine, 'mse')\n",  # made elsewhere
         f"{BUILD}  return m\ndef tpu(n): return {CONVERT}(n)\nm = build()\nt = tpu(m)\nm.predict(x)\n",
         f"{BUILD}  return m\nx = {CONVERT}(build()).fit(x); m = build(); y = m(x); m = {CONVERT}(m)\n",
         f"{BUILD}  return m\ns = tf.contrib.tpu.TPUDistributionStrategy(None)\nprint(s)\n"

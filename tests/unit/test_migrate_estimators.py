@@ -363,7 +363,7 @@ KERAS_PROGRAM = {
     "trainer.py": (
         "import tensorflow as tf\nimport callbacks\n"
         "def convert(model):\n  converted = tf.contrib.tpu.keras_to_tpu_model(model, None)\n"
-        "  converted.compile('sgd', 'mse')\n  return converted\n"
+        "  converted.compile(mine, 'mse')\n  return converted\n"
     ),
     "callbacks.py": "from tensorflow.keras.callbacks import Callback\nclass Mine(Callback): pass\n",
     "words.py": "import numpy as np\n",

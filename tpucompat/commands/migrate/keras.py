@@ -2,7 +2,7 @@
 
 What is moved is the run of statements from the one that makes the model to the one that compiles it, below
 ``with make_strategy().scope():``. Where that run is unknown, the model is copied under the
-strategy, as keras_to_tpu_model did it; a copy that is compiled later is left to people.
+strategy, as keras_to_tpu_model did it, if the program goes on with the copy alone.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ class Conversion(NamedTuple):
       runs: What is moved; the statement that makes the model is in the first of them. Empty where it is copied.
       strategy: The expression of the strategy, or None.
       condition: What the program asks before it takes the TPU, or None.
+      compiling: What compiles the copy later.
     """
 
     call: Call
@@ -68,6 +69,7 @@ class Conversion(NamedTuple):
     runs: list[Run]
     strategy: ast.expr | None
     condition: ast.expr | None
+    compiling: Sequence[Run] = ()
 
 
 class CannotSee(Exception):
@@ -143,7 +145,7 @@ def _copied(context: Context, call: Call, calls: Sequence[Call], why: CannotSee)
       why: Why the making of a model cannot be moved.
 
     Raises:
-      CannotSee: If the copy is compiled later, or the old strategy has other uses.
+      CannotSee: If the program goes on with the model beside its copy, or with the old strategy.
     """
     cell = context.cell_of(call.node)
     parents, statement = context.parents(cell), cast(Any, call.node)
@@ -158,16 +160,23 @@ def _copied(context: Context, call: Call, calls: Sequence[Call], why: CannotSee)
         function = next(copies.functions_around(context, cell, statement), "")
         found = copies.assignments(context, function)
         made = [(place, one, given) for place, one in found for given in copies.given(one)]
+    compiling: list[Run] = []
     for place, one, given in made:
         names = {_key(target) for target in getattr(one, "targets", ())} - {""}
         if copies.goes_on_with(context, place, one, _key(given), names):
             raise why
+        for number, compiled in copies.compiled_later(context, place, one, names):
+            optimizer = argument(compiled.value, 0, "optimizer")  # type: ignore[attr-defined]
+            if not isinstance(optimizer, (ast.Call, ast.Constant)):
+                raise why  # it may be made outside of the strategy
+            compiling.append(Run(number, compiled, compiled))
+            _check(context, compiling[-1])
     if isinstance(strategy, ast.Name):
         only = only_assignment(context, strategy.id)
         nodes: list[Any] = [each.node for each in calls]
         if only is None or loads_outside(context, strategy.id, [*nodes, only[0]]):
             raise why
-    return Conversion(call, cell, statement, model, [], strategy, None)
+    return Conversion(call, cell, statement, model, [], strategy, None, compiling)
 
 
 def _conversion(context: Context, call: Call) -> Conversion:
@@ -359,6 +368,10 @@ def rewrite(context: Context, conversions: list[Conversion], optimizers_too: boo
         optimizers.rewrite_steps(context)
     for one in conversions:
         _convert(context, one, [other.call.node for other in conversions])
+    compiling = {id(run.first): run for one in conversions for run in one.compiling}
+    for run in compiling.values():
+        _write_before(context, run, "with one_strategy().scope():")
+        context.indent_later(run.cell, run.first.lineno, run.last.end_lineno, context.indent_unit())
     if any(not one.runs for one in conversions):
         context.helper("under_strategy", copies.COPY)
     if conversions:

@@ -69,7 +69,7 @@ def given(assignment: Any) -> list[ast.expr]:
 
 
 def goes_on_with(context: Context, cell: int, at: Any, model: str, names: set[str]) -> bool:
-    """Whether a program compiles the copy of a model, or asks for the model itself: its weights are others.
+    """Whether a program asks for a model beside its copy, whose weights are others, or makes a layer of one.
 
     Args:
       context: The file.
@@ -85,12 +85,21 @@ def goes_on_with(context: Context, cell: int, at: Any, model: str, names: set[st
                 return True
             if (number, getattr(node, "lineno", 0)) <= (cell, at.end_lineno):
                 continue
-            if isinstance(node, ast.stmt) and compiles(node, names):
-                return True
             is_read = isinstance(getattr(node, "ctx", None), ast.Load) and _key(node) == model
             if is_read and model and model not in names and not isinstance(at, ast.Return):
                 return True
     return False
+
+
+def compiled_later(
+    context: Context, cell: int, at: Any, names: set[str]
+) -> Iterator[tuple[int, ast.stmt]]:
+    """The statements that compile a copy, and their cells."""
+    for number, tree in context.trees.items():
+        for node in ast.walk(tree):
+            is_later = (number, getattr(node, "lineno", 0)) > (cell, at.end_lineno)
+            if is_later and isinstance(node, ast.stmt) and compiles(node, names):
+                yield number, node
 
 
 def compiles(statement: ast.stmt, names: set[str]) -> bool:
