@@ -99,7 +99,7 @@ CODES: dict[str, Code] = {
         "TensorFlow 1.x converted a finished Keras model into a TPU model. In TensorFlow 2, a model that "
         "is built under a strategy runs on the TPU.",
         "Build and compile the model inside `with strategy.scope():`. `tpucompat migrate` does this, or copies "
-        "the model there, if the program goes on with the converted model alone.",
+        "the model there, if the program keeps using only the converted model.",
     ),
     "TPU212": Code(
         "TPUEstimator or tf.estimator",

@@ -159,7 +159,7 @@ def _frames_of(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 def _cell(file: str) -> str:
-    """What a notebook calls the cell that a file stands for, as in "Cell In[3]"; "" if it is none."""
+    """What a notebook calls the cell that a file stands for, as in "Cell In[3]"; "" for other files."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     named = getattr(getattr(shell, "compile", None), "format_code_name", None)  # IPython 8
     return " ".join(named(file) or ()) if named is not None else ""

@@ -563,7 +563,7 @@ BEHAVIOURS: Mapping[str, Row] = {
         "K.constant(value)",
         "call_variable",
         GONE,
-        "A variable cannot be made anew in each call.",
+        "A variable cannot be made again in each call.",
     ),
     "layer_input": Row(
         "model.layers[0].input",

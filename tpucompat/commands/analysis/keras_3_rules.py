@@ -264,7 +264,7 @@ def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 
 
 def _is_a_call(call: Call) -> bool:
-    """Whether it stands in the ``call`` of a layer, which makes its tensors anew each time."""
+    """Whether it stands in the ``call`` of a layer, which makes its tensors again each time."""
     return call.function is not None and getattr(call.function.node, "name", "") == "call"
 
 

@@ -2,7 +2,7 @@
 
 What is moved is the run of statements from the one that makes the model to the one that compiles it, below
 ``with make_strategy().scope():``. Where that run is unknown, the model is copied under the
-strategy, as keras_to_tpu_model did it, if the program goes on with the copy alone.
+strategy, as keras_to_tpu_model did it, if the program keeps using only the copy.
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ def _copied(context: Context, call: Call, calls: Sequence[Call], why: CannotSee)
       why: Why the making of a model cannot be moved.
 
     Raises:
-      CannotSee: If the program goes on with the model beside its copy, or with the old strategy.
+      CannotSee: If the program keeps using the model, or the old strategy, beside the copy.
     """
     cell = context.cell_of(call.node)
     parents, statement = context.parents(cell), cast(Any, call.node)

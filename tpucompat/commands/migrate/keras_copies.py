@@ -1,4 +1,4 @@
-"""A model that is copied under a strategy, and what tells whether its program goes on with the copy alone."""
+"""A model that is copied under a strategy, and what tells whether its program keeps using only the copy."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def one_strategy():
 
 
 def under_strategy(model):
-{i}"""A copy of a model under the strategy, with its weights and compiled alike; with one device the model."""
+{i}"""A copy of a model under the strategy, with its weights, compiled the same; the model where there is one device."""
 {i}if one_strategy() is {tf}.distribute.get_strategy():
 {i}{i}return model
 
