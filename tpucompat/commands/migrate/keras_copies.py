@@ -19,7 +19,7 @@ def one_strategy():
 
 
 def under_strategy(model):
-{i}"""A copy of a model under the strategy, with its weights, compiled the same; the model where there is one device."""
+{i}"""A copy of a model under the strategy, compiled the same; with one device, the model itself."""
 {i}if one_strategy() is {tf}.distribute.get_strategy():
 {i}{i}return model
 
