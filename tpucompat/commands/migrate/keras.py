@@ -167,8 +167,10 @@ def _copied(context: Context, call: Call, calls: Sequence[Call], why: CannotSee)
             raise why
         for number, compiled in copies.compiled_later(context, place, one, names):
             optimizer = argument(compiled.value, 0, "optimizer")  # type: ignore[attr-defined]
-            if not isinstance(optimizer, (ast.Call, ast.Constant)):
-                raise why  # it may be made outside of the strategy
+            above = context.parents(place).get(id(one))
+            is_sure = not isinstance(above, ast.If) or compiled in ast.walk(above)
+            if not is_sure or not isinstance(optimizer, (ast.Call, ast.Constant)):
+                raise why  # the model, or the optimizer, may be made outside of the strategy
             compiling.append(Run(number, compiled, compiled))
             _check(context, compiling[-1])
     if isinstance(strategy, ast.Name):
