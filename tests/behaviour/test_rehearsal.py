@@ -112,6 +112,17 @@ FORMS = {
 }
 
 
+def refused(tmp_path, program, kinds):
+    """What a program says of each kind that it tries; the last one ends it."""
+    done = run(tmp_path, "--quiet", "--rehearse", "2", program=program, arguments=kinds)
+    assert done.returncode == 2
+    told = dict(line.split(" was refused: ", 1) for line in done.stdout.splitlines())
+    told[kinds[-1]] = done.stderr[done.stderr.index("Traceback (most recent call last)") :]
+    assert len(told[kinds[-1]].splitlines()) <= 25
+    assert list(told) == kinds
+    return told
+
+
 @pytest.mark.parametrize(
     ("forms", "last"),
     [
@@ -123,15 +134,7 @@ FORMS = {
     ],
 )
 def test_each_form_is_refused_with_the_line_of_a_helper(tmp_path, forms, last):
-    done = run(
-        tmp_path, "--quiet", "--rehearse", "2", program="refused_forms.py", arguments=[*forms, last]
-    )
-    assert done.returncode == 2
-    told = dict(line.split(" was refused: ", 1) for line in done.stdout.splitlines())
-    told[last] = done.stderr[done.stderr.index("Traceback (most recent call last)") :]
-    assert len(told[last].splitlines()) <= 25
-    assert list(told) == [*forms, last]
-    for form, text in told.items():
+    for form, text in refused(tmp_path, "refused_forms.py", [*forms, last]).items():
         code, operation, line = FORMS[form.partition(":")[0]]
         assert code in text and operation in text and "refused_layers.py:" in text and line in text
 
@@ -182,15 +185,7 @@ REFUSED_2 = {
     [(["py_function", "string", "printed", "sum_in_loop", "back_from_host"], "unbounded")],
 )
 def test_a_program_of_tensorflow_2_is_told_its_own_line(tmp_path, kinds, last):
-    done = run(
-        tmp_path, "--quiet", "--rehearse", "2", program="refused_tf2.py", arguments=[*kinds, last]
-    )
-    assert done.returncode == 2
-    told = dict(line.split(" was refused: ", 1) for line in done.stdout.splitlines())
-    told[last] = done.stderr[done.stderr.index("Traceback (most recent call last)") :]
-    assert len(told[last].splitlines()) <= 25
-    assert list(told) == [*kinds, last]
-    for kind, text in told.items():
+    for kind, text in refused(tmp_path, "refused_tf2.py", [*kinds, last]).items():
         code, operation, line = REFUSED_2[kind]
         assert code in text and operation in text and "refused_tf2.py:" in text and line in text
 

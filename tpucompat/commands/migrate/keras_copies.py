@@ -9,7 +9,7 @@ from tpucompat.commands.analysis.keras_values import key as _key
 from tpucompat.commands.migrate.context import Context
 
 # As tpu_model of 1.15 did it (contrib/tpu/python/tpu/keras_support.py). Keras 3 has what a model was compiled
-# with in _compile_config alone.
+# with in _compile_config alone. A metric with an update_state of its own has it from of_columns.
 COPY = '''
 
 @functools.lru_cache(maxsize=None)
