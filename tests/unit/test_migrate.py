@@ -717,6 +717,8 @@ def test_models_whose_making_cannot_be_moved_are_copied(text, copied):
         f"{BUILD}  return {CONVERT}(m)\nm = build()\nm.compile(mine, 'mse')\n",  # made elsewhere
         f"{BUILD}  return m\ndef tpu(n): return {CONVERT}(n)\nm = build()\nt = tpu(m)\nm.predict(x)\n",
         f"{BUILD}  return m\nx = {CONVERT}(build()).fit(x); m = build(); y = m(x); m = {CONVERT}(m)\n",
+        f"{BUILD}  return m\ndef tpu(n):\n  t = {CONVERT}(n)\n  return t\n"
+        "m = build()\nt = tpu(m)\nm.predict(x)\n",
         f"{BUILD}  return m\ns = tf.contrib.tpu.TPUDistributionStrategy(None)\nprint(s)\n"
         f"h = {CONVERT}(build(), s).fit(x)\n",
     ],

@@ -156,10 +156,10 @@ def _copied(context: Context, call: Call, calls: Sequence[Call], why: CannotSee)
     if model is None or not all(map(context.is_free, ("under_strategy", "one_strategy"))):
         raise why
     made: list[tuple[int, Any, ast.expr]] = [(cell, statement, model)]
-    if isinstance(statement, ast.Return):
-        function = next(copies.functions_around(context, cell, statement), "")
-        found = copies.assignments(context, function)
-        made = [(place, one, given) for place, one in found for given in copies.given(one)]
+    function = next(copies.functions_around(context, cell, statement), None)
+    if function is not None and copies.is_returned(function, statement):
+        found = copies.assignments(context, function.name)
+        made += [(place, one, given) for place, one in found for given in copies.given(one)]
     compiling: list[Run] = []
     for place, one, given in made:
         names = {_key(target) for target in getattr(one, "targets", ())} - {""}

@@ -43,14 +43,21 @@ def under_strategy(model):
 '''
 
 
-def functions_around(context: Context, cell: int, node: ast.AST) -> Iterator[str]:
-    """The names of the functions that a node is in, the innermost first."""
+def functions_around(context: Context, cell: int, node: ast.AST) -> Iterator[ast.FunctionDef]:
+    """The functions that a node is in, the innermost first."""
     parents = context.parents(cell)
     above = parents.get(id(node))
     while above is not None:
         if isinstance(above, ast.FunctionDef):
-            yield above.name
+            yield above
         above = parents.get(id(above))
+
+
+def is_returned(function: ast.FunctionDef, statement: Any) -> bool:
+    """Whether a function returns what a statement of it makes."""
+    names = {_key(target) for target in getattr(statement, "targets", ())} - {""}
+    returns = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
+    return statement in returns or any(one.value and _key(one.value) in names for one in returns)
 
 
 def assignments(context: Context, function: str) -> Iterator[tuple[int, ast.Assign]]:
