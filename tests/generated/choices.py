@@ -7,13 +7,23 @@ import random
 import numpy as np
 
 
+class Nudged(np.random.RandomState):
+    """The same numbers, but for the last bit of a float32."""
+
+    def rand(self, *shape):
+        numbers = super().rand(*shape)
+        return numbers * (1.0 + 1e-7 * np.random.RandomState(5).uniform(-1.0, 1.0, shape))
+
+
 class Maker:
     """The random choices of one model, and what is known of the model."""
+
+    nudged = False
 
     def __init__(self, seed):
         self.seed = seed
         self.random = random.Random(seed)
-        self.numbers = np.random.RandomState(seed)
+        self.numbers = (Nudged if self.nudged else np.random.RandomState)(seed)
         self.log = []  # what was chosen, for who reads a failure
         self.apart = set()  # why cores give other numbers than one replica
         self.exact = self.often(0.6)  # nothing random, no statistics of a batch
