@@ -86,3 +86,18 @@ def test_programs_that_compute_at_once(tmp_path, script):
         universal_newlines=True,
     )
     assert (done.returncode, done.stdout) == (0, "2.0"), done.stderr[-3000:]
+
+
+@pytest.mark.parametrize(
+    # TensorFlow 1.15.5: sess.run(tf.math.bessel_i0([0.5, -2.0])), and the same of bessel_i1.
+    "name, expected",
+    [("bessel_i0", [1.0634835, 2.2795851]), ("bessel_i1", [0.25789434, -1.5906368])],
+)
+def test_bessel_functions_of_operations_that_a_tpu_has(name, expected):
+    from tpucompat.engines import xla_operations
+    from tpucompat.runtime import namespace
+
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        found = namespace.V1.lookup("math", name)([0.5, -2.0])
+        np.testing.assert_allclose(session.run(found), expected, rtol=3e-7)
+        assert xla_operations.refused(graph.as_graph_def()) == []

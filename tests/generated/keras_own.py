@@ -221,7 +221,8 @@ class Share(keras.metrics.Metric):
         hits = tf.cast(tf.abs(y_true - y_pred) < self.within, tf.float32)
         if sample_weight is not None:
             weights = tf.cast(sample_weight, tf.float32)
-            hits *= tf.reshape(weights, [-1, *[1] * (hits.shape.ndims - 1)])
+            shape = [-1, *weights.shape.as_list()[1:]]
+            hits *= tf.reshape(weights, shape + [1] * (hits.shape.ndims - len(shape)))
         self.near.assign_add(tf.reduce_sum(hits))
         self.all.assign_add(tf.cast(tf.size(y_pred), tf.float32))
 

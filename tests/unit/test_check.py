@@ -89,6 +89,23 @@ def test_what_is_said_of_an_operation(kind, code):
     assert operations.kind_of(kind).code == code
 
 
+@pytest.mark.parametrize(
+    ("kind", "code", "instead"),
+    [
+        ("SegmentMean", "TPU388", "tf.math.unsorted_segment_max"),
+        ("SegmentProd", "TPU388", "tf.math.unsorted_segment_max"),
+        ("SparseSegmentSum", "TPU387", "tf.gather"),
+        ("BesselI1", "TPU381", "bessel_i1e"),
+        ("EuclideanNorm", "TPU381", "tf.norm"),
+        ("ResourceApplyAdamWithAmsgrad", "TPU381", "amsgrad"),
+    ],
+)
+def test_names_the_operation_that_a_tpu_has_instead(kind, code, instead):
+    found = operations.kind_of(kind)
+    assert kind not in operations.table()["operations"]
+    assert (found.code, instead in found.instead) == (code, True)
+
+
 def test_compile_options_as_protocol_buffers():
     # CompileOptionsProto{executable_build_options{device_ordinal: -1 num_replicas: 1 num_partitions: 1
     # device_assignment{replica_count: 1 computation_count: 1 computation_devices{replica_device_ids: 0}}}}

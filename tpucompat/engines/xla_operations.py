@@ -99,8 +99,8 @@ _KINDS = tuple(
             "TPU388",
             "Unique.*|Where|BooleanMask|SetDiff1D|ListDiff|NonMaxSuppression(V2|V3|V5)?|"
             "NonMaxSuppressionWithOverlaps|DynamicPartition|Dynamic.*|DrawBoundingBoxes|"
-            "SampleDistorted.*|GenerateVocab.*|.*CandidateSampler|DenseToDenseSet.*|SegmentM.*|"
-            "SegmentS.*|BoostedTrees.*|Multinomial",
+            "SampleDistorted.*|GenerateVocab.*|.*CandidateSampler|DenseToDenseSet.*|Segment(M|P|S).*|"
+            "BoostedTrees.*|Multinomial",
             "has a data-dependent output size, or no kernel with a fixed size",
             "keep the size fixed: tf.where(mask, x, 0) with three arguments instead of "
             "boolean_mask, tf.nn.top_k, or the padded form of the operation",
@@ -122,6 +122,25 @@ _OTHER = Kind(
         "replace it with supported operations, compute it in the input function, or run it "
         "on the host with tf.contrib.tpu.outside_compilation"
     ),
+)
+
+# Operations for which a TPU has others that compute the same.
+_OTHERS = tuple(
+    (re.compile(pattern + r"\Z"), instead)
+    for pattern, instead in (
+        (
+            "Segment(Max|Mean|Min|Prod|Sum)",
+            "use tf.math.unsorted_segment_max, _mean, _min, _prod or _sum, which is given the number of "
+            "segments",
+        ),
+        (
+            "SparseSegment(Mean|Sum|SqrtN)(WithNumSegments)?",
+            "use tf.gather and tf.math.unsorted_segment_mean, _sum or _sqrt_n",
+        ),
+        ("BesselI[01]", "use tf.math.bessel_i0e(x) * tf.exp(tf.abs(x)); bessel_i1e for bessel_i1"),
+        ("EuclideanNorm", "use tf.norm or tf.sqrt(tf.reduce_sum(tf.square(x), axis))"),
+        ("ResourceApplyAdamWithAmsgrad", "use Adam without amsgrad"),
+    )
 )
 
 # What a computation's graph holds and a compiler never sees.
@@ -177,7 +196,11 @@ def on_tpu_only() -> frozenset[str]:
 
 def kind_of(operation: str) -> Kind:
     """What is said of an operation of this type that a TPU does not support."""
-    return next((kind for kind in _KINDS if kind.pattern.match(operation)), _OTHER)
+    kind = next((kind for kind in _KINDS if kind.pattern.match(operation)), _OTHER)
+    for pattern, instead in _OTHERS:
+        if pattern.match(operation):
+            return kind._replace(instead=instead)
+    return kind
 
 
 def nodes_of(graph_def: Any) -> Iterator[tuple[str, Any]]:

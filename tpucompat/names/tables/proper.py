@@ -99,6 +99,10 @@ ROWS: dict[str, Row] = {
         for name in ("py_func", "python.ops.script_ops.py_func")
     },
     **{
+        "math." + name: StandIn("tpucompat.standins.special_functions:" + name)
+        for name in ("bessel_i0", "bessel_i1")
+    },
+    **{
         name: StandIn("tpucompat.standins.tensors:Tensor", varies=True)
         for name in ("Tensor", "python.framework.ops.Tensor")
     },
