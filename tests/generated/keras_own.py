@@ -173,15 +173,17 @@ class Attended(Own):
 
 
 class Counted(Own):
-    """Counts its calls in training."""
+    """Counts its calls in training; reads the count before it changes."""
 
     def build(self, input_shape):
         self.calls = self.add_weight("calls", shape=(), initializer="zeros", trainable=False)
         super().build(input_shape)
 
     def call(self, inputs):
-        self.add_update(K.update_add(self.calls, 1.0), inputs=inputs)
-        return inputs / (1.0 + 0.01 * tf.stop_gradient(self.calls))
+        now = tf.identity(self.calls)
+        with tf.control_dependencies([now]):
+            self.add_update(K.update_add(self.calls, 1.0), inputs=inputs)
+        return inputs / (1.0 + 0.01 * tf.stop_gradient(now))
 
 
 class Leaking(layers.Layer):
@@ -389,13 +391,13 @@ def fit(m, model, data, labels, temporal, brief):
     checked = {} if brief else {"validation_data": batch(parts[0])}
     every = slice(0, EXAMPLES)
     if way == "by hand":
-        found = []
+        found, tested = [], []
         for part in [*parts, parts[0]]:
             x, y, *rest = batch(part)
             found.append(model.train_on_batch(x, y, *rest))
-            if not brief and m.often(0.3):
-                found.append(model.test_on_batch(x, y))
-        return found
+            if m.often(0.3) and not brief:
+                tested.append(model.test_on_batch(x, y))
+        return {"history": found, "metrics": tested}
     if way == "fit":
         x, y, *rest = batch(every)
         options = {"sample_weight": rest[0]} if rest else {}
@@ -409,7 +411,7 @@ def fit(m, model, data, labels, temporal, brief):
         found = ask(
             forever(), steps_per_epoch=3, epochs=2, verbose=0, callbacks=[rates], **checked
         ).history
-    return [found, rates.seen]
+    return {"history": found, "batches": rates.seen}
 
 
 def train(seed, brief=False):
@@ -439,7 +441,7 @@ def _train(m, brief):
     model = convert(made)
     model.compile(optimizer, **options)
     history = fit(m, model, data, labels, temporal, brief)
-    result = {"history": history, "weights": model.get_weights()}
+    result = {**history, "weights": model.get_weights()}
     if brief:
         return result
     x, y = single(data), single(labels)
