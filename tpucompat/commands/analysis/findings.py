@@ -193,8 +193,9 @@ def places(module: Module) -> Iterator[Place]:
             if found is None or _says_nothing(found, use, module):
                 continue
             where = position.of(unit, use.node, use.statement)
-            words = (found.code, found.was, found.becomes, found.note, found.covered, found.fix)
-            yield Place(Finding(*where, *words, use.guarded), use, found)
+            words = (found.code, found.was, found.becomes, found.note)
+            finding = Finding(*where, *words, found.covered, found.fix, use.guarded)
+            yield Place(finding, use, found)
         start = end
 
 

@@ -261,7 +261,7 @@ class Values:
             return SEQUENTIAL if kinds == {SEQUENTIAL} else MODEL
         return next(iter(kinds)) if len(kinds) == 1 else ""
 
-    def kinds(self, node: ast.AST) -> frozenset[str]:
+    def kinds(self, node: ast.AST) -> AbstractSet[str]:
         """The kinds that an expression may have."""
         if self._told is None or id(node) not in self._scopes:
             return frozenset(self._of(node))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Iterator
+from typing import AbstractSet, Any, Iterator
 
 from tpucompat.commands.analysis import library_rows as table
 from tpucompat.commands.analysis import library_values as kinds
@@ -245,7 +245,7 @@ class Finder:
         may_be = {*member.kinds, *kinds.TABLES, kinds.H5_GROUP}
         return not member.kinds or (bool(found & set(member.kinds)) and found <= may_be)
 
-    def _sources(self, node: ast.AST) -> set[str]:
+    def _sources(self, node: ast.AST) -> AbstractSet[str]:
         """The kinds of what an element was taken from."""
         if isinstance(node, ast.Subscript):
             return self.values.kinds(node.value)
