@@ -14,11 +14,12 @@ if sys.version_info < (3, 8):
 
 from test_migrate import migrated, result_of
 
-from tpucompat.commands.analysis import library_rows, python_2
+from tpucompat.commands.analysis import findings, library_rows, python_2, sources
+from tpucompat.commands.analysis import library_members as members
 from tpucompat.commands.migrate import library_members
 from tpucompat.commands.scan import scanner
 from tpucompat.commands.scan.configuration import Configuration
-from tpucompat.names import renamed, surroundings
+from tpucompat.names import renamed, successors, surroundings
 from tpucompat.names.rows import Changed
 from tpucompat.standins import python2_names
 
@@ -219,6 +220,40 @@ def test_what_cannot_be_told_is_marked(line, code):
 )
 def test_all_ways(before):
     assert "[()]\n" in migrated(before + "import h5py\nx = h5py.File('x', 'r')['a'].value\n")
+
+
+def test_no_text_is_skipped_that_has_something_to_find(monkeypatch):
+    """The search by words, before a file's nodes are visited, leaves no finding out."""
+    assert set(members._WORDS) - {""} <= successors.roots()  # whose imports are looked at
+    folders = ("tests/behaviour/programs", "legacy_examples", "examples_data")
+    files = scanner.files([os.path.join(ROOT, folder) for folder in folders], Configuration())
+    texts = [*(sources.read(file) for file in files), *map(_source, _SPELLED)]
+
+    def found():
+        modules = [findings.understand(text) for text in texts]
+        return [
+            [(one.row.was, one.node.lineno, one.node.col_offset) for one in finder.find()]
+            for finder in map(members.Finder, modules)
+        ]
+
+    quickly = found()
+    monkeypatch.setattr(members, "_WORDS", {"": {""}})
+    monkeypatch.setattr(python_2, "speaks_of_it", lambda text: True)
+    assert quickly == found()
+    assert all(quickly[-len(_SPELLED) :])
+
+
+#: Names in other spellings than the table's.
+_SPELLED = (
+    "import tensorflow as tf\ntf.Session()\nfor i in ｘrange(3): pass\n",
+    "import tensorflow as tf\ntf.Session()\nprint(f. \\\n  next())\n",
+    "import tensorflow as tf\ntf.Session()\nprint((f.  # the first\n  next)())\n",
+    "import numpy as np\nimport tensorflow as tf\ntf.Session()\nnp.ones(3).ｔostring()\n",
+)
+
+
+def _source(text):
+    return sources.decode("old.py", text.encode())
 
 
 def test_scan_lists_the_same(tmp_path):

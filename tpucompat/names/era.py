@@ -164,6 +164,10 @@ _IN_BOTH = frozenset(
         "tpu.experimental",
     )
 )
+# A Session by tensorflow.compat.v1 is a graph's; tf.logging may be a habit.
+_OF_GRAPHS = frozenset(
+    mark for mark, weight in MARKS[TF1].items() if weight >= 10 and "." not in mark
+)
 # Packages whose names left TensorFlow 2 one by one, some long after 2.0 (tf.estimator in 2.16).
 _LOST_LATER = (
     "compat",
@@ -212,11 +216,7 @@ def weigh(sources: Iterable[tuple[str, set[str]]]) -> Verdict:
     lost: set[str] = set()
     serves_both = False
     for text, names in sources:
-        # A Session by tensorflow.compat.v1 is a graph's; tf.logging may be a habit.
-        of_graphs = {
-            mark for mark, weight in MARKS[TF1].items() if weight >= 10 and "." not in mark
-        }
-        is_habit = "compat.v1" in names and names.isdisjoint(of_graphs)
+        is_habit = "compat.v1" in names and names.isdisjoint(_OF_GRAPHS)
         serves_both |= is_habit or "executing_eagerly" in names
         lost.update(name for name in names if _lost(name))
         for era, mark, weight in _marks(text, names):
@@ -298,6 +298,7 @@ def _names_lost() -> frozenset[str]:
     )
 
 
+@functools.lru_cache(maxsize=None)
 def _lost(name: str) -> bool:
     """Whether a name below ``tensorflow``, or what it hangs below, is TensorFlow 1's alone."""
     parts = name.split(".")

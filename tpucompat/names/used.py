@@ -93,6 +93,8 @@ class Names:
         self.roots = roots
         self.uses: list[Use] = []
         self.calls: list[Call] = []
+        #: All imports, those of packages that are not followed too.
+        self.imports: list[ast.Import | ast.ImportFrom] = []
         self.functions: dict[str, Function] = {}
         self.strings: list[tuple[ast.AST, str, Function | None, bool]] = []
         #: Module-level names -> the values that they are assigned, where it is one plain assignment.
@@ -243,6 +245,7 @@ class Names:
     # Imports -------------------------------------------------------------------------------------
 
     def _import(self, node: ast.Import) -> None:
+        self.imports.append(node)
         for alias in node.names:
             head = alias.name.partition(".")[0]
             target = alias.name if alias.asname else head
@@ -254,6 +257,7 @@ class Names:
             self._bind(alias.asname or head, _Binding(target, False))
 
     def _import_from(self, node: ast.ImportFrom) -> None:
+        self.imports.append(node)
         module = node.module or ""
         if node.level or module.partition(".")[0] not in self.roots:
             for alias in node.names:
@@ -562,7 +566,7 @@ def _lines(body: list[ast.stmt]) -> int:
 def _asks_for_version(test: ast.expr) -> bool:
     if test.__class__ is ast.Name:
         return False
-    for node in ast.walk(test):
+    for node in walk(test):
         word = getattr(node, "attr", None) or getattr(node, "id", None)
         if word in _VERSION_WORDS:
             return True

@@ -192,24 +192,10 @@ def places(module: Module) -> Iterator[Place]:
             found = today.fate(use.name)
             if found is None or _says_nothing(found, use, module):
                 continue
-            line, column = position.of(unit, use.node, use.statement)
-            yield Place(
-                Finding(
-                    module.source.path,
-                    line,
-                    column,
-                    unit.cell,
-                    found.code,
-                    found.was,
-                    found.becomes,
-                    found.note,
-                    found.covered,
-                    found.fix,
-                    use.guarded,
-                ),
-                use,
-                found,
-            )
+            where = position.of(unit, use.node, use.statement)
+            words = (found.code, found.was, found.becomes, found.note)
+            finding = Finding(*where, *words, found.covered, found.fix, use.guarded)
+            yield Place(finding, use, found)
         start = end
 
 
@@ -236,48 +222,24 @@ def other_findings(module: Module) -> Iterator[Finding]:
         for call in module.names.calls[start_calls:calls]:
             entry = METHODS.get(call.name)
             if entry is not None and call.name[0] == ".":
-                line, column = position.of(unit, _method(call))
+                where = position.of(unit, _method(call))
+                code = "TPU208" if call.name == ".experimental_run_v2" else "TPU214"
                 becomes, note, fix = entry
-                yield Finding(
-                    module.source.path,
-                    line,
-                    column,
-                    unit.cell,
-                    "TPU208" if call.name == ".experimental_run_v2" else "TPU214",
-                    call.name + "()",
-                    becomes,
-                    note,
-                    True,
-                    fix,
-                    call.guarded,
-                )
+                was = call.name + "()"
+                yield Finding(*where, code, was, becomes, note, True, fix, call.guarded)
         for node, text, _, guarded in module.names.strings[start_strings:strings]:
-            line, column = position.of(unit, node)
-            becomes = "tpu='local'"
+            where = position.of(unit, node)
             note = "Since 2024, a Colab TPU is attached to the machine itself."
-            yield Finding(
-                module.source.path,
-                line,
-                column,
-                unit.cell,
-                "TPU208",
-                text,
-                becomes,
-                note,
-                True,
-                fixes.SAFE,
-                guarded,
-            )
+            yield Finding(*where, "TPU208", text, "tpu='local'", note, True, fixes.SAFE, guarded)
         start_calls, start_strings = calls, strings
 
 
-def place_of(module: Module, node: ast.AST) -> tuple[int, int, int]:
-    """(line, column, cell) of a node of any of the module's trees."""
-    position = _Positions(module.source)
+def where(module: Module, node: ast.AST) -> tuple[str, int, int, int]:
+    """(path, line, column, cell) of a node of any of the module's trees."""
     for unit, tree in zip(module.source.units, module.trees):
         if len(module.source.units) == 1 or (tree is not None and _holds(tree, node)):
-            return (*position.of(unit, node), unit.cell)
-    return 1, 1, 0
+            return _Positions(module.source).of(unit, node)
+    return module.source.path, 1, 1, 0
 
 
 def _holds(tree: ast.Module, node: ast.AST) -> bool:
@@ -294,22 +256,23 @@ class _Positions:
     """Lines and columns in characters; ``ast`` counts bytes of UTF-8."""
 
     def __init__(self, source: Source) -> None:
+        self._path = source.path
         self._lines: dict[int, list[str]] = {}
         self._ascii = all(unit.text is None or _is_ascii(unit.text) for unit in source.units)
 
     def of(
         self, unit: sources.Unit, node: ast.AST, statement: ast.AST | None = None
-    ) -> tuple[int, int]:
-        """(line, column) of a node, from 1; of a method, where its name stands."""
+    ) -> tuple[str, int, int, int]:
+        """(path, line, column, cell) of a node; of a method, where its name stands."""
         at = node if hasattr(node, "lineno") else statement  # ast.alias before Python 3.10
         line: int = getattr(at, "lineno", 1)
         offset: int = getattr(at, "col_offset", 0)
         if self._ascii or offset == 0:
-            return line, offset + 1
+            return self._path, line, offset + 1, unit.cell
         if unit.cell not in self._lines:
             self._lines[unit.cell] = re.split("\r\n|\r|\n", unit.text or "")
         text = self._lines[unit.cell][line - 1].encode("utf-8")[:offset]
-        return line, len(text.decode("utf-8", "replace")) + 1
+        return self._path, line, len(text.decode("utf-8", "replace")) + 1, unit.cell
 
 
 def _is_ascii(text: str) -> bool:

@@ -112,17 +112,13 @@ class Finder:
     @staticmethod
     def _is_not_alone(use: Any) -> bool:
         head, _, raw = use.name.partition(".")
+        if head != "keras" or use.guarded:
+            return False
         below = below_keras(use.name)
-        known = symbols.kind("keras." + below) is not None
-        return (
-            head == "keras"
-            and not use.guarded
-            and known
-            and (
-                raw != below
-                or ("standalone", below) in table.lines()
-                or "keras." + below in fixes.IDIOMS  # which names what tf.keras has
-            )
+        return symbols.kind("keras." + below) is not None and (
+            raw != below
+            or ("standalone", below) in table.lines()
+            or "keras." + below in fixes.IDIOMS  # which names what tf.keras has
         )
 
     def own_metrics(self) -> set[str]:
@@ -161,13 +157,16 @@ class Finder:
             elif call.name.startswith("."):
                 yield from self._method(call)
             yield from self._of_call(call, below)
+        fits_generators = self._fits_generators()
         for node in self.nodes:
             if isinstance(node, ast.Attribute):
                 yield from self._attribute(node)
             elif isinstance(node, (ast.Call, ast.BinOp)):
                 yield from keras_3_values.numbers(self, node)
-            elif isinstance(node, (ast.FunctionDef, ast.Assign)):
-                yield from self._statement(node)
+            elif isinstance(node, ast.Assign):
+                yield from self._assigned(node)
+            elif isinstance(node, ast.FunctionDef) and fits_generators:
+                yield from self._generator(node)
         yield from keras_3_training.differences(self)
         yield from keras_3_members.differences(self)
         yield from self._files()
@@ -365,20 +364,21 @@ class Finder:
         yield from keras_3_losses.crossentropies(self, call, below)
         yield from keras_3_outputs.weights_of_outputs(self, call, below)
 
-    def _statement(self, node: Any) -> Iterator[Difference]:
-        if isinstance(node, ast.FunctionDef) and self._fits_generators():
-            for inside in ast.walk(node):
-                pair = inside.value if isinstance(inside, ast.Yield) else None
-                for part in pair.elts if isinstance(pair, ast.Tuple) else ():
-                    if isinstance(part, ast.List):
-                        yield Difference(table.BEHAVIOURS["generator_lists"], part)
-            yield from keras_3_values.yielded_targets(self, node)
-            yield from keras_3_outputs.yielded_weights(self, node)
-        elif isinstance(node, ast.Assign) and constant(node.value) is False:
-            for target in node.targets:
-                named = isinstance(target, ast.Attribute) and target.attr == "trainable"
-                if named and self.normalizes:
-                    yield Difference(table.BEHAVIOURS["frozen_statistics"], target)
+    def _generator(self, node: ast.FunctionDef) -> Iterator[Difference]:
+        for inside in walk(node):
+            pair = inside.value if isinstance(inside, ast.Yield) else None
+            for part in pair.elts if isinstance(pair, ast.Tuple) else ():
+                if isinstance(part, ast.List):
+                    yield Difference(table.BEHAVIOURS["generator_lists"], part)
+        yield from keras_3_values.yielded_targets(self, node)
+        yield from keras_3_outputs.yielded_weights(self, node)
+
+    def _assigned(self, node: ast.Assign) -> Iterator[Difference]:
+        if not self.normalizes or constant(node.value) is not False:
+            return
+        for target in node.targets:
+            if isinstance(target, ast.Attribute) and target.attr == "trainable":
+                yield Difference(table.BEHAVIOURS["frozen_statistics"], target)
 
     def _fits_generators(self) -> bool:
         return any(

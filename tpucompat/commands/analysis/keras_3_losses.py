@@ -20,7 +20,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
     parts,
 )
 from tpucompat.commands.analysis.keras_values import below_keras, key
-from tpucompat.names.used import Call, argument, constant, keyword
+from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -95,7 +95,7 @@ def accuracy(finder: Finder, call: Call, text: ast.AST) -> table.Row | None:
         names = [
             constant(name)
             for name, value in zip(metrics.keys, metrics.values)
-            if any(one is text for one in ast.walk(value))
+            if any(one is text for one in walk(value))
         ]
         outputs = [one for one in outputs if constant(_keyword(one[1], "name")) in names]
     elif len(outputs) > 1 or has_several(finder, call):
@@ -237,6 +237,6 @@ def _layers_of(finder: Finder, model: ast.expr, line: int, depth: int) -> Iterat
             if layer is not None:
                 yield layer
     elif function is not None:
-        for inside in ast.walk(function.node):
+        for inside in walk(function.node):
             if isinstance(inside, ast.Return) and inside.value is not None:
                 yield from _layers_of(finder, inside.value, inside.lineno, depth - 1)

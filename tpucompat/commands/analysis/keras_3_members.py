@@ -15,7 +15,7 @@ from tpucompat.commands.analysis.keras_values import (
     below_keras,
     key,
 )
-from tpucompat.names.used import children, constant
+from tpucompat.names.used import children, constant, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -69,7 +69,7 @@ def _models(node: ast.ClassDef) -> Iterator[Difference]:
         name = f"{method.args.args[0].arg}.model"
         for inside in _own(method):
             targets = inside.targets if isinstance(inside, ast.Assign) else []
-            if any(key(part) == name for target in targets for part in ast.walk(target)):
+            if any(key(part) == name for target in targets for part in walk(target)):
                 yield Difference(table.BEHAVIOURS["callback_model"], inside, None, name)
 
 

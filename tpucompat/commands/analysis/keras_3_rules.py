@@ -10,7 +10,7 @@ from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis import keras_values
 from tpucompat.commands.analysis.keras_3_rows import Row
 from tpucompat.commands.analysis.keras_values import below_keras, key
-from tpucompat.names.used import Call, argument, constant, keyword
+from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -192,7 +192,7 @@ def is_generator(finder: Finder, node: ast.AST) -> bool:
         return False
     function = finder.names.functions.get(node.func.id)
     return function is not None and any(
-        isinstance(one, (ast.Yield, ast.YieldFrom)) for one in ast.walk(function.node)
+        isinstance(one, (ast.Yield, ast.YieldFrom)) for one in walk(function.node)
     )
 
 
@@ -336,7 +336,7 @@ def has_several(finder: Finder, call: Call) -> bool:
     made_of = [
         inside
         for made in (finder.values.values(owner) if owner is not None else [])
-        for inside in (ast.walk(made) if isinstance(made, ast.Call) else [made])
+        for inside in (walk(made) if isinstance(made, ast.Call) else [made])
         if inside is made or below_keras(finder.values.called.get(id(inside), "")) == "Model"
     ]
     for made in made_of:

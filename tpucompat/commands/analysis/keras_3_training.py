@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import OPTIMIZER, key
-from tpucompat.names.used import Call, argument, constant
+from tpucompat.names.used import Call, argument, constant, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -58,8 +58,8 @@ def _frozen(finder: Finder) -> Iterator[Difference]:
 def _model_of(node: ast.expr, loops: list[ast.For]) -> ast.expr | None:
     """The model whose weights are meant: of ``layer`` in ``for layer in model.layers``, that model."""
     for loop in loops:
-        if key(loop.target) == key(node) and any(one is node for one in ast.walk(loop)):
-            inside = (one for one in ast.walk(loop.iter) if isinstance(one, ast.Attribute))
+        if key(loop.target) == key(node) and any(one is node for one in walk(loop)):
+            inside = (one for one in walk(loop.iter) if isinstance(one, ast.Attribute))
             return next((one.value for one in inside if one.attr == "layers"), None)
     return node
 
@@ -79,11 +79,11 @@ def _compiled_before(finder: Finder, model: ast.expr, at: ast.AST, depth: int = 
     for value in values.values(model):
         made = functions.get(key(getattr(value, "func", value)).rpartition(".")[2])
         if isinstance(value, ast.Call) and made is not None:
-            inside = {id(one) for one in ast.walk(made.node)}
+            inside = {id(one) for one in walk(made.node)}
             here += [call for call in _compiles(finder) if id(call) in inside]
     for function in functions.values():
         names = [one.arg for one in function.node.args.args]
-        if name not in names or not any(one is at for one in ast.walk(function.node)):
+        if name not in names or not any(one is at for one in walk(function.node)):
             continue
         place = names.index(name) - (names[0] == "self")
         for call in finder.names.calls:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
 from tpucompat.commands.analysis.keras_values import MODELS, TENSOR, below_keras, key
-from tpucompat.names.used import Call, argument, constant, keyword
+from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -80,7 +80,7 @@ def yielded_targets(finder: Finder, node: ast.FunctionDef) -> Iterator[Differenc
     """The same in a generator."""
     if any(has_several(finder, call) for call in finder.names.calls if call.name == ".compile"):
         return
-    for inside in ast.walk(node):
+    for inside in walk(node):
         pair: Any = inside.value if isinstance(inside, (ast.Yield, ast.Return)) else None
         if isinstance(pair, ast.Name):
             pair = next(iter(finder.values.values(pair)), None)
@@ -136,8 +136,8 @@ def closures(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     function = finder.names.functions.get(getattr(loss, "id", ""))
     if loss is None or function is None:
         return
-    own = {one.arg for one in ast.walk(function.node) if isinstance(one, ast.arg)}
-    for node in ast.walk(function.node):
+    own = {one.arg for one in walk(function.node) if isinstance(one, ast.arg)}
+    for node in walk(function.node):
         is_free = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
         if is_free and node.id not in own and finder.values.kind(node) == "tensor":  # type: ignore[attr-defined]
             local = finder.values.scope(node)[-1] == id(function.node) and (
@@ -233,7 +233,7 @@ def yielded_inputs(finder: Finder, call: Call, below: str) -> Iterator[Differenc
             made = [value.elt]
         elif isinstance(value, ast.Call) and key(value.func) in finder.names.functions:
             function = finder.names.functions[key(value.func)].node
-            made = [one.value for one in ast.walk(function) if isinstance(one, ast.Yield)]
+            made = [one.value for one in walk(function) if isinstance(one, ast.Yield)]
         for one in made:
             parts = finder.values.values(one) if isinstance(one, ast.Name) else [one]
             if isinstance(one, (ast.Name, ast.Subscript, ast.BinOp)) and not any(

@@ -7,8 +7,9 @@ What cannot be told is "", and a rule then goes by the name of the method alone,
 from __future__ import annotations
 
 import ast
+import functools
 import re
-from typing import Any, Iterable, Iterator, Mapping
+from typing import AbstractSet, Any, Iterable, Iterator, Mapping
 
 from tpucompat.names.used import Names, children
 
@@ -37,11 +38,14 @@ _ITEMS = {LAYERS: LAYER, VARIABLES: VARIABLE, DATASET: BATCH}
 _ARRAYS = frozenset(("predict", "predict_generator", "evaluate", "train_on_batch", "get_weights"))
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_BINDING = (ast.Assign, ast.AnnAssign, ast.For, ast.comprehension, ast.withitem, ast.Return)
+_TELLING = (ast.ClassDef, ast.Call, *_BINDING)
 
 
 _CONSTRAINTS = {"maxnorm": "MaxNorm", "nonneg": "NonNeg", "unitnorm": "UnitNorm"}
 
 
+@functools.lru_cache(maxsize=None)
 def below_keras(name: str) -> str:
     """``layers.Dense`` of ``tensorflow.keras.layers.Dense``; "" for what is not Keras'."""
     match = _KERAS.match(name)
@@ -93,6 +97,8 @@ class Values:
         #: (scope, name) -> the expressions that are assigned to it.
         self.assigned: dict[tuple[int, str], list[ast.AST]] = {}
         self._own_calls: list[ast.Call] = []
+        #: What is known of nodes of the trees, once nothing is added any more.
+        self._told: dict[int, frozenset[str]] | None = None
         self._pairs: list[tuple[tuple[int, ...], ast.AST, ast.AST, str]] = []
         for tree in trees:
             self._walk(tree, (0,), "")
@@ -105,25 +111,29 @@ class Values:
                 map(len, self._returns.values())
             ):
                 break
+        self._told = {}
 
     def _walk(self, node: ast.AST, scope: tuple[int, ...], function: str) -> None:
         self._scopes[id(node)] = scope
+        if isinstance(node, _SCOPES):
+            scope, function = (*scope, id(node)), getattr(node, "name", "")
+        elif isinstance(node, _COMPREHENSIONS):
+            scope = (*scope, id(node))  # its variables are its own
+        elif isinstance(node, _TELLING):
+            self._learn(node, scope, function)
+        for child in children(node):
+            self._walk(child, scope, function)
+
+    def _learn(self, node: ast.AST, scope: tuple[int, ...], function: str) -> None:
         if isinstance(node, ast.ClassDef):
             self._class(node, scope)
-        if isinstance(node, _SCOPES):
-            inner = (*scope, id(node))
-            name = getattr(node, "name", "")
-            for child in children(node):
-                self._walk(child, inner, name)
-            return
-        if isinstance(node, _COMPREHENSIONS):
-            scope = (*scope, id(node))  # its variables are its own
-        called = node.func if isinstance(node, ast.Call) else None
-        if isinstance(called, ast.Name) or (
-            isinstance(called, ast.Attribute) and key(called.value) == "self"
-        ):
-            self._own_calls.append(node)  # type: ignore[arg-type]
-        if isinstance(node, ast.Assign):
+        elif isinstance(node, ast.Call):
+            called = node.func
+            if isinstance(called, ast.Name) or (
+                isinstance(called, ast.Attribute) and key(called.value) == "self"
+            ):
+                self._own_calls.append(node)
+        elif isinstance(node, ast.Assign):
             for target in node.targets:
                 self._pairs.append((scope, target, node.value, ""))
         elif isinstance(node, ast.AnnAssign) and node.value is not None:
@@ -134,8 +144,6 @@ class Values:
             self._pairs.append((scope, node.optional_vars, node.context_expr, "with"))
         elif isinstance(node, ast.Return) and node.value is not None and function:
             self._pairs.append((scope, ast.Name(function, ast.Store()), node.value, "return"))
-        for child in children(node):
-            self._walk(child, scope, function)
 
     def _parameters(self, names: Names) -> None:
         """A parameter is what the calls of its function give it."""
@@ -229,7 +237,11 @@ class Values:
         self._add(scope, target, kinds, value if how == "" else None)
 
     def _add(
-        self, scope: tuple[int, ...], target: ast.AST, kinds: set[str], value: ast.AST | None
+        self,
+        scope: tuple[int, ...],
+        target: ast.AST,
+        kinds: AbstractSet[str],
+        value: ast.AST | None,
     ) -> None:
         name = key(target)
         if not name:
@@ -247,11 +259,15 @@ class Values:
         kinds = self.kinds(node) - {OTHER}
         if kinds and kinds <= MODELS:
             return SEQUENTIAL if kinds == {SEQUENTIAL} else MODEL
-        return kinds.pop() if len(kinds) == 1 else ""
+        return next(iter(kinds)) if len(kinds) == 1 else ""
 
-    def kinds(self, node: ast.AST) -> set[str]:
+    def kinds(self, node: ast.AST) -> AbstractSet[str]:
         """The kinds that an expression may have."""
-        return set(self._of(node))
+        if self._told is None or id(node) not in self._scopes:
+            return frozenset(self._of(node))
+        if id(node) not in self._told:
+            self._told[id(node)] = frozenset(self._of(node))
+        return self._told[id(node)]
 
     def _of(self, node: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.IfExp):

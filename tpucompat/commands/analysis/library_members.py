@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Iterator
+from typing import AbstractSet, Any, Iterator
 
 from tpucompat.commands.analysis import library_rows as table
 from tpucompat.commands.analysis import library_values as kinds
 from tpucompat.commands.analysis import python_2
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.library_values import LibraryValues
+from tpucompat.commands.analysis.sources import spelled
 from tpucompat.names import era, renamed
 from tpucompat.names.used import Call, argument, constant, keyword, walk
 
@@ -38,6 +39,12 @@ _BY_NAME_ALONE = frozenset(
     for name, members in table.MEMBERS.items()
     if any(not member.library for member in members)
 )
+# Library -> the members of which the text has one where the file falls under a row; columns of tables and
+# elements of groups have no names of their own.
+_WORDS: dict[str, set[str]] = {"pandas": {""}, "h5py": {""}}
+for _name, _members in table.MEMBERS.items():
+    for _member in _members:
+        _WORDS.setdefault(_member.library, set()).add(_name)
 
 
 def applies(module: Any) -> bool:
@@ -59,17 +66,25 @@ class Finder:
     def __init__(self, module: Any) -> None:
         self.trees = [tree for tree in module.trees if tree is not None]
         self.names = module.names
-        self._nodes = [node for tree in self.trees for node in walk(tree)]
-        imports = [node for node in self._nodes if isinstance(node, (ast.Import, ast.ImportFrom))]
-        self._imported = {one.asname or one.name for node in imports for one in node.names}
-        modules = [getattr(node, "module", None) or node.names[0].name for node in imports]
-        modules += [one.name for node in imports for one in node.names]
+        self._text = spelled("\n".join(unit.text or "" for unit in module.source.units))
+        self._found: list[ast.AST] = []
+        aliases = [(node, one) for node in self.names.imports for one in node.names]
+        self._imported = {one.asname or one.name for _, one in aliases}
+        modules = {getattr(node, "module", None) or one.name for node, one in aliases}
+        modules |= {one.name for _, one in aliases}
         self.libraries = {module.partition(".")[0] for module in modules}
         self._has_tables = "pandas" in self.libraries
         self._is_old = module.era == era.TF1
         self._values: LibraryValues | None = None
         #: The function of each call -> the call.
         self._calls = {id(call.node.func): call.node for call in module.names.calls}
+
+    @property
+    def _nodes(self) -> list[ast.AST]:
+        """All nodes; found at the first question, as the text of most files rules every row out."""
+        if not self._found:
+            self._found = [node for tree in self.trees for node in walk(tree)]
+        return self._found
 
     @property
     def values(self) -> LibraryValues:
@@ -89,18 +104,31 @@ class Finder:
             if not call.guarded:
                 yield from self._call(call)
         yield from self._methods()
-        for name, row in python_2.names(self._nodes) if self._is_old else ():
+        if self._is_old and python_2.speaks_of_it(self._text):
+            yield from self._of_python_2()
+        if any(
+            any(word in self._text for word in words)
+            for library, words in _WORDS.items()
+            if not library or library in self.libraries
+        ):
+            yield from self._members()
+
+    def _of_python_2(self) -> Iterator[Difference]:
+        for name, row in python_2.names(self._nodes):
             yield Difference(row, name, None, name.id)
-        for method in python_2.steps(self._nodes) if self._is_old else ():
+        for method in python_2.steps(self._nodes):
             yield Difference(python_2.NEXT, method, None, "next")
-        for function in python_2.encodings(self._nodes) if self._is_old else ():
+        for function in python_2.encodings(self._nodes):
             yield Difference(python_2.ENCODING, function, None, "setdefaultencoding")
+
+    def _members(self) -> Iterator[Difference]:
+        node: Any
         for node in self._nodes:
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            if node.__class__ is ast.Attribute and node.ctx.__class__ is ast.Load:
                 yield from self._member(node)
-            elif isinstance(node, ast.Assign):
+            elif node.__class__ is ast.Assign:
                 yield from self._assigned(node)
-            elif isinstance(node, ast.Subscript):
+            elif node.__class__ is ast.Subscript:
                 yield from self._columns(node)
 
     # Functions ---------------------------------------------------------------------------------
@@ -217,7 +245,7 @@ class Finder:
         may_be = {*member.kinds, *kinds.TABLES, kinds.H5_GROUP}
         return not member.kinds or (bool(found & set(member.kinds)) and found <= may_be)
 
-    def _sources(self, node: ast.AST) -> set[str]:
+    def _sources(self, node: ast.AST) -> AbstractSet[str]:
         """The kinds of what an element was taken from."""
         if isinstance(node, ast.Subscript):
             return self.values.kinds(node.value)

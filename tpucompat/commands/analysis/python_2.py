@@ -28,12 +28,21 @@ NAMES: Mapping[str, Row] = {
 NEXT = Row("iterator.next()", "next(iterator)", "next", "TPU220")
 #: What a reloaded ``sys`` had; Python 3 has the encoding that it was called for.
 ENCODING = Row("sys.setdefaultencoding()", "", "no_encoding", "TPU220")
-_ANY = re.compile(rf"\b(?:{'|'.join(NAMES)})\b|\.next\(\)|\.setdefaultencoding\(")
+# Without \b in front: `re` skips to the first letters of alternatives, and not to the starts of words.
+_NAME = "|".join(rf"{name}(?<!\w{name})\b" for name in NAMES)
+_ANY = re.compile(rf"{_NAME}|\.next\(\)|\.setdefaultencoding\(")
+#: What no text is without whose trees have something for ``names``, ``steps`` or ``encodings``.
+_WORDS = re.compile(rf"{_NAME}|\.\s*(?:next\b|\\|#)|setdefaultencoding")
 
 
 def may_be_in(texts: Sequence[str]) -> bool:
     """Whether texts have such words at all."""
     return any(map(_ANY.search, texts))
+
+
+def speaks_of_it(text: str) -> bool:
+    """Whether the trees of a text are worth a search, in whatever way it is spelled."""
+    return _WORDS.search(text) is not None
 
 
 def names(nodes: Sequence[ast.AST]) -> Iterator[tuple[ast.Name, Row]]:

@@ -13,6 +13,7 @@ import os
 import re
 import stat
 import tokenize
+import unicodedata
 import warnings
 from typing import Any, Iterator, NamedTuple
 
@@ -114,6 +115,11 @@ def _text(data: bytes) -> tuple[str, str]:
             # Python 2 took such bytes in comments and strings; read so, every byte can be written again.
             return "latin-1", data.decode("latin-1")
         raise SourceError("TPU420", str(error)) from error
+
+
+def spelled(text: str) -> str:
+    """A text in which each name stands as it does in the text's tree, in the normal form of Unicode."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
 def parse(text: str, is_cell: bool = False) -> ast.Module:

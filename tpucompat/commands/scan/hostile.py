@@ -11,7 +11,7 @@ import ast
 from typing import Any, Callable, Iterator, NamedTuple
 
 from tpucompat.commands.analysis.findings import Module
-from tpucompat.names.used import Call, Function, argument, constant, keyword
+from tpucompat.names.used import Call, Function, argument, constant, keyword, walk
 
 #: The cores of a TPU v2-8 and v3-8, and what every larger slice is a multiple of.
 CORES = 8
@@ -139,7 +139,7 @@ class _Program:
         for call in self.names.calls:
             if call.name not in (".set_shape", ".ensure_shape", "tensorflow.ensure_shape"):
                 continue
-            for node in (inside for one in call.node.args for inside in ast.walk(one)):
+            for node in (inside for one in call.node.args for inside in walk(one)):
                 name = getattr(node, "id", "") or getattr(node, "attr", "")
                 if ast.dump(node) == size or "batch" in name:
                     return True

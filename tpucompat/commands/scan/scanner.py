@@ -184,9 +184,8 @@ def _conditions(module: Module) -> Iterator[Finding]:
     """Tests for the version of TensorFlow that a program of TensorFlow 2 does not survive."""
     trees = [tree for tree in module.trees if tree is not None]
     for dead in guards.dead(module.names, trees):
-        line, column, cell = findings.place_of(module, dead.node)
         was = "condition on the version of TensorFlow"
-        yield Finding(module.source.path, line, column, cell, "TPU218", was, "", dead.what)
+        yield Finding(*findings.where(module, dead.node), "TPU218", was, "", dead.what)
 
 
 def _differences(module: Module) -> Iterator[Finding]:
@@ -201,42 +200,19 @@ def _differences(module: Module) -> Iterator[Finding]:
             continue  # a method, which is reported as one
         if one.uncertain:
             continue  # `migrate` makes sure of the name; a finding would be a guess
-        line, column, cell = findings.place_of(module, one.node)
-        row = one.row
+        row, where = one.row, findings.where(module, one.node)
         fix = fixes.SAFE if row.how else fixes.NONE
-        yield Finding(
-            module.source.path,
-            line,
-            column,
-            cell,
-            row.code,
-            row.was,
-            row.becomes,
-            row.note,
-            True,
-            fix,
-            one.guarded,
-        )
+        yield Finding(*where, row.code, row.was, row.becomes, row.note, True, fix, one.guarded)
 
 
 def _hazards(module: Module) -> Iterator[Finding]:
     seen: set[tuple[str, int, int]] = set()
     for hazard in hostile.hazards(module):
-        line, column, cell = findings.place_of(module, hazard.node)
-        if (hazard.code, line, column) in seen:
-            continue
-        seen.add((hazard.code, line, column))
-        yield Finding(
-            module.source.path,
-            line,
-            column,
-            cell,
-            hazard.code,
-            hazard.was,
-            hazard.becomes,
-            hazard.note,
-            True,
-        )
+        where = findings.where(module, hazard.node)
+        mark = (hazard.code, where[1], where[2])
+        if mark not in seen:
+            seen.add(mark)
+            yield Finding(*where, hazard.code, hazard.was, hazard.becomes, hazard.note)
 
 
 def _kept(

@@ -174,10 +174,6 @@ class Library:
             return "Variable" not in node.op and not node.op.startswith(("Resource", "Lookup"))
         return bool(definition.input_arg) or "seed2" in node.attr
 
-    def is_lowered(self, function: str) -> bool:
-        """Whether a function holds something that is written differently for shards."""
-        return self._any(function, "lowered")
-
     def is_special(self, function: str) -> bool:
         """Whether a function holds something that is written differently for each shard."""
         return self._any(function, "special")
@@ -201,8 +197,6 @@ class Library:
             return not self.called(node) and self.has_effect(node)
         if what == "sum":
             return node.op == SUM or node.op in EXCHANGES
-        if what == "lowered":
-            return node.op in LOWERED
         return node.op in LOWERED or _is_own(node)
 
 
