@@ -1024,5 +1024,48 @@ report(history.history)
 """,
             LAYERS + "\n" + BACKEND,
         ),
+        # Random numbers ------------------------------------------------------------------------------
+        "initializer_with_a_name": (
+            """\
+init = tf.keras.initializers.RandomNormal(stddev=0.1)
+model = tf.keras.Sequential()
+for _ in range(2):
+    model.add(tf.keras.layers.Dense(10, kernel_initializer=init, input_shape=(10,)))
+first, _, second, _ = model.get_weights()
+report(bool((first == second).any()))
+""",
+        ),
+        "seed_of_tensorflow": (
+            """\
+def weights():
+    K.clear_session()
+    tf.set_random_seed(7)
+    return Sequential([Dense(3, input_shape=(10,)), Dense(2)]).get_weights()
+report([float((a - b).max()) for a, b in zip(weights(), weights())])
+""",
+            LAYERS + "\n" + BACKEND,
+        ),
+        "callback_that_stops": (
+            _MODEL
+            + """\
+class Stop(tf.keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        if epoch == 1:
+            self.model.stop_training = True
+model.compile('sgd', 'mse')
+history = model.fit(x, y, batch_size=8, epochs=4, shuffle=False, verbose=0, callbacks=[Stop()])
+report(history.history['loss'])
+""",
+        ),
+        "yaml": (
+            "from tensorflow.keras.models import model_from_yaml\n"
+            + _MODEL
+            + """\
+with open('model.yaml', 'w') as stream:
+    stream.write(model.to_yaml())
+other = model_from_yaml(open('model.yaml').read())
+report(weigh(other).predict(x))
+""",
+        ),
     }.items()
 }

@@ -2086,3 +2086,153 @@ class Shift(layers.Layer):
 def test_a_call_makes_no_variable():
     after = migrated(LAYER)
     assert "return x - K.constant([1.0])" in after and "self.w = K.variable(0.0)" in after
+
+
+def test_a_note_beside_a_todo_of_the_same_code_stays_a_note():
+    after = migrated("""\
+        import tensorflow as tf
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile(tf.keras.optimizers.Nadam(0.1), 'mse')
+        model.fit(x, y, class_weight={0: 1.0, 1: 2.0}, validation_split=0.2)
+        tf.log(1.0)
+        """)
+    assert "# TODO(tpucompat TPU514): Nadam()" in after
+    assert "# NOTE(tpucompat TPU514): TensorFlow 1 applied" in after
+
+
+@pytest.mark.parametrize(
+    ("line", "noted"),
+    [
+        ("layers.Dense(1, kernel_initializer=tf.keras.initializers.he_normal(seed=1))", True),
+        ("layers.Dense(1, kernel_initializer=tf.keras.initializers.RandomNormal(0, 1, 1))", True),
+        ("layers.Dense(1, kernel_initializer=tf.glorot_uniform_initializer(seed=1))", True),
+        ("layers.Dense(1, kernel_initializer=tf.keras.initializers.RandomNormal(0, 1))", False),
+        ("layers.Dense(1, kernel_initializer=tf.keras.initializers.Constant(1))", False),
+        ("layers.Dropout(0.5, seed=7)", True),
+        ("layers.Dropout(0.5, seed=None)", False),
+        ("tf.set_random_seed(1)", True),
+        ("np.random.seed(1)", True),
+        ("np.random.rand(1)", False),
+    ],
+)
+def test_seeds_get_one_note(line, noted):
+    script = f"""\
+        import numpy as np
+        import tensorflow as tf
+        from tensorflow.keras import layers
+        {line}
+        {line}
+        model = tf.keras.Sequential([layers.Dense(1)])
+        model.fit(x, y, epochs=2)
+        tf.log(1.0)
+        """
+    after = migrated(script)
+    assert after.count("NOTE(tpucompat TPU514): A seed gives other numbers") == noted
+    assert "TODO" not in after
+
+
+def test_a_fit_that_does_not_shuffle_needs_no_note_of_numpy_s_seed():
+    for words in ("epochs=1, shuffle=False", "epochs=1, steps_per_epoch=3"):
+        after = migrated(f"""\
+            import numpy as np
+            import tensorflow as tf
+            np.random.seed(1)
+            model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            model.fit(x, y, {words})
+            tf.log(1.0)
+            """)
+        assert "NOTE" not in after
+
+
+@pytest.mark.parametrize(
+    ("imported", "seed", "added"),
+    [
+        ("import os", "1", "random.seed(1)"),
+        ("import random as rn", "SEED", "rn.seed(SEED)"),
+        ("from numpy import random", "1", ""),
+        ("import os", "int(time())", ""),
+        ("import random; random.seed(2)", "1", ""),
+    ],
+)
+def test_the_seed_of_tensorflow_is_given_to_python_too(imported, seed, added):
+    after = migrated(f"""\
+        {imported}
+        from time import time
+        import tensorflow as tf
+        SEED = 3
+        tf.set_random_seed({seed})
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        """)
+    assert "TODO" not in after
+    behind = after.partition(f"tf.compat.v1.set_random_seed({seed})\n")[2].partition("\n")[0]
+    assert behind == added or (not added and behind.startswith("model"))
+    assert ("\nimport random\n" in after) == added.startswith("random")
+
+
+def test_layers_get_copies_of_an_initializer_with_a_name():
+    after = migrated("""\
+        import tensorflow as tf
+        from tensorflow.keras import initializers, layers
+        init = initializers.RandomNormal(stddev=0.02)
+        seeded, zeros = initializers.RandomNormal(stddev=0.02, seed=1), initializers.Zeros()
+        class Attention(layers.Layer):
+            def __init__(self, given='he_normal', **kwargs):
+                self.init, self.given = initializers.get('glorot_uniform'), initializers.get(given)
+            def build(self, shape):
+                self.add_weight(name='a', shape=(2,), initializer=self.init)
+                self.add_weight(name='b', shape=(2,), initializer=self.given)
+        def block(kernel):
+            layers.Dense(2, kernel_initializer=kernel)
+            layers.Dense(2, kernel_initializer=init, bias_initializer=zeros)
+            layers.Dense(2, kernel_initializer=seeded)
+        tf.log(1.0)
+        """)
+    assert after.count(".clone()") == 2
+    assert "kernel_initializer=init.clone(), bias" in after
+    assert "initializer=self.init.clone())" in after
+
+
+def test_a_callback_that_stops_the_training_is_left_alone():
+    after = migrated("""\
+        import tensorflow as tf
+        class Stop(tf.keras.callbacks.Callback):
+            def on_epoch_end(self, epoch, logs=None):
+                if logs['loss'] < 0.1:
+                    self.model.stop_training = True
+        tf.log(1.0)
+        """)
+    assert "TODO" not in after and "self.model.stop_training = True" in after
+
+
+def test_names_of_a_function_are_no_tensors_of_the_module():
+    after = migrated("""\
+        import tensorflow as tf
+        from tensorflow.keras import backend as K, layers
+        def sampling(args):
+            mean, spread = args
+            return mean + K.exp(spread)
+        class Scale(layers.Layer):
+            def call(self, x):
+                return K.tanh(x)
+        x = tf.keras.Input((3,))
+        mean, spread = layers.Dense(2)(x), layers.Dense(2)(x)
+        z = K.square(layers.Lambda(sampling)([mean, spread]))
+        tf.log(1.0)
+        """)
+    assert after.count("as_layer(K.") == 1 and "as_layer(K.square)" in after
+
+
+def test_yaml_of_a_model_becomes_json_where_the_script_writes_it():
+    before = """\
+        import tensorflow as tf
+        from tensorflow.keras.models import Sequential, model_from_yaml
+        model = Sequential([tf.keras.layers.Dense(1)])
+        text = model.to_yaml()
+        other = model_from_yaml(text)
+        """
+    after = migrated(before)
+    assert "text = model.to_json()" in after and "other = architecture(text)" in after
+    assert "yaml" not in after and "TODO" not in after
+    assert "model_from_json(text)" in migrated(before, version=2)
+    read = migrated(before.replace("model.to_yaml()", "open('model.yaml').read()"))
+    assert "TODO(tpucompat TPU511): model_from_yaml(text)" in read

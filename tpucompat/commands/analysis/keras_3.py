@@ -12,6 +12,7 @@ from tpucompat.commands.analysis import (
     keras_3_losses,
     keras_3_members,
     keras_3_outputs,
+    keras_3_seeds,
     keras_3_training,
     keras_3_values,
     keras_values,
@@ -170,6 +171,7 @@ class Finder:
                 yield from self._statement(node)
         yield from keras_3_training.differences(self)
         yield from keras_3_members.differences(self)
+        yield from keras_3_seeds.differences(self)
         yield from self._files()
         yield from self._texts()
         yield from keras_3_losses.functions(self)

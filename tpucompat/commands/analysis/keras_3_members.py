@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
 
 #: Function -> the row about it.
-_CALLED = {"models.clone_model": "clone", "models.model_from_json": "architecture"}
+_CALLED = {
+    "models.clone_model": "clone",
+    "models.model_from_json": "architecture",
+    "models.model_from_yaml": "yaml",
+}
 #: The functions that ``migrate`` writes, which call them.
 _WRITTEN = ("architecture", "under_strategy", "uncompiled_clone")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -69,7 +73,8 @@ def _models(node: ast.ClassDef) -> Iterator[Difference]:
         name = f"{method.args.args[0].arg}.model"
         for inside in _own(method):
             targets = inside.targets if isinstance(inside, ast.Assign) else []
-            if any(key(part) == name for target in targets for part in ast.walk(target)):
+            parts = (part for target in targets for part in ast.walk(target))
+            if any(key(one) == name and isinstance(one.ctx, ast.Store) for one in parts):  # type: ignore[attr-defined]
                 yield Difference(table.BEHAVIOURS["callback_model"], inside, None, name)
 
 

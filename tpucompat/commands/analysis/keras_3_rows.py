@@ -294,7 +294,9 @@ MEMBERS: Mapping[tuple[str, str], Row] = {
         "metric.reset_states()", "metric.reset_state()", "member", GONE, keras_2=True
     ),
     ("layers.Layer", "apply"): Row("layer.apply(x)", "layer(x)", "", GONE, keras_2=True),
-    ("Model", "to_yaml"): Row("model.to_yaml()", "model.to_json()", "", GONE),
+    ("Model", "to_yaml"): Row(
+        "model.to_yaml()", "model.to_json()", "to_json", GONE, "JSON is YAML."
+    ),
 }
 
 #: What `compile` is told by name -> what TensorFlow 1 took for it (from_config of optimizer_v2 in 1.15).
@@ -462,6 +464,30 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Keras 3 draws seeds of layers from Python's random, so what the script draws differs.",
         keras_2=True,
     ),
+    "seeded": Row(
+        "RandomNormal(seed=1), tf.set_random_seed(1)",
+        "",
+        "note",
+        BEHAVIOUR,
+        "A seed gives other numbers: initial weights, dropout and shuffles keep their distributions only.",
+        tf1=True,
+    ),
+    "python_seed": Row(
+        "tf.set_random_seed(1) before layers are made",
+        "the same, and random.seed(1)",
+        "python_seed",
+        BEHAVIOUR,
+        "Keras 3 draws the seeds of layers from Python's random.",
+        tf1=True,
+    ),
+    "shared_initializer": Row(
+        "kernel_initializer=init of several layers",
+        "kernel_initializer=init.clone()",
+        "clone_initializer",
+        BEHAVIOUR,
+        "An initializer of Keras 3 draws the same values each time.",
+        tf1=True,
+    ),
     "one_element": Row(
         "float(model.predict(x)[0])",
         "float(model.predict(x)[0].item())",
@@ -580,6 +606,13 @@ BEHAVIOURS: Mapping[str, Row] = {
         BEHAVIOUR,
         "The text has the losses and metrics of a compiled model, and its own functions cannot be found.",
         keras_2=True,
+    ),
+    "yaml": Row(
+        "model_from_yaml(text)",
+        "the same of JSON, which the script writes instead of YAML",
+        "yaml",
+        GONE,
+        "The text has to be in JSON.",
     ),
     "clone": Row(
         "clone_model(model)",

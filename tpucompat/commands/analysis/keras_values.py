@@ -93,6 +93,7 @@ class Values:
         #: (scope, name) -> the expressions that are assigned to it.
         self.assigned: dict[tuple[int, str], list[ast.AST]] = {}
         self._own_calls: list[ast.Call] = []
+        self._own_names: dict[int, set[str]] = {}
         self._pairs: list[tuple[tuple[int, ...], ast.AST, ast.AST, str]] = []
         for tree in trees:
             self._walk(tree, (0,), "")
@@ -112,6 +113,7 @@ class Values:
             self._class(node, scope)
         if isinstance(node, _SCOPES):
             inner = (*scope, id(node))
+            self._own_names[id(node)] = _bound(node)
             name = getattr(node, "name", "")
             for child in children(node):
                 self._walk(child, inner, name)
@@ -280,10 +282,13 @@ class Values:
 
     def _of_name(self, node: Any) -> Iterator[str]:
         name = key(node)
+        hidden: set[str] = set()  # what a name of the function itself cannot be
         for scope in reversed(self.scope(node)):
             if name and (scope, name) in self._kinds:
-                yield from self._kinds[scope, name]
+                yield from self._kinds[scope, name] - hidden
                 return
+            if name in self._own_names.get(scope, ()):
+                hidden = {TENSOR}
         if not isinstance(node, ast.Attribute):
             return
         above = self.kinds(node.value)
@@ -390,3 +395,10 @@ class Values:
         is_call = above & (MODELS | {LAYER}) and name == "call"
         if is_call and any(TENSOR in self.kinds(one) for one in node.args):
             yield TENSOR
+
+
+def _bound(function: ast.AST) -> set[str]:
+    """The names that a function has itself: its parameters, and what it assigns."""
+    arguments = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    names = (node for node in ast.walk(function) if isinstance(node, ast.Name))
+    return arguments | {one.id for one in names if isinstance(one.ctx, ast.Store)}

@@ -168,6 +168,23 @@ def _architecture(self: Rewriter, one: Difference) -> bool:
     )
 
 
+def _to_json(self: Rewriter, one: Difference) -> bool:
+    call = self.call_of(one.node)
+    return call is not None and not call.keywords and self.rename_attribute(one, "to_json")
+
+
+def _yaml(self: Rewriter, one: Difference) -> bool:
+    """``model_from_yaml(text)``, where the script writes the text itself"""
+    if not any(
+        isinstance(node, ast.Attribute) and node.attr == "to_yaml" for node in self.finder.nodes
+    ):
+        return False
+    if self.context.keras == 3:
+        return _architecture(self, one)
+    name = self.context.local("tf.keras.models.model_from_json")
+    return self.context.replace(one.node.func, self.cell(one.node), name)
+
+
 def _clone(self: Rewriter, one: Difference) -> bool:
     return self.define("uncompiled_clone", written.CLONE) and self.context.replace(
         one.node.func, self.cell(one.node), "uncompiled_clone"
@@ -209,6 +226,8 @@ def _variable_name(self: Rewriter, one: Difference) -> bool:
 #: ``how`` of a row -> its rewriting.
 REWRITINGS: Mapping[str, Rewriting] = {
     "architecture": _architecture,
+    "to_json": _to_json,
+    "yaml": _yaml,
     "at": _at,
     "call_variable": _call_variable,
     "callback_model": _callback_model,

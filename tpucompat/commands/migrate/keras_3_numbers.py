@@ -9,7 +9,7 @@ from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
-from tpucompat.names.used import constant, keyword
+from tpucompat.names.used import argument, constant, keyword
 
 
 def _hard_sigmoid(self: Rewriter, one: Difference) -> bool:
@@ -73,6 +73,28 @@ def _in_order(self: Rewriter, one: Difference) -> bool:
 def _note(self: Rewriter, one: Difference) -> bool:
     self.context.note(one.row.code, one.row.note, one.node, self.cell(one.node))
     return True
+
+
+def _python_seed(self: Rewriter, one: Difference) -> bool:
+    """``random.seed(n)`` behind ``tf.set_random_seed(n)``"""
+    seed = argument(one.node, 0, "seed")
+    if seed is None or any(isinstance(node, ast.Call) for node in ast.walk(seed)):
+        return True  # a note says that the numbers are other ones
+    is_imported = any(
+        isinstance(node, ast.Import) and any(alias.name == "random" for alias in node.names)
+        for node in self.finder.nodes
+    )
+    if not is_imported and not self.context.is_free("random"):
+        return True
+    random = self.context.local("random") if is_imported else "random"
+    text = self.context.texts[self.cell(seed)].source(seed)
+    if _behind(self, one, f"{random}.seed({text})") and not is_imported:
+        self.context.want("random")
+    return True
+
+
+def _clone_initializer(self: Rewriter, one: Difference) -> bool:
+    return self.wrap(one.node, "", ".clone()")
 
 
 def _member(self: Rewriter, one: Difference) -> bool:
@@ -198,6 +220,8 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "learning_phase": _learning_phase,
     "member": _member,
     "note": _note,
+    "python_seed": _python_seed,
+    "clone_initializer": _clone_initializer,
     "columns": _columns,
     "cosine": _cosine,
     "ctc_decode": _ctc_decode,

@@ -97,6 +97,7 @@ def _left_to_keras_2(context: Context, found: Import) -> bool:
         for alias in found.node.names
         for fate in [all_lost.get(id(alias))]
         if fate and not context.is_idle(alias)
+        if not has_served(context, alias.asname or alias.name)
     ]
     for fate in lost:
         context.todo("TPU207", _left(fate), found.node, found.cell)
