@@ -1024,6 +1024,23 @@ report(history.history)
 """,
             LAYERS + "\n" + BACKEND,
         ),
+        "class_weights_of_outputs": (
+            """\
+inputs = Input(shape=(10,))
+hidden = Dense(4, activation='relu')(inputs)
+outputs = [Dense(1, activation="sigmoid", name="z")(hidden), Dense(3, activation="softmax", name="a")(hidden)]
+model = weigh(Model(inputs, outputs))
+model.compile('sgd', {'z': 'binary_crossentropy', 'a': 'categorical_crossentropy'})
+hot = np.eye(3)[np.arange(32) % 3]
+history = model.fit(x, {'z': y, 'a': hot}, batch_size=8, epochs=2, shuffle=False, verbose=0,
+                    class_weight={'z': {0: 1., 1: 5.}, 'a': {0: 1., 1: 2., 2: 3.}})
+report(history.history)
+targets = [y, hot]
+history = model.fit(x, targets, class_weight={'a': {0: 0., 1: 2., 2: 3.}}, verbose=0, shuffle=False)
+report(history.history, model.predict(x)[0])
+""",
+            LAYERS,
+        ),
         # Random numbers ------------------------------------------------------------------------------
         "initializer_with_a_name": (
             """\

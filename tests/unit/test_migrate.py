@@ -2236,3 +2236,23 @@ def test_yaml_of_a_model_becomes_json_where_the_script_writes_it():
     assert "model_from_json(text)" in migrated(before, version=2)
     read = migrated(before.replace("model.to_yaml()", "open('model.yaml').read()"))
     assert "TODO(tpucompat TPU511): model_from_yaml(text)" in read
+
+
+def test_class_weights_of_outputs_become_weights_of_examples():
+    before = """\
+        import tensorflow as tf
+        from tensorflow.keras import layers
+        inputs = layers.Input((3,))
+        model = tf.keras.Model(inputs, [layers.Dense(1, name='a')(inputs), layers.Dense(1, name='b')(inputs)])
+        model.compile('sgd', {'a': 'mse', 'b': 'mse'})
+        model.fit(x, targets, class_weight={'a': {0: 1.0}})
+        tf.log(1.0)
+        """
+    after = migrated(before)
+    words = "sample_weight=weights_of_classes(model, targets, {'a': {0: 1.0}})"
+    assert f"model.fit(x, by_output(model, targets), {words})" in after and "TODO" not in after
+    assert f"model.fit(x, [a, b], {words})" in migrated(
+        before.replace("targets", "[a, b]")
+    ).replace("model, [a, b], {", "model, targets, {")
+    for other in ("make()", "targets, sample_weight=w"):
+        assert "TODO(tpucompat TPU510): fit(class" in migrated(before.replace("targets", other))

@@ -420,8 +420,8 @@ BEHAVIOURS: Mapping[str, Row] = {
     ),
     "class_weight_of_outputs": Row(
         "fit(class_weight={'output': {0: 1., 1: 2.}})",
-        "a sample_weight for each output",
-        "",
+        "a sample_weight for each output, by a function added to the script",
+        "class_weights",
         REFUSED,
         "Keras 3 takes class weights only for models with a single output.",
     ),

@@ -287,7 +287,7 @@ class Context:
 
         Args:
           name: What it is called.
-          template: Its text; {i} is one step of indentation, {tf} and {keras} what the file calls them.
+          template: Its text; {i} is one indentation, {tf}, {keras} and {numpy} what the file calls them.
         """
         if template in self.helpers:
             return True
@@ -296,10 +296,11 @@ class Context:
         self.helpers.append(template)
         keras = self.local("tf.keras") if "{keras}" in template else ""
         tf = self.local("tf.nest").rpartition(".")[0] if "{tf}" in template else ""
+        numpy = self.local("numpy") if "{numpy}" in template else ""
         for module in ("os", "functools", "json"):
             if f"{module}." in template.replace(f"tf.{module}.", ""):
                 self.want(module)
-        self.define(template.format(i=self.indent_unit(), tf=tf, keras=keras))
+        self.define(template.format(i=self.indent_unit(), tf=tf, keras=keras, numpy=numpy))
         return True
 
     def indent_unit(self) -> str:
