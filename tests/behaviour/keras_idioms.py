@@ -85,6 +85,21 @@ report(np.abs(model.predict(x) - before).max())
             + "model.save_weights(WEIGHTS)\nother = tf.keras.models.clone_model(model)\n"
             "other.load_weights(WEIGHTS)\nreport(other.predict(x), os.path.isfile(WEIGHTS))\n",
         ),
+        "load_weights_by_name": (
+            """\
+model = Sequential([Dense(6, input_shape=(10,), name='one'), Dense(3, name='two')])
+weigh(model)
+model.save_weights('by_name.h5')
+other = Sequential([Dense(6, input_shape=(10,), name='one'), Dense(1, name='three')])
+weigh(other)
+other.get_layer('one').set_weights([np.zeros((10, 6)), np.zeros(6)])
+other.load_weights('by_name.h5', by_name=True)
+again = weigh(tf.keras.models.clone_model(model))
+again.load_weights('by_name.h5')
+report(other.predict(x), again.predict(x))
+""",
+            LAYERS,
+        ),
         "save_weights_no_ending": (
             _MODEL + "model.save_weights('three_{}'.format('w'), save_format='h5')\n"
             "kept = model.get_weights()[0]\nmodel.load_weights('three_{}'.format('w'))\n"

@@ -121,7 +121,7 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     ("models.save_model", "include_optimizer"): Row("", "", "keep"),
     ("Model.load_weights", "by_name"): Row(
         "load_weights(by_name=True)",
-        "save, and load_weights of the whole model's .h5",
+        "load_weights of the .h5 of a whole model, which the script then saves",
         "by_name",
         REFUSED,
         "Keras 3 finds layers by name in .h5 files of Keras 2 and of whole models only.",

@@ -7,6 +7,7 @@ from typing import Any, Mapping
 
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import key
+from tpucompat.commands.migrate import keras_3_files
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
 from tpucompat.names.used import argument, constant, keyword
@@ -56,6 +57,9 @@ def _by_name(self: Rewriter, one: Difference) -> bool:
         return False
     if constant(one.node) in (False, None) and isinstance(one.node, ast.Constant):
         return self.drop(one.call, one.node)
+    path = argument(one.call, 0, "filepath")
+    if path is not None and self.finder.text_of(path) in keras_3_files.loaded_by_name(self):
+        return True  # keras_3_files saves what has names
     return not any(
         call.name == ".save_weights" or keyword(call.node, "save_weights_only") is not None
         for call in self.context.names.calls
