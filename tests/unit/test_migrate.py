@@ -206,18 +206,22 @@ def test_imports_that_nothing_uses_go_where_nothing_is_left_of_them():
     )
 
 
-def test_eager_programs_become_tensorflow_2():
+@pytest.mark.parametrize(
+    "module", ["import tensorflow.contrib.eager as tfe", "tfe = tf.contrib.eager"]
+)
+@pytest.mark.parametrize("step", ["step", "global_step=step"])
+def test_eager_programs_become_tensorflow_2(module, step):
     check_transformed(
-        """\
+        f"""\
         import tensorflow as tf
-        import tensorflow.contrib.eager as tfe
+        {module}
         tf.enable_eager_execution()
         model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
         optimizer = tf.train.AdamOptimizer(0.1)
         mean = tfe.metrics.Mean()
         for x in tfe.Iterator(data):
             step = tf.train.get_or_create_global_step()
-            optimizer.apply_gradients(zip(gradients, model.variables), global_step=step)
+            optimizer.apply_gradients(zip(gradients, model.variables), {step})
             print(step.numpy())
         """,
         """\
@@ -2257,3 +2261,13 @@ def test_class_weights_of_outputs_become_weights_of_examples():
     ).replace("model, [a, b], {", "model, targets, {")
     for other in ("make()", "targets, sample_weight=w"):
         assert "TODO(tpucompat TPU510): fit(class" in migrated(before.replace("targets", other))
+
+
+def test_a_name_of_a_module_with_other_uses_is_kept():
+    after = migrated("""\
+        import tensorflow as tf
+        tfe = tf.contrib.eager
+        tf.enable_eager_execution()
+        print(tfe.metrics.Mean(), dir(tfe))
+        """)
+    assert "tfe = tf.contrib.eager" in after and "TODO(tpucompat TPU206)" in after
