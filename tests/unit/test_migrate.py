@@ -2271,3 +2271,22 @@ def test_a_name_of_a_module_with_other_uses_is_kept():
         print(tfe.metrics.Mean(), dir(tfe))
         """)
     assert "tfe = tf.contrib.eager" in after and "TODO(tpucompat TPU206)" in after
+
+
+def test_gradients_of_losses_are_taken_by_a_tape():
+    after = migrated("""\
+        import tensorflow as tf
+        tf.enable_eager_execution()
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        optimizer = tf.train.AdamOptimizer(0.1)
+        def loss():
+            return tf.reduce_sum(model(x))
+        optimizer.minimize(loss, var_list=model.variables)
+        pairs = optimizer.compute_gradients(loss, model.variables)
+        optimizer.apply_gradients(pairs)
+        optimizer.minimize(loss, tf.train.get_or_create_global_step())
+        """)
+    assert "optimizer.apply_gradients(gradients_of_loss(loss, model.variables))" in after
+    assert "pairs = gradients_of_loss(loss, model.variables)" in after
+    assert after.count("TODO(tpucompat TPU511): optimizer.minimize") == 1
+    assert "as_layer" not in after

@@ -290,6 +290,18 @@ MEMBERS: Mapping[tuple[str, str], Row] = {
         for what in ("input", "output")
     },
     ("optimizers.Optimizer", "decay"): Row("optimizer.decay", "the decay of a schedule", "", GONE),
+    ("optimizers.Optimizer", "minimize"): Row(
+        "optimizer.minimize(loss, var_list=v)",
+        "apply_gradients, with a tape by a function added to the script",
+        "gradients",
+        GONE,
+    ),
+    ("optimizers.Optimizer", "compute_gradients"): Row(
+        "optimizer.compute_gradients(loss, v)",
+        "a tape, by a function added to the script",
+        "gradients",
+        GONE,
+    ),
     ("metrics.Metric", "reset_states"): Row(
         "metric.reset_states()", "metric.reset_state()", "member", GONE, keras_2=True
     ),

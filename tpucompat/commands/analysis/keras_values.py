@@ -24,6 +24,7 @@ _KERAS = re.compile(
     # tf.optimizers is Keras' in TensorFlow 2, and there was none before
     r"|tensorflow\.(?=optimizers\.|metrics\.[A-Z])"
 )
+_TRAIN = re.compile(r"tensorflow\.(?:compat\.v1\.)?train\.\w+Optimizer$")
 _MAKES_MODEL = frozenset(
     ("load_model", "model_from_json", "model_from_yaml", "model_from_config", "clone_model")
 )
@@ -317,6 +318,8 @@ class Values:
             yield from (self.kinds(node.args[0]) if node.args else ()) or {MODEL}
         elif below:
             yield self._of_keras(below, node)
+        elif not self._graph and _TRAIN.match(name):
+            yield OPTIMIZER  # which becomes Keras'
         elif name.startswith("tensorflow.data."):
             yield DATASET if "Iterator" not in name else ITERATOR
         elif isinstance(node.func, ast.Attribute):

@@ -152,6 +152,15 @@ def weights_of_classes(model, targets, class_weight):
 {i}return found
 '''
 
+GRADIENTS_OF_LOSS = '''
+
+def gradients_of_loss(loss, variables):
+{i}"""Pairs of gradients and variables of what a function gives."""
+{i}with {tf}.GradientTape() as tape:
+{i}{i}value = loss()
+{i}return list(zip(tape.gradient(value, variables), variables))
+'''
+
 LATEST_WEIGHTS = '''
 
 def latest_weights(folder):

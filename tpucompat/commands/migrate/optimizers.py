@@ -196,12 +196,16 @@ def rewrite(context: Context, call: Call) -> None:
     context.replace(node.func, cell, name)
 
 
+#: Methods that count a step, and the place of its variable.
+_PLACES = {".apply_gradients": 1, ".minimize": 1}
+
+
 def rewrite_steps(context: Context) -> None:
     """``optimizer.apply_gradients(pairs, global_step=step)`` of Keras, which counts no step of the program."""
     for call in context.names.calls:
-        if call.name != ".apply_gradients" or call.guarded:
+        if call.name not in _PLACES or call.guarded:
             continue
-        step = argument(call.node, 1, "global_step")
+        step = argument(call.node, _PLACES[call.name], "global_step")
         if step is None or isinstance(constant(step), str):  # a name, which Keras' own have there
             continue
         cell = context.cell_of(call.node)
