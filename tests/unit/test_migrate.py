@@ -2290,3 +2290,18 @@ def test_gradients_of_losses_are_taken_by_a_tape():
     assert "pairs = gradients_of_loss(loss, model.variables)" in after
     assert after.count("TODO(tpucompat TPU511): optimizer.minimize") == 1
     assert "as_layer" not in after
+
+
+def test_losses_that_a_function_makes_are_loaded_as_they_were_compiled():
+    after = migrated("""\
+        import tensorflow as tf
+        def focal(gamma):
+            def loss(y_true, y_pred):
+                return y_pred ** gamma
+            return loss
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile('sgd', loss=focal(2.0))
+        again = tf.keras.models.load_model('m.h5', custom_objects={'loss': focal(2.0)})
+        """)
+    assert "loss=with_columns(focal(2.0)))" in after
+    assert "custom_objects={'loss': with_columns(focal(2.0))})" in after

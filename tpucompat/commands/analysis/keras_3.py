@@ -137,7 +137,8 @@ class Finder:
             for place, word in ((1, "loss"), (2, "metrics"))
             for part in parts(argument(call.node, place, word))
         )
-        return {key(part) for part in given} & set(self.names.functions)
+        made = {key(getattr(part, "func", part)) for part in given}
+        return made & set(self.names.functions) - WRAPPERS
 
     def of_several_outputs(self) -> set[str]:
         """Names of models with several outputs."""
