@@ -2305,3 +2305,63 @@ def test_losses_that_a_function_makes_are_loaded_as_they_were_compiled():
         """)
     assert "loss=with_columns(focal(2.0)))" in after
     assert "custom_objects={'loss': with_columns(focal(2.0))})" in after
+
+
+def test_names_with_a_slash_become_names_without():
+    before = """\
+        import tensorflow as tf
+        from tensorflow.keras import layers
+        class Scale(layers.Layer):
+            def build(self, shape):
+                self.v = self.add_weight(name='scale/v', shape=(2,))
+        def fire(x, number):
+            prefix = 'fire' + str(number) + '/'
+            return layers.Dense(3, name=prefix + 'squeeze')(x)
+        def block(x, name):
+            return layers.Dense(3, name=name)(x)
+        x = layers.Input((3,))
+        model = tf.keras.Model(x, block(fire(x, 2), 'block/dense'), name='nets/one')
+        model.get_layer('block/dense')
+        open('a/b')
+        """
+    after = migrated(before)
+    assert "'/'" not in after and "str(number) + '_'" in after and "name='nets_one'" in after
+    assert after.count("'block_dense'") == 2 and "'scale_v'" in after and "open('a/b')" in after
+    left = migrated(before.rstrip() + "\n        model.load_weights('w.h5', by_name=True)\n")
+    assert "TODO(tpucompat TPU510): Dense(8, name=" in left and "'block/dense'" in left
+
+
+def test_what_classes_and_models_of_keras_3_have_not_gets_a_todo():
+    after = migrated("""\
+        import tensorflow as tf
+        class Centers(tf.keras.layers.Layer):
+            def call(self, x):
+                self.add_update(x)
+                return x
+        class Own(tf.keras.layers.Layer):
+            def add_metric(self, x):
+                pass
+            def call(self, x):
+                self.add_metric(x)
+        model = tf.keras.Sequential([Centers()])
+        print(model.total_loss)
+        tensor = tf.zeros((3, 4))
+        x = tf.keras.Input(tensor=tensor)
+        y = tf.keras.Input(tensor=x)
+        """)
+    assert after.count("TODO(tpucompat TPU511): self.add_update") == 1
+    assert "TODO(tpucompat TPU511): model.total_loss" in after
+    assert after.count("TODO(tpucompat TPU515): Input(tensor=tensor)") == 1
+
+
+@pytest.mark.parametrize("more", ["", "converter.post_training_quantize = True"])
+def test_converters_of_files_get_a_model(more):
+    after = migrated(f"""\
+        import tensorflow as tf
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.save('m/one.h5')
+        converter = tf.lite.TFLiteConverter.from_keras_model_file('m/one.h5')
+        {more}
+        """)
+    made = "tf.lite.TFLiteConverter.from_keras_model(tf.keras.models.load_model('m/one."
+    assert (made in after) == (not more) and ("TODO(tpucompat TPU511)" in after) == bool(more)

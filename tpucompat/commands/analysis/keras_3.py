@@ -428,7 +428,7 @@ class Finder:
                     path = None
             elif below and last == "save_model":
                 path = argument(call.node, 1, "filepath")
-            elif below and last == "load_model":
+            elif (below and last == "load_model") or last == "from_keras_model_file":
                 path, saves = argument(call.node, 0, "filepath"), False
             elif below and last == "ModelCheckpoint":
                 path = argument(call.node, 0, "filepath")
@@ -565,7 +565,8 @@ def _normalizes(call: Call) -> bool:
 def _compiles(call: ast.Call) -> bool:
     """Whether ``load_model`` compiles what it loads."""
     last = getattr(call.func, "attr", getattr(call.func, "id", ""))
-    return last == "load_model" and constant(keyword(call, "compile")) is not False
+    loads = last in ("load_model", "from_keras_model_file")
+    return loads and constant(keyword(call, "compile")) is not False
 
 
 #: How files end that Keras 3 loads, its own and those of Keras 2.

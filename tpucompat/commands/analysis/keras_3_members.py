@@ -34,8 +34,12 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 def differences(finder: Finder) -> Iterator[Difference]:
     """Every place of a file, once."""
     for node in finder.nodes:
-        if isinstance(node, ast.ClassDef) and finder.values.own_class(node.name) == CALLBACK:
-            yield from _models(node)
+        if isinstance(node, ast.ClassDef):
+            kind = finder.values.own_class(node.name)
+            if kind == CALLBACK:
+                yield from _models(node)
+            elif kind:
+                yield from _states(node)
         elif isinstance(node, ast.Attribute):
             yield from _attribute(finder, node)
     for call in finder.names.calls:
@@ -76,6 +80,17 @@ def _models(node: ast.ClassDef) -> Iterator[Difference]:
             parts = (part for target in targets for part in ast.walk(target))
             if any(key(one) == name and isinstance(one.ctx, ast.Store) for one in parts):  # type: ignore[attr-defined]
                 yield Difference(table.BEHAVIOURS["callback_model"], inside, None, name)
+
+
+def _states(node: ast.ClassDef) -> Iterator[Difference]:
+    """What a layer or model of the script's own asks of itself that Keras 3 has not."""
+    own = {getattr(member, "name", "") for member in node.body}
+    for inside in ast.walk(node):
+        if isinstance(inside, ast.Attribute) and key(inside) in _STATES and inside.attr not in own:
+            yield Difference(table.BEHAVIOURS["own_state"], inside, None, inside.attr)
+
+
+_STATES = ("self.add_update", "self.add_metric")
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:

@@ -290,6 +290,10 @@ MEMBERS: Mapping[tuple[str, str], Row] = {
         for what in ("input", "output")
     },
     ("optimizers.Optimizer", "decay"): Row("optimizer.decay", "the decay of a schedule", "", GONE),
+    **{
+        ("Model", name): Row(f"model.{name}", "", "", GONE)
+        for name in ("total_loss", "targets", "metrics_tensors", "sample_weights")
+    },
     ("optimizers.Optimizer", "minimize"): Row(
         "optimizer.minimize(loss, var_list=v)",
         "apply_gradients, with a tape by a function added to the script",
@@ -475,6 +479,30 @@ BEHAVIOURS: Mapping[str, Row] = {
         BEHAVIOUR,
         "Keras 3 draws seeds of layers from Python's random, so what the script draws differs.",
         keras_2=True,
+    ),
+    "slash": Row(
+        "Dense(8, name='block/dense')",
+        "name='block_dense', also where the script asks for the layer",
+        "slash",
+        REFUSED,
+        "Names have no slash.",
+        keras_2=True,
+    ),
+    "own_state": Row(
+        "self.add_update, self.add_metric in a class",
+        "assign, and a metric that the class keeps",
+        "",
+        GONE,
+        keras_2=True,
+    ),
+    "input_tensor": Row(
+        "Input(tensor=tensor)", "fit(dataset)", "", GRAPH, "An input stands for arrays."
+    ),
+    "lite_file": Row(
+        "tf.lite.TFLiteConverter.from_keras_model_file(path)",
+        "from_keras_model(tf.keras.models.load_model(path))",
+        "lite_file",
+        GONE,
     ),
     "seeded": Row(
         "RandomNormal(seed=1), tf.set_random_seed(1)",

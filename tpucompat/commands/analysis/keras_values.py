@@ -201,6 +201,15 @@ class Values:
             if any(key(one) == name for one in target.elts) and isinstance(value, ast.Call)
         ]
 
+    def given(self, node: ast.AST) -> list[ast.AST]:
+        """What the calls of a function give a parameter of it."""
+        name, scopes = key(node), self.scope(node)
+        return [
+            value
+            for scope, target, value, how in self._pairs
+            if how == "parameter" and scope[-1] in scopes and key(target) == name
+        ]
+
     # Assignments ---------------------------------------------------------------------------------
 
     def _assign(self, scope: tuple[int, ...], target: ast.AST, value: ast.AST, how: str) -> None:
