@@ -1056,6 +1056,14 @@ report(history.history, model.predict(x)[0])
 """,
             LAYERS,
         ),
+        "names_with_a_slash": (
+            """\
+inputs = Input(shape=(10,))
+model = weigh(Model(inputs, Dense(2, name='block/' + 'dense')(inputs)))
+report(model.get_layer('block/dense').get_weights()[0], model.predict(x))
+""",
+            LAYERS,
+        ),
         # Random numbers ------------------------------------------------------------------------------
         "initializer_with_a_name": (
             """\

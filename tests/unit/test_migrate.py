@@ -2154,7 +2154,7 @@ def test_a_fit_that_does_not_shuffle_needs_no_note_of_numpy_s_seed():
     [
         ("import os", "1", "random.seed(1)"),
         ("import random as rn", "SEED", "rn.seed(SEED)"),
-        ("from numpy import random", "1", ""),
+        ("from numpy import random", "1", "python_random.seed(1)"),
         ("import os", "int(time())", ""),
         ("import random; random.seed(2)", "1", ""),
     ],
@@ -2172,6 +2172,8 @@ def test_the_seed_of_tensorflow_is_given_to_python_too(imported, seed, added):
     behind = after.partition(f"tf.compat.v1.set_random_seed({seed})\n")[2].partition("\n")[0]
     assert behind == added or (not added and behind.startswith("model"))
     assert ("\nimport random\n" in after) == added.startswith("random")
+    assert after.count("import random\n") <= 1
+    assert ("import random as python_random\n" in after) == added.startswith("python_")
 
 
 def test_layers_get_copies_of_an_initializer_with_a_name():

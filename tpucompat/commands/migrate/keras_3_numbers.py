@@ -88,12 +88,13 @@ def _python_seed(self: Rewriter, one: Difference) -> bool:
         isinstance(node, ast.Import) and any(alias.name == "random" for alias in node.names)
         for node in self.finder.nodes
     )
-    if not is_imported and not self.context.is_free("random"):
-        return True
-    random = self.context.local("random") if is_imported else "random"
+    names = (name for name in ("random", "python_random") if self.context.is_free(name))
+    random = self.context.local("random") if is_imported else next(names, "")
     text = self.context.texts[self.cell(seed)].source(seed)
-    if _behind(self, one, f"{random}.seed({text})") and not is_imported:
-        self.context.want("random")
+    if random and _behind(self, one, f"{random}.seed({text})") and not is_imported:
+        line = "import random" + ("" if random == "random" else f" as {random}")
+        if line not in self.context.before_imports:
+            self.context.put_before_imports(line)
     return True
 
 
