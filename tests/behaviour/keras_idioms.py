@@ -1092,7 +1092,7 @@ class Stop(tf.keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None):
         if epoch == 1:
             self.model.stop_training = True
-model.compile('sgd', 'mse')
+model.compile(tf.keras.optimizers.SGD(lr=0.1), 'mse')
 history = model.fit(x, y, batch_size=8, epochs=4, shuffle=False, verbose=0, callbacks=[Stop()])
 report(history.history['loss'])
 """,
