@@ -397,7 +397,11 @@ class Finder:
     def _files(self) -> Iterator[Difference]:
         files = [(self.text_of(one[0]), *one) for one in self.file_arguments()]
         # A compiled model in HDF5 can be saved, and not loaded again where a loss has a short name.
-        again = {text for text, _, call, rule, saves in files if not saves and _compiles(call)}
+        again = {
+            text
+            for text, _, call, rule, saves in files
+            if not saves and keras_3_values.compiles(call)
+        }
         wrong: set[str | None] = set()
         for text, path, call, rule, saves in files:
             if saves and not (_ends_well(text, rule) and (text not in again or text[-3:] != ".h5")):  # type: ignore[index]
@@ -560,13 +564,6 @@ def _normalizes(call: Call) -> bool:
     package, _, last = below.rpartition(".")
     is_model = package.startswith("applications") and last[:1].isupper()
     return last == "BatchNormalization" or (is_model and not last.startswith("VGG"))
-
-
-def _compiles(call: ast.Call) -> bool:
-    """Whether ``load_model`` compiles what it loads."""
-    last = getattr(call.func, "attr", getattr(call.func, "id", ""))
-    loads = last in ("load_model", "from_keras_model_file")
-    return loads and constant(keyword(call, "compile")) is not False
 
 
 #: How files end that Keras 3 loads, its own and those of Keras 2.

@@ -83,7 +83,7 @@ def _models(node: ast.ClassDef) -> Iterator[Difference]:
 
 
 def _states(node: ast.ClassDef) -> Iterator[Difference]:
-    """What a layer or model of the script's own asks of itself that Keras 3 has not."""
+    """Methods that a class of the script calls on itself and that Keras 3 removed."""
     own = {getattr(member, "name", "") for member in node.body}
     for inside in ast.walk(node):
         if isinstance(inside, ast.Attribute) and key(inside) in _STATES and inside.attr not in own:

@@ -309,6 +309,13 @@ def python_random(finder: Finder, call: Call, below: str) -> Iterator[Difference
         yield Difference(table.BEHAVIOURS["python_random"], call.node, call.node)
 
 
+def compiles(call: ast.Call) -> bool:
+    """Whether ``load_model`` compiles what it loads."""
+    last = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    loads = last in ("load_model", "from_keras_model_file")
+    return loads and constant(keyword(call, "compile")) is not False
+
+
 def slashes(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``Dense(8, name='block/dense')``, and ``get_layer`` of that name."""
     named = below.startswith("layers.") or below in ("Model", "Sequential", "Input")

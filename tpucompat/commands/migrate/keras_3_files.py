@@ -58,7 +58,7 @@ def _file(self: Rewriter, one: Difference) -> bool:
 
 
 def loaded_by_name(self: Rewriter) -> set[str]:
-    """The names of files whose layers are found by their names, which files of Keras 3's weights have not."""
+    """The names of files whose layers are found by their names; weights files of Keras 3 lack them."""
     loads = (
         call.node
         for call in self.context.names.calls
