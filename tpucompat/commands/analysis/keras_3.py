@@ -34,7 +34,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
 )
 from tpucompat.commands.analysis.keras_values import MODELS, Values, below_keras, key
 from tpucompat.names import era, fixes, symbols
-from tpucompat.names.used import Call, argument, constant, keyword, walk
+from tpucompat.names.used import Call, argument, constant, walk
 
 #: Methods of models and layers -> where the list keeps their arguments.
 _OWNERS = {
@@ -130,6 +130,7 @@ class Finder:
 
     def own_metrics(self) -> set[str]:
         """Names of functions of the file that models are compiled with as losses or metrics."""
+        own = set(self.names.functions) - WRAPPERS
         given = (
             part
             for call in self.names.calls
@@ -137,8 +138,7 @@ class Finder:
             for place, word in ((1, "loss"), (2, "metrics"))
             for part in parts(argument(call.node, place, word))
         )
-        made = {key(getattr(part, "func", part)) for part in given}
-        return made & set(self.names.functions) - WRAPPERS
+        return {key(getattr(part, "func", part)) for part in given} & own
 
     def of_several_outputs(self) -> set[str]:
         """Names of models with several outputs."""
@@ -172,9 +172,8 @@ class Finder:
                 yield from keras_3_values.numbers(self, node)
             elif isinstance(node, (ast.FunctionDef, ast.Assign)):
                 yield from self._statement(node)
-        yield from keras_3_training.differences(self)
-        yield from keras_3_members.differences(self)
-        yield from keras_3_seeds.differences(self)
+        for module in (keras_3_training, keras_3_members, keras_3_seeds):
+            yield from module.differences(self)
         yield from self._files()
         yield from self._texts()
         yield from keras_3_losses.functions(self)
