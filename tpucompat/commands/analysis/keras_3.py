@@ -68,8 +68,6 @@ def applies(module: Any) -> bool:
 
 
 _ROOTS = frozenset(("keras", "tensorflow.keras"))
-#: What a program that builds a graph has not; migrate takes the first of them out.
-_EAGER = (".enable_eager_execution", ".GradientTape")
 _SEQUENTIAL = frozenset(
     member for member in table.MEMBERS if member[0] == "Sequential" and member[1] in table.DISTINCT
 )
@@ -97,8 +95,10 @@ class Finder:
         self.tf1 = module.era == era.TF1
         #: Whether batches are normalized in it.
         self.normalizes = any(map(_normalizes, module.names.calls))
-        is_eager = any(use.name.endswith(_EAGER) for use in module.names.uses)
-        self.values = Values(self.trees, module.names, self.tf1 and not is_eager)
+        graph = self.tf1 and not any(
+            use.name.endswith(keras_values.EAGER) for use in module.names.uses
+        )
+        self.values = Values(self.trees, module.names, graph)
         self._several: set[str] | None = None
         #: What the functions that migrate writes have been given.
         self.wrapped = {

@@ -24,6 +24,8 @@ _KERAS = re.compile(
     # tf.optimizers is Keras' in TensorFlow 2, and there was none before
     r"|tensorflow\.(?=optimizers\.|metrics\.[A-Z])"
 )
+#: What a program that builds a graph does not use; migrate removes the first of them.
+EAGER = (".enable_eager_execution", ".GradientTape")
 _TRAIN = re.compile(r"tensorflow\.(?:compat\.v1\.)?train\.\w+Optimizer$")
 _MAKES_MODEL = frozenset(
     ("load_model", "model_from_json", "model_from_yaml", "model_from_config", "clone_model")
