@@ -32,7 +32,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
     is_stateful,
     parts,
 )
-from tpucompat.commands.analysis.keras_values import MODELS, Values, below_keras, key
+from tpucompat.commands.analysis.keras_values import EAGER, MODELS, Values, below_keras, key
 from tpucompat.names import era, fixes, symbols
 from tpucompat.names.used import Call, argument, constant, walk
 
@@ -95,9 +95,7 @@ class Finder:
         self.tf1 = module.era == era.TF1
         #: Whether batches are normalized in it.
         self.normalizes = any(map(_normalizes, module.names.calls))
-        graph = self.tf1 and not any(
-            use.name.endswith(keras_values.EAGER) for use in module.names.uses
-        )
+        graph = self.tf1 and not any(use.name.endswith(EAGER) for use in module.names.uses)
         self.values = Values(self.trees, module.names, graph)
         self._several: set[str] | None = None
         #: What the functions that migrate writes have been given.
