@@ -85,6 +85,21 @@ report(np.abs(model.predict(x) - before).max())
             + "model.save_weights(WEIGHTS)\nother = tf.keras.models.clone_model(model)\n"
             "other.load_weights(WEIGHTS)\nreport(other.predict(x), os.path.isfile(WEIGHTS))\n",
         ),
+        "load_weights_by_name": (
+            """\
+model = Sequential([Dense(6, input_shape=(10,), name='one'), Dense(3, name='two')])
+weigh(model)
+model.save_weights('by_name.h5')
+other = Sequential([Dense(6, input_shape=(10,), name='one'), Dense(1, name='three')])
+weigh(other)
+other.get_layer('one').set_weights([np.zeros((10, 6)), np.zeros(6)])
+other.load_weights('by_name.h5', by_name=True)
+again = weigh(tf.keras.models.clone_model(model))
+again.load_weights('by_name.h5')
+report(other.predict(x), again.predict(x))
+""",
+            LAYERS,
+        ),
         "save_weights_no_ending": (
             _MODEL + "model.save_weights('three_{}'.format('w'), save_format='h5')\n"
             "kept = model.get_weights()[0]\nmodel.load_weights('three_{}'.format('w'))\n"
@@ -1023,6 +1038,74 @@ history = model.fit(x, batch_size=8, epochs=2, shuffle=False, verbose=0)
 report(history.history)
 """,
             LAYERS + "\n" + BACKEND,
+        ),
+        "class_weights_of_outputs": (
+            """\
+inputs = Input(shape=(10,))
+hidden = Dense(4, activation='relu')(inputs)
+outputs = [Dense(1, activation="sigmoid", name="z")(hidden), Dense(3, activation="softmax", name="a")(hidden)]
+model = weigh(Model(inputs, outputs))
+model.compile('sgd', {'z': 'binary_crossentropy', 'a': 'categorical_crossentropy'})
+hot = np.eye(3)[np.arange(32) % 3]
+history = model.fit(x, {'z': y, 'a': hot}, batch_size=8, epochs=2, shuffle=False, verbose=0,
+                    class_weight={'z': {0: 1., 1: 5.}, 'a': {0: 1., 1: 2., 2: 3.}})
+report(history.history)
+targets = [y, hot]
+history = model.fit(x, targets, class_weight={'a': {0: 0., 1: 2., 2: 3.}}, verbose=0, shuffle=False)
+report(history.history, model.predict(x)[0])
+""",
+            LAYERS,
+        ),
+        "names_with_a_slash": (
+            """\
+inputs = Input(shape=(10,))
+model = weigh(Model(inputs, Dense(2, name='block/' + 'dense')(inputs)))
+report(model.get_layer('block/dense').get_weights()[0], model.predict(x))
+""",
+            LAYERS,
+        ),
+        # Random numbers ------------------------------------------------------------------------------
+        "initializer_with_a_name": (
+            """\
+init = tf.keras.initializers.RandomNormal(stddev=0.1)
+model = tf.keras.Sequential()
+for _ in range(2):
+    model.add(tf.keras.layers.Dense(10, kernel_initializer=init, input_shape=(10,)))
+first, _, second, _ = model.get_weights()
+report(bool((first == second).any()))
+""",
+        ),
+        "seed_of_tensorflow": (
+            """\
+def weights():
+    K.clear_session()
+    tf.set_random_seed(7)
+    return Sequential([Dense(3, input_shape=(10,)), Dense(2)]).get_weights()
+report([float((a - b).max()) for a, b in zip(weights(), weights())])
+""",
+            LAYERS + "\n" + BACKEND,
+        ),
+        "callback_that_stops": (
+            _MODEL
+            + """\
+class Stop(tf.keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        if epoch == 1:
+            self.model.stop_training = True
+model.compile(tf.keras.optimizers.SGD(lr=0.1), 'mse')
+history = model.fit(x, y, batch_size=8, epochs=4, shuffle=False, verbose=0, callbacks=[Stop()])
+report(history.history['loss'])
+""",
+        ),
+        "yaml": (
+            "from tensorflow.keras.models import model_from_yaml\n"
+            + _MODEL
+            + """\
+with open('model.yaml', 'w') as stream:
+    stream.write(model.to_yaml())
+other = model_from_yaml(open('model.yaml').read())
+report(weigh(other).predict(x))
+""",
         ),
     }.items()
 }

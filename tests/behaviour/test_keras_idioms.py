@@ -20,7 +20,10 @@ pytestmark = pytest.mark.skipif(
 )
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-_QUICK = ("save_weights", "decay", "predict_classes", "gru", "gan_of_one_optimizer")
+_QUICK = (
+    *("save_weights", "decay", "predict_classes", "gru", "gan_of_one_optimizer"),
+    *("initializer_with_a_name", "seed_of_tensorflow"),
+)
 # What a person has to do has a TODO: the script is not said to be rewritten.
 _LEFT = {"loss_of_tensors": "TPU515", "target_tensors": "TPU515"}
 # `run` refuses what TensorFlow 1.15 took; the numbers are those of a fit of the Dataset itself.

@@ -90,6 +90,8 @@ _ALIKE = frozenset(
         "variable_creator_scope",
     )
 )
+# A method that its class has since TensorFlow 2 only, and that migrate writes.
+_CURRENT = ("lite.TFLiteConverter.from_keras_model",)
 # Packages whose functions do something else than before, also with arguments that both take.
 _OTHERWISE = ("summary.", "losses.", "metrics.", "saved_model.", "initializers.", "test.", "lite.")
 _OTHERWISE_NAMES = frozenset(("nn.ctc_loss", "gradients", "hessians", "device"))
@@ -126,7 +128,7 @@ def fate(name: str) -> Fate | None:
 def _fate(name: str) -> Fate | None:
     head, _, path = name.partition(".")
     if head == "tensorflow":
-        return _of_tensorflow(path) if path else None
+        return _of_tensorflow(path) if path and path not in _CURRENT else None
     if head == "keras":
         return _of_keras(path)
     if head == "tensorflow_estimator":

@@ -12,6 +12,7 @@ from tpucompat.commands.analysis import (
     keras_3_losses,
     keras_3_members,
     keras_3_outputs,
+    keras_3_seeds,
     keras_3_training,
     keras_3_values,
     keras_values,
@@ -31,9 +32,9 @@ from tpucompat.commands.analysis.keras_3_rules import (
     is_stateful,
     parts,
 )
-from tpucompat.commands.analysis.keras_values import MODELS, Values, below_keras, key
+from tpucompat.commands.analysis.keras_values import EAGER, MODELS, Values, below_keras, key
 from tpucompat.names import era, fixes, symbols
-from tpucompat.names.used import Call, argument, constant, keyword, walk
+from tpucompat.names.used import Call, argument, constant, walk
 
 #: Methods of models and layers -> where the list keeps their arguments.
 _OWNERS = {
@@ -94,8 +95,8 @@ class Finder:
         self.tf1 = module.era == era.TF1
         #: Whether batches are normalized in it.
         self.normalizes = any(map(_normalizes, module.names.calls))
-        is_eager = any(use.name.endswith(".enable_eager_execution") for use in module.names.uses)
-        self.values = Values(self.trees, module.names, self.tf1 and not is_eager)
+        graph = self.tf1 and not any(use.name.endswith(EAGER) for use in module.names.uses)
+        self.values = Values(self.trees, module.names, graph)
         self._several: set[str] | None = None
         #: What the functions that migrate writes have been given.
         self.wrapped = {
@@ -123,6 +124,7 @@ class Finder:
 
     def own_metrics(self) -> set[str]:
         """Names of functions of the file that models are compiled with as losses or metrics."""
+        own = set(self.names.functions) - WRAPPERS
         given = (
             part
             for call in self.names.calls
@@ -130,7 +132,7 @@ class Finder:
             for place, word in ((1, "loss"), (2, "metrics"))
             for part in parts(argument(call.node, place, word))
         )
-        return {key(part) for part in given} & set(self.names.functions)
+        return {key(getattr(part, "func", part)) for part in given} & own
 
     def of_several_outputs(self) -> set[str]:
         """Names of models with several outputs."""
@@ -167,8 +169,8 @@ class Finder:
                 yield from self._assigned(node)
             elif isinstance(node, ast.FunctionDef) and fits_generators:
                 yield from self._generator(node)
-        yield from keras_3_training.differences(self)
-        yield from keras_3_members.differences(self)
+        for module in (keras_3_training, keras_3_members, keras_3_seeds):
+            yield from module.differences(self)
         yield from self._files()
         yield from self._texts()
         yield from keras_3_losses.functions(self)
@@ -392,7 +394,11 @@ class Finder:
     def _files(self) -> Iterator[Difference]:
         files = [(self.text_of(one[0]), *one) for one in self.file_arguments()]
         # A compiled model in HDF5 can be saved, and not loaded again where a loss has a short name.
-        again = {text for text, _, call, rule, saves in files if not saves and _compiles(call)}
+        again = {
+            text
+            for text, _, call, rule, saves in files
+            if not saves and keras_3_values.compiles(call)
+        }
         wrong: set[str | None] = set()
         for text, path, call, rule, saves in files:
             if saves and not (_ends_well(text, rule) and (text not in again or text[-3:] != ".h5")):  # type: ignore[index]
@@ -423,7 +429,7 @@ class Finder:
                     path = None
             elif below and last == "save_model":
                 path = argument(call.node, 1, "filepath")
-            elif below and last == "load_model":
+            elif (below and last == "load_model") or last == "from_keras_model_file":
                 path, saves = argument(call.node, 0, "filepath"), False
             elif below and last == "ModelCheckpoint":
                 path = argument(call.node, 0, "filepath")
@@ -555,12 +561,6 @@ def _normalizes(call: Call) -> bool:
     package, _, last = below.rpartition(".")
     is_model = package.startswith("applications") and last[:1].isupper()
     return last == "BatchNormalization" or (is_model and not last.startswith("VGG"))
-
-
-def _compiles(call: ast.Call) -> bool:
-    """Whether ``load_model`` compiles what it loads."""
-    last = getattr(call.func, "attr", getattr(call.func, "id", ""))
-    return last == "load_model" and constant(keyword(call, "compile")) is not False
 
 
 #: How files end that Keras 3 loads, its own and those of Keras 2.

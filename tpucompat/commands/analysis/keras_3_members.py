@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
 
 #: Function -> the row about it.
-_CALLED = {"models.clone_model": "clone", "models.model_from_json": "architecture"}
+_CALLED = {
+    "models.clone_model": "clone",
+    "models.model_from_json": "architecture",
+    "models.model_from_yaml": "yaml",
+}
 #: The functions that ``migrate`` writes, which call them.
 _WRITTEN = ("architecture", "under_strategy", "uncompiled_clone")
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -30,8 +34,12 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 def differences(finder: Finder) -> Iterator[Difference]:
     """Every place of a file, once."""
     for node in finder.nodes:
-        if isinstance(node, ast.ClassDef) and finder.values.own_class(node.name) == CALLBACK:
-            yield from _models(node)
+        if isinstance(node, ast.ClassDef):
+            kind = finder.values.own_class(node.name)
+            if kind == CALLBACK:
+                yield from _models(node)
+            elif kind:
+                yield from _states(node)
         elif isinstance(node, ast.Attribute):
             yield from _attribute(finder, node)
     for call in finder.names.calls:
@@ -69,8 +77,20 @@ def _models(node: ast.ClassDef) -> Iterator[Difference]:
         name = f"{method.args.args[0].arg}.model"
         for inside in _own(method):
             targets = inside.targets if isinstance(inside, ast.Assign) else []
-            if any(key(part) == name for target in targets for part in walk(target)):
+            parts = (part for target in targets for part in walk(target))
+            if any(key(one) == name and isinstance(one.ctx, ast.Store) for one in parts):  # type: ignore[attr-defined]
                 yield Difference(table.BEHAVIOURS["callback_model"], inside, None, name)
+
+
+def _states(node: ast.ClassDef) -> Iterator[Difference]:
+    """Methods that a class of the script calls on itself and that Keras 3 removed."""
+    own = {getattr(member, "name", "") for member in node.body}
+    for inside in ast.walk(node):
+        if isinstance(inside, ast.Attribute) and key(inside) in _STATES and inside.attr not in own:
+            yield Difference(table.BEHAVIOURS["own_state"], inside, None, inside.attr)
+
+
+_STATES = ("self.add_update", "self.add_metric")
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:

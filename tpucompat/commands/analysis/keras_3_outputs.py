@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 #: Method -> the place of its sample_weight; targets stand in the second place.
 _WEIGHTS = {".fit": 10, ".evaluate": 4, ".train_on_batch": 2, ".test_on_batch": 2}
 _CLASS_WEIGHTS = {".fit": 9, ".fit_generator": 7, ".train_on_batch": 3}
-_WRITTEN = "by_output"
+#: Functions that migrate writes, which give lists.
+_WRITTEN = frozenset(("by_output", "weights_of_classes"))
 
 
 def weights_of_outputs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
@@ -100,5 +101,5 @@ def _is_given(value: ast.AST) -> bool:
 
 
 def _is_in_order(value: ast.AST) -> bool:
-    is_written = isinstance(value, ast.Call) and key(value.func) == _WRITTEN
+    is_written = isinstance(value, ast.Call) and key(value.func) in _WRITTEN
     return is_written or isinstance(value, (ast.List, ast.Tuple))

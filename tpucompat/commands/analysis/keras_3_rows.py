@@ -121,7 +121,7 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     ("models.save_model", "include_optimizer"): Row("", "", "keep"),
     ("Model.load_weights", "by_name"): Row(
         "load_weights(by_name=True)",
-        "save, and load_weights of the whole model's .h5",
+        "load_weights of the .h5 of a whole model, which the script then saves",
         "by_name",
         REFUSED,
         "Keras 3 finds layers by name in .h5 files of Keras 2 and of whole models only.",
@@ -290,11 +290,29 @@ MEMBERS: Mapping[tuple[str, str], Row] = {
         for what in ("input", "output")
     },
     ("optimizers.Optimizer", "decay"): Row("optimizer.decay", "the decay of a schedule", "", GONE),
+    **{
+        ("Model", name): Row(f"model.{name}", "", "", GONE)
+        for name in ("total_loss", "targets", "metrics_tensors", "sample_weights")
+    },
+    ("optimizers.Optimizer", "minimize"): Row(
+        "optimizer.minimize(loss, var_list=v)",
+        "apply_gradients, with a tape by a function added to the script",
+        "gradients",
+        GONE,
+    ),
+    ("optimizers.Optimizer", "compute_gradients"): Row(
+        "optimizer.compute_gradients(loss, v)",
+        "a tape, by a function added to the script",
+        "gradients",
+        GONE,
+    ),
     ("metrics.Metric", "reset_states"): Row(
         "metric.reset_states()", "metric.reset_state()", "member", GONE, keras_2=True
     ),
     ("layers.Layer", "apply"): Row("layer.apply(x)", "layer(x)", "", GONE, keras_2=True),
-    ("Model", "to_yaml"): Row("model.to_yaml()", "model.to_json()", "", GONE),
+    ("Model", "to_yaml"): Row(
+        "model.to_yaml()", "model.to_json()", "to_json", GONE, "JSON is YAML."
+    ),
 }
 
 #: What `compile` is told by name -> what TensorFlow 1 took for it (from_config of optimizer_v2 in 1.15).
@@ -418,8 +436,8 @@ BEHAVIOURS: Mapping[str, Row] = {
     ),
     "class_weight_of_outputs": Row(
         "fit(class_weight={'output': {0: 1., 1: 2.}})",
-        "a sample_weight for each output",
-        "",
+        "a sample_weight for each output, by a function added to the script",
+        "class_weights",
         REFUSED,
         "Keras 3 takes class weights only for models with a single output.",
     ),
@@ -461,6 +479,54 @@ BEHAVIOURS: Mapping[str, Row] = {
         BEHAVIOUR,
         "Keras 3 draws seeds of layers from Python's random, so what the script draws differs.",
         keras_2=True,
+    ),
+    "slash": Row(
+        "Dense(8, name='block/dense')",
+        "name='block_dense', also where the script asks for the layer",
+        "slash",
+        REFUSED,
+        "Names have no slash.",
+        keras_2=True,
+    ),
+    "own_state": Row(
+        "self.add_update, self.add_metric in a class",
+        "assign, and a metric that the class keeps",
+        "",
+        GONE,
+        keras_2=True,
+    ),
+    "input_tensor": Row(
+        "Input(tensor=tensor)", "fit(dataset)", "", GRAPH, "An input stands for arrays."
+    ),
+    "lite_file": Row(
+        "tf.lite.TFLiteConverter.from_keras_model_file(path)",
+        "from_keras_model(tf.keras.models.load_model(path))",
+        "lite_file",
+        GONE,
+    ),
+    "seeded": Row(
+        "RandomNormal(seed=1), tf.set_random_seed(1)",
+        "",
+        "note",
+        BEHAVIOUR,
+        "A seed gives other numbers: initial weights, dropout and shuffles keep their distributions only.",
+        tf1=True,
+    ),
+    "python_seed": Row(
+        "tf.set_random_seed(1) before layers are made",
+        "the same, and random.seed(1)",
+        "python_seed",
+        BEHAVIOUR,
+        "Keras 3 draws the seeds of layers from Python's random.",
+        tf1=True,
+    ),
+    "shared_initializer": Row(
+        "kernel_initializer=init of several layers",
+        "kernel_initializer=init.clone()",
+        "clone_initializer",
+        BEHAVIOUR,
+        "An initializer of Keras 3 draws the same values each time.",
+        tf1=True,
     ),
     "one_element": Row(
         "float(model.predict(x)[0])",
@@ -580,6 +646,13 @@ BEHAVIOURS: Mapping[str, Row] = {
         BEHAVIOUR,
         "The text has the losses and metrics of a compiled model, and its own functions cannot be found.",
         keras_2=True,
+    ),
+    "yaml": Row(
+        "model_from_yaml(text)",
+        "the same of JSON, which the script writes instead of YAML",
+        "yaml",
+        GONE,
+        "The text has to be in JSON.",
     ),
     "clone": Row(
         "clone_model(model)",

@@ -378,7 +378,7 @@ def _columns(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Losses and metrics of the script's own, which look at the axes and types of what they are given."""
     objects = keyword(call.node, "custom_objects")
     for value in objects.values if isinstance(objects, ast.Dict) else ():
-        if key(value) in finder.own_metrics():
+        if key(getattr(value, "func", value)) in finder.own_metrics():
             yield Difference(table.BEHAVIOURS["columns"], value, call.node)
     if call.name != ".compile":
         return

@@ -309,6 +309,52 @@ def python_random(finder: Finder, call: Call, below: str) -> Iterator[Difference
         yield Difference(table.BEHAVIOURS["python_random"], call.node, call.node)
 
 
+def compiles(call: ast.Call) -> bool:
+    """Whether ``load_model`` compiles what it loads."""
+    last = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    loads = last in ("load_model", "from_keras_model_file")
+    return loads and constant(keyword(call, "compile")) is not False
+
+
+def slashes(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``Dense(8, name='block/dense')``, and ``get_layer`` of that name."""
+    named = below.startswith("layers.") or below in ("Model", "Sequential", "Input")
+    name = keyword(call.node, "name") if named or call.name == ".add_weight" else None
+    if call.name == ".get_layer":
+        name = argument(call.node, 0, "name")
+    row = table.BEHAVIOURS["slash"]
+    if any(constant(keyword(one.node, "by_name")) is True for one in finder.names.calls):
+        row = row._replace(how="")  # a file has the names
+    for node in _texts(finder, name) if name is not None else ():
+        if "/" in constant(node):
+            yield Difference(row, node, call.node)
+
+
+def _texts(finder: Finder, node: ast.AST, depth: int = 3) -> Iterator[ast.Constant]:
+    """The texts that an expression is made of, as far as assignments and calls tell."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Constant) and isinstance(part.value, str):
+            yield part
+        elif isinstance(part, ast.Name) and depth:
+            for value in [*finder.values.values(part), *finder.values.given(part)]:
+                yield from _texts(finder, value, depth - 1)
+
+
+def tensors_of_inputs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``Input(tensor=…)`` of a tensor of TensorFlow."""
+    tensor = keyword(call.node, "tensor") if below.rpartition(".")[2] == "Input" else None
+    if tensor is None or isinstance(tensor, ast.Constant):
+        return
+    if finder.values.kind(tensor) != TENSOR:
+        yield Difference(table.BEHAVIOURS["input_tensor"], tensor, call.node)
+
+
+def lite_files(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Converters of TensorFlow Lite that read a file of Keras 2."""
+    if call.name.startswith("tensorflow.") and call.name.endswith(".from_keras_model_file"):
+        yield Difference(table.BEHAVIOURS["lite_file"], call.node, call.node)
+
+
 #: What :mod:`tpucompat.commands.analysis.keras_3` asks of each call.
 RULES = (
     built,
@@ -324,4 +370,7 @@ RULES = (
     lambdas,
     logged_rates,
     image_statistics,
+    slashes,
+    tensors_of_inputs,
+    lite_files,
 )

@@ -25,6 +25,9 @@ _KERAS = re.compile(
     # tf.optimizers is Keras' in TensorFlow 2, and there was none before
     r"|tensorflow\.(?=optimizers\.|metrics\.[A-Z])"
 )
+#: What a program that builds a graph does not use; migrate removes the first of them.
+EAGER = (".enable_eager_execution", ".GradientTape")
+_TRAIN = re.compile(r"tensorflow\.(?:compat\.v1\.)?train\.\w+Optimizer$")
 _MAKES_MODEL = frozenset(
     ("load_model", "model_from_json", "model_from_yaml", "model_from_config", "clone_model")
 )
@@ -99,6 +102,7 @@ class Values:
         self._own_calls: list[ast.Call] = []
         #: What is known of nodes of the trees, once nothing is added any more.
         self._told: dict[int, frozenset[str]] | None = None
+        self._own_names: dict[int, set[str]] = {}
         self._pairs: list[tuple[tuple[int, ...], ast.AST, ast.AST, str]] = []
         for tree in trees:
             self._walk(tree, (0,), "")
@@ -116,6 +120,7 @@ class Values:
     def _walk(self, node: ast.AST, scope: tuple[int, ...], function: str) -> None:
         self._scopes[id(node)] = scope
         if isinstance(node, _SCOPES):
+            self._own_names[id(node)] = _bound(node)
             scope, function = (*scope, id(node)), getattr(node, "name", "")
         elif isinstance(node, _COMPREHENSIONS):
             scope = (*scope, id(node))  # its variables are its own
@@ -204,6 +209,15 @@ class Values:
             for scope, target, value, how in self._pairs
             if not how and scope[-1] in scopes and isinstance(target, (ast.Tuple, ast.List))
             if any(key(one) == name for one in target.elts) and isinstance(value, ast.Call)
+        ]
+
+    def given(self, node: ast.AST) -> list[ast.AST]:
+        """What the calls of a function give a parameter of it."""
+        name, scopes = key(node), self.scope(node)
+        return [
+            value
+            for scope, target, value, how in self._pairs
+            if how == "parameter" and scope[-1] in scopes and key(target) == name
         ]
 
     # Assignments ---------------------------------------------------------------------------------
@@ -296,10 +310,13 @@ class Values:
 
     def _of_name(self, node: Any) -> Iterator[str]:
         name = key(node)
+        hidden: set[str] = set()  # what a name of the function itself cannot be
         for scope in reversed(self.scope(node)):
             if name and (scope, name) in self._kinds:
-                yield from self._kinds[scope, name]
+                yield from self._kinds[scope, name] - hidden
                 return
+            if name in self._own_names.get(scope, ()):
+                hidden = {TENSOR}
         if not isinstance(node, ast.Attribute):
             return
         above = self.kinds(node.value)
@@ -328,6 +345,8 @@ class Values:
             yield from (self.kinds(node.args[0]) if node.args else ()) or {MODEL}
         elif below:
             yield self._of_keras(below, node)
+        elif not self._graph and _TRAIN.match(name):
+            yield OPTIMIZER  # which becomes Keras'
         elif name.startswith("tensorflow.data."):
             yield DATASET if "Iterator" not in name else ITERATOR
         elif isinstance(node.func, ast.Attribute):
@@ -406,3 +425,10 @@ class Values:
         is_call = above & (MODELS | {LAYER}) and name == "call"
         if is_call and any(TENSOR in self.kinds(one) for one in node.args):
             yield TENSOR
+
+
+def _bound(function: ast.AST) -> set[str]:
+    """The names that a function has itself: its parameters, and what it assigns."""
+    arguments = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+    names = (node for node in ast.walk(function) if isinstance(node, ast.Name))
+    return arguments | {one.id for one in names if isinstance(one.ctx, ast.Store)}

@@ -60,7 +60,7 @@ class Context:
         #: Nodes that are left to a person.
         self.left: set[int] = set()
         self._todos: dict[tuple[int, int], dict[str, str]] = {}
-        self._notes: set[str] = set()
+        self._notes: dict[tuple[int, int], dict[str, str]] = {}
         self._wanted: dict[str, str] = {}
         #: Line that is added among the imports -> the rule that needs it.
         self._rules: dict[str, str] = {}
@@ -287,7 +287,7 @@ class Context:
 
         Args:
           name: What it is called.
-          template: Its text; {i} is one step of indentation, {tf} and {keras} what the file calls them.
+          template: Its text; {i} is one indentation, {tf}, {keras} and {numpy} what the file calls them.
         """
         if template in self.helpers:
             return True
@@ -296,10 +296,11 @@ class Context:
         self.helpers.append(template)
         keras = self.local("tf.keras") if "{keras}" in template else ""
         tf = self.local("tf.nest").rpartition(".")[0] if "{tf}" in template else ""
+        numpy = self.local("numpy") if "{numpy}" in template else ""
         for module in ("os", "functools", "json"):
             if f"{module}." in template.replace(f"tf.{module}.", ""):
                 self.want(module)
-        self.define(template.format(i=self.indent_unit(), tf=tf, keras=keras))
+        self.define(template.format(i=self.indent_unit(), tf=tf, keras=keras, numpy=numpy))
         return True
 
     def indent_unit(self) -> str:
@@ -323,10 +324,9 @@ class Context:
 
     def note(self, code: str, what: str, node: ast.AST, cell: int) -> None:
         """Marks a statement with what differs, where nobody has anything to do."""
-        left = set(self.left)
-        self.todo(code, what, node, cell)
-        self.left = left
-        self._notes.add(code)
+        line = self._first_line(node, cell)
+        if not self._is_marked(code, line, cell):
+            self._notes.setdefault((cell, line), {}).setdefault(code, what)
 
     def todo(self, code: str, what: str, node: ast.AST, cell: int) -> None:
         """Marks a statement once with what is left to do."""
@@ -380,13 +380,14 @@ class Context:
                 self.texts[cell].indent_line(line, by)
             self.texts[cell].indent_inserted(first, last, by, self._outside)
         self._write_imports()
-        for (cell, line), notes in sorted(self._todos.items()):
+        for cell, line in sorted({*self._todos, *self._notes}):
             text = self.texts[cell]
             indent = self._indent(cell, line)
-            for code in sorted(notes):
+            notes, todos = (held.get((cell, line), {}) for held in (self._notes, self._todos))
+            for code, what in sorted({**notes, **todos}.items()):
                 text.rule = code
-                mark = (_NOTE if code in self._notes else _MARK).format(code)
-                words = f"{mark}: {' '.join(notes[code].split())}"
+                mark = (_MARK if code in todos else _NOTE).format(code)
+                words = f"{mark}: {' '.join(what.split())}"
                 words = _writable(words, self.module.source.encoding)
                 for number, part in enumerate(
                     textwrap.wrap(words, max(40, _WIDTH - len(indent) - 4))

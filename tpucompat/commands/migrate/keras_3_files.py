@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Mapping
+from typing import Any, Mapping
 
 from tpucompat.commands.analysis.keras_3_rules import Difference
-from tpucompat.commands.analysis.keras_values import key
+from tpucompat.commands.analysis.keras_values import MODELS, key
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import ENDINGS, Rewriter, Rewriting
-from tpucompat.names.used import constant, keyword
+from tpucompat.names.used import argument, constant, keyword
 
 
 def _text(self: Rewriter, one: Difference) -> bool:
@@ -33,6 +33,8 @@ def _file(self: Rewriter, one: Difference) -> bool:
     if not is_weights and _says_optimizer(self, one.node):
         ending = ".h5"
     name = constant(literal)
+    if is_weights and name in loaded_by_name(self):
+        return _whole_model(self, one)
     alike = [literal]
     if isinstance(name, str) and len(name) > 4 and re.search(r"[./_{%]", name[1:]):
         alike = [
@@ -53,6 +55,29 @@ def _file(self: Rewriter, one: Difference) -> bool:
     elif one.name == "save" and one.call is not None:
         _make_folder(self, one, name)
     return True
+
+
+def loaded_by_name(self: Rewriter) -> set[str]:
+    """The names of files whose layers are found by their names; weights files of Keras 3 lack them."""
+    loads = (
+        call.node
+        for call in self.context.names.calls
+        if call.name == ".load_weights" and constant(keyword(call.node, "by_name")) is True
+    )
+    paths = (argument(call, 0, "filepath") for call in loads)
+    names = {self.finder.text_of(path) for path in paths if path is not None}
+    return {name for name in names if name is not None and name.endswith((".h5", ".hdf5"))}
+
+
+def _whole_model(self: Rewriter, one: Difference) -> bool:
+    """``save_weights('w.h5')`` -> ``save('w.h5')``, whose layers have names; it is loaded as before."""
+    if one.name != "save":
+        return True
+    function: Any = one.call.func if one.call is not None else None
+    of_class = self.finder.values.kind(getattr(function, "value", one.node)) in MODELS
+    if getattr(function, "attr", "") != "save_weights" or not of_class:
+        return False
+    return self.rename_attribute(one._replace(node=function), "save")
 
 
 def _says_optimizer(self: Rewriter, path: ast.AST) -> bool:

@@ -9,7 +9,7 @@ from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
-from tpucompat.names.used import argument, constant
+from tpucompat.names.used import argument, constant, keyword
 
 
 def _steps(self: Rewriter, one: Difference) -> bool:
@@ -141,6 +141,37 @@ def _by_output(self: Rewriter, one: Difference) -> bool:
     return self.wrap(one.node, f"by_output({key(owner)}, ", ")")
 
 
+def _class_weights(self: Rewriter, one: Difference) -> bool:
+    """``fit(x, y, class_weight={'a': w})`` -> ``sample_weight=weights_of_classes(model, y, {'a': w})``"""
+    call: Any = one.call
+    word = next((word for word in call.keywords if word.value is one.node), None)
+    targets = argument(call, 1, "y")
+    owner = key(call.func.value)
+    makes = any(isinstance(node, ast.Call) for node in ast.walk(targets)) if targets else True
+    if word is None or targets is None or makes or not owner or call.func.attr not in _ARRAYS:
+        return False
+    if keyword(call, "sample_weight") is not None or any(
+        word.arg is None for word in call.keywords
+    ):
+        return False
+    if not self.define("weights_of_classes", written.CLASS_WEIGHTS):
+        return False
+    text = self.context.texts[self.cell(call)]
+    given = text.source(targets)
+    if not isinstance(targets, (ast.List, ast.Tuple)):
+        if not self.define("by_output", written.BY_OUTPUT):
+            return False
+        self.wrap(targets, f"by_output({owner}, ", ")")
+    start, value = text.keyword(word)[0], text.span(one.node)[0]
+    text.replace(start, value, f"sample_weight=weights_of_classes({owner}, {given}, ")
+    text.replace(text.span(one.node)[1], text.span(one.node)[1], ")")
+    return True
+
+
+#: Methods that have their targets as arrays.
+_ARRAYS = ("fit", "train_on_batch")
+
+
 def _loss_weights(self: Rewriter, one: Difference) -> bool:
     return self.behind(one.node.values[-1], one.node, f", {one.name}}}")
 
@@ -150,6 +181,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "batch": _batch,
     "by_output": _by_output,
     "call": _call,
+    "class_weights": _class_weights,
     "function": _function,
     "iterator": _iterator,
     "lists": _lists,

@@ -168,6 +168,52 @@ def _architecture(self: Rewriter, one: Difference) -> bool:
     )
 
 
+def _gradients(self: Rewriter, one: Difference) -> bool:
+    """``optimizer.minimize(loss, var_list=v)`` and ``compute_gradients(loss, v)``, where v is given
+
+    What stood in the second place of ``minimize`` depends on the optimizer.
+    """
+    call = self.call_of(one.node)
+    if call is None or any(word.arg not in ("loss", "var_list") for word in call.keywords):
+        return False
+    minimizes = one.name == "minimize"
+    loss, variables = argument(call, 0, "loss"), argument(call, 1, "var_list")
+    if loss is None or variables is None or len(call.args) > (1 if minimizes else 2):
+        return False
+    if isinstance(variables, ast.Lambda) or (call.keywords[:1] and call.keywords[0].value is loss):
+        return False
+    text = self.context.texts[self.cell(call)]
+    first = text.span(one.node.value)[1] if minimizes else text.span(call)[0]
+    if not text.is_free(first, text.span(loss)[0]):
+        return False
+    if not self.define("gradients_of_loss", written.GRADIENTS_OF_LOSS):
+        return False
+    before = ".apply_gradients(gradients_of_loss(" if minimizes else "gradients_of_loss("
+    text.replace(first, text.span(loss)[0], before)
+    for word in call.keywords:
+        text.replace(text.keyword(word)[0], text.span(variables)[0], "")
+    end = text.span(variables)[1]
+    text.replace(end, end, ")" if minimizes else "")
+    return True
+
+
+def _to_json(self: Rewriter, one: Difference) -> bool:
+    call = self.call_of(one.node)
+    return call is not None and not call.keywords and self.rename_attribute(one, "to_json")
+
+
+def _yaml(self: Rewriter, one: Difference) -> bool:
+    """``model_from_yaml(text)``, where the script writes the text itself"""
+    if not any(
+        isinstance(node, ast.Attribute) and node.attr == "to_yaml" for node in self.finder.nodes
+    ):
+        return False
+    if self.context.keras == 3:
+        return _architecture(self, one)
+    name = self.context.local("tf.keras.models.model_from_json")
+    return self.context.replace(one.node.func, self.cell(one.node), name)
+
+
 def _clone(self: Rewriter, one: Difference) -> bool:
     return self.define("uncompiled_clone", written.CLONE) and self.context.replace(
         one.node.func, self.cell(one.node), "uncompiled_clone"
@@ -209,6 +255,9 @@ def _variable_name(self: Rewriter, one: Difference) -> bool:
 #: ``how`` of a row -> its rewriting.
 REWRITINGS: Mapping[str, Rewriting] = {
     "architecture": _architecture,
+    "gradients": _gradients,
+    "to_json": _to_json,
+    "yaml": _yaml,
     "at": _at,
     "call_variable": _call_variable,
     "callback_model": _callback_model,

@@ -7,9 +7,10 @@ from typing import Any, Mapping
 
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import key
+from tpucompat.commands.migrate import keras_3_files
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
-from tpucompat.names.used import constant, keyword
+from tpucompat.names.used import argument, constant, keyword
 
 
 def _hard_sigmoid(self: Rewriter, one: Difference) -> bool:
@@ -56,6 +57,9 @@ def _by_name(self: Rewriter, one: Difference) -> bool:
         return False
     if constant(one.node) in (False, None) and isinstance(one.node, ast.Constant):
         return self.drop(one.call, one.node)
+    path = argument(one.call, 0, "filepath")
+    if path is not None and self.finder.text_of(path) in keras_3_files.loaded_by_name(self):
+        return True  # keras_3_files saves what has names
     return not any(
         call.name == ".save_weights" or keyword(call.node, "save_weights_only") is not None
         for call in self.context.names.calls
@@ -73,6 +77,29 @@ def _in_order(self: Rewriter, one: Difference) -> bool:
 def _note(self: Rewriter, one: Difference) -> bool:
     self.context.note(one.row.code, one.row.note, one.node, self.cell(one.node))
     return True
+
+
+def _python_seed(self: Rewriter, one: Difference) -> bool:
+    """``random.seed(n)`` behind ``tf.set_random_seed(n)``"""
+    seed = argument(one.node, 0, "seed")
+    if seed is None or any(isinstance(node, ast.Call) for node in ast.walk(seed)):
+        return True  # a note says that the numbers are other ones
+    is_imported = any(
+        isinstance(node, ast.Import) and any(alias.name == "random" for alias in node.names)
+        for node in self.finder.nodes
+    )
+    names = (name for name in ("random", "python_random") if self.context.is_free(name))
+    random = self.context.local("random") if is_imported else next(names, "")
+    text = self.context.texts[self.cell(seed)].source(seed)
+    if random and _behind(self, one, f"{random}.seed({text})") and not is_imported:
+        line = "import random" + ("" if random == "random" else f" as {random}")
+        if line not in self.context.before_imports:
+            self.context.put_before_imports(line)
+    return True
+
+
+def _clone_initializer(self: Rewriter, one: Difference) -> bool:
+    return self.wrap(one.node, "", ".clone()")
 
 
 def _member(self: Rewriter, one: Difference) -> bool:
@@ -198,6 +225,8 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "learning_phase": _learning_phase,
     "member": _member,
     "note": _note,
+    "python_seed": _python_seed,
+    "clone_initializer": _clone_initializer,
     "columns": _columns,
     "cosine": _cosine,
     "ctc_decode": _ctc_decode,

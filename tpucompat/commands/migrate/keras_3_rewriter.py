@@ -15,6 +15,8 @@ from tpucompat.commands.migrate.text import Overlap
 ENDINGS = re.compile(
     r"(?s)(.*?)((?:\.weights)?\.(?:h5|hdf5|hdf|keras|tf|ckpt|model|weights))?(['\"]{1,3})$"
 )
+#: What is written beside a place, which another rewriting may have changed.
+_ALWAYS = frozenset(("default", "generator", "note"))
 #: Of the functions and classes that are written into scripts.
 _DOCSTRINGS = frozenset(
     docstring
@@ -53,7 +55,7 @@ class Rewriter:
 
     def rewrite(self, one: Difference) -> None:
         """Rewrites a difference, or leaves a TODO."""
-        if id(one.node) in self.context.done and one.row.how not in ("generator", "default"):
+        if id(one.node) in self.context.done and one.row.how not in _ALWAYS:
             return
         if self.context.is_marked(one.row.code, one.node, self.cell(one.node)):
             return  # left to a person before

@@ -137,6 +137,30 @@ def by_output(model, values):
 {i}return values if len(values) > 1 else values[0]
 '''
 
+CLASS_WEIGHTS = '''
+
+def weights_of_classes(model, targets, class_weight):
+{i}"""A weight for each example of each output, by its class; ones for an output without weights."""
+{i}if isinstance(targets, dict):
+{i}{i}targets = [targets[name] for name in model.output_names]
+{i}found = []
+{i}for name, target in zip(model.output_names, map({numpy}.asarray, targets)):
+{i}{i}is_one_hot = target.ndim > 1 and target.shape[-1] > 1
+{i}{i}classes = target.argmax(axis=-1) if is_one_hot else target.reshape(len(target))
+{i}{i}weights = class_weight.get(name)
+{i}{i}found.append({numpy}.array([weights[int(one)] if weights else 1.0 for one in classes]))
+{i}return found
+'''
+
+GRADIENTS_OF_LOSS = '''
+
+def gradients_of_loss(loss, variables):
+{i}"""Pairs of gradients and variables of what a function gives."""
+{i}with {tf}.GradientTape() as tape:
+{i}{i}value = loss()
+{i}return list(zip(tape.gradient(value, variables), variables))
+'''
+
 LATEST_WEIGHTS = '''
 
 def latest_weights(folder):

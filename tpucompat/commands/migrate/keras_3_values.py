@@ -145,6 +145,26 @@ def _built(self: Rewriter, one: Difference) -> bool:
     return self.behind(one.node.func.value, one.node, made)
 
 
+def _slash(self: Rewriter, one: Difference) -> bool:
+    if self.is_in_text(one.node):
+        return False
+    cell = self.cell(one.node)
+    text = self.context.texts[cell].source(one.node)
+    return self.context.replace(one.node, cell, text.replace("/", "_"))
+
+
+def _lite_file(self: Rewriter, one: Difference) -> bool:
+    call = one.node
+    quantized = any(
+        getattr(node, "attr", "") == "post_training_quantize" for node in self.finder.nodes
+    )
+    if len(call.args) != 1 or call.keywords or quantized:
+        return False
+    self.wrap(call.args[0], f"{self.context.local('tf.keras.models.load_model')}(", ")")
+    name = self.context.local("tf.lite.TFLiteConverter.from_keras_model")
+    return self.context.replace(call.func, self.cell(call), name)
+
+
 def _tuple(self: Rewriter, one: Difference) -> bool:
     return self.wrap(one.node, "(", ",)")
 
@@ -159,6 +179,8 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "integer": _integer,
     "one_element": _one_element,
     "keras_1": _keras_1,
+    "lite_file": _lite_file,
+    "slash": _slash,
     "only_value": _only_value,
     "shape_list": _shape_list,
     "sides": _sides,

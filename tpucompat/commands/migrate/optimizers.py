@@ -7,7 +7,7 @@ from typing import Mapping, NamedTuple
 
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import Text
-from tpucompat.names.used import Call, keyword
+from tpucompat.names.used import Call, argument, constant
 
 
 class Counterpart(NamedTuple):
@@ -196,22 +196,25 @@ def rewrite(context: Context, call: Call) -> None:
     context.replace(node.func, cell, name)
 
 
+#: Methods that count a step, and the place of its variable.
+_PLACES = {".apply_gradients": 1, ".minimize": 1}
+
+
 def rewrite_steps(context: Context) -> None:
     """``optimizer.apply_gradients(pairs, global_step=step)`` of Keras, which counts no step of the program."""
     for call in context.names.calls:
-        step = keyword(call.node, "global_step") if call.name == ".apply_gradients" else None
-        if step is None or call.guarded:
+        if call.name not in _PLACES or call.guarded:
+            continue
+        step = argument(call.node, _PLACES[call.name], "global_step")
+        if step is None or isinstance(constant(step), str):  # a name, which Keras' own have there
             continue
         cell = context.cell_of(call.node)
         text, statement = context.texts[cell], context.statement(call.node, cell)
         if _is_read(context, step):
             line = f"{text.indent(statement.lineno)}{_step_text(context, step)}.assign_add(1)"
             text.insert_line(statement.end_lineno + 1, line + text.newline)
-        _drop(
-            text,
-            text.keyword(next(one for one in call.node.keywords if one.value is step))[0],
-            step,
-        )
+        word = next((one for one in call.node.keywords if one.value is step), None)
+        _drop(text, text.keyword(word)[0] if word is not None else text.span(step)[0], step)
         context.done.update(id(node) for node in ast.walk(step))
 
 

@@ -145,6 +145,7 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
         id(node) for one in applied.find(context) for node in ast.walk(one.inner.func)
     }
     context.planned.update(*(one.handled for one in tpu_connections.listings(context)))
+    context.planned.update(symbols.named_modules(context))
     for place in context.places:
         is_answered = id(place.use.node) in context.planned | handled
         if not place.fate.becomes.startswith("tpucompat.v1") or is_answered:

@@ -45,8 +45,11 @@ def rewrite(context: Context, around_only: bool = False) -> None:
             with context.rule(_code_of(context, found)):
                 _import(context, found)
     keras_2 = False
+    modules = {} if around_only else named_modules(context)
     for place in context.places:
         use = place.use
+        if id(use.node) in modules:
+            continue
         if around_only and place.finding.code != "TPU220" and place.fate.fix == fixes.SAFE:
             continue
         if around_only and use.statement is not None and place.fate.fix != fixes.SAFE:
@@ -70,8 +73,46 @@ def rewrite(context: Context, around_only: bool = False) -> None:
             context.todo_for(place.finding, use.node)
     if keras_2:
         context.needs_keras_2 = True
+    for statement, cell, used in modules.values():
+        if used <= context.done:
+            context.remove(statement, cell)
     if not around_only and context.module.era == era.TF1:
         _whole_modules(context)
+
+
+def named_modules(context: Context) -> dict[int, tuple[Any, int, set[int]]]:
+    """``tfe = tf.contrib.eager`` where each use of the name has a fate of its own.
+
+    Returns:
+      The identity of the module's node -> the statement, its cell, and the identities of the uses.
+    """
+    heads: dict[int, int] = {}
+    for place in context.places:
+        node: Any = place.use.node
+        while isinstance(node, (ast.Attribute, ast.Call)):
+            node = node.value if isinstance(node, ast.Attribute) else node.func
+        heads[id(node)] = id(place.use.node)
+    found: dict[int, tuple[Any, int, set[int]]] = {}
+    for place in context.places:
+        cell, node = place.finding.cell, place.use.node
+        above: Any = context.parents(cell).get(id(node))
+        is_alone = isinstance(above, ast.Assign) and above.value is node and len(above.targets) == 1
+        if not is_alone or not today.is_module(place.fate):
+            continue
+        name = getattr(above.targets[0], "id", "")
+        named = [one for one in _loads(context, name) if name]
+        if named and all(id(one) in heads for one in named):
+            found[id(node)] = above, cell, {heads[id(one)] for one in named}
+    return found
+
+
+def _loads(context: Context, name: str) -> list[ast.Name]:
+    return [
+        node
+        for tree in context.trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
+    ]
 
 
 def _whole_modules(context: Context) -> None:
@@ -97,6 +138,7 @@ def _left_to_keras_2(context: Context, found: Import) -> bool:
         for alias in found.node.names
         for fate in [all_lost.get(id(alias))]
         if fate and not context.is_idle(alias)
+        if not has_served(context, alias.asname or alias.name)
     ]
     for fate in lost:
         context.todo("TPU207", _left(fate), found.node, found.cell)
@@ -266,12 +308,7 @@ def _package(context: Context, module: str) -> str:
 
 def has_served(context: Context, name: str) -> bool:
     """Whether an imported name was used, and is no longer: another rewriting took out all that used it."""
-    loads = [
-        node
-        for tree in context.trees.values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-    ]
+    loads = _loads(context, name)
     return bool(loads) and all(id(node) in context.done for node in loads)
 
 
