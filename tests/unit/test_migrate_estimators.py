@@ -177,6 +177,16 @@ def test_tensors_that_a_hook_logs(tmp_path, made):
         ),
         (
             "  config =",
+            "  hooks = make_hooks()\n  estimator.train(f, hooks=hooks)\n  config =",
+            "hooks= of estimator.train",
+        ),
+        (
+            "max_steps=3",
+            "max_steps=3, hooks=[tf.train.LoggingTensorHook([x], 5)]",
+            "tensors of another graph in a LoggingTensorHook",
+        ),
+        (
+            "  config =",
             "  print(resolver.get_job_name())\n  config =",
             "get_job_name of the resolver",
         ),
@@ -219,6 +229,59 @@ def test_what_the_loop_does_not_do_stays(tmp_path, was, becomes, reason):
     after = " ".join(result.after.decode().replace("#", " ").split())
     assert result.way == plan.COMPATIBLE and not result.beside
     assert "TODO(tpucompat TPU212): tf.contrib.tpu.TPUEstimator (" in after and reason in after
+
+
+OWN_HOOK = """\
+class Timer(tf.train.SessionRunHook):
+  def before_run(self, run_context):
+    self.start = 0
+  def after_run(self, run_context, run_values):
+    run_context.request_stop()
+  def end(self, session):
+    tf.logging.info('end')
+
+def main"""
+
+
+def test_hooks_that_need_no_session(tmp_path):
+    text = SCRIPT.replace("def main", OWN_HOOK).replace("max_steps=3", "max_steps=3, hooks=hooks")
+    hooks = (
+        "  hooks = [tf.estimator.StopAtStepHook(last_step=2)]\n  hooks.append(Timer())\n  config ="
+    )
+    text = text.replace("  config =", hooks)
+    text = text.replace("  return contrib_tpu.TPUEstimatorSpec(\n      mode,", (
+        "  hook = tf.train.NanTensorHook(loss)\n"
+        "  return contrib_tpu.TPUEstimatorSpec(\n      mode, training_hooks=[hook],"
+    ))  # fmt: skip
+    result = result_of(tmp_path, text)
+    after = result.after.decode()
+    assert result.way == plan.LOOP and result.todos == 0, after
+    assert "class Timer(training_loop.SessionRunHook):\n" in after
+    assert (
+        "  hooks = [training_loop.StopAtStepHook(last_step=2)]\n  hooks.append(Timer())\n" in after
+    )
+    assert "  hook = training_loop.NanTensorHook(loss)\n" in after
+    assert "max_steps=3, hooks=hooks)" in after
+    assert not result_of(tmp_path, after).changed
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "reason"),
+    [
+        ("    self.start = 0\n", "    return tf.train.SessionRunArgs(x)\n", "Timer uses tf.train.Session"),
+        ("    self.start = 0\n", "    return self.made\n", "what Timer fetches"),
+        ("run_context.request_stop()", "print(run_values.results)", "run_values of Timer"),
+        ("run_context.request_stop()", "run_context.session.run(x)", "run_context of Timer"),
+        ("    tf.logging.info('end')", "    session.run(x)", "session of Timer"),
+    ],
+)  # fmt: skip
+def test_hooks_that_need_a_session_stay(tmp_path, was, becomes, reason):
+    text = SCRIPT.replace("def main", OWN_HOOK).replace(
+        "max_steps=3", "max_steps=3, hooks=[Timer()]"
+    )
+    result = result_of(tmp_path, text.replace(was, becomes))
+    after = " ".join(result.after.decode().replace("#", " ").split())
+    assert result.way == plan.COMPATIBLE and f"({reason}" in after, after
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,13 @@ import os
 import re
 from typing import Any, Iterable, Iterator, NamedTuple
 
-from tpucompat.commands.analysis.keras_values import key
-from tpucompat.commands.migrate import estimator_limits, written
+from tpucompat.commands.migrate import estimator_hooks, estimator_limits, written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.estimator_tables import (
     COMPUTATIONS,
     CONTRIB,
     DROPPED,
+    ELSEWHERE,
     KEPT,
     METHODS,
     MODULE,
@@ -31,7 +31,7 @@ from tpucompat.commands.migrate.estimator_tables import (
     SUMMARY,
 )
 from tpucompat.commands.migrate.keras import CannotSee, finish
-from tpucompat.names.used import Call, argument, constant
+from tpucompat.names.used import Call
 
 
 class Loop(NamedTuple):
@@ -111,7 +111,7 @@ def is_wanted(context: Context, has_loop: bool = False) -> bool:
     names = {use.name for use in context.names.uses}
     found = {target(name).split(".")[1] for name in names if target(name).startswith(MODULE)}
     found -= {"make_strategy"} if has_loop else {"make_strategy", "summary_writer", "record_every"}
-    if found - {*COMPUTATIONS, "init_from_checkpoint", "LoggingTensorHook"}:
+    if found - {*COMPUTATIONS, *ELSEWHERE}:
         return True
     return bool(found & {*COMPUTATIONS}) and not _has_session(context)
 
@@ -160,7 +160,7 @@ def plan(context: Context) -> Plan:
                 renamed.append((function, row[1:]))
     for node, row in calls:
         _check(context, node, row)
-    _check_hooks(context, [node for node, row in calls if row == "Spec"])
+    estimator_hooks.check(context, calls)
     addresses = list(_addresses(context))
     op_names = [
         node
@@ -252,47 +252,6 @@ def _check(context: Context, node: ast.Call, row: str) -> None:
         if word.arg in kept or word.arg in dropped or _is_nothing(word.value):
             continue
         raise CannotSee(f"{word.arg}= of {shown}")
-
-
-def _check_hooks(context: Context, specs: Iterable[ast.Call]) -> None:
-    """That the loop has all hooks of the model functions, and theirs are all there are."""
-    logging = {
-        id(call.node)
-        for call in context.names.calls
-        if target(call.name) == MODULE + ".LoggingTensorHook"
-    }
-    given = [
-        (hook, spec)
-        for spec in specs
-        for word in spec.keywords
-        if word.arg == "training_hooks" and not _is_nothing(word.value)
-        for hook in getattr(word.value, "elts", [word.value])
-    ]
-    assigned: dict[str, list[ast.expr]] = {}
-    for tree in context.trees.values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Assign):
-                for one in node.targets:
-                    assigned.setdefault(key(one), []).append(node.value)
-    known: set[int] = set()
-    for hook, spec in given:
-        made = [hook] if isinstance(hook, ast.Call) else assigned.get(key(hook), [hook])
-        if not all(id(one) in logging for one in made):
-            shown = ast.unparse(spec.func) if hasattr(ast, "unparse") else "Spec"
-            raise CannotSee(f"training_hooks= of {shown}")
-        known.update(map(id, made))
-        for call in made:
-            _check_tensors(call)
-    if logging - known:
-        raise CannotSee("a LoggingTensorHook that is given elsewhere")
-
-
-def _check_tensors(hook: Any) -> None:
-    """That a hook is given tensors, and not their names, which only a graph has."""
-    tensors = argument(hook, 0, "tensors")
-    values: Any = getattr(tensors, "values", None) or getattr(tensors, "elts", ())
-    if any(isinstance(constant(one), str) for one in values):
-        raise CannotSee("names of tensors in a LoggingTensorHook")
 
 
 def _is_nothing(node: ast.AST) -> bool:
@@ -414,6 +373,12 @@ def _arguments(context: Context, node: ast.Call, row: str) -> None:
                 start, end = text.span(word.value)
                 text.replace(start, start, MODULE + ".make_strategy(")
                 text.replace(end, end, ")")
+    if row in METHODS.values():  # hooks=None
+        kept = {
+            one.arg: kept[one.arg]
+            for one in node.keywords
+            if one.arg in kept and not _is_nothing(one.value)
+        }
     gone = [word for word in node.keywords if word.arg and word.arg not in kept]
     if row == "TPUConfig":
         gone += node.args[1:]  # type: ignore[arg-type]
