@@ -15,7 +15,7 @@ from tpucompat.commands.migrate import (
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.session_inputs import MODULE, Parts
-from tpucompat.names.used import Call, argument
+from tpucompat.names.used import Call, argument, constant
 
 _TF = "tensorflow."
 #: What puts a function onto cores -> the method of a program that does it.
@@ -218,7 +218,7 @@ class Reader:
 
     def _compute(self, call: Call, before: list[ast.Assign]) -> None:
         node = call.node
-        statement = self._context.statement(node, self._cell)
+        statement = self._context.innermost(node, self._cell)
         kind = computations.NAMES[call.name]
         if call.guarded or not any(statement is one for one in before):
             raise CannotSee("it is not made beside its Session")
@@ -383,7 +383,7 @@ class Reader:
             raise CannotSee(f"options of {self._name}.run")
         fetch, feeds = node.args[0], self._inputs.fed(argument(node, 1, "feed_dict"))
         asked = self._asked(fetch)
-        statement = self._context.statement(node, self._cell)
+        statement = self._context.innermost(node, self._cell)
         is_statement = isinstance(statement, ast.Expr) and statement.value is node
         if self._inputs.begins_again(fetch, node, is_statement and not feeds):
             return
@@ -413,35 +413,46 @@ class Reader:
     ) -> None:
         """A run of a computation becomes a call."""
         names = fetch.elts if isinstance(fetch, (ast.List, ast.Tuple)) else [fetch]
-        asked = [getattr(one, "id", "") for one in names] or [""]
-        self._names.update(map(id, names))
-        head = ""
-        several = [self._computations.get(one, []) for one in asked]
-        # Of one that trains and others nobody knows which goes first.
-        if not makes and len(asked) > 1 and all(len(one) == 1 for one in several):
-            self._inputs.call_all(node, [one[0] for one in several], feeds, fetch)
-            return
-        if isinstance(fetch, ast.Name) and fetch.id in self._computations:
-            found, index = self._computations[fetch.id], ""
-        elif isinstance(fetch, ast.Name) and fetch.id in self._outputs:
-            found, index = [self._outputs[fetch.id][0]], f"[{self._outputs[fetch.id][1]}]"
-        elif isinstance(fetch, (ast.List, ast.Tuple)) and asked[0] in self._outputs:
-            found = [self._outputs[asked[0]][0]]
-            if not set(asked) <= set(found[0].outputs):
-                raise CannotSee("the Session fetches more than a computation")
-            places = [str(found[0].outputs.index(name)) for name in asked]
-            index = ""
-            if asked != found[0].outputs or isinstance(fetch, ast.Tuple):
-                head = f"{MODULE}.chosen("
-                index = f", {', '.join(places)})"
-                if isinstance(fetch, ast.Tuple):
-                    head, index = "tuple(" + head, index + ")"
-        else:
+        places = [self._place(one) for one in names]
+        if not places or not all(found for found, _ in places):
             raise CannotSee("the Session fetches more than a computation")
+        found, index = places[0]
+        # Of one that trains and others nobody knows which goes first.
+        is_whole = all(len(one) == 1 and at is None for one, at in places)
+        if not makes and len(names) > 1 and is_whole:
+            self._inputs.call_all(node, [one[0] for one, _ in places], feeds, fetch)
+            return
+        head = tail = ""
+        if fetch is not names[0]:
+            indices = [at for _, at in places]
+            if None in indices or any(one[0].node is not found[0].node for one, _ in places):
+                raise CannotSee("the Session fetches more than a computation")
+            is_all = indices == [*range(len(found[0].outputs))]
+            if not is_all or isinstance(fetch, ast.Tuple):
+                head, tail = f"{MODULE}.chosen(", f", {', '.join(map(str, indices))})"
+                if isinstance(fetch, ast.Tuple):
+                    head, tail = "tuple(" + head, tail + ")"
+        elif index is not None:
+            tail = f"[{index}]"
         if any(one.given != found[0].given for one in found):
             raise CannotSee("its computations are fed differently")
         values = self._inputs.values(feeds, found[0].given)
-        self._replaced.append((node, [f"{head}{found[0].name}(", *values, ")" + index]))
+        self._replaced.append((node, [f"{head}{found[0].name}(", *values, ")" + tail]))
+
+    def _place(self, fetch: ast.AST) -> tuple[list[Computation], int | None]:
+        """The computations that a fetch may stand for, and which of their results; None for all of them."""
+        index = None
+        if isinstance(fetch, ast.Subscript):  # result[0]
+            index = constant(getattr(fetch.slice, "value", fetch.slice))
+            index = constant(fetch.slice) if index is None else index
+            is_known = isinstance(index, int) and isinstance(fetch.value, ast.Name)
+            fetch = fetch.value if is_known else fetch
+        self._names.add(id(fetch))
+        name = getattr(fetch, "id", "")
+        if name in self._outputs and index is None:
+            one, index = self._outputs[name]
+            return [one], index
+        return self._computations.get(name, []), index
 
     def _asked(self, fetch: ast.AST) -> set[str]:
         """The initializers that are run, and what starts and stops the TPU; nothing if anything else is."""
@@ -455,7 +466,7 @@ class Reader:
         return set(names)
 
     def _start(self, node: ast.Call, fetch: ast.AST, asked: set[str], makes: bool) -> None:
-        statement = self._context.statement(node, self._cell)
+        statement = self._context.innermost(node, self._cell)
         if not isinstance(statement, ast.Expr) or statement.value is not node:
             raise CannotSee("what starting the TPU returns is used")
         if not asked & _GLOBAL or not makes:

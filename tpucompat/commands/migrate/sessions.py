@@ -73,6 +73,7 @@ def rewrite(context: Context, found: Plan) -> None:
         indent = session_blocks.indent(context, found.session, statement.lineno)
         text.insert_line(statement.lineno, indent + words + text.newline)
     for statement in found.dropped:
-        context.remove(statement, found.session.cell)
+        if not context.remove(statement, found.session.cell):
+            context.replace(statement, found.session.cell, "pass")
     session_blocks.rewrite(context, found.session)
     context.want(MODULE)
