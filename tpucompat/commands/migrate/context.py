@@ -120,6 +120,10 @@ class Context:
             self._parents[cell] = found
         return self._parents[cell]
 
+    def forget_parents(self) -> None:
+        """Is called when nodes of a tree were put in the place of others."""
+        self._parents.clear()
+
     def innermost(self, node: ast.AST, cell: int) -> Any:
         """The statement directly around a node, which others may stand before in its line."""
         found: Any = node

@@ -15,7 +15,7 @@ from tpucompat.commands.migrate import computations
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.names import fixes, symbols
-from tpucompat.names.used import Function, keyword
+from tpucompat.names.used import Function, Use, keyword
 
 #: Names of ``tf`` that make variables, or change them.
 _STATEFUL = re.compile(
@@ -66,7 +66,16 @@ def reached(context: Context, names: list[str]) -> set[Function]:
     Raises:
       CannotSee: If one of them is not a plain function of the file.
     """
-    known = context.names.functions
+    methods = {
+        id(one)
+        for tree in context.trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for one in node.body
+    }
+    known = {
+        name: one for name, one in context.names.functions.items() if id(one.node) not in methods
+    }
     found: set[Function] = set()
     waiting = list(names)
     while waiting:
@@ -121,7 +130,7 @@ def check(context: Context, functions: set[Function], known: AbstractSet[str]) -
         below = use.name.partition(".")[2]
         if use.statement is not None or id(use.node) not in inside:
             continue
-        if use.guarded or not is_known(below):
+        if use.guarded or not (is_known(below) or _is_fixed(use)):
             raise CannotSee(f"its function uses {use.name.replace('tensorflow.', 'tf.')}")
         makes = makes or bool(_STATEFUL.match(below))
     if makes:
@@ -149,6 +158,13 @@ def is_known(below: str) -> bool:
     if module == "train":
         return _OF_TRAINING.match(name) is not None
     return module in _OPERATIONS and not _OF_GRAPHS.match(name)
+
+
+def _is_fixed(use: Use) -> bool:
+    """Whether it is of NumPy, and the same whenever the function is called."""
+    if not use.name.startswith("numpy.random."):
+        return use.name.startswith("numpy.")
+    return use.name == "numpy.random.RandomState" and bool(use.parent and use.parent.args)
 
 
 def _check_imports(context: Context, free: set[str]) -> None:

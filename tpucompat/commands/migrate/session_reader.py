@@ -29,10 +29,10 @@ _GLOBAL = frozenset(
 _LOCAL = frozenset(_TF + name for name in ("local_variables_initializer", "tables_initializer"))
 #: What a Session is asked for without a computation -> what is written.
 _ASKED = {
-    _TF + "trainable_variables": "program.values(trainable=True)",
-    _TF + "global_variables": "program.values()",
-    _TF + "train.get_global_step": "program.global_step()",
-    _TF + "train.get_or_create_global_step": "program.global_step()",
+    _TF + "trainable_variables": "{}.values(trainable=True)",
+    _TF + "global_variables": "{}.values()",
+    _TF + "train.get_global_step": "{}.global_step()",
+    _TF + "train.get_or_create_global_step": "{}.global_step()",
 }
 #: Names that stand in functions -> those of the module.
 NAMES = {
@@ -63,6 +63,7 @@ class Plan(NamedTuple):
 
     Attributes:
       session: The Session, and what it is open in.
+      name: What the program is called.
       first: The statement that the program is made before.
       dropped: Statements that have no effect any more.
       inputs: What is written in the place of expressions, and before statements.
@@ -74,6 +75,7 @@ class Plan(NamedTuple):
     """
 
     session: session_blocks.Opened
+    name: str
     first: Any
     dropped: list[Any]
     inputs: session_inputs.Inputs
@@ -92,6 +94,8 @@ class Reader:
         self._cell = session.cell
         self._session = session
         self._name = session.name
+        #: What the program is called: an attribute where the Session is one.
+        self._program = "self.program" if session.name.startswith("self.") else "program"
         self._body = context.body_of(session.statement, self._cell)
         self._parents = context.parents(self._cell)
         self._calls = {id(call.node): call.name for call in context.names.calls}
@@ -146,6 +150,7 @@ class Reader:
         shared = [call.node for call in calls if self._has_shares(call, makes)]
         return Plan(
             session=self._session,
+            name=self._program,
             first=first,
             dropped=self._dropped,
             inputs=self._inputs,
@@ -205,7 +210,7 @@ class Reader:
             kept = argument(node, 0, "max_to_keep")
             more: Parts = [", max_to_keep=", kept] if kept is not None else []
             self._savers[name] = statement
-            self._replaced.append((node, [MODULE + ".Saver(program", *more, ")"]))
+            self._replaced.append((node, [f"{MODULE}.Saver({self._program}", *more, ")"]))
         elif called in _GLOBAL | _LOCAL | computations.SYSTEM:
             self._initializers[name] = called
             self._dropped.append(statement)
@@ -230,7 +235,7 @@ class Reader:
         function, inputs = argument(node, 0, "computation"), argument(node, 1, "inputs")
         if not isinstance(function, ast.Name):
             raise CannotSee("its function has no name")
-        parts: list[Any] = [f"program.{_METHODS[kind]}(", function, ", "]
+        parts: list[Any] = [f"{self._program}.{_METHODS[kind]}(", function, ", "]
         parts.append("[]" if inputs is None else inputs)
         from_all = argument(node, 99, "outputs_from_all_shards")
         if from_all is not None:
@@ -269,6 +274,8 @@ class Reader:
             names = [getattr(each, "id", "") for each in target.elts]
             if not all(names) or not self._context.is_free(one.name):
                 raise CannotSee("its results are assigned to something without a name")
+            if any(name.startswith("self.") for name in names):
+                one = one._replace(name="self." + one.name)
             one = one._replace(outputs=names)
             self._outputs.update({name: (one, index) for index, name in enumerate(names)})
             self._replaced.append((target, [one.name]))
@@ -313,11 +320,15 @@ class Reader:
         scope: Any = self._session.statement
         while not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
             scope = self._parents[id(scope)]
+        home = scope
+        while self._name.startswith("self.") and not isinstance(scope, ast.ClassDef):
+            scope = self._parents[id(scope)]
         waiting: list[tuple[ast.AST, set[str]]] = [(scope, names)]
         while waiting:
             node, left = waiting.pop()
-            if node is not scope and isinstance(node, (ast.FunctionDef, ast.Lambda)):
-                left = left - session_functions.bound(node)
+            if isinstance(node, (ast.FunctionDef, ast.Lambda)) and node not in (scope, home):
+                own = session_functions.bound(node)
+                left = left - {name for name in own if not name.startswith("self.")}
             if isinstance(node, ast.Name) and node.id in left:
                 yield node
             waiting += [(child, left) for child in ast.iter_child_nodes(node)]
@@ -392,10 +403,10 @@ class Reader:
         elif self._called(fetch) in _ASKED:
             if not makes or self._variables:
                 raise CannotSee("variables of several kinds")
-            self._replaced.append((node, [_ASKED[self._called(fetch)]]))
+            self._replaced.append((node, [_ASKED[self._called(fetch)].format(self._program)]))
         elif isinstance(fetch, ast.Name) and fetch.id in self._steps:
             self._names.add(id(fetch))
-            self._replaced.append((node, ["program.global_step()"]))
+            self._replaced.append((node, [f"{self._program}.global_step()"]))
         elif isinstance(fetch, ast.Name) and fetch.id in self._loads:
             variable, fed = self._loads[fetch.id]
             self._names.add(id(fetch))
@@ -472,7 +483,7 @@ class Reader:
         if not asked & _GLOBAL or not makes:
             self._dropped.append(statement)
         else:
-            self._replaced.append((node, ["program.initialize()"]))
+            self._replaced.append((node, [f"{self._program}.initialize()"]))
         if asked & _GLOBAL and self._variables:
             again = self._is_initialized or not any(one is statement for one in self._session.body)
             if again or any(self._method(one) for one in self._earlier(statement)):
@@ -507,7 +518,8 @@ class Reader:
             counts = name in self._steps or "global_step" in _ASKED.get(
                 self._called(word.value), ""
             )
-            parts += [f", {word.arg}=", "program.global_step()" if counts else word.value]
+            step = f"{self._program}.global_step()"
+            parts += [f", {word.arg}=", step if counts else word.value]
         self._replaced.append((node, [*parts, ")"]))
 
     # What is left ------------------------------------------------------------------------------
