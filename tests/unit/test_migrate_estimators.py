@@ -421,6 +421,50 @@ def test_the_modules_of_a_program_go_together(tmp_path):
     assert found["other.py"].way == plan.COMPATIBLE
 
 
+USES_AN_ESTIMATOR = """\
+import script
+estimator = script.make()
+estimator.train(script.f, None, 5)
+print(list(estimator.predict(script.f, ['y'])))
+print(estimator.evaluate(script.f, 5), script.anything)
+estimator.export_savedmodel('out', None)
+"""
+
+
+@pytest.mark.parametrize("imports", ["", "import tensorflow as tf\n"])
+def test_a_module_that_is_given_an_estimator_finds_its_methods(tmp_path, imports):
+    texts = {"script.py": SCRIPT, "use.py": imports + USES_AN_ESTIMATOR}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    results = tree.with_parts(list(tree.migrate([str(tmp_path / name) for name in texts])))
+    found = {os.path.basename(one.path): one for one in results}
+    assert "estimator.export_saved_model('out', None)" in found["use.py"].after.decode()
+    assert "training_loop" not in found["use.py"].after.decode()
+    loop = ast.parse(found["script.py"].beside["training_loop.py"])
+    trainer = next(one for one in loop.body if getattr(one, "name", "") == "Trainer")
+    methods = {one.name: one.args for one in trainer.body if hasattr(one, "args")}
+    assert {"train", "predict", "evaluate", "export_saved_model"} <= methods.keys()
+    # As they were called by position.
+    for name, expected in (
+        ("train", ["input_fn", "hooks", "steps", "max_steps"]),
+        ("predict", ["input_fn", "predict_keys"]),
+        ("evaluate", ["input_fn", "steps"]),
+    ):
+        assert [one.arg for one in methods[name].args][1:5][: len(expected)] == expected
+
+
+def test_hooks_that_another_module_gives_are_looked_at(tmp_path):
+    use = USES_AN_ESTIMATOR.replace("None, 5)", "max_steps=5, hooks=[make()])")
+    use = "import tensorflow as tf\n" + use + "tf.logging.info('made')\n"
+    texts = {"script.py": SCRIPT, "use.py": use}
+    found = result_of_tree(tmp_path, texts)
+    assert found["script.py"].way == plan.COMPATIBLE and not found["script.py"].beside
+    assert (
+        result_of_tree(tmp_path, {**texts, "use.py": use.replace("make()", "")})["script.py"].way
+        == plan.LOOP
+    )
+
+
 KERAS_PROGRAM = {
     "main.py": "from tensorflow.keras.utils import Sequence\nfrom trainer import train\ntrain()\n",
     "trainer.py": (

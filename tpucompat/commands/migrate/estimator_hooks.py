@@ -60,7 +60,8 @@ def check(context: Context, calls: Iterable[tuple[ast.Call, str]]) -> None:
     reader = _Reader(context)
     known: set[int] = set()
     for node, row in calls:
-        for word in node.keywords:
+        places = [ast.keyword("hooks", one) for one in node.args[1:2] if row == ".train"]
+        for word in [*node.keywords, *places]:
             if (word.arg, row) not in (
                 ("hooks", ".train"),
                 ("training_hooks", "Spec"),

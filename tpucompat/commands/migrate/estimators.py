@@ -110,10 +110,23 @@ def is_wanted(context: Context, has_loop: bool = False) -> bool:
     """
     names = {use.name for use in context.names.uses}
     found = {target(name).split(".")[1] for name in names if target(name).startswith(MODULE)}
+    if has_loop and any(_is_method(call) for call in context.names.calls):
+        return True  # of an estimator that another module makes
     found -= {"make_strategy"} if has_loop else {"make_strategy", "summary_writer", "record_every"}
     if found - {*COMPUTATIONS, *ELSEWHERE}:
         return True
     return bool(found & {*COMPUTATIONS}) and not _has_session(context)
+
+
+def _is_method(call: Call) -> bool:
+    """Whether a call is one of an estimator, whatever it is called: by its name, or what it is given."""
+    function = call.node.func
+    if not isinstance(function, ast.Attribute) or function.attr not in METHODS:
+        return False
+    return function.attr in estimator_limits.RENAMED or any(
+        word.arg == "input_fn" or (word.arg in OF_ESTIMATORS and call.name.startswith("."))
+        for word in call.node.keywords
+    )
 
 
 def is_trainer(name: str) -> bool:
@@ -150,11 +163,7 @@ def plan(context: Context) -> Plan:
         if not isinstance(function, ast.Attribute) or function.attr not in METHODS:
             continue
         row = METHODS[function.attr]
-        given = function.attr in estimator_limits.RENAMED or any(
-            word.arg == "input_fn" or (word.arg in OF_ESTIMATORS and call.name.startswith("."))
-            for word in call.node.keywords
-        )
-        if ast.dump(function.value) in estimators or given:
+        if ast.dump(function.value) in estimators or _is_method(call):
             calls.append((call.node, row))
             if function.attr != row[1:]:
                 renamed.append((function, row[1:]))
@@ -341,7 +350,8 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
         start = context.texts[cell].span(named.value.value)[1]  # type: ignore[attr-defined]
         end = context.texts[cell].span(named)[1]
         context.texts[cell].replace(start, end, '.name.split(":")[0]')
-    context.want(MODULE, package)
+    if any(target(use.name) for use in context.names.uses):
+        context.want(MODULE, package)
 
 
 def _written(context: Context, name: str) -> str:

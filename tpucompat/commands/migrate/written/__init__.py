@@ -93,6 +93,18 @@ def mentioned(text: bytes) -> set[str]:
     return found | {one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)}
 
 
+def imported_names(text: bytes) -> set[str]:
+    """The last parts of all that a file imports; nothing where it cannot be read."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return set()
+    found = [one for one in ast.walk(tree) if isinstance(one, (ast.Import, ast.ImportFrom))]
+    names = [alias.name for one in found for alias in one.names]
+    names += [getattr(one, "module", None) or "" for one in found]
+    return {name.rpartition(".")[2] for name in names}
+
+
 def defined(text: bytes) -> set[str]:
     """The functions, classes, methods and constants of a module."""
     tree = ast.parse(text)

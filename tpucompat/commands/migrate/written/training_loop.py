@@ -699,7 +699,7 @@ class Trainer:
 
         return self.strategy.distribute_datasets_from_function(of_host), specs[0]
 
-    def train(self, input_fn, steps=None, max_steps=None, after_save=None, hooks=None):
+    def train(self, input_fn, hooks=None, steps=None, max_steps=None, after_save=None):
         """Trains for some steps more, or up to the step max_steps, from the last checkpoint on."""
         config, local = self.config, self.strategy.experimental_local_results
         data, spec = self._batches(input_fn, ModeKeys.TRAIN)
@@ -803,10 +803,12 @@ class Trainer:
             lambda one: tf.concat(local(one), 0) if len(local(one)) > 1 else local(one)[0], values
         )
 
-    def evaluate(self, input_fn, steps=None, checkpoint_path=None, name=None):
+    def evaluate(self, input_fn, steps=None, *, checkpoint_path=None, name=None):
         """The metrics of a checkpoint, with the mean loss of the first replica."""
         if self._use_tpu and not self._eval_on_tpu:
-            return self._on_one_device().evaluate(input_fn, steps, checkpoint_path, name)
+            return self._on_one_device().evaluate(
+                input_fn, steps, checkpoint_path=checkpoint_path, name=name
+            )
         data, spec = self._batches(input_fn, ModeKeys.EVAL)
         checkpoint = checkpoint_path or self.latest_checkpoint()
         model = self._model(ModeKeys.EVAL, lambda: _placeholders(spec), self.strategy, checkpoint)
@@ -847,7 +849,7 @@ class Trainer:
         return found
 
     def predict(
-        self, input_fn, checkpoint_path=None, yield_single_examples=True, predict_keys=None
+        self, input_fn, predict_keys=None, *, checkpoint_path=None, yield_single_examples=True
     ):
         """Yields the predictions of a checkpoint, or some of them, for each example, or for each batch."""
         mode, replicas = ModeKeys.PREDICT, self.strategy.num_replicas_in_sync
@@ -889,7 +891,9 @@ class Trainer:
             rows = range(count) if yield_single_examples else [slice(None)]
             yield from (nest(lambda one, at=row: one[at], found) for row in rows)
 
-    def export_saved_model(self, export_dir_base, serving_input_receiver_fn, checkpoint_path=None):
+    def export_saved_model(
+        self, export_dir_base, serving_input_receiver_fn, *, checkpoint_path=None
+    ):
         """Writes a SavedModel with export_outputs as signatures; returns its folder, as bytes."""
         given, outputs = [], {}
 
