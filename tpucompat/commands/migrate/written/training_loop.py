@@ -706,6 +706,7 @@ class Trainer:
         checkpoint = self.latest_checkpoint()
         model = self._model(ModeKeys.TRAIN, lambda: _placeholders(spec), self.strategy, checkpoint)
         last = (model.step + steps if steps else sys.maxsize) if max_steps is None else max_steps
+        # if hooks:
         callers = Hooks(hooks, model.spec)
         host_calls, is_one = [], self.strategy is tf.distribute.get_strategy()
         tag_of_loss = model.loss_tag
@@ -716,6 +717,8 @@ class Trainer:
                 spec = model(*_split(batch))
             function, values = spec.host_call or (lambda: None, [])
             host_calls.append(function)
+            shown = []
+            # if hooks:
             shown = callers.tensors(spec)
             # Summaries of a model_fn are for one device; a TPU has no strings.
             summaries = v1.summary.merge_all() if is_one else None
@@ -727,9 +730,11 @@ class Trainer:
 
         @tf.function
         def loop(iterator, steps):
-            loss, summaries = tf.constant(0.0), tf.constant(b"")
+            loss, summaries, shown = tf.constant(0.0), tf.constant(b""), []
+            # if hooks:
             shown = callers.zeros()
             for _ in tf.range(steps):
+                # if hooks:
                 tf.autograph.experimental.set_loop_options(
                     shape_invariants=callers.invariants(shown)
                 )
@@ -751,6 +756,7 @@ class Trainer:
 
         if model.step >= last:
             return self
+        # if hooks:
         callers.begin()
         saved, saved_at = (model.step, time.time()) if checkpoint else save(is_first=True)
         iterator, written, loss = iter(data), -sys.maxsize, None
@@ -758,6 +764,7 @@ class Trainer:
         in_one_call = 1 if is_one else config.tpu_config.iterations_per_loop
         while model.step < last:
             step = model.step
+            # if hooks:
             callers.before(step)
             try:
                 loss, summaries, shown = loop(iterator, tf.constant(min(in_one_call, last - step)))
@@ -765,6 +772,7 @@ class Trainer:
                 break
             if np.isnan(loss):
                 raise v1.train.NanLossDuringTrainingError
+            # if hooks:
             callers.after(model.step, shown)
             if config.save_summary_steps and step + 1 >= written + config.save_summary_steps:
                 written = step + 1
@@ -774,11 +782,13 @@ class Trainer:
                     tf.summary.experimental.write_raw_pb(summaries)
             every = config.save_checkpoints_steps
             late = time.time() - saved_at >= (config.save_checkpoints_secs or float("inf"))
+            # if hooks:
             last = model.step if callers.context.stop_requested else last
             if (model.step - saved >= every if every else late) and model.step < last:
                 saved, saved_at = save()
         if model.step != saved:
             save()
+        # if hooks:
         callers.end()
         for writer in _WRITERS.values():
             writer.flush()
@@ -823,6 +833,7 @@ class Trainer:
             return self.strategy.experimental_local_results(losses)[0], self._together(values)
 
         losses, update, result = [], None, dict
+        # if eval_metric_ops:
         if model.spec.eval_metric_ops:
             step, result = _metric_ops(model, spec)
         for batch in itertools.islice(data, steps):
