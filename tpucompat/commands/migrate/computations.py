@@ -344,7 +344,7 @@ class _Function:
         if not self._by_rows and below in _PURE | _ROWWISE:
             return _ROWS
         if below in _REDUCTIONS and node.args and _keeps_rows(node):
-            return self._rowwise(node.args[:1])
+            return self._rowwise([*node.args[:1]])
         if below not in _ROWWISE or not node.args:
             raise CannotSee(f"its function calls {name.replace('tensorflow.', 'tf.')}")
         if below == "matmul" and len(node.args) + len(words) != 2:

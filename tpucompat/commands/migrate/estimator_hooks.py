@@ -73,8 +73,8 @@ def check(context: Context, calls: Iterable[tuple[ast.Call, str]]) -> None:
                     raise CannotSee(f"{word.arg}= of {_shown(node.func, row)}")
                 known.add(id(hook))
                 _check_tensors(hook, reader.made[id(hook)], row)
-    for hook, name in reader.made.items():
-        if hook not in known:
+    for made, name in reader.made.items():
+        if made not in known:
             raise CannotSee(f"a {name} that is given elsewhere")
     for one in _classes(context).values():
         _check_class(context, one)
