@@ -356,7 +356,12 @@ def test_arguments_have_the_names_of_the_loop(tmp_path):
 
 
 def test_arguments_that_say_nothing_are_left_out(tmp_path):
-    result = result_of(tmp_path, SCRIPT.replace("max_steps=3", "hooks=None, max_steps=3"))
+    text = SCRIPT.replace(
+        "max_steps=3)",
+        "hooks=None, max_steps=3)\n  estimator.predict(f, yield_single_examples=False)",
+    )
+    result = result_of(tmp_path, text)
+    assert b"estimator.predict(f, yield_single_examples=False)" in result.after
     assert b"tf.data.Dataset.range(3), max_steps=3)" in result.after
 
 

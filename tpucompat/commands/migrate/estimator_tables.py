@@ -189,9 +189,7 @@ KEPT: Mapping[str, Mapping[str, str]] = {
     },
     "SessionRunHook": {},
     "StopAtStepHook": {name: name for name in ("num_steps", "last_step")},
-    "StepCounterHook": {
-        name: name for name in ("every_n_steps", "every_n_secs", "output_dir", "summary_writer")
-    },
+    "StepCounterHook": {name: name for name in ("every_n_steps", "every_n_secs", "output_dir")},
     "NanTensorHook": {name: name for name in ("loss_tensor", "fail_on_nan_loss")},
     "from_saved_model": {
         "export_dir": "folder",
@@ -258,7 +256,7 @@ POSITIONAL: Mapping[str, int] = {
     "LoggingTensorHook": 3,
     "SessionRunHook": 0,
     "StopAtStepHook": 2,
-    "StepCounterHook": 4,
+    "StepCounterHook": 3,
     "NanTensorHook": 2,
     "from_saved_model": 1,
     "CrossShardOptimizer": 3,

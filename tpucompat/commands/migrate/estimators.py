@@ -383,12 +383,8 @@ def _arguments(context: Context, node: ast.Call, row: str) -> None:
                 start, end = text.span(word.value)
                 text.replace(start, start, MODULE + ".make_strategy(")
                 text.replace(end, end, ")")
-    if row in METHODS.values():  # hooks=None
-        kept = {
-            one.arg: kept[one.arg]
-            for one in node.keywords
-            if one.arg in kept and not _is_nothing(one.value)
-        }
+    unused = [word.arg for word in node.keywords if word.arg == "hooks" and _is_nothing(word.value)]
+    kept = {name: now for name, now in kept.items() if name not in unused}
     gone = [word for word in node.keywords if word.arg and word.arg not in kept]
     if row == "TPUConfig":
         gone += node.args[1:]  # type: ignore[arg-type]

@@ -191,9 +191,9 @@ class StopAtStepHook(SessionRunHook):
 class StepCounterHook(SessionRunHook):
     """Logs how many steps are made in a second, and writes it as a summary."""
 
-    def __init__(self, every_n_steps=100, every_n_secs=None, output_dir=None, summary_writer=None):
+    def __init__(self, every_n_steps=100, every_n_secs=None, output_dir=None):
         self._every, self._seconds = every_n_steps, every_n_secs
-        self._writer = summary_writer or (output_dir and globals()["summary_writer"](output_dir))
+        self._writer = output_dir and summary_writer(output_dir)
         self._step = self._at = None
 
     def before_run(self, run_context):
