@@ -1,15 +1,15 @@
 """A Session that is an attribute: ``self.sess = tf.Session()``, of a class with one object.
 
-What such a class keeps is read like names that its methods share: ``self.sess`` stands in the tree as a name,
-at its place. Whatever an attribute may be that a name may not, seen from elsewhere or inherited, is found
-before, and the file stays as it is.
+What such a class keeps is read like names that its methods share: in the tree, the name ``self.sess`` takes
+the attribute's place. A class that inherits, or whose attributes are used elsewhere, is left alone.
 """
 
 from __future__ import annotations
 
 import ast
-from typing import Any, Iterator
+from typing import Any, Iterator, Mapping
 
+from tpucompat.commands.migrate import session_functions
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 
@@ -20,7 +20,7 @@ class Names:
     """The attributes of the class that makes a Session, as names.
 
     Args:
-      context: The file; nothing changes where its Session is no attribute.
+      context: The file; nothing changes if its Session is not an attribute.
 
     Raises:
       CannotSee: If an attribute is more than a name that methods share.
@@ -128,3 +128,31 @@ def _imported(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield from (one.asname or one.name.partition(".")[0] for one in node.names)
+
+
+def seen(
+    parents: Mapping[int, ast.AST], statement: ast.AST, session: str, names: set[str]
+) -> Iterator[ast.Name]:
+    """Where names of the Session's block are read or assigned: not those of functions of their own.
+
+    Args:
+      parents: As the context has them.
+      statement: The one that makes the Session.
+      session: What the Session is called; all methods see what an attribute's class has.
+      names: The names.
+    """
+    scope: Any = statement
+    while not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
+        scope = parents[id(scope)]
+    home = scope
+    while session.startswith("self.") and not isinstance(scope, ast.ClassDef):
+        scope = parents[id(scope)]
+    waiting: list[tuple[ast.AST, set[str]]] = [(scope, names)]
+    while waiting:
+        node, left = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.Lambda)) and node not in (scope, home):
+            own = session_functions.bound(node)
+            left = left - {name for name in own if not name.startswith("self.")}
+        if isinstance(node, ast.Name) and node.id in left:
+            yield node
+        waiting += [(child, left) for child in ast.iter_child_nodes(node)]

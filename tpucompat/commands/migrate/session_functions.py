@@ -15,7 +15,7 @@ from tpucompat.commands.migrate import computations
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.names import fixes, symbols
-from tpucompat.names.used import Function, Use, keyword
+from tpucompat.names.used import Call, Function, Use, argument, keyword
 
 #: Names of ``tf`` that make variables, or change them.
 _STATEFUL = re.compile(
@@ -300,3 +300,27 @@ def trains(context: Context, functions: set[Function]) -> bool:
     return any(
         id(use.node) in inside and use.name.endswith("Optimizer") for use in context.names.uses
     )
+
+
+def has_shares(context: Context, call: Call, makes: bool) -> bool:
+    """Whether a result is another one on fewer cores: not computed row by row.
+
+    Args:
+      context: The file.
+      call: The call that puts a function onto cores.
+      makes: Whether functions have variables.
+
+    Raises:
+      CannotSee: If that is all the function is for; a training has such results by the way.
+    """
+    function = context.names.functions[argument(call.node, 0, "computation").id].node  # type: ignore[union-attr]
+    returns = (one for one in ast.walk(function) if isinstance(one, ast.Return))
+    if computations.NAMES[call.name] == "rewrite" or not any(one.value for one in returns):
+        return False
+    try:
+        computations.check_function(context, call, by_rows=True)
+    except CannotSee:
+        if not makes:
+            raise
+        return True
+    return False

@@ -8,6 +8,7 @@ from typing import Any, Iterator, Mapping, NamedTuple
 from tpucompat.commands.migrate import (
     computations,
     keras,
+    session_attributes,
     session_blocks,
     session_functions,
     session_inputs,
@@ -147,7 +148,9 @@ class Reader:
         session_functions.check_around(self._context, reached, handled)
         statements = [one for one, _ in self._made] + list(self._savers.values())
         first = min(statements, key=lambda statement: statement.lineno)
-        shared = [call.node for call in calls if self._has_shares(call, makes)]
+        shared = [
+            one.node for one in calls if session_functions.has_shares(self._context, one, makes)
+        ]
         return Plan(
             session=self._session,
             name=self._program,
@@ -316,22 +319,7 @@ class Reader:
         return sum(isinstance(node.ctx, ast.Store) for node in self._seen({name}))
 
     def _seen(self, names: set[str]) -> Iterator[ast.Name]:
-        """Where names of the Session's block are read or assigned: not those of functions of their own."""
-        scope: Any = self._session.statement
-        while not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
-            scope = self._parents[id(scope)]
-        home = scope
-        while self._name.startswith("self.") and not isinstance(scope, ast.ClassDef):
-            scope = self._parents[id(scope)]
-        waiting: list[tuple[ast.AST, set[str]]] = [(scope, names)]
-        while waiting:
-            node, left = waiting.pop()
-            if isinstance(node, (ast.FunctionDef, ast.Lambda)) and node not in (scope, home):
-                own = session_functions.bound(node)
-                left = left - {name for name in own if not name.startswith("self.")}
-            if isinstance(node, ast.Name) and node.id in left:
-                yield node
-            waiting += [(child, left) for child in ast.iter_child_nodes(node)]
+        return session_attributes.seen(self._parents, self._session.statement, self._name, names)
 
     def _function(self, call: Call) -> str:
         name: str = argument(call.node, 0, "computation").id  # type: ignore[union-attr]
@@ -349,24 +337,6 @@ class Reader:
         trained = session_functions.reached(self._context, list(map(self._function, on_one)))
         if session_functions.trains(self._context, trained):
             raise CannotSee("one core trains what several cores train too")
-        return False
-
-    def _has_shares(self, call: Call, makes: bool) -> bool:
-        """Whether a result is another one where there are fewer cores: not computed row by row.
-
-        Raises:
-          CannotSee: If that is all the function is for; a training has such results by the way.
-        """
-        function = self._context.names.functions[self._function(call)].node
-        returns = (one for one in ast.walk(function) if isinstance(one, ast.Return))
-        if computations.NAMES[call.name] == "rewrite" or not any(one.value for one in returns):
-            return False
-        try:
-            computations.check_function(self._context, call, by_rows=True)
-        except CannotSee:
-            if not makes:
-                raise
-            return True
         return False
 
     # The Session -------------------------------------------------------------------------------

@@ -114,10 +114,10 @@ class Text:
         """
         at = next(index for index, one in enumerate(body) if one is node)
         start, end = self.span(node)
-        if at + 1 < len(body) and body[at + 1].lineno == node.end_lineno:
-            return start, self.span(body[at + 1])[0]
         if at and body[at - 1].end_lineno == node.lineno:
             return self.span(body[at - 1])[1], end
+        if at + 1 < len(body) and body[at + 1].lineno == node.end_lineno:
+            return start, self.span(body[at + 1])[0]
         return start, start
 
     # Edits -------------------------------------------------------------------------------------
