@@ -206,6 +206,88 @@ def test_an_estimator_without_a_tpu(tmp_path):
         compare(before, after, part)
 
 
+HOOKED = """\
+import sys
+import numpy as np
+import tensorflow as tf
+from tensorflow.contrib import predictor
+
+class Calls(tf.train.SessionRunHook):
+  def begin(self):
+    self.calls = 0
+  def after_run(self, run_context, run_values):
+    self.calls += 1
+  def end(self, session):
+    print('calls', self.calls)
+
+def model_fn(features, labels, mode, params):
+  w = tf.get_variable('w', [3, 1], initializer=tf.ones_initializer())
+  logits = tf.identity(tf.matmul(features, w), 'logits')
+  if mode == tf.estimator.ModeKeys.PREDICT:
+    return tf.contrib.tpu.TPUEstimatorSpec(mode, {'y': logits, 'twice': 2 * logits, 'x': features + 1})
+  loss = tf.reduce_mean(tf.square(logits - labels))
+  optimizer = tf.contrib.tpu.CrossShardOptimizer(tf.train.AdamOptimizer(0.1))
+  hook = tf.train.LoggingTensorHook({'cost': loss}, every_n_iter=2)
+  return tf.contrib.tpu.TPUEstimatorSpec(
+      mode, loss=loss, train_op=optimizer.minimize(loss, tf.train.get_global_step()),
+      training_hooks=[tf.train.NanTensorHook(loss), hook])
+
+def input_fn(params):
+  x = np.random.RandomState(0).rand(32, 3).astype('float32')
+  data = tf.data.Dataset.from_tensor_slices((x, x.sum(1, keepdims=True))).repeat()
+  return data.batch(params['batch_size'], drop_remainder=True)
+
+def predict_fn(params):
+  return tf.data.Dataset.from_tensor_slices(np.eye(3, dtype='f')).batch(params['batch_size'])
+
+def serving():
+  x = tf.placeholder(tf.float32, [None, 3], name='x')
+  return tf.estimator.export.TensorServingInputReceiver(x, {'x': x})
+
+config = tf.contrib.tpu.RunConfig(
+    model_dir=sys.argv[1], tpu_config=tf.contrib.tpu.TPUConfig(iterations_per_loop=4))
+est = tf.contrib.tpu.TPUEstimator(model_fn, config=config, train_batch_size=8, predict_batch_size=8)
+hooks = [Calls(), tf.train.StopAtStepHook(num_steps=3)]
+est.train(input_fn, max_steps=20, hooks=hooks)
+print('step', est.get_variable_value('global_step'))
+est.train(input_fn, max_steps=20, hooks=[
+    tf.train.StopAtStepHook(last_step=6), tf.train.LoggingTensorHook(['logits'], 1),
+    tf.train.StepCounterHook(2, output_dir=sys.argv[1])])
+print('step', est.get_variable_value('global_step'), 'w', est.get_variable_value('w').ravel())
+for one in est.predict(predict_fn, predict_keys=['y', 'twice']):
+  print(sorted(one), one['y'], one['twice'])
+folder = est.export_saved_model(sys.argv[1] + '/export', serving)
+print(sorted((name, one.sum()) for name, one in predictor.from_saved_model(folder)({'x': np.eye(3)}).items()))
+"""
+
+
+def test_hooks_some_of_the_predictions_and_a_predictor(tmp_path):
+    old, new = tmp_path / "old.py", tmp_path / "new.py"
+    old.write_text(HOOKED)
+    new.write_text(HOOKED)
+    environ = {**os.environ, "PYTHONPATH": ROOT, "TF_ENABLE_ONEDNN_OPTS": "0"}
+    migrate = [sys.executable, "-m", "tpucompat", "migrate", "--write", str(new)]
+    subprocess.run(migrate, env=environ, check=True, stdout=subprocess.PIPE)
+    assert "tpucompat" not in new.read_text()
+    printed = []
+    for words in (
+        ["-m", "tpucompat", "run", "--quiet", str(old), str(tmp_path / "a")],
+        [str(new), str(tmp_path / "b")],
+    ):
+        ran = subprocess.run(
+            [sys.executable, *words], env=environ, capture_output=True, text=True, check=False
+        )
+        assert ran.returncode == 0, ran.stderr[-2000:]
+        printed.append(re.split(r"[\s\[\]()',]+", ran.stdout))
+        assert ran.stderr.count("cost = ") >= 2 and "logits = " in ran.stderr
+    assert printed[0][:2] == ["calls", "3"] and len(printed[0]) == len(printed[1])
+    for before, after in zip(*printed):
+        if re.fullmatch(r"-?\d*\.\d*(e-?\d+)?", before):
+            np.testing.assert_allclose(float(after), float(before), rtol=1e-5)
+        else:
+            assert after == before
+
+
 REPLICAS = """\
 import training_loop
 import tensorflow as tf

@@ -1349,6 +1349,8 @@ def test_computations_of_plain_functions_are_run_by_a_strategy():
         ("2.0 * rows", "weights * rows", "a value captured by its function may have rows"),
         ("tf.matmul(rows, weights)", "tf.matmul(weights, rows)", "its function mixes the rows"),
         ("doubled - 9.0", "tf.reduce_sum(doubled)", "its function calls tf.reduce_sum"),
+        ("doubled - 9.0", "tf.reduce_sum(doubled, [0, 1])", "its function calls tf.reduce_sum"),
+        ("doubled - 9.0", "tf.reduce_sum(doubled, -1)", "its function calls tf.reduce_sum"),
         ("session.run(one)[0]", "session.run(weights)", "fetches more than a computation"),
         ("for _ in", "print(one)\n  for _ in", "one has other uses"),
     ],
@@ -1359,6 +1361,12 @@ def test_other_computations_go_on_with_tpucompat_and_the_reason_is_said(before, 
     said = " ".join(line.strip("# ") for line in found.splitlines())
     assert "import tpucompat.v1 as tf" in found
     assert "TODO(tpucompat TPU213)" in found and why in " ".join(said.split())
+
+
+@pytest.mark.parametrize("axis", ["1", "axis=[1]", "axis=1, keepdims=True"])
+def test_a_reduction_over_the_other_axes_leaves_the_rows_alone(axis):
+    found = migrated(COMPUTATIONS.replace("doubled - 9.0", f"tf.reduce_sum(doubled, {axis})", 1))
+    assert f"tf.reduce_sum(doubled, {axis})" in found and "tpucompat" not in found
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,35 @@ def test_a_missing_function_would_be_seen():
 
 
 def test_the_whole_loop_is_a_part_of_itself():
-    assert written.part(_LOOP, written.defined(_LOOP)) == _LOOP
+    everything = {*written.defined(_LOOP), *("# " + name for name in written.SECTIONS)}
+    assert written.part(_LOOP, everything) == written.whole("training_loop.py")
+
+
+@pytest.mark.parametrize(
+    ("script", "has_hooks", "has_operations"),
+    [
+        ("e.train(f, steps=3)", False, False),
+        ("e.train(f, None, 3)", False, False),
+        ("e.train(f, [hook], 3)", True, False),
+        ("e.train(f, hooks=hooks)", True, False),
+        ("training_loop.Spec(m, training_hooks=[h])", True, False),
+        ("training_loop.Spec(m, eval_metric_ops=x)", False, True),
+        ("training_loop.Spec(m, **more)", True, True),
+    ],
+)
+def test_a_section_is_there_for_who_uses_it(script, has_hooks, has_operations):
+    uses = (*_TRAINS, "evaluate", *written.mentioned(script.encode()))
+    part = written.part(_LOOP, uses)
+    assert not _undefined(part) and b"# if " not in part
+    assert (b"class Hooks" in part) == (b"callers." in part) == has_hooks
+    assert (b"def _metric_ops" in part) == (b"= _metric_ops(" in part) == has_operations
+
+
+def test_a_section_is_added_for_another_script():
+    small, large = (written.part(_LOOP, [*_TRAINS, *more]) for more in ([], ["# hooks"]))
+    assert written.of_both("training_loop", small, large) == large
+    assert written.of_both("training_loop", large, small) == large
+    assert written.of_both("training_loop", small.replace(b"before", b"first"), large) is None
 
 
 def test_a_program_that_is_there_keeps_what_it_uses(tmp_path):

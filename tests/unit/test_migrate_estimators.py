@@ -177,6 +177,16 @@ def test_tensors_that_a_hook_logs(tmp_path, made):
         ),
         (
             "  config =",
+            "  hooks = make_hooks()\n  estimator.train(f, hooks=hooks)\n  config =",
+            "hooks= of estimator.train",
+        ),
+        (
+            "max_steps=3",
+            "max_steps=3, hooks=[tf.train.LoggingTensorHook([x], 5)]",
+            "tensors of another graph in a LoggingTensorHook",
+        ),
+        (
+            "  config =",
             "  print(resolver.get_job_name())\n  config =",
             "get_job_name of the resolver",
         ),
@@ -219,6 +229,59 @@ def test_what_the_loop_does_not_do_stays(tmp_path, was, becomes, reason):
     after = " ".join(result.after.decode().replace("#", " ").split())
     assert result.way == plan.COMPATIBLE and not result.beside
     assert "TODO(tpucompat TPU212): tf.contrib.tpu.TPUEstimator (" in after and reason in after
+
+
+OWN_HOOK = """\
+class Timer(tf.train.SessionRunHook):
+  def before_run(self, run_context):
+    self.start = 0
+  def after_run(self, run_context, run_values):
+    run_context.request_stop()
+  def end(self, session):
+    tf.logging.info('end')
+
+def main"""
+
+
+def test_hooks_that_need_no_session(tmp_path):
+    text = SCRIPT.replace("def main", OWN_HOOK).replace("max_steps=3", "max_steps=3, hooks=hooks")
+    hooks = (
+        "  hooks = [tf.estimator.StopAtStepHook(last_step=2)]\n  hooks.append(Timer())\n  config ="
+    )
+    text = text.replace("  config =", hooks)
+    text = text.replace("  return contrib_tpu.TPUEstimatorSpec(\n      mode,", (
+        "  hook = tf.train.NanTensorHook(loss)\n"
+        "  return contrib_tpu.TPUEstimatorSpec(\n      mode, training_hooks=[hook],"
+    ))  # fmt: skip
+    result = result_of(tmp_path, text)
+    after = result.after.decode()
+    assert result.way == plan.LOOP and result.todos == 0, after
+    assert "class Timer(training_loop.SessionRunHook):\n" in after
+    assert (
+        "  hooks = [training_loop.StopAtStepHook(last_step=2)]\n  hooks.append(Timer())\n" in after
+    )
+    assert "  hook = training_loop.NanTensorHook(loss)\n" in after
+    assert "max_steps=3, hooks=hooks)" in after
+    assert not result_of(tmp_path, after).changed
+
+
+@pytest.mark.parametrize(
+    ("was", "becomes", "reason"),
+    [
+        ("    self.start = 0\n", "    return tf.train.SessionRunArgs(x)\n", "Timer uses tf.train.Session"),
+        ("    self.start = 0\n", "    return self.made\n", "what Timer fetches"),
+        ("run_context.request_stop()", "print(run_values.results)", "run_values of Timer"),
+        ("run_context.request_stop()", "run_context.session.run(x)", "run_context of Timer"),
+        ("    tf.logging.info('end')", "    session.run(x)", "session of Timer"),
+    ],
+)  # fmt: skip
+def test_hooks_that_need_a_session_stay(tmp_path, was, becomes, reason):
+    text = SCRIPT.replace("def main", OWN_HOOK).replace(
+        "max_steps=3", "max_steps=3, hooks=[Timer()]"
+    )
+    result = result_of(tmp_path, text.replace(was, becomes))
+    after = " ".join(result.after.decode().replace("#", " ").split())
+    assert result.way == plan.COMPATIBLE and f"({reason}" in after, after
 
 
 @pytest.mark.parametrize(
@@ -293,7 +356,12 @@ def test_arguments_have_the_names_of_the_loop(tmp_path):
 
 
 def test_arguments_that_say_nothing_are_left_out(tmp_path):
-    result = result_of(tmp_path, SCRIPT.replace("max_steps=3", "hooks=None, max_steps=3"))
+    text = SCRIPT.replace(
+        "max_steps=3)",
+        "hooks=None, max_steps=3)\n  estimator.predict(f, yield_single_examples=False)",
+    )
+    result = result_of(tmp_path, text)
+    assert b"estimator.predict(f, yield_single_examples=False)" in result.after
     assert b"tf.data.Dataset.range(3), max_steps=3)" in result.after
 
 
@@ -356,6 +424,50 @@ def test_the_modules_of_a_program_go_together(tmp_path):
     assert found["script.py"].way == plan.LOOP
     assert found["network.py"].way == plan.PLAIN and found["network.py"].todos == 0
     assert found["other.py"].way == plan.COMPATIBLE
+
+
+USES_AN_ESTIMATOR = """\
+import script
+estimator = script.make()
+estimator.train(script.f, None, 5)
+print(list(estimator.predict(script.f, ['y'])))
+print(estimator.evaluate(script.f, 5), script.anything)
+estimator.export_savedmodel('out', None)
+"""
+
+
+@pytest.mark.parametrize("imports", ["", "import tensorflow as tf\n"])
+def test_a_module_that_is_given_an_estimator_finds_its_methods(tmp_path, imports):
+    texts = {"script.py": SCRIPT, "use.py": imports + USES_AN_ESTIMATOR}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    results = tree.with_parts(list(tree.migrate([str(tmp_path / name) for name in texts])))
+    found = {os.path.basename(one.path): one for one in results}
+    assert "estimator.export_saved_model('out', None)" in found["use.py"].after.decode()
+    assert "training_loop" not in found["use.py"].after.decode()
+    loop = ast.parse(found["script.py"].beside["training_loop.py"])
+    trainer = next(one for one in loop.body if getattr(one, "name", "") == "Trainer")
+    methods = {one.name: one.args for one in trainer.body if hasattr(one, "args")}
+    assert {"train", "predict", "evaluate", "export_saved_model"} <= methods.keys()
+    # As they were called by position.
+    for name, expected in (
+        ("train", ["input_fn", "hooks", "steps", "max_steps"]),
+        ("predict", ["input_fn", "predict_keys"]),
+        ("evaluate", ["input_fn", "steps"]),
+    ):
+        assert [one.arg for one in methods[name].args][1:5][: len(expected)] == expected
+
+
+def test_hooks_that_another_module_gives_are_looked_at(tmp_path):
+    use = USES_AN_ESTIMATOR.replace("None, 5)", "max_steps=5, hooks=[make()])")
+    use = "import tensorflow as tf\n" + use + "tf.logging.info('made')\n"
+    texts = {"script.py": SCRIPT, "use.py": use}
+    found = result_of_tree(tmp_path, texts)
+    assert found["script.py"].way == plan.COMPATIBLE and not found["script.py"].beside
+    assert (
+        result_of_tree(tmp_path, {**texts, "use.py": use.replace("make()", "")})["script.py"].way
+        == plan.LOOP
+    )
 
 
 KERAS_PROGRAM = {

@@ -160,6 +160,15 @@ def test_a_migrated_program_stays_as_it_is():
         ("from tensorflow.contrib import tpu", "from tensorflow.contrib.tpu.python.tpu import tpu\n"
          "from tensorflow.contrib.tpu.python.tpu import tpu_optimizer",
          "program.on_all_cores(fit_batch, inputs)"),
+        ("sess.run(tpu.initialize_system())\n", "sess.run(tpu.initialize_system()); print('on')\n",
+         "\nprint('on')\nprogram.initialize()"),
+        ("  sess.run(tpu.shutdown_system())", "  print('x'); sess.run(tpu.shutdown_system())",
+         "\nprint('x')\n"),
+        ("  sess.run(tpu.shutdown_system())", "  if inputs: sess.run(tpu.shutdown_system())",
+         "\nif inputs: pass\n"),
+        ("sess.run(train,", "sess.run(train[0],", "loss = train(data, data.argmax(1) % 3)[0]\n"),
+        ("sess.run(train,", "sess.run([train[1], train[0]],",
+         "loss = session_loop.chosen(train(data, data.argmax(1) % 3), 1, 0)\n"),
         ("from tensorflow.contrib import tpu\n", "tpu = tf.contrib.tpu\n",
          "import tensorflow as tf\n\nTPU_WORKER"),
     ],
@@ -208,6 +217,102 @@ def main():
 
 main()
 """
+
+
+OF_A_CLASS = """\
+import tensorflow as tf
+from tensorflow.contrib import tpu
+
+def step(x):
+  w = tf.get_variable('w', [1, 1], initializer=tf.ones_initializer())
+  loss = tf.reduce_mean(tf.square(tf.matmul(x, w)))
+  return loss, tf.train.GradientDescentOptimizer(0.1).minimize(loss)
+
+class Runner(object):
+  def __init__(self, size):
+    self.size = size
+    data = tf.placeholder(tf.float32, [size, 1])
+    self.data = data
+    self.loss, _ = tpu.rewrite(step, [self.data])
+    self.saver = tf.train.Saver()
+    self.sess = tf.Session('grpc://10.0.0.2:8470')
+    self.sess.run(tpu.initialize_system())
+
+  def start(self):
+    self.sess.run(tf.global_variables_initializer())
+
+  def train(self, data):
+    return self.sess.run(self.loss, {self.data: data})
+
+  def values(self):
+    return self.sess.run(tf.trainable_variables())
+
+  def save(self, path):
+    return self.saver.save(self.sess, path)
+
+  def close(self):
+    self.sess.run(tpu.shutdown_system())
+    self.sess.close()
+
+runner = Runner(8)
+runner.start()
+"""
+
+
+def test_a_session_of_an_object():
+    text = OF_A_CLASS.replace("    data = tf", "    self.data = tf").replace(
+        "    self.data = data\n", ""
+    )
+    after = after_of(text)
+    body = after[after.index("class Runner") : after.index("runner = ")]
+    assert body == textwrap.dedent("""\
+        class Runner(object):
+          def __init__(self, size):
+            self.size = size
+            self.data = tf.TensorSpec([size, 1], tf.float32)
+            self.program = session_loop.Program(session_loop.one_core())
+            self.run_step = self.program.on_one_core(step, [self.data])
+            self.saver = session_loop.Saver(self.program)
+
+          def start(self):
+            self.program.initialize()
+
+          def train(self, data):
+            return self.run_step(data)[0]
+
+          def values(self):
+            return self.program.values(trainable=True)
+
+          def save(self, path):
+            return self.saver.save(path)
+
+          def close(self):
+            pass
+
+        """)
+    assert migrated(after).after.decode() == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ("runner.start()", "print(runner.sess)", "sess is read from outside of Runner"),
+        ("runner.start()", "print(Runner(8).sess)", "sess is read from outside of Runner"),
+        ("runner.start()", "Runner(16)", "more than one Runner"),
+        ("runner.start()", "class B(Runner): pass", "a class derived from Runner"),
+        ("(object)", "(Base)", "Runner inherits from another class"),
+        ("  def start", "  @property\n  def start", "start of Runner is not a plain method"),
+        ("  def start(self)", "  def start(this)", "start of Runner is not a plain method"),
+        ("    return self.saver", "    self.sess = None\n    return self.saver", "self.sess is also used"),
+        ("    return self.saver", "    print(self.loss)\n    return self.saver", "self.loss has other uses"),
+        ("    self.size =", "    self.program =", "already defines program"),
+    ],
+)  # fmt: skip
+def test_a_session_of_an_object_that_is_more_than_its_methods_see(before, after, why):
+    text = OF_A_CLASS.replace("    data = tf", "    self.data = tf").replace(
+        "    self.data = data\n", ""
+    )
+    assert before in text and why in reason_of(text.replace(before, after, 1))
 
 
 def test_an_iterator_is_asked_for_what_a_computation_is_given():

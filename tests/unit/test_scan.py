@@ -307,6 +307,22 @@ def test_a_batch_whose_size_the_tpu_knows(scan, size, is_known):
     assert found == ([] if is_known else ["tf.reshape to -1 of an unknown batch"])
 
 
+@pytest.mark.parametrize(("around", "is_fine"), [("predict", True), ("fit", False)])
+def test_batches_to_predict_may_be_smaller(scan, around, is_fine):
+    program = f"""\
+    import tensorflow as tf
+    def model_fn(features, labels, mode, params):
+      return tf.contrib.tpu.TPUEstimatorSpec(mode, loss=features)
+    def {around}(estimator, data):
+      def input_fn(params):
+        return data.batch(params['batch_size'])
+      estimator.run(input_fn)
+    tf.contrib.tpu.TPUEstimator(model_fn)
+"""
+    found = [one.line for one in scan(textwrap.dedent(program)) if one.code == "TPU370"]
+    assert found == ([] if is_fine else [6])
+
+
 def test_the_same_away_from_a_tpu_is_fine(scan):
     text = TPU_PROGRAM.replace("tf.contrib.tpu.TPUEstimatorSpec", "Spec")
     text = text.replace("tf.contrib.tpu.TPUEstimator", "Estimator")

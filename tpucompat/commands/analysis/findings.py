@@ -95,8 +95,9 @@ METHODS: Mapping[str, tuple[str, str, str]] = {
     ),
 }
 
+#: A module may be given an estimator, and name none of these libraries.
 _ROOT_WORDS = re.compile(
-    rb"tensorflow|keras|tpucompat|COLAB_TPU_ADDR|\b(?:%s)\b"
+    rb"tensorflow|keras|tpucompat|COLAB_TPU_ADDR|export_savedmodel|\binput_fn\b|\b(?:%s)\b"
     % "|".join(sorted(today.roots() - {"builtins", "google"})).encode()
 )
 _IGNORE = re.compile(r"#\s*tpucompat:\s*ignore(?:\[(?P<codes>[\w,\s]+)\])?", re.IGNORECASE)

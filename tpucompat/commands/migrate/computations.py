@@ -78,14 +78,17 @@ _ELEMENTWISE = frozenset(
 )
 #: Those that treat the rows of their first argument one by one, with others that all rows share.
 _ROWWISE = frozenset(("matmul", "nn.bias_add", "nn.conv2d", "nn.max_pool", "nn.avg_pool"))
+#: Those that do where they leave the first axis alone.
+_REDUCTIONS = frozenset(
+    "reduce_" + name for name in ("all", "any", "max", "mean", "min", "prod", "sum")
+)
 #: Without state too.
 _PURE = frozenset(
     (
         *("concat", "constant", "convert_to_tensor", "expand_dims", "eye", "fill", "linspace"),
         *("nn.l2_loss", "nn.log_softmax", "nn.softmax", "ones", "ones_like", "pow", "range"),
-        *("reduce_all", "reduce_any", "reduce_max", "reduce_mean", "reduce_min", "reduce_prod"),
-        *("reduce_sum", "reshape", "squeeze", "stack", "tensordot", "tile", "transpose", "where"),
-        *("zeros", "zeros_like"),
+        *("reshape", "squeeze", "stack", "tensordot", "tile", "transpose", "where", "zeros"),
+        *("zeros_like", *_REDUCTIONS),
     )
 )
 #: What has nothing to do with graphs.
@@ -219,7 +222,7 @@ def _uses_of_session(
             asked.add(id(given))
             continue
         called = calls.get(id(given))
-        statement = context.statement(node, cell)
+        statement = context.innermost(node, cell)
         is_alone = isinstance(statement, ast.Expr) and statement.value is node
         if called is None or called.name not in SYSTEM | _INITIALIZERS or not is_alone:
             raise CannotSee("the Session fetches more than the computations")
@@ -340,6 +343,8 @@ class _Function:
             )
         if not self._by_rows and below in _PURE | _ROWWISE:
             return _ROWS
+        if below in _REDUCTIONS and node.args and _keeps_rows(node):
+            return self._rowwise([*node.args[:1]])
         if below not in _ROWWISE or not node.args:
             raise CannotSee(f"its function calls {name.replace('tensorflow.', 'tf.')}")
         if below == "matmul" and len(node.args) + len(words) != 2:
@@ -357,6 +362,16 @@ class _Function:
         if self._by_rows and (kinds[0] != _ROWS or _ROWS in kinds[1:]):
             raise CannotSee("its function mixes the rows")
         return kinds[0]
+
+
+def _keeps_rows(node: ast.Call) -> bool:
+    """Whether a reduction leaves the first axis alone: its axes are counted from the first one."""
+    given = argument(node, 1, "axis")
+    axes = given.elts if isinstance(given, (ast.List, ast.Tuple)) else [given]
+    values = [constant(one) for one in axes]
+    words = {word.arg for word in node.keywords}
+    is_known = words <= {"axis", "name", "keepdims", "keep_dims"} and len(node.args) <= 2
+    return is_known and bool(values) and all(isinstance(one, int) and one > 0 for one in values)
 
 
 # Rewriting -----------------------------------------------------------------------------------------
@@ -387,7 +402,8 @@ def rewrite(context: Context, found: Plan) -> None:
     for run, name in found.runs:
         context.replace(run, found.cell, f"{name.id}()")
     for statement in found.dropped:
-        context.remove(statement, found.cell)
+        if not context.remove(statement, found.cell):
+            context.replace(statement, found.cell, "pass")
     without_session(context, found.cell, found.session)
     used = {helper for _, helper in found.computations}
     keras.add_helper(context)

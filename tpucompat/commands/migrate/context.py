@@ -120,6 +120,17 @@ class Context:
             self._parents[cell] = found
         return self._parents[cell]
 
+    def forget_parents(self) -> None:
+        """Is called when nodes of a tree were put in the place of others."""
+        self._parents.clear()
+
+    def innermost(self, node: ast.AST, cell: int) -> Any:
+        """The statement directly around a node, which others may stand before in its line."""
+        found: Any = node
+        while found is not None and not isinstance(found, ast.stmt):
+            found = self.parents(cell).get(id(found))
+        return found
+
     def statement(self, node: ast.AST, cell: int) -> Any:
         """The statement around a node that begins its line."""
         parents, text = self.parents(cell), self.texts[cell]
@@ -165,12 +176,18 @@ class Context:
         An ``if`` that holds no other goes with it; of another block ``pass`` is left.
         """
         where = self.texts[cell]
-        if not where.owns_lines(statement):
-            return False
         above: Any = self.parents(cell).get(id(statement))
-        others = [one for one in self.body_of(statement, cell) if one is not statement]
+        body = self.body_of(statement, cell)
+        others = [one for one in body if one is not statement]
+        beside = (0, 0)
+        if not where.owns_lines(statement):
+            beside = where.beside_others(statement, body)
+            if beside[0] == beside[1]:
+                return False
         try:
-            if not isinstance(above, ast.Module) and all(
+            if beside[1]:
+                where.replace(*beside, "")
+            elif not isinstance(above, ast.Module) and all(
                 id(one) in self._removed for one in others
             ):
                 if isinstance(above, ast.If) and not above.orelse and _is_plain(above.test):

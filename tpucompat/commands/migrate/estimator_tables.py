@@ -31,6 +31,12 @@ _ESTIMATOR: Mapping[str, str] = {
     "export.ServingInputReceiver": "ServingInputReceiver",
     "export.TensorServingInputReceiver": "TensorServingInputReceiver",
 }
+#: What is called around the loop, or looks at tensors of the model_fn.
+HOOKS = (
+    *("SessionRunHook", "StopAtStepHook", "StepCounterHook", "NanTensorHook", "LoggingTensorHook"),
+)
+#: Names that a file may have for another reason than an estimator.
+ELSEWHERE: frozenset[str] = frozenset((*HOOKS, "init_from_checkpoint", "from_saved_model"))
 #: Where the modules of TPUEstimator were, from 1.13 to 1.15.
 _MODULES = (
     "tensorflow.contrib.tpu.python.tpu.",
@@ -55,8 +61,15 @@ NAMES: Mapping[str, str] = {
     **{
         f"{head}.train.{name}": name
         for head in ("tensorflow", "tensorflow.compat.v1")
-        for name in ("init_from_checkpoint", "ExponentialMovingAverage", "LoggingTensorHook")
+        for name in ("init_from_checkpoint", "ExponentialMovingAverage")
     },
+    **{
+        f"{head}.{module}.{name}": name
+        for head in ("tensorflow", "tensorflow.compat.v1")
+        for module in ("train", "estimator")
+        for name in HOOKS
+    },
+    "tensorflow.contrib.predictor.from_saved_model": "from_saved_model",
     **{
         f"tensorflow.{head}python.tpu.tpu_function.get_tpu_context": "get_tpu_context"
         for head in ("", "contrib.tpu.")
@@ -139,6 +152,7 @@ KEPT: Mapping[str, Mapping[str, str]] = {
             "train_op",
             "eval_metric_ops",
             "export_outputs",
+            "training_hooks",
         )
     },
     "Estimator": {
@@ -173,6 +187,14 @@ KEPT: Mapping[str, Mapping[str, str]] = {
     "LoggingTensorHook": {
         name: name for name in ("tensors", "every_n_iter", "every_n_secs", "formatter")
     },
+    "SessionRunHook": {},
+    "StopAtStepHook": {name: name for name in ("num_steps", "last_step")},
+    "StepCounterHook": {name: name for name in ("every_n_steps", "every_n_secs", "output_dir")},
+    "NanTensorHook": {name: name for name in ("loss_tensor", "fail_on_nan_loss")},
+    "from_saved_model": {
+        "export_dir": "folder",
+        "signature_def_key": "signature",
+    },
     "CrossShardOptimizer": {"opt": "optimizer", "reduction": "reduction", "name": "name"},
     "get_tpu_context": {},
     "cross_replica_sum": {"x": "tensor", "group_assignment": "groups"},
@@ -181,9 +203,12 @@ KEPT: Mapping[str, Mapping[str, str]] = {
         name: name for name in ("logdir", "max_queue", "flush_millis", "filename_suffix", "name")
     },
     "record_every": {"n": "steps", "global_step": "global_step"},
-    ".train": {name: name for name in ("input_fn", "steps", "max_steps")},
+    ".train": {name: name for name in ("input_fn", "hooks", "steps", "max_steps")},
     ".evaluate": {name: name for name in ("input_fn", "steps", "checkpoint_path", "name")},
-    ".predict": {name: name for name in ("input_fn", "checkpoint_path", "yield_single_examples")},
+    ".predict": {
+        name: name
+        for name in ("input_fn", "predict_keys", "checkpoint_path", "yield_single_examples")
+    },
     ".export_saved_model": {
         name: name for name in ("export_dir_base", "serving_input_receiver_fn", "checkpoint_path")
     },
@@ -229,14 +254,19 @@ POSITIONAL: Mapping[str, int] = {
     "ExponentialMovingAverage": 4,
     "get_tpu_context": 0,
     "LoggingTensorHook": 3,
+    "SessionRunHook": 0,
+    "StopAtStepHook": 2,
+    "StepCounterHook": 3,
+    "NanTensorHook": 2,
+    "from_saved_model": 1,
     "CrossShardOptimizer": 3,
     "cross_replica_sum": 2,
     "load_global_step": 1,
     "summary_writer": 1,
     "record_every": 2,
-    ".train": 1,
+    ".train": 4,
     ".evaluate": 2,
-    ".predict": 1,
+    ".predict": 2,
     ".export_saved_model": 2,
     "make_strategy": 3,
     "summary": 2,

@@ -12,13 +12,13 @@ import os
 import re
 from typing import Any, Iterable, Iterator, NamedTuple
 
-from tpucompat.commands.analysis.keras_values import key
-from tpucompat.commands.migrate import estimator_limits, written
+from tpucompat.commands.migrate import estimator_hooks, estimator_limits, written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.estimator_tables import (
     COMPUTATIONS,
     CONTRIB,
     DROPPED,
+    ELSEWHERE,
     KEPT,
     METHODS,
     MODULE,
@@ -31,7 +31,7 @@ from tpucompat.commands.migrate.estimator_tables import (
     SUMMARY,
 )
 from tpucompat.commands.migrate.keras import CannotSee, finish
-from tpucompat.names.used import Call, argument, constant
+from tpucompat.names.used import Call
 
 
 class Loop(NamedTuple):
@@ -110,10 +110,23 @@ def is_wanted(context: Context, has_loop: bool = False) -> bool:
     """
     names = {use.name for use in context.names.uses}
     found = {target(name).split(".")[1] for name in names if target(name).startswith(MODULE)}
+    if has_loop and any(_is_method(call) for call in context.names.calls):
+        return True  # of an estimator that another module makes
     found -= {"make_strategy"} if has_loop else {"make_strategy", "summary_writer", "record_every"}
-    if found - {*COMPUTATIONS, "init_from_checkpoint", "LoggingTensorHook"}:
+    if found - {*COMPUTATIONS, *ELSEWHERE}:
         return True
     return bool(found & {*COMPUTATIONS}) and not _has_session(context)
+
+
+def _is_method(call: Call) -> bool:
+    """Whether a call is one of an estimator, whatever it is called: by its name, or what it is given."""
+    function = call.node.func
+    if not isinstance(function, ast.Attribute) or function.attr not in METHODS:
+        return False
+    return function.attr in estimator_limits.RENAMED or any(
+        word.arg == "input_fn" or (word.arg in OF_ESTIMATORS and call.name.startswith("."))
+        for word in call.node.keywords
+    )
 
 
 def is_trainer(name: str) -> bool:
@@ -150,17 +163,13 @@ def plan(context: Context) -> Plan:
         if not isinstance(function, ast.Attribute) or function.attr not in METHODS:
             continue
         row = METHODS[function.attr]
-        given = function.attr in estimator_limits.RENAMED or any(
-            word.arg == "input_fn" or (word.arg in OF_ESTIMATORS and call.name.startswith("."))
-            for word in call.node.keywords
-        )
-        if ast.dump(function.value) in estimators or given:
+        if ast.dump(function.value) in estimators or _is_method(call):
             calls.append((call.node, row))
             if function.attr != row[1:]:
                 renamed.append((function, row[1:]))
     for node, row in calls:
         _check(context, node, row)
-    _check_hooks(context, [node for node, row in calls if row == "Spec"])
+    estimator_hooks.check(context, calls)
     addresses = list(_addresses(context))
     op_names = [
         node
@@ -254,47 +263,6 @@ def _check(context: Context, node: ast.Call, row: str) -> None:
         raise CannotSee(f"{word.arg}= of {shown}")
 
 
-def _check_hooks(context: Context, specs: Iterable[ast.Call]) -> None:
-    """That the loop has all hooks of the model functions, and theirs are all there are."""
-    logging = {
-        id(call.node)
-        for call in context.names.calls
-        if target(call.name) == MODULE + ".LoggingTensorHook"
-    }
-    given = [
-        (hook, spec)
-        for spec in specs
-        for word in spec.keywords
-        if word.arg == "training_hooks" and not _is_nothing(word.value)
-        for hook in getattr(word.value, "elts", [word.value])
-    ]
-    assigned: dict[str, list[ast.expr]] = {}
-    for tree in context.trees.values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Assign):
-                for one in node.targets:
-                    assigned.setdefault(key(one), []).append(node.value)
-    known: set[int] = set()
-    for hook, spec in given:
-        made = [hook] if isinstance(hook, ast.Call) else assigned.get(key(hook), [hook])
-        if not all(id(one) in logging for one in made):
-            shown = ast.unparse(spec.func) if hasattr(ast, "unparse") else "Spec"
-            raise CannotSee(f"training_hooks= of {shown}")
-        known.update(map(id, made))
-        for call in made:
-            _check_tensors(call)
-    if logging - known:
-        raise CannotSee("a LoggingTensorHook that is given elsewhere")
-
-
-def _check_tensors(hook: Any) -> None:
-    """That a hook is given tensors, and not their names, which only a graph has."""
-    tensors = argument(hook, 0, "tensors")
-    values: Any = getattr(tensors, "values", None) or getattr(tensors, "elts", ())
-    if any(isinstance(constant(one), str) for one in values):
-        raise CannotSee("names of tensors in a LoggingTensorHook")
-
-
 def _is_nothing(node: ast.AST) -> bool:
     empty = isinstance(node, (ast.List, ast.Tuple)) and not node.elts
     return empty or (isinstance(node, ast.Constant) and node.value in (None, False))
@@ -382,7 +350,8 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
         start = context.texts[cell].span(named.value.value)[1]  # type: ignore[attr-defined]
         end = context.texts[cell].span(named)[1]
         context.texts[cell].replace(start, end, '.name.split(":")[0]')
-    context.want(MODULE, package)
+    if any(target(use.name) for use in context.names.uses):
+        context.want(MODULE, package)
 
 
 def _written(context: Context, name: str) -> str:
@@ -414,6 +383,8 @@ def _arguments(context: Context, node: ast.Call, row: str) -> None:
                 start, end = text.span(word.value)
                 text.replace(start, start, MODULE + ".make_strategy(")
                 text.replace(end, end, ")")
+    unused = [word.arg for word in node.keywords if word.arg == "hooks" and _is_nothing(word.value)]
+    kept = {name: now for name, now in kept.items() if name not in unused}
     gone = [word for word in node.keywords if word.arg and word.arg not in kept]
     if row == "TPUConfig":
         gone += node.args[1:]  # type: ignore[arg-type]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, NamedTuple
 
-from tpucompat.commands.migrate import computations, keras
+from tpucompat.commands.migrate import computations, keras, session_attributes
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.session_inputs import is_still
@@ -68,6 +68,12 @@ def opened(context: Context) -> Opened:
         if len(statement.targets) != 1 or not context.texts[cell].owns_lines(statement):
             raise CannotSee("the Session is not assigned directly")
         name, body = target.id, around[at + 1 :]
+        if name.startswith("self."):
+            owner = session_attributes.owner_of(context, statement, cell)
+            methods = owner.body if owner is not None else []
+            inits = (one for one in methods if any(statement is inner for inner in ast.walk(one)))
+            init = next(inits, None)
+            body = [*body, *(one for one in methods if one is not init)]
         block = ast.Module(body=body, type_ignores=[])
     graph = _graph(context, statement, cell)
     return Opened(cell, call.node, name, statement, block, body, graph, _seed(context))

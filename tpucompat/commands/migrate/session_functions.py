@@ -15,7 +15,7 @@ from tpucompat.commands.migrate import computations
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.names import fixes, symbols
-from tpucompat.names.used import Function, keyword
+from tpucompat.names.used import Call, Function, Use, argument, keyword
 
 #: Names of ``tf`` that make variables, or change them.
 _STATEFUL = re.compile(
@@ -66,7 +66,16 @@ def reached(context: Context, names: list[str]) -> set[Function]:
     Raises:
       CannotSee: If one of them is not a plain function of the file.
     """
-    known = context.names.functions
+    methods = {
+        id(one)
+        for tree in context.trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for one in node.body
+    }
+    known = {
+        name: one for name, one in context.names.functions.items() if id(one.node) not in methods
+    }
     found: set[Function] = set()
     waiting = list(names)
     while waiting:
@@ -121,7 +130,7 @@ def check(context: Context, functions: set[Function], known: AbstractSet[str]) -
         below = use.name.partition(".")[2]
         if use.statement is not None or id(use.node) not in inside:
             continue
-        if use.guarded or not is_known(below):
+        if use.guarded or not (is_known(below) or _is_fixed(use)):
             raise CannotSee(f"its function uses {use.name.replace('tensorflow.', 'tf.')}")
         makes = makes or bool(_STATEFUL.match(below))
     if makes:
@@ -149,6 +158,13 @@ def is_known(below: str) -> bool:
     if module == "train":
         return _OF_TRAINING.match(name) is not None
     return module in _OPERATIONS and not _OF_GRAPHS.match(name)
+
+
+def _is_fixed(use: Use) -> bool:
+    """Whether it is of NumPy, and the same whenever the function is called."""
+    if not use.name.startswith("numpy.random."):
+        return use.name.startswith("numpy.")
+    return use.name == "numpy.random.RandomState" and bool(use.parent and use.parent.args)
 
 
 def _check_imports(context: Context, free: set[str]) -> None:
@@ -284,3 +300,27 @@ def trains(context: Context, functions: set[Function]) -> bool:
     return any(
         id(use.node) in inside and use.name.endswith("Optimizer") for use in context.names.uses
     )
+
+
+def has_shares(context: Context, call: Call, makes: bool) -> bool:
+    """Whether a result is another one on fewer cores: not computed row by row.
+
+    Args:
+      context: The file.
+      call: The call that puts a function onto cores.
+      makes: Whether functions have variables.
+
+    Raises:
+      CannotSee: If that is all the function is for; a training has such results by the way.
+    """
+    function = context.names.functions[argument(call.node, 0, "computation").id].node  # type: ignore[union-attr]
+    returns = (one for one in ast.walk(function) if isinstance(one, ast.Return))
+    if computations.NAMES[call.name] == "rewrite" or not any(one.value for one in returns):
+        return False
+    try:
+        computations.check_function(context, call, by_rows=True)
+    except CannotSee:
+        if not makes:
+            raise
+        return True
+    return False

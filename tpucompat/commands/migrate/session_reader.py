@@ -8,6 +8,7 @@ from typing import Any, Iterator, Mapping, NamedTuple
 from tpucompat.commands.migrate import (
     computations,
     keras,
+    session_attributes,
     session_blocks,
     session_functions,
     session_inputs,
@@ -15,7 +16,7 @@ from tpucompat.commands.migrate import (
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.session_inputs import MODULE, Parts
-from tpucompat.names.used import Call, argument
+from tpucompat.names.used import Call, argument, constant
 
 _TF = "tensorflow."
 #: What puts a function onto cores -> the method of a program that does it.
@@ -29,10 +30,10 @@ _GLOBAL = frozenset(
 _LOCAL = frozenset(_TF + name for name in ("local_variables_initializer", "tables_initializer"))
 #: What a Session is asked for without a computation -> what is written.
 _ASKED = {
-    _TF + "trainable_variables": "program.values(trainable=True)",
-    _TF + "global_variables": "program.values()",
-    _TF + "train.get_global_step": "program.global_step()",
-    _TF + "train.get_or_create_global_step": "program.global_step()",
+    _TF + "trainable_variables": "{}.values(trainable=True)",
+    _TF + "global_variables": "{}.values()",
+    _TF + "train.get_global_step": "{}.global_step()",
+    _TF + "train.get_or_create_global_step": "{}.global_step()",
 }
 #: Names that stand in functions -> those of the module.
 NAMES = {
@@ -63,6 +64,7 @@ class Plan(NamedTuple):
 
     Attributes:
       session: The Session, and what it is open in.
+      name: What the program is called.
       first: The statement that the program is made before.
       dropped: Statements that have no effect any more.
       inputs: What is written in the place of expressions, and before statements.
@@ -74,6 +76,7 @@ class Plan(NamedTuple):
     """
 
     session: session_blocks.Opened
+    name: str
     first: Any
     dropped: list[Any]
     inputs: session_inputs.Inputs
@@ -92,6 +95,8 @@ class Reader:
         self._cell = session.cell
         self._session = session
         self._name = session.name
+        #: What the program is called: an attribute where the Session is one.
+        self._program = "self.program" if session.name.startswith("self.") else "program"
         self._body = context.body_of(session.statement, self._cell)
         self._parents = context.parents(self._cell)
         self._calls = {id(call.node): call.name for call in context.names.calls}
@@ -143,9 +148,12 @@ class Reader:
         session_functions.check_around(self._context, reached, handled)
         statements = [one for one, _ in self._made] + list(self._savers.values())
         first = min(statements, key=lambda statement: statement.lineno)
-        shared = [call.node for call in calls if self._has_shares(call, makes)]
+        shared = [
+            one.node for one in calls if session_functions.has_shares(self._context, one, makes)
+        ]
         return Plan(
             session=self._session,
+            name=self._program,
             first=first,
             dropped=self._dropped,
             inputs=self._inputs,
@@ -205,7 +213,7 @@ class Reader:
             kept = argument(node, 0, "max_to_keep")
             more: Parts = [", max_to_keep=", kept] if kept is not None else []
             self._savers[name] = statement
-            self._replaced.append((node, [MODULE + ".Saver(program", *more, ")"]))
+            self._replaced.append((node, [f"{MODULE}.Saver({self._program}", *more, ")"]))
         elif called in _GLOBAL | _LOCAL | computations.SYSTEM:
             self._initializers[name] = called
             self._dropped.append(statement)
@@ -218,7 +226,7 @@ class Reader:
 
     def _compute(self, call: Call, before: list[ast.Assign]) -> None:
         node = call.node
-        statement = self._context.statement(node, self._cell)
+        statement = self._context.innermost(node, self._cell)
         kind = computations.NAMES[call.name]
         if call.guarded or not any(statement is one for one in before):
             raise CannotSee("it is not made beside its Session")
@@ -230,7 +238,7 @@ class Reader:
         function, inputs = argument(node, 0, "computation"), argument(node, 1, "inputs")
         if not isinstance(function, ast.Name):
             raise CannotSee("its function has no name")
-        parts: list[Any] = [f"program.{_METHODS[kind]}(", function, ", "]
+        parts: list[Any] = [f"{self._program}.{_METHODS[kind]}(", function, ", "]
         parts.append("[]" if inputs is None else inputs)
         from_all = argument(node, 99, "outputs_from_all_shards")
         if from_all is not None:
@@ -269,6 +277,8 @@ class Reader:
             names = [getattr(each, "id", "") for each in target.elts]
             if not all(names) or not self._context.is_free(one.name):
                 raise CannotSee("its results are assigned to something without a name")
+            if any(name.startswith("self.") for name in names):
+                one = one._replace(name="self." + one.name)
             one = one._replace(outputs=names)
             self._outputs.update({name: (one, index) for index, name in enumerate(names)})
             self._replaced.append((target, [one.name]))
@@ -309,18 +319,7 @@ class Reader:
         return sum(isinstance(node.ctx, ast.Store) for node in self._seen({name}))
 
     def _seen(self, names: set[str]) -> Iterator[ast.Name]:
-        """Where names of the Session's block are read or assigned: not those of functions of their own."""
-        scope: Any = self._session.statement
-        while not isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Module)):
-            scope = self._parents[id(scope)]
-        waiting: list[tuple[ast.AST, set[str]]] = [(scope, names)]
-        while waiting:
-            node, left = waiting.pop()
-            if node is not scope and isinstance(node, (ast.FunctionDef, ast.Lambda)):
-                left = left - session_functions.bound(node)
-            if isinstance(node, ast.Name) and node.id in left:
-                yield node
-            waiting += [(child, left) for child in ast.iter_child_nodes(node)]
+        return session_attributes.seen(self._parents, self._session.statement, self._name, names)
 
     def _function(self, call: Call) -> str:
         name: str = argument(call.node, 0, "computation").id  # type: ignore[union-attr]
@@ -338,24 +337,6 @@ class Reader:
         trained = session_functions.reached(self._context, list(map(self._function, on_one)))
         if session_functions.trains(self._context, trained):
             raise CannotSee("one core trains what several cores train too")
-        return False
-
-    def _has_shares(self, call: Call, makes: bool) -> bool:
-        """Whether a result is another one where there are fewer cores: not computed row by row.
-
-        Raises:
-          CannotSee: If that is all the function is for; a training has such results by the way.
-        """
-        function = self._context.names.functions[self._function(call)].node
-        returns = (one for one in ast.walk(function) if isinstance(one, ast.Return))
-        if computations.NAMES[call.name] == "rewrite" or not any(one.value for one in returns):
-            return False
-        try:
-            computations.check_function(self._context, call, by_rows=True)
-        except CannotSee:
-            if not makes:
-                raise
-            return True
         return False
 
     # The Session -------------------------------------------------------------------------------
@@ -383,7 +364,7 @@ class Reader:
             raise CannotSee(f"options of {self._name}.run")
         fetch, feeds = node.args[0], self._inputs.fed(argument(node, 1, "feed_dict"))
         asked = self._asked(fetch)
-        statement = self._context.statement(node, self._cell)
+        statement = self._context.innermost(node, self._cell)
         is_statement = isinstance(statement, ast.Expr) and statement.value is node
         if self._inputs.begins_again(fetch, node, is_statement and not feeds):
             return
@@ -392,10 +373,10 @@ class Reader:
         elif self._called(fetch) in _ASKED:
             if not makes or self._variables:
                 raise CannotSee("variables of several kinds")
-            self._replaced.append((node, [_ASKED[self._called(fetch)]]))
+            self._replaced.append((node, [_ASKED[self._called(fetch)].format(self._program)]))
         elif isinstance(fetch, ast.Name) and fetch.id in self._steps:
             self._names.add(id(fetch))
-            self._replaced.append((node, ["program.global_step()"]))
+            self._replaced.append((node, [f"{self._program}.global_step()"]))
         elif isinstance(fetch, ast.Name) and fetch.id in self._loads:
             variable, fed = self._loads[fetch.id]
             self._names.add(id(fetch))
@@ -413,35 +394,46 @@ class Reader:
     ) -> None:
         """A run of a computation becomes a call."""
         names = fetch.elts if isinstance(fetch, (ast.List, ast.Tuple)) else [fetch]
-        asked = [getattr(one, "id", "") for one in names] or [""]
-        self._names.update(map(id, names))
-        head = ""
-        several = [self._computations.get(one, []) for one in asked]
-        # Of one that trains and others nobody knows which goes first.
-        if not makes and len(asked) > 1 and all(len(one) == 1 for one in several):
-            self._inputs.call_all(node, [one[0] for one in several], feeds, fetch)
-            return
-        if isinstance(fetch, ast.Name) and fetch.id in self._computations:
-            found, index = self._computations[fetch.id], ""
-        elif isinstance(fetch, ast.Name) and fetch.id in self._outputs:
-            found, index = [self._outputs[fetch.id][0]], f"[{self._outputs[fetch.id][1]}]"
-        elif isinstance(fetch, (ast.List, ast.Tuple)) and asked[0] in self._outputs:
-            found = [self._outputs[asked[0]][0]]
-            if not set(asked) <= set(found[0].outputs):
-                raise CannotSee("the Session fetches more than a computation")
-            places = [str(found[0].outputs.index(name)) for name in asked]
-            index = ""
-            if asked != found[0].outputs or isinstance(fetch, ast.Tuple):
-                head = f"{MODULE}.chosen("
-                index = f", {', '.join(places)})"
-                if isinstance(fetch, ast.Tuple):
-                    head, index = "tuple(" + head, index + ")"
-        else:
+        places = [self._place(one) for one in names]
+        if not places or not all(found for found, _ in places):
             raise CannotSee("the Session fetches more than a computation")
+        found, index = places[0]
+        # Of one that trains and others nobody knows which goes first.
+        is_whole = all(len(one) == 1 and at is None for one, at in places)
+        if not makes and len(names) > 1 and is_whole:
+            self._inputs.call_all(node, [one[0] for one, _ in places], feeds, fetch)
+            return
+        head = tail = ""
+        if fetch is not names[0]:
+            indices = [at for _, at in places]
+            if None in indices or any(one[0].node is not found[0].node for one, _ in places):
+                raise CannotSee("the Session fetches more than a computation")
+            is_all = indices == [*range(len(found[0].outputs))]
+            if not is_all or isinstance(fetch, ast.Tuple):
+                head, tail = f"{MODULE}.chosen(", f", {', '.join(map(str, indices))})"
+                if isinstance(fetch, ast.Tuple):
+                    head, tail = "tuple(" + head, tail + ")"
+        elif index is not None:
+            tail = f"[{index}]"
         if any(one.given != found[0].given for one in found):
             raise CannotSee("its computations are fed differently")
         values = self._inputs.values(feeds, found[0].given)
-        self._replaced.append((node, [f"{head}{found[0].name}(", *values, ")" + index]))
+        self._replaced.append((node, [f"{head}{found[0].name}(", *values, ")" + tail]))
+
+    def _place(self, fetch: ast.AST) -> tuple[list[Computation], int | None]:
+        """The computations that a fetch may stand for, and which of their results; None for all of them."""
+        index = None
+        if isinstance(fetch, ast.Subscript):  # result[0]
+            index = constant(getattr(fetch.slice, "value", fetch.slice))
+            index = constant(fetch.slice) if index is None else index
+            is_known = isinstance(index, int) and isinstance(fetch.value, ast.Name)
+            fetch = fetch.value if is_known else fetch
+        self._names.add(id(fetch))
+        name = getattr(fetch, "id", "")
+        if name in self._outputs and index is None:
+            one, index = self._outputs[name]
+            return [one], index
+        return self._computations.get(name, []), index
 
     def _asked(self, fetch: ast.AST) -> set[str]:
         """The initializers that are run, and what starts and stops the TPU; nothing if anything else is."""
@@ -455,13 +447,13 @@ class Reader:
         return set(names)
 
     def _start(self, node: ast.Call, fetch: ast.AST, asked: set[str], makes: bool) -> None:
-        statement = self._context.statement(node, self._cell)
+        statement = self._context.innermost(node, self._cell)
         if not isinstance(statement, ast.Expr) or statement.value is not node:
             raise CannotSee("what starting the TPU returns is used")
         if not asked & _GLOBAL or not makes:
             self._dropped.append(statement)
         else:
-            self._replaced.append((node, ["program.initialize()"]))
+            self._replaced.append((node, [f"{self._program}.initialize()"]))
         if asked & _GLOBAL and self._variables:
             again = self._is_initialized or not any(one is statement for one in self._session.body)
             if again or any(self._method(one) for one in self._earlier(statement)):
@@ -496,7 +488,8 @@ class Reader:
             counts = name in self._steps or "global_step" in _ASKED.get(
                 self._called(word.value), ""
             )
-            parts += [f", {word.arg}=", "program.global_step()" if counts else word.value]
+            step = f"{self._program}.global_step()"
+            parts += [f", {word.arg}=", step if counts else word.value]
         self._replaced.append((node, [*parts, ")"]))
 
     # What is left ------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 
-from tpucompat.commands.migrate import keras, session_blocks, written
+from tpucompat.commands.migrate import keras, session_attributes, session_blocks, written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.session_inputs import MODULE
@@ -31,7 +31,12 @@ def plan(context: Context) -> Plan:
         raise CannotSee(f"there is another {MODULE}.py beside it")
     if not context.is_free("program"):
         raise CannotSee("the file already defines program")
-    return Reader(context, session_blocks.opened(context)).read()
+    names = session_attributes.Names(context)
+    try:
+        return Reader(context, session_blocks.opened(context)).read()
+    except CannotSee:
+        names.undo()
+        raise
 
 
 # Rewriting -----------------------------------------------------------------------------------------
@@ -68,11 +73,14 @@ def rewrite(context: Context, found: Plan) -> None:
     given += [f"seed={text.source(found.session.seed)}"] if found.session.seed is not None else []
     given += ["global_step=True"] if found.counts else []
     indent = session_blocks.indent(context, found.session, line)
-    text.insert_line(line, indent + f"program = {MODULE}.{made}({', '.join(given)})" + text.newline)
+    text.insert_line(
+        line, indent + f"{found.name} = {MODULE}.{made}({', '.join(given)})" + text.newline
+    )
     for statement, words in found.inputs.added:
         indent = session_blocks.indent(context, found.session, statement.lineno)
         text.insert_line(statement.lineno, indent + words + text.newline)
     for statement in found.dropped:
-        context.remove(statement, found.session.cell)
+        if not context.remove(statement, found.session.cell):
+            context.replace(statement, found.session.cell, "pass")
     session_blocks.rewrite(context, found.session)
     context.want(MODULE)

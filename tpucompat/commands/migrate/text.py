@@ -102,6 +102,24 @@ class Text:
         alone = not before.strip() and (not after.strip() or after.lstrip().startswith("#"))
         return alone and not goes_on
 
+    def beside_others(self, node: Any, body: Sequence[Any]) -> tuple[int, int]:
+        """The span of a statement with the semicolon that parts it from another one of its line.
+
+        Args:
+          node: The statement.
+          body: The statements that it stands among.
+
+        Returns:
+          The span; an empty one where no other stands in its line.
+        """
+        at = next(index for index, one in enumerate(body) if one is node)
+        start, end = self.span(node)
+        if at and body[at - 1].end_lineno == node.lineno:
+            return self.span(body[at - 1])[1], end
+        if at + 1 < len(body) and body[at + 1].lineno == node.end_lineno:
+            return start, self.span(body[at + 1])[0]
+        return start, start
+
     # Edits -------------------------------------------------------------------------------------
 
     def replace(self, start: int, end: int, text: str) -> None:

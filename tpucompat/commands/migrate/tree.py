@@ -70,8 +70,9 @@ def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
     imports = Imports([module for module in modules if not module.source.is_notebook])
     _take_eras(imports)
     contexts = {path: Context(module) for path, module in imports.paths.items()}
-    trainers = (path for path, one in contexts.items() if estimators.makes_trainer(one))
+    trainers = {path for path, one in contexts.items() if estimators.makes_trainer(one)}
     of_trainers = imports.reached(trainers)
+    of_trainers |= {path for path in contexts if trainers & imports.reached([path])}
     stays, wanted = {}, {}
     for path, context in contexts.items():
         wanted[path] = estimators.is_wanted(context, path in of_trainers)
@@ -140,15 +141,27 @@ def with_parts(results: Sequence[Result]) -> list[Result]:
     for module in written.MODULES:
         name = module + ".py"
         uses: set[str] = set()
-        for result in cut:
-            if module.encode() in result.after and not result.path.endswith(".ipynb"):
-                uses |= written.mentioned(result.after)
+        for result in _importing(cut, module):
+            uses |= written.mentioned(result.after)
         for index, result in enumerate(cut):
             if name in result.beside:
                 part = written.part(result.beside[name], uses)
                 part = written.completing_tf_slim(part) if uses_slim else part
                 cut[index] = result._replace(beside={**result.beside, name: part})
     return cut
+
+
+def _importing(results: Sequence[Result], module: str) -> list[Result]:
+    """The files that name a module, and those that import these: they may be given objects of it."""
+    left = [one for one in results if not one.path.endswith(".ipynb")]
+    found = [one for one in left if module.encode() in one.after]
+    while True:
+        left = [one for one in left if one not in found]
+        names = {os.path.splitext(os.path.basename(one.path))[0] for one in found}
+        more = [one for one in left if names & written.imported_names(one.after)]
+        if not more:
+            return found
+        found += more
 
 
 def _loop(imports: Imports, path: str, homes: list[str]) -> estimators.Loop:

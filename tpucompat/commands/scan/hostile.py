@@ -180,14 +180,21 @@ def _outside(call: Call, program: _Program) -> Iterator[Hazard]:
             if other.name in (".fit", ".evaluate", ".predict"):
                 yield from _uneven_batches(other, program, ("batch_size",))
     # Batches to predict are filled up by TPUEstimator.
-    predicts = call.function is not None and "predict" in call.function.node.name
-    if program.is_estimator and _drops_nothing(call) and not predicts:
+    if program.is_estimator and _drops_nothing(call) and not _predicts(call):
         yield Hazard(
             "TPU370",
             call.node,
             "batch() with a smaller last batch",
             "batch(size, drop_remainder=True)",
         )
+
+
+def _predicts(call: Call) -> bool:
+    """Whether a call stands in a function that predicts, or in one inside of it."""
+    function = call.function
+    while function is not None and "predict" not in function.node.name:
+        function = function.outer
+    return function is not None
 
 
 def _returns_nothing(call: Call, program: _Program) -> Iterator[Hazard]:

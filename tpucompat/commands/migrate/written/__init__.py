@@ -15,6 +15,14 @@ MODULES: Mapping[str, str] = {
     "training_loop": '"""Trains, evaluates and exports a model_fn',
     "session_loop": '"""Runs functions on the cores of a ``tf.distribute`` strategy',
 }
+#: A section of a module: a comment ``# if hooks:`` before a statement -> what a script has that needs it.
+SECTIONS: Mapping[str, frozenset[str]] = {
+    "hooks": frozenset(("hooks", "training_hooks")),
+    "eval_metric_ops": frozenset(("eval_metric_ops",)),
+}
+_SECTION = re.compile(r"\s*# if (\w+):")
+#: What stands for a section among the names of what a script uses.
+_MARK = "# "
 _OF_TF_SLIM = '''\
 #: How modules of tf_slim call a module of TensorFlow -> name in it -> where tf.compat.v1 has that today.
 MISSED_BY_TF_SLIM = {names}
@@ -86,11 +94,37 @@ def imported(text: bytes) -> str:
 
 
 def mentioned(text: bytes) -> set[str]:
-    """The attributes in a script, and what it imports by name: what it may use of a module."""
-    tree = ast.parse(text)
-    taken = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom))
+    """What a script may use of a module: attributes, keywords, and what it imports by name."""
+    nodes = list(ast.walk(ast.parse(text)))
+    taken = (node for node in nodes if isinstance(node, ast.ImportFrom))
     found = {alias.name for node in taken for alias in node.names}
-    return found | {one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)}
+    found |= {one.attr for one in nodes if isinstance(one, ast.Attribute)}
+    found |= {_MARK + one.arg for one in nodes if isinstance(one, ast.keyword) and one.arg}
+    calls = [one for one in nodes if isinstance(one, ast.Call)]
+    if any(_gives_hooks(one) for one in calls):
+        found.add(_MARK + "hooks")
+    if any(word.arg is None for one in calls for word in one.keywords):
+        found |= {_MARK + name for names in SECTIONS.values() for name in names}
+    return found
+
+
+def _gives_hooks(call: ast.Call) -> bool:
+    """Whether a call gives hooks by their place, as ``estimator.train(input_fn, hooks)`` does."""
+    given = call.args[1] if len(call.args) > 1 else None
+    is_none = isinstance(given, ast.Constant) and given.value is None
+    return getattr(call.func, "attr", "") == "train" and given is not None and not is_none
+
+
+def imported_names(text: bytes) -> set[str]:
+    """The last parts of all that a file imports; nothing where it cannot be read."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return set()
+    found = [one for one in ast.walk(tree) if isinstance(one, (ast.Import, ast.ImportFrom))]
+    names = [alias.name for one in found for alias in one.names]
+    names += [getattr(one, "module", None) or "" for one in found]
+    return {name.rpartition(".")[2] for name in names}
 
 
 def defined(text: bytes) -> set[str]:
@@ -110,7 +144,10 @@ def part(text: bytes, uses: Iterable[str]) -> bytes:
       text: The module.
       uses: Names of what the script uses; those that the module does not have are ignored.
     """
-    module = text.decode()
+    sections = {
+        name for name, words in SECTIONS.items() if {_MARK + one for one in words} & {*uses}
+    }
+    module = _with_sections(text.decode(), sections)
     tree = ast.parse(module)
     lines = module.split("\n")
     kept = _reached(tree, {word for name in uses for word in (name, "." + name)})
@@ -138,15 +175,49 @@ def of_both(name: str, before: bytes, content: bytes) -> bytes | None:
     Returns:
       Its text; None where the user has changed it, and it lacks something.
     """
-    if defined(content) <= defined(before):
+    whole = source(f"{name}.py")
+    had, wanted = (defined(one) | _sections_of(whole, one) for one in (before, content))
+    if wanted <= had:
         return before
-    was, both = (
-        part(source(f"{name}.py"), names)
-        for names in (defined(before), defined(before) | defined(content))
-    )
+    was, both = (part(whole, names) for names in (had, had | wanted))
     if _without_slim(before) != was:
         return None
     return completing_tf_slim(both) if b"tf_slim" in before + content else both
+
+
+def whole(name: str) -> bytes:
+    """A module with all its sections."""
+    return _with_sections(source(name).decode(), {*SECTIONS}).encode()
+
+
+def _marked(module: str) -> Iterator[tuple[str, int, int]]:
+    """(section, the line of its comment, that behind its statement), with indices of lines."""
+    lines = module.split("\n")
+    ends = {
+        node.lineno: node.end_lineno or 0
+        for node in ast.walk(ast.parse(module))
+        if isinstance(node, ast.stmt)
+    }
+    for index, line in enumerate(lines):
+        found = _SECTION.fullmatch(line)
+        if found:
+            yield found.group(1), index, ends[index + 2]
+
+
+def _with_sections(module: str, kept: set[str]) -> str:
+    """A module without the comments of its sections, and without the other sections."""
+    lines: list[str | None] = [*module.split("\n")]
+    for name, comment, end in _marked(module):
+        last = comment + 1 if name in kept else end
+        lines[comment:last] = [None] * (last - comment)
+    return "\n".join(line for line in lines if line is not None)
+
+
+def _sections_of(text: bytes, part_of_it: bytes) -> set[str]:
+    """The sections of a module that a part of it has, as :func:`mentioned` names them."""
+    lines, found = text.decode().split("\n"), {*part_of_it.decode().split("\n")}
+    marked = _marked(text.decode())
+    return {_MARK + name for name, comment, _ in marked if lines[comment + 1] in found}
 
 
 def _without_slim(text: bytes) -> bytes:

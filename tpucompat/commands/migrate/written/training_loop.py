@@ -136,15 +136,121 @@ def get_tpu_context():
     return types.SimpleNamespace(number_of_shards=replicas)
 
 
-class LoggingTensorHook:
+class SessionRunHook:
+    """What a trainer calls around its loop, and around each call of it; there is no Session to give."""
+
+    def begin(self):
+        """Is called before the first call of the loop."""
+
+    def after_create_session(self, session, coord):
+        """Is called behind ``begin``."""
+
+    def before_run(self, run_context):
+        """Is called before each call of the loop."""
+
+    def after_run(self, run_context, run_values):
+        """Is called behind it; ``run_context.request_stop()`` ends the training."""
+
+    def end(self, session):
+        """Is called behind the last call of the loop."""
+
+
+class RunContext:
+    """What a hook ends the training by.
+
+    Attributes:
+      step: The global step.
+      stop_requested: Whether a hook has asked for an end.
+    """
+
+    def __init__(self):
+        self.step, self.stop_requested = 0, False
+
+    def request_stop(self):
+        """Ends the training behind this call of the loop."""
+        self.stop_requested = True
+
+
+class StopAtStepHook(SessionRunHook):
+    """Ends the training after some steps, or at a step; as before, it knows the step that a call began with."""
+
+    def __init__(self, num_steps=None, last_step=None):
+        self._steps, self._last, self._step = num_steps, last_step, 0
+
+    def before_run(self, run_context):
+        """Finds the last step in the first call."""
+        self._step = run_context.step
+        self._last = self._step + self._steps if self._last is None else self._last
+
+    def after_run(self, run_context, run_values):
+        """Ends the training there."""
+        if self._step + 1 >= self._last:
+            run_context.request_stop()
+
+
+class StepCounterHook(SessionRunHook):
+    """Logs how many steps are made in a second, and writes it as a summary."""
+
+    def __init__(self, every_n_steps=100, every_n_secs=None, output_dir=None):
+        self._every, self._seconds = every_n_steps, every_n_secs
+        self._writer = output_dir and summary_writer(output_dir)
+        self._step = self._at = None
+
+    def before_run(self, run_context):
+        """Begins to count."""
+        if self._step is None:
+            self._step, self._at = run_context.step, time.time()
+
+    def after_run(self, run_context, run_values):
+        """Logs the rate where it is time to."""
+        steps, seconds = run_context.step - self._step, time.time() - self._at
+        if seconds < self._seconds if self._seconds else steps < self._every:
+            return
+        v1.logging.info("global_step/sec: %g", steps / seconds)
+        if self._writer:
+            with self._writer.as_default(run_context.step):
+                tf.summary.scalar("global_step/sec", steps / seconds)
+        self._step = None
+
+
+class _Watching:
+    """A hook that is given values of tensors of a model_fn, after each call of the loop."""
+
+    def tensors_in(self, graph):
+        """The tensors by their tags; those that are given by name are looked up in a graph."""
+        return {
+            tag: graph.get_tensor_by_name(one if ":" in one else one + ":0")
+            if isinstance(one, str)
+            else one
+            for tag, one in self.tensors.items()
+        }
+
+
+class NanTensorHook(_Watching):
+    """Ends the training where a loss is not a number, or raises an error."""
+
+    def __init__(self, loss_tensor, fail_on_nan_loss=True):
+        self.tensors, self._fails = {"loss": loss_tensor}, fail_on_nan_loss
+
+    def take(self, values, run_context):
+        """Looks at the value of a call."""
+        if np.isnan(values["loss"]).any():
+            if self._fails:
+                raise v1.train.NanLossDuringTrainingError
+            run_context.request_stop()
+
+
+class LoggingTensorHook(_Watching):
     """Logs tensors of a model_fn, given by name or as a list, after some calls of the loop or seconds."""
 
     def __init__(self, tensors, every_n_iter=None, every_n_secs=None, formatter=None):
-        self.tensors = tensors if isinstance(tensors, dict) else {one.name: one for one in tensors}
+        if not isinstance(tensors, dict):
+            tensors = {getattr(one, "name", one): one for one in tensors}
+        self.tensors = tensors
         self._calls, self._seconds, self._formatter = every_n_iter, every_n_secs, formatter
         self._call, self._logged, self._at = 0, None, 0.0
 
-    def log(self, values):
+    def take(self, values, run_context):
         """Logs the values of a call where it is time to."""
         call, now, took = self._call, time.time(), ""
         self._call += 1
@@ -399,6 +505,67 @@ class Model:
             return self._call(features, labels)
 
 
+class Hooks:
+    """The hooks of a training: those it is given, and those of the model_fn.
+
+    Args:
+      given: A list, or None.
+      spec: The Spec of the model_fn in the graph of the initial values.
+    """
+
+    def __init__(self, given, spec):
+        self._given, self.context = list(given or []), RunContext()
+        self._watching = [one for one in self._all(spec) if isinstance(one, _Watching)]
+        self._called = [one for one in self._all(spec) if not isinstance(one, _Watching)]
+        found = [one.tensors_in(spec.loss.graph) for one in self._watching]
+        self._made = [(one.shape, one.dtype.base_dtype) for one in tf.nest.flatten(found)]
+        self._structure = nest(lambda one: 0, found)
+
+    def _all(self, spec):
+        return [*(spec.training_hooks or []), *self._given]
+
+    def tensors(self, spec):
+        """What the hooks look at in a replica."""
+        graph = v1.get_default_graph()
+        hooks = (one for one in self._all(spec) if isinstance(one, _Watching))
+        return tf.nest.flatten([one.tensors_in(graph) for one in hooks])
+
+    def zeros(self):
+        """Values of the same types before the first step."""
+        return [tf.zeros([size or 0 for size in shape], dtype) for shape, dtype in self._made]
+
+    def invariants(self, values):
+        """The shapes that values have in all steps."""
+        return [(one, shape) for one, (shape, _) in zip(values, self._made)]
+
+    def begin(self):
+        """Calls the hooks before the training."""
+        for one in self._called:
+            one.begin()
+        for one in self._called:
+            one.after_create_session(None, None)
+
+    def before(self, step):
+        """Calls them before a call of the loop."""
+        self.context.step = step
+        for one in self._called:
+            one.before_run(self.context)
+
+    def after(self, step, values):
+        """Calls them behind it, with the values of its last step."""
+        self.context.step = step
+        values = tf.nest.pack_sequence_as(self._structure, [one.numpy() for one in values])
+        for one, found in zip(self._watching, values):
+            one.take(found, self.context)
+        for one in self._called:
+            one.after_run(self.context, None)
+
+    def end(self):
+        """Calls them behind the training."""
+        for one in self._called:
+            one.end(None)
+
+
 class Trainer:
     """Does with a model_fn what TPUEstimator did.
 
@@ -532,15 +699,15 @@ class Trainer:
 
         return self.strategy.distribute_datasets_from_function(of_host), specs[0]
 
-    def train(self, input_fn, steps=None, max_steps=None, after_save=None):
+    def train(self, input_fn, hooks=None, steps=None, max_steps=None, after_save=None):
         """Trains for some steps more, or up to the step max_steps, from the last checkpoint on."""
         config, local = self.config, self.strategy.experimental_local_results
         data, spec = self._batches(input_fn, ModeKeys.TRAIN)
         checkpoint = self.latest_checkpoint()
         model = self._model(ModeKeys.TRAIN, lambda: _placeholders(spec), self.strategy, checkpoint)
         last = (model.step + steps if steps else sys.maxsize) if max_steps is None else max_steps
-        seen = tf.nest.flatten([hook.tensors for hook in model.spec.training_hooks or []])
-        hooks, logged = [], [(one.shape, one.dtype.base_dtype) for one in seen]
+        # if hooks:
+        callers = Hooks(hooks, model.spec)
         host_calls, is_one = [], self.strategy is tf.distribute.get_strategy()
         tag_of_loss = model.loss_tag
 
@@ -550,23 +717,26 @@ class Trainer:
                 spec = model(*_split(batch))
             function, values = spec.host_call or (lambda: None, [])
             host_calls.append(function)
-            hooks.append(spec.training_hooks or [])
-            shown = [hook.tensors for hook in hooks[0]]
+            shown = []
+            # if hooks:
+            shown = callers.tensors(spec)
             # Summaries of a model_fn are for one device; a TPU has no strings.
             summaries = v1.summary.merge_all() if is_one else None
             summaries = [] if summaries is None else [summaries]
             values, shown = nest(
                 lambda one: _as_before(tf.convert_to_tensor(one), before), [values, shown]
             )
-            return tf.cast(spec.loss, tf.float32), summaries, values, tf.nest.flatten(shown)
+            return tf.cast(spec.loss, tf.float32), summaries, values, shown
 
         @tf.function
         def loop(iterator, steps):
-            loss, summaries = tf.constant(0.0), tf.constant(b"")
-            shown = [tf.zeros([size or 0 for size in shape], dtype) for shape, dtype in logged]
+            loss, summaries, shown = tf.constant(0.0), tf.constant(b""), []
+            # if hooks:
+            shown = callers.zeros()
             for _ in tf.range(steps):
+                # if hooks:
                 tf.autograph.experimental.set_loop_options(
-                    shape_invariants=[(one, shape) for one, (shape, _) in zip(shown, logged)]
+                    shape_invariants=callers.invariants(shown)
                 )
                 with model.given(parts=True):  # optimizers make theirs for all replicas together
                     losses, texts, values, shown = self.strategy.run(
@@ -586,21 +756,24 @@ class Trainer:
 
         if model.step >= last:
             return self
+        # if hooks:
+        callers.begin()
         saved, saved_at = (model.step, time.time()) if checkpoint else save(is_first=True)
         iterator, written, loss = iter(data), -sys.maxsize, None
         # Without a TPU and on one device each call makes one step, as TPUEstimator's did.
         in_one_call = 1 if is_one else config.tpu_config.iterations_per_loop
         while model.step < last:
             step = model.step
+            # if hooks:
+            callers.before(step)
             try:
                 loss, summaries, shown = loop(iterator, tf.constant(min(in_one_call, last - step)))
             except tf.errors.OutOfRangeError:
                 break
             if np.isnan(loss):
                 raise v1.train.NanLossDuringTrainingError
-            values = tf.nest.pack_sequence_as([hook.tensors for hook in hooks[0]], shown)
-            for hook, found in zip(hooks[0], values):
-                hook.log(nest(lambda one: one.numpy(), found))
+            # if hooks:
+            callers.after(model.step, shown)
             if config.save_summary_steps and step + 1 >= written + config.save_summary_steps:
                 written = step + 1
                 v1.logging.info("loss = %s, step = %d", loss.numpy(), model.step)
@@ -609,10 +782,14 @@ class Trainer:
                     tf.summary.experimental.write_raw_pb(summaries)
             every = config.save_checkpoints_steps
             late = time.time() - saved_at >= (config.save_checkpoints_secs or float("inf"))
+            # if hooks:
+            last = model.step if callers.context.stop_requested else last
             if (model.step - saved >= every if every else late) and model.step < last:
                 saved, saved_at = save()
         if model.step != saved:
             save()
+        # if hooks:
+        callers.end()
         for writer in _WRITERS.values():
             writer.flush()
         if loss is not None:
@@ -636,10 +813,12 @@ class Trainer:
             lambda one: tf.concat(local(one), 0) if len(local(one)) > 1 else local(one)[0], values
         )
 
-    def evaluate(self, input_fn, steps=None, checkpoint_path=None, name=None):
+    def evaluate(self, input_fn, steps=None, *, checkpoint_path=None, name=None):
         """The metrics of a checkpoint, with the mean loss of the first replica."""
         if self._use_tpu and not self._eval_on_tpu:
-            return self._on_one_device().evaluate(input_fn, steps, checkpoint_path, name)
+            return self._on_one_device().evaluate(
+                input_fn, steps, checkpoint_path=checkpoint_path, name=name
+            )
         data, spec = self._batches(input_fn, ModeKeys.EVAL)
         checkpoint = checkpoint_path or self.latest_checkpoint()
         model = self._model(ModeKeys.EVAL, lambda: _placeholders(spec), self.strategy, checkpoint)
@@ -654,6 +833,7 @@ class Trainer:
             return self.strategy.experimental_local_results(losses)[0], self._together(values)
 
         losses, update, result = [], None, dict
+        # if eval_metric_ops:
         if model.spec.eval_metric_ops:
             step, result = _metric_ops(model, spec)
         for batch in itertools.islice(data, steps):
@@ -679,8 +859,10 @@ class Trainer:
         v1.logging.info("Saving dict for global step %d: %s", model.step, said)
         return found
 
-    def predict(self, input_fn, checkpoint_path=None, yield_single_examples=True):
-        """Yields the predictions of a checkpoint for each example, or for each batch."""
+    def predict(
+        self, input_fn, predict_keys=None, *, checkpoint_path=None, yield_single_examples=True
+    ):
+        """Yields the predictions of a checkpoint, or some of them, for each example, or for each batch."""
         mode, replicas = ModeKeys.PREDICT, self.strategy.num_replicas_in_sync
         size = self._sizes[mode]
         is_split = self._fed(mode)[1]
@@ -694,7 +876,10 @@ class Trainer:
         @tf.function
         def step(batch):
             def replica_step(batch):
-                return model(_split(batch)[0], None).predictions
+                found = model(_split(batch)[0], None).predictions
+                if predict_keys:
+                    found = {key: one for key, one in found.items() if key in predict_keys}
+                return found
 
             return self._together(self.strategy.run(replica_step, args=(batch,)))
 
@@ -717,7 +902,9 @@ class Trainer:
             rows = range(count) if yield_single_examples else [slice(None)]
             yield from (nest(lambda one, at=row: one[at], found) for row in rows)
 
-    def export_saved_model(self, export_dir_base, serving_input_receiver_fn, checkpoint_path=None):
+    def export_saved_model(
+        self, export_dir_base, serving_input_receiver_fn, *, checkpoint_path=None
+    ):
         """Writes a SavedModel with export_outputs as signatures; returns its folder, as bytes."""
         given, outputs = [], {}
 
@@ -800,6 +987,21 @@ def load_global_step(folder):
     """The step of the last checkpoint in a folder; 0 where there is none."""
     checkpoint = tf.train.latest_checkpoint(folder)
     return int(tf.train.load_variable(checkpoint, "global_step")) if checkpoint else 0
+
+
+def from_saved_model(folder, signature="serving_default"):
+    """A function that computes with a SavedModel: a dict of arrays from a dict of what it is given."""
+    model = tf.saved_model.load(os.fsdecode(folder))
+    function = model.signatures[signature]
+    specs = function.structured_input_signature[1]
+
+    def compute(given):
+        tensors = {
+            name: tf.convert_to_tensor(one, specs[name].dtype) for name, one in given.items()
+        }
+        return {name: one.numpy() for name, one in function(**tensors).items()}
+
+    return compute
 
 
 def ServingInputReceiver(features, receiver_tensors):
