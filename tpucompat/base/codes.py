@@ -779,7 +779,7 @@ CODES: dict[str, Code] = {
     "TPU416": Code(
         "Neither a code nor an old symbol",
         "`tpucompat explain` accepts a code such as TPU410 or a name such as tf.contrib.tpu.shard.",
-        "Check the spelling; close matches are listed.",
+        "Check the spelling. `tpucompat scan FILE` lists the old names in a script, with their codes.",
     ),
     "TPU417": Code(
         "The address of a remote TPU is ignored",
@@ -1186,6 +1186,11 @@ CODES: dict[str, Code] = {
         "With eager execution operations are computed at once, and no graph holds them for a Session. A script "
         "that reads as one of TensorFlow 2, or calls enable_eager_execution, runs eagerly.",
         "For a script of TensorFlow 1 pass `tpucompat run --era tf1`, or `install(era='tf1')`.",
+    ),
+    "TPU493": Code(
+        "Invalid command line",
+        "The command has no such option, does not take this value, or two options exclude each other.",
+        "`tpucompat COMMAND --help` lists the options of a command.",
     ),
     # 5xx: Keras 3, and what a migration leaves -----------------------------------------------------
     "TPU510": Code(
