@@ -180,7 +180,6 @@ def test_a_command_line_that_cannot_be_followed(
         ("--seeds 2 a.py a.py", "at least 5"),
         ("--tolerance fwd=1 a.py a.py", "unknown rung 'fwd'"),
         ("--tolerance forward=nan a.py a.py", "expected RUNG=LIMIT"),
-        ("--python-old /nothere a.py a.py", "/nothere: no such Python"),
     ],
 )
 def test_a_verification_that_cannot_be_made_is_refused_before_it_runs(
