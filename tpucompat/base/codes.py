@@ -1192,6 +1192,29 @@ CODES: dict[str, Code] = {
         "The command has no such option, does not take this value, or two options exclude each other.",
         "`tpucompat COMMAND --help` lists the options of a command.",
     ),
+    "TPU494": Code(
+        "A tensor has a type that the operation does not take",
+        "Labels of sparse losses are integers, and most other operations take floats. NumPy's default types "
+        "are float64 and int64.",
+        "Cast it in the input pipeline, such as tf.cast(labels, tf.int32).",
+    ),
+    "TPU495": Code(
+        "The loss of a model_fn is not one number",
+        "Training minimizes one number. Functions such as sparse_softmax_cross_entropy_with_logits return one "
+        "for each example.",
+        "Average it with tf.reduce_mean, and pass it as `loss` of the specification, except to predict.",
+    ),
+    "TPU496": Code(
+        "No variable influences the loss",
+        "Operations such as argmax, round and casts to integers have no gradient.",
+        "Compute the loss from the output of the model by operations with gradients.",
+    ),
+    "TPU497": Code(
+        "Training produced NaN or infinity",
+        "The input has such a value, a label is out of range, a logarithm or a division is of 0, or the "
+        "learning rate is too high.",
+        "Check the data with np.isfinite, lower the learning rate, or clip the gradients.",
+    ),
     # 5xx: Keras 3, and what a migration leaves -----------------------------------------------------
     "TPU510": Code(
         "An argument that Keras 3 does not support",
