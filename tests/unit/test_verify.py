@@ -617,8 +617,19 @@ def test_printed_numbers_are_compared_by_the_words_before_them():
     for new, same in (("0.26", True), ("0.27", False), ("25", False)):
         ours, theirs = printed.rounded(printed.numbers("loss " + new)["loss"], old["loss"])
         assert np.array_equal(ours, theirs) == same
+    # A new script that prints fewer digits may not hide more than the limit.
+    fewer = [printed.numbers(text)["loss"] for text in ("loss 2.30", "loss 2.2956")]
+    assert printed.rounded(*fewer)[0].tolist() == [2.30]
+    assert printed.rounded(*fewer[::-1])[0].tolist() == [2.30]
     whole = [printed.numbers(text)[""] for text in ("8", "9")]
     assert not np.array_equal(*printed.rounded(*whole))
+
+
+def test_a_number_in_quotes_is_not_a_number(tmp_path):
+    for name, content in (("old.json", [0.5, 0.25]), ("new.json", ["0.5", "0.25"])):
+        (tmp_path / name).write_text(json.dumps({"loss": content, "kind": ["cat", "dog"]}))
+    assert sorted(files.numbers_of(str(tmp_path / "old.json"))) == ["kind", "loss"]
+    assert sorted(files.numbers_of(str(tmp_path / "new.json"))) == ["kind", "loss (in quotes)"]
 
 
 def test_over_several_seeds_what_one_run_lacks_still_differs(tmp_path):

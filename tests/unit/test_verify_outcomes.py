@@ -452,22 +452,6 @@ def test_answers_in_bfloat16(theirs, verdict, tmp_path):
     assert ("bfloat16 instead of float32" in found.note + str(found.rows)) == (theirs == "float32")
 
 
-@pytest.mark.parametrize(("probabilities", "verdict"), [(0, ladder.AGREE), (1, ladder.DIFFER)])
-def test_logits_are_no_answer_of_a_model_whose_loss_takes_probabilities(
-    probabilities, verdict, tmp_path
-):
-    logits = np.linspace(-2, 3, 16).reshape(8, 2)
-    shares = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
-    # Keras 3 computes with the logarithms of probabilities.
-    compared = {"labels": np.zeros(8, int), "outputs": np.log(shares) if probabilities else logits}
-    new = [
-        ("forward", compared, {"site": 0, "outputs": ["softmax"]}),
-        ("prediction", {"predictions": logits}, {"count": 8, "complete": True}),
-    ]
-    old = [("prediction", {"predictions": shares}, {"count": 8, "complete": True})]
-    assert rungs(tmp_path, old, new)["prediction"].verdict == verdict
-
-
 @pytest.mark.parametrize(("loss", "verdict"), [(0.25, ladder.AGREE), (0.5, ladder.DIFFER)])
 def test_a_loss_beside_a_step_is_not_lost_in_its_size(loss, verdict, tmp_path):
     both = ([("report", {"last": [1000, x]}, {"path": "r.json"})] for x in (0.25, loss))

@@ -424,7 +424,7 @@ CODES: dict[str, Code] = {
         "Each is a pair: a function that runs on the host, and its tensors, as a list (positional "
         "arguments) or a dictionary (keyword arguments). The tensors of all replicas are concatenated "
         "along the first axis.",
-        "Pass one tensor per argument, of rank 1 or higher: tf.reshape(loss, [1]).",
+        "Pass (function, [tensors]) with one tensor per argument, of rank 1 or higher: tf.reshape(loss, [1]).",
     ),
     "TPU332": Code(
         "Predictions that cannot be collected from the replicas",
@@ -1214,6 +1214,11 @@ CODES: dict[str, Code] = {
         "The input has such a value, a label is out of range, a logarithm or a division is of 0, or the "
         "learning rate is too high.",
         "Check the data with np.isfinite, lower the learning rate, or clip the gradients.",
+    ),
+    "TPU498": Code(
+        "A specification for training has no train_op",
+        "A model_fn returns in mode TRAIN what makes one step.",
+        "Pass train_op=optimizer.minimize(loss, global_step=tf.train.get_global_step()).",
     ),
     # 5xx: Keras 3, and what a migration leaves -----------------------------------------------------
     "TPU510": Code(

@@ -187,7 +187,7 @@ class Outcomes(Rungs):
                 )
                 count = min(len(actual), len(expected))
                 actual, expected = actual[:count], expected[:count]
-            converted = _like(actual, expected) if self.may_return_logits() else actual
+            converted = _like(actual, expected)
             if converted is not actual:
                 notes.append("the new model returns logits")
             if not self.ignored(name, f"{key}: {name}"):
@@ -201,15 +201,6 @@ class Outcomes(Rungs):
             if name not in taken:
                 rows += self.only_in("new", name, f"{key}: {name}")
         return rows, notes
-
-    def may_return_logits(self) -> bool:
-        """Whether the new model may: not if its loss takes probabilities; Keras 3 takes their logarithms."""
-        for event in self.new.all("forward"):
-            outputs = list(self.new.arrays(event).values())[1::2]
-            for kind, output in zip(event.get("outputs", []), outputs):
-                if kind == "softmax" and np.allclose(np.exp(output).sum(-1), 1, atol=1e-3):
-                    return False
-        return True
 
     def typed_row(
         self, key: str, name: str, actual: np.ndarray, expected: np.ndarray, dtype: Any = None
