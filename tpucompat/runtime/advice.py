@@ -40,6 +40,7 @@ ROWS: tuple[tuple[str, str, str], ...] = (
         r"ValueError",
         r"^Loss must be (a )?scalar|^Missing loss\.|grad can be .* only for scalar",
     ),
+    ("TPU335", r"ValueError", r"^Invalid TPUConfig"),
     ("TPU498", r"ValueError", r"^Missing train_op\."),
     ("TPU496", r"ValueError", r"No gradients provided for any variable"),
     (
