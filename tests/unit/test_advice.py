@@ -71,6 +71,7 @@ from tpucompat.runtime import advice, tracebacks
         ("ValueError", 'Loss must be scalar, given: Tensor("x:0", shape=(2,))', "TPU495"),
         ("ValueError", "Missing loss.", "TPU495"),
         ("ValueError", "Missing train_op.", "TPU498"),
+        ("InvalidArgumentError", "Restoring from checkpoint failed: w has the shape [2]", "TPU337"),
         ("ValueError", "Invalid TPUConfig `iterations_per_loop` value.", "TPU335"),
         ("ValueError", "No gradients provided for any variable, check your graph", "TPU496"),
         ("NanLossDuringTrainingError", "NaN loss during training.", "TPU497"),

@@ -70,6 +70,7 @@ ROWS: tuple[tuple[str, str, str], ...] = (
         r"when eager execution is enabled|When eager execution is enabled|The Session graph is empty"
         r"|not (supported in|compatible with) eager (mode|execution)",
     ),
+    ("TPU337", r"InvalidArgumentError|NotFoundError", r"^Restoring from checkpoint failed"),
     ("TPU480", r"ValueError", r"Cannot feed value of shape"),
     (
         "TPU481",
