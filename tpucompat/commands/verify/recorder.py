@@ -83,7 +83,9 @@ class Recorder:
                 types = {index: a.dtype.name for index, a in enumerate(given) if is_foreign(a)}
                 if types:
                     event["types"] = types
-                numbered = {f"a{index}": storable(array) for index, array in enumerate(given)}
+                numbered: dict[str, Any] = {
+                    f"a{i}": storable(array) for i, array in enumerate(given)
+                }
                 np.savez(os.path.join(self.folder, event["file"]), **numbered)
             self._stream.write(json.dumps(event, default=_plain) + "\n")
             self._stream.flush()

@@ -81,7 +81,7 @@ def refuse_other_shapes() -> None:
 
 def _other_shapes(saver: Any, path: Any) -> Iterator[tuple[str, list[int], list[int]]]:
     """(name, shape in the graph, shape in the checkpoint) of what does not match."""
-    variables = getattr(saver, "_var_list", None) or []
+    variables: Any = getattr(saver, "_var_list", None) or []
     if getattr(saver, "_reshape", False):
         return
     try:
