@@ -18,7 +18,7 @@ from PIL import Image, ImageDraw
 
 SIZE = 32
 CLASSES = ("cats", "dogs")
-PARTS = {"train": 128, "validation": 32}
+PARTS = ("train", "validation")
 
 
 def draw(kind: str, rng: np.random.RandomState) -> Image.Image:
@@ -55,16 +55,16 @@ def pictures(count: int, seed: int) -> Iterator[tuple[str, int, Image.Image]]:
         yield kind, number, draw(kind, rng)
 
 
-def write_folders(folder: str) -> None:
+def write_folders(folder: str, counts: tuple[int, int]) -> None:
     """A folder for each part and class."""
-    for seed, (part, count) in enumerate(PARTS.items()):
+    for seed, (part, count) in enumerate(zip(PARTS, counts)):
         for kind, number, picture in pictures(count, seed):
             where = os.path.join(folder, part, kind)
             os.makedirs(where, exist_ok=True)
             picture.save(os.path.join(where, f"{kind[:-1]}.{number:04d}.png"))
 
 
-def write_tfrecords(folder: str) -> None:
+def write_tfrecords(folder: str, counts: tuple[int, int]) -> None:
     """Two files for each part, with the features ``image`` (a PNG) and ``label``."""
     import tensorflow as tf
 
@@ -72,7 +72,7 @@ def write_tfrecords(folder: str) -> None:
         return tf.train.Feature(**values)
 
     os.makedirs(folder, exist_ok=True)
-    for seed, (part, count) in enumerate(PARTS.items()):
+    for seed, (part, count) in enumerate(zip(PARTS, counts)):
         files = [
             tf.io.TFRecordWriter(os.path.join(folder, f"{part}-{index}.tfrec")) for index in (0, 1)
         ]
@@ -94,8 +94,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder")
     parser.add_argument("--tfrecord", action="store_true")
+    parser.add_argument("--train", type=int, default=128, help="how many to train with")
+    parser.add_argument("--validation", type=int, default=32, help="how many to evaluate")
     args = parser.parse_args()
-    (write_tfrecords if args.tfrecord else write_folders)(args.folder)
+    (write_tfrecords if args.tfrecord else write_folders)(
+        args.folder, (args.train, args.validation)
+    )
 
 
 if __name__ == "__main__":

@@ -88,6 +88,7 @@ class Outcome(NamedTuple):
       problem: Why the twin did not end; "" if it did.
       revision: Of the project that was tried.
       digest: Of the pair: both scripts, its row, and the limits.
+      processor: On which it was tried.
     """
 
     pair: str
@@ -99,6 +100,7 @@ class Outcome(NamedTuple):
     problem: str
     revision: str = ""
     digest: str = ""
+    processor: str = ""
 
     @property
     def right(self) -> bool:
@@ -330,7 +332,8 @@ def page(mistakes: list[Mistake], found: list[dict[str, Any]]) -> str:
     made = provenance.where()
     counts = collections.Counter(one["revision"] for one in outcomes.values())
     revisions = ", ".join(f"{revision} ({count} of them)" for revision, count in counts.items())
-    told = f"Recorded until {made['date']} at revision {revisions}, {made['processor']}."
+    processors = "; ".join(dict.fromkeys(one["processor"] for one in outcomes.values()))
+    told = f"Recorded until {made['date']} at revision {revisions}, on {processors}."
     rows, shown, tried = [], 0, 0
     for mistake in mistakes:
         one = outcomes.get((mistake.pair, mistake.name))
@@ -403,7 +406,7 @@ def main() -> int:
         with open(options.json, encoding="utf-8") as stream:
             done = json.load(stream)
     known = {(one["pair"], one["name"], one["cores"]) for one in done}
-    revision = provenance.where()["revision"]
+    made = provenance.where()
     digests = {pair.name: pair.digest for pair in pairs.read(EXAMPLES)}
     _with_tensorflow()
     wrong = tried = 0
@@ -420,7 +423,9 @@ def main() -> int:
             if time.monotonic() > end:
                 break
             found_one = bench.try_out(mistake)._replace(
-                revision=revision, digest=digests[mistake.pair]
+                revision=made["revision"],
+                digest=digests[mistake.pair],
+                processor=made["processor"],
             )
             tried += 1
             wrong += not found_one.right

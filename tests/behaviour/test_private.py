@@ -1000,6 +1000,28 @@ def _convolutions_of_no_examples():
     patches.undo(before)
 
 
+def _refuse_other_shapes(tmp_path):
+    before = patches.mark()
+    private.refuse_other_shapes()
+    path = str(tmp_path / "model")
+
+    def act(shapes, what):
+        with v1.Graph().as_default(), v1.Session() as session:
+            for name, shape in shapes.items():
+                v1.get_variable(name, shape, initializer=v1.ones_initializer(), use_resource=True)
+            session.run(v1.global_variables_initializer())
+            saver = v1.train.Saver()
+            return saver.save(session, path) if what == "save" else saver.restore(session, path)
+
+    act({"w": [4, 8], "b": [8]}, "save")
+    act({"w": [4, 8]}, "restore")
+    with pytest.raises(v1.errors.InvalidArgumentError) as caught:
+        act({"w": [4, 12], "b": [8]}, "restore")
+    assert "w has the shape [4, 8] in" in caught.value.message
+    assert caught.value.message.endswith("and [4, 12] in the graph.")
+    patches.undo(before)
+
+
 def _threshold_within_wrappers():
     before = patches.mark()
     private.threshold_within_wrappers()
@@ -1089,6 +1111,7 @@ CHECKS = {
     _zero_state: ["zero_state"],
     _checked_image: ["checked_image"],
     _threshold_within_wrappers: ["threshold_within_wrappers"],
+    _refuse_other_shapes: ["refuse_other_shapes", "_other_shapes"],
     _convolutions_of_no_examples: ["shape_convolutions_of_no_examples"],
     _computes_with_onednn: ["computes_with_onednn"],
     _seeds: [

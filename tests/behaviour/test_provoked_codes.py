@@ -62,6 +62,8 @@ ESTIMATOR = {
     "host_call should be tuple or list. Got <class 'int'>": ("TPU331", "rank 1"),
     "TPUEstimatorSpec.predictions must be dict of Tensors.": ("TPU332", "dictionary"),
     "`input_fn` must return a Dataset": ("TPU333", "drop_remainder=True"),
+    "unsupported callable": ("TPU333", "Accept `params`"),
+    "Must specify max_steps > 0, given: 0": ("TPU334", "max_steps"),
     "one of `steps` or `max_steps` must be set for TPU training": ("TPU334", "max_steps"),
     "`config` must be provided with type `tpu_config.RunConfig`": ("TPU335", "argument"),
 }
@@ -74,6 +76,15 @@ def test_what_tpu_estimator_refuses_has_a_code(text):
         raise ValueError(text)
     assert caught.value.code == code and isinstance(caught.value, ValueError)
     assert advised in caught.value.next_step
+
+
+def test_an_input_fn_that_returns_none_has_a_code():
+    source = compile("None.dtype", "/somewhere/tpu_estimator.py", "exec")
+    with pytest.raises(ValueError) as caught, explained():
+        exec(source)
+    assert caught.value.code == "TPU333" and "input_fn returned None" in str(caught.value)
+    with pytest.raises(AttributeError), explained():  # the script's own
+        exec(compile("None.dtype", "/somewhere/model.py", "exec"))
 
 
 @pytest.mark.parametrize(

@@ -63,6 +63,23 @@ from tpucompat.runtime import advice, tracebacks
             "TPU489",
         ),
         ("ValueError", "Empty training data.", "TPU490"),
+        (
+            "TypeError",
+            "Value passed to parameter 'labels' has DataType float32 not in list of allowed values: int32",
+            "TPU494",
+        ),
+        ("ValueError", 'Loss must be scalar, given: Tensor("x:0", shape=(2,))', "TPU495"),
+        ("ValueError", "Missing loss.", "TPU495"),
+        ("ValueError", "Missing train_op.", "TPU498"),
+        ("InvalidArgumentError", "Restoring from checkpoint failed: w has the shape [2]", "TPU337"),
+        ("ValueError", "Invalid TPUConfig `iterations_per_loop` value.", "TPU335"),
+        ("ValueError", "No gradients provided for any variable, check your graph", "TPU496"),
+        ("NanLossDuringTrainingError", "NaN loss during training.", "TPU497"),
+        (
+            "InvalidArgumentError",
+            "Gradient for dense/kernel:0 is NaN : Tensor had NaN values",
+            "TPU497",
+        ),
         ("ValueError", "Expected input data to be non-empty.", "TPU490"),
         ("FailedPreconditionError", "Attempting to use uninitialized value w", "TPU481"),
         (

@@ -13,7 +13,16 @@ from tpucompat.base import journal, keras_generation
 from tpucompat.base.codes import CODES
 from tpucompat.base.errors import SetupError
 from tpucompat.base.machine import sniff
-from tpucompat.commands.cli import migrate, scan, verify
+from tpucompat.commands.cli import (
+    check,
+    convert_checkpoint,
+    doctor,
+    explain,
+    migrate,
+    run,
+    scan,
+    verify,
+)
 from tpucompat.engines import accelerator
 from tpucompat.runtime import imports, installation, smoke
 from tpucompat.runtime.notebooks import runner
@@ -130,3 +139,97 @@ def test_a_verification_of_nothing(tmp_path, capsys):
     assert verify.main([str(tmp_path / "old.py"), str(tmp_path / "new.py")]) == 2
     shown = capsys.readouterr().err
     assert "TPU470" in shown and "tpucompat verify --help" in shown
+
+
+@pytest.mark.parametrize(
+    "command, words, said, step",
+    [
+        (run, "--cores 0 a.py", "--cores: '0' is not a positive integer", "run --help"),
+        (run, "--cores eight a.py", "'eight' is not a positive integer", "run --help"),
+        (run, "--cors 8 a.py", "--cors; did you mean --cores?", "run --help"),
+        (run, "--out b.ipynb a.py", "require a notebook", "Leave them out"),
+        (scan, "--jobs 0 a.py", "'0' is not a positive integer", "scan --help"),
+        (migrate, "--write --output b a.py", "not allowed with", "migrate --help"),
+        (migrate, "--backup a.py", "--backup requires --write", "Add --write"),
+        (verify, "--cores -1 a.py a.py", "'-1' is not a positive integer", "verify --help"),
+        (verify, "--timeout nan a.py a.py", "'nan' is not a positive number", "verify --help"),
+        (check, "--limit 0 a.py", "'0' is not a positive number of seconds", "check --help"),
+        (explain, "", "CODE|SYMBOL", "explain --help"),
+        (doctor, "--jsn", "did you mean --json?", "doctor --help"),
+    ],
+)
+def test_a_command_line_that_cannot_be_followed(
+    command, words, said, step, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.py").write_text("")
+    try:
+        code = command.main(words.split())
+    except SystemExit as end:
+        code = end.code
+    shown = capsys.readouterr().err
+    assert code == 2 and "TPU493" in shown and len(shown.splitlines()) == 3
+    assert said in shown and step in shown.splitlines()[1]
+
+
+@pytest.mark.parametrize(
+    "words, said",
+    [
+        ("--all a.py a.py", "leave out OLD and NEW"),
+        ("--pair x a.py a.py", "--pair and --examples require --all"),
+        ("--seeds 2 a.py a.py", "at least 5"),
+        ("--tolerance fwd=1 a.py a.py", "unknown rung 'fwd'"),
+        ("--tolerance forward=nan a.py a.py", "expected RUNG=LIMIT"),
+    ],
+)
+def test_a_verification_that_cannot_be_made_is_refused_before_it_runs(
+    words, said, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.py").write_text("")
+    assert verify.main(words.split()) == 2
+    shown = capsys.readouterr().err
+    assert "TPU470" in shown and said in shown and len(shown.splitlines()) == 3
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--cores", "8", "--rehearse", "8"], "--cores and --rehearse exclude each other"),
+        (["--rehearse", "v9-9"], "--rehearse v9-9 is neither"),
+    ],
+)
+def test_cores_that_cannot_be_had_are_refused_before_the_script_begins(
+    options, said, tmp_path, capsys, monkeypatch
+):
+    for name in ("TPUCOMPAT_CORES", "TPUCOMPAT_REHEARSE"):
+        monkeypatch.delenv(name, raising=False)
+    script = tmp_path / "a.py"
+    script.write_text("")
+    assert run.main([*options, str(script)]) == 2
+    shown = capsys.readouterr().err
+    assert "TPU455" in shown and said in shown and "Traceback" not in shown
+
+
+def test_a_legacy_package_that_is_not_installed(tmp_path, monkeypatch):
+    options = run.parser().parse_args(["--legacy-package", "nothere", "a.py"])
+    run._apply(options)
+    assert said() == ["TPU493"]
+
+
+def test_a_file_for_a_folder(tmp_path, capsys):
+    script = tmp_path / "a.py"
+    script.write_text("")
+    assert migrate.main(["--output", str(script), str(script)]) == 2
+    shown = capsys.readouterr().err
+    assert "TPU452" in shown and "Name a folder" in shown
+
+
+def test_a_checkpoint_that_is_not_there(tmp_path, capsys):
+    (tmp_path / "script.py").write_text("")
+    for name, what in (("nothere", "no such checkpoint"), ("script.py", "not a checkpoint")):
+        old = str(tmp_path / name)
+        assert convert_checkpoint.main([old, str(tmp_path / "new.h5")]) == 2
+        shown = capsys.readouterr().err
+        assert "TPU471" in shown and what in shown and "Check the path" in shown
+        assert len(shown.splitlines()) == 3

@@ -19,6 +19,16 @@ def test_every_code_has_a_page(code, capsys):
     assert " ".join(row.why.split()) in shown and " ".join(row.what_to_do.split()) in shown
 
 
+@pytest.mark.parametrize(
+    "what, step",
+    [("TPU9999", "tpucompat scan FILE"), ("tf.contrib.tpu.nothere", "are listed above")],
+)
+def test_what_is_neither_a_code_nor_a_symbol(what, step, capsys):
+    assert explain.main([what]) == 2
+    shown = capsys.readouterr().err
+    assert step in shown and ("Close: " in shown) == ("above" in step)
+
+
 def test_a_code_in_small_letters(capsys):
     assert explain.main(["tpu410"]) == 0
     assert capsys.readouterr().out.startswith("TPU410: ")

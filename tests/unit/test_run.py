@@ -206,11 +206,11 @@ def test_a_coding_line_is_honoured(folder):
 
 
 def test_the_summary_comes_last_on_stderr_and_names_the_next_command(folder):
-    ours = tpucompat_run(folder, write(folder, "print('out')"), "--epochs", "2")
+    ours = tpucompat_run(folder, write(folder, "print('out')", "my script.py"), "--epochs", "2")
     assert ours.stdout == "out\n"
     assert ours.stderr.count("── tpucompat") == 1
     last = ours.stderr.strip().splitlines()[-1]
-    assert re.match(r"next: tpucompat run --cores 8 script.py --epochs 2", last)
+    assert re.match(r"next: tpucompat run --cores 8 'my script.py' --epochs 2", last)
 
 
 def test_the_summary_follows_a_traceback(folder):

@@ -617,8 +617,19 @@ def test_printed_numbers_are_compared_by_the_words_before_them():
     for new, same in (("0.26", True), ("0.27", False), ("25", False)):
         ours, theirs = printed.rounded(printed.numbers("loss " + new)["loss"], old["loss"])
         assert np.array_equal(ours, theirs) == same
+    # A new script that prints fewer digits may not hide more than the limit.
+    fewer = [printed.numbers(text)["loss"] for text in ("loss 2.30", "loss 2.2956")]
+    assert printed.rounded(*fewer)[0].tolist() == [2.30]
+    assert printed.rounded(*fewer[::-1])[0].tolist() == [2.30]
     whole = [printed.numbers(text)[""] for text in ("8", "9")]
     assert not np.array_equal(*printed.rounded(*whole))
+
+
+def test_a_number_in_quotes_is_not_a_number(tmp_path):
+    for name, content in (("old.json", [0.5, 0.25]), ("new.json", ["0.5", "0.25"])):
+        (tmp_path / name).write_text(json.dumps({"loss": content, "kind": ["cat", "dog"]}))
+    assert sorted(files.numbers_of(str(tmp_path / "old.json"))) == ["kind", "loss"]
+    assert sorted(files.numbers_of(str(tmp_path / "new.json"))) == ["kind", "loss (in quotes)"]
 
 
 def test_over_several_seeds_what_one_run_lacks_still_differs(tmp_path):
@@ -1023,7 +1034,6 @@ def test_a_wrong_table_is_said(tmp_path):
     [
         ([], "two scripts are required"),
         (["no.py", "none.py"], "no.py: no such file"),
-        ([__file__, __file__, "--cores", "0"], "--cores expects a positive number"),
         ([__file__, __file__, "--rehearse", "v9"], "--rehearse v9 is neither a number of cores"),
         ([__file__, __file__, "--tolerance", "steps"], "expected RUNG=LIMIT"),
         ([__file__, __file__, "--map", "no.json"], "no.json"),
@@ -1047,9 +1057,7 @@ def test_an_interpreter_that_is_not_there_is_said(tmp_path, capsys):
         "/no/python",
     ]
     assert main(["verify", *arguments]) == 2
-    out = capsys.readouterr().out
-    assert "the old run: /no/python: No such file or directory" in out
-    assert "could not be compared" in out
+    assert "/no/python: no such Python" in capsys.readouterr().err
 
 
 def test_a_run_that_never_ends_is_ended(tmp_path):

@@ -419,6 +419,39 @@ def test_an_exported_model_takes_batches_of_any_size(tmp_path):
     assert found.note == "the models take batches of different sizes"
 
 
+@pytest.mark.parametrize(
+    ("theirs", "ours", "ignore", "verdict"),
+    [
+        ("serving_default", "serving_default", {}, ladder.AGREE),
+        ("serving_default", "classify", {}, ladder.DIFFER),
+        ("serving_default", "classify", {"export: signature": "renamed"}, ladder.AGREE),
+        ("predict", "serving_default", {}, ladder.AGREE),
+        ("serving_default", "", {}, ladder.AGREE),  # a file of Keras 3
+    ],
+)
+def test_a_server_finds_the_signature_that_it_asks_for(theirs, ours, ignore, verdict, tmp_path):
+    answers = {"p": np.linspace(0, 1, 16).reshape(8, 2)}
+    events = [("export", None, {"path": "/somewhere"})]
+    asked = {"old": answers, "new": answers, "old_signature": theirs, "new_signature": ours}
+    found = rungs(tmp_path, events, events, exports=asked, ignore=ignore)["export"]
+    assert found.verdict == verdict
+    assert ("signature classify" in found.note) == (verdict == ladder.DIFFER)
+
+
+@pytest.mark.parametrize(("theirs", "verdict"), [("float32", "differ"), ("bfloat16", "agree")])
+def test_answers_in_bfloat16(theirs, verdict, tmp_path):
+    """NumPy's files have no such type."""
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    answers = np.linspace(-2, 3, 16).reshape(8, 2).astype(ml_dtypes.bfloat16)
+
+    def predicted(array):
+        return [("prediction", {"predictions": array}, {"count": 8, "complete": True})]
+
+    found = rungs(tmp_path, predicted(answers.astype(theirs)), predicted(answers))["prediction"]
+    assert found.verdict == verdict
+    assert ("bfloat16 instead of float32" in found.note + str(found.rows)) == (theirs == "float32")
+
+
 @pytest.mark.parametrize(("loss", "verdict"), [(0.25, ladder.AGREE), (0.5, ladder.DIFFER)])
 def test_a_loss_beside_a_step_is_not_lost_in_its_size(loss, verdict, tmp_path):
     both = ([("report", {"last": [1000, x]}, {"path": "r.json"})] for x in (0.25, loss))

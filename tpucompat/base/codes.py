@@ -424,7 +424,7 @@ CODES: dict[str, Code] = {
         "Each is a pair: a function that runs on the host, and its tensors, as a list (positional "
         "arguments) or a dictionary (keyword arguments). The tensors of all replicas are concatenated "
         "along the first axis.",
-        "Pass one tensor per argument, of rank 1 or higher: tf.reshape(loss, [1]).",
+        "Pass (function, [tensors]) with one tensor per argument, of rank 1 or higher: tf.reshape(loss, [1]).",
     ),
     "TPU332": Code(
         "Predictions that cannot be collected from the replicas",
@@ -779,7 +779,7 @@ CODES: dict[str, Code] = {
     "TPU416": Code(
         "Neither a code nor an old symbol",
         "`tpucompat explain` accepts a code such as TPU410 or a name such as tf.contrib.tpu.shard.",
-        "Check the spelling; close matches are listed.",
+        "Check the spelling. `tpucompat scan FILE` lists the old names in a script, with their codes.",
     ),
     "TPU417": Code(
         "The address of a remote TPU is ignored",
@@ -1186,6 +1186,39 @@ CODES: dict[str, Code] = {
         "With eager execution operations are computed at once, and no graph holds them for a Session. A script "
         "that reads as one of TensorFlow 2, or calls enable_eager_execution, runs eagerly.",
         "For a script of TensorFlow 1 pass `tpucompat run --era tf1`, or `install(era='tf1')`.",
+    ),
+    "TPU493": Code(
+        "Invalid command line",
+        "The command has no such option, does not take this value, or two options exclude each other.",
+        "`tpucompat COMMAND --help` lists the options of a command.",
+    ),
+    "TPU494": Code(
+        "A tensor has a type that the operation does not take",
+        "Labels of sparse losses are integers, and most other operations take floats. NumPy's default types "
+        "are float64 and int64.",
+        "Cast it in the input pipeline, such as tf.cast(labels, tf.int32).",
+    ),
+    "TPU495": Code(
+        "The loss of a model_fn is not one number",
+        "Training minimizes one number. Functions such as sparse_softmax_cross_entropy_with_logits return one "
+        "for each example.",
+        "Average it with tf.reduce_mean, and pass it as `loss` of the specification, except to predict.",
+    ),
+    "TPU496": Code(
+        "No variable influences the loss",
+        "Operations such as argmax, round and casts to integers have no gradient.",
+        "Compute the loss from the output of the model by operations with gradients.",
+    ),
+    "TPU497": Code(
+        "Training produced NaN or infinity",
+        "The input has such a value, a label is out of range, a logarithm or a division is of 0, or the "
+        "learning rate is too high.",
+        "Check the data with np.isfinite, lower the learning rate, or clip the gradients.",
+    ),
+    "TPU498": Code(
+        "A specification for training has no train_op",
+        "A model_fn returns in mode TRAIN what makes one step.",
+        "Pass train_op=optimizer.minimize(loss, global_step=tf.train.get_global_step()).",
     ),
     # 5xx: Keras 3, and what a migration leaves -----------------------------------------------------
     "TPU510": Code(

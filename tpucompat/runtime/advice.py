@@ -33,6 +33,21 @@ ROWS: tuple[tuple[str, str, str], ...] = (
         r"|Can not squeeze dim\[\d+\], expected a dimension of 1(.|\n)*(metrics|loss|[Aa]cc)"
         r"|A target array with shape .* was passed for an output of shape|Error when checking target:",
     ),
+    # framework/op_def_library.py; what the estimators check of a specification, and of what comes of a step.
+    ("TPU494", r"TypeError", r"Value passed to parameter '\w+' has DataType"),
+    (
+        "TPU495",
+        r"ValueError",
+        r"^Loss must be (a )?scalar|^Missing loss\.|grad can be .* only for scalar",
+    ),
+    ("TPU335", r"ValueError", r"^Invalid TPUConfig"),
+    ("TPU498", r"ValueError", r"^Missing train_op\."),
+    ("TPU496", r"ValueError", r"No gradients provided for any variable"),
+    (
+        "TPU497",
+        r"NanLossDuringTrainingError|InvalidArgumentError",
+        r"^NaN loss during training|Tensor had (NaN|Inf)|Found Inf or NaN",
+    ),
     # tensorflow/core/kernels/split_op.cc
     ("TPU489", r"InvalidArgumentError", r"Number of ways to split should evenly divide"),
     # Keras' two loops, and what is left of their logs.
@@ -55,6 +70,7 @@ ROWS: tuple[tuple[str, str, str], ...] = (
         r"when eager execution is enabled|When eager execution is enabled|The Session graph is empty"
         r"|not (supported in|compatible with) eager (mode|execution)",
     ),
+    ("TPU337", r"InvalidArgumentError|NotFoundError", r"^Restoring from checkpoint failed"),
     ("TPU480", r"ValueError", r"Cannot feed value of shape"),
     (
         "TPU481",

@@ -39,6 +39,10 @@ class UnreadableError(ValueError):
     """There is no checkpoint at a path, or it is of no known kind."""
 
 
+class MissingError(UnreadableError):
+    """There is no checkpoint at a path."""
+
+
 def kind(path: str) -> str:
     """The kind of a checkpoint: "tf1", "tf2", "h5" or "keras".
 
@@ -74,7 +78,7 @@ def _reading(path: str) -> Iterator[None]:
 
 def _must_exist(path: str) -> None:
     if not os.path.isfile(path):
-        raise UnreadableError(f"{path}: no such file")
+        raise MissingError(f"{path}: no such file")
 
 
 def prefix(path: str) -> str:
@@ -88,11 +92,12 @@ def prefix(path: str) -> str:
         if not found and os.path.exists(os.path.join(path, "variables", "variables.index")):
             found = os.path.join(path, "variables", "variables")  # of an exported model
         if not found:
-            raise UnreadableError(f"{path}: no checkpoint in this folder")
+            raise MissingError(f"{path}: no checkpoint in this folder")
         return str(found)
     path = re.sub(r"\.(index|meta|data-\d+-of-\d+)$", "", path)
     if not os.path.exists(path + ".index"):
-        raise UnreadableError(f"{path}: no such checkpoint")
+        what = "not a checkpoint" if os.path.exists(path) else "no such checkpoint"
+        raise MissingError(f"{path}: {what}")
     return path
 
 

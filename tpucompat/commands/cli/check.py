@@ -17,13 +17,14 @@ from tpucompat.commands.check import compiler as compilers
 from tpucompat.commands.check import rehearse, report
 from tpucompat.commands.check.watcher import RECORDS
 from tpucompat.commands.cli.failing import fail
+from tpucompat.commands.cli.options import Parser, seconds
 
 USAGE = "tpucompat check [OPTIONS] (SCRIPT | -m MODULE) [ARGUMENTS OF THE SCRIPT …]"
 
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command; everything behind the script's name is the script's."""
-    result = argparse.ArgumentParser(
+    result = Parser(
         prog="tpucompat check",
         usage=USAGE,
         description=(__doc__ or "").replace("``", "`"),
@@ -42,19 +43,19 @@ def parser() -> argparse.ArgumentParser:
     )
     add(
         "--limit",
-        type=float,
+        type=seconds,
         default=600.0,
         metavar="S",
         help="time limit for the script (default: %(default)s s)",
     )
     add(
         "--patience",
-        type=float,
+        type=seconds,
         default=60.0,
         metavar="S",
         help=("stop the script after this long without a new computation (default: %(default)s s)"),
     )
-    add("--compile-limit", type=float, default=300.0, metavar="S", help="for one compilation")
+    add("--compile-limit", type=seconds, default=300.0, metavar="S", help="for one compilation")
     add("--compile-memory", type=float, default=16.0, metavar="GIB", help="of the compiler")
     add(
         "--rehearse",

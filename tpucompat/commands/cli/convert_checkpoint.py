@@ -12,23 +12,26 @@ import sys
 import tempfile
 from typing import Any, Sequence
 
-from tpucompat.base import processes
+from tpucompat.base import native_log, processes
 from tpucompat.base.errors import ScriptError
 from tpucompat.commands.checkpoints import conversion, optimizers, slots
 from tpucompat.commands.checkpoints.conversion import ConversionError
-from tpucompat.commands.checkpoints.formats import UnreadableError
+from tpucompat.commands.checkpoints.formats import MissingError, UnreadableError
 from tpucompat.commands.checkpoints.hdf5 import UnsafeError
 from tpucompat.commands.cli.failing import fail
+from tpucompat.commands.cli.options import Parser
 from tpucompat.commands.verify.comparison import read_mapping
 
 #: How long a conversion may take: this, and as long as a slow disk takes for the files.
 SECONDS = 120
 BYTES_A_SECOND = 1 << 20
+# For a path where nothing is.
+_PATH = "Check the path: a file, the prefix of a checkpoint, or a folder with checkpoints."
 
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    result = argparse.ArgumentParser(
+    result = Parser(
         prog="tpucompat convert-checkpoint",
         description=(
             "Converts a checkpoint between TensorFlow 1 (name-based), TensorFlow "
@@ -129,7 +132,7 @@ def _signal(number: int) -> str:
 def convert(argv: Sequence[str]) -> int:
     """The command in this process."""
     options = parser().parse_args(argv)
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    native_log.quieten()
     try:
         mapping = read_mapping(options.map) if options.map else None
         wanted = None
@@ -145,6 +148,8 @@ def convert(argv: Sequence[str]) -> int:
         )
     except UnsafeError as error:
         return fail(ScriptError("TPU486", str(error)))
+    except MissingError as error:
+        return fail(ScriptError("TPU471", str(error), _PATH))
     except (UnreadableError, ConversionError, ValueError, OSError) as error:
         return fail(ScriptError("TPU471", str(error)))
     if options.json:

@@ -13,6 +13,7 @@ from tpucompat.base.errors import SetupError
 from tpucompat.base.machine import Environment, environment
 from tpucompat.base.problems import Problem
 from tpucompat.commands.check import compiler
+from tpucompat.commands.cli.options import Parser
 from tpucompat.runtime import namespace
 from tpucompat.tf import patches
 from tpucompat.tf.patches.rows import ROWS
@@ -23,9 +24,7 @@ _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    result = argparse.ArgumentParser(
-        prog="tpucompat doctor", description=(__doc__ or "").replace("``", "`")
-    )
+    result = Parser(prog="tpucompat doctor", description=(__doc__ or "").replace("``", "`"))
     result.add_argument("--json", action="store_true", help="print everything as JSON")
     result.add_argument(
         "--patches",

@@ -9,6 +9,7 @@ import textwrap
 from typing import Sequence
 
 from tpucompat.base.codes import CODES, GUIDE, page
+from tpucompat.commands.cli.options import Parser
 from tpucompat.names import lookup, symbols
 from tpucompat.names import successors as today
 from tpucompat.names.rows import Constant, Gone, Moved, Package, Row, StandIn
@@ -16,9 +17,7 @@ from tpucompat.names.rows import Constant, Gone, Moved, Package, Row, StandIn
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    result = argparse.ArgumentParser(
-        prog="tpucompat explain", description=(__doc__ or "").replace("``", "`")
-    )
+    result = Parser(prog="tpucompat explain", description=(__doc__ or "").replace("``", "`"))
     result.add_argument("what", metavar="CODE|SYMBOL", help="TPU410, or tf.contrib.tpu.shard")
     return result
 
@@ -40,8 +39,9 @@ def main(argv: Sequence[str]) -> int:
         return 0
     close = _close_to(what)
     hint = f"\n  Close: {', '.join(close)}" if close else ""
-    title = CODES["TPU416"].title
-    sys.stderr.write(f"TPU416 {title}: {what}{hint}\n  Next: {CODES['TPU416'].what_to_do}\n")
+    row = CODES["TPU416"]
+    step = "Check the spelling; close names are listed above." if close else row.what_to_do
+    sys.stderr.write(f"TPU416 {row.title}: {what}{hint}\n  Next: {step}\n")
     return 2
 
 

@@ -18,7 +18,7 @@ from typing import Iterable, Iterator, Sequence
 from tpucompat.base.errors import ScriptError, TPUCompatError
 from tpucompat.commands.cli import console, line_diff
 from tpucompat.commands.cli.failing import fail
-from tpucompat.commands.cli.options import add_options, option
+from tpucompat.commands.cli.options import Parser, add_options, option
 from tpucompat.commands.migrate import (
     files,
     keras_2,
@@ -83,7 +83,7 @@ _OPTIONS = (
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    result = argparse.ArgumentParser(
+    result = Parser(
         prog="tpucompat migrate",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -166,9 +166,15 @@ def _check(options: argparse.Namespace) -> None:
             raise ScriptError("TPU420", f"{path}: no such file or folder.")
     for path in options.report:
         if not path.endswith((".html", ".json")):
-            raise ScriptError("TPU451", f"--report {path}: the name must end in .html or .json.")
+            raise ScriptError(
+                "TPU493",
+                f"--report {path}: the name must end in .html or .json.",
+                "Rename the file.",
+            )
+    if options.output and os.path.lexists(options.output) and not os.path.isdir(options.output):
+        raise ScriptError("TPU452", f"--output {options.output} is a file.", "Name a folder.")
     if options.backup and not options.write:
-        raise ScriptError("TPU451", "--backup requires --write.")
+        raise ScriptError("TPU493", "--backup requires --write.", "Add --write.")
 
 
 def _deal_with(result: plan.Result, options: argparse.Namespace) -> report.Outcome:

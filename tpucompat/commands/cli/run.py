@@ -9,6 +9,7 @@ import importlib.machinery
 import importlib.util
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tokenize
@@ -17,10 +18,10 @@ from typing import Any, NamedTuple, Sequence
 
 from tpucompat.base import journal, native_log, package, targets
 from tpucompat.base.codes import CODES
-from tpucompat.base.errors import ScriptError, StoppedTraining, TPUCompatError
+from tpucompat.base.errors import ScriptError, SetupError, StoppedTraining, TPUCompatError
 from tpucompat.base.machine import Environment, current_environment
 from tpucompat.commands.cli.failing import fail
-from tpucompat.commands.cli.options import add_options, option
+from tpucompat.commands.cli.options import Parser, add_options, option, positive
 from tpucompat.names.python_2 import is_python_2
 from tpucompat.runtime import failures, installation, script_code, smoke, tracebacks
 from tpucompat.runtime.paths import mapping
@@ -30,11 +31,13 @@ _CODING = (
     "Save it as UTF-8, or declare its encoding on the first line, such as `# -*- coding: "
     "latin-1 -*-`."
 )
+# For a module that cannot be found.
+_MODULE = "Check the name, and start in the folder that its package is in."
 USAGE = "tpucompat run [OPTIONS] (SCRIPT | -m MODULE | NOTEBOOK.ipynb) [ARGUMENTS OF THE SCRIPT …]"
 
 
 _OPTIONS = (
-    option("--cores", type=int, metavar="N", help="emulate N TPU cores with logical devices"),
+    option("--cores", type=positive, metavar="N", help="emulate N TPU cores with logical devices"),
     option(
         "--rehearse",
         metavar="N",
@@ -112,7 +115,7 @@ _OPTIONS = (
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command; everything behind the script's name is the script's."""
-    result = argparse.ArgumentParser(
+    result = Parser(
         prog="tpucompat run",
         usage=USAGE,
         description=(__doc__ or "").replace("``", "`"),
@@ -144,7 +147,11 @@ def main(argv: Sequence[str]) -> int:
         if _is_notebook(options):
             return _run_notebook(options, argv)
         if options.out or options.shell or options.form:
-            raise ScriptError("TPU420", "--out, --form and --shell require a notebook (.ipynb).")
+            raise ScriptError(
+                "TPU493",
+                "--out, --form and --shell require a notebook (.ipynb).",
+                "Leave them out.",
+            )
         program = _program(options)
         if options.check_tpu:
             _check_first(options)
@@ -273,12 +280,12 @@ def _module(name: str, arguments: list[str], packages: Sequence[str]) -> Program
             name += ".__main__"
             spec = _find_module(name)
     except ImportError as error:
-        raise ScriptError("TPU420", f"No module named {name}: {error}") from error
+        raise ScriptError("TPU420", f"No module named {name}: {error}", _MODULE) from error
     finally:
         del sys.path[0]
     loader: Any = spec.loader if spec is not None else None
     if spec is None or spec.origin is None or not hasattr(loader, "get_code"):
-        raise ScriptError("TPU420", f"No module named {name}.")
+        raise ScriptError("TPU420", f"No module named {name}.", _MODULE)
     code = script_code.code_of(spec, name, packages)
     return Program(
         code,
@@ -358,6 +365,10 @@ def _set_up(options: argparse.Namespace, program: Program) -> str:
 def _apply(options: argparse.Namespace) -> None:
     """The options that become settings of the process, and of those that it starts."""
     native_log.quieten()
+    _check_cores(options)
+    for name in options.legacy_package:
+        if importlib.util.find_spec(name.partition(".")[0]) is None:
+            journal.notice("TPU493", f"--legacy-package {name}: no such package is installed")
     if options.cores is not None:
         os.environ["TPUCOMPAT_CORES"] = str(options.cores)
     if options.rehearse is not None:
@@ -371,6 +382,18 @@ def _apply(options: argparse.Namespace) -> None:
         path_map = mapping.parse_all([*options.map, *map("{0.remote}={0.local}".format, before)])
         os.environ[mapping.VARIABLE] = mapping.to_environment(path_map)
     journal.quiet = options.quiet
+
+
+def _check_cores(options: argparse.Namespace) -> None:
+    """Refuses cores that cannot be had, before the script begins."""
+    if options.rehearse is None:
+        return
+    if options.cores is not None:
+        text = "--cores and --rehearse exclude each other."
+        raise SetupError("TPU455", text, "Leave out --cores to rehearse, or --rehearse to emulate.")
+    if targets.slice_of(options.rehearse) is None:
+        text = f"--rehearse {options.rehearse} is neither a number of cores nor a TPU name."
+        raise SetupError("TPU455", text, "Pass a number such as 8, or a name such as v3-8.")
 
 
 def execute(program: Program) -> None:
@@ -453,7 +476,7 @@ def _may_go_on(argv: list[str], options: argparse.Namespace) -> bool:
 
 
 def _next_command(argv: list[str], options: argparse.Namespace) -> str:
-    words = [word for word in argv if word != "--smoke"]
+    words = [shlex.quote(word) for word in argv if word != "--smoke"]
     if options.smoke:
         return "tpucompat run {}   (the whole run)".format(" ".join(words))
     said = [code for code, _ in journal.notices()]

@@ -14,12 +14,13 @@ from typing import Sequence
 from tpucompat.base.errors import ScriptError, TPUCompatError
 from tpucompat.commands.cli import console
 from tpucompat.commands.cli.failing import fail
+from tpucompat.commands.cli.options import Parser, positive
 from tpucompat.commands.scan import configuration, reporters, scanner
 
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    result = argparse.ArgumentParser(
+    result = Parser(
         prog="tpucompat scan",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -49,7 +50,7 @@ def parser() -> argparse.ArgumentParser:
         help="also show guarded uses (in try/except or behind a version check)",
     )
     result.add_argument(
-        "--jobs", type=int, metavar="N", help="number of processes (default: one per core)"
+        "--jobs", type=positive, metavar="N", help="number of processes (default: one per core)"
     )
     console.add_logging(result)
     return result

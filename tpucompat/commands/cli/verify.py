@@ -14,8 +14,8 @@ from tpucompat.base import package, targets, temporary
 from tpucompat.base.errors import ScriptError, TPUCompatError
 from tpucompat.commands.cli import console
 from tpucompat.commands.cli.failing import fail
-from tpucompat.commands.cli.options import add_options, option
-from tpucompat.commands.verify import comparison, pairs, proofs
+from tpucompat.commands.cli.options import Parser, add_options, option, positive, seconds
+from tpucompat.commands.verify import comparison, pairs, proofs, seeds, tolerances
 from tpucompat.commands.verify.comparison import Result, Task
 from tpucompat.commands.verify.report import as_json, markdown, page, terminal
 from tpucompat.commands.verify.runs import Half, described
@@ -53,7 +53,7 @@ _OPTIONS = (
         "--python-old", metavar="PYTHON", default=sys.executable, help="with TensorFlow 1.15 or 2"
     ),
     option("--python-new", metavar="PYTHON", default=sys.executable, help="with TensorFlow 2"),
-    option("--cores", type=int, action="append", metavar="N", help="emulate N cores"),
+    option("--cores", type=positive, action="append", metavar="N", help="emulate N cores"),
     option(
         "--rehearse",
         action="append",
@@ -96,7 +96,7 @@ _OPTIONS = (
     ),
     option(
         "--seeds",
-        type=int,
+        type=positive,
         default=1,
         metavar="N",
         help=(
@@ -112,7 +112,7 @@ _OPTIONS = (
             "comparisons are exact"
         ),
     ),
-    option("--timeout", type=float, metavar="SECONDS", help="time limit of each run"),
+    option("--timeout", type=seconds, metavar="SECONDS", help="time limit of each run"),
     option(
         "--format",
         choices=("text", "markdown"),
@@ -136,7 +136,7 @@ _OPTIONS = (
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    result = argparse.ArgumentParser(
+    result = Parser(
         prog="tpucompat verify",
         description=(
             "Runs OLD with `tpucompat run` and NEW with plain python, from the "
@@ -194,14 +194,21 @@ def _exit_codes(results: Sequence[Result]) -> list[int]:
 
 
 def _tasks(options: argparse.Namespace) -> list[Task]:
-    if any(count < 1 for count in options.cores or ()):
-        raise ValueError("--cores expects a positive number")
-    asked = [(count, "") for count in options.cores or ()]
+    asked = [(number, "") for number in options.cores or ()]
     asked += [(_rehearsed(given), given) for given in options.rehearse]
+    for python in (options.python_old, options.python_new):
+        if not shutil.which(python):
+            raise ValueError(f"{python}: no such Python")
+    if 1 < options.seeds < seeds.FEWEST:
+        raise ValueError(f"--seeds {options.seeds}: at least {seeds.FEWEST} are required")
     if options.all:
+        if options.old or options.new:
+            raise ValueError("--all compares the pairs of a table: leave out OLD and NEW, or --all")
         return _all_tasks(options, asked)
     if not options.old or not options.new:
         raise ValueError("two scripts are required, the old one and the new one, or --all")
+    if options.pair or options.examples:
+        raise ValueError("--pair and --examples require --all")
     for script in (options.old, options.new):
         if not os.path.isfile(script):
             raise ValueError(f"{script}: no such file")
@@ -274,9 +281,14 @@ def _all_tasks(options: argparse.Namespace, asked: Sequence[tuple[int, str]]) ->
 def _tolerance(text: str) -> tuple[str, dict[str, Any]]:
     rung, _, limit = text.partition("=")
     try:
-        return rung, {"limit": float(limit), "why": "set on the command line (--tolerance)"}
+        value = float(limit)
     except ValueError:
-        raise ValueError(f"--tolerance {text}: expected RUNG=LIMIT, such as steps=1e-2") from None
+        value = -1.0
+    if not value >= 0:
+        raise ValueError(f"--tolerance {text}: expected RUNG=LIMIT, such as steps=1e-2")
+    change = {"limit": value, "why": "set on the command line (--tolerance)"}
+    tolerances.tolerances({rung: change})  # knows the rungs
+    return rung, change
 
 
 def _slug(name: str) -> str:

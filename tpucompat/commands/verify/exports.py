@@ -16,9 +16,12 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from tpucompat.base.late import late
+from tpucompat.commands.verify.recorder import storable
 
 tf = late("tensorflow")
 
+#: The signature that a server answers with where none is named.
+SIGNATURE = "serving_default"
 #: Examples in a question.
 _EXAMPLES = 8
 _SEED = 0
@@ -30,7 +33,8 @@ def ask(
     """Loads both models in another process.
 
     Returns:
-      ``{"old": answers, "new": answers}``, arrays by name. ``{"problem": ...}`` if the new model gives none,
+      ``{"old": answers, "new": answers}``, arrays by name, and which signatures they are of
+      (``old_signature``, ``new_signature``). ``{"problem": ...}`` if the new model gives none,
       ``{"old_problem": ...}`` if the old one does not: TensorFlow 2 may not load it.
     """
     command = [python, "-m", "tpucompat.commands.verify.exports", old, new, out]
@@ -66,25 +70,29 @@ def main(arguments: Sequence[str]) -> int:
     answers: dict[str, Any] = {}
     for which, path, problem in (("old", old, "old_problem"), ("new", new, "problem")):
         try:
-            found = answers_of(path)
+            found, signature = answers_of(path)
         except Exception as error:  # whatever loading and calling raise
             text = (str(error).strip().splitlines() or [type(error).__name__])[0]
             answers[problem] = f"the {which} model returns no answer: {text}"
             continue
+        answers[f"{which}_signature"] = signature
         for name, value in found.items():
             answers[f"{which}|{name}"] = value
     np.savez(out, **answers)
     return 0
 
 
-def answers_of(path: str) -> dict[str, np.ndarray]:
+def answers_of(path: str) -> tuple[dict[str, np.ndarray], str]:
     """What a model answers to random numbers, which are the same for all models.
 
     Args:
       path: A SavedModel, whose first signature is called, or a file with a Keras model.
+
+    Returns:
+      Arrays by name, and the signature that was asked; "" for a Keras model.
     """
     if os.path.isfile(path):
-        return _answers_of_keras(_keras_of(path).models.load_model(path, compile=False))
+        return _answers_of_keras(_keras_of(path).models.load_model(path, compile=False)), ""
     try:
         model = tf.saved_model.load(path)
     except (
@@ -92,12 +100,13 @@ def answers_of(path: str) -> dict[str, np.ndarray]:
     ):  # of several graphs: TPUEstimator exports one for the host, and one for the TPU
         model = tf.saved_model.load(path, tags=["serve"])
     names = sorted(model.signatures)
-    chosen = "serving_default" if "serving_default" in names else names[0]
+    chosen = SIGNATURE if SIGNATURE in names else names[0]
     signature = model.signatures[chosen]
     _, inputs = signature.structured_input_signature
     rng = np.random.RandomState(_SEED)
     questions = {name: tf.constant(_question(spec, rng)) for name, spec in sorted(inputs.items())}
-    return {name: np.asarray(value) for name, value in signature(**questions).items()}
+    found = {name: storable(np.asarray(v)) for name, v in signature(**questions).items()}
+    return found, chosen
 
 
 def _keras_of(path: str) -> Any:
@@ -113,7 +122,7 @@ def _answers_of_keras(model: Any) -> dict[str, np.ndarray]:
     questions = {name: _question(specs[name], rng) for name in sorted(specs)}
     inputs = [questions[one.name] for one in model.inputs]
     outputs = tf.nest.flatten(model(inputs if len(inputs) > 1 else inputs[0], training=False))
-    return {f"output_{index}": np.asarray(value) for index, value in enumerate(outputs)}
+    return {f"output_{index}": storable(np.asarray(v)) for index, v in enumerate(outputs)}
 
 
 def _question(spec: Any, rng: np.random.RandomState) -> np.ndarray:

@@ -147,6 +147,8 @@ def _collect(thing: Any, path: str, found: dict[str, np.ndarray]) -> None:
         array = np.asarray(None)
     if array.dtype.kind == "U":
         array = of_words(array.ravel().tolist()).reshape(array.shape)
+        # Whoever reads the file is given words.
+        path += " (in quotes)" * (array.dtype.kind == "f")
     if array.dtype.kind in "biuf" or (array.dtype.kind == "U" and array.size and np.any(array)):
         found[path] = array
     elif isinstance(thing, list):

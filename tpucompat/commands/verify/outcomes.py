@@ -6,11 +6,11 @@ What one run does and the other does not is a difference, unless the table of pa
 from __future__ import annotations
 
 import re
-from typing import AbstractSet, Any, Mapping
+from typing import AbstractSet, Any, Mapping, Sequence
 
 import numpy as np
 
-from tpucompat.commands.verify import contents, printed
+from tpucompat.commands.verify import contents, exports, printed
 from tpucompat.commands.verify.differences import Difference
 from tpucompat.commands.verify.files import STEPS
 from tpucompat.commands.verify.recorder import Recording
@@ -149,7 +149,8 @@ class Outcomes(Rungs):
             problems.append(f"{len(new)} predictions instead of {len(old)}")
         for theirs, ours in zip(old, new):
             both = self.old.arrays(theirs), self.new.arrays(ours)
-            found_rows, said = self.answers(key, *both)
+            types = self.old.types(theirs), self.new.types(ours)
+            found_rows, said = self.answers(key, *both, types)
             rows += found_rows
             # Whoever asked for some answers only says nothing of how many there are.
             other = theirs.get("complete") and ours["count"] != theirs["count"]
@@ -162,9 +163,13 @@ class Outcomes(Rungs):
         return self.rung(key, title, rows, *map("; ".join, unique))
 
     def answers(
-        self, key: str, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]
+        self,
+        key: str,
+        old: Mapping[str, np.ndarray],
+        new: Mapping[str, np.ndarray],
+        types: Sequence[Mapping[str, str]] = ({}, {}),
     ) -> tuple[list[Row], list[str]]:
-        """Compares what two models answered, whatever they call it."""
+        """Compares what two models answered, whatever they call it; their types, where NumPy has none."""
         rows, notes, taken = [], [], set()
         for name, expected in old.items():
             fitting = [n for n, a in new.items() if _answers_like(a, expected)]
@@ -186,7 +191,12 @@ class Outcomes(Rungs):
             if converted is not actual:
                 notes.append("the new model returns logits")
             if not self.ignored(name, f"{key}: {name}"):
-                rows.append(self.typed_row(key, name, converted, expected, actual.dtype))
+                row = self.typed_row(key, name, converted, expected, actual.dtype)
+                before, after = types[0].get(name), types[1].get(ours)
+                if before != after:
+                    note = f"{after or actual.dtype} instead of {before or expected.dtype}"
+                    row = Row(name, Difference(note=note), DIFFER, [])
+                rows.append(row)
         for name in new:
             if name not in taken:
                 rows += self.only_in("new", name, f"{key}: {name}")
@@ -310,8 +320,11 @@ class Outcomes(Rungs):
         # The questions are as many as each model takes.
         problems = [each for each in notes if "answers instead" in each or "requested" in each]
         notes = [each for each in notes if each not in problems]
-        sizes = ["the models take batches of different sizes"] * bool(problems)
-        return self.rung(key, title, rows, "; ".join(notes), "; ".join(sizes))
+        said = ["the models take batches of different sizes"] * bool(problems)
+        theirs, ours = (self.exports.get(f"{which}_signature", "") for which in ("old", "new"))
+        if theirs == exports.SIGNATURE != ours != "" and not self.ignored("export: signature"):
+            said.append(f"the new model has the signature {ours} and not {theirs}")
+        return self.rung(key, title, rows, "; ".join(notes), "; ".join(said))
 
     def files(self) -> Rung:
         """Numbers in files, and summaries for TensorBoard."""

@@ -111,10 +111,13 @@ def words(text: str) -> dict[str, str]:
 
 
 def rounded(actual: Numbers, expected: Numbers) -> tuple[np.ndarray, np.ndarray]:
-    """Both runs' numbers, equal where they differ by no more than a last digit."""
+    """Both runs' numbers, equal where they differ by no more than a last digit of the old run.
+
+    Fewer digits in the new run may hide no more than the limit of the rung.
+    """
     ours, theirs = actual.values, expected.values
     if ours.shape == theirs.shape:
-        near = np.abs(ours - theirs) <= 1.001 * np.maximum(actual.units, expected.units)
+        near = np.abs(ours - theirs) <= 1.001 * expected.units
         # An integer is printed as a whole.
         near &= (actual.units < 1) | (expected.units < 1)
         ours = np.where(near, theirs, ours)

@@ -34,6 +34,16 @@ class Variable(NamedTuple):
     trainable: bool
 
 
+def is_foreign(array: np.ndarray) -> bool:
+    """Whether an array's type is not NumPy's own, as bfloat16: in a file it is a number of bytes."""
+    return array.dtype.kind == "V" and array.dtype.fields is None
+
+
+def storable(array: np.ndarray) -> np.ndarray:
+    """An array as a file can have it: bfloat16 in single precision."""
+    return array.astype(np.float32) if is_foreign(array) else array
+
+
 class Recorder:
     """Takes events from the watchers and writes them down.
 
@@ -69,7 +79,13 @@ class Recorder:
                     # Names with slashes and blanks are no file names: they go beside the arrays.
                     event["names"] = list(arrays)
                     arrays = list(arrays.values())
-                numbered = {f"a{index}": np.asarray(array) for index, array in enumerate(arrays)}
+                given = list(map(np.asarray, arrays))
+                types = {index: a.dtype.name for index, a in enumerate(given) if is_foreign(a)}
+                if types:
+                    event["types"] = types
+                numbered: dict[str, Any] = {
+                    f"a{i}": storable(array) for i, array in enumerate(given)
+                }
                 np.savez(os.path.join(self.folder, event["file"]), **numbered)
             self._stream.write(json.dumps(event, default=_plain) + "\n")
             self._stream.flush()
@@ -254,6 +270,11 @@ class Recording:
             for event in self.events
             if event["kind"] == kind and all(event.get(k) == v for k, v in values.items())
         ]
+
+    def types(self, event: Mapping[str, Any]) -> dict[str, str]:
+        """The types that NumPy does not have, of an event's arrays by their names."""
+        names = event.get("names", [])
+        return {names[int(index)]: name for index, name in event.get("types", {}).items()}
 
     def first(self, kind: str, **values: Any) -> dict[str, Any]:
         """The first event of a kind; an empty one if there is none."""

@@ -65,7 +65,9 @@ DEFAULTS: Mapping[str, Tolerance] = {
     "saved": Tolerance(1e-2, "mean_scaled", "old and new checkpoint, as for the final variables"),
     "export": Tolerance(1e-3, "scaled", "as for the preceding steps"),
     "files": Tolerance(1e-3, "scaled", "as for the preceding steps"),
-    "printed": Tolerance(1e-3, "scaled", "as for the preceding steps, plus one printed digit"),
+    "printed": Tolerance(
+        1e-3, "scaled", "as for the preceding steps, plus the last digit of the old run"
+    ),
 }
 
 

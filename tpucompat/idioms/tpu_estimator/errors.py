@@ -7,7 +7,9 @@ The types and texts are those of TensorFlow's source
 from __future__ import annotations
 
 import contextlib
+import os
 import re
+import traceback
 from typing import Any, Iterator
 
 import tensorflow.compat.v1 as tf
@@ -38,9 +40,11 @@ _TEXTS = (
     ("`input_fn` (must return|returning) ", "TPU333"),
     ("does not include params argument", "TPU333"),
     ("model_fn does not take labels", "TPU333"),
+    ("^unsupported callable$|is not a callable object", "TPU333"),  # input_fn() for input_fn
     ("Queue.* dequeued shape|Shape mismatch in tuple component", "TPU333"),
     ("one of `steps` or `max_steps` must be set", "TPU334"),
     ("Evaluate `steps` must be set on TPU", "TPU334"),
+    ("Must specify (max_)?steps > 0", "TPU334"),
     ("`config` must be provided with type", "TPU335"),
     ("are reserved keys but existed in params", "TPU335"),
     ("(Both master and cluster are set|provide a ClusterResolver and)", "TPU335"),
@@ -70,8 +74,17 @@ def explained() -> Iterator[None]:
         if code is None:
             raise
         raise _KINDS[_kind_of(error)](code, str(error)) from error
+    except AttributeError as error:
+        # A None among the inputs of a step: TensorFlow asks it for its type.
+        where = traceback.extract_tb(error.__traceback__)[-1].filename
+        if os.path.basename(where) != "tpu_estimator.py" or not _NONE.search(str(error)):
+            raise
+        text = "input_fn returned None, or a None among its tensors."
+        raise BadValueError("TPU333", text) from error
 
 
+# What is said of None where a tensor should be.
+_NONE = re.compile("'NoneType' object has no attribute '(dtype|shape|get_shape)'")
 _KINDS: dict[type, Any] = {
     TypeError: BadTypeError,
     ValueError: BadValueError,

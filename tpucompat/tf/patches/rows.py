@@ -43,6 +43,13 @@ ROWS = (
         "A subclass of BatchNormalization may define _moments without a mask.",
     ),
     Patch(
+        "tpucompat.tf.private.saving:refuse_other_shapes",
+        GRAPH,
+        ALL,
+        ("*.Saver.restore",),
+        "A checkpoint with other shapes than the graph's is refused, for resource variables too.",
+    ),
+    Patch(
         "tpucompat.tf.private.keras:threshold_within_wrappers",
         GRAPH,
         ">=2.4",

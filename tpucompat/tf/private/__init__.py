@@ -111,6 +111,7 @@ if TYPE_CHECKING:
     from tpucompat.tf.private.saving import (
         data_structures,
         load_and_remap_matrix_initializer,
+        refuse_other_shapes,
         saved_model_loader,
         trackable_class,
         trackable_module,
@@ -274,6 +275,7 @@ _NAMES = {
     "saving": (
         "data_structures",
         "load_and_remap_matrix_initializer",
+        "refuse_other_shapes",
         "saved_model_loader",
         "trackable_class",
         "trackable_module",

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import types
-from typing import Any
+from typing import Any, Iterator
 
+import tensorflow.compat.v1 as v1
 from google.protobuf import text_format
 from tensorflow.python.framework import graph_io
 from tensorflow.python.saved_model import loader_impl
@@ -53,6 +55,49 @@ def write_graphs_with_any_protobuf() -> None:
         return text
 
     patches.replace(graph_io, "text_format", types.SimpleNamespace(MessageToString=as_text))
+
+
+@patches.patch
+def refuse_other_shapes() -> None:
+    """Lets ``Saver.restore`` refuse values of other shapes than the graph's, as for reference variables.
+
+    A resource variable takes any value, and a model whose layers fit it trains on with other sizes. What a
+    Saver restores is in its ``_var_list``, seen in 1.13 to 2.21; a list there has the parts of one variable.
+    """
+    saver: Any = v1.train.Saver
+    restore = saver.restore
+
+    @functools.wraps(restore)
+    def checked(self: Any, sess: Any, save_path: Any) -> Any:
+        for name, ours, there in _other_shapes(self, save_path):
+            text = (
+                f"Restoring from checkpoint failed: {name} has the shape {there} in {save_path}, "
+            )
+            raise v1.errors.InvalidArgumentError(None, None, f"{text}and {ours} in the graph.")
+        return restore(self, sess, save_path)
+
+    patches.replace(saver, "restore", checked)
+
+
+def _other_shapes(saver: Any, path: Any) -> Iterator[tuple[str, list[int], list[int]]]:
+    """(name, shape in the graph, shape in the checkpoint) of what does not match."""
+    variables: Any = getattr(saver, "_var_list", None) or []
+    if getattr(saver, "_reshape", False):
+        return
+    try:
+        there = v1.train.load_checkpoint(path).get_variable_to_shape_map()
+    except (ValueError, TypeError, v1.errors.OpError):  # the Saver itself says what is wrong
+        return
+    is_named = isinstance(variables, dict)
+    for name, variable in variables.items() if is_named else ((None, each) for each in variables):
+        shape = getattr(variable, "shape", None)
+        if not isinstance(shape, v1.TensorShape) or not shape.is_fully_defined():
+            continue
+        if getattr(variable, "_save_slice_info", None) is not None:
+            continue  # a part of what the checkpoint has
+        key = name or variable.op.name
+        if key in there and shape.as_list() != list(there[key]):
+            yield key, shape.as_list(), list(there[key])
 
 
 def trackable_module() -> Any:
