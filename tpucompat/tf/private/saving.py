@@ -95,7 +95,7 @@ def _other_shapes(saver: Any, path: Any) -> Iterator[tuple[str, list[int], list[
             continue
         if getattr(variable, "_save_slice_info", None) is not None:
             continue  # a part of what the checkpoint has
-        key = name or variable.op.name
+        key = name or variable.name.partition(":")[0]  # an eager one has no op
         if key in there and shape.as_list() != list(there[key]):
             yield key, shape.as_list(), list(there[key])
 
