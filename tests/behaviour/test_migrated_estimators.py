@@ -210,6 +210,7 @@ HOOKED = """\
 import sys
 import numpy as np
 import tensorflow as tf
+tf.logging.set_verbosity(tf.logging.INFO)
 from tensorflow.contrib import predictor
 
 class Calls(tf.train.SessionRunHook):

@@ -368,6 +368,8 @@ def test_initializers_in_layers_of_keras():
         Dense(4, kernel_initializer=tf.keras.initializers.TruncatedNormal(stddev=0.1), bias_initializer=zeros)
         Dense(4, kernel_initializer=tf.keras.initializers.TruncatedNormal(stddev=0.1))
         Dense(4, bias_initializer=tf.keras.initializers.Constant(value=0.1))
+        # NOTE(tpucompat TPU514): A seed gives other numbers: initial weights, dropout and
+        #   shuffles keep their distributions only.
         Dense(4, kernel_initializer=tf.keras.initializers.RandomNormal(seed=1, stddev=1.0))
         """,
     )
@@ -1470,7 +1472,10 @@ held = (x, {'a': y, 'b': z}, {'a': w})
         ("compile('sgd', {'a': f, 'b': g}, None, {'b': 2., })", "{'b': 2., 'a': 1.0})"),
         ("compile('sgd', {'a': f}, loss_weights={'a': 2.})", "loss_weights={'a': 2.})"),
         ("fit(x, y, sample_weight=None)", "fit(x, y, sample_weight=None)"),
-        ("fit(x, y, class_weight={'a': {0: 1.}})", "# TODO(tpucompat TPU510): fit(class_weight="),
+        (
+            "fit(x, y, class_weight={'a': {0: 1.}})",
+            "sample_weight=weights_of_classes(model, y, {'a': {0: 1",
+        ),
     ],
 )
 def test_weights_of_several_outputs_are_lists(line, becomes):
