@@ -258,7 +258,8 @@ print('step', est.get_variable_value('global_step'), 'w', est.get_variable_value
 for one in est.predict(predict_fn, predict_keys=['y', 'twice']):
   print(sorted(one), one['y'], one['twice'])
 folder = est.export_saved_model(sys.argv[1] + '/export', serving)
-print(sorted((name, float(one.sum())) for name, one in predictor.from_saved_model(folder)({'x': np.eye(3)}).items()))
+found = predictor.from_saved_model(folder)({'x': np.eye(3)})
+print(sorted((name, float(one.sum())) for name, one in found.items()))
 """
 
 
