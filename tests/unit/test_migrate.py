@@ -2127,6 +2127,8 @@ def test_a_note_beside_a_todo_of_the_same_code_stays_a_note():
         ("layers.Dense(1, kernel_initializer=tf.keras.initializers.RandomNormal(0, 1))", False),
         ("layers.Dense(1, kernel_initializer=tf.keras.initializers.Constant(1))", False),
         ("layers.Dropout(0.5, seed=7)", True),
+        ("layers.Dropout(0.5, None, 7)", True),
+        ("layers.Dense(1, kernel_initializer=tf.uniform_unit_scaling_initializer(1.0, 3))", True),
         ("layers.Dropout(0.5, seed=None)", False),
         ("tf.set_random_seed(1)", True),
         ("np.random.seed(1)", True),

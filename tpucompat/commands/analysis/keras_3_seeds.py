@@ -8,26 +8,27 @@ from typing import TYPE_CHECKING, Any, Iterator
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras
-from tpucompat.names.used import Call, argument, constant, keyword
+from tpucompat.names.used import Call, argument, constant
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
 
-#: Where initializers have their seed, if it is not the only argument.
+#: Where initializers have their seed in 1.15, if it is not the first argument.
 _PLACES = {
     **dict.fromkeys(("RandomNormal", "RandomUniform", "TruncatedNormal", "normal", "uniform"), 2),
     **dict.fromkeys(("random_normal", "random_uniform", "truncated_normal"), 2),
-    "Orthogonal": 1,
-    "orthogonal": 1,
-    "VarianceScaling": 3,
+    **dict.fromkeys(("Orthogonal", "orthogonal", "uniform_unit_scaling"), 1),
+    **dict.fromkeys(("VarianceScaling", "variance_scaling"), 3),
 }
-#: Layers and functions that may have one, by its name.
-_OTHERS = frozenset(
-    (
-        *("layers.Dropout", "layers.AlphaDropout", "backend.dropout", "backend.random_binomial"),
-        *("backend.random_uniform", "backend.random_normal", "backend.truncated_normal"),
-    )
-)
+#: Layers and functions of 1.15 that take one, and where.
+_OTHERS = {
+    **dict.fromkeys(("layers.Dropout", "layers.AlphaDropout"), 2),
+    **dict.fromkeys(("backend.dropout", "backend.random_binomial"), 3),
+    **dict.fromkeys(
+        ("backend.random_normal", "backend.random_uniform", "backend.truncated_normal"), 4
+    ),
+    **dict.fromkeys(("backend.random_normal_variable", "backend.random_uniform_variable"), 5),
+}
 #: Initializers that draw nothing.
 _CONSTANT = frozenset(("zeros", "ones", "constant", "identity", "zero", "one"))
 _FUNCTIONS = frozenset(("get", "serialize", "deserialize"))
@@ -70,7 +71,7 @@ def _is_seed(finder: Finder, call: Call) -> bool:
     is_old = call.name.startswith("tensorflow.") and last.endswith("_initializer")
     if is_old or below.startswith("initializers.") or call.name.startswith(_INITIALIZERS):
         return _has_seed(call.node, last.replace("_initializer", ""))
-    return below in _OTHERS and _is_given(keyword(call.node, "seed"))
+    return below in _OTHERS and _is_given(argument(call.node, _OTHERS[below], "seed"))
 
 
 def _has_seed(call: ast.Call, name: str) -> bool:
