@@ -2119,6 +2119,29 @@ def test_a_note_beside_a_todo_of_the_same_code_stays_a_note():
 
 
 @pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (
+            "tf.distribute.experimental.TPUStrategy(resolver, device_assignment=cores)",
+            "tf.distribute.TPUStrategy(resolver, experimental_device_assignment=cores)",
+        ),
+        (
+            "tf.contrib.distribute.TPUStrategy(resolver, 100)",
+            "# TODO(tpucompat TPU208): TPUStrategy has no steps_per_run",
+        ),
+    ],
+)
+def test_arguments_of_an_early_strategy_get_todays_names(old, new):
+    after = migrated(f"""\
+        import tensorflow as tf
+        resolver = tf.contrib.cluster_resolver.TPUClusterResolver('a')
+        strategy = {old}
+        """)
+    assert new in after
+    assert ("TODO" in after) == new.startswith("#")
+
+
+@pytest.mark.parametrize(
     ("line", "noted"),
     [
         ("layers.Dense(1, kernel_initializer=tf.keras.initializers.he_normal(seed=1))", True),

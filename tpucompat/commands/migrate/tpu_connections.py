@@ -9,7 +9,7 @@ from tpucompat.commands.migrate import keras
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import strings_over_lines
 from tpucompat.names import successors as today
-from tpucompat.names.used import Call, constant
+from tpucompat.names.used import Call, argument, constant
 
 LOCAL = "'local'"
 
@@ -35,7 +35,7 @@ def rewrite(context: Context) -> None:
         if call.name == _CONNECT and not call.guarded:
             _connection(context, call)
         elif call.name.endswith(".TPUStrategy") and not call.guarded:
-            _extra_arguments(context, call)
+            _arguments_of_strategy(context, call)
         elif call.name == ".experimental_run_v2" and not call.guarded:
             _method(context, call, "run")
 
@@ -302,15 +302,20 @@ def _connection(context: Context, call: Call) -> None:
     context.replace(node, cell, resolver)  # type: ignore[arg-type]
 
 
-def _extra_arguments(context: Context, call: Call) -> None:
-    """TPUStrategy of 1.x also took how many steps one run of its own had."""
-    found = today.fate(call.name)
-    if found is None or not any(word.arg == "steps_per_run" for word in call.node.keywords):
+def _arguments_of_strategy(context: Context, call: Call) -> None:
+    """What TPUStrategy of 1.x and of early TensorFlow 2 took under other names, or took at all."""
+    if today.fate(call.name) is None:
         return
     cell = context.cell_of(call.node)
-    context.todo(
-        "TPU208", "TPUStrategy has no steps_per_run; loop in a tf.function", call.node, cell
-    )
+    text = context.texts[cell]
+    place = 1 if call.name.startswith("tensorflow.contrib.") else len(call.node.args)
+    if argument(call.node, place, "steps_per_run") is not None:
+        context.todo(
+            "TPU208", "TPUStrategy has no steps_per_run; loop in a tf.function", call.node, cell
+        )
+    for word in call.node.keywords:
+        if word.arg == "device_assignment":
+            text.replace(*text.keyword(word), "experimental_device_assignment")
 
 
 def _method(context: Context, call: Call, name: str) -> None:
