@@ -971,6 +971,29 @@ def test_names_that_are_not_there_get_a_todo_and_that_is_said(old, capsys, monke
     assert "partly rewritten; 1 TODO is left to resolve by hand" in capsys.readouterr().out
 
 
+def test_a_module_behind_an_unchanged_one_is_asked_with_its_programs_keras(tmp_path, monkeypatch):
+    asked = {}
+    monkeypatch.setattr(
+        resolution,
+        "answers",
+        lambda names, _, legacy: asked.update(dict.fromkeys(names, legacy)) or resolution.Answers(),
+    )
+    start = "import os\nos.environ['TF_USE_LEGACY_KERAS'] = '1'\nimport nets\n"
+    layers = "import tensorflow as tf\ndense = tf.compat.v1.layers.dense\n"
+    kept = "import layers\nget = layers.dense\n"
+    resolution.mark(
+        [
+            plan.Result(str(tmp_path / name), before.encode(), after.encode(), plan.PLAIN, [])
+            for name, before, after in [
+                ("main.py", "", start),
+                ("nets.py", kept, kept),
+                ("layers.py", "", layers),
+            ]
+        ]
+    )
+    assert asked["tensorflow.compat.v1.layers.dense"]
+
+
 def test_names_are_looked_up_as_python_does():
     assert resolution.is_there("os.path.join") and not resolution.is_there("os.path.joined")
     assert resolution.is_there("xml.dom.minidom.parse") and resolution.is_there("no_such_package.x")

@@ -113,8 +113,17 @@ def _uses(module: Module) -> list[Use]:
 
 def _kinds(results: Sequence[Result], modules: Mapping[int, Module]) -> dict[int, bool]:
     """Whether a file runs beside Keras 2: what its program asks for holds for all its modules."""
-    imports = Imports([one for one in modules.values() if not one.source.is_notebook])
     asking = {index: _asks_for_keras_2(results[index]) for index in modules}
+    if len(set(asking.values())) < 2:
+        return asking
+    # A file that stays as it is may be what joins two others.
+    between = [
+        findings.understand(sources.decode(result.path, result.after))
+        for index, result in enumerate(results)
+        if index not in modules and not result.problems
+    ]
+    every = [*modules.values(), *between]
+    imports = Imports([one for one in every if not one.source.is_notebook])
     paths = {os.path.abspath(modules[index].source.path) for index in modules if asking[index]}
     programs = [path for path in imports.paths if paths & imports.reached([path])]
     asked = imports.reached(programs)
