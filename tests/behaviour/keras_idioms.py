@@ -226,6 +226,30 @@ history = model.fit(x, y, batch_size=8, epochs=4, shuffle=False, verbose=0, call
 report(history.history['loss'], history.history['lr'])
 """,
         ),
+        "logs_in_a_file": (
+            _MODEL
+            + """\
+import csv
+model.compile('sgd', 'mse', metrics=['mae', 'acc'])
+schedule = tf.keras.callbacks.LearningRateScheduler(lambda epoch: 0.1 / (epoch + 1))
+training = model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0,
+                     callbacks=[schedule, tf.keras.callbacks.CSVLogger('logs_in_a_file.csv')])
+with open('logs_in_a_file.csv') as stream:
+    report([float(row['lr']) for row in csv.DictReader(stream)])
+loss, error, accuracy, rate = training.history.values()
+report(loss, error, accuracy, rate, training.history['lr'])
+""",
+        ),
+        "order_of_logs": (
+            """\
+inputs = Input(shape=(10,))
+model = weigh(Model(inputs, [Dense(1, name='z')(inputs), Dense(1, name='a')(inputs)]))
+model.compile('sgd', 'mse', metrics={'z': ['mae', 'acc'], 'a': 'mae'})
+training = model.fit(x, [y, y], batch_size=8, epochs=1, shuffle=False, verbose=0, validation_data=(x, [y, y]))
+report(list(training.history.values()), [str(key) for key in training.history.keys()])
+""",
+            LAYERS,
+        ),
         "train_optimizer": (
             _MODEL
             + "model.compile(tf.train.AdamOptimizer(0.01), loss='mse', metrics=['mse'])\n"

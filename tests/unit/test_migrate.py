@@ -1899,6 +1899,98 @@ def test_a_rate_that_a_callback_of_the_script_logs_keeps_its_name(stores, name):
     assert f"print(logs['{name}'])" in after and f"print(h.history.get('{name}'))" in after
 
 
+RATES = """\
+    import pandas as pd
+    import tensorflow as tf
+    from tensorflow.keras.callbacks import CSVLogger, LearningRateScheduler
+    class Warm(LearningRateScheduler):
+        pass
+    h = model.fit(x, y, validation_split=0.1, callbacks=[Warm(f), LearningRateScheduler(f)])
+    print(h.history['lr'])
+    """
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "CSVLogger('log.csv')",
+        "pickle.dump(h.history, stream)",
+        "log = h.history",
+        "print('lr' in h.history)",
+        "for name in h.history: print(name)",
+        "ModelCheckpoint('{epoch}-{lr:.3f}.keras')",
+        "keep = lambda epoch, logs: table.append(logs)",
+    ],
+)
+def test_the_rate_keeps_its_name_where_all_logs_are_passed_on(more):
+    after = migrated(textwrap.dedent(RATES) + more + "\n")
+    assert "callbacks=[logging_lr(Warm(f)), logging_lr(LearningRateScheduler(f))]" in after
+    assert "print(h.history['lr'])" in after
+
+
+@pytest.mark.parametrize("more", ["", "logs = logs or {}", "super().on_epoch_end(epoch, logs)"])
+def test_the_rate_is_read_under_its_new_name_where_each_reader_is_seen(more):
+    after = migrated(textwrap.dedent(RATES) + more + "\n")
+    assert "callbacks=[Warm(f), LearningRateScheduler(f)]" in after
+    assert "print(h.history['learning_rate'])" in after
+
+
+@pytest.mark.parametrize(
+    "call, name",
+    [
+        ("fit(x, y)", "EpochLogger"),
+        ("fit(x, y, validation_data=None)", "EpochLogger"),
+        ("fit(x, y, validation_split=0.1, validation_freq=2)", "EpochLogger"),
+        ("fit_generator(x, 2, 3, 1, None, x)", "CSVLogger"),
+        ("fit(x, y, validation_data=(x, y))", "CSVLogger"),
+    ],
+)
+def test_a_log_has_no_columns_of_a_validation_that_is_missing(call, name):
+    after = migrated(f"""\
+        import tensorflow as tf
+        from tensorflow.keras.callbacks import CSVLogger
+        log = CSVLogger('log.csv')
+        model.{call}
+        """)
+    assert f"log = {name}('log.csv')" in after
+
+
+@pytest.mark.parametrize(
+    "line, becomes",
+    [
+        ("list(h.history.values())[1]", "list(as_compiled(h).values())[1]"),
+        ("list(h.history)[1]", "list(as_compiled(h))[1]"),
+        ("list(h.history.keys())[1]", "list(as_compiled(h).keys())[1]"),
+        ("pd.DataFrame(h.history).iloc[0]", "pd.DataFrame(as_compiled(h)).iloc[0]"),
+        ("pd.DataFrame(h.history)['acc']", ""),
+        ("print(h.history.keys())", ""),
+        ("sorted(h.history.keys())[0]", ""),
+        ("print(list(h.history.keys()))", ""),
+    ],
+)
+def test_values_that_are_taken_by_place_are_in_their_old_order(line, becomes):
+    after = migrated(f"""\
+        import pandas as pd
+        import tensorflow as tf
+        h = tf.keras.Sequential().fit(x, y)
+        a = {line}
+        """)
+    assert f"a = {becomes or line}\n" in after
+
+
+@pytest.mark.parametrize(
+    "callback, marked", [("TensorBoard('logs')", True), ("CSVLogger('l')", False)]
+)
+def test_summaries_of_keras_that_the_script_reads_are_marked(callback, marked):
+    after = migrated(f"""\
+        import tensorflow as tf
+        board = tf.keras.callbacks.{callback}
+        for event in tf.train.summary_iterator(path):
+            print(event.summary.value[0].simple_value)
+        """)
+    assert ("# TODO(tpucompat TPU514): tf.train.summary_iterator" in after) == marked
+
+
 @pytest.mark.parametrize("line", ["random.shuffle(x)", "np.random.shuffle(x)"])
 def test_layers_of_keras_3_draw_from_python_s_random(line):
     after = migrated(f"""\

@@ -107,6 +107,8 @@ class Finder:
         }
         #: Whether a callback of its own writes a learning rate into the logs.
         self.logs_rate = any(map(keras_3_logs.writes_rate, self.nodes))
+        #: The callbacks that go on to log it under its old name.
+        self.kept_rates = keras_3_logs.keeps_rate(self)
         #: Whether it imports from the package ``keras`` what only ``tf.keras`` has today.
         self.needs_tf_keras = any(map(self._is_not_alone, module.names.uses))
 
@@ -169,7 +171,7 @@ class Finder:
                 yield from self._assigned(node)
             elif isinstance(node, ast.FunctionDef) and fits_generators:
                 yield from self._generator(node)
-        for module in (keras_3_training, keras_3_members, keras_3_seeds):
+        for module in (keras_3_training, keras_3_members, keras_3_seeds, keras_3_logs):
             yield from module.differences(self)
         yield from self._files()
         yield from self._texts()

@@ -74,6 +74,26 @@ def _in_order(self: Rewriter, one: Difference) -> bool:
     return self.wrap(one.node, f"in_order({model}, ", ")")
 
 
+def _logged_rate(self: Rewriter, one: Difference) -> bool:
+    return self.define("logging_lr", written.LOGGING_LR) and self.wrap(one.node, "logging_lr(", ")")
+
+
+def _log_columns(self: Rewriter, one: Difference) -> bool:
+    return self.define("EpochLogger", written.EPOCH_LOGGER) and self.context.replace(
+        one.node, self.cell(one.node), "EpochLogger"
+    )
+
+
+def _log_order(self: Rewriter, one: Difference) -> bool:
+    """``training.history`` -> ``as_compiled(training)``"""
+    if not self.define("as_compiled", written.AS_COMPILED):
+        return False
+    text = self.context.texts[self.cell(one.node)]
+    start = text.span(one.node)[0]
+    text.replace(start, start, "as_compiled(")
+    return self.behind(one.node.value, one.node, ")")
+
+
 def _note(self: Rewriter, one: Difference) -> bool:
     self.context.note(one.row.code, one.row.note, one.node, self.cell(one.node))
     return True
@@ -223,6 +243,9 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "crossentropy": _crossentropy,
     "in_order": _in_order,
     "learning_phase": _learning_phase,
+    "log_columns": _log_columns,
+    "log_order": _log_order,
+    "logged_rate": _logged_rate,
     "member": _member,
     "note": _note,
     "python_seed": _python_seed,

@@ -127,6 +127,52 @@ def in_order(model, values):
 {i}return [given[name] for name in [*dict.fromkeys(known), *others]]
 '''
 
+LOGGING_LR = '''
+
+def logging_lr(callback):
+{i}"""Lets a callback log the learning rate as lr, which Keras 3 calls learning_rate."""
+{i}log = callback.on_epoch_end
+
+{i}def on_epoch_end(epoch, logs=None):
+{i}{i}log(epoch, logs)
+{i}{i}if logs is not None and 'learning_rate' in logs:
+{i}{i}{i}logs['lr'] = logs.pop('learning_rate')
+
+{i}callback.on_epoch_end = on_epoch_end
+{i}return callback
+'''
+
+EPOCH_LOGGER = '''
+
+class EpochLogger({keras}.callbacks.CSVLogger):
+{i}"""Writes the columns of the first epoch; Keras 3 adds empty ones for a validation."""
+
+{i}def on_epoch_end(self, epoch, logs=None):
+{i}{i}if self.keys is None:
+{i}{i}{i}self.keys = sorted(logs or {{}})
+{i}{i}super().on_epoch_end(epoch, logs)
+'''
+
+AS_COMPILED = '''
+
+def as_compiled(training):
+{i}"""The history of a training: losses, then metrics as they were compiled, then those of the validation."""
+{i}model, outputs = training.model, list(getattr(training.model, 'output_names', ()))
+{i}metrics = [part.name for one in model.metrics for part in getattr(one, 'metrics', None) or [one]]
+
+{i}def place(name):
+{i}{i}word = name[len('val_'):] if name.startswith('val_') else name
+{i}{i}owner = next((one for one in outputs if word.startswith(one + '_')), '')
+{i}{i}word = word[len(owner) + 1:] if owner else word
+{i}{i}if word != 'loss' and word not in metrics:
+{i}{i}{i}return (2,)  # what a callback logged
+{i}{i}part = metrics.index(word) if word in metrics else 0
+{i}{i}output = outputs.index(owner) + 1 if owner else 0
+{i}{i}return name.startswith('val_'), word != 'loss', output, part
+
+{i}return {{name: training.history[name] for name in sorted(training.history, key=place)}}
+'''
+
 BY_OUTPUT = '''
 
 def by_output(model, values):
