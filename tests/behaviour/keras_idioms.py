@@ -226,6 +226,25 @@ history = model.fit(x, y, batch_size=8, epochs=4, shuffle=False, verbose=0, call
 report(history.history['loss'], history.history['lr'])
 """,
         ),
+        "best_weights": (
+            _MODEL
+            + """\
+for metric, epochs in (('acc', 2), ('loss', 2), ('loss', 8)):
+    weigh(model)
+    model.compile(tf.keras.optimizers.SGD(40.), 'mse', metrics=['acc'])
+    stop = tf.keras.callbacks.EarlyStopping(metric, patience=3, restore_best_weights=True)
+    model.fit(x, y, batch_size=8, epochs=epochs, shuffle=False, verbose=0, callbacks=[stop])
+    report(model.predict(x))
+def lowest(y_true, y_pred):
+    return K.min(y_pred)
+model.compile('sgd', 'mse', metrics=[lowest])
+stop = tf.keras.callbacks.EarlyStopping('val_lowest', patience=1)
+training = model.fit(x, y, batch_size=8, epochs=4, shuffle=False, verbose=0, callbacks=[stop],
+                     validation_data=(x[:8], y[:8]))
+report(len(training.epoch))
+""",
+            BACKEND,
+        ),
         "logs_in_a_file": (
             _MODEL
             + """\

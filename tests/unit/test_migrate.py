@@ -705,6 +705,10 @@ CONVERT = "tf.contrib.tpu.keras_to_tpu_model"
          "def tpu(n): return under_strategy(n)"),
         (f"{BUILD}  return m\ndef tpu(n): return {CONVERT}(n)\nt = tpu(build())\nt.compile('adam', 'mse')\n",
          "t = tpu(build())\nwith one_strategy().scope():\n  t.compile('adam', 'mse')\n"),
+        (f"{BUILD}  return m\ndef tpu(n): return {CONVERT}(n)\no = tf.keras.optimizers.SGD()\nt = tpu(build())\n"
+         "t.compile(o, 'mse')\n",
+         "with one_strategy().scope():\n  o = tf.keras.optimizers.SGD()\nt = tpu(build())\n"
+         "with one_strategy().scope():\n  t.compile(o, 'mse')\n"),
         (f"{BUILD}  return m\nh = {CONVERT}(build()).fit(x)\n", "h = under_strategy(build()).fit(x)"),
     ],
 )  # fmt: skip
@@ -1973,6 +1977,33 @@ def test_values_that_are_taken_by_place_are_in_their_old_order(line, becomes):
         import pandas as pd
         import tensorflow as tf
         h = tf.keras.Sequential().fit(x, y)
+        a = {line}
+        """)
+    assert f"a = {becomes or line}\n" in after
+
+
+@pytest.mark.parametrize(
+    "line, becomes",
+    [
+        ("EarlyStopping('val_f1', patience=2)", "EarlyStopping('val_f1', patience=2, mode='min')"),
+        ("EarlyStopping('val_acc', 0, 2, 0, 'auto')", "EarlyStopping('val_acc', 0, 2, 0, 'max')"),
+        ("EarlyStopping(name)", "EarlyStopping(name, mode='max' if 'acc' in name else 'min')"),
+        ("ReduceLROnPlateau('val_out_loss')", "ReduceLROnPlateau('val_out_loss', mode='min')"),
+        ("ModelCheckpoint('a.keras', 'acc', 0, True)", "ModelCheckpoint('a.keras', 'acc', 0, True, mode='max')"),
+        ("ModelCheckpoint('a.keras', 'acc')", ""),
+        ("EarlyStopping('val_f1', mode='max')", ""),
+        ("EarlyStopping('val_loss')", ""),
+        ("EarlyStopping()", ""),
+        ("EarlyStopping(restore_best_weights=True)", "RestoringIfStopped(restore_best_weights=True)"),
+        ("EarlyStopping('acc', 0, 1, 0, 'max', None, 1)", "RestoringIfStopped('acc', 0, 1, 0, 'max', None, 1)"),
+        ("EarlyStopping(restore_best_weights=False)", ""),
+    ],
+)  # fmt: skip
+def test_callbacks_take_for_better_what_tensorflow_1_did(line, becomes):
+    after = migrated(f"""\
+        import tensorflow as tf
+        from tensorflow.keras.callbacks import EarlyStopping, ModelCheckpoint, ReduceLROnPlateau
+        graph = tf.placeholder
         a = {line}
         """)
     assert f"a = {becomes or line}\n" in after

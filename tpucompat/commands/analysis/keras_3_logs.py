@@ -1,7 +1,7 @@
 """What a training logs under another name, in another order or in another form than in TensorFlow 1.
 
-One name can be read in many places, also from files that the script or another one reads later. The name of the
-learning rate is changed where it is read if each of its readers is seen; otherwise, it is kept where it is logged.
+One name can be read in many places, also from files that are read later. The learning rate gets its new name if
+each of its readers is seen; otherwise, it is logged under its old one.
 """
 
 from __future__ import annotations

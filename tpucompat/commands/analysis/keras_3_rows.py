@@ -1051,6 +1051,22 @@ BEHAVIOURS: Mapping[str, Row] = {
         BEHAVIOUR,
         "TensorFlow 1 kept the trainable weights from compile; Keras 3 checks them again.",
     ),
+    "mode": Row(
+        "EarlyStopping(monitor='val_f1')",
+        "EarlyStopping(monitor='val_f1', mode='min')",
+        "mode",
+        BEHAVIOUR,
+        "Only acc in the name meant that more is better; Keras 3 asks the metric, and fails without one.",
+        tf1=True,
+    ),
+    "restored": Row(
+        "EarlyStopping(restore_best_weights=True)",
+        "the same where it stops a training, by a class added to the script",
+        "restored",
+        BEHAVIOUR,
+        "Keras 3 also restores the best weights at the end of a training that was not stopped.",
+        tf1=True,
+    ),
     "shared_optimizer": Row(
         "two models compiled with one optimizer",
         "an optimizer that is built for the weights of both, by a function added to the script",

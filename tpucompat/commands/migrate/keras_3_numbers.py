@@ -94,6 +94,30 @@ def _log_order(self: Rewriter, one: Difference) -> bool:
     return self.behind(one.node.value, one.node, ")")
 
 
+def _mode(self: Rewriter, one: Difference) -> bool:
+    """What ``mode='auto'`` meant: more is better where the name has acc in it."""
+    if one.call is None:
+        return False
+    monitor = argument(one.call, int(one.owner.endswith("ModelCheckpoint")), "monitor")
+    text = constant(monitor)
+    if isinstance(text, str):
+        mode = "'max'" if "acc" in text else "'min'"
+    elif isinstance(monitor, (ast.Name, ast.Attribute)):
+        source = self.context.texts[self.cell(monitor)].source(monitor)
+        mode = f"'max' if 'acc' in {source} else 'min'"
+    else:
+        return False
+    if one.node is one.call:
+        return self.add(one.call, f"mode={mode}")
+    return self.context.replace(one.node, self.cell(one.node), mode)
+
+
+def _restored(self: Rewriter, one: Difference) -> bool:
+    return self.define("RestoringIfStopped", written.RESTORING_IF_STOPPED) and self.context.replace(
+        one.node, self.cell(one.node), "RestoringIfStopped"
+    )
+
+
 def _note(self: Rewriter, one: Difference) -> bool:
     self.context.note(one.row.code, one.row.note, one.node, self.cell(one.node))
     return True
@@ -247,6 +271,8 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "log_order": _log_order,
     "logged_rate": _logged_rate,
     "member": _member,
+    "mode": _mode,
+    "restored": _restored,
     "note": _note,
     "python_seed": _python_seed,
     "clone_initializer": _clone_initializer,

@@ -153,6 +153,17 @@ class EpochLogger({keras}.callbacks.CSVLogger):
 {i}{i}super().on_epoch_end(epoch, logs)
 '''
 
+RESTORING_IF_STOPPED = '''
+
+class RestoringIfStopped({keras}.callbacks.EarlyStopping):
+{i}"""Brings the best weights back where it stops a training; Keras 3 does so at each end."""
+
+{i}def on_train_end(self, logs=None):
+{i}{i}if not self.stopped_epoch:
+{i}{i}{i}self.best_weights = None
+{i}{i}super().on_train_end(logs)
+'''
+
 AS_COMPILED = '''
 
 def as_compiled(training):
