@@ -245,6 +245,48 @@ report(len(training.epoch))
 """,
             BACKEND,
         ),
+        "epochs_of_a_sequence": (
+            _MODEL
+            + """\
+class Batches(tf.keras.utils.Sequence):
+    def __init__(self):
+        self.epoch = 0
+    def __len__(self):
+        return 4
+    def __getitem__(self, index):
+        part = slice(index * 8, index * 8 + 8)
+        return x[part] * (1 + self.epoch), y[part]
+    def on_epoch_end(self):
+        self.epoch += 1
+model.compile('sgd', 'mse')
+train, valid = Batches(), Batches()
+training = model.fit_generator(train, epochs=3, shuffle=False, verbose=0, validation_data=valid)
+report(training.history, train.epoch, valid.epoch, model.predict_generator(valid), valid.epoch)
+report(model.evaluate_generator(valid, steps=4), valid.epoch)
+model.fit_generator(train, epochs=1, workers=0, verbose=0)  # in the main thread, epochs do not end
+report(train.epoch)
+""",
+        ),
+        "lines_of_a_summary": (
+            _MODEL
+            + """\
+lines = []
+model.summary(print_fn=lines.append)
+report([line.split(':')[1].replace(',', '').strip() for line in lines if 'params:' in line][:2])
+report(len([line for line in lines if 'Dense' in line]))
+""",
+        ),
+        "names_of_other_parts": (
+            _MODEL
+            + """\
+for number in range(2):
+    model.save_weights('%s_%d.h5' % ('parts', number))
+before = model.predict(x)
+weigh(model)
+model.load_weights('parts_%d.h5' % 1)
+report(np.abs(model.predict(x) - before).max())
+""",
+        ),
         "logs_in_a_file": (
             _MODEL
             + """\

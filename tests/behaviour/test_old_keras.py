@@ -121,7 +121,7 @@ def logged(**options):
     with open("logged.csv") as stream:
         return stream.readline().strip(), [line for line in lines if line.startswith("Total")]
 checks["columns of a log"] = logged()[0] == "epoch,loss,mean_absolute_error"
-checks["columns of a validation"] = logged(validation_split=0.5)[0].endswith(",val_loss,val_mean_absolute_error")
+checks["columns of a validation"] = logged(validation_split=0.5)[0].count(",val_") == 2
 checks["numbers of a summary"] = logged()[1] == ["Total params: 2"]
 def named(*names):
     layers = [Dense(2, name=name, use_bias=False, kernel_initializer="ones") for name in names]

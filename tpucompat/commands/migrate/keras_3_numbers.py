@@ -118,6 +118,16 @@ def _restored(self: Rewriter, one: Difference) -> bool:
     )
 
 
+def _by_line(self: Rewriter, one: Difference) -> bool:
+    return self.define("by_line", written.BY_LINE) and self.wrap(one.node, "by_line(", ")")
+
+
+def _epochs_of(self: Rewriter, one: Difference) -> bool:
+    return self.define("EpochsOf", written.EPOCHS_OF) and self.wrap(
+        one.node, "EpochsOf(", ")" if one.name == "fit" else ", trains=False)"
+    )
+
+
 def _note(self: Rewriter, one: Difference) -> bool:
     self.context.note(one.row.code, one.row.note, one.node, self.cell(one.node))
     return True
@@ -267,6 +277,8 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "crossentropy": _crossentropy,
     "in_order": _in_order,
     "learning_phase": _learning_phase,
+    "by_line": _by_line,
+    "epochs_of": _epochs_of,
     "log_columns": _log_columns,
     "log_order": _log_order,
     "logged_rate": _logged_rate,

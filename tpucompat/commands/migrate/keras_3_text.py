@@ -164,6 +164,44 @@ class RestoringIfStopped({keras}.callbacks.EarlyStopping):
 {i}{i}super().on_train_end(logs)
 '''
 
+BY_LINE = r'''
+
+def by_line(function):
+{i}"""Gives a function the lines of a summary, without what is drawn around them and sizes in bytes."""
+{i}def show(text, *args, **kwargs):
+{i}{i}for line in text.splitlines():
+{i}{i}{i}function(re.sub(r'\(\d[\d.]* \w+\)$', '', line.strip(' │┃')).replace('│', ' ').strip())
+
+{i}return show
+'''
+
+EPOCHS_OF = '''
+
+class EpochsOf({keras}.utils.Sequence):
+{i}"""The batches of a Sequence, whose epochs end after those of a training; Keras 3 ends them more often."""
+
+{i}def __init__(self, batches, trains=True):
+{i}{i}super().__init__()
+{i}{i}self.batches, self.trains, self.begun = batches, trains, False
+{i}{i}self.ahead = {{0: None, 1: None}}  # what is read before the first epoch, to learn its types
+
+{i}def __len__(self):
+{i}{i}return len(self.batches)
+
+{i}def __getitem__(self, index):
+{i}{i}if self.ahead.get(index) is not None:
+{i}{i}{i}return self.ahead.pop(index)
+{i}{i}batch = self.batches[index]
+{i}{i}if index in self.ahead:
+{i}{i}{i}self.ahead[index] = batch
+{i}{i}return batch
+
+{i}def on_epoch_end(self):
+{i}{i}if self.begun and self.trains:
+{i}{i}{i}self.batches.on_epoch_end()
+{i}{i}self.begun = True
+'''
+
 AS_COMPILED = '''
 
 def as_compiled(training):
