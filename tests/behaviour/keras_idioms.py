@@ -226,6 +226,91 @@ history = model.fit(x, y, batch_size=8, epochs=4, shuffle=False, verbose=0, call
 report(history.history['loss'], history.history['lr'])
 """,
         ),
+        "best_weights": (
+            _MODEL
+            + """\
+for metric, epochs in (('acc', 2), ('loss', 2), ('loss', 8)):
+    weigh(model)
+    model.compile(tf.keras.optimizers.SGD(40.), 'mse', metrics=['acc'])
+    stop = tf.keras.callbacks.EarlyStopping(metric, patience=3, restore_best_weights=True)
+    model.fit(x, y, batch_size=8, epochs=epochs, shuffle=False, verbose=0, callbacks=[stop])
+    report(model.predict(x))
+def lowest(y_true, y_pred):
+    return K.min(y_pred)
+model.compile('sgd', 'mse', metrics=[lowest])
+stop = tf.keras.callbacks.EarlyStopping('val_lowest', patience=1)
+training = model.fit(x, y, batch_size=8, epochs=4, shuffle=False, verbose=0, callbacks=[stop],
+                     validation_data=(x[:8], y[:8]))
+report(len(training.epoch))
+""",
+            BACKEND,
+        ),
+        "epochs_of_a_sequence": (
+            _MODEL
+            + """\
+class Batches(tf.keras.utils.Sequence):
+    def __init__(self):
+        self.epoch = 0
+    def __len__(self):
+        return 4
+    def __getitem__(self, index):
+        part = slice(index * 8, index * 8 + 8)
+        return x[part] * (1 + self.epoch), y[part]
+    def on_epoch_end(self):
+        self.epoch += 1
+model.compile('sgd', 'mse')
+train, valid = Batches(), Batches()
+training = model.fit_generator(train, epochs=3, shuffle=False, verbose=0, validation_data=valid)
+report(training.history, train.epoch, valid.epoch, model.predict_generator(valid), valid.epoch)
+report(model.evaluate_generator(valid, steps=4), valid.epoch)
+model.fit_generator(train, epochs=1, workers=0, verbose=0)  # in the main thread, epochs do not end
+report(train.epoch)
+""",
+        ),
+        "lines_of_a_summary": (
+            _MODEL
+            + """\
+lines = []
+model.summary(print_fn=lines.append)
+report([line.split(':')[1].replace(',', '').strip() for line in lines if 'params:' in line][:2])
+report(len([line for line in lines if 'Dense' in line]))
+""",
+        ),
+        "names_of_other_parts": (
+            _MODEL
+            + """\
+for number in range(2):
+    model.save_weights('%s_%d.h5' % ('parts', number))
+before = model.predict(x)
+weigh(model)
+model.load_weights('parts_%d.h5' % 1)
+report(np.abs(model.predict(x) - before).max())
+""",
+        ),
+        "logs_in_a_file": (
+            _MODEL
+            + """\
+import csv
+model.compile('sgd', 'mse', metrics=['mae', 'acc'])
+schedule = tf.keras.callbacks.LearningRateScheduler(lambda epoch: 0.1 / (epoch + 1))
+training = model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0,
+                     callbacks=[schedule, tf.keras.callbacks.CSVLogger('logs_in_a_file.csv')])
+with open('logs_in_a_file.csv') as stream:
+    report([float(row['lr']) for row in csv.DictReader(stream)])
+loss, error, accuracy, rate = training.history.values()
+report(loss, error, accuracy, rate, training.history['lr'])
+""",
+        ),
+        "order_of_logs": (
+            """\
+inputs = Input(shape=(10,))
+model = weigh(Model(inputs, [Dense(1, name='z')(inputs), Dense(1, name='a')(inputs)]))
+model.compile('sgd', 'mse', metrics={'z': ['mae', 'acc'], 'a': 'mae'})
+training = model.fit(x, [y, y], batch_size=8, epochs=1, shuffle=False, verbose=0, validation_data=(x, [y, y]))
+report(list(training.history.values()), [str(key) for key in training.history.keys()])
+""",
+            LAYERS,
+        ),
         "train_optimizer": (
             _MODEL
             + "model.compile(tf.train.AdamOptimizer(0.01), loss='mse', metrics=['mse'])\n"

@@ -112,6 +112,17 @@ checks["the end of a training"] = (
     and keras.callbacks.EarlyStopping("val_auc").monitor_op is np.less
     and tf.keras.callbacks.EarlyStopping is keras.callbacks.EarlyStopping
 )
+def logged(**options):
+    net = Sequential([Dense(1, input_shape=(1,))])
+    net.compile("sgd", "mse", metrics=["mae"])
+    log, lines = keras.callbacks.CSVLogger("logged.csv"), []
+    net.fit(np.ones((4, 1)), np.ones((4, 1)), verbose=0, callbacks=[log], **options)
+    net.summary(print_fn=lines.append)
+    with open("logged.csv") as stream:
+        return stream.readline().strip(), [line for line in lines if line.startswith("Total")]
+checks["columns of a log"] = logged()[0] == "epoch,loss,mean_absolute_error"
+checks["columns of a validation"] = logged(validation_split=0.5)[0].count(",val_") == 2
+checks["numbers of a summary"] = logged()[1] == ["Total params: 2"]
 def named(*names):
     layers = [Dense(2, name=name, use_bias=False, kernel_initializer="ones") for name in names]
     return Sequential([keras.layers.InputLayer((2,)), *layers])
@@ -725,7 +736,7 @@ def test_models_of_layers_have_one_class(tmp_path):
 
 
 def test_old_keras(tmp_path):
-    failed = _checks(tmp_path, SCRIPT, 49)
+    failed = _checks(tmp_path, SCRIPT, 52)
     if environment().has("contrib"):
         # 1.15 counts a step before it or after it reads the count, in no order.
         failed.discard("decay of the private path")

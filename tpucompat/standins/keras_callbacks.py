@@ -10,6 +10,20 @@ import tensorflow
 _callbacks: Any = tensorflow.keras.callbacks
 
 
+class CSVLogger(_callbacks.CSVLogger):
+    """``tf.keras.callbacks.CSVLogger`` with the columns of the first epoch, as in 1.15.
+
+    Later ones add columns for a validation, which are NA in a training without one.
+    """
+
+    keys: Any
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Writes a line."""
+        self.keys = self.keys or sorted(logs or {})
+        super().on_epoch_end(epoch, logs)
+
+
 class EarlyStopping(_callbacks.EarlyStopping):
     """``tf.keras.callbacks.EarlyStopping`` as 1.15 to 2.3 had it (1.15 ``python/keras/callbacks.py``).
 

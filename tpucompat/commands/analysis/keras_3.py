@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any, Iterator, Mapping
 
 from tpucompat.commands.analysis import (
@@ -107,6 +108,8 @@ class Finder:
         }
         #: Whether a callback of its own writes a learning rate into the logs.
         self.logs_rate = any(map(keras_3_logs.writes_rate, self.nodes))
+        #: The callbacks that go on to log it under its old name.
+        self.kept_rates = keras_3_logs.keeps_rate(self)
         #: Whether it imports from the package ``keras`` what only ``tf.keras`` has today.
         self.needs_tf_keras = any(map(self._is_not_alone, module.names.uses))
 
@@ -169,7 +172,7 @@ class Finder:
                 yield from self._assigned(node)
             elif isinstance(node, ast.FunctionDef) and fits_generators:
                 yield from self._generator(node)
-        for module in (keras_3_training, keras_3_members, keras_3_seeds):
+        for module in (keras_3_training, keras_3_members, keras_3_seeds, keras_3_logs):
             yield from module.differences(self)
         yield from self._files()
         yield from self._texts()
@@ -408,11 +411,12 @@ class Finder:
         saved = {rule for _, _, _, rule, saves in files if saves}
         for text, path, call, rule, saves in files:
             never = text is not None and not text.endswith(_LOADABLE)
-            if not saves and (text in wrong or never):
+            may_be = text not in wrong and any(_may_be(text, one) for one in wrong)
+            if not saves and (text in wrong or never or may_be):
                 unseen = text is None and not self.tf1
                 row = table.BEHAVIOURS[rule]
                 row = row if text in wrong or rule in saved else row._replace(how="")
-                yield Difference(row, path, call, "load", uncertain=unseen)
+                yield Difference(row, path, call, "either" if may_be else "load", uncertain=unseen)
 
     def file_arguments(self) -> Iterator[tuple[ast.expr, ast.Call, str, bool]]:
         """(the expression of a file's name, the call, the rule that it falls under, whether it is written)."""
@@ -565,6 +569,17 @@ def _normalizes(call: Call) -> bool:
 
 #: How files end that Keras 3 loads, its own and those of Keras 2.
 _LOADABLE = (".keras", ".h5", ".hdf5")
+
+
+#: What shows that a name is made of parts; of a sum, the last one is seen.
+_PARTS = re.compile(r"[%{]|^\.")
+
+
+def _may_be(text: str | None, saved: str | None) -> bool:
+    """Whether two texts in a script may name one file, because one of them is made of parts."""
+    if text is None or saved is None or not (_PARTS.search(text) or _PARTS.search(saved)):
+        return False
+    return "." in text and text.rpartition(".")[2] == saved.rpartition(".")[2]
 
 
 def _ends_well(text: str | None, rule: str) -> bool:

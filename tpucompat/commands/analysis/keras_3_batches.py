@@ -1,4 +1,4 @@
-"""Metrics that depend on the batches that TensorFlow 1 computed them from, or on what came before a batch."""
+"""Metrics that depend on the batches that TensorFlow 1 computed them from; the ends of epochs of batches."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import ast
 from typing import TYPE_CHECKING, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
-from tpucompat.commands.analysis.keras_3_rules import Difference, parts
-from tpucompat.commands.analysis.keras_values import key
+from tpucompat.commands.analysis.keras_3_rules import WRAPPERS, Difference, parts
+from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 if TYPE_CHECKING:
@@ -91,4 +91,49 @@ def carried_metrics(finder: Finder, call: Call, below: str) -> Iterator[Differen
         yield Difference(table.BEHAVIOURS["carried_metrics"], call.node, call.node)
 
 
-RULES = (validation_batches, carried_metrics)
+def epochs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Sequences of the script's own whose epochs end."""
+    if call.name not in _TAKE_SEQUENCES:
+        return
+    trains = call.name.startswith(".fit")
+    data = argument(call.node, 5 if call.name == ".fit_generator" else 7, "validation_data")
+    first = argument(call.node, 0, "generator" if "_generator" in call.name else "x")
+    ends = trains and constant(keyword(call.node, "workers")) != 0  # they did not in the main thread
+    for given, method in ((first, "fit" if ends else ""), (data if trains else None, "")):
+        if given is None or _is_wrapped(given):
+            continue
+        made = [given] if isinstance(given, ast.Call) else finder.values.values(given)
+        if any(_ends_epochs(finder, one) for one in made):
+            yield Difference(table.BEHAVIOURS["epochs_of"], given, call.node, method)
+
+
+def _is_wrapped(node: ast.AST) -> bool:
+    """Whether an expression is what a function that migrate writes has made of another."""
+    return getattr(getattr(node, "func", node), "id", "") in WRAPPERS
+
+
+def _ends_epochs(finder: Finder, made: ast.AST) -> bool:
+    """Whether an object is a Sequence of a class of the file that has on_epoch_end."""
+    for node in finder.nodes:
+        if isinstance(node, ast.ClassDef) and node.name == key(getattr(made, "func", made)):
+            bases = (below_keras(finder.values.used.get(id(base), "")) for base in node.bases)
+            methods = {getattr(one, "name", "") for one in node.body}
+            return "on_epoch_end" in methods and any(one.endswith(".Sequence") for one in bases)
+    return False
+
+
+_TAKE_SEQUENCES = frozenset(
+    f".{method}{ending}"
+    for method in ("fit", "evaluate", "predict")
+    for ending in ("", "_generator")
+)
+
+
+def summaries(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``model.summary(print_fn=f)`` with a function that takes a line."""
+    function = keyword(call.node, "print_fn")
+    if call.name == ".summary" and function is not None and not _is_wrapped(function):
+        yield Difference(table.BEHAVIOURS["by_line"], function, call.node)
+
+
+RULES = (validation_batches, carried_metrics, epochs, summaries)

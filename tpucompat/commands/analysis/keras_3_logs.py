@@ -1,17 +1,31 @@
-"""The learning rate in logs and histories, which Keras 3 calls ``learning_rate``."""
+"""What a training logs under another name, in another order or in another form than in TensorFlow 1.
+
+One name can be read in many places, also from files that are read later. The learning rate gets its new name if
+each of its readers is seen; otherwise, it is logged under its old one.
+"""
 
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import TYPE_CHECKING, Any, Iterator, Mapping
 
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis import keras_values
 from tpucompat.commands.analysis.keras_3_rules import Difference
-from tpucompat.names.used import constant
+from tpucompat.commands.analysis.keras_values import below_keras, key
+from tpucompat.names.used import Call, argument, children, constant
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
+
+_LOG_RATES = frozenset(("callbacks.LearningRateScheduler", "callbacks.ReduceLROnPlateau"))
+_WRITE_LOGS = "callbacks.CSVLogger"
+#: Where keys in their order are put that are looked up by name, or shown.
+_BY_NAME = frozenset(("sorted", "set", "frozenset", "len", "print", "enumerate"))
+_TAKE_PLACES = frozenset(("list", "tuple", "iter"))
+#: What takes a column of a table by its place.
+_OF_COLUMNS = frozenset(("iloc", "iat", "columns", "values", "to_numpy", "as_matrix"))
+_READ_EVENTS = ("summary_iterator", "EventAccumulator")
 
 
 def writes_rate(node: ast.AST) -> bool:
@@ -19,14 +33,171 @@ def writes_rate(node: ast.AST) -> bool:
     written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
     if not written or getattr(node.value, "id", "") != "logs":  # type: ignore[attr-defined]
         return False
-    text = node.slice  # type: ignore[attr-defined]
-    return constant(text.value if type(text).__name__ == "Index" else text) == "lr"
+    return constant(_index(node)) == "lr"
+
+
+def _index(node: Any) -> Any:
+    """What stands in the brackets, which Python 3.8 wraps."""
+    return node.slice.value if type(node.slice).__name__ == "Index" else node.slice
 
 
 def rates(finder: Finder, logs: ast.AST, text: Any) -> Iterator[Difference]:
     """``logs['lr']`` and ``logs.get('lr')`` of a program that does not write it itself."""
-    is_logs = finder.values.kind(logs) == keras_values.LOGS or (
-        finder.is_history(logs) or getattr(logs, "id", "") == "logs"
-    )
-    if constant(text) == "lr" and is_logs and not finder.logs_rate:
+    if constant(text) != "lr" or finder.logs_rate or finder.kept_rates:
+        return
+    if _is_logs(finder, logs):
         yield Difference(table.BEHAVIOURS["log_lr"], text, None, "learning_rate")
+
+
+def _is_logs(finder: Finder, node: ast.AST) -> bool:
+    return finder.values.kind(node) == keras_values.LOGS or (
+        finder.is_history(node) or getattr(node, "id", "") == "logs"
+    )
+
+
+def keeps_rate(finder: Finder) -> list[ast.Call]:
+    """The callbacks that log the learning rate, where more is done with logs than their items are read."""
+    above = _parents(finder)
+    callbacks = list(_log_rates(finder))
+    if not callbacks or not any(_takes_all(finder, node, above) for node in finder.nodes):
+        return []
+    return callbacks
+
+
+def _log_rates(finder: Finder) -> Iterator[ast.Call]:
+    """Callbacks that log the learning rate, of Keras and of classes that extend them."""
+    used = finder.values.used
+    own = {
+        node.name
+        for node in finder.nodes
+        if isinstance(node, ast.ClassDef)
+        and any(below_keras(used.get(id(base), "")) in _LOG_RATES for base in node.bases)
+    }
+    for call in finder.names.calls:
+        if below_keras(call.name) in _LOG_RATES or getattr(call.node.func, "id", "") in own:
+            yield call.node
+
+
+def _parents(finder: Finder) -> dict[int, ast.AST]:
+    return {id(inside): node for node in finder.nodes for inside in children(node)}
+
+
+def _takes_all(finder: Finder, node: ast.AST, above: Mapping[int, ast.AST]) -> bool:
+    """Whether all that is logged is written down, shown or passed on."""
+    if isinstance(node, ast.Call):
+        return below_keras(finder.values.called.get(id(node), "")) == _WRITE_LOGS
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and "{lr" in node.value  # the name of a checkpoint
+    if not isinstance(getattr(node, "ctx", None), ast.Load) or not _is_logs(finder, node):
+        return False
+    if isinstance(node, ast.Name) and node.id != "logs":
+        return False  # what it was assigned is seen there
+    parent = above.get(id(node))
+    if isinstance(parent, ast.Subscript) and parent.value is node:
+        return False
+    if isinstance(parent, ast.Attribute):
+        return parent.attr not in ("get", "update", "setdefault", "pop")
+    if isinstance(parent, ast.Call):
+        return not _is_super(parent)
+    return not isinstance(parent, (ast.BoolOp, ast.If, ast.IfExp, ast.UnaryOp, ast.Expr))
+
+
+def _is_super(call: ast.Call) -> bool:
+    """``super().on_epoch_end(epoch, logs)``"""
+    owner = getattr(call.func, "value", None)
+    return isinstance(owner, ast.Call) and key(owner.func) == "super"
+
+
+def differences(finder: Finder) -> Iterator[Difference]:
+    """Every place of a file where logs are written, or taken in their order."""
+    for call in finder.kept_rates:
+        if id(call) not in finder.wrapped and not finder.logs_rate:
+            yield Difference(table.BEHAVIOURS["logged_rate"], call, call)
+    for one in finder.names.calls:
+        yield from _columns(finder, one)
+        yield from _events(finder, one)
+    yield from _ordered(finder)
+
+
+# Files ----------------------------------------------------------------------------------------------
+
+
+def _columns(finder: Finder, call: Call) -> Iterator[Difference]:
+    """A CSVLogger of a training that is not seen to validate in each epoch."""
+    if below_keras(call.name) != _WRITE_LOGS:
+        return
+    fits = [one.node for one in finder.names.calls if one.name in (".fit", ".fit_generator")]
+    if not fits or not all(map(_validates, fits)):
+        yield Difference(table.BEHAVIOURS["log_columns"], call.node.func, call.node)
+
+
+def _validates(fit: ast.Call) -> bool:
+    generator = getattr(fit.func, "attr", "") == "fit_generator"
+    data = argument(fit, 5 if generator else 7, "validation_data")
+    split = None if generator else argument(fit, 6, "validation_split")
+    given = [one for one in (data, split) if one is not None and constant(one) not in (0, 0.0)]
+    given = [one for one in given if not (isinstance(one, ast.Constant) and one.value is None)]
+    return bool(given) and argument(fit, 14, "validation_freq") is None
+
+
+def _events(finder: Finder, call: Call) -> Iterator[Difference]:
+    """Summaries that a program reads which writes them by the callback TensorBoard."""
+    if call.name.rpartition(".")[2] not in _READ_EVENTS:
+        return
+    used = finder.values.used.values()
+    if any(below_keras(name) == "callbacks.TensorBoard" for name in used):
+        yield Difference(table.BEHAVIOURS["events"], call.node, call.node)
+
+
+# Order ----------------------------------------------------------------------------------------------
+
+
+def _ordered(finder: Finder) -> Iterator[Difference]:
+    """``something.history`` where the values of a history are taken by their places."""
+    above = _parents(finder)
+    histories = [
+        node
+        for node in finder.nodes
+        if _is_logs(finder, node)
+        and getattr(node, "id", "") != "logs"
+        and isinstance(getattr(node, "ctx", None), ast.Load)
+    ]
+    if not any(_by_place(finder, node, above) for node in histories):
+        return
+    for node in histories:
+        parent = above.get(id(node))
+        is_item = isinstance(parent, ast.Subscript) and parent.value is node
+        is_named = isinstance(parent, ast.Attribute) and parent.attr == "get"
+        is_whole = isinstance(node, ast.Attribute) and not (is_item or is_named)
+        if is_whole and id(node.value) not in finder.wrapped:  # type: ignore[attr-defined]
+            yield Difference(table.BEHAVIOURS["log_order"], node, None, "history")
+
+
+def _by_place(finder: Finder, node: ast.AST, above: Mapping[int, ast.AST]) -> bool:
+    parent = above.get(id(node))
+    if isinstance(parent, ast.Attribute) and parent.attr in ("values", "keys", "items"):
+        node = above.get(id(parent), parent)
+        if parent.attr == "values":
+            return not _is_shown(above.get(id(node)))
+        parent = above.get(id(node))
+        return isinstance(parent, ast.Call) and _takes(parent) and not _is_shown(above[id(parent)])
+    if not isinstance(parent, ast.Call):
+        return False
+    if key(parent.func).rpartition(".")[2] == "DataFrame":
+        return any(getattr(one, "attr", "") in _OF_COLUMNS for one in _attributes(finder))
+    return _takes(parent) and not _is_shown(above.get(id(parent)))
+
+
+def _attributes(finder: Finder) -> Iterator[ast.AST]:
+    """Attributes of a file that are not those of a history itself."""
+    for node in finder.nodes:
+        if isinstance(node, ast.Attribute) and not _is_logs(finder, node.value):
+            yield node
+
+
+def _takes(call: ast.Call) -> bool:
+    return key(call.func) in _TAKE_PLACES
+
+
+def _is_shown(parent: ast.AST | None) -> bool:
+    return isinstance(parent, ast.Call) and key(parent.func) in _BY_NAME

@@ -42,6 +42,8 @@ def differences(finder: Finder) -> Iterator[Difference]:
                 yield from _states(node)
         elif isinstance(node, ast.Attribute):
             yield from _attribute(finder, node)
+        elif isinstance(node, ast.Subscript):
+            yield from converted_layers(finder, node)
     for call in finder.names.calls:
         row = _CALLED.get(below_keras(call.name))
         if row is not None and (
@@ -58,6 +60,40 @@ def _attribute(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
     is_of_self = node.attr == "validation_data" and key(node.value) == "self"
     if is_of_self and finder.values.has_callback() and not finder.values.values(node):
         yield Difference(table.BEHAVIOURS["validation_data"], node, None, "")
+
+
+def converted_layers(finder: Finder, node: ast.Subscript) -> Iterator[Difference]:
+    """``tpu_model.layers[1]`` of a Sequential, whose converted form began with an input layer."""
+    owner: Any = getattr(node.value, "value", None)
+    if getattr(node.value, "attr", "") != "layers" or not isinstance(node.ctx, ast.Load):
+        return
+    index: Any = node.slice
+    index = index.value if type(index).__name__ == "Index" else index
+    is_last = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub)
+    made = _newest(finder, owner)
+    if not is_last and isinstance(made, ast.Call) and _converts(finder, made):
+        yield Difference(table.BEHAVIOURS["converted_layers"], index, None, "layers")
+
+
+def _newest(finder: Finder, node: Any) -> Any:
+    """What was assigned to a name last above a place; None if nothing is known."""
+    made: list[Any] = [one for one in finder.values.values(node) if one.lineno < node.lineno]  # type: ignore[attr-defined]
+    return max(made, key=lambda one: one.lineno, default=None)
+
+
+def _converts(finder: Finder, call: ast.Call) -> bool:
+    """Whether a call, or the function of the script that it calls, converts a Sequential."""
+    given = [*call.args, *(word.value for word in call.keywords)]
+    known = (one if isinstance(one, ast.Call) else _newest(finder, one) or one for one in given)
+    if not any(finder.values.kind(one) == SEQUENTIAL for one in known):
+        return False
+    function = finder.names.functions.get(getattr(call.func, "id", ""))
+    returned: list[Any] = [call]
+    for one in walk(function.node) if function is not None else ():
+        value = one.value if isinstance(one, ast.Return) else None
+        returned += [value] if isinstance(value, ast.Call) else finder.values.values(value or one)
+    called = finder.values.called
+    return any(called.get(id(one), "").endswith(".keras_to_tpu_model") for one in returned)
 
 
 def may_be_input_layer(finder: Finder, node: ast.AST) -> bool:

@@ -1,4 +1,4 @@
-"""What of a training Keras 3 decides later than Keras 2: the weights that train, and whose an optimizer is."""
+"""What of a training Keras 3 decides otherwise: which weights train, whose an optimizer is, what is better."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
-from tpucompat.commands.analysis.keras_values import OPTIMIZER, key
+from tpucompat.commands.analysis.keras_values import OPTIMIZER, below_keras, key
 from tpucompat.names.used import Call, argument, constant, walk
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ def differences(finder: Finder) -> Iterator[Difference]:
         yield from _frozen(finder)
     if _SHARES not in finder.names.functions:
         yield from _shared(finder)
+    for call in finder.names.calls if finder.tf1 else ():
+        yield from _watching(call.node, below_keras(call.name))
 
 
 def _owner(call: ast.Call) -> str:
@@ -129,3 +131,30 @@ def _is_one(finder: Finder, given: ast.expr) -> bool:
 
 def _trains_between(call: Call, first: ast.Call, last: ast.Call) -> bool:
     return call.name in _TRAINS and first.lineno < call.node.lineno < last.lineno
+
+
+# Callbacks ------------------------------------------------------------------------------------------
+
+#: Callbacks that watch a value -> the places of its name, and of what tells whether more is better.
+_WATCHING = {
+    "callbacks.EarlyStopping": (0, 4),
+    "callbacks.ReduceLROnPlateau": (0, 4),
+    "callbacks.ModelCheckpoint": (1, 5),
+}
+
+
+def _watching(call: ast.Call, below: str) -> Iterator[Difference]:
+    """Callbacks that find out by a name whether more is better, and when the best weights come back."""
+    if below not in _WATCHING or any(word.arg is None for word in call.keywords):
+        return
+    monitor, mode = (
+        argument(call, place, name) for place, name in zip(_WATCHING[below], ("monitor", "mode"))
+    )
+    is_auto = mode is None or constant(mode) == "auto"
+    asks = below != "callbacks.ModelCheckpoint" or argument(call, 3, "save_best_only") is not None
+    if asks and is_auto and monitor is not None and constant(monitor) not in ("loss", "val_loss"):
+        yield Difference(table.BEHAVIOURS["mode"], mode or call, call, "mode", below)
+    restores = argument(call, 6, "restore_best_weights")
+    is_false = restores is None or (isinstance(restores, ast.Constant) and not restores.value)
+    if below == "callbacks.EarlyStopping" and not is_false:
+        yield Difference(table.BEHAVIOURS["restored"], call.func, call)

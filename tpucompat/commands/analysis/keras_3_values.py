@@ -183,17 +183,6 @@ _MAKES_FROM_CONFIG = frozenset(
 )
 
 
-def logged_rates(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
-    """The name of the learning rate where all that is logged is written down or printed."""
-    if below not in ("callbacks.LearningRateScheduler", "callbacks.ReduceLROnPlateau"):
-        return
-    whole = any(below_keras(one.name) == "callbacks.CSVLogger" for one in finder.names.calls)
-    items = {id(one.value) for one in finder.nodes if isinstance(one, ast.Subscript)}
-    whole |= any(finder.is_history(one) and id(one) not in items for one in finder.nodes)
-    if whole:
-        yield Difference(table.BEHAVIOURS["logged_rate"], call.node, call.node)
-
-
 def image_statistics(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """The moving variance of images, at the first layer that has one."""
     if below != "layers.BatchNormalization" or not any(
@@ -368,7 +357,6 @@ RULES = (
     closures,
     add_variable,
     lambdas,
-    logged_rates,
     image_statistics,
     slashes,
     tensors_of_inputs,

@@ -169,16 +169,42 @@ def _copied(context: Context, call: Call, calls: Sequence[Call], why: CannotSee)
             optimizer = argument(compiled.value, 0, "optimizer")  # type: ignore[attr-defined]
             above = context.parents(place).get(id(one))
             is_sure = not isinstance(above, ast.If) or compiled in ast.walk(above)
-            if not is_sure or not isinstance(optimizer, (ast.Call, ast.Constant)):
-                raise why  # the model, or the optimizer, may be made outside of the strategy
-            compiling.append(Run(number, compiled, compiled))
-            _check(context, compiling[-1])
+            if not is_sure:
+                raise why
+            made_before = _made_before(context, optimizer, why)
+            compiling += [*made_before, Run(number, compiled, compiled)]
+    for run in compiling:
+        _check(context, run)
+    optimizers_of = [run.first for run in compiling]
+    if any(_is_used_elsewhere(context, one, optimizers_of) for one in optimizers_of):
+        raise why
     if isinstance(strategy, ast.Name):
         only = only_assignment(context, strategy.id)
         nodes: list[Any] = [each.node for each in calls]
         if only is None or loads_outside(context, strategy.id, [*nodes, only[0]]):
             raise why
     return Conversion(call, cell, statement, model, [], strategy, None, compiling)
+
+
+def _made_before(context: Context, optimizer: ast.AST | None, why: CannotSee) -> list[Run]:
+    """The statement that makes an optimizer which has a name; it has to be made under the strategy too.
+
+    Raises:
+      CannotSee: If it may be made elsewhere.
+    """
+    if isinstance(optimizer, (ast.Call, ast.Constant)):
+        return []
+    made = only_assignment(context, optimizer.id) if isinstance(optimizer, ast.Name) else None
+    if made is None or not isinstance(made[0].value, ast.Call):
+        raise why
+    return [Run(made[1], made[0], made[0])]
+
+
+def _is_used_elsewhere(context: Context, made: Any, compiling: Sequence[ast.AST]) -> bool:
+    """Whether an optimizer serves more than the models that are compiled under the strategy."""
+    if not isinstance(made, ast.Assign):
+        return False
+    return loads_outside(context, _key(made.targets[0]), compiling)
 
 
 def _conversion(context: Context, call: Call) -> Conversion:

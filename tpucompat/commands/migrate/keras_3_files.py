@@ -7,7 +7,7 @@ import re
 from typing import Any, Mapping
 
 from tpucompat.commands.analysis.keras_3_rules import Difference
-from tpucompat.commands.analysis.keras_values import MODELS, key
+from tpucompat.commands.analysis.keras_values import MODELS
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import ENDINGS, Rewriter, Rewriting
 from tpucompat.names.used import argument, constant, keyword
@@ -27,7 +27,7 @@ def _file(self: Rewriter, one: Difference) -> bool:
     """Gives a file the ending that Keras 3 wants, wherever its name stands."""
     is_weights = one.row.was.startswith("save_weights")
     literal = self.finder.literal_of(one.node)
-    if literal is None:
+    if literal is None or one.name == "either":
         return _unseen_file(self, one, is_weights)
     ending = ".weights.h5" if is_weights else ".keras"
     if not is_weights and _says_optimizer(self, one.node):
@@ -36,7 +36,7 @@ def _file(self: Rewriter, one: Difference) -> bool:
     if is_weights and name in loaded_by_name(self):
         return _whole_model(self, one)
     alike = [literal]
-    if isinstance(name, str) and len(name) > 4 and re.search(r"[./_{%]", name[1:]):
+    if isinstance(name, str) and len(name) > 3 and re.search(r"[./_{%]", name[1:]):
         alike = [
             node
             for tree in self.context.trees.values()
@@ -133,10 +133,11 @@ def _make_folder(self: Rewriter, one: Difference, name: object) -> None:
 
 
 def _unseen_file(self: Rewriter, one: Difference, is_weights: bool) -> bool:
-    asked = key(one.node)
+    asked = ast.dump(one.node)
     for call in self.context.names.calls:
         last = getattr(call.node.func, "attr", "")
-        if last in ("exists", "isfile") and call.node.args and key(call.node.args[0]) == asked:
+        looks = last in ("exists", "isfile") and call.node.args
+        if looks and ast.dump(call.node.args[0]) == asked:
             return False
     if is_weights and not _latest_weights(self):
         return False
@@ -145,7 +146,7 @@ def _unseen_file(self: Rewriter, one: Difference, is_weights: bool) -> bool:
     save, load = written.FILES[kind]
     if not self.define(f"{kind}_file", save):
         return False
-    if one.name == "load" and not self.define(name, load):
+    if one.name != "save" and not self.define(name, load):
         return False
     return self.wrap(one.node, f"{name}(", ")")
 

@@ -243,6 +243,13 @@ def _callback_model(self: Rewriter, one: Difference) -> bool:
     return True
 
 
+def _converted_layers(self: Rewriter, one: Difference) -> bool:
+    """``layers[1]`` -> ``layers[0]``"""
+    place = constant(one.node)
+    is_layer = isinstance(place, int) and place > 0
+    return is_layer and self.context.replace(one.node, self.cell(one.node), str(place - 1))
+
+
 def _variable_name(self: Rewriter, one: Difference) -> bool:
     """``variable.name`` -> ``variable.path``, except where it is compared with a name that ends in ``:0``."""
     statement = self.context.statement(one.node, self.cell(one.node))
@@ -264,6 +271,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "classes": _classes,
     "clone": _clone,
     "constant": _constant,
+    "converted_layers": _converted_layers,
     "generator": _generator,
     "layer_input": _layer_input,
     "learning_rate": _learning_rate,

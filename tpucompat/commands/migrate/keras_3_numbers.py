@@ -74,6 +74,60 @@ def _in_order(self: Rewriter, one: Difference) -> bool:
     return self.wrap(one.node, f"in_order({model}, ", ")")
 
 
+def _logged_rate(self: Rewriter, one: Difference) -> bool:
+    return self.define("logging_lr", written.LOGGING_LR) and self.wrap(one.node, "logging_lr(", ")")
+
+
+def _log_columns(self: Rewriter, one: Difference) -> bool:
+    return self.define("EpochLogger", written.EPOCH_LOGGER) and self.context.replace(
+        one.node, self.cell(one.node), "EpochLogger"
+    )
+
+
+def _log_order(self: Rewriter, one: Difference) -> bool:
+    """``training.history`` -> ``as_compiled(training)``"""
+    if not self.define("as_compiled", written.AS_COMPILED):
+        return False
+    text = self.context.texts[self.cell(one.node)]
+    start = text.span(one.node)[0]
+    text.replace(start, start, "as_compiled(")
+    return self.behind(one.node.value, one.node, ")")
+
+
+def _mode(self: Rewriter, one: Difference) -> bool:
+    """What ``mode='auto'`` meant: more is better where the name has acc in it."""
+    if one.call is None:
+        return False
+    monitor = argument(one.call, int(one.owner.endswith("ModelCheckpoint")), "monitor")
+    text = constant(monitor)
+    if isinstance(text, str):
+        mode = "'max'" if "acc" in text else "'min'"
+    elif isinstance(monitor, (ast.Name, ast.Attribute)):
+        source = self.context.texts[self.cell(monitor)].source(monitor)
+        mode = f"'max' if 'acc' in {source} else 'min'"
+    else:
+        return False
+    if one.node is one.call:
+        return self.add(one.call, f"mode={mode}")
+    return self.context.replace(one.node, self.cell(one.node), mode)
+
+
+def _restored(self: Rewriter, one: Difference) -> bool:
+    return self.define("RestoringIfStopped", written.RESTORING_IF_STOPPED) and self.context.replace(
+        one.node, self.cell(one.node), "RestoringIfStopped"
+    )
+
+
+def _by_line(self: Rewriter, one: Difference) -> bool:
+    return self.define("by_line", written.BY_LINE) and self.wrap(one.node, "by_line(", ")")
+
+
+def _epochs_of(self: Rewriter, one: Difference) -> bool:
+    return self.define("EpochsOf", written.EPOCHS_OF) and self.wrap(
+        one.node, "EpochsOf(", ")" if one.name == "fit" else ", trains=False)"
+    )
+
+
 def _note(self: Rewriter, one: Difference) -> bool:
     self.context.note(one.row.code, one.row.note, one.node, self.cell(one.node))
     return True
@@ -223,7 +277,14 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "crossentropy": _crossentropy,
     "in_order": _in_order,
     "learning_phase": _learning_phase,
+    "by_line": _by_line,
+    "epochs_of": _epochs_of,
+    "log_columns": _log_columns,
+    "log_order": _log_order,
+    "logged_rate": _logged_rate,
     "member": _member,
+    "mode": _mode,
+    "restored": _restored,
     "note": _note,
     "python_seed": _python_seed,
     "clone_initializer": _clone_initializer,

@@ -127,6 +127,101 @@ def in_order(model, values):
 {i}return [given[name] for name in [*dict.fromkeys(known), *others]]
 '''
 
+LOGGING_LR = '''
+
+def logging_lr(callback):
+{i}"""Lets a callback log the learning rate as lr, which Keras 3 calls learning_rate."""
+{i}log = callback.on_epoch_end
+
+{i}def on_epoch_end(epoch, logs=None):
+{i}{i}log(epoch, logs)
+{i}{i}if logs is not None and 'learning_rate' in logs:
+{i}{i}{i}logs['lr'] = logs.pop('learning_rate')
+
+{i}callback.on_epoch_end = on_epoch_end
+{i}return callback
+'''
+
+EPOCH_LOGGER = '''
+
+class EpochLogger({keras}.callbacks.CSVLogger):
+{i}"""Writes the columns of the first epoch; Keras 3 adds empty ones for a validation."""
+
+{i}def on_epoch_end(self, epoch, logs=None):
+{i}{i}if self.keys is None:
+{i}{i}{i}self.keys = sorted(logs or {{}})
+{i}{i}super().on_epoch_end(epoch, logs)
+'''
+
+RESTORING_IF_STOPPED = '''
+
+class RestoringIfStopped({keras}.callbacks.EarlyStopping):
+{i}"""Brings the best weights back where it stops a training; Keras 3 does so at each end."""
+
+{i}def on_train_end(self, logs=None):
+{i}{i}if not self.stopped_epoch:
+{i}{i}{i}self.best_weights = None
+{i}{i}super().on_train_end(logs)
+'''
+
+BY_LINE = r'''
+
+def by_line(function):
+{i}"""Gives a function the lines of a summary, without what is drawn around them and sizes in bytes."""
+{i}def show(text, *args, **kwargs):
+{i}{i}for line in text.splitlines():
+{i}{i}{i}function(re.sub(r'\(\d[\d.]* \w+\)$', '', line.strip(' │┃')).replace('│', ' ').strip())
+
+{i}return show
+'''
+
+EPOCHS_OF = '''
+
+class EpochsOf({keras}.utils.Sequence):
+{i}"""The batches of a Sequence, whose epochs end after those of a training; Keras 3 ends them more often."""
+
+{i}def __init__(self, batches, trains=True):
+{i}{i}super().__init__()
+{i}{i}self.batches, self.trains, self.begun = batches, trains, False
+{i}{i}self.ahead = {{0: None, 1: None}}  # what is read before the first epoch, to learn its types
+
+{i}def __len__(self):
+{i}{i}return len(self.batches)
+
+{i}def __getitem__(self, index):
+{i}{i}if self.ahead.get(index) is not None:
+{i}{i}{i}return self.ahead.pop(index)
+{i}{i}batch = self.batches[index]
+{i}{i}if index in self.ahead:
+{i}{i}{i}self.ahead[index] = batch
+{i}{i}return batch
+
+{i}def on_epoch_end(self):
+{i}{i}if self.begun and self.trains:
+{i}{i}{i}self.batches.on_epoch_end()
+{i}{i}self.begun = True
+'''
+
+AS_COMPILED = '''
+
+def as_compiled(training):
+{i}"""The history of a training: losses, then metrics as they were compiled, then those of the validation."""
+{i}model, outputs = training.model, list(getattr(training.model, 'output_names', ()))
+{i}metrics = [part.name for one in model.metrics for part in getattr(one, 'metrics', None) or [one]]
+
+{i}def place(name):
+{i}{i}word = name[len('val_'):] if name.startswith('val_') else name
+{i}{i}owner = next((one for one in outputs if word.startswith(one + '_')), '')
+{i}{i}word = word[len(owner) + 1:] if owner else word
+{i}{i}if word != 'loss' and word not in metrics:
+{i}{i}{i}return (2,)  # what a callback logged
+{i}{i}part = metrics.index(word) if word in metrics else 0
+{i}{i}output = outputs.index(owner) + 1 if owner else 0
+{i}{i}return name.startswith('val_'), word != 'loss', output, part
+
+{i}return {{name: training.history[name] for name in sorted(training.history, key=place)}}
+'''
+
 BY_OUTPUT = '''
 
 def by_output(model, values):

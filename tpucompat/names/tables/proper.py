@@ -196,7 +196,7 @@ ROWS: dict[str, Row] = {
     ),
     **{
         "keras.callbacks." + name: StandIn("tpucompat.standins.keras_callbacks:" + name)
-        for name in ("EarlyStopping", "ModelCheckpoint")
+        for name in ("CSVLogger", "EarlyStopping", "ModelCheckpoint")
     },
     # 2.0 turned the sign of the loss, not of the metric.
     **{

@@ -83,6 +83,13 @@ LIBRARY_ROWS = (
         "type(model) is keras.Model holds for models of layers.",
     ),
     Patch(
+        "tpucompat.standins.keras_models:summarize_without_sizes",
+        GRAPH_KERAS,
+        ">=2.13",
+        ("*.Model.summary",),
+        "A model's summary ends with the numbers of parameters alone, as in 1.15.",
+    ),
+    Patch(
         "tpucompat.standins.keras_losses:register",
         GRAPH_KERAS,
         ">=2.0",
