@@ -389,6 +389,26 @@ def test_an_address_in_a_session_stays(tmp_path):
     assert result.way == plan.COMPATIBLE and b"get_master of the resolver" in result.after
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tf.train.ExponentialMovingAverage(0.9).apply(tf.trainable_variables())",
+        "tf.python.tpu.tpu_function.get_tpu_context().number_of_shards",
+    ],
+)
+def test_a_session_without_an_estimator_is_not_taken_for_one(tmp_path, line):
+    text = f"""\
+import tensorflow as tf
+resolver = tf.contrib.cluster_resolver.TPUClusterResolver('a')
+tf.contrib.tpu.CrossShardOptimizer(tf.train.AdamOptimizer())
+{line}
+with tf.Session(resolver.get_master()) as session:
+    session.run(tf.contrib.tpu.initialize_system())
+"""
+    after = result_of(tmp_path, text).after
+    assert b"TODO(tpucompat TPU213)" in after and b"TPU212" not in after
+
+
 def test_a_module_of_the_user_is_not_replaced(tmp_path):
     (tmp_path / "training_loop.py").write_text("mine = 1\n")
     result = result_of(tmp_path, SCRIPT)

@@ -48,6 +48,9 @@ class Loop(NamedTuple):
 
 _KERAS_INPUT = re.compile(r"(tensorflow\.(\w+\.)*)?keras\.(\w+\.)*Input")
 _KERAS_MODEL = re.compile(r"(tensorflow\.(\w+\.)*)?keras\.(\w+\.)*Model")
+#: Names of the module that a program without a training loop may have too.
+_OF_ANY_PROGRAM = {"make_strategy", "summary_writer", "record_every", "ExponentialMovingAverage"}
+_OF_COMPUTATIONS = {*COMPUTATIONS, "get_tpu_context"}
 
 
 class Plan(NamedTuple):
@@ -112,10 +115,10 @@ def is_wanted(context: Context, has_loop: bool = False) -> bool:
     found = {target(name).split(".")[1] for name in names if target(name).startswith(MODULE)}
     if has_loop and any(_is_method(call) for call in context.names.calls):
         return True  # of an estimator that another module makes
-    found -= {"make_strategy"} if has_loop else {"make_strategy", "summary_writer", "record_every"}
-    if found - {*COMPUTATIONS, *ELSEWHERE}:
+    found -= {"make_strategy"} if has_loop else _OF_ANY_PROGRAM
+    if found - {*_OF_COMPUTATIONS, *ELSEWHERE}:
         return True
-    return bool(found & {*COMPUTATIONS}) and not _has_session(context)
+    return bool(found & _OF_COMPUTATIONS) and not _has_session(context)
 
 
 def _is_method(call: Call) -> bool:
