@@ -41,6 +41,24 @@ def test_a_label_out_of_range_is_told_with_the_line_of_the_loss():
     assert code == "TPU478"
 
 
+def test_an_element_of_a_data_set_is_told_with_the_line_of_its_function():
+    """Not with that of the graph's operation that has the same name as the node."""
+
+    def parse(text):
+        values = tf.decode_raw(text, tf.uint8)
+        return tf.reshape(values, [2, 4])[0]  # parse
+
+    with tf.Graph().as_default(), tf.Session() as session:
+        data = tf.data.Dataset.from_tensors(tf.constant(b"123456")).map(parse)
+        x = tf.data.make_one_shot_iterator(data).get_next()
+        y = tf.reshape(x, [4, 1])
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            session.run(y)
+    text, _ = shown(caught.value)
+    assert "a tensor with 6 values" in text
+    assert f"{HERE}:{line_of('parse')}: return tf.reshape" in text
+
+
 def test_labels_of_another_rank():
     with pytest.raises(ValueError) as caught:
         tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[[0, 1]], logits=tf.zeros([1, 3]))

@@ -80,6 +80,13 @@ from tpucompat.runtime import advice, tracebacks
             "Gradient for dense/kernel:0 is NaN : Tensor had NaN values",
             "TPU497",
         ),
+        ("TypeError", "'zip' object is not subscriptable", "TPU499"),
+        ("TypeError", "object of type 'map' has no len()", "TPU499"),
+        ("TypeError", "unsupported operand type(s) for +: 'range' and 'list'", "TPU499"),
+        ("TypeError", 'can only concatenate list (not "range") to list', "TPU499"),
+        ("AttributeError", "'dict_keys' object has no attribute 'sort'", "TPU499"),
+        ("AttributeError", "'generator' object has no attribute 'next'", "TPU499"),
+        ("AttributeError", "'OrderedDict' object has no attribute 'iteritems'", "TPU499"),
         ("ValueError", "Expected input data to be non-empty.", "TPU490"),
         ("FailedPreconditionError", "Attempting to use uninitialized value w", "TPU481"),
         (

@@ -204,6 +204,17 @@ def test_the_line_of_a_failed_node_is_that_of_the_traced_operation(monkeypatch):
     assert failures.place_of(ValueError(ON_REPLICAS)) == "train.py:11: loss = f()"
 
 
+def test_a_node_of_a_data_sets_function_is_not_taken_for_one_of_the_graph(monkeypatch):
+    """TensorFlow shows the line of the graph's operation of that name (``error_interpolation.py`` of 2.21)."""
+    text = IN_A_SESSION.replace("xent/Xent", "Reshape_1").replace(
+        "\n\nOriginal", "\n\t [[input/while/IteratorGetNext]]\n\nOriginal"
+    )
+    error = ValueError(text)
+    monkeypatch.setattr(sources.Sources, "is_own", lambda self, file: file == "/me/train.py")
+    assert sources.Sources().of_error(ValueError(IN_A_SESSION)).place.endswith("train.py:46")
+    assert sources.Sources().of_error(error) == Line() == sources.Sources().of_nodes(text)
+
+
 def test_a_cell_is_named_as_the_notebook_names_it(monkeypatch):
     class Shell:
         """The compiler of IPython 8, as far as it names cells."""

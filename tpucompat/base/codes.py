@@ -1220,6 +1220,13 @@ CODES: dict[str, Code] = {
         "A model_fn returns in mode TRAIN what makes one step.",
         "Pass train_op=optimizer.minimize(loss, global_step=tf.train.get_global_step()).",
     ),
+    "TPU499": Code(
+        "The script expects what Python 2 returned",
+        "In Python 3, zip, map, filter, range and the keys, values and items of a dict are not lists, and "
+        "generators and dicts lost the methods next, has_key and iteritems.",
+        "Write list(zip(...)), next(generator) and d.items(). `2to3 -w SCRIPT` rewrites them, up to "
+        "Python 3.12; `tpucompat migrate` rewrites the methods.",
+    ),
     # 5xx: Keras 3, and what a migration leaves -----------------------------------------------------
     "TPU510": Code(
         "An argument that Keras 3 does not support",

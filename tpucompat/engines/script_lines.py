@@ -24,6 +24,14 @@ _GRADIENT = re.compile(r"(?:^|/)gradients(?:_\d+)?/(.+?)_grad(?:_\d+)?(?:/|\Z)")
 # The nodes that an error's text names (tensorflow/core/graph/error_format_tag of 1.13 to 2.21).
 _NODE = re.compile(r"\{\{node ([^}]+)\}\}")
 
+# The operation that asked a data set for its next element, as it follows the node that failed. With a number
+# ("IteratorGetNext/_5") it is only the sender of what a node waits for.
+_NEXT = re.compile(r"\[\[(?:\{\{node )?((?:[^\]}/]+/)*IteratorGetNext\w*)(?:\}\})?\]\]")
+
+# What TensorFlow shows of the graph's operation with a node's name (error_interpolation.py of 1.13 to 2.21).
+_SHOWN = re.compile(r"Detected at node (.|\n)*?\nNode: |Original stack trace for (.|\n)*")
+_RAISED = "Traceback (most recent call last):"  # what py_func.cc tells of the script's function
+
 # The graphs that computations were taken from. A replayed step has other graphs, whose operations know nothing
 # of the script; but the names of their nodes end in those of the operations that they came from.
 _traced: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -97,12 +105,28 @@ class Sources:
         Args:
           text: The error's text.
         """
-        for name in _NODE.findall(text):
+        for name in () if _asked_by(text) else _NODE.findall(text):
             for graph in _traced:
                 line = self._of_end(graph, name)
                 if line.place:
                     return line
         return Line()
+
+    def of_element(self, error: BaseException) -> Line:
+        """The line of a data set's function in which an element failed, or else where it was asked for.
+
+        The name of the node is that of one of the function's nodes. TensorFlow takes it for one of the graph,
+        and shows the line that made an operation of that name. What a generator raised has its own lines.
+        """
+        text = str(error)
+        graph = getattr(getattr(error, "op", None), "graph", None)
+        asked = _asked_by(text)
+        if not asked or graph is None or _RAISED in text:
+            return Line()
+        name = _NODE.findall(text)[0]
+        bodies = [each.signature.name for each in graph.as_graph_def().library.function]
+        lines = {self.of_operation(graph, name, body) for body in bodies} - {Line()}
+        return lines.pop() if len(lines) == 1 else self.of_operation(graph, asked)
 
     def _of_end(self, graph: Any, name: str, function: str = "") -> Line:
         """The line of an operation with the longest end of a name."""
@@ -123,7 +147,8 @@ class Sources:
     def of_error(self, error: BaseException) -> Line:
         """The newest line of the script in an error's traceback."""
         # AutoGraph raises anew, and tells the frames in the error's text.
-        told = re.findall(r'File "([^"]+)", line (\d+), in (\S+)', str(error))
+        text = _SHOWN.sub("", str(error)) if _asked_by(str(error)) else str(error)
+        told = re.findall(r'File "([^"]+)", line (\d+), in (\S+)', text)
         frames = [(each.filename, each.lineno or 0, each.name) for each in _frames_of(error)]
         frames += [(file, int(number), name) for file, number, name in told]
         return self._newest(frames)
@@ -152,6 +177,12 @@ class Sources:
                 and self._scope.owns({"__name__": file, "__file__": file})
             )
         return self._own[file]
+
+
+def _asked_by(text: str) -> str:
+    """What asked for the element of a data set in whose function a node failed; "" for another error."""
+    names, asked = _NODE.findall(text), _NEXT.search(text)
+    return asked.group(1) if asked and names and names[0] != asked.group(1) else ""
 
 
 def _frames_of(error: BaseException) -> list[traceback.FrameSummary]:

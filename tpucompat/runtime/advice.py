@@ -22,6 +22,9 @@ class Advice(NamedTuple):
         return f"tpucompat: {self.cause} Next: {self.next_step} [{self.code}]"
 
 
+# Types of Python 3 for what was a list in Python 2.
+_LAZY = r"(zip|map|filter|range|generator|dict_(keys|values|items))"
+
 #: (code, the error's type, its text): the first row that fits both.
 ROWS: tuple[tuple[str, str, str], ...] = (
     # tensorflow/core/kernels/sparse_xent_op.cc; the checks of shapes before it in ops/nn_ops.py, and Keras'.
@@ -106,6 +109,21 @@ ROWS: tuple[tuple[str, str, str], ...] = (
     ("TPU447", r"ModuleNotFoundError", r"No module named '(?!tensorflow['.])"),
     ("TPU446", r".*", r"\.so\b.*(undefined symbol|cannot open shared object)"),
     ("TPU444", r"FileNotFoundError|NotFoundError|OSError|IOError", r"[Nn]o such file or directory"),
+    # What CPython says of the iterators and views that were lists in Python 2.
+    (
+        "TPU499",
+        r"TypeError",
+        rf"^'{_LAZY}' object (is not subscriptable|does not support item)"
+        rf"|^object of type '{_LAZY}' has no len\(\)"
+        rf"|^unsupported operand type\(s\) for \+=?: .*'{_LAZY}'"
+        rf"|^can only concatenate list \(not \"{_LAZY}\"\) to list",
+    ),
+    (
+        "TPU499",
+        r"AttributeError",
+        rf"^'{_LAZY}' object has no attribute '(next|sort|append|extend|insert|remove|pop|reverse|index)'"
+        r"|^'(\w*[Dd]ict)' object has no attribute '(has_key|iter(items|keys|values))'",
+    ),
     # The kernels of a CPU (tensorflow/core/kernels), where oneDNN does not take their place.
     ("TPU474", r".*", r"(?i)only support(s|ed)\b[^\n]*\bND?HWC\b"),
     ("TPU444", r"NotFoundError|ValueError", r"[Uu]nsuccessful TensorSliceReader|matching files"),

@@ -186,7 +186,8 @@ def place_of(error: BaseException) -> str:
         causes.append(each)
         each = each.__cause__ or (None if each.__suppress_context__ else each.__context__)
     sources = _sources()
-    found = [sources.of_nodes(str(each)) for each in causes]
+    found = [sources.of_element(each) for each in causes]
+    found += [sources.of_nodes(str(each)) for each in causes]
     found += [sources.of_error(each) for each in reversed(causes)]
     return next((f"{line.place}: {line.text}" for line in found if line.place), "")
 
