@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import Any, Iterator, Mapping
 
 from tpucompat.commands.analysis import (
     keras_1_rules,
     keras_3_batches,
+    keras_3_files,
     keras_3_logs,
     keras_3_losses,
     keras_3_members,
@@ -404,14 +404,16 @@ class Finder:
         }
         wrong: set[str | None] = set()
         for text, path, call, rule, saves in files:
-            if saves and not (_ends_well(text, rule) and (text not in again or text[-3:] != ".h5")):  # type: ignore[index]
+            if saves and not (
+                keras_3_files.ends_well(text, rule) and (text not in again or text[-3:] != ".h5")
+            ):  # type: ignore[index]
                 wrong.add(text)
                 unseen = text is None and not self.tf1
                 yield Difference(table.BEHAVIOURS[rule], path, call, "save", uncertain=unseen)
         saved = {rule for _, _, _, rule, saves in files if saves}
         for text, path, call, rule, saves in files:
-            never = text is not None and not text.endswith(_LOADABLE)
-            may_be = text not in wrong and any(_may_be(text, one) for one in wrong)
+            never = text is not None and not text.endswith(keras_3_files.LOADABLE)
+            may_be = text not in wrong and any(keras_3_files.may_be(text, one) for one in wrong)
             if not saves and (text in wrong or never or may_be):
                 unseen = text is None and not self.tf1
                 row = table.BEHAVIOURS[rule]
@@ -565,24 +567,3 @@ def _normalizes(call: Call) -> bool:
     package, _, last = below.rpartition(".")
     is_model = package.startswith("applications") and last[:1].isupper()
     return last == "BatchNormalization" or (is_model and not last.startswith("VGG"))
-
-
-#: How files end that Keras 3 loads, its own and those of Keras 2.
-_LOADABLE = (".keras", ".h5", ".hdf5")
-
-
-#: What shows that a name is made of parts; of a sum, the last one is seen.
-_PARTS = re.compile(r"[%{]|^\.")
-
-
-def _may_be(text: str | None, saved: str | None) -> bool:
-    """Whether two texts in a script may name one file, because one of them is made of parts."""
-    if text is None or saved is None or not (_PARTS.search(text) or _PARTS.search(saved)):
-        return False
-    return "." in text and text.rpartition(".")[2] == saved.rpartition(".")[2]
-
-
-def _ends_well(text: str | None, rule: str) -> bool:
-    if text is None:
-        return False
-    return text.endswith(".weights.h5" if rule == "weights_file" else (".keras", ".h5"))
