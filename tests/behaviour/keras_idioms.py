@@ -632,6 +632,50 @@ report(history.history)
 tpu_model.save_weights('./tpu_model.h5', overwrite=True)
 """,
         ),
+        "fit_function_of_a_branch": (
+            """\
+def train_input():
+    dataset = tf.data.Dataset.from_tensor_slices((x, y))
+    return dataset.repeat().batch(8, drop_remainder=True)
+"""
+            + _MODEL
+            + """\
+model.compile('sgd', 'mse')
+losses = []
+for on_tpu in (True, False):
+    if on_tpu:
+        model = tf.contrib.tpu.keras_to_tpu_model(model, strategy=tf.contrib.tpu.TPUDistributionStrategy(
+            tf.contrib.cluster_resolver.TPUClusterResolver(os.environ.get('TPU_NAME', ''))))
+        data = train_input
+    else:
+        data = train_input()
+    losses += model.fit(data, steps_per_epoch=4, epochs=2, verbose=0).history['loss']
+report(losses)
+""",
+        ),
+        "schedule_of_the_step": (
+            """\
+class Noam(tf.keras.optimizers.schedules.LearningRateSchedule):
+    def __init__(self, warmup=3):
+        self.warmup = warmup
+    def __call__(self, step):
+        '''The rate at a step.'''
+        return 0.1 * tf.minimum(tf.math.rsqrt(step + 1), step * self.warmup ** -1.5 + (step // 4) * 0.5)
+"""
+            + _MODEL
+            + """\
+model.compile(tf.keras.optimizers.SGD(Noam()), 'mse')
+report(model.fit(x, y, batch_size=8, epochs=3, shuffle=False, verbose=0).history['loss'])
+""",
+        ),
+        "graph_mode_of_tensorflow_2": (
+            "tf.compat.v1.disable_eager_execution()\n"
+            + _MODEL
+            + """\
+model.compile('sgd', 'mse')
+report(model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0).history['loss'])
+""",
+        ),
         "nb_epoch": (
             _MODEL.replace("tf.keras", "keras") + "model.compile(loss='mse', optimizer='sgd')\n"
             "history = model.fit(x, y, batch_size=8, nb_epoch=2, shuffle=False, verbose=0)\n"

@@ -335,6 +335,14 @@ for name, weights in (('nothing', None), ('list', [1., 3.]), ('tuple', (1., 3.))
                       ('array', np.array([1., 3.])), ('dictionary', {0: 1., 1: 3.}),
                       ('with a gap', {0: 1., 1: 3., 7: 9.})):
     tell(name, losses(weights))
+def of_truths(labels):
+    layer = tf.keras.layers.Dense(1, kernel_initializer='zeros', activation='sigmoid', input_shape=(3,))
+    model = tf.keras.Sequential([layer])
+    model.compile(tf.keras.optimizers.SGD(0.0), 'binary_crossentropy')
+    data = tf.data.Dataset.from_tensor_slices((X, labels)).batch(4)
+    return [model.fit(*given, class_weight={0: 1., 1: 3.}, verbose=0).history['loss'][0]
+            for given in ((data,), (X, labels))]
+tell('truths', of_truths(Y > 0), of_truths(Y[:, None] > 0))
 K = tf.keras.backend
 def moved(x):
     return K.dot(x[None], K.eye(3))[0] + K.zeros((3,)) + K.ones((3,)) * K.variable([1., 2., 3.])
@@ -354,6 +362,8 @@ def test_arguments_and_private_names_of_early_tf2(tmp_path):
         assert told.pop(name)[0] == pytest.approx([half] * 3, rel=1e-6), name
     for name in ("dictionary", "with a gap"):
         assert told.pop(name)[0] == pytest.approx([half * 2] * 3, rel=1e-6), name
+    for losses in told.pop("truths"):
+        assert losses == pytest.approx([half * 2] * 2, rel=1e-6)
     assert not told
 
 

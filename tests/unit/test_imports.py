@@ -60,6 +60,14 @@ def test_an_environment_inside_the_project_is_not_the_script(tmp_path, monkeypat
     assert scope.owns(globals_of("model", str(tmp_path / "model.py")))
 
 
+@pytest.mark.parametrize("folder", ["site-packages", "dist-packages"])
+def test_a_package_of_another_environment_is_not_the_script(tmp_path, folder):
+    """One that a .pth file or PYTHONPATH adds."""
+    packages = tmp_path / "other" / "lib" / folder
+    assert not scopes.Scope().owns(globals_of("lib", str(packages / "lib" / "__init__.py")))
+    assert scopes.Scope(["lib"]).owns(globals_of("lib", str(packages / "lib" / "__init__.py")))
+
+
 def installed_package(folder, name, **modules):
     """Files of a package as pip would have left them; returns the globals of each module."""
     package = folder / name

@@ -998,6 +998,14 @@ def test_a_module_behind_an_unchanged_one_is_asked_with_its_programs_keras(tmp_p
     assert asked["tensorflow.compat.v1.layers.dense"]
 
 
+def test_a_name_with_advice_gets_no_second_todo(old, monkeypatch):
+    name = "tensorflow.keras.experimental.LinearModel"
+    monkeypatch.setattr(resolution, "answers", lambda *_: resolution.Answers(frozenset({name})))
+    old.write_bytes(b"import tensorflow as tf\nmodel = tf.keras.experimental.LinearModel()\n")
+    assert command.main(["--write", str(old)]) == 0
+    assert b"TPU207" in old.read_bytes() and b"TPU516" not in old.read_bytes()
+
+
 def test_names_are_looked_up_as_python_does():
     assert resolution.is_there("os.path.join") and not resolution.is_there("os.path.joined")
     assert resolution.is_there("xml.dom.minidom.parse") and resolution.is_there("no_such_package.x")
@@ -1674,6 +1682,60 @@ def test_names_of_early_tensorflow_2(line, becomes):
     before = f"import tensorflow as tf\n@tf.function\ndef step(): pass\n{line}\n"
     after = migrated(before)
     assert becomes in after and "TODO" not in after
+
+
+_SCHEDULE = """\
+import tensorflow as tf
+class Rate(tf.keras.optimizers.schedules.LearningRateSchedule):
+  def __call__(self, step):
+    "At a step."
+    {line}
+"""
+
+
+@pytest.mark.parametrize(
+    "line, is_cast",
+    [
+        ("return tf.math.rsqrt(step)", True),
+        ("return self.rate ** (step // self.steps)", True),
+        ("return tf.math.rsqrt(tf.cast(step, tf.float32))", False),
+        ("step = tf.cast(step, tf.float32); return tf.math.rsqrt(step)", False),
+        ("return tf.gather(self.rates, step)", False),
+        ("return self.rates[step]", False),
+        ("return self.rate", False),
+    ],
+)
+def test_a_schedule_of_the_script_takes_the_step_as_a_float(line, is_cast):
+    before = _SCHEDULE.format(line=line)
+    made = "step = tf.cast(step, 'float32')\n    " if is_cast else ""
+    check_transformed(before, _SCHEDULE.format(line=made + line))
+
+
+def test_a_schedule_in_one_line_gets_a_todo():
+    before = _SCHEDULE.replace('\n    "At a step."\n    {line}', " return tf.math.rsqrt(step)")
+    assert "TODO(tpucompat TPU514)" in migrated(before)
+
+
+def test_graph_mode_of_tensorflow_2_goes_or_gets_a_todo():
+    head = "import tensorflow as tf\n"
+    call = "tf.compat.v1.disable_eager_execution()\n"
+    fit = "model = tf.keras.Sequential()\nmodel.compile('sgd', 'mse')\nmodel.fit(x, y, verbose=0)\n"
+    check_transformed(head + call + fit, head + fit)
+    session = "with tf.compat.v1.Session() as session:\n  session.run(fetches)\n"
+    after = migrated(head + call + fit + session)
+    assert "TODO(tpucompat TPU515): tf.compat.v1.disable_eager_execution()" in after
+    assert call in after
+
+
+def test_a_function_or_a_dataset_given_to_fit_is_called_if_it_is_one():
+    head = "import tensorflow as tf\ndef data(): pass\nmodel = tf.keras.Sequential()\n"
+    branches = "if tpu:\n  given = data\nelse:\n  given = data()\n"
+    after = migrated(head + branches + "model.fit(given, verbose=0)\n")
+    assert (
+        after == head + branches + "model.fit(given() if callable(given) else given, verbose=0)\n"
+    )
+    after = migrated(head + "given = data\nmodel.fit(given, verbose=0)\n")
+    assert after.endswith("model.fit(given(), verbose=0)\n")
 
 
 @pytest.mark.parametrize(

@@ -42,6 +42,9 @@ _LIBRARIES = frozenset([*_SHOWN, *_OF_TODAY.split()])
 # TensorFlow itself, what it is made of, and us.
 _NEVER_OLD = frozenset([*_SHOWN, "tensorboard", "tf_keras", "tf_slim", "tpucompat", "__main__"])
 
+# Folders that packages are installed into, in whichever environment.
+_INSTALLED = frozenset(("site-packages", "dist-packages"))
+
 # In whose functions the operators of the script's modules run.
 OPERATORS = "tpucompat.standins.operators"
 
@@ -119,6 +122,8 @@ class Scope:
             # Notebook cells and code typed at a prompt run in a __main__ that has no file.
             return name == "__main__"
         path = os.path.abspath(file)
+        if not _INSTALLED.isdisjoint(path.split(os.sep)):  # of another environment, through a .pth
+            return False
         return not any(
             path.startswith(directory) or os.path.realpath(path).startswith(directory)
             for directory in self._installed

@@ -147,6 +147,55 @@ def _class_weight(weights: Any) -> Any:
     return {number: weights.get(number, 1.0) for number in range(int(max(weights)) + 1)}
 
 
+@patches.patch
+def weigh_classes_that_are_bools() -> None:
+    """Lets ``fit(class_weight=)`` take labels that are true or false, as up to 2.4.
+
+    Up to 2.4 the labels were cast to numbers of classes (``engine/data_adapter.py``); tf-keras 2.21 rounds them
+    first, and ``tf.round`` takes no bools. The labels stay what they are: a loss of the script may rely on it.
+    """
+    method = _keras.Model.fit
+    if not hasattr(method, "_tpucompat_bools"):
+        patches.replace(_keras.Model, "fit", _with_weights_of_bools(method))
+
+
+def _with_weights_of_bools(fit: Any) -> Any:
+    @functools.wraps(fit)
+    def fitted(self: Any, x: Any = None, y: Any = None, *args: Any, **kwargs: Any) -> Any:
+        weights = kwargs.get("class_weight")
+        if isinstance(weights, dict) and {0, 1} <= weights.keys():
+            table = np.array([weights[0], weights[1]], np.float32)
+            if isinstance(x, tensorflow.data.Dataset) and _are_bools(_labels(x.element_spec)):
+                x, kwargs["class_weight"] = x.map(functools.partial(_weighed, table)), None
+            elif _are_bools(y):
+                _, _, given = _weighed(table, x, y, kwargs.get("sample_weight"))
+                kwargs.update(class_weight=None, sample_weight=np.asarray(given))
+        return fit(self, x, y, *args, **kwargs)
+
+    fitted._tpucompat_bools = True  # type: ignore[attr-defined]
+    return fitted
+
+
+def _labels(element: Any) -> Any:
+    return element[1] if isinstance(element, tuple) and len(element) > 1 else None
+
+
+def _are_bools(labels: Any) -> bool:
+    """Whether labels are a vector, or a column, of bools."""
+    if not hasattr(labels, "shape") or labels.dtype not in (tensorflow.bool, np.bool_):
+        return False
+    shape = tensorflow.TensorShape(labels.shape)
+    return shape.rank == 1 or (shape.rank == 2 and shape[-1] == 1)
+
+
+def _weighed(table: Any, x: Any, y: Any, given: Any = None) -> tuple[Any, Any, Any]:
+    """Examples with weights of their own, from a table of those of false and true."""
+    weights = tensorflow.gather(table, tensorflow.cast(tensorflow.reshape(y, [-1]), "int32"))
+    if given is not None:
+        weights = tensorflow.cast(weights, tensorflow.as_dtype(given.dtype)) * given
+    return x, y, weights
+
+
 def _silent(verbose: Any) -> Any:
     """``predict`` wrote no progress bar unless asked; since 2.9 its default is "auto"."""
     return verbose

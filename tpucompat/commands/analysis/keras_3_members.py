@@ -40,6 +40,7 @@ def differences(finder: Finder) -> Iterator[Difference]:
                 yield from _models(node)
             elif kind:
                 yield from _states(node)
+            yield from _schedules(finder, node)
         elif isinstance(node, ast.Attribute):
             yield from _attribute(finder, node)
         elif isinstance(node, ast.Subscript):
@@ -127,6 +128,36 @@ def _states(node: ast.ClassDef) -> Iterator[Difference]:
 
 
 _STATES = ("self.add_update", "self.add_metric")
+
+
+def _schedules(finder: Finder, node: ast.ClassDef) -> Iterator[Difference]:
+    """Where a schedule of the script reckons with the number of the step, which was a float up to 2.10."""
+    bases = (below_keras(finder.values.used.get(id(base), "")) for base in node.bases)
+    if "optimizers.schedules.LearningRateSchedule" not in bases:
+        return
+    for method in node.body:
+        if not isinstance(method, ast.FunctionDef) or method.name != "__call__":
+            continue
+        name = method.args.args[1].arg if len(method.args.args) == 2 else ""
+        inside = list(walk(method))
+        as_it_is = [one for one in inside if _takes_integers(one)]
+        converted = {id(part) for one in as_it_is for part in walk(one)}
+        reads = [one for one in inside if isinstance(one, ast.Name) and one.id == name]
+        if any(id(one) not in converted for one in reads) and not any(map(_is_stored, reads)):
+            yield Difference(table.BEHAVIOURS["schedule_step"], method, None, name)
+
+
+def _takes_integers(node: ast.AST) -> bool:
+    """A cast, or what a float would not do for: an index, ``tf.gather``."""
+    is_call = isinstance(node, ast.Call) and key(node.func).rpartition(".")[2] in _INTEGERS
+    return is_call or isinstance(node, ast.Subscript)
+
+
+_INTEGERS = ("cast", "to_float", "float", "gather", "convert_to_tensor", "saturate_cast")
+
+
+def _is_stored(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Store)
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:

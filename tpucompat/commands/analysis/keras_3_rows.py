@@ -662,6 +662,13 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Keras 3 compiles the copy too, and cannot find functions of the script's own.",
         keras_2=True,
     ),
+    "schedule_step": Row(
+        "class Schedule(LearningRateSchedule) with __call__(self, step)",
+        "step = tf.cast(step, 'float32') first",
+        "schedule_step",
+        BEHAVIOUR,
+        "Optimizers passed the step as a float up to TensorFlow 2.10; it is an integer.",
+    ),
     "callback_model": Row(
         "self.model = model in a callback",
         "super().set_model(model)",
@@ -1058,6 +1065,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "add_loss in the call of a layer, by a class written into the script",
         "add_loss",
         GRAPH,
+        keras_2=True,
+    ),
+    "graph_mode": Row(
+        "tf.compat.v1.disable_eager_execution()",
+        "nothing, where the program builds no graph of its own",
+        "graph_mode",
+        GRAPH,
+        "Keras 3 trains in eager mode only.",
         keras_2=True,
     ),
     "tensor_shape": Row("x.get_shape().as_list()", "list(x.shape)", "tensor_shape", GONE),

@@ -153,24 +153,23 @@ def _data(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         if node is None:
             continue
         kind = values.kind(node)
-        if (
-            isinstance(node, ast.Lambda)
-            or (isinstance(node, ast.Name) and node.id in finder.names.functions and not kind)
-            or _is_partial(finder, node)
-        ):
-            yield Difference(table.BEHAVIOURS["fit_function"], node, call.node)
+        functions = [_is_function(finder, one) for one in values.values(node) or [node]]
+        if any(functions):
+            # In one branch a function, for a TPU, and in the other the Dataset itself.
+            name = "" if all(functions) else "callable"
+            yield Difference(table.BEHAVIOURS["fit_function"], node, call.node, name)
         elif kind == keras_values.ITERATOR:
             yield Difference(table.BEHAVIOURS["fit_iterator"], node, call.node)
         elif kind == keras_values.BATCH:
             yield Difference(table.BEHAVIOURS["fit_batch"], node, call.node)
 
 
-def _is_partial(finder: Finder, node: ast.AST) -> bool:
-    """``functools.partial(input_fn, batch)``, also under a name."""
-    return any(
-        isinstance(one, ast.Call) and key(one.func).rpartition(".")[2] == "partial"
-        for one in finder.values.values(node) or [node]
-    )
+def _is_function(finder: Finder, node: ast.AST) -> bool:
+    """A function of the script, a lambda, or ``functools.partial(input_fn, batch)``."""
+    if isinstance(node, ast.Name):
+        return node.id in finder.names.functions and not finder.values.kind(node)
+    is_partial = isinstance(node, ast.Call) and key(node.func).rpartition(".")[2] == "partial"
+    return is_partial or isinstance(node, ast.Lambda)
 
 
 def _validation(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
@@ -429,6 +428,14 @@ _SQUARING = frozenset(
 )
 
 
+def _graph_mode(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """A program of TensorFlow 2 that asks for TensorFlow 1's graphs, and trains a model of Keras."""
+    asks = call.name.endswith((".disable_eager_execution", ".disable_v2_behavior"))
+    if asks and any(one.name in (".fit", ".train_on_batch") for one in finder.names.calls):
+        row = table.BEHAVIOURS["graph_mode"]
+        yield Difference(row, call.node, call.node, guarded=call.guarded)
+
+
 def parts(value: ast.AST | None) -> list[Any]:
     """The items of a list or dictionary, however nested."""
     if isinstance(value, ast.Dict):
@@ -453,4 +460,5 @@ RULES: tuple[Callable[[Finder, Call, str], Iterator[Difference]], ...] = (
     _outputs,
     _columns,
     _embeddings,
+    _graph_mode,
 )

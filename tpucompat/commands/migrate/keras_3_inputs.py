@@ -7,6 +7,7 @@ from typing import Any, Mapping
 
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras, key
+from tpucompat.commands.migrate import graph_names
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
 from tpucompat.names.used import argument, constant, keyword
@@ -32,7 +33,8 @@ def _validation_generator(self: Rewriter, one: Difference) -> bool:
 def _call(self: Rewriter, one: Difference) -> bool:
     if isinstance(one.node, ast.Lambda):
         return self.wrap(one.node, "(", ")()")
-    return self.wrap(one.node, "", "()")
+    made = f"() if callable({key(one.node)}) else {key(one.node)}" if one.name else "()"
+    return self.wrap(one.node, "", made)
 
 
 def _iterator(self: Rewriter, one: Difference) -> bool:
@@ -176,11 +178,22 @@ def _loss_weights(self: Rewriter, one: Difference) -> bool:
     return self.behind(one.node.values[-1], one.node, f", {one.name}}}")
 
 
+def _graph_mode(self: Rewriter, one: Difference) -> bool:
+    """Takes out what asks for graphs, if nothing else in the file does."""
+    cell = self.cell(one.node)
+    statement = self.context.statement(one.node, cell)
+    is_alone = getattr(statement, "value", None) is one.node
+    if not is_alone or graph_names.builds(self.context, besides=one.node.func):
+        return False
+    return self.context.remove(statement, cell)
+
+
 #: ``how`` of a row -> its rewriting.
 REWRITINGS: Mapping[str, Rewriting] = {
     "batch": _batch,
     "by_output": _by_output,
     "call": _call,
+    "graph_mode": _graph_mode,
     "class_weights": _class_weights,
     "function": _function,
     "iterator": _iterator,

@@ -250,6 +250,22 @@ def _converted_layers(self: Rewriter, one: Difference) -> bool:
     return is_layer and self.context.replace(one.node, self.cell(one.node), str(place - 1))
 
 
+def _schedule_step(self: Rewriter, one: Difference) -> bool:
+    """Casts the step where a schedule begins."""
+    method, text = one.node, self.context.texts[self.cell(one.node)]
+    first = method.body[0]
+    if isinstance(first, ast.Expr) and isinstance(constant(first.value), str):
+        if len(method.body) == 1:
+            return False
+        first = method.body[1]
+    line = first.lineno
+    if text.line(line).strip() and not text.line(line)[: first.col_offset].isspace():
+        return False  # on the line of the def
+    made = f"{one.name} = {self.context.local('tensorflow.cast')}({one.name}, 'float32')"
+    text.insert_line(line, text.indent(line) + made + text.newline)
+    return True
+
+
 def _variable_name(self: Rewriter, one: Difference) -> bool:
     """``variable.name`` -> ``variable.path``, except where it is compared with a name that ends in ``:0``."""
     statement = self.context.statement(one.node, self.cell(one.node))
@@ -280,6 +296,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "outer_epsilon": _outer_epsilon,
     "predict": _predict,
     "reset": _reset,
+    "schedule_step": _schedule_step,
     "set_value": _set_value,
     "shape": _shape,
     "tensor_shape": _tensor_shape,

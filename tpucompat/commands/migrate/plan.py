@@ -22,8 +22,10 @@ from tpucompat.commands.migrate import (
     computations,
     estimator_tables,
     estimators,
+    graph_names,
     initializers,
     input_functions,
+    installations,
     keras,
     keras_3,
     library_members,
@@ -49,19 +51,6 @@ LOOP, SESSION = "loop", "session"  # with a module beside it
 #: The module of such a file -> its way.
 _BESIDE = {estimator_tables.MODULE: LOOP, session_inputs.MODULE: SESSION}
 
-# Names of tf.compat.v1 that work without a graph.
-_WITHOUT_GRAPH = re.compile(
-    r"tf\.(set_random_seed|logging|flags|app|gfile|ConfigProto|GPUOptions|OptimizerOptions|python_io|"
-    r"test|resource_loader|sysconfig|train\.\w+Optimizer$|to_\w+$|io\b|version\b|VERSION|"
-    r"enable_eager_execution|enable_v2_behavior|decode_|parse_|string_|AUTO_REUSE|GraphKeys|"
-    r"train\.(summary_iterator|latest_checkpoint|NewCheckpointReader|list_variables|load_variable)|"
-    # operations: they compute at once, and in a tf.function
-    r"losses\.(?!get_|add_)|image\.|linalg\.|manip\.|div$|count_nonzero|bincount|confusion_matrix|assert_(?!variables)|"
-    r"batch_gather|depth_to_space|space_to_|batch_to_space|clip_by_average_norm|arg_m|dimension_value|Dimension$|"
-    r"(random\.)?(stateless_)?multinomial|sparse\.reduce_|sparse_(reduce|to_dense|concat|split|tensor_dense)|"
-    r"nn\.(conv|depthwise_|fused_batch_norm|relu_layer|xw_plus_b|softmax_cross|ctc_loss|quantized_)|"
-    r"(initializers\.)?uniform_unit_scaling)"
-)
 #: What a module that is only imported does not call by itself.
 _BUILDS = frozenset(
     "tensorflow." + name
@@ -192,21 +181,9 @@ def needs_graph(context: Context) -> str:
         is_graph = place.finding.code in ("TPU203", "TPU207") and not place.fate.becomes.startswith(
             "tf_keras"
         )
-        if is_graph and not _WITHOUT_GRAPH.match(place.fate.was):
+        if is_graph and not graph_names.WITHOUT_GRAPH.match(place.fate.was):
             return place.fate.was
     return ""
-
-
-def _builds_graph(context: Context) -> bool:
-    """Whether a file has names of ``tf.compat.v1`` that work in a graph only: it may be the second pass."""
-    for use in context.names.uses:
-        head, _, below = use.name.partition("tensorflow.compat.v1.")
-        if not below or head or _WITHOUT_GRAPH.match("tf." + below):
-            continue
-        found = today.fate("tensorflow." + below)
-        if found is not None and found.code in ("TPU203", "TPU207"):
-            return True
-    return False
 
 
 def migrate(
@@ -371,7 +348,7 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Loop | Non
                 initializers.rewrite(context, initializers.plan(context))
     with context.rule("TPU208"):
         tpu_connections.rewrite_listings(context, tpu_connections.listings(context))
-    eager = not way.graph and not _builds_graph(context)
+    eager = not way.graph and not graph_names.builds(context)
     with context.rule("TPU211"):
         trains = bool(way.conversions) or (eager and _trains_keras_models(context))
         keras.rewrite(context, way.conversions, trains)
@@ -385,6 +362,7 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Loop | Non
         if way.loop is not None or with_loop is not None:
             input_functions.rewrite(context)
         methods.rewrite(context)
+    installations.rewrite(context)
     library_members.rewrite(context)
     symbols.rewrite(context)
     _mark_conditions(context)
@@ -393,6 +371,7 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Loop | Non
 
 def _rewrite_around(context: Context) -> None:
     """Rewrites what other libraries have removed, and leaves TensorFlow's names to tpucompat.v1."""
+    installations.rewrite(context)
     library_members.rewrite(context)
     symbols.rewrite(context, around_only=True)
 

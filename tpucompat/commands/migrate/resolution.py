@@ -25,7 +25,7 @@ from tpucompat.commands.migrate.programs import Imports
 from tpucompat.names.used import Use
 
 _ROOTS = ("tensorflow", "keras", "tf_keras", "tf_slim")
-_CODE, _REFUSED = "TPU516", "TPU510"
+_CODE, _REFUSED, _REMOVED = "TPU516", "TPU510", "TPU207"
 
 
 class Answers(NamedTuple):
@@ -146,8 +146,10 @@ def _marked(result: Result, module: Module, asked: Sequence[Asked], found: Answe
     dropped = symbols.drop_idle(context, found.missing)
     marked = marked or bool(dropped)
     for use in _uses(module):
+        at = use.statement if use.statement is not None else use.node
         if use.name in found.missing and id(use.node) not in dropped:
-            at = use.statement if use.statement is not None else use.node
+            if context.is_marked(_REMOVED, at, context.cell_of(at)):
+                continue  # said already, with what to do about it
             what = f"{use.name} does not exist in the installed packages"
             context.todo(_CODE, what, at, context.cell_of(at))
             marked = True

@@ -132,6 +132,13 @@ LIBRARY_ROWS = (
         "The methods of models take what they took in 2.0 and 2.1.",
     ),
     Patch(
+        "tpucompat.standins.early_keras:weigh_classes_that_are_bools",
+        EAGER_KERAS,
+        ">=2.2",
+        ("*.Model.fit",),
+        "fit(class_weight=) takes labels that are true or false, as up to 2.4.",
+    ),
+    Patch(
         "tpucompat.standins.early_keras:restore_methods",
         EAGER_KERAS,
         ">=2.2",
