@@ -95,6 +95,9 @@ def custom_loop():
         optimizer = tf.train.GradientDescentOptimizer(0.1)
 
         def step(inputs):
+            within = tf.distribute.get_strategy()
+            assert isinstance(within, tf.distribute.experimental.TPUStrategy)
+            assert not isinstance(within, tf.distribute.MirroredStrategy)
             x, y = inputs
             logits = model(x)
             loss = tf.losses.sparse_softmax_cross_entropy(labels=y, logits=logits)

@@ -97,7 +97,9 @@ BODY = """
 tell(strategy.num_replicas_in_sync, tf.executing_eagerly(), tf.__version__)
 tell(isinstance(strategy, tf.distribute.experimental.TPUStrategy),
      isinstance(tf.distribute.OneDeviceStrategy('/cpu:0'), tf.distribute.experimental.TPUStrategy),
-     isinstance(None, tf.distribute.TPUStrategy))
+     isinstance(None, tf.distribute.TPUStrategy),
+     isinstance(strategy, tf.distribute.MirroredStrategy),
+     isinstance(tf.distribute.MirroredStrategy(['/cpu:0']), tf.distribute.MirroredStrategy))
 """
 
 TRAINING = """
@@ -257,7 +259,7 @@ def test_every_way_to_start(one_replica, four_cores, name):
     for (told, _), replicas in ((one_replica, 1), (four_cores, 4)):
         # tf.__version__ is the installed one: such scripts branch on what TensorFlow 2 can do.
         assert told[2 * number] == [replicas, True, tf.__version__]
-        assert told[2 * number + 1] == [True, False, False]
+        assert told[2 * number + 1] == [True, False, False, False, True]
 
 
 def test_one_line_says_what_trains(one_replica, four_cores):

@@ -91,6 +91,11 @@ def test_the_words_of_an_error(text, said):
     assert failures.words(text) == said
 
 
+def test_the_type_of_an_error_is_named_once():
+    shown = failures.shortened(ValueError(IN_USER_CODE), None, "", "")
+    assert shown == "ValueError: Cannot reshape a tensor with 4 elements\n"
+
+
 def test_many_words_are_cut_in_the_middle():
     said = failures.words("\n".join(f"line {number}" for number in range(100)))
     assert said[:2] == ["line 0", "line 1"] and said[-1] == "line 99" and "…" in said

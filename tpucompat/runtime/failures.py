@@ -103,7 +103,8 @@ def shortened(error: BaseException, trace: Any, file: str, place: str) -> str:
       place: The script's line that it is about; "" if that is not known.
     """
     own = [each for each in traceback.extract_tb(trace) if _sources().is_own(each.filename)]
-    left_out = f", {len(own) - _FRAMES} callers omitted" if len(own) > _FRAMES else ""
+    more = len(own) - _FRAMES
+    left_out = f", {more} caller{'s' if more > 1 else ''} omitted" if more > 0 else ""
     lines = [f"Traceback, lines of the script only{left_out}:"] if own else []
     for frame in own[-_FRAMES:]:
         lines.append(f'  File "{frame.filename}", line {frame.lineno}, in {frame.name}')
@@ -172,7 +173,9 @@ def _named(error: BaseException) -> list[str]:
     if kind.__module__ not in ("builtins", "__main__"):
         name = f"{kind.__module__}.{name}"
     said = words(str(error))
-    return [": ".join([name, *said[:1]]), *said[1:]]
+    # AutoGraph's own text begins with the type too.
+    first = [re.sub(rf"^{kind.__qualname__}: ", "", line) for line in said[:1]]
+    return [": ".join([name, *first]), *said[1:]]
 
 
 def place_of(error: BaseException) -> str:

@@ -122,6 +122,12 @@ class TPUStrategy(metaclass=_TPUStrategyType):
     """
 
 
+#: ``tf.distribute.MirroredStrategy`` beside :class:`TPUStrategy`.
+PlainMirroredStrategy = early_tf2.recognising(
+    _MirroredStrategy, lambda strategy: isinstance(strategy, TPUStrategy)
+)
+
+
 def initialize_tpu_system(cluster_resolver: Any = None) -> Any:
     """Initializes the TPU system for the whole process.
 

@@ -12,7 +12,7 @@ reached by the TPU's path only. TPUCOMPAT_NO_TPU asks for the other path.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Callable
 
 import tensorflow
 
@@ -20,6 +20,24 @@ from tpucompat.base.machine import current_environment
 from tpucompat.engines import accelerator, tpu_devices
 from tpucompat.idioms.startup.cluster_resolver import LocalClusterSpec, TPUClusterResolver
 from tpucompat.tf import patches, private
+
+
+def recognising(real: Any, is_tpus: Callable[[Any], bool]) -> Any:
+    """A class of mirrored strategies of which those in place of a TPU's are not instances.
+
+    Args:
+      real: TensorFlow's class, whose subclass it is.
+      is_tpus: Whether a strategy is in place of a TPU's.
+    """
+
+    class Kind(type(real)):  # type: ignore[misc]
+        def __instancecheck__(cls, instance: Any) -> bool:
+            if cls is not made:
+                return bool(super().__instancecheck__(instance))
+            return isinstance(instance, real) and not is_tpus(instance)
+
+    made = Kind(real.__name__, (real,), {"__module__": real.__module__, "__doc__": real.__doc__})
+    return made
 
 
 class _TPUStrategyType(type):
@@ -46,6 +64,12 @@ class TPUStrategy(metaclass=_TPUStrategyType):
     """
 
     given: Any = None
+
+
+#: ``tf.distribute.MirroredStrategy``: emulated cores are one, and a script takes them for a TPU's.
+MirroredStrategy = recognising(
+    tensorflow.distribute.MirroredStrategy, lambda strategy: isinstance(strategy, TPUStrategy)
+)
 
 
 def device(device_name: Any) -> Any:

@@ -14,4 +14,5 @@ ROWS: dict[str, Row] = {
     "contrib.distribute.initialize_tpu_system": StandIn(_OURS + "initialize_tpu_system"),
     "contrib.distribute.python.tpu_strategy.TPUStrategy": StandIn(_OURS + "TPUStrategy"),
     "distribute.experimental.TPUStrategy": StandIn(_OURS + "TPUStrategy"),
+    "distribute.MirroredStrategy": StandIn(_OURS + "PlainMirroredStrategy"),
 }

@@ -13,6 +13,7 @@ _STRATEGY = StandIn(_START_UP + "TPUStrategy")
 
 #: What starts a TPU up, in ``tf`` and in ``tf.compat.v1``.
 _STARTS: dict[str, Row] = {
+    "distribute.MirroredStrategy": StandIn(_START_UP + "MirroredStrategy"),
     "distribute.TPUStrategy": _STRATEGY,
     "distribute.experimental.TPUStrategy": _STRATEGY,
     "distribute.cluster_resolver.TPUClusterResolver": _RESOLVER,
