@@ -45,6 +45,8 @@ _OWNERS = {
     keras_values.OPTIMIZER: "optimizers.Optimizer",
     keras_values.CALLBACK: "callbacks.Callback",
     keras_values.METRIC: "metrics.Metric",
+    keras_values.TENSOR: "tensor",
+    keras_values.VARIABLE: "variable",
 }
 # Methods whose arguments are those of models where nothing is known of the object, by a word that they have.
 _TELLING = {
@@ -283,12 +285,20 @@ class Finder:
         """Whose a member may be, by what it is taken from."""
         kind = self.values.kind(node.value)
         if kind in _OWNERS:
-            owners = table.owners(_OWNERS[kind])
+            owners = self._class_of(node.value, kind) or table.owners(_OWNERS[kind])
             # Of a model that was loaded or copied, the method tells the class.
             return ("Sequential", *owners) if ("Sequential", node.attr) in _SEQUENTIAL else owners
         if kind == "" and node.attr in table.DISTINCT and not self._is_module(node.value):
             return ("Sequential", "Model", "layers.Layer")
         return ()
+
+    def _class_of(self, node: ast.AST, kind: str) -> tuple[str, ...]:
+        """A class of Keras and those above it, where one object alone has the name; of layers and callbacks."""
+        made = (
+            self.values.values(node) if kind in (keras_values.LAYER, keras_values.CALLBACK) else []
+        )
+        names = {below_keras(self.values.called.get(id(one), "")) for one in made}
+        return table.owners(names.pop()) if len(names) == 1 and names != {""} else ()
 
     def _is_module(self, node: ast.AST) -> bool:
         return bool(self.values.used.get(id(node))) or key(node) in ("self", "np")
