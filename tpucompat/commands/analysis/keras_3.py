@@ -170,8 +170,6 @@ class Finder:
                 yield from self._attribute(node)
             elif isinstance(node, (ast.Call, ast.BinOp)):
                 yield from keras_3_values.numbers(self, node)
-            elif isinstance(node, ast.Assign):
-                yield from self._assigned(node)
             elif isinstance(node, ast.FunctionDef) and fits_generators:
                 yield from self._generator(node)
         for module in (keras_3_training, keras_3_members, keras_3_seeds, keras_3_logs):
@@ -387,13 +385,6 @@ class Finder:
                     yield Difference(table.BEHAVIOURS["generator_lists"], part)
         yield from keras_3_values.yielded_targets(self, node)
         yield from keras_3_outputs.yielded_weights(self, node)
-
-    def _assigned(self, node: ast.Assign) -> Iterator[Difference]:
-        if not self.normalizes or constant(node.value) is not False:
-            return
-        for target in node.targets:
-            if isinstance(target, ast.Attribute) and target.attr == "trainable":
-                yield Difference(table.BEHAVIOURS["frozen_statistics"], target)
 
     def _fits_generators(self) -> bool:
         return any(

@@ -23,6 +23,8 @@ def differences(finder: Finder) -> Iterator[Difference]:
         yield from _frozen(finder)
     if _SHARES not in finder.names.functions:
         yield from _shared(finder)
+    if finder.normalizes:
+        yield from _frozen_statistics(finder)
     for call in finder.names.calls if finder.tf1 else ():
         yield from _watching(call.node, below_keras(call.name))
 
@@ -36,6 +38,15 @@ def _compiles(finder: Finder) -> list[ast.Call]:
 
 
 # Weights --------------------------------------------------------------------------------------------
+
+
+def _frozen_statistics(finder: Finder) -> Iterator[Difference]:
+    """``layer.trainable = False`` in a program that normalizes batches."""
+    for node in finder.nodes:
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            is_frozen = isinstance(target, ast.Attribute) and target.attr == "trainable"
+            if is_frozen and constant(node.value) is False:  # type: ignore[attr-defined]
+                yield Difference(table.BEHAVIOURS["frozen_statistics"], target)
 
 
 def _frozen(finder: Finder) -> Iterator[Difference]:
