@@ -405,9 +405,8 @@ class Finder:
         }
         wrong: set[str | None] = set()
         for text, path, call, rule, saves in files:
-            if saves and not (
-                keras_3_files.ends_well(text, rule) and (text not in again or text[-3:] != ".h5")
-            ):  # type: ignore[index]
+            is_again = text in again and str(text).endswith(".h5")
+            if saves and (is_again or not keras_3_files.ends_well(text, rule)):
                 wrong.add(text)
                 unseen = text is None and not self.tf1
                 yield Difference(table.BEHAVIOURS[rule], path, call, "save", uncertain=unseen)

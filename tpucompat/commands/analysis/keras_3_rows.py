@@ -1135,6 +1135,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Only acc in the name meant that more is better; Keras 3 asks the metric, and fails without one.",
         tf1=True,
     ),
+    "monitor_op": Row(
+        "self.monitor_op of a callback that extends ModelCheckpoint",
+        "numpy.less or numpy.greater",
+        "",
+        BEHAVIOUR,
+        "It is None until the callback of Keras 3 itself compares, and best is None before that.",
+        keras_2=True,
+    ),
     "restored": Row(
         "EarlyStopping(restore_best_weights=True)",
         "the same where it stops a training, by a class added to the script",
