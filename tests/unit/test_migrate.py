@@ -1964,6 +1964,7 @@ def test_a_log_has_no_columns_of_a_validation_that_is_missing(call, name):
     [
         ("list(h.history.values())[1]", "list(as_compiled(h).values())[1]"),
         ("list(h.history)[1]", "list(as_compiled(h))[1]"),
+        ("'acc' in h.history, list(h.history)[1]", "'acc' in h.history, list(as_compiled(h))[1]"),
         ("list(h.history.keys())[1]", "list(as_compiled(h).keys())[1]"),
         ("pd.DataFrame(h.history).iloc[0]", "pd.DataFrame(as_compiled(h)).iloc[0]"),
         ("pd.DataFrame(h.history)['acc']", ""),
