@@ -45,6 +45,8 @@ _OWNERS = {
     keras_values.OPTIMIZER: "optimizers.Optimizer",
     keras_values.CALLBACK: "callbacks.Callback",
     keras_values.METRIC: "metrics.Metric",
+    keras_values.TENSOR: "tensor",
+    keras_values.VARIABLE: "variable",
 }
 # Methods whose arguments are those of models where nothing is known of the object, by a word that they have.
 _TELLING = {
@@ -168,8 +170,6 @@ class Finder:
                 yield from self._attribute(node)
             elif isinstance(node, (ast.Call, ast.BinOp)):
                 yield from keras_3_values.numbers(self, node)
-            elif isinstance(node, ast.Assign):
-                yield from self._assigned(node)
             elif isinstance(node, ast.FunctionDef) and fits_generators:
                 yield from self._generator(node)
         for module in (keras_3_training, keras_3_members, keras_3_seeds, keras_3_logs):
@@ -283,12 +283,20 @@ class Finder:
         """Whose a member may be, by what it is taken from."""
         kind = self.values.kind(node.value)
         if kind in _OWNERS:
-            owners = table.owners(_OWNERS[kind])
+            owners = self._class_of(node.value, kind) or table.owners(_OWNERS[kind])
             # Of a model that was loaded or copied, the method tells the class.
             return ("Sequential", *owners) if ("Sequential", node.attr) in _SEQUENTIAL else owners
         if kind == "" and node.attr in table.DISTINCT and not self._is_module(node.value):
             return ("Sequential", "Model", "layers.Layer")
         return ()
+
+    def _class_of(self, node: ast.AST, kind: str) -> tuple[str, ...]:
+        """A class of Keras and those above it, where one object alone has the name; of layers and callbacks."""
+        made = (
+            self.values.values(node) if kind in (keras_values.LAYER, keras_values.CALLBACK) else []
+        )
+        names = {below_keras(self.values.called.get(id(one), "")) for one in made}
+        return table.owners(names.pop()) if len(names) == 1 and names != {""} else ()
 
     def _is_module(self, node: ast.AST) -> bool:
         return bool(self.values.used.get(id(node))) or key(node) in ("self", "np")
@@ -378,13 +386,6 @@ class Finder:
         yield from keras_3_values.yielded_targets(self, node)
         yield from keras_3_outputs.yielded_weights(self, node)
 
-    def _assigned(self, node: ast.Assign) -> Iterator[Difference]:
-        if not self.normalizes or constant(node.value) is not False:
-            return
-        for target in node.targets:
-            if isinstance(target, ast.Attribute) and target.attr == "trainable":
-                yield Difference(table.BEHAVIOURS["frozen_statistics"], target)
-
     def _fits_generators(self) -> bool:
         return any(
             call.name.endswith("_generator")
@@ -404,9 +405,8 @@ class Finder:
         }
         wrong: set[str | None] = set()
         for text, path, call, rule, saves in files:
-            if saves and not (
-                keras_3_files.ends_well(text, rule) and (text not in again or text[-3:] != ".h5")
-            ):  # type: ignore[index]
+            is_again = text in again and str(text).endswith(".h5")
+            if saves and (is_again or not keras_3_files.ends_well(text, rule)):
                 wrong.add(text)
                 unseen = text is None and not self.tf1
                 yield Difference(table.BEHAVIOURS[rule], path, call, "save", uncertain=unseen)

@@ -252,6 +252,9 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     ("*", "verify_shape"): _dropped("Constant(verify_shape=)", "Shapes are always verified."),
 }
 
+_NO_GRAPH = "Keras 3 has no graph that it would be a part of."
+_SEEDS = "Keras 3 counts the states of random numbers among the variables."
+
 #: (owner, member) -> what becomes of a method or attribute that is gone.
 MEMBERS: Mapping[tuple[str, str], Row] = {
     ("Model", "fit_generator"): Row("model.fit_generator", "model.fit", "generator", GONE),
@@ -308,6 +311,40 @@ MEMBERS: Mapping[tuple[str, str], Row] = {
     ),
     ("metrics.Metric", "reset_states"): Row(
         "metric.reset_states()", "metric.reset_state()", "member", GONE, keras_2=True
+    ),
+    ("layers.Layer", "non_trainable_variables"): Row(
+        "layer.non_trainable_variables",
+        "layer.non_trainable_weights",
+        "member",
+        BEHAVIOUR,
+        _SEEDS,
+        keras_2=True,
+    ),
+    **{
+        (owner, name): Row(f"{name} of a {owner} of a Keras model", "", "", GRAPH, _NO_GRAPH)
+        for owner, names in (
+            ("tensor", ("op", "graph", "device", "eval", "consumers", "value_index")),
+            ("variable", ("op", "graph", "eval", "load", "initializer", "initialized_value")),
+        )
+        for name in names
+    },
+    ("Model", "metrics"): Row(
+        "model.metrics",
+        "",
+        "",
+        BEHAVIOUR,
+        "It begins with the loss, and has all other metrics in one object.",
+    ),
+    ("Model", "input_names"): Row(
+        "model.input_names", "[one.name for one in model.inputs]", "input_names", GONE, keras_2=True
+    ),
+    ("layers.BatchNormalization", "axis"): Row(
+        "layer.axis of BatchNormalization",
+        "",
+        "",
+        BEHAVIOUR,
+        "It is a number, and was a list of one.",
+        keras_2=True,
     ),
     ("layers.Layer", "apply"): Row("layer.apply(x)", "layer(x)", "", GONE, keras_2=True),
     ("Model", "to_yaml"): Row(
@@ -540,6 +577,22 @@ BEHAVIOURS: Mapping[str, Row] = {
         "K.image_data_format() == 'channels_last'",
         "dim_ordering",
         GONE,
+    ),
+    "config_key": Row(
+        "layer.get_config()['batch_input_shape'], optimizer.get_config()['decay']",
+        "",
+        "",
+        GONE,
+        "A configuration of Keras 3 has no such entry.",
+        keras_2=True,
+    ),
+    "default_name": Row(
+        "model.get_layer('input_1'), fit({'input_1': x})",
+        "a name that the script gives, or input_layer",
+        "",
+        BEHAVIOUR,
+        "Inputs and models without a name are input_layer and functional now.",
+        keras_2=True,
     ),
     "config_lr": Row(
         "optimizer.get_config()['lr']",
@@ -1096,6 +1149,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         BEHAVIOUR,
         "Only acc in the name meant that more is better; Keras 3 asks the metric, and fails without one.",
         tf1=True,
+    ),
+    "monitor_op": Row(
+        "self.monitor_op of a callback that extends ModelCheckpoint",
+        "numpy.less or numpy.greater",
+        "",
+        BEHAVIOUR,
+        "It is None until the callback of Keras 3 itself compares, and best is None before that.",
+        keras_2=True,
     ),
     "restored": Row(
         "EarlyStopping(restore_best_weights=True)",

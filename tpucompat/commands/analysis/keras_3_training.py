@@ -23,6 +23,11 @@ def differences(finder: Finder) -> Iterator[Difference]:
         yield from _frozen(finder)
     if _SHARES not in finder.names.functions:
         yield from _shared(finder)
+    if finder.normalizes:
+        yield from _frozen_statistics(finder)
+    for node in finder.nodes:
+        if isinstance(node, ast.ClassDef):
+            yield from _compared(finder, node)
     for call in finder.names.calls if finder.tf1 else ():
         yield from _watching(call.node, below_keras(call.name))
 
@@ -36,6 +41,15 @@ def _compiles(finder: Finder) -> list[ast.Call]:
 
 
 # Weights --------------------------------------------------------------------------------------------
+
+
+def _frozen_statistics(finder: Finder) -> Iterator[Difference]:
+    """``layer.trainable = False`` in a program that normalizes batches."""
+    for node in finder.nodes:
+        for target in node.targets if isinstance(node, ast.Assign) else ():
+            is_frozen = isinstance(target, ast.Attribute) and target.attr == "trainable"
+            if is_frozen and constant(node.value) is False:  # type: ignore[attr-defined]
+                yield Difference(table.BEHAVIOURS["frozen_statistics"], target)
 
 
 def _frozen(finder: Finder) -> Iterator[Difference]:
@@ -141,6 +155,15 @@ _WATCHING = {
     "callbacks.ReduceLROnPlateau": (0, 4),
     "callbacks.ModelCheckpoint": (1, 5),
 }
+
+
+def _compared(finder: Finder, node: ast.ClassDef) -> Iterator[Difference]:
+    """``self.monitor_op`` in a class of the script that extends one of these callbacks."""
+    bases = (below_keras(finder.values.used.get(id(base), "")) for base in node.bases)
+    if any(base in _WATCHING for base in bases):
+        for inside in walk(node):
+            if key(inside) == "self.monitor_op" and isinstance(inside.ctx, ast.Load):  # type: ignore[attr-defined]
+                yield Difference(table.BEHAVIOURS["monitor_op"], inside)
 
 
 def _watching(call: ast.Call, below: str) -> Iterator[Difference]:

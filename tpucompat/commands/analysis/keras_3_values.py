@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
-from tpucompat.commands.analysis.keras_values import MODELS, TENSOR, below_keras, key
+from tpucompat.commands.analysis.keras_values import MODELS, OPTIMIZER, TENSOR, below_keras, key
 from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 if TYPE_CHECKING:
@@ -126,6 +127,17 @@ def config_keys(finder: Finder, node: ast.Subscript) -> Iterator[Difference]:
         function = getattr(one, "func", None)
         if getattr(function, "attr", "") == "get_config" and constant(text) == "lr":
             yield Difference(table.BEHAVIOURS["config_lr"], text, None, "learning_rate")
+        of_optimizer = finder.values.kind(getattr(function, "value", owner)) == OPTIMIZER
+        if (
+            getattr(function, "attr", "") == "get_config"
+            and of_optimizer
+            and constant(text) == "decay"
+        ):
+            yield Difference(table.BEHAVIOURS["config_key"], text)
+    parts = [inside for one in (owner, *made) for inside in walk(one)]
+    of_config = any("config" in f"{constant(one)} {getattr(one, 'attr', '')}" for one in parts)
+    if constant(text) == "batch_input_shape" and of_config and isinstance(node.ctx, ast.Load):
+        yield Difference(table.BEHAVIOURS["config_key"], text)
 
 
 def closures(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
@@ -319,6 +331,28 @@ def slashes(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(row, node, call.node)
 
 
+def default_names(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Names that Keras 2 gave inputs and models itself: ``get_layer('input_1')``, ``fit({'input_1': x})``."""
+    asked: list[ast.AST] = []
+    if call.name == ".get_layer":
+        asked = [argument(call.node, 0, "name") or call.node]
+    elif call.name in _TAKE_INPUTS:
+        first: Any = argument(call.node, 0, "x")
+        given = finder.values.values(first) if isinstance(first, ast.Name) else [first]
+        asked = [word for one in given if isinstance(one, ast.Dict) for word in one.keys if word]
+    given_names = {constant(keyword(one.node, "name")) for one in finder.names.calls}
+    for node in asked:
+        text = constant(node)
+        if isinstance(text, str) and _DEFAULT_NAME.match(text) and text not in given_names:
+            yield Difference(table.BEHAVIOURS["default_name"], node, call.node)
+
+
+_DEFAULT_NAME = re.compile(r"(input_\d+|model(_\d+)?)$")
+_TAKE_INPUTS = frozenset(
+    f".{name}" for name in ("fit", "predict", "evaluate", "train_on_batch", "predict_on_batch")
+)
+
+
 def _texts(finder: Finder, node: ast.AST, depth: int = 3) -> Iterator[ast.Constant]:
     """The texts that an expression is made of, as far as assignments and calls tell."""
     for part in ast.walk(node):
@@ -359,6 +393,7 @@ RULES = (
     lambdas,
     image_statistics,
     slashes,
+    default_names,
     tensors_of_inputs,
     lite_files,
 )

@@ -204,7 +204,7 @@ def _is_used_elsewhere(context: Context, made: Any, compiling: Sequence[ast.AST]
     """Whether an optimizer serves more than the models that are compiled under the strategy."""
     if not isinstance(made, ast.Assign):
         return False
-    return loads_outside(context, _key(made.targets[0]), compiling)
+    return loads_outside(context, _key(made.targets[0]), list(compiling))
 
 
 def _conversion(context: Context, call: Call) -> Conversion:

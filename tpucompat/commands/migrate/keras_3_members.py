@@ -266,6 +266,14 @@ def _schedule_step(self: Rewriter, one: Difference) -> bool:
     return True
 
 
+def _input_names(self: Rewriter, one: Difference) -> bool:
+    """``model.input_names`` -> ``[one.name for one in model.inputs]``"""
+    text = self.context.texts[self.cell(one.node)]
+    start = text.span(one.node)[0]
+    text.replace(start, start, "[one.name for one in ")
+    return self.behind(one.node.value, one.node, ".inputs]")
+
+
 def _variable_name(self: Rewriter, one: Difference) -> bool:
     """``variable.name`` -> ``variable.path``, except where it is compared with a name that ends in ``:0``."""
     statement = self.context.statement(one.node, self.cell(one.node))
@@ -289,6 +297,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "constant": _constant,
     "converted_layers": _converted_layers,
     "generator": _generator,
+    "input_names": _input_names,
     "layer_input": _layer_input,
     "learning_rate": _learning_rate,
     "metrics_names": _metrics_names,
