@@ -148,7 +148,7 @@ EXAMPLES: Mapping[str, str] = {
     "TPU202": "tf.log(x)",
     "TPU203": "tf.placeholder(tf.float32, [None, 28])",
     "TPU204": "tf.nn.conv2d(images, kernel, [1, 1, 1, 1], 'SAME')",
-    "TPU206": "tf.contrib.training.HParams(learning_rate=0.1)",
+    "TPU206": "tf.contrib.training.RandomStrategy(num_ps_tasks=4)",
     "TPU207": "tf.contrib.layers.fully_connected(x, 10)",
     "TPU208": "resolver = tf.contrib.cluster_resolver.TPUClusterResolver()",
     "TPU211": "tpu_model = tf.contrib.tpu.keras_to_tpu_model(model)",

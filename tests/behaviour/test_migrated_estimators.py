@@ -207,7 +207,7 @@ def test_an_estimator_without_a_tpu(tmp_path):
 
 
 HOOKED = """\
-import sys
+import glob, os, sys
 import numpy as np
 import tensorflow as tf
 tf.logging.set_verbosity(tf.logging.INFO)
@@ -222,6 +222,7 @@ class Calls(tf.train.SessionRunHook):
     print('calls', self.calls)
 
 def model_fn(features, labels, mode, params):
+  features = features['x'] if isinstance(features, dict) else features
   w = tf.get_variable('w', [3, 1], initializer=tf.ones_initializer())
   logits = tf.identity(tf.matmul(features, w), 'logits')
   if mode == tf.estimator.ModeKeys.PREDICT:
@@ -242,8 +243,8 @@ def predict_fn(params):
   return tf.data.Dataset.from_tensor_slices(np.eye(3, dtype='f')).batch(params['batch_size'])
 
 def serving():
-  x = tf.placeholder(tf.float32, [None, 3], name='x')
-  return tf.estimator.export.TensorServingInputReceiver(x, {'x': x})
+  x = tf.placeholder(tf.float32, [2, 3], name='x')
+  return tf.estimator.export.build_raw_serving_input_receiver_fn({'x': x})()
 
 config = tf.contrib.tpu.RunConfig(
     model_dir=sys.argv[1], tpu_config=tf.contrib.tpu.TPUConfig(iterations_per_loop=4))
@@ -253,13 +254,22 @@ est.train(input_fn, max_steps=20, hooks=hooks)
 print('step', est.get_variable_value('global_step'))
 est.train(input_fn, max_steps=20, hooks=[
     tf.train.StopAtStepHook(last_step=6), tf.train.LoggingTensorHook(['logits'], 1),
-    tf.train.StepCounterHook(2, output_dir=sys.argv[1])])
+    tf.train.StepCounterHook(2, output_dir=sys.argv[1]),
+    tf.train.CheckpointSaverHook(sys.argv[1], save_steps=2)])
+print('saved', sorted(os.path.basename(one) for one in glob.glob(sys.argv[1] + '/model.ckpt-*.index')))
 print('step', est.get_variable_value('global_step'), 'w', est.get_variable_value('w').ravel())
 for one in est.predict(predict_fn, predict_keys=['y', 'twice']):
   print(sorted(one), one['y'], one['twice'])
 folder = est.export_saved_model(sys.argv[1] + '/export', serving)
 found = predictor.from_saved_model(folder)({'x': np.eye(3)})
 print(sorted((name, float(one.sum())) for name, one in found.items()))
+spec = {'x': tf.FixedLenFeature([3], tf.float32)}
+parsing = tf.estimator.export.build_parsing_serving_input_receiver_fn(spec)
+floats = tf.train.Feature(float_list=tf.train.FloatList(value=[1., 2., 3.]))
+text = tf.train.Example(features=tf.train.Features(feature={'x': floats})).SerializeToString()
+folder = est.export_saved_model(sys.argv[1] + '/parsing', parsing)
+found = predictor.from_saved_model(folder)({'examples': [text, text]})
+print(found['y'].ravel(), found['x'].ravel())
 """
 
 
@@ -343,3 +353,76 @@ def test_sums_over_groups_of_replicas_and_optimizers_that_sum(tmp_path):
     words = [sys.executable, str(tmp_path / "program.py")]
     ran = subprocess.run(words, env=environ, stderr=subprocess.PIPE, text=True)
     assert ran.returncode == 0, ran.stderr[-2000:]
+
+
+SETTINGS = """\
+from tensorflow.contrib.training import HParams, parse_values
+
+def defaults(text):
+  found = HParams(rate=0.1, layers=[3, 1], bias=True, name='small')
+  found.add_hparam('late', None)
+  print(sorted(parse_values('rate=2,layers=[4]', {'rate': float, 'layers': int}).items()))
+  return found.parse(text)
+"""
+WITH_SETTINGS = """\
+import sys
+import numpy as np
+import tensorflow as tf
+from lib import settings
+
+def model_fn(features, labels, mode, params):
+  x = features
+  for index, units in enumerate(params.layers):
+    ones = tf.ones_initializer()
+    x = tf.layers.dense(x, units, use_bias=params.bias, kernel_initializer=ones, name='d%d' % index)
+  loss = tf.reduce_mean(tf.square(x - labels))
+  optimizer = tf.train.GradientDescentOptimizer(params.get('rate', 1.0))
+  assert mode != tf.estimator.ModeKeys.TRAIN or ('use_tpu' in params and params.batch_size == 4)
+  return tf.contrib.tpu.TPUEstimatorSpec(
+      mode, loss=loss, train_op=optimizer.minimize(loss, tf.train.get_global_step()))
+
+def input_fn(params):
+  x = np.random.RandomState(0).rand(8, 3).astype('float32')
+  data = tf.data.Dataset.from_tensor_slices((x, x.sum(1, keepdims=True))).repeat()
+  return data.batch(params.batch_size, drop_remainder=True)
+
+params = settings.defaults('rate=0.01,layers=[2,1],bias=false')
+print(params, params.to_json(sort_keys=True), isinstance(params, tf.contrib.training.HParams))
+est = tf.contrib.tpu.TPUEstimator(
+    model_fn, params=params, config=tf.contrib.tpu.RunConfig(model_dir=sys.argv[1]),
+    train_batch_size=4, eval_batch_size=4, use_tpu=False)
+est.train(input_fn, steps=3)
+print('loss', est.evaluate(input_fn, steps=2)['loss'], 'batch_size' in params)
+try:
+  params.set_hparam('rate', 'fast')
+except ValueError as error:
+  print('refused', str(error).partition('Next')[0].split('TPU103')[-1].strip())
+"""
+
+
+def test_hyperparameters_of_a_program(tmp_path):
+    """An object as params, and what a module of the program makes it with."""
+    printed = []
+    for half in ("old", "new"):
+        (tmp_path / half / "lib").mkdir(parents=True)
+        (tmp_path / half / "lib" / "__init__.py").write_text("")
+        (tmp_path / half / "lib" / "settings.py").write_text(SETTINGS)
+        (tmp_path / half / "main.py").write_text(WITH_SETTINGS)
+    environ = {**os.environ, "PYTHONPATH": ROOT, "TF_ENABLE_ONEDNN_OPTS": "0"}
+    migrate = [sys.executable, "-m", "tpucompat", "migrate", "--write", str(tmp_path / "new")]
+    subprocess.run(migrate, env=environ, check=True, stdout=subprocess.PIPE)
+    texts = [path.read_text() for path in (tmp_path / "new").rglob("*.py")]
+    assert not any("tpucompat" in text for text in texts)
+    for words in (
+        ["-m", "tpucompat", "run", "--quiet", "old/main.py", "a"],
+        ["new/main.py", "b"],
+    ):
+        ran = subprocess.run(
+            [sys.executable, *words], cwd=tmp_path, env=environ, capture_output=True, text=True
+        )
+        assert ran.returncode == 0, ran.stderr[-2000:]
+        printed.append(ran.stdout.splitlines())
+    (old,), (new,) = ([line for line in lines if line.startswith("loss")] for lines in printed)
+    np.testing.assert_allclose(float(new.split()[1]), float(old.split()[1]), rtol=1e-5)
+    assert [one for one in printed[1] if one != new] == [one for one in printed[0] if one != old]
+    assert len(printed[0]) == 4 and new.split()[2] == old.split()[2] == "False"

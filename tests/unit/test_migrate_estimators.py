@@ -138,6 +138,31 @@ def test_groups_of_replicas_and_gradients_that_are_summed(tmp_path):
     assert "  x = training_loop.cross_replica_sum(x, [[0, 1]])\n" in after
 
 
+def test_a_hook_that_saves_replaces_what_the_config_says(tmp_path):
+    hook = "hooks = [async_checkpoint.AsyncCheckpointSaverHook('out', save_steps=100)]"
+    imports = "from tensorflow.contrib.tpu.python.tpu import async_checkpoint\n"
+    text = imports + SCRIPT.replace("max_steps=3", "max_steps=3, hooks=hooks")
+    text = text.replace("  estimator = ", f"  {hook}\n  estimator = ")
+    (result,) = tree.with_parts([result_of(tmp_path, text)])
+    assert result.todos == 0 and b"async_checkpoint" not in result.after
+    assert b"training_loop.CheckpointSaverHook('out', save_steps=100)" in result.after
+    assert b"config = callers.saving(config)" in result.beside["training_loop.py"]
+    other = text.replace("save_steps=100", "listeners=[1]")
+    assert "listeners= of" in result_of(tmp_path, other).after.decode()
+
+
+def test_gradients_that_are_applied_in_a_branch(tmp_path):
+    step = "optimizer.minimize(loss, tf.train.get_global_step())"
+    branch = f"  def apply():\n    return {step}\n  train = tf.cond(x[0] > 0, lambda: apply(), tf.no_op)\n"
+    text = SCRIPT.replace(f"train_op={step}", "train_op=train")
+    text = text.replace("  def host_call", branch + "  def host_call")
+    result = result_of(tmp_path, text)
+    assert result.way == plan.LOOP and result.todos == 1
+    lines = result.after.decode().splitlines()
+    at = next(index for index, line in enumerate(lines) if "TODO(tpucompat TPU212)" in line)
+    assert "tf.cond(" in next(line for line in lines[at:] if not line.strip().startswith("#"))
+
+
 @pytest.mark.parametrize("made", ["hook = {}\n    ", ""])
 def test_tensors_that_a_hook_logs(tmp_path, made):
     call = "tf.train.LoggingTensorHook({'loss': loss}, every_n_iter=10)"
@@ -436,7 +461,7 @@ def test_the_modules_of_a_program_go_together(tmp_path):
         "script.py": SCRIPT.replace("def main", "import network\n\ndef main"),
         "network.py": "import tensorflow as tf\ndef f(x): return tf.layers.dense(x, 2)\n",
         "other.py": "import tensorflow as tf\nfrom tensorflow.contrib import rnn\ntf.Session()\n"
-        "tf.contrib.training.HParams()\n",
+        "tf.contrib.training.RandomStrategy(1)\n",
     }.items():
         (tmp_path / name).write_text(text)
     paths = [str(tmp_path / name) for name in ("script.py", "network.py", "other.py")]

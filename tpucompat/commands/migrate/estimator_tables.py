@@ -28,12 +28,17 @@ _ESTIMATOR: Mapping[str, str] = {
     "EvalSpec": "EvalSpec",
     "train_and_evaluate": "train_and_evaluate",
     "export.PredictOutput": "PredictOutput",
+    **{
+        f"export.build_{kind}_serving_input_receiver_fn": f"build_{kind}_serving_input_receiver_fn"
+        for kind in ("raw", "parsing")
+    },
     "export.ServingInputReceiver": "ServingInputReceiver",
     "export.TensorServingInputReceiver": "TensorServingInputReceiver",
 }
 #: What is called around the loop, or looks at tensors of the model_fn.
 HOOKS = (
     *("SessionRunHook", "StopAtStepHook", "StepCounterHook", "NanTensorHook", "LoggingTensorHook"),
+    "CheckpointSaverHook",
 )
 #: Names that a file may have for another reason than an estimator.
 ELSEWHERE: frozenset[str] = frozenset((*HOOKS, "init_from_checkpoint", "from_saved_model"))
@@ -49,6 +54,8 @@ CONTRIB: tuple[str, ...] = (
     "tensorflow.python.tpu.ops.tpu_ops.",
     *(head + f"tpu_{name}." for head in _MODULES for name in ("config", "estimator", "optimizer")),
 )
+#: Where AsyncCheckpointSaverHook was.
+_ASYNC = ("tensorflow.contrib.tpu.", *(head + "async_checkpoint." for head in _MODULES))
 _TPU = ("tensorflow.tpu.", "tensorflow.compat.v1.tpu.")
 _CORE = ("tensorflow.estimator.", "tensorflow.compat.v1.estimator.")
 
@@ -69,6 +76,7 @@ NAMES: Mapping[str, str] = {
         for module in ("train", "estimator")
         for name in HOOKS
     },
+    **{head + "AsyncCheckpointSaverHook": "CheckpointSaverHook" for head in _ASYNC},
     "tensorflow.contrib.predictor.from_saved_model": "from_saved_model",
     **{
         f"tensorflow.{head}python.tpu.tpu_function.get_tpu_context": "get_tpu_context"
@@ -177,6 +185,12 @@ KEPT: Mapping[str, Mapping[str, str]] = {
     "ServingInputReceiver": {name: name for name in ("features", "receiver_tensors")},
     "TensorServingInputReceiver": {name: name for name in ("features", "receiver_tensors")},
     "PredictOutput": {"outputs": "outputs"},
+    "build_raw_serving_input_receiver_fn": {
+        name: name for name in ("features", "default_batch_size")
+    },
+    "build_parsing_serving_input_receiver_fn": {
+        name: name for name in ("feature_spec", "default_batch_size")
+    },
     "init_from_checkpoint": {
         "ckpt_dir_or_file": "checkpoint",
         "assignment_map": "assignment_map",
@@ -188,6 +202,7 @@ KEPT: Mapping[str, Mapping[str, str]] = {
         name: name for name in ("tensors", "every_n_iter", "every_n_secs", "formatter")
     },
     "SessionRunHook": {},
+    "CheckpointSaverHook": {name: name for name in ("checkpoint_dir", "save_secs", "save_steps")},
     "StopAtStepHook": {name: name for name in ("num_steps", "last_step")},
     "StepCounterHook": {name: name for name in ("every_n_steps", "every_n_secs", "output_dir")},
     "NanTensorHook": {name: name for name in ("loss_tensor", "fail_on_nan_loss")},
@@ -250,11 +265,14 @@ POSITIONAL: Mapping[str, int] = {
     "ServingInputReceiver": 2,
     "TensorServingInputReceiver": 2,
     "PredictOutput": 1,
+    "build_raw_serving_input_receiver_fn": 2,
+    "build_parsing_serving_input_receiver_fn": 2,
     "init_from_checkpoint": 2,
     "ExponentialMovingAverage": 4,
     "get_tpu_context": 0,
     "LoggingTensorHook": 3,
     "SessionRunHook": 0,
+    "CheckpointSaverHook": 3,
     "StopAtStepHook": 2,
     "StepCounterHook": 3,
     "NanTensorHook": 2,

@@ -34,8 +34,8 @@ from tpucompat.commands.migrate.keras import CannotSee, finish
 from tpucompat.names.used import Call
 
 
-class Loop(NamedTuple):
-    """Where a program has its training loop.
+class Home(NamedTuple):
+    """Where a program has a module that is written beside one of its files.
 
     Attributes:
       package: What a file imports it from; "" for the folder of the script.
@@ -46,6 +46,10 @@ class Loop(NamedTuple):
     is_here: bool
 
 
+_IN_A_BRANCH = (
+    "gradients are applied in a branch of tf.cond, which works on one device only: on several, "
+    "apply them in each step, multiplied by 0 or 1"
+)
 _KERAS_INPUT = re.compile(r"(tensorflow\.(\w+\.)*)?keras\.(\w+\.)*Input")
 _KERAS_MODEL = re.compile(r"(tensorflow\.(\w+\.)*)?keras\.(\w+\.)*Model")
 #: Names of the module that a program without a training loop may have too.
@@ -346,6 +350,8 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
         cell = context.cell_of(node)
         if context.replace(node, cell, context.texts[cell].source(tensor)):
             context.done.update(map(id, ast.walk(node)))
+    for node in _with_gradients_in_a_branch(context):
+        context.todo("TPU212", _IN_A_BRANCH, node, context.cell_of(node))
     for statement in found.aliases:
         context.remove(statement, context.cell_of(statement))
     for named in found.op_names:
@@ -355,6 +361,27 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
         context.texts[cell].replace(start, end, '.name.split(":")[0]')
     if any(target(use.name) for use in context.names.uses):
         context.want(MODULE, package)
+
+
+def _with_gradients_in_a_branch(context: Context) -> Iterator[ast.Call]:
+    """Calls of ``tf.cond`` with a branch that applies gradients: the replicas would have to meet in it."""
+    for call in context.names.calls:
+        if call.name in ("tensorflow.cond", "tensorflow.compat.v1.cond"):
+            branches = [*call.node.args[1:3], *(word.value for word in call.node.keywords)]
+            if any(_applies(context, one, frozenset()) for one in branches):
+                yield call.node
+
+
+def _applies(context: Context, node: ast.AST, seen: frozenset[str]) -> bool:
+    """Whether something applies gradients, or calls a function of the file that does."""
+    for one in ast.walk(node):
+        if getattr(one, "attr", "") in ("apply_gradients", "minimize"):
+            return True
+        name = getattr(one, "id", "")
+        function = context.names.functions.get(name) if name not in seen else None
+        if function is not None and _applies(context, function.node, seen | {name}):
+            return True
+    return False
 
 
 def _written(context: Context, name: str) -> str:

@@ -23,6 +23,7 @@ from tpucompat.commands.migrate import (
     estimator_tables,
     estimators,
     graph_names,
+    hyperparameters,
     initializers,
     input_functions,
     installations,
@@ -135,6 +136,7 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
     }
     context.planned.update(*(one.handled for one in tpu_connections.listings(context)))
     context.planned.update(symbols.named_modules(context))
+    context.planned.update(id(use.node) for use in hyperparameters.find(context))
     for place in context.places:
         is_answered = id(place.use.node) in context.planned | handled
         if not place.fate.becomes.startswith("tpucompat.v1") or is_answered:
@@ -190,9 +192,10 @@ def migrate(
     module: Module,
     unsafe: bool = False,
     together: bool = False,
-    with_loop: estimators.Loop | None = None,
+    with_loop: estimators.Home | None = None,
     version: int = 3,
     keras_2: Keras2 = NOTHING_ASKED,
+    settings: estimators.Home | None = None,
 ) -> Result:
     """Rewrites one file.
 
@@ -204,6 +207,7 @@ def migrate(
       with_loop: The training loop of its program, whose model functions this file may have.
       version: Which Keras it gets: 3, or 2, the package tf-keras.
       keras_2: What asks for Keras 2 in its program.
+      settings: Where its program has the class of its hyperparameters; None for beside it.
 
     Returns:
       Its new bytes, or the old ones.
@@ -213,9 +217,13 @@ def migrate(
     if not source.is_notebook and module.problems:
         return Result(source.path, source.data, source.data, NOTHING, module.problems)
     context = Context(module, unsafe, version)
-    way = _rewrite(context, together, with_loop, keras_2)
+    way = _rewrite(context, together, with_loop, keras_2, settings.package if settings else "")
     changed = context.finish() if way != NOTHING else {}
     beside = {}
+    is_here = settings is None or settings.is_here
+    if way not in (NOTHING, COMPATIBLE) and is_here and hyperparameters.find(context):
+        name = hyperparameters.MODULE + ".py"
+        beside[name] = written.source(name)
     for name, found in _BESIDE.items():
         if way == found and changed and (with_loop is None or with_loop.is_here):
             beside[name + ".py"] = written.source(name + ".py")
@@ -252,7 +260,11 @@ class _Way(NamedTuple):
 
 
 def _rewrite(
-    context: Context, together: bool, with_loop: estimators.Loop | None, keras_2: Keras2
+    context: Context,
+    together: bool,
+    with_loop: estimators.Home | None,
+    keras_2: Keras2,
+    package: str,
 ) -> str:
     names = context.names
     if not (names.uses or names.strings or names.calls or keras_2.wanted):
@@ -271,6 +283,8 @@ def _rewrite(
     if context.module.uses_tpucompat:  # it went that way before
         _rewrite_around(context)
         return COMPATIBLE
+    with context.rule("TPU206"):
+        hyperparameters.rewrite(context, hyperparameters.find(context), package)
     _rewrite_parts(context, way, with_loop)
     if way.graph and is_script(context):
         with context.rule("TPU203"):
@@ -327,7 +341,7 @@ def _choose(context: Context, together: bool, has_loop: bool) -> _Way:
     return _Way(reasons, graph, loop, conversions, on_cores, program)
 
 
-def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Loop | None) -> None:
+def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Home | None) -> None:
     """Rewrites a file to TensorFlow 2, each of its parts by its own rules."""
     if way.loop is not None:
         with context.rule("TPU212"):

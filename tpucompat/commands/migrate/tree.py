@@ -8,7 +8,7 @@ from typing import Iterable, Iterator, Mapping, Sequence
 
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.analysis.sources import SourceError
-from tpucompat.commands.migrate import estimators, plan, record, written
+from tpucompat.commands.migrate import estimators, hyperparameters, plan, record, written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.plan import Result
 from tpucompat.commands.migrate.programs import Imports
@@ -83,13 +83,17 @@ def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
         for path, context in contexts.items()
     }
     of_keras_2 = _of_keras_2(imports, contexts, wanted)
+    with_settings = {path for path, one in contexts.items() if hyperparameters.find(one)}
     for group in imports.programs(shared):
         together = any(stays[path] for path in group)
         with_loop = not together and any(wanted[path] for path in group)
         homes = [path for path in group if estimators.makes_trainer(contexts[path])]
         for path in group:
-            loop = _loop(imports, path, homes) if with_loop else None
-            yield _settled(imports.paths[path], unsafe, together, loop, version, of_keras_2[path])
+            loop = _home(imports, path, homes) if with_loop else None
+            home = _home(imports, path, _in_one_process(imports, path, with_settings)[:1])
+            yield _settled(
+                imports.paths[path], unsafe, together, loop, version, of_keras_2[path], home
+            )
     for module in modules:
         if module.source.is_notebook:
             yield _settled(module, unsafe, version=version)
@@ -143,6 +147,8 @@ def with_parts(results: Sequence[Result]) -> list[Result]:
         uses: set[str] = set()
         for result in _importing(cut, module):
             uses |= written.mentioned(result.after)
+            for other in {*result.beside} - {name}:  # already cut to what is used
+                uses |= written.mentioned(result.beside[other])
         for index, result in enumerate(cut):
             if name in result.beside:
                 part = written.part(result.beside[name], uses)
@@ -164,28 +170,41 @@ def _importing(results: Sequence[Result], module: str) -> list[Result]:
         found += more
 
 
-def _loop(imports: Imports, path: str, homes: list[str]) -> estimators.Loop:
-    """How a file imports the training loop of its program: there is one, beside what makes a trainer."""
+def _home(imports: Imports, path: str, users: list[str]) -> estimators.Home:
+    """How a file imports a module of its program: there is one, beside one of the files that use it.
+
+    Args:
+      imports: The tree.
+      path: The file.
+      users: The files beside which it is, the likeliest first.
+    """
     own = os.path.dirname(path)
-    folders = [os.path.dirname(home) for home in homes]
+    folders = [os.path.dirname(one) for one in users]
     folder = own if own in folders or not folders else folders[0]
-    return estimators.Loop(imports.package_of(folder, path) or "", folder == own)
+    return estimators.Home(imports.package_of(folder, path) or "", folder == own)
+
+
+def _in_one_process(imports: Imports, path: str, users: set[str]) -> list[str]:
+    """Those of some files that may share a process with a file; the nearest to the script first."""
+    importing = [one for one in imports.paths if path in imports.reached([one])]
+    return sorted(users & imports.reached(importing), key=lambda one: (one.count(os.sep), one))
 
 
 def _settled(
     module: findings.Module,
     unsafe: bool,
     together: bool = False,
-    with_loop: estimators.Loop | None = None,
+    with_loop: estimators.Home | None = None,
     version: int = 3,
     keras_2: plan.Keras2 = plan.NOTHING_ASKED,
+    settings: estimators.Home | None = None,
 ) -> Result:
     """A rewriting in which nothing is left to rewrite: one may show what another rests on."""
-    result = plan.migrate(module, unsafe, together, with_loop, version, keras_2)
+    result = plan.migrate(module, unsafe, together, with_loop, version, keras_2, settings)
     for _ in range(_PASSES if result.changed else 0):
         again = findings.understand(sources.decode(result.path, result.after))
         again = again if again.era_known else again._replace(era=module.era)
-        later = plan.migrate(again, unsafe, together, with_loop, version, keras_2)
+        later = plan.migrate(again, unsafe, together, with_loop, version, keras_2, settings)
         if later.after == result.after:
             break
         more = record.moved(later.changes, _texts(module), _texts(again))

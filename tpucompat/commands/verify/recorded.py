@@ -210,8 +210,8 @@ def _asks_for_keras_2(script: str) -> bool:
 
 
 def _written_in(folder: str) -> list[str]:
-    """The modules in a folder that ``tpucompat migrate`` has written beside a script."""
-    paths = {name: os.path.join(folder, name + ".py") for name in written.MODULES}
+    """The loops in a folder that ``tpucompat migrate`` has written beside a script."""
+    paths = {name: os.path.join(folder, name + ".py") for name in written.LOOPS}
     return [name for name, path in paths.items() if os.path.exists(path) and written.is_ours(path)]
 
 

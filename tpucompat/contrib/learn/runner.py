@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from tpucompat.base.errors import BadTypeError, BadValueError, RefusedError
+from tpucompat.contrib.hparam import HParams
 from tpucompat.contrib.learn import config as _config
 from tpucompat.contrib.learn.experiment import Experiment
-from tpucompat.contrib.training import HParams
 
 
 def run(

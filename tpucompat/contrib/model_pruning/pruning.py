@@ -9,6 +9,7 @@ from typing import Any, Callable, Mapping
 import tensorflow.compat.v1 as tf
 
 from tpucompat.base.errors import BadValueError
+from tpucompat.contrib.hparam import HParams
 from tpucompat.contrib.model_pruning import masks
 from tpucompat.contrib.model_pruning.masks import (
     apply_mask,
@@ -18,7 +19,6 @@ from tpucompat.contrib.model_pruning.masks import (
     get_weight_sparsity,
     get_weights,
 )
-from tpucompat.contrib.training import HParams
 
 __all__ = [
     "Pruning",

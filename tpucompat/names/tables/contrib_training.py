@@ -5,6 +5,7 @@ from __future__ import annotations
 from tpucompat.names.rows import Gone, Moved, Package, Row, StandIn
 
 _OURS = "tpucompat.contrib.training"
+_HPARAM = "tpucompat.contrib.hparam"
 _LOOP = "tpucompat.contrib.slim:training.training"
 _EVALUATION = "tpucompat.contrib.slim:training.evaluation"
 
@@ -13,12 +14,11 @@ _NAMES: dict[str, Row] = {
         name: StandIn(_OURS + ":" + name)
         for name in (
             "GreedyLoadBalancingStrategy",
-            "HParams",
             "RandomStrategy",
             "byte_size_load_fn",
-            "parse_values",
         )
     },
+    **{name: StandIn(_HPARAM + ":" + name) for name in ("HParams", "parse_values")},
     **{
         name: Moved(_LOOP + "." + name)
         for name in (
@@ -57,11 +57,11 @@ _NAMES: dict[str, Row] = {
 }
 
 ROWS: dict[str, Row] = {
-    "contrib.training": Package((_OURS, _LOOP, _EVALUATION)),
+    "contrib.training": Package((_OURS, _HPARAM, _LOOP, _EVALUATION)),
     **{"contrib.training." + name: row for name, row in _NAMES.items()},
     # Modules that scripts import by name.
     **{
-        "contrib.training.python.training." + module: Package((_OURS, _LOOP, _EVALUATION))
+        "contrib.training.python.training." + module: Package((_OURS, _HPARAM, _LOOP, _EVALUATION))
         for module in ("hparam", "training", "evaluation", "device_setter")
     },
     **{

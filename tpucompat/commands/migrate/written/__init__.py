@@ -14,11 +14,24 @@ from tpucompat.names.slim_names import MISSING
 MODULES: Mapping[str, str] = {
     "training_loop": '"""Trains, evaluates and exports a model_fn',
     "session_loop": '"""Runs functions on the cores of a ``tf.distribute`` strategy',
+    "hyperparameters": '"""Hyperparameters as attributes of an object',
 }
+#: Those that run a program's steps: the way that it went, and Keras 2 for its layers.
+LOOPS = ("training_loop", "session_loop")
+#: A module that is one of ours, but for its errors.
+_OURS: Mapping[str, str] = {"hyperparameters.py": "../../../contrib/hparam.py"}
+_CODED = (
+    (r"from tpucompat.*\n\n", ""),
+    (r'BadValueError\((\s*)"TPU\d+",\s*', r"ValueError(\1"),
+    (r'GoneError\((\s*)"TPU\d+",(\s*f".*",)\s*".*",', r"NotImplementedError(\2"),
+    ("-> GoneError", "-> NotImplementedError"),
+)
 #: A section of a module: a comment ``# if hooks:`` before a statement -> what a script has that needs it.
 SECTIONS: Mapping[str, frozenset[str]] = {
     "hooks": frozenset(("hooks", "training_hooks")),
     "eval_metric_ops": frozenset(("eval_metric_ops",)),
+    "hyperparameters": frozenset(("hyperparameters",)),
+    "savers": frozenset(("CheckpointSaverHook",)),
 }
 _SECTION = re.compile(r"\s*# if (\w+):")
 #: What stands for a section among the names of what a script uses.
@@ -50,8 +63,12 @@ complete_tf_slim()
 
 def source(name: str) -> bytes:
     """The text of a whole module; what it imports of another one stands in it."""
-    with open(os.path.join(os.path.dirname(__file__), name), "rb") as stream:
+    folder = os.path.dirname(__file__)
+    with open(os.path.join(folder, _OURS.get(name, name)), "rb") as stream:
         text = stream.read()
+    if name in _OURS:
+        for coded, plain in _CODED:
+            text = re.sub(coded.encode(), plain.encode(), text)
     tree = ast.parse(text)
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module in MODULES:
@@ -89,8 +106,8 @@ def is_ours(path: str) -> bool:
 
 
 def imported(text: bytes) -> str:
-    """The module of these that a script imports; "" if there is none."""
-    return next((name for name in MODULES if f"import {name}".encode() in text), "")
+    """The loop that a script imports; "" if there is none."""
+    return next((name for name in LOOPS if f"import {name}".encode() in text), "")
 
 
 def mentioned(text: bytes) -> set[str]:
@@ -98,13 +115,16 @@ def mentioned(text: bytes) -> set[str]:
     nodes = list(ast.walk(ast.parse(text)))
     taken = (node for node in nodes if isinstance(node, ast.ImportFrom))
     found = {alias.name for node in taken for alias in node.names}
+    if b"import hyperparameters" in text:
+        found.add(_MARK + "hyperparameters")
     found |= {one.attr for one in nodes if isinstance(one, ast.Attribute)}
+    found |= {_MARK + name for name in found & SECTIONS["savers"]}
     found |= {_MARK + one.arg for one in nodes if isinstance(one, ast.keyword) and one.arg}
     calls = [one for one in nodes if isinstance(one, ast.Call)]
     if any(_gives_hooks(one) for one in calls):
         found.add(_MARK + "hooks")
     if any(word.arg is None for one in calls for word in one.keywords):
-        found |= {_MARK + name for names in SECTIONS.values() for name in names}
+        found |= {_MARK + name for one in ("hooks", "eval_metric_ops") for name in SECTIONS[one]}
     return found
 
 
@@ -157,11 +177,14 @@ def part(text: bytes, uses: Iterable[str]) -> bytes:
         if isinstance(node, ast.ClassDef) and node.name in kept:
             out += _class(node, first, lines, kept)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
+            if getattr(node, "module", None) == "__future__":
+                words.add(node.names[0].name)
             names = {one.asname or one.name.partition(".")[0] for one in node.names}
             out += lines[first:last] if names & words else []
         elif _is_kept(node, kept):
             out += lines[first:last]
-    return re.sub(r"\n{4,}", "\n\n\n", "\n".join(out).strip("\n") + "\n").encode()
+    content = re.sub(r"\n{4,}", "\n\n\n", "\n".join(out).strip("\n") + "\n")
+    return re.sub(r"(from __future__ .*\n)\n*", r"\1\n", content).encode()
 
 
 def of_both(name: str, before: bytes, content: bytes) -> bytes | None:

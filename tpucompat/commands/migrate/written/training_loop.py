@@ -188,6 +188,13 @@ class StopAtStepHook(SessionRunHook):
             run_context.request_stop()
 
 
+class CheckpointSaverHook(SessionRunHook):
+    """Says when a training saves its checkpoints, in the place of what its RunConfig says."""
+
+    def __init__(self, checkpoint_dir, save_secs=None, save_steps=None):
+        self.folder, self.seconds, self.steps = checkpoint_dir, save_secs, save_steps
+
+
 class StepCounterHook(SessionRunHook):
     """Logs how many steps are made in a second, and writes it as a summary."""
 
@@ -524,6 +531,17 @@ class Hooks:
     def _all(self, spec):
         return [*(spec.training_hooks or []), *self._given]
 
+    def saving(self, config):
+        """A RunConfig with what a hook says of the checkpoints, where one does."""
+        for one in self._called:
+            if isinstance(one, CheckpointSaverHook):
+                if os.path.abspath(one.folder) != os.path.abspath(config.model_dir):
+                    raise ValueError(f"checkpoints go to {config.model_dir}, not to {one.folder}")
+                return config._replace(
+                    save_checkpoints_steps=one.steps, save_checkpoints_secs=one.seconds
+                )
+        return config
+
     def tensors(self, spec):
         """What the hooks look at in a replica."""
         graph = v1.get_default_graph()
@@ -587,7 +605,11 @@ class Trainer:
         self.config = config or RunConfig()
         self.model_dir = model_dir or self.config.model_dir or tempfile.mkdtemp()
         self.config = self.config._replace(model_dir=self.model_dir)
-        self.params, self._use_tpu, self._eval_on_tpu = dict(params or {}), use_tpu, eval_on_tpu
+        self.params, self._use_tpu, self._eval_on_tpu = (
+            copy.deepcopy(params or {}),
+            use_tpu,
+            eval_on_tpu,
+        )
         self.strategy = tf.distribute.get_strategy()
         if use_tpu and (self.config.strategy or not tf.distribute.has_strategy()):
             self.strategy = self.config.strategy or make_strategy()
@@ -601,7 +623,16 @@ class Trainer:
 
     def _params(self, mode, parts, **options):
         size = self._sizes[mode]
-        return {**self.params, **({"batch_size": size // parts} if size else {}), **options}
+        more = {**({"batch_size": size // parts} if size else {}), **options}
+        params = copy.deepcopy(self.params)
+        # if hyperparameters:
+        if hasattr(params, "add_hparam"):
+            for name, value in more.items():
+                (params.set_hparam if name in params else params.add_hparam)(name, value)
+            return params
+        for name, value in more.items():  # an object that is not a dict of Python's stays one
+            params[name] = value
+        return params
 
     def _input(self, input_fn, mode, parts, replicas, hosts=1, host=0, turn=None):
         """A dataset of an input_fn; tensors that it returns are computed in a graph of their own."""
@@ -708,6 +739,8 @@ class Trainer:
         last = (model.step + steps if steps else sys.maxsize) if max_steps is None else max_steps
         # if hooks:
         callers = Hooks(hooks, model.spec)
+        # if savers:
+        config = callers.saving(config)
         host_calls, is_one = [], self.strategy is tf.distribute.get_strategy()
         tag_of_loss = model.loss_tag
 
@@ -1002,6 +1035,29 @@ def from_saved_model(folder, signature="serving_default"):
         return {name: one.numpy() for name, one in function(**tensors).items()}
 
     return compute
+
+
+def build_raw_serving_input_receiver_fn(features, default_batch_size=None):
+    """A serving_input_receiver_fn that is given features as they are, which some tensors are examples of."""
+
+    def receive():
+        given = {}
+        for name, one in features.items():
+            shape = tf.TensorShape([default_batch_size]).concatenate(one.shape[1:])
+            given[name] = v1.placeholder(one.dtype, shape)
+        return ServingInputReceiver(given, given)
+
+    return receive
+
+
+def build_parsing_serving_input_receiver_fn(feature_spec, default_batch_size=None):
+    """A serving_input_receiver_fn that is given each ``tf.train.Example`` as a string."""
+
+    def receive():
+        texts = v1.placeholder(tf.string, [default_batch_size])
+        return ServingInputReceiver(tf.io.parse_example(texts, feature_spec), {"examples": texts})
+
+    return receive
 
 
 def ServingInputReceiver(features, receiver_tensors):
