@@ -693,6 +693,17 @@ def _resource_variables():
     assert not isinstance(v1.zeros([2]), v1.Variable)
 
 
+def _gradients_that_leave_loops():
+    private.let_gradients_leave_loops()
+    private.let_gradients_leave_loops()
+    with v1.Graph().as_default(), v1.Session() as session:
+        start = v1.placeholder("float32", [])
+        loop = v1.while_loop(lambda n, y: n < 3, lambda n, y: (n + 1, y * start), [0, start])
+        with v1.control_dependencies([v1.add(start, 1.0)]):
+            (slope,) = v1.gradients(loop[1], [start], gate_gradients=True)
+        assert session.run(slope, {start: 2.0}) == 4 * 2.0**3
+
+
 def _gradients_and_loops():
     seen = []
 
@@ -1107,6 +1118,7 @@ CHECKS = {
         "_register_variables",
     ],
     _gated_gradients: ["gate_gradients", "_variables_of", "_is_reference"],
+    _gradients_that_leave_loops: ["let_gradients_leave_loops"],
     _gradients_and_loops: ["replace_gradients", "is_in_loop"],
     _zero_state: ["zero_state"],
     _checked_image: ["checked_image"],

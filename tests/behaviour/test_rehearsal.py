@@ -73,6 +73,20 @@ def test_every_step_runs_under_the_strategy(tmp_path, one_replica, kind, cores):
     np.testing.assert_allclose(found["numbers"], one_replica[kind], rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("options", [("--cores", "1"), ("--cores", "2"), ("--rehearse", "2")])
+def test_an_update_in_a_branch_happens_once_and_training_waits_for_it(tmp_path, options):
+    """XLA made two of a write that two Merge nodes waited for; TF 1.15's Session never trains this."""
+    file, program = tmp_path / "report.json", "updates_in_branches.py"
+    done = run(tmp_path, "--quiet", *options, program=program, arguments=[str(file)])
+    assert done.returncode == 0, done.stderr[-3000:]
+    count, weight = json.loads(file.read_text())
+    assert count == 2.0 + 1.0 + 1.0
+    expected = np.array([1.0, 2.0])
+    for _ in range(3):  # the loss is the mean of w ** 5 over both columns
+        expected = expected - 0.01 * 2.5 * expected**4
+    np.testing.assert_allclose(weight, expected, rtol=1e-6)
+
+
 @pytest.mark.long
 def test_a_variable_that_nobody_touches_costs_no_time(tmp_path):
     file = tmp_path / "report.json"
@@ -90,6 +104,7 @@ REFUSED = {
     "print": ("TPU385", "Print", "tf.Print("),
     "while": ("TPU393", "while", "tf.tanh(tf.matmul(v, w))"),
     "unknown": ("TPU352", "[None, 4]", "estimator.train("),
+    "type": ("TPU351", "features['pictures']['left'] is uint8", "estimator.train("),
 }
 
 

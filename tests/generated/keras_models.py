@@ -717,7 +717,7 @@ def reset_weights(model, numbers):
         elif name.startswith("count"):
             values.append(value)
         else:
-            values.append((numbers.rand(*value.shape) - 0.5) * 0.8)
+            values.append(np.asarray((numbers.rand(*value.shape) - 0.5) * 0.8))
     model.set_weights(values)
 
 

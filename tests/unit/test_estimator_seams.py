@@ -32,6 +32,15 @@ def installed():
     return {name: path for name, path in found.items() if path.exists()}
 
 
+def members_of(node):
+    """The methods of a class, and those of the classes in it."""
+    for each in node.body:
+        if isinstance(each, ast.FunctionDef):
+            yield each.name
+        elif isinstance(each, ast.ClassDef):
+            yield from (f"{each.name}.{name}" for name in members_of(each))
+
+
 def names_of(text):
     """What a module defines or imports, and the methods of its classes."""
     found = set()
@@ -42,8 +51,7 @@ def names_of(text):
             found.add(node.name)
         elif isinstance(node, ast.ClassDef):
             found.add(node.name)
-            methods = (each for each in node.body if isinstance(each, ast.FunctionDef))
-            found.update(f"{node.name}.{method.name}" for method in methods)
+            found.update(f"{node.name}.{name}" for name in members_of(node))
     return found
 
 

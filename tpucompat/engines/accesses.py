@@ -12,11 +12,12 @@ TF 1 conditionals and loops, of whose contexts they know nothing.
 
 from __future__ import annotations
 
+import collections
 from typing import Any, Mapping, Sequence
 
 from tensorflow.core.framework import node_def_pb2
 
-from tpucompat.engines.flow import Flow
+from tpucompat.engines.flow import Conditions, Flow
 from tpucompat.engines.graphdef import node_name, tensor_name
 
 # Operations that take a variable's handle and leave its value alone.
@@ -48,6 +49,7 @@ def put_in_order(
     writes: dict[str, list[str]] = {}
     joins: dict[str, Any] = {}
     order = _reads_first(nodes, handles, flow) if reads_first else flow.order
+    merges = _Merges(nodes, order, flow)
     for name in order:
         node = nodes[name]
         used = {aliases[key] for key in map(tensor_name, node.input) if key in aliases}
@@ -70,11 +72,56 @@ def put_in_order(
                 writes.setdefault(variable, []).append(name)
             else:
                 writes[variable], reads[variable] = [name], []
-        given = set(map(node_name, node.input))
+        given = {*map(node_name, node.input), name}
         for other in dict.fromkeys(before):
-            if other not in given and other != name:
-                node.input.append("^" + _seen_from(other, name, nodes, joins, flow))
+            if other not in given and not _exclude(flow.conditions[other], flow.conditions[name]):
+                node.input.append("^" + _seen_from(other, name, nodes, joins, flow, merges))
     nodes.update(joins)
+
+
+class _Merges:
+    """Finds the Merge by which the graph itself leaves a conditional.
+
+    XLA writes a node of a branch out for every Merge that waits for it, unless the same tensors come into
+    the branches of both (``functionalize_cond.cc``): a write that a Merge of ours waited for, too, would
+    happen twice.
+
+    Args:
+      nodes: Name -> NodeDef.
+      order: The order of the accesses.
+      flow: The control flow of the nodes.
+    """
+
+    def __init__(self, nodes: Mapping[str, Any], order: Sequence[str], flow: Flow) -> None:
+        self._nodes, self._flow = nodes, flow
+        self._place = {name: place for place, name in enumerate(order)}
+        self._users: dict[str, list[str]] = {}
+
+    def after(self, other: str, name: str, conditions: Conditions) -> str | None:
+        """A Merge that waits for ``other``, leaves the last of its conditions, and comes before ``name``."""
+        if other not in self._place:
+            return None
+        if not self._users:
+            self._users = collections.defaultdict(list)
+            for user in self._place:
+                for source in self._nodes[user].input:
+                    self._users[node_name(source)].append(user)
+        queue, found = collections.deque([other]), {other}
+        while queue:
+            for user in self._users[queue.popleft()]:
+                if user in found or self._place[user] >= self._place[name]:
+                    continue
+                found.add(user)
+                if self._flow.conditions[user][: len(conditions)] == conditions:
+                    queue.append(user)
+                elif self._nodes[user].op == "Merge":
+                    return user
+        return None
+
+
+def _exclude(one: Conditions, other: Conditions) -> bool:
+    """Whether two nodes are in the two ways of a conditional, so that one of them runs at most."""
+    return any((predicate, 1 - branch) in other for predicate, branch in one)
 
 
 def _reads_first(nodes: Mapping[str, Any], handles: Mapping[str, str], flow: Flow) -> Sequence[str]:
@@ -93,14 +140,23 @@ def _reads_first(nodes: Mapping[str, Any], handles: Mapping[str, str], flow: Flo
 
 
 def _seen_from(
-    other: str, name: str, nodes: Mapping[str, Any], joins: dict[str, Any], flow: Flow
+    other: str,
+    name: str,
+    nodes: Mapping[str, Any],
+    joins: dict[str, Any],
+    flow: Flow,
+    merges: _Merges,
 ) -> str:
     """A node that has run when ``other`` has run or will not, and that runs if ``name`` does."""
     conditions = flow.conditions[other]
     other = _settled(other, nodes, joins)
     while conditions and conditions[-1] not in flow.conditions[name]:
+        merge = merges.after(other, name, conditions)
         predicate, branch = conditions[-1]
         conditions = conditions[:-1]
+        if merge is not None:
+            other = merge
+            continue
         joined = f"{other}/joined"
         if joined not in joins:
             sides = _add(joins, f"{joined}/sides", "Switch", [predicate, predicate])

@@ -30,7 +30,8 @@ def model_fn(features, labels, mode, params):
 def input_fn(params):
     x = np.random.RandomState(0).randn(64, 4).astype('f')
     y = np.arange(64) % 3
-    d = tf.data.Dataset.from_tensor_slices(({'x': x}, y)).repeat()
+    x = {'x': x, 'pictures': {'left': np.zeros([64, 2], np.uint8)}} if kind == 'type' else {'x': x}
+    d = tf.data.Dataset.from_tensor_slices((x, y)).repeat()
     return d.batch(params['batch_size'], drop_remainder=kind != 'unknown')
 
 

@@ -62,20 +62,22 @@ def infeed_dequeue_tuple(dtypes: Any, shapes: Any, name: str | None = None) -> l
     return _dequeue("infeed", _core(-1), types, shapes, name)
 
 
-def check_infeed_types(types: Sequence[Any]) -> None:
+def check_infeed_types(types: Sequence[Any], names: Sequence[str] = ()) -> None:
     """Refuses what no TPU's infeed takes.
 
     Args:
       types: The types of a tuple, each a ``tf.DType``.
+      names: What a script calls the tensors, where that is known.
 
     Raises:
       TypeError: If there is no such infeed type (TPU351).
     """
-    for dtype in types:
+    for index, dtype in enumerate(types):
         if dtype not in _INFEED_TYPES:
+            fed = f"{names[index]} is {dtype.name}, which" if names else str(dtype)
             raise BadTypeError(
                 "TPU351",
-                f"{dtype} is not a supported TPU infeed type. Supported types are: "
+                f"{fed} is not a supported TPU infeed type. Supported types are: "
                 f"{sorted(one.name for one in _INFEED_TYPES)}",
             )
 

@@ -43,6 +43,9 @@ SEAMS: Mapping[str, Seam] = {
     "_ModelFnWrapper._call_model_fn": Seam("operations are counted as on one replica"),
     "_ModelFnWrapper._verify_tpu_spec_predictions": Seam("scalar predictions are refused"),
     "_InputPipeline._invoke_input_fn_and_record_structure": Seam("inputs of this worker's cores"),
+    "_InputPipeline.InputsStructureRecorder.flatten_features_and_labels": Seam(
+        "a type that is refused has the name of its feature"
+    ),
     "TensorPacker.maybe_concatenate_features": Seam("nested features are left unchanged", "1.15"),
     "TPUInfeedOutfeedSessionHook.after_create_session": Seam("the feeds start with the Session"),
 }

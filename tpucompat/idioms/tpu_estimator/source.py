@@ -137,6 +137,31 @@ def _let_nested_features_be(module: Any) -> None:
     seams.replace(module, "TensorPacker.maybe_concatenate_features", concatenate)
 
 
+def _name_what_is_fed(module: Any) -> None:
+    """Refuses a type that the infeed lacks by the name of the feature, which the infeed does not know."""
+    recorder = module._InputPipeline.InputsStructureRecorder
+    original = recorder.flatten_features_and_labels
+
+    def flatten(self: Any, features: Any, labels: Any, *signals: Any, **options: Any) -> Any:
+        named = [*_parts(features, "features"), *_parts(labels, "labels")]
+        feeds.check_infeed_types([part.dtype for _, part in named], [name for name, _ in named])
+        return original(self, features, labels, *signals, **options)
+
+    seams.replace(
+        module, "_InputPipeline.InputsStructureRecorder.flatten_features_and_labels", flatten
+    )
+
+
+def _parts(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """The tensors of a structure, each with the expression that takes it out."""
+    if isinstance(value, (dict, list, tuple)):
+        pairs = value.items() if isinstance(value, dict) else enumerate(value)
+        for key, part in pairs:
+            yield from _parts(part, f"{name}[{key!r}]")
+    elif value is not None:
+        yield name, value
+
+
 def _replace_primitives(module: Any) -> None:
     """Puts the cores of ours under the copy."""
     seams.replace(
@@ -179,6 +204,7 @@ def _replace_primitives(module: Any) -> None:
     seams.replace(module, "_predict_on_tpu_system", lambda *args: _predict(module, *args))
     seams.replace(module, "_CapturingContext.AddOp", _refuse_values_of_cores)
     _let_nested_features_be(module)
+    _name_what_is_fed(module)
     seams.replace(
         module,
         "error_handling",

@@ -127,6 +127,13 @@ ROWS = (
         "A variable of a graph is true, as in `average if average else variable`.",
     ),
     Patch(
+        "tpucompat.tf.private.gradients:let_gradients_leave_loops",
+        GRAPH,
+        ALL,
+        ("*.WhileContext._AddOpInternal",),
+        "A gradient leaves a loop where minimize waits for an update, as on a TPU.",
+    ),
+    Patch(
         "tpucompat.tf.private.graphs:make_eager_tensors_hashable",
         GRAPH,
         ">=2.13",

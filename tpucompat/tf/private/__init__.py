@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from tpucompat.tf.private.gradients import (
         gate_gradients,
         gradient_modules,
+        let_gradients_leave_loops,
         may_record_gradients,
         replace_gradients,
     )
@@ -185,6 +186,7 @@ _NAMES = {
     "gradients": (
         "gate_gradients",
         "gradient_modules",
+        "let_gradients_leave_loops",
         "may_record_gradients",
         "replace_gradients",
     ),

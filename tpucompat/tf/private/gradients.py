@@ -9,8 +9,8 @@ from typing import Any, Callable, Mapping
 
 import tensorflow as tf
 from tensorflow.python.framework import ops
+from tensorflow.python.ops import control_flow_ops, gradients_impl
 from tensorflow.python.ops import gradients as gradients_module
-from tensorflow.python.ops import gradients_impl
 
 from tpucompat.tf import patches
 
@@ -55,6 +55,30 @@ def gate_gradients(told: Callable[[Any, int], None]) -> None:
         return gradients
 
     patches.replace(gradients_util, "_GradientsHelper", gated)
+
+
+@patches.patch
+def let_gradients_leave_loops() -> None:
+    """Lets an operation of a loop wait for one before the loop in all of its steps, the last test included.
+
+    TensorFlow ties such a wait to the body (``WhileContext._AddOpInternal``, control_flow_ops.py of 1.13 to
+    2.21), which does not run after the last test. So the gradient of an initial value (a decoder's state)
+    never leaves the loop where ``minimize`` waits for an update that has a value: the Session ends the step
+    without ``train_op``, and reports nothing. A TPU's compiler knows no such step.
+    """
+    loop: Any = control_flow_ops.WhileContext
+    original = loop._AddOpInternal
+
+    @functools.wraps(original)
+    def add(self: Any, operation: Any) -> None:
+        before = set(operation.control_inputs)
+        original(self, operation)
+        pivot = self.GetControlPivot()
+        for wait in set(operation.control_inputs) - before:
+            if wait.type == "Identity" and pivot is not None and wait is not pivot.op:
+                wait._remove_all_control_inputs()
+
+    patches.replace(loop, "_AddOpInternal", add)
 
 
 def may_record_gradients() -> bool:
