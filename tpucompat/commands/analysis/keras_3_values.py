@@ -374,3 +374,10 @@ RULES = (
     tensors_of_inputs,
     lite_files,
 )
+
+
+def ends_well(text: str | None, rule: str) -> bool:
+    """Whether Keras 3 writes to a file of that name."""
+    if text is None:
+        return False
+    return text.endswith(".weights.h5" if rule == "weights_file" else (".keras", ".h5"))
