@@ -172,11 +172,16 @@ def _vectors(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         key(one.node.func.value)
         for one in finder.names.calls
         if one.name == ".append" and isinstance(one.node.func, ast.Attribute)
-    }
+    } - {""}
     for one in (finder.values.values(given) or [given]) if given is not None else ():
-        if isinstance(one, ast.Subscript) and key(one.value) and key(one.value) in grown:
+        if isinstance(one, ast.Subscript) and key(one.value) in grown and _is_last(one):
             yield Difference(table.BEHAVIOURS["vector"], given, call.node)
             return
+
+
+def _is_last(node: ast.Subscript) -> bool:
+    index: Any = getattr(node.slice, "value", node.slice)  # ast.Index up to Python 3.8
+    return isinstance(index, ast.UnaryOp) and constant(index.operand) == 1
 
 
 def _is_function(finder: Finder, node: ast.AST) -> bool:
