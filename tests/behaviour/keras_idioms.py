@@ -668,6 +668,22 @@ model.compile(tf.keras.optimizers.SGD(Noam()), 'mse')
 report(model.fit(x, y, batch_size=8, epochs=3, shuffle=False, verbose=0).history['loss'])
 """,
         ),
+        "outputs_fed_back": (
+            """\
+inputs = tf.keras.Input((1,), batch_size=4, dtype='int32')
+hidden = tf.keras.layers.Embedding(6, 3)(inputs)
+hidden = tf.keras.layers.LSTM(3, stateful=True, return_sequences=True)(hidden)
+outputs = tf.keras.layers.TimeDistributed(tf.keras.layers.Dense(6, activation='softmax'))(hidden)
+model = weigh(tf.keras.Model(inputs, outputs))
+model.reset_states()
+chosen = [np.array([[1], [2], [3], [4]])]
+for _ in range(3):
+    last = chosen[-1]
+    found = model.predict(last)[:, 0, :]
+    chosen.append(np.asarray(found.argmax(-1), dtype=np.int32))
+report(found)
+""",
+        ),
         "graph_mode_of_tensorflow_2": (
             "tf.compat.v1.disable_eager_execution()\n"
             + _MODEL

@@ -1684,6 +1684,35 @@ def test_names_of_early_tensorflow_2(line, becomes):
     assert becomes in after and "TODO" not in after
 
 
+@pytest.mark.parametrize(
+    "given, made",
+    [
+        ("last", "as_column(last)"),
+        ("found[-1]", "as_column(found[-1])"),
+        ("found[0]", "found[0]"),
+        ("other[-1]", "other[-1]"),
+    ],
+)
+def test_outputs_that_are_fed_back_are_columns(given, made):
+    head = "import tensorflow as tf\nmodel = tf.keras.Sequential()\nfound, other = [x], [x]\n"
+    loop = "for _ in range(3):\n  last = found[-1]\n  found.append(model.predict({}, verbose=0))\n"
+    after = migrated(head + loop.format(given))
+    assert after.endswith(loop.format(made))
+    assert ("def as_column(x):" in after) == (given != made)
+
+
+def test_a_model_saved_with_signatures_becomes_a_saved_model():
+    head = "import tensorflow as tf\nmodel = tf.keras.Sequential()\n"
+    for words in ("signatures=serve, save_format='tf'", "signatures=serve"):
+        after = "tf.saved_model.save(model, path, signatures=serve)\n"
+        check_transformed(f"{head}model.save(path, {words})\n", head + after)
+    loaded = "model.save(path, signatures=serve)\ntf.keras.models.load_model(path)\n"
+    for call in (loaded, "model.save(path, include_optimizer=False, signatures=serve)\n"):
+        assert "TODO(tpucompat TPU513): model.save(path, signatures=function)" in migrated(
+            head + call
+        )
+
+
 _SCHEDULE = """\
 import tensorflow as tf
 class Rate(tf.keras.optimizers.schedules.LearningRateSchedule):

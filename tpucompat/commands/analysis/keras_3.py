@@ -35,7 +35,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
 )
 from tpucompat.commands.analysis.keras_values import EAGER, MODELS, Values, below_keras, key
 from tpucompat.names import era, fixes, symbols
-from tpucompat.names.used import Call, argument, constant, walk
+from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 #: Methods of models and layers -> where the list keeps their arguments.
 _OWNERS = {
@@ -406,9 +406,10 @@ class Finder:
         wrong: set[str | None] = set()
         for text, path, call, rule, saves in files:
             is_again = text in again and str(text).endswith(".h5")
-            if saves and (is_again or not keras_3_files.ends_well(text, rule)):
+            well = keras_3_files.ends_well(text, rule) and not is_again
+            if saves and (rule == "signatures" or not well):
                 wrong.add(text)
-                unseen = text is None and not self.tf1
+                unseen = text is None and not self.tf1 and rule != "signatures"
                 yield Difference(table.BEHAVIOURS[rule], path, call, "save", uncertain=unseen)
         saved = {rule for _, _, _, rule, saves in files if saves}
         for text, path, call, rule, saves in files:
@@ -441,6 +442,8 @@ class Finder:
                 path = argument(call.node, 0, "filepath")
                 only = argument(call.node, 4, "save_weights_only")
                 rule = "weights_file" if only is not None and constant(only) else rule
+            if saves and keyword(call.node, "signatures") is not None:
+                rule = "signatures"
             written = isinstance(path, ast.Call) and key(path.func).endswith(("_file",))
             if path is not None and not written:
                 yield path, call.node, rule, saves

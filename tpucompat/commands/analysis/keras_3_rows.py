@@ -116,6 +116,7 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     ("models.save_model", "save_format"): _dropped(
         "save_model(save_format=)", "The file name determines the format."
     ),
+    ("Model.save", "signatures"): Row("", "", "keep"),  # see BEHAVIOURS
     # HDF5 takes them as before (keras/src/models/model.py), and such a file keeps its format.
     ("Model.save", "include_optimizer"): Row("", "", "keep"),
     ("models.save_model", "include_optimizer"): Row("", "", "keep"),
@@ -822,6 +823,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Keras 3 compares each target with each prediction if targets have one axis.",
         tf1=True,
     ),
+    "vector": Row(
+        "model.predict(vector) after model.predict(column)",
+        "as_column(vector), by a function written into the script",
+        "as_column",
+        BEHAVIOUR,
+        "Keras 3 compiles one step for both, whose input has no known number of axes.",
+        keras_2=True,
+    ),
     "repeated_metric": Row(
         "one metric in metrics and in weighted_metrics",
         "evaluate's values once each, by a function added to the script",
@@ -865,6 +874,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "file",
         FILE,
         "Keras 3 rejects other extensions. It can load a Keras 2 file that ends in .h5.",
+    ),
+    "signatures": Row(
+        "model.save(path, signatures=function)",
+        "tf.saved_model.save(model, path, signatures=function)",
+        "signatures",
+        FILE,
+        "Keras 3 writes no SavedModel, and does not load one.",
+        keras_2=True,
     ),
     "model_file": Row(
         "model.save('model')",

@@ -164,6 +164,27 @@ def _data(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["fit_batch"], node, call.node)
 
 
+def _vectors(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``predict(outputs[-1])``: a first input of the script's, and then what the script made of outputs."""
+    if call.name not in (".predict", ".predict_on_batch"):
+        return
+    given = argument(call.node, 0, "x")
+    grown = {
+        key(one.node.func.value)
+        for one in finder.names.calls
+        if one.name == ".append" and isinstance(one.node.func, ast.Attribute)
+    } - {""}
+    for one in (finder.values.values(given) or [given]) if given is not None else ():
+        if isinstance(one, ast.Subscript) and key(one.value) in grown and _is_last(one):
+            yield Difference(table.BEHAVIOURS["vector"], given, call.node)
+            return
+
+
+def _is_last(node: ast.Subscript) -> bool:
+    index: Any = getattr(node.slice, "value", node.slice)  # ast.Index up to Python 3.8
+    return isinstance(index, ast.UnaryOp) and constant(index.operand) == 1
+
+
 def _is_function(finder: Finder, node: ast.AST) -> bool:
     """A function of the script, a lambda, or ``functools.partial(input_fn, batch)``."""
     if isinstance(node, ast.Name):
@@ -449,6 +470,7 @@ RULES: tuple[Callable[[Finder, Call, str], Iterator[Difference]], ...] = (
     _hard_sigmoid,
     _steps,
     _data,
+    _vectors,
     _validation,
     _optimizers,
     _tensors,

@@ -151,8 +151,27 @@ def _unseen_file(self: Rewriter, one: Difference, is_weights: bool) -> bool:
     return self.wrap(one.node, f"{name}(", ")")
 
 
+def _signatures(self: Rewriter, one: Difference) -> bool:
+    """``model.save(path, signatures=f)`` -> ``tf.saved_model.save(model, path, signatures=f)``."""
+    call: Any = one.call
+    function = call.func
+    words = {word.arg for word in call.keywords}
+    is_method = isinstance(function, ast.Attribute) and function.attr == "save"
+    if not is_method or len(call.args) != 1 or not words <= {"signatures", "save_format"}:
+        return False
+    name = key(one.node)
+    loads = (path for path, _, _, saves in self.finder.file_arguments() if not saves)
+    if any(key(path) == name for path in loads) or not key(function.value):
+        return False
+    made = self.context.local("tensorflow.saved_model.save")
+    return self.context.replace(function, self.cell(call), made) and self.wrap(
+        one.node, f"{key(function.value)}, ", ""
+    )
+
+
 #: ``how`` of a row -> its rewriting.
 REWRITINGS: Mapping[str, Rewriting] = {
     "file": _file,
+    "signatures": _signatures,
     "text": _text,
 }

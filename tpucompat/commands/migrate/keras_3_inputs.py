@@ -178,6 +178,10 @@ def _loss_weights(self: Rewriter, one: Difference) -> bool:
     return self.behind(one.node.values[-1], one.node, f", {one.name}}}")
 
 
+def _as_column(self: Rewriter, one: Difference) -> bool:
+    return self.define("as_column", written.AS_COLUMN) and self.wrap(one.node, "as_column(", ")")
+
+
 def _graph_mode(self: Rewriter, one: Difference) -> bool:
     """Takes out what asks for graphs, if nothing else in the file does."""
     cell = self.cell(one.node)
@@ -192,6 +196,7 @@ def _graph_mode(self: Rewriter, one: Difference) -> bool:
 REWRITINGS: Mapping[str, Rewriting] = {
     "batch": _batch,
     "by_output": _by_output,
+    "as_column": _as_column,
     "call": _call,
     "graph_mode": _graph_mode,
     "class_weights": _class_weights,

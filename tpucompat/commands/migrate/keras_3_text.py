@@ -477,6 +477,13 @@ def of_columns(metric):
 {i}return metric
 '''
 
+AS_COLUMN = '''
+
+def as_column(x):
+{i}"""A vector as a column, which Keras 2 made of it."""
+{i}return x[:, None] if getattr(x, 'ndim', 0) == 1 else x
+'''
+
 FUNCTION = '''
 
 def keras_function(inputs, outputs):
