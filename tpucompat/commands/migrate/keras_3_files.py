@@ -7,7 +7,7 @@ import re
 from typing import Any, Mapping
 
 from tpucompat.commands.analysis.keras_3_rules import Difference
-from tpucompat.commands.analysis.keras_values import MODELS
+from tpucompat.commands.analysis.keras_values import MODELS, key
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import ENDINGS, Rewriter, Rewriting
 from tpucompat.names.used import argument, constant, keyword
