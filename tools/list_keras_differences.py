@@ -11,7 +11,7 @@ from ``**kwargs``:
     argument OWNER NAME HOW         it is no parameter any more: refused, or taken all the same
     order OWNER OLD NEW             an argument's place means another parameter; both lists
     default OWNER NAME OLD NEW      where nothing is given, another value is taken
-    member OWNER NAME KERAS2        a method or attribute of its objects that is gone, also of a sample
+    member OWNER NAME KERAS2        a method or attribute of its objects that is gone
     base OWNER NAMES                the public classes above one, the nearest first
 
 What a class has from a public class above it is said of that class alone.
@@ -56,32 +56,6 @@ _NEEDED = {
     "axes": 1,
     "filename": "log",
     "schedule": len,
-}
-#: What layers are made with, and the shape of an example that they are called with.
-_LAYERS = {
-    "Dense": ((2,), (4,)),
-    "Embedding": ((10, 2), (4,)),
-    **dict.fromkeys(("Conv1D",), ((2, 2), (8, 2))),
-    **dict.fromkeys(("Conv2D", "Conv2DTranspose", "SeparableConv2D"), ((2, 2), (8, 8, 2))),
-    "DepthwiseConv2D": ((2,), (8, 8, 2)),
-    "Conv3D": ((2, 2), (8, 8, 8, 1)),
-    "ConvLSTM2D": ((2, 2), (3, 6, 6, 1)),
-    **dict.fromkeys(("LSTM", "GRU", "SimpleRNN"), ((2,), (5, 2))),
-    **dict.fromkeys(("Bidirectional", "TimeDistributed", "RNN"), ((), (5, 2))),
-    **dict.fromkeys(
-        ("BatchNormalization", "MaxPooling2D", "UpSampling2D", "Flatten"), ((), (8, 8, 2))
-    ),
-    **dict.fromkeys(("GlobalAveragePooling2D", "ZeroPadding2D", "Cropping2D"), ((), (8, 8, 2))),
-    **dict.fromkeys(("LayerNormalization", "MaxPooling1D", "Masking", "Softmax"), ((), (8, 2))),
-    **dict.fromkeys(("LeakyReLU", "PReLU", "ELU", "ReLU", "ThresholdedReLU"), ((), (8, 2))),
-    **dict.fromkeys(("Dropout", "GaussianNoise", "SpatialDropout1D"), ((0.5,), (8, 2))),
-    "Activation": (("relu",), (4,)),
-}
-_CALLBACKS = {
-    **dict.fromkeys(("EarlyStopping", "ReduceLROnPlateau", "TensorBoard", "TerminateOnNaN"), ()),
-    "ModelCheckpoint": ("m.keras",),
-    "CSVLogger": ("log",),
-    "LearningRateScheduler": (len,),
 }
 _SAMPLES = {
     "input_shape": (4,),
@@ -156,46 +130,10 @@ def describe(keras):
                     "parameters": signature(value),
                     "kwargs": from_kwargs([value]),
                 }
-    for name, sample in samples(keras):
-        held = found[name].setdefault("members", {})
-        held.update(
-            (one, None) for one in dir(sample) if not one.startswith("_") and one not in held
-        )
     for one in found.values():
         if "bases" in one:
             one["bases"] = [identities[base] for base in one["bases"] if base in identities]
     return found
-
-
-def samples(keras):
-    """(class, one of its objects): what a constructor or ``build`` sets is no member of the class."""
-    layers, callbacks = keras.layers, keras.callbacks
-    for name, (arguments, shape) in _LAYERS.items():
-        inner = {
-            "Bidirectional": layers.LSTM,
-            "TimeDistributed": layers.Dense,
-            "RNN": layers.LSTMCell,
-        }
-        arguments = (inner[name](2),) if name in inner else arguments
-        try:
-            layer = getattr(layers, name)(*arguments)
-            layer(keras.Input(shape))
-        except Exception as error:
-            sys.stderr.write(f"no sample of {name}: {error}\n")
-        else:
-            yield f"layers.{name}", layer
-    for name, arguments in _CALLBACKS.items():
-        yield f"callbacks.{name}", getattr(callbacks, name)(*arguments)
-    for name in ("SGD", "Adam", "RMSprop", "Adagrad", "Adadelta", "Adamax", "Nadam"):
-        yield f"optimizers.{name}", getattr(keras.optimizers, name)()
-    inputs = keras.Input((4,))
-    models = {
-        "Sequential": keras.Sequential([layers.Dense(1, input_shape=(4,))]),
-        "Model": keras.Model(inputs, layers.Dense(1)(inputs)),
-    }
-    for name, model in models.items():
-        model.compile("sgd", "mse", metrics=["mae"])
-        yield name, model
 
 
 def describe_class(value):
