@@ -31,7 +31,7 @@ SECTIONS: Mapping[str, frozenset[str]] = {
     "hooks": frozenset(("hooks", "training_hooks")),
     "eval_metric_ops": frozenset(("eval_metric_ops",)),
     "hyperparameters": frozenset(("hyperparameters",)),
-    "savers": frozenset(("CheckpointSaverHook",)),
+    "CheckpointSaverHook": frozenset(("CheckpointSaverHook",)),
 }
 _SECTION = re.compile(r"\s*# if (\w+):")
 #: What stands for a section among the names of what a script uses.
@@ -118,7 +118,8 @@ def mentioned(text: bytes) -> set[str]:
     if b"import hyperparameters" in text:
         found.add(_MARK + "hyperparameters")
     found |= {one.attr for one in nodes if isinstance(one, ast.Attribute)}
-    found |= {_MARK + name for name in found & SECTIONS["savers"]}
+    if "CheckpointSaverHook" in found:
+        found |= {_MARK + "CheckpointSaverHook", _MARK + "hooks"}
     found |= {_MARK + one.arg for one in nodes if isinstance(one, ast.keyword) and one.arg}
     calls = [one for one in nodes if isinstance(one, ast.Call)]
     if any(_gives_hooks(one) for one in calls):

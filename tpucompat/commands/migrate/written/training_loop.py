@@ -330,10 +330,8 @@ class ExponentialMovingAverage(v1.train.ExponentialMovingAverage):
         """Averages a tensor; divides by the weight of what has been averaged, as zero_debias says."""
         average = self._of[tensor.ref()]
         name = average.name.partition(":")[0]
-        biased, count = (
-            self._zeros(f"{name}/biased", tensor),
-            self._zeros(f"{name}/local_step", tensor, []),
-        )
+        biased = self._zeros(f"{name}/biased", tensor)
+        count = self._zeros(f"{name}/local_step", tensor, [])
         total = biased.assign_sub((biased - tensor) * rate)
         return average.assign(total / (1 - tf.pow(1 - rate, count.assign_add(1))))
 
@@ -614,16 +612,13 @@ class Trainer:
         if use_tpu and (self.config.strategy or not tf.distribute.has_strategy()):
             self.strategy = self.config.strategy or make_strategy()
         self._model_fn = model_fn
-        self._sizes = {
-            "train": train_batch_size,
-            "eval": eval_batch_size,
-            "infer": predict_batch_size,
-        }
+        sizes = (train_batch_size, eval_batch_size, predict_batch_size)
+        self._sizes = dict(zip((ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT), sizes))
         self._warm_start = warm_start_from
 
     def _params(self, mode, parts, **options):
         size = self._sizes[mode]
-        more = {**({"batch_size": size // parts} if size else {}), **options}
+        more = {**options, "batch_size": size // parts} if size else options
         params = copy.deepcopy(self.params)
         # if hyperparameters:
         if hasattr(params, "add_hparam"):
@@ -637,12 +632,8 @@ class Trainer:
     def _input(self, input_fn, mode, parts, replicas, hosts=1, host=0, turn=None):
         """A dataset of an input_fn; tensors that it returns are computed in a graph of their own."""
         here = replicas // hosts
-        deployment = (
-            None,
-            host,
-            hosts,
-            here,
-        )  # a device, which call of how many, for how many replicas
+        # A device, which call of how many, for how many replicas.
+        deployment = (None, host, hosts, here)
         deployment = deployment if turn is None else (None, host * here + turn, replicas, 1)
         context = types.SimpleNamespace(
             num_replicas=replicas,
@@ -650,10 +641,8 @@ class Trainer:
             current_host=host,
             current_input_fn_deployment=lambda: deployment,
         )
-        options = {"mode": mode, "config": self.config}
-        options["params"] = self._params(
-            mode, parts, **({"context": context} if self._use_tpu else {})
-        )
+        more = {"context": context} if self._use_tpu else {}
+        options = {"mode": mode, "config": self.config, "params": self._params(mode, parts, **more)}
         drawn = np.random.get_state()
         try:
             made = _called(input_fn, **options)
@@ -739,7 +728,7 @@ class Trainer:
         last = (model.step + steps if steps else sys.maxsize) if max_steps is None else max_steps
         # if hooks:
         callers = Hooks(hooks, model.spec)
-        # if savers:
+        # if CheckpointSaverHook:
         config = callers.saving(config)
         host_calls, is_one = [], self.strategy is tf.distribute.get_strategy()
         tag_of_loss = model.loss_tag
