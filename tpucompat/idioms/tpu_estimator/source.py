@@ -204,7 +204,6 @@ def _replace_primitives(module: Any) -> None:
     seams.replace(module, "_predict_on_tpu_system", lambda *args: _predict(module, *args))
     seams.replace(module, "_CapturingContext.AddOp", _refuse_values_of_cores)
     _let_nested_features_be(module)
-    _name_what_is_fed(module)
     seams.replace(
         module,
         "error_handling",
@@ -250,7 +249,7 @@ def _with_flush(tensorflow: Any) -> Any:
 
 
 def _check_more(module: Any) -> None:
-    """Lets the wrapper of a model function refuse what TensorFlow 1.15 stumbled over.
+    """Lets the wrapper of a model function, and the infeed, refuse what TensorFlow 1.15 stumbled over.
 
     The model begins with the number of operations that it has on one replica, however many cores are fed.
     """
@@ -278,6 +277,7 @@ def _check_more(module: Any) -> None:
     seams.replace(
         module, "_ModelFnWrapper._verify_tpu_spec_predictions", _verify_tpu_spec_predictions
     )
+    _name_what_is_fed(module)
 
 
 def _context_of_script(original: Any) -> Any:
