@@ -2377,11 +2377,31 @@ def test_a_partial_of_an_input_function_is_called():
         ("float(found[0, 1])", "float(found[0, 1])"),
         ("'%s' % found[0]", "'%s' % found[0]"),
         ("int(text)", "int(text)"),
+        ("chr(found[0])", "chr(int(found[0].item()))"),
+        ("[int(one) for one in found]", "[int(one.item()) for one in found]"),
+        (
+            "[int(b) for a, (b, c) in enumerate(zip(found, x))]",
+            "[int(b.item()) for a, (b, c) in enumerate(zip(found, x))]",
+        ),
+        ("[int(one) for one in found[:, 0]]", "[int(one) for one in found[:, 0]]"),
+        ("int(np.argmax(found, axis=1))", "int(np.argmax(found, axis=1).item())"),
+        ("int(np.argmax(found, axis=1)[0])", "int(np.argmax(found, axis=1)[0])"),
+        ("int(np.argmax(found, axis=None))", "int(np.argmax(found, axis=None))"),
+        ("int(found.argmax(axis=-1))", "int(found.argmax(axis=-1).item())"),
+        ("float(np.max(x, 1))", "float(np.max(x, 1).item())"),
+        ("int(np.where(x == 3)[0])", "int(np.where(x == 3)[0].item())"),
+        ("int(np.random.randint(0, 9, 1))", "int(np.random.randint(0, 9, 1).item())"),
+        ("int(np.random.randint(0, 9))", "int(np.random.randint(0, 9))"),
+        ("int(labels[5])", "int(labels[5].item())"),
+        ("list(map(int, found))", "list(map(int, found.ravel()))"),
+        ("list(map(str, found))", "list(map(str, found))"),
     ],
 )
-def test_numbers_are_made_of_single_predictions(line, becomes):
+def test_numbers_are_made_of_arrays_with_axes(line, becomes):
     after = migrated(f"""\
+        import numpy as np
         import tensorflow as tf
+        (x, labels), _ = tf.keras.datasets.cifar10.load_data()
         model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
         found = model.predict(x, verbose=0)
         y = {line}

@@ -99,6 +99,8 @@ class Values:
         self._scopes: dict[int, tuple[int, ...]] = {}
         #: (scope, name) -> the expressions that are assigned to it.
         self.assigned: dict[tuple[int, str], list[ast.AST]] = {}
+        #: (scope, name) -> the expressions whose items it goes through.
+        self._iterated: dict[tuple[int, str], list[ast.AST]] = {}
         self._own_calls: list[ast.Call] = []
         #: What is known of nodes of the trees, once nothing is added any more.
         self._told: dict[int, frozenset[str]] | None = None
@@ -201,6 +203,14 @@ class Values:
                 return self.assigned[scope, name]
         return []
 
+    def iterated(self, node: ast.AST) -> list[ast.AST]:
+        """What the variable of a loop or comprehension goes through, in the nearest scope that has it."""
+        name = key(node)
+        for scope in reversed(self.scope(node)):
+            if (scope, name) in self.assigned:
+                return self._iterated.get((scope, name), [])
+        return []
+
     def unpacked(self, node: ast.AST) -> list[ast.AST]:
         """What was assigned to a name together with others: the call of ``x, state = layer(y)``."""
         name, scopes = key(node), self.scope(node)
@@ -208,7 +218,7 @@ class Values:
             value
             for scope, target, value, how in self._pairs
             if not how and scope[-1] in scopes and isinstance(target, (ast.Tuple, ast.List))
-            if any(key(one) == name for one in target.elts) and isinstance(value, ast.Call)
+            if any(key(one) == name for one in ast.walk(target)) and isinstance(value, ast.Call)
         ]
 
     def given(self, node: ast.AST) -> list[ast.AST]:
@@ -240,6 +250,7 @@ class Values:
             return
         kinds = self.kinds(value)
         if how == "item":
+            self._add(scope, target, set(), value, self._iterated)
             kinds = (
                 {_ITEMS[next(one for one in _ITEMS if one in kinds)]}
                 if kinds & _ITEMS.keys()
@@ -256,13 +267,14 @@ class Values:
         target: ast.AST,
         kinds: AbstractSet[str],
         value: ast.AST | None,
+        values: dict[tuple[int, str], list[ast.AST]] | None = None,
     ) -> None:
         name = key(target)
         if not name:
             return
         where = (0 if name.startswith("self.") else scope[-1], name)
         self._kinds.setdefault(where, set()).update(kinds)
-        held = self.assigned.setdefault(where, [])
+        held = (self.assigned if values is None else values).setdefault(where, [])
         if value is not None and not any(one is value for one in held):
             held.append(value)
 

@@ -65,7 +65,10 @@ def _integer(self: Rewriter, one: Difference) -> bool:
 
 
 def _one_element(self: Rewriter, one: Difference) -> bool:
-    return self.wrap(one.node, "", ".item()")
+    if one.name == "map":
+        return self.wrap(one.node, "", ".ravel()")
+    whole = one.name == "chr"  # of a character's number as a float, too
+    return self.wrap(one.node, "int(" if whole else "", ".item())" if whole else ".item()")
 
 
 def _only_value(self: Rewriter, one: Difference) -> bool:
