@@ -644,6 +644,12 @@ checks["lists of weights"] = np.allclose(model.get_weights(), np.array([[-1 / 3]
 checks["what is trained"] = [len(model.trainable_weights), len(model.non_trainable_weights)] == [2, 1]
 listing.trainable = False
 checks["what is frozen"] = [len(model.trainable_weights), len(model.non_trainable_weights)] == [0, 3]
+
+scaled = keras.layers.Lambda(lambda x: x * K.variable(3.0, name="scale"), input_shape=(1,))
+model = Sequential([scaled])
+model.compile(keras.optimizers.SGD(1.0), lambda truth, found: found)
+model.train_on_batch(np.ones((1, 1)), np.ones((1, 1)))
+checks["a Lambda trains the variables that it makes"] = np.allclose(model.get_weights(), [2.0])
 print("CHECKS " + json.dumps({name: bool(value) for name, value in checks.items()}))
 """
 
@@ -717,7 +723,7 @@ CROSS_ENTROPIES = [
 
 
 def test_layers_as_standalone_keras_let_them_be_defined(tmp_path):
-    assert _checks(tmp_path, OWN_LAYERS, 6) == set()
+    assert _checks(tmp_path, OWN_LAYERS, 7) == set()
 
 
 def test_optimizers_that_make_lists_of_updates(tmp_path):

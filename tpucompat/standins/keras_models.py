@@ -1,7 +1,7 @@
-"""``keras.Model`` as the one class of models made of layers: ``type(model) is keras.Model``.
+"""Models as Keras had them: their one class, their summaries, and the variables of their Lambda layers.
 
-Up to 2.1 it was. 2.2 has one class for graphs and one for eager programs; since 2.3 such a model is a
-``Functional``, a subclass of either, and Keras chooses when one is made.
+Up to 2.1 ``type(model) is keras.Model`` held for a model made of layers. 2.2 has one class for graphs and one for
+eager programs; since 2.3 such a model is a ``Functional``, a subclass of either, and Keras chooses when one is made.
 """
 
 from __future__ import annotations
@@ -52,6 +52,32 @@ def summarize_without_sizes() -> None:
 
 
 _SIZE = re.compile(r" \(\d[\d.]* [KMGTP]?(?:Byte|B)\)$")
+
+
+@patches.patch
+def keep_variables_of_lambdas() -> None:
+    """Lets a Lambda make variables, which are its weights and are made once for each name that they are given.
+
+    So it was in 1.15 (``layers/core.py``). Since 2.1 such a function is refused.
+    """
+    layer: Any = session.keras().layers.Lambda
+    original = layer.call
+
+    @functools.wraps(original)
+    def call(self: Any, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        made = vars(self).setdefault("_tpucompat_made", {})
+
+        def create(next_creator: Any, **given: Any) -> Any:
+            name = given.get("name")
+            if name not in made:
+                made[name] = next_creator(**given)
+                setattr(self, f"_variable_{len(made)}", made[name])  # which makes it a weight
+            return made[name]
+
+        with session.v1().variable_creator_scope(create):
+            return original(self, inputs, *args, **kwargs)
+
+    patches.replace(layer, "call", call)
 
 
 @patches.patch

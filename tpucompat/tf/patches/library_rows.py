@@ -90,6 +90,13 @@ LIBRARY_ROWS = (
         "A model's summary ends with the numbers of parameters alone, as in 1.15.",
     ),
     Patch(
+        "tpucompat.standins.keras_models:keep_variables_of_lambdas",
+        GRAPH_KERAS,
+        ">=2.1",
+        ("*.Lambda.call",),
+        "A Lambda may make variables, which are its weights, as up to 2.0.",
+    ),
+    Patch(
         "tpucompat.standins.keras_losses:register",
         GRAPH_KERAS,
         ">=2.0",
