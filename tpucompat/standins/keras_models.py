@@ -1,7 +1,8 @@
 """Models as Keras had them: their one class, their summaries, and the variables of their Lambda layers.
 
-Up to 2.1 ``type(model) is keras.Model`` held for a model made of layers. 2.2 has one class for graphs and one for
-eager programs; since 2.3 such a model is a ``Functional``, a subclass of either, and Keras chooses when one is made.
+Up to 2.1 ``type(model) is keras.Model`` held for a model made of layers. 2.2 has one class for graphs and
+one for eager programs; since 2.3 such a model is a ``Functional``, a subclass of either, and Keras chooses
+when one is made.
 """
 
 from __future__ import annotations
