@@ -384,6 +384,29 @@ def saturated():
     }
 
 
+def counted():
+    """A layer reads a count before its update changes it; the model is called again to leave the batch open."""
+
+    class Counted(layers.Layer):
+        def build(self, input_shape):
+            self.calls = self.add_weight("calls", shape=(1,), initializer="zeros", trainable=False)
+            super().build(input_shape)
+
+        def call(self, inputs):
+            now = tf.identity(self.calls)
+            with tf.control_dependencies([now]):
+                self.add_update(K.update_add(self.calls, tf.ones([1])))
+            return inputs * (1.0 + now)
+
+    steps = layers.SimpleRNN(3, input_shape=(3, 2), return_sequences=True)
+    plain = keras.Sequential([steps, Counted(), layers.Flatten(), layers.Dense(1)])
+    reset_weights(plain)
+    model = convert(plain)
+    model.compile(keras.optimizers.SGD(0.01), "mse")
+    x, y = X.reshape(64, 3, 2)[:32], Y[:32, :1]
+    return {"losses": [model.train_on_batch(x, y) for _ in range(3)], "weights": model.get_weights()}
+
+
 def sparse_labels():
     results = {}
     for labels in (LABELS, LABELS[:, None], LABELS.astype("int64")):

@@ -36,6 +36,7 @@ FOUND = {
     "keras_drawn:8012": "a ThresholdedReLU in a wrapper knew no dtype (thresholded in keras_cases.py)",
     "estimator_drawn:8012": "dynamic_decode filled an array that grows (test_contrib.py)",
     "keras_rest:31004": "a Lambda made a variable (test_old_keras.py)",
+    "keras_own:20000": "an update came before what its layer had read (counted in keras_cases.py)",
     "session_script:9": "variables made after a computation had other seeds (test_operation_seeds.py)",
 }
 #: They and others, which take minutes; on emulated cores an evaluation and a prediction follow the training.

@@ -245,7 +245,8 @@ def _tell_apart(model: Any, inputs: Sequence[Any], before: set[int]) -> None:
 
     Keras takes those that a layer adds without a word about inputs (``self.add_loss(penalty)`` in ``call``)
     for ones that belong to no inputs, and counts them in every model. That of a weight is then there twice,
-    and that of a value asks for the inputs of the other model.
+    and that of a value asks for the inputs of the other model. The second of two stays: an update of a weight
+    comes after what the same call has read of it.
 
     Args:
       model: The model whose layers were called again.
@@ -254,12 +255,16 @@ def _tell_apart(model: Any, inputs: Sequence[Any], before: set[int]) -> None:
     """
     given = {tensor.op for tensor in (*inputs, *private.nest().flatten(model.inputs))}
     for added, mark in private.added_by_layers(model):
-        for one in list(added):
-            depends = any(operation in given for operation in _ancestors([one]))
-            if depends:
+        earlier, again = [], 0
+        for one in added:
+            if any(operation in given for operation in _ancestors([one])):
                 setattr(one, mark, False)
-            elif id(one) not in before:
-                added[:] = [other for other in added if other is not one]
+            elif id(one) in before:
+                earlier.append(id(one))
+            else:
+                again += 1
+        replaced = set(earlier[len(earlier) - min(again, len(earlier)) :])
+        added[:] = [one for one in added if id(one) not in replaced]
 
 
 def weights_or_ones(weights: Any, y: Any, endpoints: Sequence[Any]) -> Any:
