@@ -404,7 +404,10 @@ def counted():
     model = convert(plain)
     model.compile(keras.optimizers.SGD(0.01), "mse")
     x, y = X.reshape(64, 3, 2)[:32], Y[:32, :1]
-    return {"losses": [model.train_on_batch(x, y) for _ in range(3)], "weights": model.get_weights()}
+    return {
+        "losses": [model.train_on_batch(x, y) for _ in range(3)],
+        "weights": model.get_weights(),
+    }
 
 
 def sparse_labels():
