@@ -129,15 +129,14 @@ class Finder:
 
     def own_metrics(self) -> set[str]:
         """Names of functions of the file that models are compiled with as losses or metrics."""
-        own = set(self.names.functions) - WRAPPERS
-        given = (
-            part
+        own = self.names.functions.keys() - WRAPPERS
+        return {
+            key(getattr(part, "func", part))
             for call in self.names.calls
             if call.name == ".compile"
             for place, word in ((1, "loss"), (2, "metrics"))
             for part in parts(argument(call.node, place, word))
-        )
-        return {key(getattr(part, "func", part)) for part in given} & own
+        } & own
 
     def of_several_outputs(self) -> set[str]:
         """Names of models with several outputs."""
@@ -440,8 +439,8 @@ class Finder:
                 path, saves = argument(call.node, 0, "filepath"), False
             elif below and last == "ModelCheckpoint":
                 path = argument(call.node, 0, "filepath")
-                only = argument(call.node, 4, "save_weights_only")
-                rule = "weights_file" if only is not None and constant(only) else rule
+                if constant(argument(call.node, 4, "save_weights_only")):
+                    rule = "weights_file"
             if saves and keyword(call.node, "signatures") is not None:
                 rule = "signatures"
             written = isinstance(path, ast.Call) and key(path.func).endswith(("_file",))
@@ -449,11 +448,9 @@ class Finder:
                 yield path, call.node, rule, saves
 
     def _is_other(self, call: Call) -> bool:
-        function = call.node.func
-        if not isinstance(function, ast.Attribute):
-            return True
-        kind = self.values.kind(function.value)
-        return bool(kind) and kind not in MODELS and kind != keras_values.CALLBACK
+        owner = getattr(call.node.func, "value", None)
+        kind = keras_values.OTHER if owner is None else self.values.kind(owner)
+        return kind not in ("", keras_values.CALLBACK, *MODELS)
 
     def text_of(self, node: ast.AST) -> str | None:
         """How the name of a file ends, where a text in the script says so; else None."""
