@@ -551,6 +551,17 @@ def argument(node: ast.Call, position: int, name: str) -> ast.expr | None:
     return keyword(node, name)
 
 
+def is_given(node: ast.expr | None) -> bool:
+    """Whether an argument is there, and is not the word None."""
+    return node is not None and not (isinstance(node, ast.Constant) and node.value is None)
+
+
+def index_of(node: ast.Subscript) -> Any:
+    """What stands in the brackets, which Python 3.8 wraps."""
+    inner: Any = node.slice
+    return inner.value if type(inner).__name__ == "Index" else inner
+
+
 def is_guarding(handler: ast.ExceptHandler) -> bool:
     """Whether a handler is for what is not installed."""
     if handler.type is None:

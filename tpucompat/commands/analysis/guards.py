@@ -12,7 +12,7 @@ import re
 from typing import Any, Callable, Collection, Iterable, Iterator, Mapping, NamedTuple
 
 from tpucompat.names import successors as today
-from tpucompat.names.used import Names, is_guarding, walk
+from tpucompat.names.used import Names, index_of, is_guarding, walk
 
 _VERSION = "2.21.0"
 _VERSIONS = frozenset(
@@ -253,8 +253,7 @@ def _not(node: ast.UnaryOp, used: Mapping[int, str]) -> Any:
 
 def _item(node: ast.Subscript, used: Mapping[int, str]) -> Any:
     (value,) = _all_known([node.value], used)
-    where: Any = node.slice
-    where = where.value if type(where).__name__ == "Index" else where
+    where = index_of(node)
     if isinstance(where, ast.Slice):
         parts = (where.lower, where.upper, where.step)
         return value[slice(*(None if one is None else _value(one, used) for one in parts))]

@@ -35,7 +35,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
 )
 from tpucompat.commands.analysis.keras_values import EAGER, MODELS, Values, below_keras, key
 from tpucompat.names import era, fixes, symbols
-from tpucompat.names.used import Call, argument, constant, keyword, walk
+from tpucompat.names.used import Call, argument, constant, index_of, keyword, walk
 
 #: Methods of models and layers -> where the list keeps their arguments.
 _OWNERS = {
@@ -533,11 +533,7 @@ class Finder:
                 yield one
 
     def _key(self, node: ast.Subscript) -> Iterator[Difference]:
-        text: Any = (
-            getattr(node.slice, "value", None)
-            if type(node.slice).__name__ == "Index"
-            else node.slice
-        )
+        text = index_of(node)
         yield from keras_3_logs.rates(self, node.value, text)
         if getattr(node.value, "attr", "") == "params" and constant(text) in (
             *("samples", "metrics", "batch_size", "do_validation", "nb_epoch"),

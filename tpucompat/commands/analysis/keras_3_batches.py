@@ -98,9 +98,8 @@ def epochs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     trains = call.name.startswith(".fit")
     data = argument(call.node, 5 if call.name == ".fit_generator" else 7, "validation_data")
     first = argument(call.node, 0, "generator" if "_generator" in call.name else "x")
-    ends = (
-        trains and constant(keyword(call.node, "workers")) != 0
-    )  # they did not in the main thread
+    # They did not in the main thread.
+    ends = trains and constant(keyword(call.node, "workers")) != 0
     for given, method in ((first, "fit" if ends else ""), (data if trains else None, "")):
         if given is None or _is_wrapped(given):
             continue

@@ -13,7 +13,7 @@ from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis import keras_values
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras, key
-from tpucompat.names.used import Call, argument, children, constant
+from tpucompat.names.used import Call, argument, children, constant, index_of, is_given
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -33,12 +33,7 @@ def writes_rate(node: ast.AST) -> bool:
     written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
     if not written or getattr(node.value, "id", "") != "logs":  # type: ignore[attr-defined]
         return False
-    return constant(_index(node)) == "lr"
-
-
-def _index(node: Any) -> Any:
-    """What stands in the brackets, which Python 3.8 wraps."""
-    return node.slice.value if type(node.slice).__name__ == "Index" else node.slice
+    return constant(index_of(node)) == "lr"
 
 
 def rates(finder: Finder, logs: ast.AST, text: Any) -> Iterator[Difference]:
@@ -57,11 +52,11 @@ def _is_logs(finder: Finder, node: ast.AST) -> bool:
 
 def keeps_rate(finder: Finder) -> list[ast.Call]:
     """The callbacks that log the learning rate, where more is done with logs than their items are read."""
-    above = _parents(finder)
     callbacks = list(_log_rates(finder))
-    if not callbacks or not any(_takes_all(finder, node, above) for node in finder.nodes):
+    if not callbacks:
         return []
-    return callbacks
+    above = _parents(finder)
+    return callbacks if any(_takes_all(finder, node, above) for node in finder.nodes) else []
 
 
 def _log_rates(finder: Finder) -> Iterator[ast.Call]:
@@ -135,9 +130,8 @@ def _validates(fit: ast.Call) -> bool:
     generator = getattr(fit.func, "attr", "") == "fit_generator"
     data = argument(fit, 5 if generator else 7, "validation_data")
     split = None if generator else argument(fit, 6, "validation_split")
-    given = [one for one in (data, split) if one is not None and constant(one) not in (0, 0.0)]
-    given = [one for one in given if not (isinstance(one, ast.Constant) and one.value is None)]
-    return bool(given) and argument(fit, 14, "validation_freq") is None
+    given = any(is_given(one) and constant(one) not in (0, 0.0) for one in (data, split))
+    return given and argument(fit, 14, "validation_freq") is None
 
 
 def _events(finder: Finder, call: Call) -> Iterator[Difference]:
@@ -154,7 +148,6 @@ def _events(finder: Finder, call: Call) -> Iterator[Difference]:
 
 def _ordered(finder: Finder) -> Iterator[Difference]:
     """``something.history`` where the values of a history are taken by their places."""
-    above = _parents(finder)
     histories = [
         node
         for node in finder.nodes
@@ -162,6 +155,7 @@ def _ordered(finder: Finder) -> Iterator[Difference]:
         and getattr(node, "id", "") != "logs"
         and isinstance(getattr(node, "ctx", None), ast.Load)
     ]
+    above = _parents(finder) if histories else {}
     if not any(_by_place(finder, node, above) for node in histories):
         return
     for node in histories:

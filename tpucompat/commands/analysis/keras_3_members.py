@@ -15,7 +15,7 @@ from tpucompat.commands.analysis.keras_values import (
     below_keras,
     key,
 )
-from tpucompat.names.used import children, constant, walk
+from tpucompat.names.used import children, constant, index_of, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -68,8 +68,7 @@ def converted_layers(finder: Finder, node: ast.Subscript) -> Iterator[Difference
     owner: Any = getattr(node.value, "value", None)
     if getattr(node.value, "attr", "") != "layers" or not isinstance(node.ctx, ast.Load):
         return
-    index: Any = node.slice
-    index = index.value if type(index).__name__ == "Index" else index
+    index = index_of(node)
     is_last = isinstance(index, ast.UnaryOp) and isinstance(index.op, ast.USub)
     made = _newest(finder, owner)
     if not is_last and isinstance(made, ast.Call) and _converts(finder, made):

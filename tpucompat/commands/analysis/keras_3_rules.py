@@ -10,7 +10,7 @@ from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis import keras_values
 from tpucompat.commands.analysis.keras_3_rows import Row
 from tpucompat.commands.analysis.keras_values import below_keras, key
-from tpucompat.names.used import Call, argument, constant, keyword, walk
+from tpucompat.names.used import Call, argument, constant, index_of, keyword, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -181,7 +181,7 @@ def _vectors(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 
 
 def _is_last(node: ast.Subscript) -> bool:
-    index: Any = getattr(node.slice, "value", node.slice)  # ast.Index up to Python 3.8
+    index = index_of(node)
     return isinstance(index, ast.UnaryOp) and constant(index.operand) == 1
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras
-from tpucompat.names.used import Call, argument, constant
+from tpucompat.names.used import Call, argument, constant, is_given
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -71,20 +71,16 @@ def _is_seed(finder: Finder, call: Call) -> bool:
     is_old = call.name.startswith("tensorflow.") and last.endswith("_initializer")
     if is_old or below.startswith("initializers.") or call.name.startswith(_INITIALIZERS):
         return _has_seed(call.node, last.replace("_initializer", ""))
-    return below in _OTHERS and _is_given(argument(call.node, _OTHERS[below], "seed"))
+    return below in _OTHERS and is_given(argument(call.node, _OTHERS[below], "seed"))
 
 
 def _has_seed(call: ast.Call, name: str) -> bool:
     """Whether an initializer of a name is given a seed."""
-    return not _is_fixed(name) and _is_given(argument(call, _PLACES.get(name, 0), "seed"))
+    return not _is_fixed(name) and is_given(argument(call, _PLACES.get(name, 0), "seed"))
 
 
 def _is_fixed(name: str) -> bool:
     return name.lower() in _CONSTANT or name in _FUNCTIONS
-
-
-def _is_given(seed: ast.expr | None) -> bool:
-    return seed is not None and not (isinstance(seed, ast.Constant) and seed.value is None)
 
 
 def _shuffles(call: Call) -> bool:

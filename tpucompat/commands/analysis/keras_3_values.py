@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
 from tpucompat.commands.analysis.keras_values import MODELS, OPTIMIZER, TENSOR, below_keras, key
-from tpucompat.names.used import Call, argument, constant, keyword, walk
+from tpucompat.names.used import Call, argument, constant, index_of, is_given, keyword, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -48,8 +48,7 @@ def sizes(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 
 def indices(finder: Finder, node: ast.Subscript) -> Iterator[Difference]:
     """``model.output[:, np.argmax(found)]``"""
-    inner: Any = node.slice
-    inner = inner.value if type(inner).__name__ == "Index" else inner
+    inner = index_of(node)
     if finder.values.kind(node.value) != TENSOR:
         return
     for index in inner.elts if isinstance(inner, ast.Tuple) else [inner]:
@@ -119,8 +118,7 @@ def dim_ordering(finder: Finder, call: Call, below: str) -> Iterator[Difference]
 
 def config_keys(finder: Finder, node: ast.Subscript) -> Iterator[Difference]:
     """``optimizer.get_config()['lr']``"""
-    inner: Any = node.slice
-    text = inner.value if type(inner).__name__ == "Index" else inner
+    text = index_of(node)
     owner: Any = node.value
     made = [owner] if isinstance(owner, ast.Call) else finder.values.values(owner)
     for one in made:
@@ -323,8 +321,7 @@ def _has_axes(finder: Finder, node: ast.AST, indices: int = 0, depth: int = 4) -
       depth: How many names it may be found behind.
     """
     if isinstance(node, ast.Subscript):
-        inner: Any = node.slice
-        inner = inner.value if type(inner).__name__ == "Index" else inner
+        inner = index_of(node)
         parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
         indices += sum(not isinstance(one, ast.Slice) for one in parts)
         return _has_axes(finder, node.value, indices, depth)
@@ -337,7 +334,7 @@ def _has_axes(finder: Finder, node: ast.AST, indices: int = 0, depth: int = 4) -
         return False
     called = values.called.get(id(node), "")
     if called in _AXES:
-        return indices == 0 and _is_given(argument(node, *_AXES[called]))
+        return indices == 0 and is_given(argument(node, *_AXES[called]))
     if called in _INDICES:
         return indices == 1 and len(node.args) == 1
     if not isinstance(node.func, ast.Attribute) or indices > 1:
@@ -345,13 +342,9 @@ def _has_axes(finder: Finder, node: ast.AST, indices: int = 0, depth: int = 4) -
     owner: Any = node.func.value
     if node.func.attr in _REDUCTIONS:
         whole = _has_axes(finder, owner, 0, depth)
-        return indices == 0 and whole and _is_given(argument(node, 0, "axis"))
+        return indices == 0 and whole and is_given(argument(node, 0, "axis"))
     is_model = bool(values.kinds(owner) & MODELS) or key(owner).lower().endswith("model")
     return is_model and node.func.attr in _PREDICTS
-
-
-def _is_given(axis: ast.expr | None) -> bool:
-    return axis is not None and not (isinstance(axis, ast.Constant) and axis.value is None)
 
 
 def _is_loaded(finder: Finder, node: ast.Name) -> bool:

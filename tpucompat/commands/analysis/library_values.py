@@ -7,7 +7,7 @@ import re
 from typing import Any, Iterator, Mapping
 
 from tpucompat.commands.analysis.keras_values import Values
-from tpucompat.names.used import constant
+from tpucompat.names.used import constant, index_of
 
 FRAME, SERIES, GROUPED, LOCATED = "DataFrame", "Series", "groupby", "loc"
 H5_GROUP, H5_DATA, H5_ATTRIBUTES = "h5py.Group", "h5py.Dataset", "h5py.attrs"
@@ -83,8 +83,7 @@ class LibraryValues(Values):
 
     def _item(self, node: ast.Subscript) -> Iterator[str]:
         above = self.kinds(node.value)
-        where: Any = node.slice
-        where = where.value if type(where).__name__ == "Index" else where
+        where = index_of(node)
         if FRAME in above:
             is_name = isinstance(constant(where), str)
             yield SERIES if is_name else FRAME

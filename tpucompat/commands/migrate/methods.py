@@ -10,7 +10,7 @@ from tpucompat.commands.analysis.keras_values import below_keras
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras_3_text import OF_STEP, STEP_CALLBACK
 from tpucompat.commands.migrate.text import Text
-from tpucompat.names.used import Call, argument, constant, keyword
+from tpucompat.names.used import Call, argument, constant, index_of, keyword
 
 # Old method -> (new one, its old parameters in order, those with another name now, those that are gone).
 _GENERATORS: Mapping[str, tuple[str, Sequence[str]]] = {
@@ -242,10 +242,7 @@ def _is_items(node: ast.AST, logs: str) -> bool:
 def _log(node: ast.AST, logs: str) -> ast.expr | None:
     """The key of ``logs[key]`` and ``logs.get(key)``; None of anything else."""
     if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") == logs:
-        if not isinstance(node.ctx, ast.Load):
-            return None
-        inner: Any = node.slice
-        return inner.value if type(inner).__name__ == "Index" else inner
+        return index_of(node) if isinstance(node.ctx, ast.Load) else None
     function = node.func if isinstance(node, ast.Call) and node.args else None
     if not isinstance(function, ast.Attribute) or function.attr != "get":
         return None

@@ -263,7 +263,7 @@ def _tell_apart(model: Any, inputs: Sequence[Any], before: set[int]) -> None:
                 earlier.append(id(one))
             else:
                 again += 1
-        replaced = set(earlier[len(earlier) - min(again, len(earlier)) :])
+        replaced = set(earlier[-again:] if again else [])
         added[:] = [one for one in added if id(one) not in replaced]
 
 
