@@ -211,6 +211,13 @@ def test_the_line_of_a_failed_node_is_that_of_the_traced_operation(monkeypatch):
 
 def test_a_node_of_a_data_sets_function_is_not_taken_for_one_of_the_graph(monkeypatch):
     """TensorFlow shows the line of the graph's operation of that name (``error_interpolation.py`` of 2.21)."""
+
+    class Graph:
+        pass
+
+    graph = Graph()
+    sources.remember(graph)
+    monkeypatch.setattr(sources.Sources, "of_operation", lambda *_: Line("train.py:11", "reshape"))
     text = IN_A_SESSION.replace("xent/Xent", "Reshape_1").replace(
         "\n\nOriginal", "\n\t [[input/while/IteratorGetNext]]\n\nOriginal"
     )
