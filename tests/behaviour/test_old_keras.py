@@ -655,6 +655,8 @@ print("CHECKS " + json.dumps({name: bool(value) for name, value in checks.items(
 
 
 TRAINING = """
+import contextlib
+import io
 import json
 import numpy as np
 import tensorflow as tf
@@ -696,6 +698,11 @@ checks["evaluate"] = np.isclose(model.evaluate(iterator(), steps=4, verbose=0),
 checks["predict"] = np.allclose(model.predict(iterator(), steps=4), model.predict(x), rtol=1e-5)
 ended = model.fit(iterator(1), steps_per_epoch=9, epochs=2, verbose=0)
 checks["an end"] = len(ended.epoch) == 1
+shown = io.StringIO()
+with contextlib.redirect_stdout(shown):
+    model.fit(iterator(), steps_per_epoch=2)
+checks["a bar of metrics"] = "loss: " in shown.getvalue() and not any(
+    word in shown.getvalue() for word in ("batch: ", "size: "))
 checks["validation_data"] = read(validation_data=(x, y)) == [(16, 4), (16, 1), (16,)]
 checks["validation_split"] = read(validation_split=0.25) == [(4, 4), (4, 1), (4,)]
 checks["no validation"] = read() is None
@@ -731,7 +738,7 @@ def test_optimizers_that_make_lists_of_updates(tmp_path):
 
 
 def test_training_of_the_time(tmp_path):
-    failed = _checks(tmp_path, f"EXPECTED = {CROSS_ENTROPIES}\n" + TRAINING, 15)
+    failed = _checks(tmp_path, f"EXPECTED = {CROSS_ENTROPIES}\n" + TRAINING, 16)
     if environment().has("contrib"):  # 1.15 knows neither the iterators nor the short name of 1.13
         failed = {name for name in failed if "cross" in name or "validation_" in name}
     assert failed == set()

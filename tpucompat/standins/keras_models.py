@@ -1,4 +1,4 @@
-"""Models as Keras had them: their one class, their summaries, and the variables of their Lambda layers.
+"""Models as Keras had them: their one class, what they show, and the variables of their Lambda layers.
 
 Up to 2.1 ``type(model) is keras.Model`` held for a model made of layers. 2.2 has one class for graphs and
 one for eager programs; since 2.3 such a model is a ``Functional``, a subclass of either, and Keras chooses
@@ -50,6 +50,27 @@ def summarize_without_sizes() -> None:
         return original(self, line_length, positions, show, **later)
 
     patches.replace(owner, "summary", summary)
+
+
+@patches.patch
+def show_metrics_alone() -> None:
+    """Lets the progress bar of steps leave out the number and the size of a batch, as in 1.15.
+
+    Up to 2.1 it showed what the model was compiled with; later ones show all that Keras' graph engine logs.
+    """
+    owner: Any = session.keras().callbacks.ProgbarLogger
+    for name in ("on_train_batch_end", "on_test_batch_end"):
+        patches.replace(owner, name, _without_batches(getattr(owner, name)))
+
+
+def _without_batches(method: Any) -> Any:
+    @functools.wraps(method)
+    def shown(self: Any, batch: int, logs: Any = None) -> Any:
+        if self.use_steps:
+            logs = {name: logs[name] for name in logs or {} if name not in ("batch", "size")}
+        return method(self, batch, logs)
+
+    return shown
 
 
 _SIZE = re.compile(r" \(\d[\d.]* [KMGTP]?(?:Byte|B)\)$")

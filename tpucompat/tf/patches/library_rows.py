@@ -90,6 +90,13 @@ LIBRARY_ROWS = (
         "A model's summary ends with the numbers of parameters alone, as in 1.15.",
     ),
     Patch(
+        "tpucompat.standins.keras_models:show_metrics_alone",
+        GRAPH_KERAS,
+        ">=2.2",
+        ("*.ProgbarLogger.on_*_batch_end",),
+        "The progress bar of steps shows metrics, and not the number and the size of a batch.",
+    ),
+    Patch(
         "tpucompat.standins.keras_models:keep_variables_of_lambdas",
         GRAPH_KERAS,
         ">=2.1",
