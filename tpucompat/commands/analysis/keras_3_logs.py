@@ -30,10 +30,9 @@ _READ_EVENTS = ("summary_iterator", "EventAccumulator")
 
 def writes_rate(node: ast.AST) -> bool:
     """Whether a callback writes a rate itself: ``logs['lr'] = rate``."""
-    written = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
-    if not written or getattr(node.value, "id", "") != "logs":  # type: ignore[attr-defined]
+    if not isinstance(node, ast.Subscript) or not isinstance(node.ctx, ast.Store):
         return False
-    return constant(index_of(node)) == "lr"
+    return getattr(node.value, "id", "") == "logs" and constant(index_of(node)) == "lr"
 
 
 def rates(finder: Finder, logs: ast.AST, text: Any) -> Iterator[Difference]:
