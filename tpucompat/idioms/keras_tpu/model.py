@@ -141,21 +141,24 @@ class KerasTPUModel(_Model):
         plain = self.__dict__.get("_cpu_model")
         if plain is None:  # while the constructor runs
             return list(super().losses)
-        own = [layer for layer in self.layers if layer not in plain.layers]
+        own = _difference(self.layers, plain.layers)
         return [*plain.losses, *(loss for layer in own for loss in layer.losses)]
 
     @property
     def metrics(self) -> list[Any]:
         """The metrics of this model, and those that the script gave to the plain model."""
-        plain = self.__dict__.get("_cpu_model")
-        others = [layer for layer in plain.layers if layer not in self.layers] if plain else []
-        return [*super().metrics, *(metric for layer in others for metric in layer.metrics)]
+        return [*super().metrics, *self._plain_metrics()]
 
     @property
     def metrics_names(self) -> list[str]:
         """The names of the loss and the metrics; Keras of 1.15 takes them from its layers alone."""
         names = list(super().metrics_names)
-        return names + [one.name for one in self.metrics if one.name not in names]
+        return names + [one.name for one in self._plain_metrics() if one.name not in names]
+
+    def _plain_metrics(self) -> list[Any]:
+        plain = self.__dict__.get("_cpu_model")
+        others = _difference(plain.layers, self.layers) if plain else []
+        return [metric for layer in others for metric in layer.metrics]
 
     # Weights and files: those of the plain model -----------------------------------------------
 
@@ -495,3 +498,9 @@ def clone_metrics(metrics: Any) -> Any:
     if isinstance(metrics, kind):
         return type(metrics).from_config(metrics.get_config())
     return metrics
+
+
+def _difference(layers: list[Any], others: list[Any]) -> list[Any]:
+    """Those of ``layers`` that are none of ``others``; in one pass, since Keras asks at every step."""
+    known = set(map(id, others))
+    return [layer for layer in layers if id(layer) not in known]
