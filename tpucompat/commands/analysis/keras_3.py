@@ -9,6 +9,7 @@ from tpucompat.commands.analysis import (
     keras_1_rules,
     keras_3_batches,
     keras_3_files,
+    keras_3_labels,
     keras_3_logs,
     keras_3_losses,
     keras_3_members,
@@ -78,6 +79,7 @@ _RULES = (
     *RULES,
     *keras_3_values.RULES,
     *keras_3_batches.RULES,
+    *keras_3_labels.RULES,
     keras_1_rules.keras_1,
     keras_1_rules.package,
 )
@@ -384,6 +386,7 @@ class Finder:
                     yield Difference(table.BEHAVIOURS["generator_lists"], part)
         yield from keras_3_values.yielded_targets(self, node)
         yield from keras_3_outputs.yielded_weights(self, node)
+        yield from keras_3_labels.yielded(self, node)
 
     def _fits_generators(self) -> bool:
         return any(

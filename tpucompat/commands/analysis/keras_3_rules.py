@@ -153,7 +153,7 @@ def _data(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         if node is None:
             continue
         kind = values.kind(node)
-        functions = [_is_function(finder, one) for one in values.values(node) or [node]]
+        functions = [is_function(finder, one) for one in values.values(node) or [node]]
         if any(functions):
             # In one branch a function, for a TPU, and in the other the Dataset itself.
             name = "" if all(functions) else "callable"
@@ -185,7 +185,7 @@ def _is_last(node: ast.Subscript) -> bool:
     return isinstance(index, ast.UnaryOp) and constant(index.operand) == 1
 
 
-def _is_function(finder: Finder, node: ast.AST) -> bool:
+def is_function(finder: Finder, node: ast.AST) -> bool:
     """A function of the script, a lambda, or ``functools.partial(input_fn, batch)``."""
     if isinstance(node, ast.Name):
         return node.id in finder.names.functions and not finder.values.kind(node)
@@ -209,9 +209,9 @@ def is_generator(finder: Finder, node: ast.AST) -> bool:
         return any(
             is_generator(finder, one) for one in finder.values.values(node) if one is not node
         )
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+    if not isinstance(node, ast.Call):
         return False
-    function = finder.names.functions.get(node.func.id)
+    function = finder.names.functions.get(key(node.func).rpartition(".")[2])
     return function is not None and any(
         isinstance(one, (ast.Yield, ast.YieldFrom)) for one in walk(function.node)
     )
