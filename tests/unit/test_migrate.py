@@ -2750,6 +2750,45 @@ def test_labels_of_booleans_become_numbers_for_several_replicas():
     assert "astype('float32')" not in alone
 
 
+def test_attributes_that_only_objects_have():
+    after = migrated("""\
+        import tensorflow as tf
+        from tensorflow.keras import backend as K
+        from tensorflow.keras.layers import Bidirectional, Dense, LSTM
+        both = Bidirectional(LSTM(2, recurrent_activation='sigmoid'))
+        model = tf.keras.Sequential([both, Dense(1)])
+        model.compile('sgd', 'mse')
+        print(both.layer.units, model.output_names)
+        print(model.layers[0].layer)
+        print(model.loss_functions)
+        K.set_value(model.layers[1].kernel, value)
+        own = K.variable(1.0)
+        K.set_value(own, 2.0)
+        class Progress(tf.keras.callbacks.Callback):
+            def on_train_begin(self, logs=None):
+                print(self.params.get('samples'))
+        """)
+    assert "print(both.forward_layer.units, [model.layers[-1].name])" in after
+    words = "# TODO(tpucompat TPU511): layer.layer of Bidirectional → layer.forward_layer\n"
+    assert words + "print(model.layers[0].layer)" in after
+    assert "# TODO(tpucompat TPU511): Model.loss_functions\n" in after
+    assert "model.layers[1].kernel.assign(value)" in after and "K.set_value(own, 2.0)" in after
+    assert "# TODO(tpucompat TPU511): callback.params['samples']" in after
+
+
+def test_a_converted_model_has_the_outputs_of_what_it_was_made_of():
+    after = migrated("""\
+        import tensorflow as tf
+        inputs = tf.keras.Input((3,))
+        outputs = [tf.keras.layers.Dense(1, name=name)(inputs) for name in 'ab']
+        model = tf.keras.Model(inputs, outputs)
+        model.compile('sgd', {'a': 'mse', 'b': 'mse'})
+        tpu_model = tf.contrib.tpu.keras_to_tpu_model(model)
+        print(tpu_model.evaluate(x, y))
+        """)
+    assert "print(in_order(tpu_model, tpu_model.evaluate(x, y)))" in after
+
+
 def test_a_name_of_a_module_with_other_uses_is_kept():
     after = migrated("""\
         import tensorflow as tf

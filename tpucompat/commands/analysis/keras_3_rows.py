@@ -339,6 +339,19 @@ MEMBERS: Mapping[tuple[str, str], Row] = {
     ("Model", "input_names"): Row(
         "model.input_names", "[one.name for one in model.inputs]", "input_names", GONE, keras_2=True
     ),
+    ("Sequential", "output_names"): Row(
+        "model.output_names of a Sequential",
+        "[model.layers[-1].name]",
+        "output_names",
+        GONE,
+        keras_2=True,
+    ),
+    ("layers.Bidirectional", "layer"): Row(
+        "layer.layer of Bidirectional", "layer.forward_layer", "member", GONE, keras_2=True
+    ),
+    ("layers.LeakyReLU", "alpha"): Row(
+        "layer.alpha of LeakyReLU", "layer.negative_slope", "member", GONE, keras_2=True
+    ),
     ("layers.BatchNormalization", "axis"): Row(
         "layer.axis of BatchNormalization",
         "",
@@ -923,6 +936,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "learning_rate",
         GONE,
         "Assigning optimizer.lr changes nothing.",
+    ),
+    "set_variable": Row(
+        "K.set_value(layer.kernel, v)",
+        "layer.kernel.assign(v)",
+        "set_value",
+        GONE,
+        "K.set_value knows variables of TensorFlow alone.",
+        keras_2=True,
     ),
     "set_value": Row(
         "K.set_value(optimizer.lr, v)", "optimizer.learning_rate = v", "set_value", GONE

@@ -273,6 +273,8 @@ def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         value = call.node.args[0]
         if isinstance(value, ast.Attribute) and value.attr in ("lr", "learning_rate"):
             yield Difference(table.BEHAVIOURS["set_value"], call.node, call.node)
+        elif not finder.values.called.get(id(_only(finder, value))):
+            yield Difference(table.BEHAVIOURS["set_variable"], call.node, call.node)
     elif below in ("backend.ones", "backend.zeros") and call.function is not None:
         yield Difference(table.BEHAVIOURS["constant"], call.node, call.node, below[8:])
     elif below == "backend.variable" and _is_a_call(call):
@@ -282,6 +284,12 @@ def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["ctc_decode"], call.node, call.node)
     elif below == "backend.function":
         yield Difference(table.BEHAVIOURS["function"], call.node, call.node)
+
+
+def _only(finder: Finder, node: ast.AST) -> ast.AST:
+    """What a name stands for, where it is one value: a variable that the script makes is TensorFlow's."""
+    found = finder.values.values(node)
+    return found[0] if len(found) == 1 else node
 
 
 def _is_a_call(call: Call) -> bool:
