@@ -353,7 +353,9 @@ class Finder:
         )
 
     def _behaviour_of(self, node: ast.Attribute, kind: str) -> Iterator[Difference]:
-        if node.attr == "lr" and (kind == keras_values.OPTIMIZER or _says_optimizer(node.value)):
+        if node.attr == "lr" and (
+            kind == keras_values.OPTIMIZER or keras_3_members.says_optimizer(node.value)
+        ):
             yield Difference(table.BEHAVIOURS["learning_rate"], node, None, "lr")
         if kind == keras_values.SEQUENTIAL and node.attr in ("input", "output"):
             yield Difference(table.BEHAVIOURS["sequential_tensors"], node, None, node.attr + "s")
@@ -557,11 +559,6 @@ class Finder:
 
 def _is_none(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
-
-
-def _says_optimizer(node: ast.AST) -> bool:
-    last = key(node).rpartition(".")[2]
-    return last in ("optimizer", "opt") or last.endswith(("optimizer", "_opt"))
 
 
 def _normalizes(call: Call) -> bool:

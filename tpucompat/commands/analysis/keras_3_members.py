@@ -74,6 +74,12 @@ def of_made_layers(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
             return
 
 
+def says_optimizer(node: ast.AST) -> bool:
+    """Whether a name is one that optimizers have."""
+    last = key(node).rpartition(".")[2]
+    return last in ("optimizer", "opt") or last.endswith(("optimizer", "_opt"))
+
+
 def converted_layers(finder: Finder, node: ast.Subscript) -> Iterator[Difference]:
     """``tpu_model.layers[1]`` of a Sequential, whose converted form began with an input layer."""
     owner: Any = getattr(node.value, "value", None)
