@@ -11,7 +11,7 @@ from ``**kwargs``:
     argument OWNER NAME HOW         it is no parameter any more: refused, or taken all the same
     order OWNER OLD NEW             an argument's place means another parameter; both lists
     default OWNER NAME OLD NEW      where nothing is given, another value is taken
-    member OWNER NAME KERAS2        a method or attribute of its objects that is gone
+    member OWNER NAME KERAS2        a method or attribute of its objects that is gone, by the class or an object
     base OWNER NAMES                the public classes above one, the nearest first
 
 What a class has from a public class above it is said of that class alone.
@@ -28,6 +28,8 @@ import subprocess
 import sys
 import types
 import warnings
+
+import numpy
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "-1")
@@ -121,7 +123,7 @@ def describe(keras):
                 if "keras" in value.__name__ and full.count(".") < 3:
                     waiting.append((full, value))
             elif inspect.isclass(value):
-                found[full] = describe_class(value)
+                found[full] = describe_class(value, keras)
                 identities.setdefault(value, full)
                 if full.count(".") < identities[value].count("."):
                     identities[value] = full
@@ -136,7 +138,7 @@ def describe(keras):
     return found
 
 
-def describe_class(value):
+def describe_class(value, keras):
     """Its constructor, its public members and the classes above it."""
     members = {}
     for name in dir(value):
@@ -149,8 +151,39 @@ def describe_class(value):
         "parameters": signature(value.__init__),
         "kwargs": from_kwargs(makers),
         "members": members,
+        "held": held(value, keras),
         "bases": list(value.__mro__[1:]),
     }
+
+
+def needed(value):
+    """Arguments without which nothing can be made of a class."""
+    parameters = inspect.signature(value.__init__).parameters.values()
+    return {
+        one.name: _NEEDED[one.name]
+        for one in parameters
+        if one.default is one.empty and one.name in _NEEDED and int(one.kind) in (0, 1, 3)
+    }
+
+
+def held(value, keras):
+    """The public attributes of an object of a class, those of its own with it; None where none can be made."""
+    layer = keras.layers.LSTM if value.__name__ == "Bidirectional" else keras.layers.Dense
+    try:
+        if not issubclass(value, keras.Model):
+            wraps = "layer" in inspect.signature(value.__init__).parameters
+            made = value(**needed(value), **({"layer": layer(1)} if wraps else {}))
+        elif "Sequential" in value.__name__:
+            made = value([layer(1)])
+        else:
+            given = keras.layers.Input((2,))
+            made = value(given, layer(1)(given))
+        if isinstance(made, keras.Model):
+            made.compile("sgd", "mse")
+            made.fit(numpy.ones((2, 2)), numpy.ones((2, 1)), verbose=0)
+    except Exception:
+        return None
+    return sorted(name for name in dir(made) if not name.startswith("_"))
 
 
 def names(parameters, kinds=(0, 1, 3)):
@@ -196,6 +229,11 @@ def differences(old, new, alone, kept):
         lines = set(compare(name, one["parameters"], new[name]["parameters"], one["kwargs"]))
         if name not in alone:
             lines.add(f"standalone {name}")
+        has = new[name].get("held") or ()
+        for member in one.get("held") or () if has else ():
+            if member not in has and member not in one["members"]:
+                yes = "yes" if member in kept.get(name, {}).get("held", ()) else "no"
+                lines.add(f"member {name} {member} {yes}")
         for member, parameters in one.get("members", {}).items():
             if member not in new[name].get("members", ()):
                 has = member in kept.get(name, {}).get("members", ())

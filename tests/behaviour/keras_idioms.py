@@ -1184,6 +1184,29 @@ report(history.history)
 """,
             LAYERS + "\n" + BACKEND,
         ),
+        "class_weights_of_a_generator": (
+            _MODEL
+            + """\
+def batches():
+    while True:
+        for start in range(0, 32, 8):
+            yield x[start:start + 8], y[start:start + 8] > 0
+
+
+model.compile('sgd', 'binary_crossentropy', metrics=['acc'])
+weights = {0: 1., 1: 5.}
+history = model.fit_generator(batches(), 4, epochs=2, class_weight=weights, workers=0, verbose=0)
+report(history.history)
+""",
+        ),
+        "class_weights_of_a_dataset": (
+            _MODEL
+            + """\
+model.compile('sgd', 'binary_crossentropy', metrics=['acc'])
+data = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
+report(model.fit(data, epochs=2, class_weight={0: 1., 1: 5.}, verbose=0).history)
+""",
+        ),
         "class_weights_of_outputs": (
             """\
 inputs = Input(shape=(10,))

@@ -2711,6 +2711,84 @@ def test_class_weights_of_outputs_become_weights_of_examples():
         assert "TODO(tpucompat TPU510): fit(class" in migrated(before.replace("targets", other))
 
 
+def test_class_weights_are_given_to_a_generator_and_not_beside_a_dataset():
+    before = """\
+        import tensorflow as tf
+        def batches():
+          yield x, y
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.fit_generator(batches(), 4, class_weight={0: 1.0, 1: 2.0})
+        tf.log(1.0)
+        """
+    after = migrated(before)
+    assert "model.fit(weighted_batches(batches(), {0: 1.0, 1: 2.0}), steps_per_epoch=4)" in after
+    assert "model.fit(batches()" in migrated(before.replace("{0: 1.0, 1: 2.0}", "None"))
+    of_data = before.replace("batches(), 4", "tf.data.Dataset.range(1)").replace("_generator", "")
+    assert "model.fit(tf.data.Dataset.range(1))" in migrated(of_data)
+
+
+def test_labels_of_booleans_become_numbers_for_several_replicas():
+    before = """\
+        import numpy as np
+        import tensorflow as tf
+        def batches():
+            yield x, labels[:8]
+        labels = (scores > 0.5).reshape(-1, 1)
+        model = tf.contrib.tpu.keras_to_tpu_model(tf.keras.Sequential([tf.keras.layers.Dense(1)]))
+        model.fit(x, labels, validation_data=(x, scores == 1))
+        model.fit_generator(batches())
+        model.evaluate(x, np.array(z, dtype=bool))
+        model.train_on_batch(x, labels.astype('int32'))
+        data = tf.data.Dataset.from_tensor_slices((x, ~labels))
+        """
+    after = migrated(before)
+    wanted = "model.fit(x, labels.astype('float32'), validation_data=(x, (scores == 1).astype('float32')))"
+    assert wanted in after and "yield x, labels[:8].astype('float32')" in after
+    assert "model.evaluate(x, np.array(z, dtype=bool).astype('float32'))" in after
+    assert "labels.astype('int32'))" in after and "(x, (~labels).astype('float32'))" in after
+    alone = migrated(before.replace("tf.contrib.tpu.keras_to_tpu_model", "str"))
+    assert "astype('float32')" not in alone
+
+
+def test_attributes_that_only_objects_have():
+    after = migrated("""\
+        import tensorflow as tf
+        from tensorflow.keras import backend as K
+        from tensorflow.keras.layers import Bidirectional, Dense, LSTM
+        both = Bidirectional(LSTM(2, recurrent_activation='sigmoid'))
+        model = tf.keras.Sequential([both, Dense(1)])
+        model.compile('sgd', 'mse')
+        print(both.layer.units, model.output_names)
+        print(model.layers[0].layer)
+        print(model.loss_functions)
+        K.set_value(model.layers[1].kernel, value)
+        own = K.variable(1.0)
+        K.set_value(own, 2.0)
+        class Progress(tf.keras.callbacks.Callback):
+            def on_train_begin(self, logs=None):
+                print(self.params.get('samples'))
+        """)
+    assert "print(both.forward_layer.units, [model.layers[-1].name])" in after
+    words = "# TODO(tpucompat TPU511): layer.layer of Bidirectional → layer.forward_layer\n"
+    assert words + "print(model.layers[0].layer)" in after
+    assert "# TODO(tpucompat TPU511): Model.loss_functions\n" in after
+    assert "model.layers[1].kernel.assign(value)" in after and "K.set_value(own, 2.0)" in after
+    assert "# TODO(tpucompat TPU511): callback.params['samples']" in after
+
+
+def test_a_converted_model_has_the_outputs_of_what_it_was_made_of():
+    after = migrated("""\
+        import tensorflow as tf
+        inputs = tf.keras.Input((3,))
+        outputs = [tf.keras.layers.Dense(1, name=name)(inputs) for name in 'ab']
+        model = tf.keras.Model(inputs, outputs)
+        model.compile('sgd', {'a': 'mse', 'b': 'mse'})
+        tpu_model = tf.contrib.tpu.keras_to_tpu_model(model)
+        print(tpu_model.evaluate(x, y))
+        """)
+    assert "print(in_order(tpu_model, tpu_model.evaluate(x, y)))" in after
+
+
 def test_a_name_of_a_module_with_other_uses_is_kept():
     after = migrated("""\
         import tensorflow as tf

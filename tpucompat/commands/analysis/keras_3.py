@@ -9,6 +9,7 @@ from tpucompat.commands.analysis import (
     keras_1_rules,
     keras_3_batches,
     keras_3_files,
+    keras_3_labels,
     keras_3_logs,
     keras_3_losses,
     keras_3_members,
@@ -78,6 +79,7 @@ _RULES = (
     *RULES,
     *keras_3_values.RULES,
     *keras_3_batches.RULES,
+    *keras_3_labels.RULES,
     keras_1_rules.keras_1,
     keras_1_rules.package,
 )
@@ -139,11 +141,11 @@ class Finder:
         } & own
 
     def of_several_outputs(self) -> set[str]:
-        """Names of models with several outputs."""
+        """Names of models with several outputs, and of what they were converted to."""
         if self._several is None:
             compiled = [call for call in self.names.calls if call.name == ".compile"]
             owners = {key(call.node.func.value) for call in compiled if has_several(self, call)}
-            self._several = owners - {""}
+            self._several = self.values.converted(owners - {""})
         return self._several
 
     def find(self) -> Iterator[Difference]:
@@ -333,6 +335,8 @@ class Finder:
                     row = Row(f"{owner}.{node.attr}", "", "", table.GONE, keras_2=held)
                     yield Difference(row, node, None, node.attr, owner, guarded)
                     return
+        if kind == keras_values.LAYER and not self._class_of(node.value, kind):
+            yield from keras_3_members.of_made_layers(self, node)
         yield from self._behaviour_of(node, kind)
 
     def _is_model(self, node: ast.AST) -> bool:
@@ -341,12 +345,17 @@ class Finder:
     @staticmethod
     def _is_own(node: ast.Attribute, kind: str) -> bool:
         """What Keras 3 has all the same: ``name`` and ``input_shape`` of a model."""
-        return node.attr in ("name", "activity_regularizer", "losses") or (
-            kind in MODELS and node.attr in ("input_shape", "output_shape")
+        of_some = kind == keras_values.LAYER and node.attr == "stateful"
+        return (
+            of_some
+            or node.attr in ("name", "activity_regularizer", "losses")
+            or (kind in MODELS and node.attr in ("input_shape", "output_shape"))
         )
 
     def _behaviour_of(self, node: ast.Attribute, kind: str) -> Iterator[Difference]:
-        if node.attr == "lr" and (kind == keras_values.OPTIMIZER or _says_optimizer(node.value)):
+        if node.attr == "lr" and (
+            kind == keras_values.OPTIMIZER or keras_3_members.says_optimizer(node.value)
+        ):
             yield Difference(table.BEHAVIOURS["learning_rate"], node, None, "lr")
         if kind == keras_values.SEQUENTIAL and node.attr in ("input", "output"):
             yield Difference(table.BEHAVIOURS["sequential_tensors"], node, None, node.attr + "s")
@@ -371,6 +380,7 @@ class Finder:
         if call.name == ".get" and call.node.args:
             owner = getattr(call.node.func, "value", call.node)
             yield from keras_3_logs.rates(self, owner, call.node.args[0])
+            yield from keras_3_logs.params(call.node, owner, call.node.args[0])
         for rule in _RULES:
             yield from rule(self, call, below)
         yield from keras_3_losses.crossentropies(self, call, below)
@@ -384,6 +394,7 @@ class Finder:
                     yield Difference(table.BEHAVIOURS["generator_lists"], part)
         yield from keras_3_values.yielded_targets(self, node)
         yield from keras_3_outputs.yielded_weights(self, node)
+        yield from keras_3_labels.yielded(self, node)
 
     def _fits_generators(self) -> bool:
         return any(
@@ -535,10 +546,7 @@ class Finder:
     def _key(self, node: ast.Subscript) -> Iterator[Difference]:
         text = index_of(node)
         yield from keras_3_logs.rates(self, node.value, text)
-        if getattr(node.value, "attr", "") == "params" and constant(text) in (
-            *("samples", "metrics", "batch_size", "do_validation", "nb_epoch"),
-        ):
-            yield Difference(table.BEHAVIOURS["params"], node)
+        yield from keras_3_logs.params(node, node.value, text)
 
     def is_history(self, node: ast.AST) -> bool:
         """Whether an expression is ``something.history``, and may be that of a training."""
@@ -551,11 +559,6 @@ class Finder:
 
 def _is_none(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value is None
-
-
-def _says_optimizer(node: ast.AST) -> bool:
-    last = key(node).rpartition(".")[2]
-    return last in ("optimizer", "opt") or last.endswith(("optimizer", "_opt"))
 
 
 def _normalizes(call: Call) -> bool:

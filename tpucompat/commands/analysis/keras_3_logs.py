@@ -142,6 +142,15 @@ def _events(finder: Finder, call: Call) -> Iterator[Difference]:
         yield Difference(table.BEHAVIOURS["events"], call.node, call.node)
 
 
+def params(node: ast.AST, owner: ast.AST, text: ast.AST) -> Iterator[Difference]:
+    """What a callback asks its parameters for."""
+    if getattr(owner, "attr", "") == "params" and constant(text) in _PARAMETERS:
+        yield Difference(table.BEHAVIOURS["params"], node)
+
+
+_PARAMETERS = ("samples", "metrics", "batch_size", "do_validation", "nb_epoch")
+
+
 # Order ----------------------------------------------------------------------------------------------
 
 

@@ -63,6 +63,23 @@ def _attribute(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
         yield Difference(table.BEHAVIOURS["validation_data"], node, None, "")
 
 
+def of_made_layers(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
+    """What one class of the layers that a file makes has no more, of a layer of an unknown class."""
+    for below in sorted({below_keras(call.name) for call in finder.names.calls}):
+        lines = table.lines().get(("member", below), ())
+        if below.startswith("layers.") and any(line.rest[0] == node.attr for line in lines):
+            row = table.MEMBERS.get((below, node.attr))
+            row = row or table.Row(f"{below}.{node.attr}", "", "", table.GONE)
+            yield Difference(row._replace(how=""), node, None, node.attr, below)
+            return
+
+
+def says_optimizer(node: ast.AST) -> bool:
+    """Whether a name is one that optimizers have."""
+    last = key(node).rpartition(".")[2]
+    return last in ("optimizer", "opt") or last.endswith(("optimizer", "_opt"))
+
+
 def converted_layers(finder: Finder, node: ast.Subscript) -> Iterator[Difference]:
     """``tpu_model.layers[1]`` of a Sequential, whose converted form began with an input layer."""
     owner: Any = getattr(node.value, "value", None)

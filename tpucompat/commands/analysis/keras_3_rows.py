@@ -339,6 +339,19 @@ MEMBERS: Mapping[tuple[str, str], Row] = {
     ("Model", "input_names"): Row(
         "model.input_names", "[one.name for one in model.inputs]", "input_names", GONE, keras_2=True
     ),
+    ("Sequential", "output_names"): Row(
+        "model.output_names of a Sequential",
+        "[model.layers[-1].name]",
+        "output_names",
+        GONE,
+        keras_2=True,
+    ),
+    ("layers.Bidirectional", "layer"): Row(
+        "layer.layer of Bidirectional", "layer.forward_layer", "member", GONE, keras_2=True
+    ),
+    ("layers.LeakyReLU", "alpha"): Row(
+        "layer.alpha of LeakyReLU", "layer.negative_slope", "member", GONE, keras_2=True
+    ),
     ("layers.BatchNormalization", "axis"): Row(
         "layer.axis of BatchNormalization",
         "",
@@ -438,6 +451,30 @@ BEHAVIOURS: Mapping[str, Row] = {
         "drop",
         REFUSED,
         "Keras 2 ignored texts, lists and arrays of class weights; Keras 3 fails on them.",
+        keras_2=True,
+    ),
+    "weighted_generator": Row(
+        "fit_generator(generator, class_weight={0: 1., 1: 5.})",
+        "a generator that yields sample weights, by a function added to the script",
+        "weighted_generator",
+        REFUSED,
+        "Keras 3 takes class weights for arrays, Datasets and Sequences only.",
+        keras_2=True,
+    ),
+    "weighted_dataset": Row(
+        "fit(dataset, class_weight={0: 1., 1: 5.})",
+        "nothing: class weights had an effect on arrays and generators only",
+        "drop",
+        BEHAVIOUR,
+        "TensorFlow 1 ignored class weights beside a Dataset; Keras 3 applies them.",
+        tf1=True,
+    ),
+    "boolean_labels": Row(
+        "fit(x, y > 0)",
+        "fit(x, (y > 0).astype('float32'))",
+        "numbers",
+        REFUSED,
+        "On several replicas, Keras 3 adds the labels of a batch.",
         keras_2=True,
     ),
     "numpy_size": Row(
@@ -899,6 +936,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "learning_rate",
         GONE,
         "Assigning optimizer.lr changes nothing.",
+    ),
+    "set_variable": Row(
+        "K.set_value(layer.kernel, v)",
+        "layer.kernel.assign(v)",
+        "set_value",
+        GONE,
+        "K.set_value knows variables of TensorFlow alone.",
+        keras_2=True,
     ),
     "set_value": Row(
         "K.set_value(optimizer.lr, v)", "optimizer.learning_rate = v", "set_value", GONE

@@ -153,7 +153,7 @@ def _data(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         if node is None:
             continue
         kind = values.kind(node)
-        functions = [_is_function(finder, one) for one in values.values(node) or [node]]
+        functions = [is_function(finder, one) for one in values.values(node) or [node]]
         if any(functions):
             # In one branch a function, for a TPU, and in the other the Dataset itself.
             name = "" if all(functions) else "callable"
@@ -185,7 +185,7 @@ def _is_last(node: ast.Subscript) -> bool:
     return isinstance(index, ast.UnaryOp) and constant(index.operand) == 1
 
 
-def _is_function(finder: Finder, node: ast.AST) -> bool:
+def is_function(finder: Finder, node: ast.AST) -> bool:
     """A function of the script, a lambda, or ``functools.partial(input_fn, batch)``."""
     if isinstance(node, ast.Name):
         return node.id in finder.names.functions and not finder.values.kind(node)
@@ -209,9 +209,9 @@ def is_generator(finder: Finder, node: ast.AST) -> bool:
         return any(
             is_generator(finder, one) for one in finder.values.values(node) if one is not node
         )
-    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
+    if not isinstance(node, ast.Call):
         return False
-    function = finder.names.functions.get(node.func.id)
+    function = finder.names.functions.get(key(node.func).rpartition(".")[2])
     return function is not None and any(
         isinstance(one, (ast.Yield, ast.YieldFrom)) for one in walk(function.node)
     )
@@ -273,6 +273,8 @@ def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         value = call.node.args[0]
         if isinstance(value, ast.Attribute) and value.attr in ("lr", "learning_rate"):
             yield Difference(table.BEHAVIOURS["set_value"], call.node, call.node)
+        elif not finder.values.called.get(id(_only(finder, value))):
+            yield Difference(table.BEHAVIOURS["set_variable"], call.node, call.node)
     elif below in ("backend.ones", "backend.zeros") and call.function is not None:
         yield Difference(table.BEHAVIOURS["constant"], call.node, call.node, below[8:])
     elif below == "backend.variable" and _is_a_call(call):
@@ -282,6 +284,12 @@ def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["ctc_decode"], call.node, call.node)
     elif below == "backend.function":
         yield Difference(table.BEHAVIOURS["function"], call.node, call.node)
+
+
+def _only(finder: Finder, node: ast.AST) -> ast.AST:
+    """What a name stands for, where it is one value: a variable that the script makes is TensorFlow's."""
+    found = finder.values.values(node)
+    return found[0] if len(found) == 1 else node
 
 
 def _is_a_call(call: Call) -> bool:

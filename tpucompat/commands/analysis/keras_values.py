@@ -221,6 +221,15 @@ class Values:
             if any(key(one) == name for one in ast.walk(target)) and isinstance(value, ast.Call)
         ]
 
+    def converted(self, models: set[str]) -> set[str]:
+        """Names of models, with those of the models that a function made of them."""
+        return models | {
+            key(target)
+            for _, target, value, how in self._pairs
+            if not how and isinstance(value, ast.Call) and key(target)
+            if any(key(one) in models for one in value.args) and self.kinds(value) & MODELS
+        }
+
     def given(self, node: ast.AST) -> list[ast.AST]:
         """What the calls of a function give a parameter of it."""
         name, scopes = key(node), self.scope(node)

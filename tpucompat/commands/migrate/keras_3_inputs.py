@@ -170,6 +170,24 @@ def _class_weights(self: Rewriter, one: Difference) -> bool:
     return True
 
 
+def _weighted_generator(self: Rewriter, one: Difference) -> bool:
+    """``fit(batches(), class_weight=w)`` -> ``fit(weighted_batches(batches(), w))``"""
+    call: Any = one.call
+    weights = keyword(call, "class_weight")
+    if weights is None or any(isinstance(node, ast.Call) for node in ast.walk(weights)):
+        return False
+    given = self.context.texts[self.cell(call)].source(weights)
+    if not self.define("weighted_batches", written.WEIGHTED_BATCHES):
+        return False
+    return self.wrap(one.node, "weighted_batches(", f", {given})") and self.drop(call, weights)
+
+
+def _numbers(self: Rewriter, one: Difference) -> bool:
+    is_plain = isinstance(one.node, (ast.Name, ast.Attribute, ast.Subscript, ast.Call))
+    before, after = ("", "") if is_plain else ("(", ")")
+    return self.wrap(one.node, before, after + ".astype('float32')")
+
+
 #: Methods that have their targets as arrays.
 _ARRAYS = ("fit", "train_on_batch")
 
@@ -203,6 +221,8 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "function": _function,
     "iterator": _iterator,
     "lists": _lists,
+    "numbers": _numbers,
+    "weighted_generator": _weighted_generator,
     "loss_weights": _loss_weights,
     "standalone": _standalone,
     "steps": _steps,

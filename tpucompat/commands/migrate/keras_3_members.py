@@ -274,6 +274,14 @@ def _input_names(self: Rewriter, one: Difference) -> bool:
     return self.behind(one.node.value, one.node, ".inputs]")
 
 
+def _output_names(self: Rewriter, one: Difference) -> bool:
+    """``model.output_names`` of a Sequential -> ``[model.layers[-1].name]``"""
+    text = self.context.texts[self.cell(one.node)]
+    start = text.span(one.node)[0]
+    text.replace(start, start, "[")
+    return self.behind(one.node.value, one.node, ".layers[-1].name]")
+
+
 def _variable_name(self: Rewriter, one: Difference) -> bool:
     """``variable.name`` -> ``variable.path``, except where it is compared with a name that ends in ``:0``."""
     statement = self.context.statement(one.node, self.cell(one.node))
@@ -303,6 +311,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "metrics_names": _metrics_names,
     "optimizer_word": _optimizer_word,
     "outer_epsilon": _outer_epsilon,
+    "output_names": _output_names,
     "predict": _predict,
     "reset": _reset,
     "schedule_step": _schedule_step,

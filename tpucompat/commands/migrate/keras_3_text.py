@@ -247,6 +247,17 @@ def weights_of_classes(model, targets, class_weight):
 {i}return found
 '''
 
+WEIGHTED_BATCHES = '''
+
+def weighted_batches(batches, class_weight):
+{i}"""The batches of a generator, each example with the weight of its class."""
+{i}for x, y, *given in batches:
+{i}{i}is_one_hot = {numpy}.ndim(y) > 1 and {numpy}.shape(y)[-1] > 1
+{i}{i}classes = {numpy}.argmax(y, axis=-1) if is_one_hot else {numpy}.reshape(y, len(y))
+{i}{i}weights = {numpy}.array([class_weight[int(one)] for one in classes])
+{i}{i}yield x, y, weights * given[0] if given else weights
+'''
+
 GRADIENTS_OF_LOSS = '''
 
 def gradients_of_loss(loss, variables):
