@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Iterable, NamedTuple
 
+from tpucompat.base import journal
 from tpucompat.base.codes import CODES
 
 
@@ -86,6 +87,12 @@ ROWS: tuple[tuple[str, str, str], ...] = (
         r"\w+",
         r"Traceback \(most recent call last\):(.|\n)*\{\{node (\w+/)*(Eager)?PyFunc",
     ),
+    # tensorflow/core/lib/io: record_reader.cc, zlib_inputstream.cc, snappy and zstd beside it.
+    (
+        "TPU460",
+        r"DataLossError",
+        r"corrupted record|truncated record|inflate\(\) failed|[Ss]nappy|zstd",
+    ),
     ("TPU336", r"OutOfRangeError", r"End of sequence"),
     ("TPU477", r"KeyError", r"^'(COLAB_TPU_ADDR|TPU_NAME|KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS)'$"),
     (
@@ -126,7 +133,11 @@ ROWS: tuple[tuple[str, str, str], ...] = (
     ),
     # The kernels of a CPU (tensorflow/core/kernels), where oneDNN does not take their place.
     ("TPU474", r".*", r"(?i)only support(s|ed)\b[^\n]*\bND?HWC\b"),
-    ("TPU444", r"NotFoundError|ValueError", r"[Uu]nsuccessful TensorSliceReader|matching files"),
+    (
+        "TPU444",
+        r"NotFoundError|ValueError|InvalidArgumentError",
+        r"[Uu]nsuccessful TensorSliceReader|matching files|No files matched",
+    ),
 )
 
 #: Modules of Python 2's standard library -> what Python 3 has for them (PEP 3108).
@@ -226,6 +237,9 @@ def for_error(kind: str, text: str, files: Iterable[str] = (), line: str = "") -
         if package:
             general = for_code("TPU428")
             return general._replace(next_step=general.next_step.replace("NAME", package))
+    if any(code == "TPU425" for code, _ in journal.notices()):
+        cause = "This run has fewer epochs and steps than the script asks for (--smoke)."
+        return Advice("TPU425", cause, "Run it without --smoke to see whether the error remains.")
     return None
 
 
