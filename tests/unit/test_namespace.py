@@ -17,6 +17,7 @@ ROWS = {
     "contrib.tpu.shard": StandIn("ours:shard"),
     "contrib.tpu.python.tpu.keras_support": Package("ours.keras_support"),
     "contrib.layers": Package(("ours.layers", "base.layers")),
+    "contrib.layers.old": Package("ours.keras_support"),
     "contrib.lost.Thing": Gone("TPU101", "it went", "take another"),
     "contrib.trees": Gone("TPU101", "they fell", "plant others"),
     "train.Moved": Moved("base.train:Adam"),
@@ -127,6 +128,13 @@ def test_a_real_module_is_itself_with_its_own_spec(tree):
     layers.__spec__ = "its own"
     assert old("layers") is layers
     assert layers.__spec__ == "its own"
+
+
+def test_a_module_of_the_same_name_elsewhere_is_another(tree):
+    make_module("base.layers.deep")
+    make_module("base.layers.deep.old", dense="older dense")
+    assert old("contrib.layers.deep").old.dense == "older dense"
+    assert old("contrib.layers").old.tpu_model == "our tpu_model"
 
 
 def test_a_gone_symbol_is_harmless_until_used(tree):

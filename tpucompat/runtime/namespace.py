@@ -225,8 +225,9 @@ class Namespace:
         for _ in below.split(".") if below else ():  # a private module's public ones, row first
             above = above.rpartition(".")[0]
             full = above + "." + name
-            if full in self.rows:
-                return self._from_row(full, self.rows[full])
+            public = self.rows.get(full)
+            if public is not None and not isinstance(public, Package):  # nobody re-exported modules
+                return self._from_row(full, public)
         for target in row.targets:
             for module in reversed(self._chain(target, below)):
                 value = attribute_of(module, name)
