@@ -198,6 +198,22 @@ def test_files_of_ipython_s_tracebacks():
     ]
 
 
+def test_a_package_without_a_name_that_the_script_uses(monkeypatch):
+    def version(name):
+        if name == "tensorflow-hub":
+            return "0.16.1"
+        raise ImportError(name)
+
+    monkeypatch.setattr("importlib.metadata.version", version)
+    lacks = "module 'tensorflow_hub' has no attribute 'create_module_spec'"
+    found = advice.for_error("AttributeError", lacks, ["/me/model.py"])
+    assert found.code == "TPU461" and "tensorflow_hub 0.16.1 lacks" in found.cause
+    moved = "cannot import name 'Module' from 'tensorflow_hub' (/x/__init__.py)"
+    assert advice.for_error("ImportError", moved, ["/me/model.py"]).code == "TPU461"
+    own = "module 'helpers' has no attribute 'x'"
+    assert advice.for_error("AttributeError", own, ["/me/model.py"]) is None
+
+
 def test_an_error_that_a_smoke_run_may_have_made():
     journal.reset()
     assert advice.for_error("ValueError", "x and y must have the same first dimension") is None

@@ -869,6 +869,11 @@ CODES: dict[str, Code] = {
         "Check the file's format, and the compression_type that the script gives to TFRecordDataset or "
         "TextLineDataset; copy or write the file again.",
     ),
+    "TPU461": Code(
+        "The installed release of a package lacks a name that the script uses",
+        "Packages remove and rename functions. The script was written for another release.",
+        "Install a release from the script's time, or use the package's current name.",
+    ),
     "TPU463": Code(
         "A rehearsal cannot run this outside_compilation",
         "A rehearsal runs the host part of a step after the step's program has ended. A host call that "

@@ -10,6 +10,9 @@ from typing import Iterable, NamedTuple
 
 from tpucompat.base import journal
 from tpucompat.base.codes import CODES
+from tpucompat.base.late import late
+
+metadata = late("importlib.metadata")  # slow to import; Python 3.8 and later
 
 
 class Advice(NamedTuple):
@@ -197,6 +200,9 @@ _NOT_MADE = re.compile(
 _MODULE = re.compile(r"No module named '(\w+)")
 _BUCKET = re.compile(r"gs://[\w.-]+")
 _INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/](\w+)")
+_LACKS = re.compile(
+    r"module '(\w+)[\w.]*' has no attribute|cannot import name '\w+' from '(\w+)[\w.]*'"
+)
 _RUNTIME = frozenset(["tensorflow", "keras", "tf_keras", "numpy", "google", "absl", "six"])
 
 
@@ -237,10 +243,26 @@ def for_error(kind: str, text: str, files: Iterable[str] = (), line: str = "") -
         if package:
             general = for_code("TPU428")
             return general._replace(next_step=general.next_step.replace("NAME", package))
+    lacks = _LACKS.match(text) if kind in ("AttributeError", "ImportError") else None
+    if lacks:
+        package = lacks.group(1) or lacks.group(2)
+        release = _release_of(package)
+        if release:
+            return for_code("TPU461")._replace(cause=f"{package} {release} lacks this name.")
     if any(code == "TPU425" for code, _ in journal.notices()):
         cause = "This run has fewer epochs and steps than the script asks for (--smoke)."
         return Advice("TPU425", cause, "Run it without --smoke to see whether the error remains.")
     return None
+
+
+def _release_of(package: str) -> str:
+    """The version of an installed package; "" of a module of the script's, or of TensorFlow's and Python's."""
+    if package in _RUNTIME:
+        return ""
+    try:
+        return str(metadata.version(package.replace("_", "-")))
+    except ImportError:  # also that there is no such distribution
+        return ""
 
 
 def _innermost_package(files: Iterable[str]) -> str:
