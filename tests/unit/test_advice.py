@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from tpucompat.base import journal
 from tpucompat.runtime import advice, tracebacks
 
 
@@ -23,6 +24,13 @@ from tpucompat.runtime import advice, tracebacks
         ("ConnectionError", "HTTPSConnectionPool(host='x'): Max retries exceeded", "TPU443"),
         ("FileNotFoundError", "[Errno 2] No such file or directory: 'train.csv'", "TPU444"),
         ("NotFoundError", "/content/x.txt; No such file or directory", "TPU444"),
+        (
+            "InvalidArgumentError",
+            "assertion failed: [No files matched pattern: /d/train-*]",
+            "TPU444",
+        ),
+        ("DataLossError", "inflate() failed with error -3: incorrect header check", "TPU460"),
+        ("DataLossError", "corrupted record at 0 [Op:IteratorGetNext] name: ", "TPU460"),
         ("ModuleNotFoundError", "No module named 'tensorflow_datasets'", "TPU447"),
         ("InvalidArgumentError", "Conv2DCustomBackpropFilterOp only supports NHWC.", "TPU474"),
         (
@@ -188,6 +196,33 @@ def test_files_of_ipython_s_tracebacks():
         "",
         "~/x/bert/optimization.py",
     ]
+
+
+def test_a_package_without_a_name_that_the_script_uses(monkeypatch):
+    def version(name):
+        if name == "tensorflow-hub":
+            return "0.16.1"
+        raise ImportError(name)
+
+    monkeypatch.setattr("importlib.metadata.version", version)
+    lacks = "module 'tensorflow_hub' has no attribute 'create_module_spec'"
+    found = advice.for_error("AttributeError", lacks, ["/me/model.py"])
+    assert found.code == "TPU461" and "tensorflow_hub 0.16.1 lacks" in found.cause
+    moved = "cannot import name 'Module' from 'tensorflow_hub' (/x/__init__.py)"
+    assert advice.for_error("ImportError", moved, ["/me/model.py"]).code == "TPU461"
+    own = "module 'helpers' has no attribute 'x'"
+    assert advice.for_error("AttributeError", own, ["/me/model.py"]) is None
+
+
+def test_an_error_that_a_smoke_run_may_have_made():
+    journal.reset()
+    assert advice.for_error("ValueError", "x and y must have the same first dimension") is None
+    journal.take_over((), [("TPU425", "smoke run: at most 1 epoch of 3 steps")])
+    found = advice.for_error("ValueError", "x and y must have the same first dimension")
+    known = advice.for_error("FileNotFoundError", "No such file or directory: 'train.csv'")
+    journal.reset()
+    assert found.code == "TPU425" and "without --smoke" in found.next_step
+    assert known.code == "TPU444"
 
 
 def test_a_module_of_python_2_has_no_package():

@@ -17,12 +17,18 @@ ROWS = {
     "contrib.tpu.shard": StandIn("ours:shard"),
     "contrib.tpu.python.tpu.keras_support": Package("ours.keras_support"),
     "contrib.layers": Package(("ours.layers", "base.layers")),
+    "contrib.layers.old": Package("ours.keras_support"),
     "contrib.lost.Thing": Gone("TPU101", "it went", "take another"),
+    "contrib.trees": Gone("TPU101", "they fell", "plant others"),
     "train.Moved": Moved("base.train:Adam"),
     "__version__": Constant("1.15.5"),
     "compat.v1": Moved("tpucompat.v1"),
 }
-KNOWN = {"old_function": "function", "contrib.layers.python.layers.deep": "module"}
+KNOWN = {
+    "old_function": "function",
+    "contrib.trees": "module",
+    "contrib.layers.python.layers.deep": "module",
+}
 
 
 def make_module(name, **names):
@@ -124,6 +130,13 @@ def test_a_real_module_is_itself_with_its_own_spec(tree):
     assert layers.__spec__ == "its own"
 
 
+def test_a_module_of_the_same_name_elsewhere_is_another(tree):
+    make_module("base.layers.deep")
+    make_module("base.layers.deep.old", dense="older dense")
+    assert old("contrib.layers.deep").old.dense == "older dense"
+    assert old("contrib.layers").old.tpu_model == "our tpu_model"
+
+
 def test_a_gone_symbol_is_harmless_until_used(tree):
     thing = old("contrib.lost").Thing
     with pytest.raises(GoneError, match="TPU101 tf.contrib.lost.Thing: it went") as caught:
@@ -138,6 +151,13 @@ def test_a_gone_symbol_is_harmless_until_used(tree):
 def test_a_symbol_of_1_15_without_a_row_is_gone_and_not_unknown(tree):
     with pytest.raises(GoneError, match="tf.old_function"):
         old("").old_function()
+
+
+@pytest.mark.parametrize("module", ["contrib.trees.estimators.forest", "contrib.trees.python"])
+def test_what_was_private_in_a_package_that_is_gone_has_the_reason_of_the_package(tree, module):
+    with pytest.raises(GoneError, match="they fell") as caught:
+        old(module).Forest()
+    assert "plant others" in str(caught.value)
 
 
 def test_an_unknown_name_says_what_is_near(tree):

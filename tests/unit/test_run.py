@@ -175,6 +175,8 @@ def test_what_python_cannot_read(folder, source, code, words):
         (["latin.py"], "latin.py"),
         (["-m", "absent.module"], "No module named absent"),
         (["-m", "absent"], "No module named absent"),
+        (["-m", "latin.py"], "Next: Run a file without -m: `tpucompat run latin.py`."),
+        (["."], "Next: Name a script in it: `tpucompat run ./NAME.py`."),
         (["-m"], "No script was given"),
     ],
 )

@@ -77,6 +77,19 @@ def test_a_module_that_has_lost_nothing_is_itself(library, monkeypatch):
     assert shown("library") is library
 
 
+def test_functions_that_python_3_moved():
+    import itertools
+    import urllib.parse
+    import urllib.request
+
+    urls = shown("urllib")
+    assert urls.urlretrieve is urllib.request.urlretrieve and urls.quote is urllib.parse.quote
+    assert urls.request is urllib.request and shown("urllib.request") is urllib.request
+    assert list(shown("itertools").izip("ab", "cd")) == [("a", "c"), ("b", "d")]
+    assert shown("itertools").chain is itertools.chain
+    assert not hasattr(urllib, "urlretrieve")
+
+
 def test_the_numpy_of_2018():
     numpy = pytest.importorskip("numpy")
     old = shown("numpy")

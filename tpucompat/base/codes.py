@@ -862,6 +862,18 @@ CODES: dict[str, Code] = {
         "TensorFlow's TPUClusterResolver found no TPU with this name, or its machines do not respond.",
         "Compare the name with `gcloud compute tpus tpu-vm list`. Unset TPUCOMPAT_TPU to use this machine.",
     ),
+    "TPU460": Code(
+        "A data file cannot be decoded",
+        "The file is truncated or corrupt, has another format, or is compressed in another way than the "
+        "script reads it.",
+        "Check the file's format, and the compression_type that the script gives to TFRecordDataset or "
+        "TextLineDataset; copy or write the file again.",
+    ),
+    "TPU461": Code(
+        "The installed release of a package lacks a name that the script uses",
+        "Packages remove and rename functions. The script was written for another release.",
+        "Install a release from the script's time, or use the package's current name.",
+    ),
     "TPU463": Code(
         "A rehearsal cannot run this outside_compilation",
         "A rehearsal runs the host part of a step after the step's program has ended. A host call that "

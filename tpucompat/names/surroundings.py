@@ -145,6 +145,27 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
         "lowercase": Moved("string:ascii_lowercase"),
         "uppercase": Moved("string:ascii_uppercase"),
     },
+    "itertools": {  # Python 3.0: what returned lists is the built-in function of now
+        "ifilter": Moved("builtins:filter"),
+        "ifilterfalse": Moved("itertools:filterfalse"),
+        "imap": Moved("builtins:map"),
+        "izip": Moved("builtins:zip"),
+        "izip_longest": Moved("itertools:zip_longest"),
+    },
+    # Python 3.0 (PEP 3108) divided it into modules.
+    "urllib": {
+        **{
+            name: Moved("urllib.request:" + name)
+            for name in (
+                *("FancyURLopener", "URLopener", "pathname2url", "url2pathname", "urlcleanup"),
+                *("urlopen", "urlretrieve"),
+            )
+        },
+        **{
+            name: Moved("urllib.parse:" + name)
+            for name in ("quote", "quote_plus", "unquote", "unquote_plus", "urlencode")
+        },
+    },
     "json": {  # Python 3.9
         **renamed.rows("json"),
     },

@@ -8,7 +8,11 @@ from __future__ import annotations
 import re
 from typing import Iterable, NamedTuple
 
+from tpucompat.base import journal
 from tpucompat.base.codes import CODES
+from tpucompat.base.late import late
+
+metadata = late("importlib.metadata")  # slow to import; Python 3.8 and later
 
 
 class Advice(NamedTuple):
@@ -86,6 +90,12 @@ ROWS: tuple[tuple[str, str, str], ...] = (
         r"\w+",
         r"Traceback \(most recent call last\):(.|\n)*\{\{node (\w+/)*(Eager)?PyFunc",
     ),
+    # tensorflow/core/lib/io: record_reader.cc, zlib_inputstream.cc, snappy and zstd beside it.
+    (
+        "TPU460",
+        r"DataLossError",
+        r"corrupted record|truncated record|inflate\(\) failed|[Ss]nappy|zstd",
+    ),
     ("TPU336", r"OutOfRangeError", r"End of sequence"),
     ("TPU477", r"KeyError", r"^'(COLAB_TPU_ADDR|TPU_NAME|KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS)'$"),
     (
@@ -126,7 +136,11 @@ ROWS: tuple[tuple[str, str, str], ...] = (
     ),
     # The kernels of a CPU (tensorflow/core/kernels), where oneDNN does not take their place.
     ("TPU474", r".*", r"(?i)only support(s|ed)\b[^\n]*\bND?HWC\b"),
-    ("TPU444", r"NotFoundError|ValueError", r"[Uu]nsuccessful TensorSliceReader|matching files"),
+    (
+        "TPU444",
+        r"NotFoundError|ValueError|InvalidArgumentError",
+        r"[Uu]nsuccessful TensorSliceReader|matching files|No files matched",
+    ),
 )
 
 #: Modules of Python 2's standard library -> what Python 3 has for them (PEP 3108).
@@ -186,6 +200,9 @@ _NOT_MADE = re.compile(
 _MODULE = re.compile(r"No module named '(\w+)")
 _BUCKET = re.compile(r"gs://[\w.-]+")
 _INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/](\w+)")
+_LACKS = re.compile(
+    r"module '(\w+)[\w.]*' has no attribute|cannot import name '\w+' from '(\w+)[\w.]*'"
+)
 _RUNTIME = frozenset(["tensorflow", "keras", "tf_keras", "numpy", "google", "absl", "six"])
 
 
@@ -226,7 +243,26 @@ def for_error(kind: str, text: str, files: Iterable[str] = (), line: str = "") -
         if package:
             general = for_code("TPU428")
             return general._replace(next_step=general.next_step.replace("NAME", package))
+    lacks = _LACKS.match(text) if kind in ("AttributeError", "ImportError") else None
+    if lacks:
+        package = lacks.group(1) or lacks.group(2)
+        release = _release_of(package)
+        if release:
+            return for_code("TPU461")._replace(cause=f"{package} {release} lacks this name.")
+    if any(code == "TPU425" for code, _ in journal.notices()):
+        cause = "This run has fewer epochs and steps than the script asks for (--smoke)."
+        return Advice("TPU425", cause, "Run it without --smoke to see whether the error remains.")
     return None
+
+
+def _release_of(package: str) -> str:
+    """The version of an installed package; "" of a module of the script's, or of TensorFlow's and Python's."""
+    if package in _RUNTIME:
+        return ""
+    try:
+        return str(metadata.version(package.replace("_", "-")))
+    except ImportError:  # also that there is no such distribution
+        return ""
 
 
 def _innermost_package(files: Iterable[str]) -> str:

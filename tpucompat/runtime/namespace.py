@@ -181,8 +181,13 @@ class Namespace:
             return importlib.import_module(self.module_name(full))
         if row is None and kind is not None:
             row = Gone("TPU101", f"TensorFlow 2 has no counterpart of this {kind}.")
-        # Packages that 1.15 did not have any more are not in its list either.
-        if row is None or (kind is None and self._known(".".join(full.split(".")[:2])) is not None):
+        # Packages that 1.15 did not have any more are not in its list either, nor are private modules.
+        package = ".".join(full.split(".")[:2])
+        if row is None or (
+            kind is None
+            and self._known(package) is not None
+            and not isinstance(self.rows.get(package), Gone)
+        ):
             return MISSING
         return Vanished(full, row)
 
@@ -220,8 +225,9 @@ class Namespace:
         for _ in below.split(".") if below else ():  # a private module's public ones, row first
             above = above.rpartition(".")[0]
             full = above + "." + name
-            if full in self.rows:
-                return self._from_row(full, self.rows[full])
+            public = self.rows.get(full)
+            if public is not None and not isinstance(public, Package):  # nobody re-exported modules
+                return self._from_row(full, public)
         for target in row.targets:
             for module in reversed(self._chain(target, below)):
                 value = attribute_of(module, name)
@@ -357,7 +363,11 @@ class Namespace:
             return True
         parts = path.split(".")
         if parts[0] == "contrib" and len(parts) > 2:
-            return parts[2] in ("python", "ops") or self._known(path) == "module"
+            if parts[2] in ("python", "ops") or self._known(path) == "module":
+                return True
+            return isinstance(
+                self.rows.get(".".join(parts[:2])), Gone
+            )  # the reason is the package's
         return False
 
     def names(self, path: str, star: bool = False) -> set[str]:

@@ -264,7 +264,9 @@ def _script(path: str, arguments: list[str]) -> Program:
     ) as error:  # SyntaxError: it is no UTF-8, or says a wrong coding
         raise ScriptError("TPU420", f"{path}: {_reason(error)}", _CODING) from error
     except OSError as error:
-        raise ScriptError("TPU420", f"{path}: {_reason(error)}") from error
+        folder = f"Name a script in it: `tpucompat run {os.path.join(path, 'NAME.py')}`."
+        advice = folder if isinstance(error, IsADirectoryError) else ""
+        raise ScriptError("TPU420", f"{path}: {_reason(error)}", advice) from error
     # Since Python 3.9 a script's __file__ and the file in its tracebacks are absolute.
     file = os.path.abspath(path) if sys.version_info >= (3, 9) else path
     code = script_code.compiled(source, file)
@@ -273,6 +275,9 @@ def _script(path: str, arguments: list[str]) -> Program:
 
 
 def _module(name: str, arguments: list[str], packages: Sequence[str]) -> Program:
+    if name.endswith(".py") and os.path.isfile(name):
+        step = f"Run a file without -m: `tpucompat run {name}`."
+        raise ScriptError("TPU420", f"{name} is a file, not the name of a module.", step)
     sys.path.insert(0, os.getcwd())
     try:
         spec = _find_module(name)
