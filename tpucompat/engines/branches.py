@@ -118,8 +118,8 @@ class _Graph:
                 switched[node_name(data)] = predicate
         goes_on = {self._frame(name): key for name, key in switched.items() if self._frame(name)}
         for name in [name for name in self._nodes if name not in switched]:
-            predicate = goes_on.get(self._frame(name))
-            if predicate is not None:
+            if self._frame(name) in goes_on:
+                predicate = goes_on[self._frame(name)]
                 merge = self._nodes[name]
                 dtype = merge.attr["T"].type
                 self._add(f"{name}/on", "Switch", [name + ":0", predicate], dtype=dtype)
