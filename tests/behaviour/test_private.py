@@ -394,13 +394,17 @@ def _leave_replica_inputs_untuned(monkeypatch):
     for kind in kinds:
         monkeypatch.setattr(kind, "__init__", lambda self, dataset=None: given.append(dataset))
     monkeypatch.setattr(module, "_create_device_dataset", lambda dataset: dataset)
+    plain = importlib.import_module("tensorflow.python.data.ops.dataset_ops").DatasetV2
+    if hasattr(plain, "_apply_debug_options"):
+        monkeypatch.setattr(plain, "_apply_debug_options", lambda self: self)
     private.leave_replica_inputs_untuned.__wrapped__()  # noted as applied, it would be taken for that later
     create = module._create_device_dataset
     for kind in kinds:
         kind(None)
         assert given.pop() is None
         kind(tf.data.Dataset.range(3))
-    for dataset in (*given, create(tf.data.Dataset.range(3))):
+    of_a_session = getattr(plain, "_apply_debug_options", create)(tf.data.Dataset.range(3))
+    for dataset in (*given, create(tf.data.Dataset.range(3)), of_a_session):
         options = dataset.options()
         tuned = getattr(options, "autotune", options.experimental_optimization)
         assert getattr(tuned, "enabled", getattr(tuned, "autotune", None)) is False

@@ -314,6 +314,15 @@ def data_of(m):
     return features, kinds, labels
 
 
+def dataset(m):
+    """The examples in their order, one at a time."""
+    return lambda features, labels: tf.data.Dataset.from_tensor_slices((features, labels))
+
+
+def batches(m):
+    return lambda data, size: data.repeat().batch(size, drop_remainder=True)
+
+
 def embedded(m):
     size, way = m.units(), m.one("lookup", "gather", "one_hot")
     m.note(f"embedding by {way}")
@@ -613,10 +622,10 @@ def _train(m, folder, brief):
     loop = m.one(1, 2, 3)
     inputs = m.one("PER_HOST_V1", "PER_HOST_V2")
     m.note(f"iterations_per_loop {loop}, {inputs}")
+    examples, batched = dataset(m), batches(m)
 
     def input_fn(params):
-        data = tf.data.Dataset.from_tensor_slices((features, labels)).repeat()
-        return data.batch(params["batch_size"], drop_remainder=True)
+        return batched(examples(features, labels), params["batch_size"])
 
     def predict_input_fn(params):
         part = {name: values[:20] for name, values in features.items()}

@@ -53,6 +53,7 @@ MODULES = {
     "keras_wide": "keras_wide",
     "model_fn": "model_fns",
     "model_fn_features": "model_fns_features",
+    "model_fn_more": "model_fns_more",
     "model_fn_rest": "model_fns_rest",
     "model_fn_wide": "model_fns_wide",
     "estimator_drawn": "estimators_drawn",
@@ -153,6 +154,8 @@ def differences(got, expected, path=""):
             return [f"{path}: {len(got)} for {len(expected)}"]
         pairs = enumerate(zip(got, expected))
         return [d for i, (g, e) in pairs for d in differences(g, e, f"{path}/{i}")]
+    if isinstance(expected, str):
+        return [] if got == expected else [f"{path}: {got} for {expected}"]
     got, expected = np.asarray(got, "float64"), np.asarray(expected, "float64")
     if got.shape != expected.shape:
         return [f"{path}: shape {got.shape} for {expected.shape}"]

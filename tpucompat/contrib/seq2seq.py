@@ -162,7 +162,8 @@ def dynamic_decode(
         def array(size: Any, dtype: Any) -> Any:
             known = isinstance(size, tf.TensorShape) and size.rank not in (None, 0)
             shape = tf.TensorShape([static(batch)]).concatenate(size) if known else None
-            length = limit if compiled else 0
+            # A number becomes a tensor either way, so that seeds of operations stay the same.
+            length = (static(limit) or limit) if compiled else 0
             return tf.TensorArray(dtype, length, dynamic_size=not compiled, element_shape=shape)
 
         _, arrays, state, _, _, lengths = tf.while_loop(

@@ -39,6 +39,18 @@ def bounded_loops() -> Iterator[None]:
         raise errors.BadValueError("TPU393", str(error).rstrip(".") + where) from error
 
 
+@contextlib.contextmanager
+def located(graph: Any) -> Iterator[None]:
+    """Within: what refuses an operation of the graph names the script's line, too."""
+    try:
+        yield
+    except errors.UnsupportedGraphError as error:
+        where = made_at(graph, *error.operation) if error.operation else ""
+        raise errors.UnsupportedGraphError(
+            error.code, error.cause + where, error.next_step
+        ) from None
+
+
 def refuse(graph: Any, cut: trace.Cut) -> None:
     """Raises for the first operation of a step that a TPU has no kernel for.
 

@@ -217,7 +217,7 @@ def _launch(program: _Program, rows: Sequence[Sequence[Any]]) -> list[list[Any]]
         *(handle for handle, _ in program.handles),
         *(one for one, _ in captures),
     ]
-    try:
+    with refusals.located(program.graph):
         cut = trace.cut(
             program.graph,
             inputs=[tensor.name for tensor in inner],
@@ -226,11 +226,6 @@ def _launch(program: _Program, rows: Sequence[Sequence[Any]]) -> list[list[Any]]
             constants={},
             compiled=True,
         )
-    except errors.UnsupportedGraphError as error:
-        where = refusals.made_at(program.graph, *error.operation) if error.operation else ""
-        raise errors.UnsupportedGraphError(
-            error.code, error.cause + where, error.next_step
-        ) from None
     refusals.refuse(program.graph, cut)
     nodes = [node for stage in cut.stages for node in stage.graph_def.node]
     renamed = cpu_kernels.write_out(nodes, cut.library)

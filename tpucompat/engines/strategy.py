@@ -88,19 +88,20 @@ class TracedStep:
         self.inputs = list(inputs)
         self.outputs = list(outputs)
         for_xla = current_environment().is_tpu or observer.watched()
-        self.cut = trace.cut(
-            graph,
-            inputs=[tensor.name for tensor in inputs],
-            outputs=[tensor.name for tensor in outputs],
-            updates=[getattr(update, "op", update).name for update in updates],
-            constants={
-                tensor.name: np.asarray(value, tensor.dtype.as_numpy_dtype)
-                for tensor, value in (constants or {}).items()
-            },
-            reads_first=reads_first,
-            asserts=not for_xla,
-            for_xla=for_xla,
-        )
+        with refusals.located(graph):
+            self.cut = trace.cut(
+                graph,
+                inputs=[tensor.name for tensor in inputs],
+                outputs=[tensor.name for tensor in outputs],
+                updates=[getattr(update, "op", update).name for update in updates],
+                constants={
+                    tensor.name: np.asarray(value, tensor.dtype.as_numpy_dtype)
+                    for tensor, value in (constants or {}).items()
+                },
+                reads_first=reads_first,
+                asserts=not for_xla,
+                for_xla=for_xla,
+            )
         self.variables: dict[str, trace.VariableSpec] = {
             spec.name: spec for spec in self.cut.variables.values()
         }

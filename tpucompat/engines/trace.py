@@ -22,6 +22,7 @@ from tpucompat.base import errors
 from tpucompat.engines import (
     accesses,
     assertions,
+    branches,
     collectives,
     decided,
     flow,
@@ -150,7 +151,8 @@ def cut(
       compiled: Whether a compiler takes the stages, so that what is marked for the host
         (:mod:`tpucompat.engines.host_parts`) is taken out; what it takes are further outputs.
       asserts: Whether assertions are kept; see :mod:`tpucompat.engines.assertions`.
-      for_xla: Whether XLA compiles the loops in the end; see :mod:`tpucompat.engines.stacks`.
+      for_xla: Whether XLA compiles the loops in the end; see :mod:`tpucompat.engines.stacks` and
+        :mod:`tpucompat.engines.branches`.
 
     Returns:
       The stages and what they need.
@@ -180,6 +182,7 @@ def cut(
 
     if for_xla:
         stacks.keep_values(nodes)
+        branches.even_out(nodes)
     flow.let_loops_begin(nodes)
     control = flow.analyse(nodes)
     if host is not None:

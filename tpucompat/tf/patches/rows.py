@@ -246,8 +246,11 @@ ROWS = (
         "tpucompat.tf.private.inputs:leave_replica_inputs_untuned",
         ON_DEMAND,
         ">=2.0",
-        ("tensorflow.python.data.ops.multi_device_iterator_ops.*",),
-        "The inputs of replicas end at once, and not in minutes.",
+        (
+            "tensorflow.python.data.ops.multi_device_iterator_ops.*",
+            "tensorflow.python.data.ops.dataset_ops.DatasetV2._apply_debug_options",
+        ),
+        "The inputs of simulated cores end at once, and not in minutes.",
     ),
     Patch(
         "tpucompat.tf.private.rehearsal:replicate_by",

@@ -40,16 +40,18 @@ def read_no_element_ahead() -> None:
 
 @patches.patch
 def leave_replica_inputs_untuned() -> None:
-    """Lets what brings batches to the replicas go without tf.data's tuning of buffers and threads.
+    """Lets what brings batches to simulated cores go without tf.data's tuning of buffers and threads.
 
     The thread that tunes an iterator sleeps twice as long each time, up to a minute. Its end is a race
     that a machine of few processors often loses: ``CancellationManager`` says that it has been cancelled
     after it has woken the thread (``cancellation.cc``, ``Model::OptimizeLoop`` in ``model.cc``, up to
     2.21), which goes back to sleep, and the iterator's end waits for it. With an iterator for each of 8
-    replicas, one after the other, the end of a ``fit`` took minutes.
+    replicas, one after the other, the end of a ``fit`` took minutes; the iterator of a Session kept the end of
+    every ``TPUEstimator.train`` for as long as half the training.
 
     Seen in 2.0 to 2.21 as ``_create_device_dataset`` and ``MultiDeviceIterator``, in 2.1 to 2.21 as
-    ``OwnedMultiDeviceIterator``, all in ``tensorflow.python.data.ops.multi_device_iterator_ops``.
+    ``OwnedMultiDeviceIterator``, all in ``tensorflow.python.data.ops.multi_device_iterator_ops``; and as
+    for :func:`read_no_element_ahead`.
     """
 
     def untuned(dataset: Any) -> Any:
@@ -60,6 +62,13 @@ def leave_replica_inputs_untuned() -> None:
             options.experimental_optimization.autotune = False
         return dataset.with_options(options)
 
+    own = getattr(dataset_ops.DatasetV2, "_apply_debug_options", None)
+    if own is not None:
+        patches.replace(
+            dataset_ops.DatasetV2,
+            "_apply_debug_options",
+            functools.wraps(own)(lambda self: untuned(own(self))),
+        )
     create = getattr(multi_device_iterator_ops, "_create_device_dataset", None)
     if create is not None:
         patches.replace(
