@@ -15,7 +15,7 @@ from tpucompat.commands.migrate import computations
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.names import fixes, symbols
-from tpucompat.names.used import Call, Function, Use, argument, keyword
+from tpucompat.names.used import Call, Function, Use, keyword
 
 #: Names of ``tf`` that make variables, or change them.
 _STATEFUL = re.compile(
