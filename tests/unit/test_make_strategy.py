@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+import functools
 import glob
 import os
 import types
 
 import pytest
 
-from tpucompat.commands.migrate import keras
+from tpucompat.commands.migrate import keras, written
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+LOOP = os.path.join(os.path.dirname(written.__file__), "training_loop.py")
 EXAMPLES = sorted(glob.glob(os.path.join(ROOT, "migrated_examples", "*.py")))
 
 
@@ -75,3 +77,15 @@ def test_a_tpu_that_was_asked_for_and_fails_is_an_error(name, monkeypatch):
     assert make(OpError(), ["GPU:0"]) == make(ValueError()) == "default"
     with pytest.raises(KeyError):  # a mistake of the program's own is no missing TPU
         make(KeyError("x"))
+
+
+@pytest.mark.skipif("sys.version_info < (3, 9)", reason="ast.unparse is new in Python 3.9")
+def test_a_script_that_names_no_tpu_does_not_get_the_environments(monkeypatch):
+    made = tensorflow(None, ())
+    made.distribute.cluster_resolver.TPUClusterResolver = lambda tpu, zone, project: tpu
+    made.distribute.Strategy = type("Strategy", (), {})
+    names = {"tf": made, "os": os, "functools": functools}
+    exec(source(LOOP), names)
+    monkeypatch.setenv("TPU_NAME", "mine")
+    assert names["make_strategy"]() == "TPU mine"
+    assert names["make_strategy"]("") == "TPU local"  # --tpu= --nouse_tpu

@@ -169,6 +169,10 @@ def test_a_migrated_program_stays_as_it_is():
         ("sess.run(train,", "sess.run(train[0],", "loss = train(data, data.argmax(1) % 3)[0]\n"),
         ("sess.run(train,", "sess.run([train[1], train[0]],",
          "loss = session_loop.chosen(train(data, data.argmax(1) % 3), 1, 0)\n"),
+        ("shard(fit_batch, inputs", "shard(lambda x, y: fit_batch(x, y), inputs",
+         "train = program.on_all_cores(lambda x, y: fit_batch(x, y), inputs)"),
+        ("rewrite(model,", "rewrite(lambda x: model(x),",
+         "run_rewrite = program.on_one_core(lambda x: model(x), [images])"),
         ("from tensorflow.contrib import tpu\n", "tpu = tf.contrib.tpu\n",
          "import tensorflow as tf\n\nTPU_WORKER"),
     ],
@@ -257,6 +261,24 @@ class Runner(object):
 runner = Runner(8)
 runner.start()
 """
+
+
+def test_names_of_a_star_import_are_followed():
+    text = SCRIPT.replace(
+        "from tensorflow.contrib import tpu", "from tensorflow.contrib.tpu import *"
+    )
+    text = text.replace("tpu.", "").replace(
+        "shard(fit_batch,", "shard(lambda x, y: fit_batch(x, y),"
+    )
+    after = after_of(text)
+    assert "import *" not in after and "session_loop.CrossShardOptimizer(" in after
+    assert "program.on_all_cores(lambda x, y: fit_batch(x, y), inputs)" in after
+
+
+def test_a_star_import_stays_with_what_has_no_successor():
+    text = "import tensorflow as tf\nfrom tensorflow.contrib.tpu import *\n"
+    text += "x = infeed_dequeue(tf.float32, [1])\n"
+    assert "from tpucompat.v1.contrib.tpu import *" in migrated(text).after.decode()
 
 
 def test_a_session_of_an_object():
@@ -394,6 +416,10 @@ def test_what_is_fed_may_have_a_name():
     ("before", "after", "why"),
     [
         ("sess.run(train,", "sess.run([train, scores],", "fetches more than a computation"),
+        ("shard(fit_batch,", "shard(lambda x, y: {'loss': model(x)},", "returns a structure"),
+        ("shard(fit_batch,", "shard(lambda x, y: seen.append(x),", "side effects"),
+        ("shard(fit_batch,", "shard(lambda x, y: scale(x),", "its function calls scale"),
+        ("shard(fit_batch,", "shard(make(),", "its function has no name"),
         ("labels: data.argmax(1) % 3,", "", "is fed something else than the inputs"),
         ("sess.run(train, feed_dict={", "sess.run(train, options=None, feed_dict={", "options of sess"),
         ("  sess.run(init)\n", "", "never initialized"),

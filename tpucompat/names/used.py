@@ -183,7 +183,7 @@ class Names:
         for module in self._stars:
             full = f"{module}.{name}"
             if symbols.kind(full[11:] if full[:11] == "tensorflow." else full) is not None:
-                return _Binding(full, False)
+                return _Binding(full, False, module)
         return None
 
     def _module_of(self, function: ast.Attribute) -> str:

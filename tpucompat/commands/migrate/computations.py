@@ -18,7 +18,7 @@ from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.text import strings_over_lines
 from tpucompat.names import fixes
-from tpucompat.names.used import Call, argument, constant
+from tpucompat.names.used import Call, Function, argument, constant
 
 _ON_ONE_CORE = '''
 
@@ -266,19 +266,32 @@ def _check_the_rest(context: Context, found: Plan) -> None:
 _ROWS, _SHARED, _NUMBER = "rows", "shared", "number"
 
 
+def function_of(context: Context, call: Call) -> Function:
+    """The function of a computation; one that returns its expression for a lambda.
+
+    Raises:
+      CannotSee: If it is not one of the file.
+    """
+    given = argument(call.node, 0, "computation")
+    if isinstance(given, ast.Lambda):
+        body: list[ast.stmt] = [ast.Return(value=given.body)]
+        node = ast.FunctionDef(name="its lambda", args=given.args, body=body, decorator_list=[])
+        made = Function(ast.copy_location(node, given), None)
+        made.names.update(one.id for one in ast.walk(given) if isinstance(one, ast.Name))
+        return made
+    function = context.names.functions.get(given.id) if isinstance(given, ast.Name) else None
+    if function is None:
+        raise CannotSee("cannot find its function")
+    return function
+
+
 def check_function(context: Context, call: Call, by_rows: bool) -> None:
     """That the function of a computation has no state and, if asked, treats its rows one by one.
 
     Raises:
       CannotSee: If it is not known to.
     """
-    given = argument(call.node, 0, "computation")
-    if isinstance(given, ast.Lambda):
-        raise CannotSee("its function is a lambda")
-    function = context.names.functions.get(given.id) if isinstance(given, ast.Name) else None
-    if function is None:
-        raise CannotSee("cannot find its function")
-    node = function.node
+    node = function_of(context, call).node
     plain = not (node.decorator_list or node.args.vararg or node.args.kwarg or node.args.kwonlyargs)
     if not plain or not isinstance(node, ast.FunctionDef):
         raise CannotSee(f"{node.name} is not a plain function")

@@ -235,7 +235,7 @@ class Context:
     def is_idle(self, alias: ast.alias) -> bool:
         """Whether an imported name is used nowhere in the file."""
         name = alias.asname or alias.name
-        return "." not in name and name not in self._said()
+        return "." not in name and name != "*" and name not in self._said()
 
     def _said(self) -> set[str]:
         """All names and texts of the file."""

@@ -15,7 +15,7 @@ from tpucompat.commands.migrate import computations
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.names import fixes, symbols
-from tpucompat.names.used import Call, Function, Use, argument, keyword
+from tpucompat.names.used import Call, Function, Use, keyword
 
 #: Names of ``tf`` that make variables, or change them.
 _STATEFUL = re.compile(
@@ -60,7 +60,7 @@ _CHANGES = frozenset(
 )
 
 
-def reached(context: Context, names: list[str]) -> set[Function]:
+def reached(context: Context, calls: list[Call]) -> set[Function]:
     """The functions of computations, and all of the file that they use.
 
     Raises:
@@ -76,8 +76,14 @@ def reached(context: Context, names: list[str]) -> set[Function]:
     known = {
         name: one for name, one in context.names.functions.items() if id(one.node) not in methods
     }
-    found: set[Function] = set()
-    waiting = list(names)
+    functions = [computations.function_of(context, call) for call in calls]
+    lambdas = [one for one in functions if one not in known.values()]
+    if any(id(one.node) in methods for one in lambdas):
+        raise CannotSee("cannot find its function")
+    found = set(lambdas)
+    waiting = [one.node.name for one in functions if one not in lambdas]
+    for one in lambdas:
+        waiting += [name for name in one.names if name in known]
     while waiting:
         name = waiting.pop()
         if name not in known:
@@ -111,7 +117,8 @@ def check(context: Context, functions: set[Function], known: AbstractSet[str]) -
         for node in [*call.node.args[:1], keyword(call.node, "computation")]
     }
     free = set().union(*(_free(one.node) for one in functions)) - names
-    _check_imports(context, free)
+    known_names = {getattr(use.node, "id", "") for use in context.names.uses}  # of import *
+    _check_imports(context, free - known_names)
     stored = dict.fromkeys(free, 0)
     for tree in context.trees.values():
         for node in ast.walk(tree):
@@ -313,7 +320,7 @@ def has_shares(context: Context, call: Call, makes: bool) -> bool:
     Raises:
       CannotSee: If that is all the function is for; a training has such results by the way.
     """
-    function = context.names.functions[argument(call.node, 0, "computation").id].node  # type: ignore[union-attr]
+    function = computations.function_of(context, call).node
     returns = (one for one in ast.walk(function) if isinstance(one, ast.Return))
     if computations.NAMES[call.name] == "rewrite" or not any(one.value for one in returns):
         return False

@@ -131,8 +131,7 @@ class Reader:
         calls = [call for call in self._context.names.calls if computations.is_computation(call)]
         for call in calls:
             self._compute(call, before)
-        functions = [self._function(call) for call in calls]
-        reached = session_functions.reached(self._context, functions)
+        reached = session_functions.reached(self._context, calls)
         makes = session_functions.check(
             self._context, reached, self._steps.keys() | self._aliases.keys()
         )
@@ -236,7 +235,7 @@ class Reader:
         if len(node.args) > 3 or (kind == "rewrite" and len(node.args) > 2):
             raise CannotSee(f"arguments of {kind}")
         function, inputs = argument(node, 0, "computation"), argument(node, 1, "inputs")
-        if not isinstance(function, ast.Name):
+        if not isinstance(function, (ast.Name, ast.Lambda)):
             raise CannotSee("its function has no name")
         parts: list[Any] = [f"{self._program}.{_METHODS[kind]}(", function, ", "]
         parts.append("[]" if inputs is None else inputs)
@@ -244,7 +243,8 @@ class Reader:
         if from_all is not None:
             parts += [", from_all=", from_all]
         self._replaced.append((node, [*parts, ")"]))
-        self._keep(Computation(node, self._given(inputs), f"run_{function.id}", []), statement)
+        name = f"run_{getattr(function, 'id', kind)}"
+        self._keep(Computation(node, self._given(inputs), name, []), statement)
 
     def _given(self, inputs: ast.AST | None) -> list[str]:
         """The placeholders among the inputs."""
@@ -321,10 +321,6 @@ class Reader:
     def _seen(self, names: set[str]) -> Iterator[ast.Name]:
         return session_attributes.seen(self._parents, self._session.statement, self._name, names)
 
-    def _function(self, call: Call) -> str:
-        name: str = argument(call.node, 0, "computation").id  # type: ignore[union-attr]
-        return name
-
     def _is_one(self, calls: list[Call], reached: set[Any], makes: bool) -> bool:
         """Whether variables belong to one core.
 
@@ -334,7 +330,7 @@ class Reader:
         on_one = [call for call in calls if computations.NAMES[call.name] == "rewrite"]
         if not makes or len(on_one) == len(calls):
             return makes
-        trained = session_functions.reached(self._context, list(map(self._function, on_one)))
+        trained = session_functions.reached(self._context, on_one)
         if session_functions.trains(self._context, trained):
             raise CannotSee("one core trains what several cores train too")
         return False
@@ -538,9 +534,10 @@ class Reader:
             nodes.add(id(statement.value.func))  # type: ignore[attr-defined]
         for made in (self._session.call, self._session.graph and self._session.graph.items[0]):
             nodes |= {id(inside) for inside in ast.walk(made)} if made is not None else set()
+        inside = {id(node) for function in reached for node in ast.walk(function.node)}
         for use in self._context.names.uses:
             if use.name in NAMES:
-                if use.statement is None and use.function not in reached:
+                if use.statement is None and id(use.node) not in inside:
                     raise CannotSee(f"{NAMES[use.name]} outside of a computation")
                 nodes |= {id(inside) for inside in ast.walk(use.node)}
         for node in self._seen({*self._aliases}) if self._aliases else ():

@@ -83,7 +83,7 @@ def make_strategy(tpu=None, zone=None, project=None):
     """A TPUStrategy where there is a TPU, else all GPUs, else the one device there is."""
     if isinstance(tpu, tf.distribute.Strategy):
         return tpu
-    name = tpu or os.environ.get("TPU_NAME")
+    name = os.environ.get("TPU_NAME") if tpu is None else tpu  # "" says: no TPU of a name
     try:
         resolver = tf.distribute.cluster_resolver.TPUClusterResolver(name or "local", zone, project)
         tf.config.experimental_connect_to_cluster(resolver)
