@@ -225,6 +225,11 @@ def test_tensors_that_a_hook_logs(tmp_path, made):
             "  print(config.is_chief)\n  estimator.train(",
             "is_chief of RunConfig",
         ),
+        (  # a name that stands for something else elsewhere
+            "  estimator.train(",
+            "  print(config.is_chief)\n  config = tf.estimator.TrainSpec(f)\n  estimator.train(",
+            "is_chief of RunConfig",
+        ),
         (
             "  x = tf.get_variable",
             "  print(params['context'].master_address)\n  x = tf.get_variable",

@@ -53,9 +53,10 @@ def check(context: Context, module: str, target: Callable[[str], str]) -> None:
             is_base = id(use.node) in bases - estimator_hooks.bases(context)
             if is_base and target(use.name).startswith(module):
                 raise CannotSee(f"a class derived from {use.name.rpartition('.')[2]}")
-        for node, kind in _asked(tree, classes):
-            if RENAMED.get(node.attr, node.attr) not in names.get(kind, (node.attr,)):
-                raise CannotSee(f"{node.attr} of {kind}")
+        for node, kinds in _asked(tree, classes):
+            asked = RENAMED.get(node.attr, node.attr)
+            if not any(asked in names.get(kind, (asked,)) for kind in kinds):
+                raise CannotSee(f"{node.attr} of {min(kinds)}")
 
 
 def _has_graph(context: Context, node: ast.AST) -> bool:
@@ -75,8 +76,8 @@ def _has_graph(context: Context, node: ast.AST) -> bool:
     return False
 
 
-def _asked(tree: ast.AST, classes: Mapping[int, str]) -> Iterator[tuple[ast.Attribute, str]]:
-    """Attributes of objects of the loop's classes, with the class."""
+def _asked(tree: ast.AST, classes: Mapping[int, str]) -> Iterator[tuple[ast.Attribute, set[str]]]:
+    """Attributes of objects of the loop's classes, with the class; all of a name that functions share."""
     kinds: dict[str, set[str]] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign):
@@ -87,11 +88,9 @@ def _asked(tree: ast.AST, classes: Mapping[int, str]) -> Iterator[tuple[ast.Attr
         if not isinstance(node, ast.Attribute):
             continue
         kind = _kind(node.value, classes)
-        found = kinds.get(ast.dump(node.value), set())
-        if not kind and len(found) == 1:
-            (kind,) = found
-        if kind:
-            yield node, kind
+        found = {kind} if kind else kinds.get(ast.dump(node.value), set())
+        if found - {""}:
+            yield node, found
 
 
 def _kind(node: ast.AST, classes: Mapping[int, str]) -> str:
