@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from tpucompat.__main__ import main
@@ -157,3 +161,42 @@ def test_a_session_that_trains_becomes_calls_of_a_strategy(text, tmp_path, capsy
     said = capsys.readouterr().out
     assert "with session_loop.py beside it" in said
     assert said.count("✓ agree") >= 7 and "N steps" in said and "printed numbers" in said
+
+
+SLIM = """\
+import numpy as np
+import tensorflow as tf
+from tensorflow.contrib import slim
+
+images = tf.placeholder(tf.float32, [4, 8, 8, 3])
+with slim.arg_scope([slim.conv2d], weights_initializer=tf.constant_initializer(0.1),
+                    weights_regularizer=slim.l2_regularizer(1e-3), normalizer_fn=slim.batch_norm):
+  net = slim.max_pool2d(slim.conv2d(images, 4, [3, 3]), [2, 2])
+net = tf.contrib.layers.fully_connected(slim.flatten(net), 2, activation_fn=None,
+                                        weights_initializer=tf.constant_initializer(0.2))
+loss = tf.losses.mean_squared_error(tf.ones([4, 2]), net) + tf.add_n(tf.losses.get_regularization_losses())
+step = tf.train.GradientDescentOptimizer(1e-4).minimize(loss)
+with tf.Session() as sess:
+  sess.run(tf.global_variables_initializer())
+  for i in range(3):
+    print('loss', sess.run([step, loss], {images: np.random.RandomState(i).rand(4, 8, 8, 3)})[1])
+"""
+
+
+def test_layers_of_tf_slim_run_without_tpucompat(tmp_path):
+    old, folder = tmp_path / "script.py", tmp_path / "new"
+    old.write_text(SLIM)
+    assert main(["migrate", "--output", str(folder), str(old)]) == 0
+    new = folder / "script.py"
+    assert "tpucompat" not in new.read_text()
+    numbers = []
+    for command in (["-m", "tpucompat", "run", "--exact", "--quiet", old], [new]):
+        numbers.append(_printed([sys.executable, *map(str, command)]))
+    assert len(numbers[0]) == 3 and numbers[1] == pytest.approx(numbers[0], rel=1e-5)
+
+
+def _printed(command):
+    exact = dict(os.environ, TF_ENABLE_ONEDNN_OPTS="0")
+    done = subprocess.run(command, capture_output=True, text=True, env=exact)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return [float(line.split()[1]) for line in done.stdout.splitlines() if line[:4] == "loss"]

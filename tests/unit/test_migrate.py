@@ -310,6 +310,27 @@ def test_a_script_asks_for_keras_2_for_its_modules(tmp_path, script):
     assert not any(one.changed for one in tree.migrate(map(str, paths)))
 
 
+_SLIM = "from tensorflow.contrib import slim\ndef net(x):\n  return slim.fully_connected(x, 1)\n"
+
+
+@pytest.mark.parametrize("script", [
+    "import model\nif __name__ == '__main__':\n  print(model.net)\n",
+    "import tensorflow as tf\nimport model\nx = tf.placeholder(tf.float32)\nmodel.net(x)\n",
+    "import tensorflow as tf\nimport model\nx = tf.contrib.layers.flatten(tf.placeholder(tf.float32))\n",
+])  # fmt: skip
+def test_a_script_completes_tf_slim_for_its_modules(tmp_path, script):
+    paths = [tmp_path / "main.py", tmp_path / "model.py"]
+    for path, before in zip(paths, [script, _SLIM]):
+        path.write_text(before)
+    main, model = tree.migrate(map(str, paths))
+    assert main.after.count(_ASKS) == 1 and b"TODO" not in main.after + model.after
+    assert main.after.count(b"\ncomplete_tf_slim()\n") == 1
+    assert b"import tensorflow as tf\n" in main.after and b"complete_tf_slim" not in model.after
+    for path, one in zip(paths, [main, model]):
+        path.write_bytes(one.after)
+    assert not any(one.changed for one in tree.migrate(map(str, paths)))
+
+
 def test_modules_have_the_keras_of_their_program(tmp_path, monkeypatch):
     _with_trainer(tmp_path, {"model.py": _LAYERS, "other.py": _LAYERS}, "import model")
     asked: dict[bool, set[str]] = {}
@@ -905,9 +926,9 @@ def test_the_first_lines_of_a_cell_may_be_indented_alone():
     book = {"cells": [{"cell_type": "code", "source": cell}]}
     result = result_of(json.dumps(book), "b.ipynb")
     assert [problem.code for problem in result.problems] == []
-    assert json.loads(result.after)["cells"][0]["source"].startswith(
-        "\timport tensorflow as tf\nimport"
-    )
+    source = json.loads(result.after)["cells"][0]["source"]
+    assert source.startswith("\timport os\n\tos.environ")
+    assert "\n\timport tensorflow as tf\nimport tf_slim" in source
 
 
 # The files of this repository ----------------------------------------------------------------------

@@ -148,6 +148,11 @@ def needs_keras_2(found: Fate) -> bool:
     return found.code == "TPU207" and not found.becomes.startswith("tf_")
 
 
+def is_of_tf_slim(found: Fate) -> bool:
+    """Whether a name belongs to the package tf_slim today."""
+    return found.becomes.partition(".")[0] == "tf_slim"
+
+
 #: Functions of tf-keras that compute from tensors, whichever Keras has made them.
 _OF_ANY_KERAS = re.compile(
     r"tf_keras\.((losses|metrics)\.[a-z_]+|constraints\.\w+|utils\.\w+Enqueuer"

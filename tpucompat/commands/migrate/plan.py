@@ -75,10 +75,12 @@ class Keras2(NamedTuple):
     Attributes:
       wanted: Whether one that it imports needs Keras 2, and none asks for it.
       asked: Whether one that imports it asks for Keras 2.
+      slim: Whether one that it imports uses tf_slim.
     """
 
     wanted: bool
     asked: bool
+    slim: bool = False
 
 
 NOTHING_ASKED = Keras2(wanted=False, asked=False)
@@ -267,7 +269,7 @@ def _rewrite(
     package: str,
 ) -> str:
     names = context.names
-    if not (names.uses or names.strings or names.calls or keras_2.wanted):
+    if not (names.uses or names.strings or names.calls or keras_2.wanted or keras_2.slim):
         return NOTHING
     beside = written.imported(context.module.source.data)
     if beside:  # it went that way before
@@ -291,6 +293,7 @@ def _rewrite(
             _enter_graph(context)
     if way.loop is None and way.program is None:  # else the module beside it asks for Keras 2
         _ask_for_keras_2(context, keras_2)
+        _complete_tf_slim(context, keras_2)
     if way.loop is not None or way.program is not None:
         return LOOP if way.program is None else SESSION
     return KERAS if way.conversions else PLAIN
@@ -400,7 +403,8 @@ def _trains_keras_models(context: Context) -> bool:
 def _ask_for_keras_2(context: Context, program: Keras2) -> None:
     """Sets TF_USE_LEGACY_KERAS in a script that needs it or imports what does, or leaves a TODO in a module."""
     asks = asks_for_keras_2(context) or program.asked
-    if asks or not (context.needs_keras_2 or program.wanted):
+    of_slim = uses_tf_slim(context) and is_script(context)  # tf_slim is made of tf.layers
+    if asks or not (context.needs_keras_2 or program.wanted or of_slim):
         return
     with context.rule("TPU207"):
         if is_script(context):
@@ -408,6 +412,18 @@ def _ask_for_keras_2(context: Context, program: Keras2) -> None:
             context.put_before_imports(_LEGACY_KERAS)
         elif context.needs_keras_2:
             context.todo_at_import("TPU207", _KERAS_2)
+
+
+def _complete_tf_slim(context: Context, program: Keras2) -> None:
+    """Lets a script give tf_slim, which it or a module of it uses, the names that it misses in TensorFlow."""
+    if b"complete_tf_slim" in context.module.source.data or not is_script(context):
+        return
+    if uses_tf_slim(context) or program.slim:
+        v1 = context.local("tf.compat.v1")
+        with context.rule("TPU207"):
+            context.put_behind_imports(
+                "\n" + written.completion_of_tf_slim(v1.rpartition(".compat")[0], v1).rstrip()
+            )
 
 
 def _mark_conditions(context: Context) -> None:
@@ -436,6 +452,11 @@ def _enter_graph(context: Context) -> None:
 def needs_keras_2(context: Context) -> bool:
     """Whether a file uses what TensorFlow has only beside Keras 2."""
     return any(today.needs_keras_2(place.fate) for place in context.places)
+
+
+def uses_tf_slim(context: Context) -> bool:
+    """Whether names of a file belong to tf_slim today."""
+    return any(today.is_of_tf_slim(place.fate) for place in context.places)
 
 
 def uses_keras(context: Context) -> bool:

@@ -103,11 +103,16 @@ def _of_keras_2(
     imports: Imports, contexts: Mapping[str, Context], with_loop: Mapping[str, bool]
 ) -> Mapping[str, plan.Keras2]:
     """What asks for Keras 2 where a file needs it: a training loop, or else the script that imports it."""
-    needed = {path for path, context in contexts.items() if plan.needs_keras_2(context)}
-    asking = {path for path in contexts if with_loop[path] or plan.asks_for_keras_2(contexts[path])}
+    loops = {
+        path for path in contexts if with_loop[path]
+    }  # the module beside them completes tf_slim
+    asking = loops | {path for path in contexts if plan.asks_for_keras_2(contexts[path])}
     scripts = {path for path, context in contexts.items() if plan.is_script(context)}
+    of_slim = {path for path, context in contexts.items() if plan.uses_tf_slim(context)}
+    needed = of_slim | {path for path, one in contexts.items() if plan.needs_keras_2(one)}
     wanted: set[str] = set()
     asked: set[str] = set()
+    slim: set[str] = set()
     for path in contexts:
         reached = imports.reached([path])
         is_wanting = path in scripts and bool(needed & reached) and not asking & reached
@@ -115,7 +120,9 @@ def _of_keras_2(
             wanted.add(path)
         if is_wanting or asking & reached:
             asked |= reached - scripts
-    return {path: plan.Keras2(path in wanted, path in asked) for path in contexts}
+        if path in scripts and of_slim & reached and not loops & reached:
+            slim.add(path)
+    return {path: plan.Keras2(path in wanted, path in asked, path in slim) for path in contexts}
 
 
 def _take_eras(imports: Imports) -> None:

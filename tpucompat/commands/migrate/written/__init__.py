@@ -51,10 +51,10 @@ def complete_tf_slim():
     del tf_slim  # imported for the modules that it has
     for module in [one for name, one in sys.modules.items() if name.startswith("tf_slim.")]:
         for alias, names in MISSED_BY_TF_SLIM.items():
-            used = getattr(module, alias, tf)
+            used = getattr(module, alias, {tf})
             if used.__name__.startswith("tensorflow.python."):
                 for name, place in names.items():
-                    setattr(used, name, functools.reduce(getattr, place.split("."), v1))
+                    setattr(used, name, functools.reduce(getattr, place.split("."), {v1}))
 
 
 complete_tf_slim()
@@ -250,8 +250,17 @@ def _without_slim(text: bytes) -> bytes:
 
 def completing_tf_slim(text: bytes) -> bytes:
     """A module that gives TensorFlow's modules the names that tf_slim, which its program uses, misses."""
-    words = _OF_TF_SLIM.format(names=json.dumps(MISSING, indent=4))
-    return text.rstrip() + b"\n\n\n" + words.encode()
+    return text.rstrip() + b"\n\n\n" + completion_of_tf_slim("tf", "v1").encode()
+
+
+def completion_of_tf_slim(tf: str, v1: str) -> str:
+    """The statements that do so.
+
+    Args:
+      tf: How the file calls TensorFlow.
+      v1: How it calls ``tf.compat.v1``.
+    """
+    return _OF_TF_SLIM.format(names=json.dumps(MISSING, indent=4), tf=tf, v1=v1)
 
 
 def _pieces(body: list[Any], lines: list[str], above: int = 0) -> Iterator[tuple[Any, int, int]]:
