@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from tpucompat.base.machine import environment
-from tpucompat.commands.migrate import written
+from tpucompat.commands.migrate import keras_v1, written
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PROGRAM = os.path.join(ROOT, "tests", "generated", "migrated_model_fns.py")
@@ -426,3 +426,75 @@ def test_hyperparameters_of_a_program(tmp_path):
     np.testing.assert_allclose(float(new.split()[1]), float(old.split()[1]), rtol=1e-5)
     assert [one for one in printed[1] if one != new] == [one for one in printed[0] if one != old]
     assert len(printed[0]) == 4 and new.split()[2] == old.split()[2] == "False"
+
+
+KERAS_LAYERS = """\
+import json
+import sys
+import numpy as np
+import tensorflow as tf
+from tensorflow import keras
+from tensorflow.keras.layers import GRU
+
+
+def model_fn(features, labels, mode, params):
+    seeded = keras.initializers.he_normal
+    orthogonal = keras.initializers.Orthogonal(seed=2)
+    x = GRU(4, kernel_initializer=seeded(seed=1), recurrent_initializer=orthogonal)(features)
+    x = tf.keras.layers.BatchNormalization()(x, training=True)
+    y = tf.layers.dense(x, 1, kernel_initializer=tf.keras.initializers.RandomNormal(seed=3))
+    loss = tf.reduce_mean(tf.square(y - labels))
+    train_op = tf.train.GradientDescentOptimizer(0.1).minimize(loss, tf.train.get_global_step())
+    return tf.contrib.tpu.TPUEstimatorSpec(mode, loss=loss, train_op=train_op)
+
+
+def input_fn(params):
+    x = np.random.RandomState(0).rand(8, 5, 2).astype(np.float32)
+    data = tf.data.Dataset.from_tensor_slices((x, x.sum(1)[:, :1])).repeat()
+    return data.batch(params['batch_size'], drop_remainder=True)
+
+
+config = tf.contrib.tpu.RunConfig(model_dir=sys.argv[1])
+estimator = tf.contrib.tpu.TPUEstimator(model_fn, config=config, use_tpu=False, train_batch_size=8)
+estimator.train(input_fn, max_steps=2)
+names = sorted(estimator.get_variable_names())
+print(json.dumps([estimator.get_variable_value(name).tolist() for name in names]))
+"""
+
+
+def test_keras_layers_are_those_of_tensorflow_1(tmp_path):
+    """GRU, BatchNormalization and seeded initializers: ``tf.keras`` has other classes by these names today."""
+    old, new = tmp_path / "old.py", tmp_path / "new.py"
+    old.write_text(KERAS_LAYERS)
+    new.write_text(KERAS_LAYERS)
+    environ = {**os.environ, "PYTHONPATH": ROOT, "TF_ENABLE_ONEDNN_OPTS": "0"}
+    migrate = [sys.executable, "-m", "tpucompat", "migrate", "--write", str(new)]
+    subprocess.run(migrate, env=environ, check=True, stdout=subprocess.PIPE)
+    assert "tpucompat" not in new.read_text()
+    found = []
+    for words in (["-m", "tpucompat", "run", str(old), "a"], [str(new), "b"]):
+        command = [sys.executable, *words]
+        ran = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
+        assert ran.returncode == 0, ran.stderr[-2000:]
+        found.append(json.loads(ran.stdout.splitlines()[-1]))
+    assert len(found[0]) == 10
+    for before, after in zip(*found):
+        compare(before, after, "variables")
+
+
+def test_the_names_of_other_classes_are_those_that_tf_keras_has():
+    """The table is what comparing ``tf.keras`` with ``tf.compat.v1.keras`` gives."""
+    program = (
+        "import tensorflow as tf\n"
+        "for name in ('initializers', 'layers', 'optimizers'):\n"
+        "  old, new = getattr(tf.compat.v1.keras, name), getattr(tf.keras, name)\n"
+        "  for one in dir(old):\n"
+        "    if hasattr(new, one) and getattr(old, one) is not getattr(new, one):\n"
+        "      if isinstance(getattr(old, one), type):\n"
+        "        print(f'{name}.{one}')\n"
+    )
+    environ = {**os.environ, "TF_USE_LEGACY_KERAS": "1"}
+    ran = subprocess.run(
+        [sys.executable, "-c", program], env=environ, capture_output=True, text=True, check=True
+    )
+    assert set(ran.stdout.split()) == keras_v1.NAMES

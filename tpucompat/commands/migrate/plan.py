@@ -29,6 +29,7 @@ from tpucompat.commands.migrate import (
     installations,
     keras,
     keras_3,
+    keras_v1,
     library_members,
     methods,
     notebook_text,
@@ -378,6 +379,7 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Home | Non
     with context.rule("TPU214"):
         if way.loop is not None or with_loop is not None:
             input_functions.rewrite(context)
+            keras_v1.rewrite(context, keras_v1.find(context))
         methods.rewrite(context)
     installations.rewrite(context)
     library_members.rewrite(context)
