@@ -260,10 +260,9 @@ class _Graph:
                 if node_name(key) in copies:
                     key = key.replace(node_name(key), copies[node_name(key)], 1)
                 inputs.append(key)
-            kept = [key for key in control_inputs(node) if branch not in self.of(key)]
-            if len(kept) < len(
-                control_inputs(node)
-            ):  # a constant is in a loop by what it waits for
+            waits = control_inputs(node)
+            kept = [key for key in waits if branch not in self.of(key)]
+            if len(kept) < len(waits):  # a constant is in a loop by what it waits for
                 kept.append("^" + node_name(branch[0]))
             copies[name] = self._add(copies[name], node.op, [*inputs, *kept], like=node).name
         return value.replace(node_name(value), copies[node_name(value)], 1)

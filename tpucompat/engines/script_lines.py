@@ -93,8 +93,8 @@ class Sources:
         if original is None and forward is not None:
             original = _find(graph, forward.group(1), function)
         for each in filter(None, (original, operation)):
-            frames = [(frame.filename, frame.lineno, frame.name) for frame in each.traceback]
-            line = self._newest(frames)
+            made = each.traceback or ()  # None of one that was imported
+            line = self._newest([(frame.filename, frame.lineno, frame.name) for frame in made])
             if line.place:
                 return line
         return Line()
