@@ -32,6 +32,7 @@ def model_fn(features, labels, mode, params):
   w = v1.get_variable('w', [1], initializer=v1.ones_initializer())
   y = features * w
   loss, train_op = tf.reduce_mean(y), None
+  v1.summary.scalar('mean', loss)
   restored.add(tuple(training_loop.ExponentialMovingAverage(0.5).variables_to_restore([w])))
   if mode == training_loop.ModeKeys.TRAIN:
     step = v1.train.get_global_step()
@@ -62,6 +63,9 @@ for name, kind in [('host', True), ('replica', False), ('v1', kinds.PER_HOST_V1)
 found['strategies'] = [trainer.strategy.num_replicas_in_sync, trainer.strategy is training_loop.make_strategy()]
 found['on the host'] = Trainer(model_fn, use_tpu=False).strategy.num_replicas_in_sync
 found['restored'] = sorted(restored)
+with trainer.strategy.scope():
+  Trainer(model_fn, f'{folder}/scope', train_batch_size=8).train(input_fn, max_steps=2)
+found['in a scope'] = float(tf.train.load_variable(f'{folder}/scope', 'a/a/total/ExponentialMovingAverage'))
 print(json.dumps(found))
 """
 
@@ -105,6 +109,10 @@ def test_an_input_function_is_asked_for_the_batch_of_who_calls_it(found, kind, s
 
 def test_all_there_is_where_no_strategy_was_named(found):
     assert found["strategies"] == [2, True] and found["on the host"] == 1
+
+
+def test_summaries_of_a_model_fn_are_for_one_device_alone(found):
+    assert found["in a scope"] == 22.5
 
 
 def test_tensors_are_averaged_from_zero(found):

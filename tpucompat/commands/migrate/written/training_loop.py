@@ -730,7 +730,8 @@ class Trainer:
         callers = Hooks(hooks, model.spec)
         # if CheckpointSaverHook:
         config = callers.saving(config)
-        host_calls, is_one = [], self.strategy is tf.distribute.get_strategy()
+        default = None if tf.distribute.has_strategy() else tf.distribute.get_strategy()
+        host_calls, is_one = [], self.strategy is default
         tag_of_loss = model.loss_tag
 
         def replica_step(batch):
