@@ -173,6 +173,24 @@ def test_a_migrated_program_stays_as_it_is():
          "train = program.on_all_cores(lambda x, y: fit_batch(x, y), inputs)"),
         ("rewrite(model,", "rewrite(lambda x: model(x),",
          "run_rewrite = program.on_one_core(lambda x: model(x), [images])"),
+        ("train = tpu.shard(fit_batch,",
+         "import functools\ntrain = tpu.shard(functools.partial(fit_batch),",
+         "train = program.on_all_cores(functools.partial(fit_batch), inputs)"),
+        ("train = tpu.shard(fit_batch,",
+         "from functools import partial\nstep = partial(fit_batch)\ntrain = tpu.shard(step,",
+         "train = program.on_all_cores(step, inputs)"),
+        ("num_shards=8", "num_shards=8, input_shard_axes=[0, 0], device_assignment=None",
+         "train = program.on_all_cores(fit_batch, inputs)"),
+        ("num_shards=8)", "num_shards=8)[0]", "loss = run_fit_batch(data, data.argmax(1) % 3)[0]\n"),
+        ("sess.run(init)", "init.run()", "\nprogram.initialize()"),
+        ("sess.run(init)", "tf.global_variables_initializer().run(session=sess)", "\nprogram.initialize()"),
+        ("sess.run(tpu.initialize_system())", "topology = sess.run(tpu.initialize_system())",
+         "\nprogram.initialize()"),
+        ("with tf.Session(TPU_WORKER) as", "config = tf.ConfigProto()\nconfig.allow_soft_placement = True\n"
+         "with tf.Session(TPU_WORKER, config=config) as",
+         "run_model = program.on_one_core(model, [images])\n\nprogram.initialize()"),
+        ("def model(", "def unused():\n  return tf.get_variable('v', [1])\n\ndef model(",
+         "run_model = program.on_one_core(model, [images])"),
         ("from tensorflow.contrib import tpu\n", "tpu = tf.contrib.tpu\n",
          "import tensorflow as tf\n\nTPU_WORKER"),
     ],
@@ -187,6 +205,72 @@ def test_other_forms(before, after, written_now):
     if "[images" in after:
         text = text.replace("inputs = [images, labels]\n", "")
     assert written_now in after_of(text)
+
+
+MAKER = """\
+def make_session(target):
+  config = tf.ConfigProto(allow_soft_placement=True)
+  sess = tf.Session(target, config=config)
+  return sess
+
+"""
+FIT = """\
+def fit(steps, sess, op):
+  for i in range(steps):
+    data = np.random.RandomState(i).rand(64, 4)
+    loss = sess.run(op, {images: data, labels: data.argmax(1) % 3})
+    save(sess=sess)
+
+def save(sess):
+  print(sess.run(tf.train.get_global_step()))
+
+"""
+FITTED = """\
+def fit(steps, program, op):
+  for i in range(steps):
+    data = np.random.RandomState(i).rand(64, 4)
+    loss = op(data, data.argmax(1) % 3)
+    save(program=program)
+
+def save(program):
+  print(program.global_step())
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("opened", "within"),
+    [
+        ("with make_session(TPU_WORKER) as sess:", ""),
+        ("def main():\n  with make_session(TPU_WORKER) as sess:", "  "),
+    ],
+)
+def test_a_session_that_a_function_makes_or_is_given(opened, within):
+    head, _, block = SCRIPT.partition("with tf.Session(TPU_WORKER) as sess:\n")
+    before, loop = block[: block.index("  for i")], block[block.index("  for i") :]
+    last = loop[loop.index("  print(sess.run(scores") :]
+    block = textwrap.indent(before + "  fit(5, sess, train)\n" + last, within)
+    after = after_of(head + MAKER + FIT + opened + "\n" + block)
+    assert FITTED in after and "make_session" not in after
+    calls = "program.initialize()\nfit(5, program, train)\nprint(run_model("
+    assert textwrap.indent(calls, within) in after
+    assert migrated(after).after.decode() == after
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "why"),
+    [
+        ("sess = tf.Session(target, config=config)", "sess = tf.Session(tf.add(target, ''))",
+         "make_session does more than make"),
+        ("with make", "make_session('')\nwith make", "makes more than one Session"),
+        ("  fit(5, sess", "  fit(5, None, train)\n  fit(5, sess", "train has other uses: line"),
+    ],
+)  # fmt: skip
+def test_a_function_with_a_session_that_does_more(before, after, why):
+    head, _, block = SCRIPT.partition("with tf.Session(TPU_WORKER) as sess:\n")
+    text = head + MAKER + FIT + "with make_session(TPU_WORKER) as sess:\n"
+    text += block[: block.index("  for i")] + "  fit(5, sess, train)\n"
+    assert before in text and why in reason_of(text.replace(before, after, 1))
 
 
 ITERATED = """\
@@ -419,7 +503,13 @@ def test_what_is_fed_may_have_a_name():
         ("shard(fit_batch,", "shard(lambda x, y: {'loss': model(x)},", "returns a structure"),
         ("shard(fit_batch,", "shard(lambda x, y: seen.append(x),", "side effects"),
         ("shard(fit_batch,", "shard(lambda x, y: scale(x),", "its function calls scale"),
-        ("shard(fit_batch,", "shard(make(),", "its function has no name"),
+        ("shard(fit_batch,", "shard(make(),", "its function is make(): give it a function of this file"),
+        ("shard(fit_batch,", "shard(partial(make, 1),", "its function calls make"),
+        ("return tf.layers", "x = tpu.repeat(2, abs, [x])\n  return tf.layers",
+         "run the computation in a loop of the script instead"),
+        ("num_shards=8", "num_shards=8, device_assignment=where", "leave it out, and the strategy takes all"),
+        ("  sess.run(tpu.shutdown_system())", "  print(sess.run(total))",
+         "a computation: line 34, print(sess.run(total))"),
         ("labels: data.argmax(1) % 3,", "", "is fed something else than the inputs"),
         ("sess.run(train, feed_dict={", "sess.run(train, options=None, feed_dict={", "options of sess"),
         ("  sess.run(init)\n", "", "never initialized"),
@@ -438,7 +528,7 @@ def test_what_is_fed_may_have_a_name():
         ("TPU_WORKER = ", "rate = 0.1\nrate = 0.2\nTPU_WORKER = ", None),
         ("model(x))\n", "model(x) + tf.random_normal([3], seed=1))\n", "with a seed"),
         ("  h = tf.layers", "  tf.train.AdamOptimizer()\n  h = tf.layers", "one core trains what"),
-        ("num_shards=8", "num_shards=8, input_shard_axes=[0, 0]", "input_shard_axes= of shard"),
+        ("num_shards=8", "num_shards=8, input_shard_axes=[0, 1]", "input_shard_axes= of shard: transpose"),
         ("num_shards=8", "num_shards=8, infeed_queue=q", "infeed_queue= of shard"),
         ("tf.train.Mom", "tf.contrib.opt.Mom", "its function uses tf.contrib.opt"),
         ("init = ", "w = tf.Variable(1.0)\nw2 = tf.assign(w, 2.0)\ninit = ", "variables of several kinds"),

@@ -266,23 +266,46 @@ def _check_the_rest(context: Context, found: Plan) -> None:
 _ROWS, _SHARED, _NUMBER = "rows", "shared", "number"
 
 
+def partial_of(context: Context, node: ast.AST | None) -> ast.Call | None:
+    """``functools.partial(function, …)`` that an expression is, or that its name stands for."""
+    if isinstance(node, ast.Name) and node.id not in context.names.functions:
+        made = keras.only_assignment(context, node.id)
+        node = made[0].value if made else None
+    function = node.func if isinstance(node, ast.Call) else None
+    name = getattr(function, "attr", getattr(function, "id", ""))
+    is_partial = name == "partial" and bool(node.args)  # type: ignore[union-attr]
+    return node if is_partial else None  # type: ignore[return-value]
+
+
 def function_of(context: Context, call: Call) -> Function:
-    """The function of a computation; one that returns its expression for a lambda.
+    """The function of a computation; one that returns its expression for a lambda, or for a partial.
 
     Raises:
       CannotSee: If it is not one of the file.
     """
     given = argument(call.node, 0, "computation")
+    partial = partial_of(context, given)
     if isinstance(given, ast.Lambda):
-        body: list[ast.stmt] = [ast.Return(value=given.body)]
-        node = ast.FunctionDef(name="its lambda", args=given.args, body=body, decorator_list=[])
-        made = Function(ast.copy_location(node, given), None)
-        made.names.update(one.id for one in ast.walk(given) if isinstance(one, ast.Name))
-        return made
+        return _returning("its lambda", given, given.args, given.body)
+    if partial is not None:
+        nothing = ast.arguments(
+            posonlyargs=[], args=[], vararg=None, kwonlyargs=[], kw_defaults=[], defaults=[]
+        )
+        return _returning("its partial", partial, nothing, partial)
     function = context.names.functions.get(given.id) if isinstance(given, ast.Name) else None
     if function is None:
-        raise CannotSee("cannot find its function")
+        what = ast.unparse(given) if given is not None and hasattr(ast, "unparse") else "none"
+        raise CannotSee(f"its function is {what}: give it a function of this file by its name")
     return function
+
+
+def _returning(name: str, node: ast.AST, parameters: ast.arguments, value: ast.expr) -> Function:
+    """A function that returns an expression, and uses the names in it."""
+    body: list[ast.stmt] = [ast.Return(value=value)]
+    function = ast.FunctionDef(name=name, args=parameters, body=body, decorator_list=[])
+    made = Function(ast.copy_location(function, node), None)
+    made.names.update(one.id for one in ast.walk(value) if isinstance(one, ast.Name))
+    return made
 
 
 def check_function(context: Context, call: Call, by_rows: bool) -> None:
@@ -291,11 +314,24 @@ def check_function(context: Context, call: Call, by_rows: bool) -> None:
     Raises:
       CannotSee: If it is not known to.
     """
-    node = function_of(context, call).node
+    partial = partial_of(context, argument(call.node, 0, "computation"))
+    if partial is not None:
+        first = partial.args[0]
+        function = context.names.functions.get(getattr(first, "id", ""))
+        if function is None:
+            raise CannotSee("the function of its partial is not one of this file by its name")
+        node = function.node
+    else:
+        node = function_of(context, call).node
     plain = not (node.decorator_list or node.args.vararg or node.args.kwarg or node.args.kwonlyargs)
     if not plain or not isinstance(node, ast.FunctionDef):
         raise CannotSee(f"{node.name} is not a plain function")
     known = {one.arg: _ROWS for one in node.args.args}
+    if partial is not None:
+        given = {one.arg: value for one, value in zip(node.args.args, partial.args[1:])}
+        given.update({word.arg or "": word.value for word in partial.keywords})
+        for name, value in given.items():
+            known[name] = _NUMBER if isinstance(constant(value), (bool, int, float)) else _SHARED
     body = node.body
     if isinstance(body[0], ast.Expr) and isinstance(constant(body[0].value), str):
         body = body[1:]

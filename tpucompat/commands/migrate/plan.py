@@ -35,7 +35,7 @@ from tpucompat.commands.migrate import (
     notebook_text,
     record,
     session_inputs,
-    session_reader,
+    session_plan,
     session_settings,
     sessions,
     strategy_setup,
@@ -259,7 +259,7 @@ class _Way(NamedTuple):
     loop: estimators.Plan | None
     conversions: list[keras.Conversion]
     on_cores: computations.Plan | None
-    program: session_reader.Plan | None
+    program: session_plan.Plan | None
 
 
 def _rewrite(
@@ -328,7 +328,11 @@ def _choose(context: Context, together: bool, has_loop: bool) -> _Way:
         except keras.CannotSee as error:
             reasons["TPU211"] = f"keras_to_tpu_model ({error})"
     on_cores: computations.Plan | None = None
-    program: session_reader.Plan | None = None
+    program: session_plan.Plan | None = None
+    if reasons.get("TPU213", "").endswith(".replicate"):
+        reasons["TPU213"] += (
+            " (it names what each core is given: use shard, which splits its inputs)"
+        )
     if "TPU213" in reasons and any(map(computations.is_computation, context.names.calls)):
         try:
             on_cores = computations.plan(context)

@@ -5,7 +5,13 @@ from __future__ import annotations
 import ast
 from typing import Any, NamedTuple
 
-from tpucompat.commands.migrate import computations, keras, session_attributes
+from tpucompat.commands.migrate import (
+    computations,
+    keras,
+    session_attributes,
+    session_forms,
+    session_functions,
+)
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.session_inputs import is_still
@@ -24,6 +30,7 @@ class Opened(NamedTuple):
     Attributes:
       cell: Where all of it stands.
       call: What makes it.
+      maker: The function that this calls, or None where it is the Session itself.
       name: What it is called.
       statement: ``with tf.Session() as name:``, or ``name = tf.Session()``.
       block: The part of the file: that ``with``, or all that follows in the same block.
@@ -34,6 +41,7 @@ class Opened(NamedTuple):
 
     cell: int
     call: ast.Call
+    maker: ast.FunctionDef | None
     name: str
     statement: Any
     block: ast.AST
@@ -52,6 +60,8 @@ def opened(context: Context) -> Opened:
     if len(sessions) != 1 or any(call.guarded for call in sessions):
         raise CannotSee("the computation must run in a single Session")
     (call,) = sessions
+    maker = session_forms.maker_of(context, call)
+    call = call._replace(node=maker.call) if maker else call
     cell = context.cell_of(call.node)
     statement = context.statement(call.node, cell)
     if not isinstance(statement, ast.Assign):
@@ -76,7 +86,22 @@ def opened(context: Context) -> Opened:
             body = [*body, *(one for one in methods if one is not init)]
         block = ast.Module(body=body, type_ignores=[])
     graph = _graph(context, statement, cell)
-    return Opened(cell, call.node, name, statement, block, body, graph, _seed(context))
+    made_by = maker.function if maker else None
+    return Opened(cell, call.node, made_by, name, statement, block, body, graph, _seed(context))
+
+
+def outer(context: Context, found: Opened) -> list[ast.stmt]:
+    """The statements of the module, where a Session is opened in a function of it and they make its graph."""
+    parents = context.parents(found.cell)
+    above: Any = parents.get(id(found.statement))
+    while isinstance(above, (ast.With, ast.If, ast.Try)):
+        above = parents.get(id(above))
+    module = parents.get(id(above))
+    if not isinstance(above, ast.FunctionDef) or not isinstance(module, ast.Module):
+        return []
+    own = session_functions.bound(above)
+    assigned = (one for one in module.body if isinstance(one, ast.Assign))
+    return [one for one in assigned if not session_functions.bound(one) & own]
 
 
 def _graph(context: Context, statement: Any, cell: int) -> ast.With | None:

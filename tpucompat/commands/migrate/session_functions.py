@@ -138,7 +138,10 @@ def check(context: Context, functions: set[Function], known: AbstractSet[str]) -
         if use.statement is not None or id(use.node) not in inside:
             continue
         if use.guarded or not (is_known(below) or _is_fixed(use)):
-            raise CannotSee(f"its function uses {use.name.replace('tensorflow.', 'tf.')}")
+            shown = use.name.replace("tensorflow.", "tf.")
+            loops = fixes.COMPUTATIONS.get(below) in ("repeat", "while_loop")
+            more = ": run the computation in a loop of the script instead" if loops else ""
+            raise CannotSee(f"its function uses {shown}{more}")
         makes = makes or bool(_STATEFUL.match(below))
     if makes:
         _check_tensors(context, free - known)
@@ -263,7 +266,7 @@ def check_around(context: Context, functions: set[Function], handled: AbstractSe
     Raises:
       CannotSee: If something is.
     """
-    inside = {id(node) for one in functions for node in ast.walk(one.node)}
+    inside = {id(node) for one in functions for node in ast.walk(one.node)} | unused(context)
     for call in context.names.calls:
         method = call.name.rpartition(".")[2]
         asks = method.endswith("_iterator") or method == "get_next"
@@ -279,6 +282,15 @@ def check_around(context: Context, functions: set[Function], handled: AbstractSe
         if id(use.node) in of_data and is_known(below) and not _STATEFUL.match(below):
             continue
         raise CannotSee(f"tf.{below} may need a graph, or have state")
+
+
+def unused(context: Context) -> set[int]:
+    """The identities of the nodes of functions that nobody calls."""
+    nodes = [node for tree in context.trees.values() for node in ast.walk(tree)]
+    read = {one.id for one in nodes if isinstance(one, ast.Name)}
+    read |= {one.attr for one in nodes if isinstance(one, ast.Attribute)}
+    dead = (one.node for name, one in context.names.functions.items() if name not in read)
+    return {id(node) for one in dead for node in ast.walk(one)}
 
 
 def _given_to_datasets(context: Context) -> set[int]:
@@ -309,6 +321,21 @@ def trains(context: Context, functions: set[Function]) -> bool:
     )
 
 
+def is_one(context: Context, calls: list[Call], makes: bool) -> bool:
+    """Whether variables belong to one core.
+
+    Raises:
+      CannotSee: If one core would train what others train too.
+    """
+    on_one = [call for call in calls if computations.NAMES[call.name] == "rewrite"]
+    if not makes or len(on_one) == len(calls):
+        return makes
+    trained = reached(context, on_one)
+    if trains(context, trained):
+        raise CannotSee("one core trains what several cores train too")
+    return False
+
+
 def has_shares(context: Context, call: Call, makes: bool) -> bool:
     """Whether a result is another one on fewer cores: not computed row by row.
 
@@ -326,8 +353,8 @@ def has_shares(context: Context, call: Call, makes: bool) -> bool:
         return False
     try:
         computations.check_function(context, call, by_rows=True)
-    except CannotSee:
+    except CannotSee as error:
         if not makes:
-            raise
+            raise CannotSee(f"its results are others on fewer cores: {error}") from error
         return True
     return False

@@ -3,30 +3,30 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Iterator, Mapping, NamedTuple
+from typing import Any, Iterator, Mapping
 
+from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate import (
     computations,
     keras,
     session_attributes,
     session_blocks,
+    session_forms,
     session_functions,
     session_inputs,
+    session_plan,
 )
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.session_inputs import MODULE, Parts
-from tpucompat.names.used import Call, argument, constant
+from tpucompat.commands.migrate.session_plan import Computation, Plan
+from tpucompat.names.used import Call, argument, constant, index_of
 
 _TF = "tensorflow."
-#: What puts a function onto cores -> the method of a program that does it.
-_METHODS = {"rewrite": "on_one_core", "shard": "on_all_cores", "batch_parallel": "on_all_cores"}
-#: Their parameters that have a counterpart, or need none: how many shards there are is the strategy's.
-_PARAMETERS = frozenset(("computation", "inputs", "num_shards", "outputs_from_all_shards"))
-
 _GLOBAL = frozenset(
     _TF + name for name in ("global_variables_initializer", "initialize_all_variables")
 )
+_CONFIGS = frozenset((_TF + "ConfigProto", _TF + "GPUOptions"))
 _LOCAL = frozenset(_TF + name for name in ("local_variables_initializer", "tables_initializer"))
 #: What a Session is asked for without a computation -> what is written.
 _ASKED = {
@@ -43,55 +43,17 @@ NAMES = {
 }
 
 
-class Computation(NamedTuple):
-    """A call that puts a function onto cores.
-
-    Attributes:
-      node: The call.
-      given: The placeholders among its inputs, in their order.
-      name: What its function is called with; "" for a name that it is assigned to as it is.
-      outputs: The names that its results are assigned to, one each.
-    """
-
-    node: ast.Call
-    given: list[str]
-    name: str
-    outputs: list[str]
-
-
-class Plan(NamedTuple):
-    """What is written in the place of a Session.
-
-    Attributes:
-      session: The Session, and what it is open in.
-      name: What the program is called.
-      first: The statement that the program is made before.
-      dropped: Statements that have no effect any more.
-      inputs: What is written in the place of expressions, and before statements.
-      shared: Calls whose results have a share for each core, which has to be said.
-      handled: The identities of nodes that need nothing else.
-      makes: Whether the functions have variables.
-      counts: Whether there is a global step before a function asks for it.
-      is_one: Whether all functions run on one core, which then trains for itself.
-    """
-
-    session: session_blocks.Opened
-    name: str
-    first: Any
-    dropped: list[Any]
-    inputs: session_inputs.Inputs
-    shared: list[ast.Call]
-    handled: frozenset[int]
-    makes: bool
-    counts: bool
-    is_one: bool
-
-
 class Reader:
     """Reads the block that a Session stands in."""
 
-    def __init__(self, context: Context, session: session_blocks.Opened) -> None:
+    def __init__(
+        self,
+        context: Context,
+        session: session_blocks.Opened,
+        passed: session_forms.Passed,
+    ) -> None:
         self._context = context
+        self._passed = passed
         self._cell = session.cell
         self._session = session
         self._name = session.name
@@ -111,18 +73,28 @@ class Reader:
         #: A name -> the computations that it may stand for.
         self._computations: dict[str, list[Computation]] = {}
         self._outputs: dict[str, tuple[Computation, int]] = {}
+        #: Where a function that is given the Session reads a computation by its own name.
+        self._renamed: dict[int, list[Computation]] = {}
+        #: What configures the Session: of no effect without it.
+        self._configs: set[str] = set()
         self._made: list[tuple[Any, Computation]] = []
         #: A name of the global step -> the statement that makes it.
         self._steps: dict[str, ast.Assign] = {}
         self._aliases = session_blocks.aliases(context, self._cell)
         self._counts = False
         self._is_initialized = False
+        #: Names of the module, where the Session is opened in a function of it -> what assigns them.
+        self._outer: dict[str, ast.stmt] = {}
 
     def read(self) -> Plan:
         """Everything that becomes of the file."""
         at = next(index for index, one in enumerate(self._body) if one is self._session.statement)
-        statements = [*self._body[:at], *self._session.body]
+        outer = session_blocks.outer(self._context, self._session)
+        self._outer = {name: one for one in outer for name in session_functions.bound(one)}
+        statements = [*outer, *self._body[:at], *self._session.body]
         self._dropped += self._aliases.values()
+        if self._session.maker is not None:
+            self._dropped.append(self._session.maker)
         for one in statements:
             self._begin(one)
         before = [one for one in statements if isinstance(one, ast.Assign)]
@@ -136,9 +108,13 @@ class Reader:
             self._context, reached, self._steps.keys() | self._aliases.keys()
         )
         self._read_steps(reached)
-        runs = [node for node in ast.walk(self._session.block) if self._method(node)]
-        for node in runs:
+        self._pass_on()
+        blocks = [self._session.block, *self._passed.functions]
+        runs = {id(node): node for one in blocks for node in ast.walk(one) if self._method(node)}
+        for node in runs.values():
             self._run(node, makes)  # type: ignore[arg-type]
+        for node in (node for one in blocks for node in ast.walk(one) if id(node) not in runs):
+            self._initialize(node, makes)
         if not any(computation.node for _, computation in self._made):
             raise CannotSee("no computation runs")
         self._check_state(makes)
@@ -146,12 +122,14 @@ class Reader:
         handled = self._handled(reached)
         session_functions.check_around(self._context, reached, handled)
         statements = [one for one, _ in self._made] + list(self._savers.values())
-        first = min(statements, key=lambda statement: statement.lineno)
+        is_outer = [one for one in statements if any(one is other for other in outer)]
+        first = min(is_outer or statements, key=lambda statement: statement.lineno)
         shared = [
             one.node for one in calls if session_functions.has_shares(self._context, one, makes)
         ]
         return Plan(
             session=self._session,
+            passed=self._passed,
             name=self._program,
             first=first,
             dropped=self._dropped,
@@ -160,7 +138,7 @@ class Reader:
             handled=handled,
             makes=makes,
             counts=self._counts,
-            is_one=self._is_one(calls, reached, makes),
+            is_one=session_functions.is_one(self._context, calls, makes),
         )
 
     def _called(self, node: ast.AST | None) -> str:
@@ -195,7 +173,14 @@ class Reader:
         node = statement.value
         name = getattr(statement.targets[0], "id", "")
         called = self._called(node)
+        if key(statement.targets[0]).partition(".")[0] in {*self._configs} - {name}:
+            self._dropped.append(statement)  # config.gpu_options.allow_growth = True
+            return
         if len(statement.targets) != 1 or not isinstance(node, ast.Call):
+            return
+        if called in _CONFIGS and name:
+            self._configs.add(name)
+            self._dropped.append(statement)
             return
         if self._inputs.define(statement, called) or not name:
             return
@@ -228,16 +213,10 @@ class Reader:
         statement = self._context.innermost(node, self._cell)
         kind = computations.NAMES[call.name]
         if call.guarded or not any(statement is one for one in before):
-            raise CannotSee("it is not made beside its Session")
-        for word in node.keywords:
-            if word.arg not in _PARAMETERS:
-                raise CannotSee(f"{word.arg}= of {kind}")
-        if len(node.args) > 3 or (kind == "rewrite" and len(node.args) > 2):
-            raise CannotSee(f"arguments of {kind}")
+            raise CannotSee("it is not made beside its Session, in the same part of the file")
+        session_plan.check_arguments(node, kind)
         function, inputs = argument(node, 0, "computation"), argument(node, 1, "inputs")
-        if not isinstance(function, (ast.Name, ast.Lambda)):
-            raise CannotSee("its function has no name")
-        parts: list[Any] = [f"{self._program}.{_METHODS[kind]}(", function, ", "]
+        parts: list[Any] = [f"{self._program}.{session_plan.METHODS[kind]}(", function, ", "]
         parts.append("[]" if inputs is None else inputs)
         from_all = argument(node, 99, "outputs_from_all_shards")
         if from_all is not None:
@@ -282,18 +261,22 @@ class Reader:
             one = one._replace(outputs=names)
             self._outputs.update({name: (one, index) for index, name in enumerate(names)})
             self._replaced.append((target, [one.name]))
-        elif not isinstance(target, ast.Name) or not self._is_item(value, one.node):
+        elif (
+            isinstance(value, ast.Subscript)
+            and value.value is one.node
+            and isinstance(constant(index_of(value)), int)
+            and isinstance(target, ast.Name)
+            and self._context.is_free(one.name)
+        ):
+            self._outputs[target.id] = (one, constant(index_of(value)))
+            self._replaced += [(target, [one.name]), (value, [one.node])]
+        elif not isinstance(target, ast.Name) or not session_plan.is_item(
+            self._parents, value, one.node
+        ):
             raise CannotSee("its result is not assigned directly")
         else:
             self._iterate(target.id, value, one)
         self._made.append((statement, one))
-
-    def _is_item(self, table: ast.AST, node: ast.AST) -> bool:
-        """Whether a call is an item of a list, or of a tuple that is."""
-        above = self._parents.get(id(node))
-        if isinstance(above, ast.Tuple) and above is not table:
-            above = self._parents.get(id(above))
-        return above is table and isinstance(table, (ast.List, ast.Tuple))
 
     def _iterate(self, name: str, table: Any, one: Computation) -> None:
         """``for label, operations in table:`` of a table that has a computation in each row."""
@@ -319,21 +302,27 @@ class Reader:
         return sum(isinstance(node.ctx, ast.Store) for node in self._seen({name}))
 
     def _seen(self, names: set[str]) -> Iterator[ast.Name]:
-        return session_attributes.seen(self._parents, self._session.statement, self._name, names)
+        statement, outer = self._session.statement, names & self._outer.keys()
+        yield from session_attributes.seen(self._parents, statement, self._name, names - outer)
+        if outer:
+            one = self._outer[min(outer)]
+            yield from session_attributes.seen(self._parents, one, "", outer)
 
-    def _is_one(self, calls: list[Call], reached: set[Any], makes: bool) -> bool:
-        """Whether variables belong to one core.
+    def _initialize(self, node: ast.AST, makes: bool) -> None:
+        """``tf.global_variables_initializer().run()``, of the Session that is open."""
+        function: Any = node.func if isinstance(node, ast.Call) else None
+        if getattr(function, "attr", "") == "run" and not node.args:  # type: ignore[attr-defined]
+            asked = self._asked(function.value)
+            if asked:
+                self._start(node, function.value, asked, makes)  # type: ignore[arg-type]
+                self._names |= {id(word.value) for word in node.keywords}  # type: ignore[attr-defined]
 
-        Raises:
-          CannotSee: If one core would train what others train too.
-        """
-        on_one = [call for call in calls if computations.NAMES[call.name] == "rewrite"]
-        if not makes or len(on_one) == len(calls):
-            return makes
-        trained = session_functions.reached(self._context, on_one)
-        if session_functions.trains(self._context, trained):
-            raise CannotSee("one core trains what several cores train too")
-        return False
+    def _pass_on(self) -> None:
+        """Functions that are given the Session may be given a computation too, whole and by its name."""
+        for name, found in self._computations.items():
+            for given, read in self._passed.named(name):
+                self._names.add(id(given))
+                self._renamed.update({id(one): found for one in read})
 
     # The Session -------------------------------------------------------------------------------
 
@@ -392,7 +381,9 @@ class Reader:
         names = fetch.elts if isinstance(fetch, (ast.List, ast.Tuple)) else [fetch]
         places = [self._place(one) for one in names]
         if not places or not all(found for found, _ in places):
-            raise CannotSee("the Session fetches more than a computation")
+            raise CannotSee(
+                f"the Session fetches more than a computation: {session_plan.shown(self._context, fetch)}"
+            )
         found, index = places[0]
         # Of one that trains and others nobody knows which goes first.
         is_whole = all(len(one) == 1 and at is None for one, at in places)
@@ -429,7 +420,8 @@ class Reader:
         if name in self._outputs and index is None:
             one, index = self._outputs[name]
             return [one], index
-        return self._computations.get(name, []), index
+        found = self._renamed.get(id(fetch)) or self._computations.get(name, [])
+        return [one._replace(name=name) for one in found], index
 
     def _asked(self, fetch: ast.AST) -> set[str]:
         """The initializers that are run, and what starts and stops the TPU; nothing if anything else is."""
@@ -444,7 +436,9 @@ class Reader:
 
     def _start(self, node: ast.Call, fetch: ast.AST, asked: set[str], makes: bool) -> None:
         statement = self._context.innermost(node, self._cell)
-        if not isinstance(statement, ast.Expr) or statement.value is not node:
+        names = {getattr(one, "id", "") for one in getattr(statement, "targets", ())}
+        is_read = any(isinstance(one.ctx, ast.Load) for one in self._seen(names))
+        if statement.value is not node or (names and ("" in names or is_read)):
             raise CannotSee("what starting the TPU returns is used")
         if not asked & _GLOBAL or not makes:
             self._dropped.append(statement)
@@ -506,14 +500,17 @@ class Reader:
         defined: list[Any] = [self._inputs.placeholders, self._variables, self._savers, self._loads]
         names = {name for one in defined for name in one}
         names |= {*self._initializers, *self._computations, *self._outputs, self._name}
-        names |= {*self._steps} | self._inputs.known
+        names |= {*self._steps} | self._inputs.known | self._configs
+        self._names |= {id(node) for node in ast.walk(self._session.call)}
         gone = {id(inside) for one in self._dropped for inside in ast.walk(one)}
         stored = dict.fromkeys(names, 0)
         for node in self._seen(names):
             if not isinstance(node.ctx, ast.Load):
                 stored[node.id] += 1
             elif id(node) not in self._names | gone:
-                raise CannotSee(f"{node.id} has other uses")
+                raise CannotSee(
+                    f"{node.id} has other uses: {session_plan.shown(self._context, node)}"
+                )
         for name, count in stored.items():
             if count != 1:
                 raise CannotSee(f"{name} is also used for something else")
@@ -522,10 +519,11 @@ class Reader:
         """The identities of what needs nothing else."""
         kept: set[int] = set()
         nodes: set[int] = set()
+        rewritten = {id(node) for node, _ in self._replaced}
         for node, parts in self._replaced:
             nodes |= {id(inside) for inside in ast.walk(node)}
             for part in parts:
-                if isinstance(part, ast.AST):
+                if isinstance(part, ast.AST) and id(part) not in rewritten:
                     kept |= {id(inside) for inside in ast.walk(part)}
         nodes -= kept
         for one in self._dropped:
@@ -535,6 +533,7 @@ class Reader:
         for made in (self._session.call, self._session.graph and self._session.graph.items[0]):
             nodes |= {id(inside) for inside in ast.walk(made)} if made is not None else set()
         inside = {id(node) for function in reached for node in ast.walk(function.node)}
+        inside |= session_functions.unused(self._context)
         for use in self._context.names.uses:
             if use.name in NAMES:
                 if use.statement is None and id(use.node) not in inside:

@@ -10,11 +10,18 @@ from __future__ import annotations
 
 import os
 
-from tpucompat.commands.migrate import keras, session_attributes, session_blocks, written
+from tpucompat.commands.migrate import (
+    keras,
+    session_attributes,
+    session_blocks,
+    session_forms,
+    written,
+)
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.session_inputs import MODULE
-from tpucompat.commands.migrate.session_reader import NAMES, Plan, Reader
+from tpucompat.commands.migrate.session_plan import Plan
+from tpucompat.commands.migrate.session_reader import NAMES, Reader
 
 
 def plan(context: Context) -> Plan:
@@ -32,11 +39,17 @@ def plan(context: Context) -> Plan:
     if not context.is_free("program"):
         raise CannotSee("the file already defines program")
     names = session_attributes.Names(context)
+    passed: session_forms.Passed | None = None
     try:
-        return Reader(context, session_blocks.opened(context)).read()
+        opened = session_blocks.opened(context)
+        passed = session_forms.Passed(context, opened.name)
+        return Reader(context, opened, passed).read()
     except CannotSee:
         names.undo()
         raise
+    finally:  # the tree of the file is read again
+        if passed is not None:
+            passed.undo()
 
 
 # Rewriting -----------------------------------------------------------------------------------------
@@ -82,5 +95,6 @@ def rewrite(context: Context, found: Plan) -> None:
     for statement in found.dropped:
         if not context.remove(statement, found.session.cell):
             context.replace(statement, found.session.cell, "pass")
+    found.passed.rewrite(found.name)
     session_blocks.rewrite(context, found.session)
     context.want(MODULE)
