@@ -44,6 +44,15 @@ def model_fn(features, labels, mode, params):
       train_op = tf.group(averages.apply([y[0], total]), debiased.apply([total]))
   return Spec(mode, {'y': y}, loss, train_op)
 
+def adding(features, labels, mode):
+  w = v1.get_variable('w', [], initializer=v1.ones_initializer())
+  gradients = v1.get_variable('gradients', [], trainable=False, initializer=v1.zeros_initializer())
+  with tf.control_dependencies([gradients.assign_add(tf.reduce_sum(features))]):
+    added = gradients.read_value()
+  optimizer = training_loop.CrossShardOptimizer(v1.train.MomentumOptimizer(1.0, 0.0), 'weighted_sum')
+  train_op = optimizer.apply_gradients([(added, w)], v1.train.get_global_step())
+  return Spec(mode, loss=w * tf.reduce_sum(features), train_op=train_op)
+
 def input_fn(params, mode):
   asked[mode] = params['batch_size']
   x = np.arange(64, dtype='float32')[:, None]
@@ -66,6 +75,8 @@ found['restored'] = sorted(restored)
 with trainer.strategy.scope():
   Trainer(model_fn, f'{folder}/scope', train_batch_size=8).train(input_fn, max_steps=2)
 found['in a scope'] = float(tf.train.load_variable(f'{folder}/scope', 'a/a/total/ExponentialMovingAverage'))
+trainer = Trainer(adding, f'{folder}/adding', train_batch_size=8).train(input_fn, max_steps=2)
+found['added'] = [float(trainer.get_variable_value(name)) for name in ('gradients', 'w')]
 print(json.dumps(found))
 """
 
@@ -109,6 +120,11 @@ def test_an_input_function_is_asked_for_the_batch_of_who_calls_it(found, kind, s
 
 def test_all_there_is_where_no_strategy_was_named(found):
     assert found["strategies"] == [2, True] and found["on the host"] == 1
+
+
+def test_what_a_model_fn_adds_up_is_of_each_replica(found):
+    """The rows of the first one add up to 6 and 38, those of the other to 22 and 54."""
+    assert found["added"] == [6.0 + 38, 1.0 - (6 + 22) - (44 + 76)]
 
 
 def test_summaries_of_a_model_fn_are_for_one_device_alone(found):

@@ -401,6 +401,37 @@ class CrossShardOptimizer(v1.train.Optimizer):
         return self._optimizer.apply_gradients(grads_and_vars, global_step, name)
 
 
+def is_own(asked):
+    """A function that tells whether a variable is each replica's own, behind all that is done with it.
+
+    That is a moving average, and what a model_fn assigns by itself, such as gradients that it adds up: replicas
+    assign other values. An optimizer's variables are one, as it has the gradients of all replicas.
+
+    Args:
+      asked: What the variable is made with.
+    """
+    frame, optimizer = sys._getframe(), v1.train.Optimizer.apply_gradients.__code__
+    while frame and frame.f_code is not optimizer:
+        frame = frame.f_back
+    may_be = not (frame or asked.get("trainable", True) or asked.get("name") == "global_step")
+
+    def found(variable):
+        if asked.get("synchronization") is tf.VariableSynchronization.ON_READ:
+            return True
+        kinds = [one.type for one in writers(variable)]
+        return may_be and bool(kinds) and all(one.startswith("Assign") for one in kinds)
+
+    return found
+
+
+def writers(variable):
+    """The operations of a graph that write a variable, but for that which initializes it."""
+    readers = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape")
+    readers += ("VarIsInitializedOp",)
+    found = {op for op in variable.handle.consumers() if op.type not in readers}
+    return found - {variable.initializer}
+
+
 class Model:
     """A model_fn with its variables.
 
@@ -417,7 +448,7 @@ class Model:
         self._call, self._local, made = call, strategy.experimental_local_results, []
 
         def record(next_creator, **kwargs):
-            made.append((kwargs.get("name"), kwargs.get("synchronization"), next_creator(**kwargs)))
+            made.append((kwargs.get("name"), is_own(kwargs), next_creator(**kwargs)))
             return made[-1][-1]
 
         with tf.Graph().as_default(), tf.variable_creator_scope(record):
@@ -442,14 +473,14 @@ class Model:
                 values = session.run([variable for *_, variable in made])
         self.variables, self._asked, self._unchanged = {}, collections.defaultdict(list), []
         auto, on_read = tf.VariableSynchronization.AUTO, tf.VariableSynchronization.ON_READ
-        for (asked, synchronization, old), value in zip(made, values):
+        for (asked, is_of_replica, old), value in zip(made, values):
             with strategy.scope():
                 variable = tf.Variable(
                     value,
                     name=old.op.name,
                     trainable=old.trainable,
-                    # A moving average is each replica's own, as it was; the first one's is saved.
-                    synchronization=synchronization if synchronization is on_read else auto,
+                    # Some are each replica's own, as they were; the first one's is saved.
+                    synchronization=on_read if is_of_replica(old) else auto,
                     aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
                 )
             self._asked[asked].append(variable)
@@ -1108,14 +1139,7 @@ def _unchanged(variables, spec):
         if operation not in reached:
             reached.add(operation)
             waiting += [*operation.control_inputs, *(one.op for one in operation.inputs)]
-    readers = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd", "VariableShape")
-    readers += ("VarIsInitializedOp",)
-    found = set()
-    for one in variables:
-        writers = {op for op in one.handle.consumers() if op.type not in readers}
-        if writers - {one.initializer} and not writers & reached:
-            found.add(id(one))
-    return found
+    return {id(one) for one in variables if writers(one) and not writers(one) & reached}
 
 
 def _as_before(tensor, step):
