@@ -90,6 +90,16 @@ def _with_definitions(text: bytes, tree: ast.Module, taken: ast.ImportFrom, othe
         _start(one) for one in tree.body if isinstance(one, (ast.FunctionDef, ast.ClassDef))
     )
     head = [*lines[: taken.lineno - 1], *lines[taken.end_lineno : first - 2]]
+    words = {word for node in theirs.body if _is_kept(node, kept) for word in _names_of(node, kept)}
+    mine = [line for line in head if re.fullmatch(r"import \w+", line)]
+    needed = {
+        f"import {one.name}"
+        for node in theirs.body
+        for one in (node.names if isinstance(node, ast.Import) else ())
+        if one.name in words
+    }
+    at = head.index(mine[0])
+    head[at : at + len(mine)] = sorted({*mine} | needed)
     return "\n".join([*head, *out, "", "", *lines[first:]]).encode()
 
 

@@ -18,6 +18,7 @@ from training_loop import (
     CrossShardOptimizer,
     cross_replica_sum,
     graph_of_replica,
+    is_own,
     make_strategy,
 )
 
@@ -134,9 +135,8 @@ class Program(Computations):
         with self._graph.as_default():
             v1.set_random_seed(seed)
         self._made = []  # the variables of the graph
-        self._on_read = (
-            set()
-        )  # names of those that each core computes for itself, such as moving averages
+        self._is_own = {}  # name -> whether each core computes it for itself, such as moving averages
+        self._on_read = set()  # the names of those
         #: Name -> variable, once they are initialized or restored.
         self.variables = {}
 
@@ -147,8 +147,7 @@ class Program(Computations):
         def record(next_creator, **kwargs):
             variable = next_creator(**kwargs)
             self._made.append(variable)
-            if kwargs.get("synchronization") is tf.VariableSynchronization.ON_READ:
-                self._on_read.add(variable.op.name)
+            self._is_own[variable.op.name] = is_own(kwargs)
             made.asked[kwargs.get("name")].append(variable.op.name)
             return variable
 
@@ -219,6 +218,7 @@ class Program(Computations):
             if name in self.variables:
                 self.variables[name].assign(value)
                 continue
+            self._on_read |= {name} if self._is_own[name](old) else set()
             kind = "ON_READ" if name in self._on_read else "AUTO"
             with self.strategy.scope():
                 self.variables[name] = tf.Variable(
