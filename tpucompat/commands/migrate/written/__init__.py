@@ -32,6 +32,9 @@ SECTIONS: Mapping[str, frozenset[str]] = {
     "eval_metric_ops": frozenset(("eval_metric_ops",)),
     "hyperparameters": frozenset(("hyperparameters",)),
     "CheckpointSaverHook": frozenset(("CheckpointSaverHook",)),
+    "recurrent_layers": frozenset(
+        ("RNN", "GRU", "LSTM", "SimpleRNN", "ConvLSTM2D", "StackedRNNCells")
+    ),
 }
 _SECTION = re.compile(r"\s*# if (\w+):")
 #: What stands for a section among the names of what a script uses.
@@ -128,6 +131,7 @@ def mentioned(text: bytes) -> set[str]:
     if b"import hyperparameters" in text:
         found.add(_MARK + "hyperparameters")
     found |= {one.attr for one in nodes if isinstance(one, ast.Attribute)}
+    found |= {_MARK + name for name in found & SECTIONS["recurrent_layers"]}
     if "CheckpointSaverHook" in found:
         found |= {_MARK + "CheckpointSaverHook", _MARK + "hooks"}
     found |= {_MARK + one.arg for one in nodes if isinstance(one, ast.keyword) and one.arg}

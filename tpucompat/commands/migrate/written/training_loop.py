@@ -432,6 +432,20 @@ def writers(variable):
     return found - {variable.initializer}
 
 
+def scope_of_layer():
+    """The scope of names without those of a recurrent layer's cells: TensorFlow 1 had ``gru/kernel``."""
+    layers, frame, names = v1.keras.layers, sys._getframe(), set()
+    while frame:
+        if isinstance(frame.f_locals.get("self"), (layers.RNN, layers.StackedRNNCells)):
+            cell = frame.f_locals.get("cell", getattr(frame.f_locals["self"], "cell", None))
+            names.add(getattr(cell, "name", None))
+        frame = frame.f_back
+    parts = v1.get_default_graph().get_name_scope().split("/")
+    while parts and parts[-1] in names:
+        parts.pop()
+    return "/".join([*parts, ""]) if any(parts) else None
+
+
 class Model:
     """A model_fn with its variables.
 
@@ -448,7 +462,11 @@ class Model:
         self._call, self._local, made = call, strategy.experimental_local_results, []
 
         def record(next_creator, **kwargs):
-            made.append((kwargs.get("name"), is_own(kwargs), next_creator(**kwargs)))
+            scope = contextlib.nullcontext()
+            # if recurrent_layers:
+            scope = v1.name_scope(scope_of_layer())
+            with scope:
+                made.append((kwargs.get("name"), is_own(kwargs), next_creator(**kwargs)))
             return made[-1][-1]
 
         with tf.Graph().as_default(), tf.variable_creator_scope(record):
