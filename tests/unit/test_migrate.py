@@ -93,6 +93,8 @@ def test_names(before, after):
         ("from tensorflow import log", "from tensorflow.math import log"),
         ("from tensorflow import log as l, float32", "from tensorflow import float32\nfrom tensorflow.math import log as l"),  # noqa: E501
         ("import tensorflow.contrib.slim as slim\ndef f(): slim.conv2d(1)", "import tf_slim as slim\ndef f(): slim.conv2d(1)"),  # noqa: E501
+        ("import tensorflow as tf\ndef f(): tf.contrib.training.create_train_op(1, 2)",
+         "import tf_slim\nimport tensorflow as tf\ndef f(): tf_slim.training.create_train_op(1, 2)"),
         ("from tensorflow.contrib import slim\ndef f(): slim.conv2d(1)", "import tf_slim as slim\ndef f(): slim.conv2d(1)"),  # noqa: E501
         ("from tensorflow.contrib import layers\ndef f(): layers.fully_connected(1, 2)",
          "from tf_slim import layers\ndef f(): layers.fully_connected(1, 2)"),

@@ -32,6 +32,8 @@ _ABOVE_LAYERS = frozenset(
 )
 _HOMES = os.path.join(os.path.dirname(lookup.__file__), "tables", "tf2_homes.txt")
 _SLIM = "tpucompat.contrib.slim"
+#: What of ``tf_slim.training`` makes no Session.
+_TRAIN_OP = "training.training.create_train_op"
 
 
 class Home(NamedTuple):
@@ -387,6 +389,8 @@ def _slim(attributes: str) -> str:
     head = attributes.partition(".")[0]
     if head == "tf_slim":
         return attributes
+    if attributes == _TRAIN_OP:
+        return "tf_slim.training.create_train_op"
     return "tf_slim." + attributes if head in ("layers", "losses", "metrics", "nets") else ""
 
 
