@@ -33,7 +33,10 @@ SECTIONS: Mapping[str, frozenset[str]] = {
     "hyperparameters": frozenset(("hyperparameters",)),
     "CheckpointSaverHook": frozenset(("CheckpointSaverHook",)),
     "recurrent_layers": frozenset(
-        ("RNN", "GRU", "LSTM", "SimpleRNN", "ConvLSTM2D", "StackedRNNCells")
+        (
+            *("recurrent_layers", "RNN", "GRU", "LSTM", "SimpleRNN", "ConvLSTM2D"),
+            "StackedRNNCells",
+        )
     ),
 }
 _SECTION = re.compile(r"\s*# if (\w+):")
