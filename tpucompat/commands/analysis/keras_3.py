@@ -388,7 +388,7 @@ class Finder:
         if call.name == ".get" and call.node.args:
             owner = getattr(call.node.func, "value", call.node)
             yield from keras_3_logs.rates(self, owner, call.node.args[0])
-            yield from keras_3_logs.params(call.node, owner, call.node.args[0])
+            yield from keras_3_logs.params(self, call.node, owner, call.node.args[0])
         for rule in _RULES:
             yield from rule(self, call, below)
         yield from keras_3_losses.crossentropies(self, call, below)
@@ -540,7 +540,7 @@ class Finder:
     def _key(self, node: ast.Subscript) -> Iterator[Difference]:
         text = index_of(node)
         yield from keras_3_logs.rates(self, node.value, text)
-        yield from keras_3_logs.params(node, node.value, text)
+        yield from keras_3_logs.params(self, node, node.value, text)
 
     def is_history(self, node: ast.AST) -> bool:
         """Whether an expression is ``something.history``, and may be that of a training."""

@@ -1244,7 +1244,11 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Keras 3 builds an optimizer for the first weights that it trains, and refuses others.",
     ),
     "params": Row(
-        "callback.params['samples']", "", "", GONE, "Keras 3 provides verbose, epochs and steps."
+        "callback.params['samples']",
+        "",
+        "",
+        GONE,
+        "Keras 3 provides verbose, epochs and steps, which was None for arrays.",
     ),
     "standalone": Row(
         "from keras.preprocessing.text import Tokenizer",

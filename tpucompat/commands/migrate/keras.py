@@ -392,6 +392,7 @@ def rewrite(context: Context, conversions: list[Conversion], optimizers_too: boo
             inner = context.texts[cell].span(call.node.func.value)[1]
             if context.texts[cell].is_free(inner, end):
                 context.texts[cell].replace(inner, end, "")
+    _drop_cpu_models(context)
     if optimizers_too:
         optimizers.rewrite_steps(context)
     for one in conversions:
@@ -404,6 +405,17 @@ def rewrite(context: Context, conversions: list[Conversion], optimizers_too: boo
         context.helper("under_strategy", copies.COPY)
     if conversions:
         add_helper(context)
+
+
+def _drop_cpu_models(context: Context) -> None:
+    """``tpu_model._cpu_model`` -> ``tpu_model``, whose weights are the only ones"""
+    for cell, tree in context.trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr == "_cpu_model":
+                text = context.texts[cell]
+                inner, end = text.span(node.value)[1], text.span(node)[1]
+                if text.is_free(inner, end):
+                    text.replace(inner, end, "")
 
 
 def _is_given_to_compile(context: Context, call: Call) -> bool:
@@ -474,6 +486,8 @@ def _retire(
         expression = waiting.pop()
         for name in [node for node in ast.walk(expression) if isinstance(node, ast.Name)]:
             made = only_assignment(context, name.id)
+            if made is None:
+                gone += _remove_function(context, name.id, gone)
             if made is None or not serves_start_up(context, made[0].value):
                 continue
             statement, cell = made
@@ -496,6 +510,26 @@ def _retire(
     finish(context, one.call.node, but=one.model)
     finish(context, one.call.node.func)
     return named
+
+
+def _remove_function(context: Context, name: str, gone: Sequence[ast.AST]) -> list[ast.AST]:
+    """Takes out a function that does nothing but make a strategy, and is called nowhere else."""
+    for cell, tree in context.trees.items():
+        for node in tree.body:
+            if not isinstance(node, ast.FunctionDef) or node.name != name or node.decorator_list:
+                continue
+            shared = any(isinstance(one, ast.Global) for one in ast.walk(node))
+            if shared or loads_outside(context, name, [*gone, node]):
+                continue
+            makes = any(
+                call.name.endswith(".TPUDistributionStrategy")
+                and any(call.node is one for one in ast.walk(node))
+                for call in context.names.calls
+            )
+            if makes and context.remove(node, cell):
+                finish(context, node)
+                return [node]
+    return []
 
 
 def finish(context: Context, node: ast.AST, but: ast.AST | None = None) -> None:
