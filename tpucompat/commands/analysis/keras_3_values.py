@@ -257,7 +257,7 @@ def words(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         for text in leaves(finder, given.value) if known else ():
             if constant(text) in known:
                 now = known[constant(text)]
-                row = table.BEHAVIOURS["word"]._replace(**{} if now else {"how": ""})
+                row = table.BEHAVIOURS["word"]._replace(how="text" if now else "")
                 yield Difference(row, text, call.node, now)
 
 
