@@ -57,6 +57,10 @@ report(history.history, model.predict(x))
 """
 
 
+def _indented(text: str) -> str:
+    return "".join(f"    {line}\n" for line in text.splitlines())
+
+
 def _script(body: str, imports: str = TF) -> str:
     return HEAD.format(imports=imports, body=body)
 
@@ -1273,6 +1277,58 @@ with open('model.yaml', 'w') as stream:
     stream.write(model.to_yaml())
 other = model_from_yaml(open('model.yaml').read())
 report(weigh(other).predict(x))
+""",
+        ),
+        "optimizers_by_texts": (
+            """\
+OPTIMIZER = 'rmsprop'
+CONFIG = {'optimizer': 'adagrad', 'loss': 'binary_crossentropy'}
+CLASSES = {'a': tf.keras.optimizers.RMSprop, 'b': tf.keras.optimizers.SGD}
+
+def train(optimizer='RMSprop', loss='logcosh', metric='accuracy'):
+"""
+            + _indented(_MODEL)
+            + """\
+    model.compile(optimizer=optimizer, loss=loss, metrics=[metric])
+    history = model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
+    report(history.history, model.predict(x))
+
+train()
+train(OPTIMIZER if len(x) > 3 else 'adam')
+train(CONFIG['optimizer'], CONFIG['loss'])
+for name in ['sgd', 'adagrad']:
+    train(tf.keras.optimizers.get(name))
+for name in CLASSES:
+    train(CLASSES[name](lr=0.01), 'mse', 'mae')
+""",
+        ),
+        "words_by_names": (
+            """\
+activation = 'hard_sigmoid'
+
+def net(activation, constraint='maxnorm', initializer='constant'):
+    model = tf.keras.Sequential()
+    model.add(tf.keras.layers.Dense(
+        4, activation=activation, input_shape=(10,), kernel_constraint=constraint))
+    model.add(tf.keras.layers.Dense(1, bias_initializer=initializer))
+    return weigh(model)
+
+model = net(activation)
+model.compile('sgd', 'mse')
+"""
+            + _FIT,
+        ),
+        "sequence_in_the_main_thread": (
+            _MODEL
+            + """\
+class Batches(tf.keras.utils.Sequence):
+    def __len__(self):
+        return 4
+    def __getitem__(self, index):
+        return x[8 * index:8 * index + 8], y[8 * index:8 * index + 8]
+model.compile('sgd', 'binary_crossentropy')
+report(model.fit_generator(Batches(), epochs=2, verbose=0, workers=0).history)
+report(model.fit_generator(Batches(), epochs=2, verbose=0, workers=0, shuffle=True).history)
 """,
         ),
     }.items()

@@ -2914,3 +2914,53 @@ def test_converters_of_files_get_a_model(more):
         """)
     made = "tf.lite.TFLiteConverter.from_keras_model(tf.keras.models.load_model('m/one."
     assert (made in after) == (not more) and ("TODO(tpucompat TPU511)" in after) == bool(more)
+
+
+_OF_TEXTS = "import tensorflow as tf\nmodel = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "settings = dict(optimizer='rmsprop', loss='mse')\nmodel.compile(**settings)\n",
+        "made = tf.keras.optimizers.deserialize({'class_name': 'rmsprop', 'config': {}})\n",
+        "name = 'nadam' if model else 'adam'\nmodel.compile(name, 'mse')\n",
+        "words = 'l1_l2'\nlayer = tf.keras.layers.Dense(1, kernel_regularizer=words)\n",
+        "class Steps(tf.keras.callbacks.Callback):\n"
+        "    def on_train_begin(self, logs=None):\n"
+        "        print(self.params['steps'])\n"
+        "model.fit(x, y, callbacks=[Steps()])\n",
+    ],
+)
+def test_what_a_text_meant_has_a_todo_where_it_cannot_be_rewritten(body):
+    source = _OF_TEXTS + "tf.logging.info(1)\n" + body
+    assert migrated(source).count("TODO(tpucompat TPU51") == 1
+
+
+def test_an_optimizer_of_the_command_line_is_looked_up():
+    after = migrated(_OF_TEXTS + "tf.logging.info(1)\nmodel.compile(args.optimizer)\n")
+    assert "model.compile(optimizer_of(args.optimizer))" in after
+    assert "'adagrad': lambda: OuterEpsilonAdagrad(" in after
+    assert migrated(after) == after
+
+
+def test_a_function_that_makes_the_old_strategy_goes_with_it():
+    before = """\
+    import tensorflow as tf
+
+    def strategy_of(address):
+        resolver = tf.contrib.cluster_resolver.TPUClusterResolver(address)
+        return tf.contrib.tpu.TPUDistributionStrategy(resolver)
+
+    def to_tpu(model):
+        return tf.contrib.tpu.keras_to_tpu_model(model, strategy=strategy_of('grpc://a:1'))
+
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])
+    model.compile('sgd', 'mse')
+    tpu_model = to_tpu(model)
+    tpu_model.sync_to_cpu()
+    tpu_model._cpu_model.summary()
+    """
+    after = migrated(textwrap.dedent(before))
+    assert "strategy_of" not in after and "TODO" not in after
+    assert "\ntpu_model.summary()" in after

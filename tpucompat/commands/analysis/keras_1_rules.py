@@ -6,10 +6,10 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any, Iterator, Mapping
 
-from tpucompat.commands.analysis.keras_3_rows import ARGUMENTS, BEHAVIOURS, WORDS
+from tpucompat.commands.analysis.keras_3_rows import ARGUMENTS, BEHAVIOURS
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.names import keras1, standalone_keras
-from tpucompat.names.used import Call, argument, constant, keyword
+from tpucompat.names.used import Call, constant, keyword
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -26,8 +26,6 @@ def declared(finder: Finder, call: Call, below: str) -> standalone_keras.Signatu
 def package(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Defaults of the package's optimizers, and what its ``clipnorm`` meant."""
     signature = declared(finder, call, below)
-    if call.name == ".compile":
-        yield from _word(finder, call)
     if signature is None or not below.startswith("optimizers."):
         return
     clip = keyword(call.node, "clipnorm")
@@ -41,17 +39,6 @@ def package(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(
                 BEHAVIOURS["package_default"], call.node, call.node, f"{name}={value}", below
             )
-
-
-def _word(finder: Finder, call: Call) -> Iterator[Difference]:
-    """An optimizer by its name, which has the package's defaults in a file that imports it."""
-    value = argument(call.node, 0, "optimizer")
-    word = str(constant(value)).lower()
-    of_package = any(use.name.partition(".")[0] == "keras" for use in finder.names.uses)
-    made = optimizer_of(word) if of_package else ""
-    row = BEHAVIOURS["package_word" if made else "optimizer_word"]
-    if value is not None and (made or word in WORDS):
-        yield Difference(row, value, call.node, made or WORDS[word])
 
 
 def optimizer_of(word: str) -> str:
@@ -106,3 +93,7 @@ def keras_1(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 def _is_number(node: ast.AST) -> bool:
     # A name may stand for a tuple; a script that has two of them in a row means two numbers.
     return isinstance(constant(node), int) or isinstance(node, ast.Name)
+
+
+#: What :mod:`tpucompat.commands.analysis.keras_3` asks of each call.
+RULES = (keras_1, package)

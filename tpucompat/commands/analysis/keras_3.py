@@ -17,6 +17,7 @@ from tpucompat.commands.analysis import (
     keras_3_seeds,
     keras_3_training,
     keras_3_values,
+    keras_3_words,
     keras_values,
 )
 from tpucompat.commands.analysis import keras_3_rows as table
@@ -34,9 +35,10 @@ from tpucompat.commands.analysis.keras_3_rules import (
     is_stateful,
     parts,
 )
+from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import EAGER, MODELS, Values, below_keras, key
 from tpucompat.names import era, fixes, symbols
-from tpucompat.names.used import Call, argument, constant, index_of, keyword, walk
+from tpucompat.names.used import Call, argument, constant, index_of, is_given, keyword, walk
 
 #: Methods of models and layers -> where the list keeps their arguments.
 _OWNERS = {
@@ -80,8 +82,8 @@ _RULES = (
     *keras_3_values.RULES,
     *keras_3_batches.RULES,
     *keras_3_labels.RULES,
-    keras_1_rules.keras_1,
-    keras_1_rules.package,
+    *keras_1_rules.RULES,
+    keras_3_words.optimizers,
 )
 
 
@@ -173,7 +175,13 @@ class Finder:
                 yield from keras_3_values.numbers(self, node)
             elif isinstance(node, ast.FunctionDef) and fits_generators:
                 yield from self._generator(node)
-        for module in (keras_3_training, keras_3_members, keras_3_seeds, keras_3_logs):
+        for module in (
+            keras_3_training,
+            keras_3_members,
+            keras_3_seeds,
+            keras_3_logs,
+            keras_3_words,
+        ):
             yield from module.differences(self)
         yield from self._files()
         yield from self._texts()
@@ -239,7 +247,7 @@ class Finder:
                             f"{owner}: argument {index + 1} was {old[index]}",
                             f"{renamed or old[index]}=",
                             "drop"
-                            if (is_kept or old[index] == "epsilon") and _is_none(value)
+                            if (is_kept or old[index] == "epsilon") and not is_given(value)
                             else "place",
                             table.PLACE,
                             "The order of the arguments changed.",
@@ -380,7 +388,7 @@ class Finder:
         if call.name == ".get" and call.node.args:
             owner = getattr(call.node.func, "value", call.node)
             yield from keras_3_logs.rates(self, owner, call.node.args[0])
-            yield from keras_3_logs.params(call.node, owner, call.node.args[0])
+            yield from keras_3_logs.params(self, call.node, owner, call.node.args[0])
         for rule in _RULES:
             yield from rule(self, call, below)
         yield from keras_3_losses.crossentropies(self, call, below)
@@ -501,9 +509,10 @@ class Finder:
                     found = keras_3_losses.unaligned(self, call, metric)
                     if found is not None:
                         yield found
-                for text in self._metric_texts(value):
+                for text in keras_3_words.metrics(self, value):
                     yield from self._metric(call, text, constant(text))
-            for text in parts(argument(call.node, 1, "loss")):
+            losses = parts(argument(call.node, 1, "loss"))
+            for text in (text for one in losses for text in leaves(self, one)):
                 if constant(text) in LOSSES:
                     row = table.BEHAVIOURS["loss_name"]
                     yield Difference(row, text, call.node, LOSSES[constant(text)])
@@ -528,25 +537,10 @@ class Finder:
         if word != "acc" and not (other and other.how):
             yield Difference(table.BEHAVIOURS["metric_name"], text, call.node, name)
 
-    def _metric_texts(self, value: ast.AST | None) -> Iterator[ast.AST]:
-        if value is None:
-            return
-        if isinstance(value, ast.Name):
-            for one in self.values.values(value):
-                yield from self._metric_texts(one)
-            return
-        if isinstance(value, ast.Dict):
-            for one in value.values:
-                yield from self._metric_texts(one)
-            return
-        for one in value.elts if isinstance(value, (ast.List, ast.Tuple)) else [value]:
-            if constant(one) in (*METRICS, *METRIC_OBJECTS, "acc"):
-                yield one
-
     def _key(self, node: ast.Subscript) -> Iterator[Difference]:
         text = index_of(node)
         yield from keras_3_logs.rates(self, node.value, text)
-        yield from keras_3_logs.params(node, node.value, text)
+        yield from keras_3_logs.params(self, node, node.value, text)
 
     def is_history(self, node: ast.AST) -> bool:
         """Whether an expression is ``something.history``, and may be that of a training."""
@@ -555,10 +549,6 @@ class Finder:
         # A callback of the script's own may keep a history of its own.
         of_training = self.values.kind(node.value) in ("", keras_values.HISTORY)
         return of_training and key(node.value) != "self"
-
-
-def _is_none(node: ast.AST) -> bool:
-    return isinstance(node, ast.Constant) and node.value is None
 
 
 def _normalizes(call: Call) -> bool:

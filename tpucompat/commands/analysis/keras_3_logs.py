@@ -142,9 +142,14 @@ def _events(finder: Finder, call: Call) -> Iterator[Difference]:
         yield Difference(table.BEHAVIOURS["events"], call.node, call.node)
 
 
-def params(node: ast.AST, owner: ast.AST, text: ast.AST) -> Iterator[Difference]:
+def params(finder: Finder, node: ast.AST, owner: ast.AST, text: ast.AST) -> Iterator[Difference]:
     """What a callback asks its parameters for."""
-    if getattr(owner, "attr", "") == "params" and constant(text) in _PARAMETERS:
+    if getattr(owner, "attr", "") != "params":
+        return
+    # Of arrays there was a number of samples, and no number of steps.
+    fits = [one.node for one in finder.names.calls if one.name == ".fit"]
+    of_arrays = finder.tf1 and any(argument(one, 12, "steps_per_epoch") is None for one in fits)
+    if constant(text) in _PARAMETERS or (of_arrays and constant(text) == "steps"):
         yield Difference(table.BEHAVIOURS["params"], node)
 
 

@@ -1148,6 +1148,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "By name, TensorFlow 1 started with a zero accumulator.",
         tf1=True,
     ),
+    "optimizer_of_text": Row(
+        "compile(optimizer=name)",
+        "compile(optimizer=optimizer_of(name)), by a function added to the script",
+        "optimizer_of_text",
+        BEHAVIOUR,
+        "For some names, TensorFlow 1 made an optimizer with another epsilon or other settings.",
+        tf1=True,
+    ),
     "validation_generator": Row(
         "fit_generator(validation_data=generator)",
         "a Sequence with a fixed number of batches, added to the script",
@@ -1236,7 +1244,11 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Keras 3 builds an optimizer for the first weights that it trains, and refuses others.",
     ),
     "params": Row(
-        "callback.params['samples']", "", "", GONE, "Keras 3 provides verbose, epochs and steps."
+        "callback.params['samples']",
+        "",
+        "",
+        GONE,
+        "Keras 3 provides verbose, epochs and steps, which was None for arrays.",
     ),
     "standalone": Row(
         "from keras.preprocessing.text import Tokenizer",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis import keras_values
 from tpucompat.commands.analysis.keras_3_rows import Row
+from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.names.used import Call, argument, constant, index_of, keyword, walk
 
@@ -90,12 +91,11 @@ def _hard_sigmoid(finder: Finder, call: Call, below: str) -> Iterator[Difference
     package, _, last = below.rpartition(".")
     row = table.BEHAVIOURS["hard_sigmoid"]
     if package == "layers" or last == "Activation":
-        for word in call.node.keywords:
-            if constant(word.value) == "hard_sigmoid":
-                yield Difference(row, word.value, call.node, "text")
-        for value in call.node.args:
-            if constant(value) == "hard_sigmoid":
-                yield Difference(row, value, call.node, "text")
+        words = [word.value for word in call.node.keywords if "activation" in (word.arg or "")]
+        for value in (*words, *call.node.args):
+            for text in leaves(finder, value):
+                if constant(text) == "hard_sigmoid":
+                    yield Difference(row, text, call.node, "text")
     if last in ("CuDNNLSTM", "CuDNNGRU"):
         yield Difference(table.BEHAVIOURS["cudnn"], call.node, call.node, last)
     if finder.tf1 and last in ("LSTM", "GRU", "LSTMCell", "GRUCell", "ConvLSTM2D"):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
+from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import MODELS, OPTIMIZER, TENSOR, below_keras, key
 from tpucompat.names.used import Call, argument, constant, index_of, is_given, keyword, walk
 
@@ -244,6 +245,7 @@ def yielded_inputs(finder: Finder, call: Call, below: str) -> Iterator[Differenc
 #: What an argument ends with -> words that Keras 3 no longer knows, and those that mean the same.
 _WORDS = {
     "initializer": {"constant": "zeros", "Constant": "zeros"},
+    "regularizer": {"l1_l2": ""},
     "constraint": {"maxnorm": "max_norm", "nonneg": "non_neg", "unitnorm": "unit_norm"},
 }
 
@@ -252,9 +254,11 @@ def words(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``kernel_constraint='maxnorm'``"""
     for given in call.node.keywords if below.startswith("layers.") else ():
         known = _WORDS.get((given.arg or "").rpartition("_")[2], {})
-        if constant(given.value) in known:
-            now = known[constant(given.value)]
-            yield Difference(table.BEHAVIOURS["word"], given.value, call.node, now)
+        for text in leaves(finder, given.value) if known else ():
+            if constant(text) in known:
+                now = known[constant(text)]
+                row = table.BEHAVIOURS["word"]._replace(how="text" if now else "")
+                yield Difference(row, text, call.node, now)
 
 
 _NUMBERS = frozenset(("float", "int", "chr"))

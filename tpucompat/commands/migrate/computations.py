@@ -13,7 +13,7 @@ import ast
 import collections
 from typing import Any, Iterable, NamedTuple
 
-from tpucompat.commands.migrate import keras
+from tpucompat.commands.migrate import keras, keras_copies
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.text import strings_over_lines
@@ -496,7 +496,7 @@ def retire(context: Context, removed: list[ast.AST], gone: list[Any]) -> None:
             statement, cell = made
             if any(statement is one for one in gone):
                 continue
-            if keras.loads_outside(context, name.id, [*gone, statement]):
+            if keras_copies.loads_outside(context, name.id, [*gone, statement]):
                 continue
             if context.remove(statement, cell):
                 gone.append(statement)

@@ -181,7 +181,7 @@ def _copied(context: Context, call: Call, calls: Sequence[Call], why: CannotSee)
     if isinstance(strategy, ast.Name):
         only = only_assignment(context, strategy.id)
         nodes: list[Any] = [each.node for each in calls]
-        if only is None or loads_outside(context, strategy.id, [*nodes, only[0]]):
+        if only is None or copies.loads_outside(context, strategy.id, [*nodes, only[0]]):
             raise why
     return Conversion(call, cell, statement, model, [], strategy, None, compiling)
 
@@ -204,7 +204,7 @@ def _is_used_elsewhere(context: Context, made: Any, compiling: Sequence[ast.AST]
     """Whether an optimizer serves more than the models that are compiled under the strategy."""
     if not isinstance(made, ast.Assign):
         return False
-    return loads_outside(context, _key(made.targets[0]), list(compiling))
+    return copies.loads_outside(context, _key(made.targets[0]), list(compiling))
 
 
 def _conversion(context: Context, call: Call) -> Conversion:
@@ -392,6 +392,7 @@ def rewrite(context: Context, conversions: list[Conversion], optimizers_too: boo
             inner = context.texts[cell].span(call.node.func.value)[1]
             if context.texts[cell].is_free(inner, end):
                 context.texts[cell].replace(inner, end, "")
+    copies.drop_cpu_models(context)
     if optimizers_too:
         optimizers.rewrite_steps(context)
     for one in conversions:
@@ -474,12 +475,14 @@ def _retire(
         expression = waiting.pop()
         for name in [node for node in ast.walk(expression) if isinstance(node, ast.Name)]:
             made = only_assignment(context, name.id)
+            if made is None:
+                gone += _remove_function(context, name.id, gone)
             if made is None or not serves_start_up(context, made[0].value):
                 continue
             statement, cell = made
             if any(statement is other for other in gone):
                 continue
-            if loads_outside(context, name.id, [*gone, statement]):
+            if copies.loads_outside(context, name.id, [*gone, statement]):
                 if expression is one.strategy:
                     named = name.id
                     context.remove(statement, cell)
@@ -496,6 +499,26 @@ def _retire(
     finish(context, one.call.node, but=one.model)
     finish(context, one.call.node.func)
     return named
+
+
+def _remove_function(context: Context, name: str, gone: Sequence[ast.AST]) -> list[ast.AST]:
+    """Takes out a function that does nothing but make a strategy, and is called nowhere else."""
+    for cell, tree in context.trees.items():
+        for node in tree.body:
+            if not isinstance(node, ast.FunctionDef) or node.name != name or node.decorator_list:
+                continue
+            shared = any(isinstance(one, ast.Global) for one in ast.walk(node))
+            if shared or copies.loads_outside(context, name, [*gone, node]):
+                continue
+            makes = any(
+                call.name.endswith(".TPUDistributionStrategy")
+                and any(call.node is one for one in ast.walk(node))
+                for call in context.names.calls
+            )
+            if makes and context.remove(node, cell):
+                finish(context, node)
+                return [node]
+    return []
 
 
 def finish(context: Context, node: ast.AST, but: ast.AST | None = None) -> None:
@@ -530,19 +553,6 @@ def serves_start_up(context: Context, value: ast.AST) -> bool:
         id(call.node) in inside
         and call.name.endswith((".TPUClusterResolver", ".TPUDistributionStrategy"))
         for call in context.names.calls
-    )
-
-
-def loads_outside(context: Context, name: str, inside: list[Any]) -> bool:
-    """Whether a name is read anywhere but in some statements."""
-    known = {id(node) for one in inside for node in ast.walk(one)}
-    return any(
-        isinstance(node, ast.Name)
-        and node.id == name
-        and isinstance(node.ctx, ast.Load)
-        and id(node) not in known
-        for tree in context.trees.values()
-        for node in ast.walk(tree)
     )
 
 

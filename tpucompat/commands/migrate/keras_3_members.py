@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Mapping
 
+from tpucompat.commands.analysis import keras_3_words
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate import keras_3_text as written
@@ -134,6 +135,8 @@ def _outer_epsilon(self: Rewriter, one: Difference) -> bool:
     name = _class_of(self, one.name)
     if not name:
         return False
+    if not isinstance(one.node, ast.Call):  # a class that is called elsewhere
+        return self.context.replace(one.node, self.cell(one.node), name)
     epsilon = argument(one.node, 3, "epsilon")
     if isinstance(epsilon, ast.Constant) and constant(epsilon) is None:
         if any(epsilon is given for given in one.node.args):
@@ -143,14 +146,30 @@ def _outer_epsilon(self: Rewriter, one: Difference) -> bool:
     return self.context.replace(one.node.func, self.cell(one.node), name)
 
 
-def _optimizer_word(self: Rewriter, one: Difference) -> bool:
-    name, _, arguments = one.name.partition("(")
+def _made(self: Rewriter, optimizer: str) -> str:
+    """``RMSprop(learning_rate=0.001)`` as a script writes it; "" where the name is taken."""
+    name, _, arguments = optimizer.partition("(")
     if name in written.OUTER_EPSILON:
         name = _class_of(self, name)
     else:
         name = f"{self.context.local('tf.keras.optimizers')}.{name}"
-    made = f"{name}({arguments}"
-    return bool(name) and self.context.replace(one.node, self.cell(one.node), made)
+    return f"{name}({arguments}" if name else ""
+
+
+def _optimizer_word(self: Rewriter, one: Difference) -> bool:
+    made = _made(self, one.name)
+    return bool(made) and self.context.replace(one.node, self.cell(one.node), made)
+
+
+def _optimizer_of_text(self: Rewriter, one: Difference) -> bool:
+    """``optimizer_of(name)``, which knows all texts that some of the script's models may be compiled with."""
+    known = keras_3_words.made_of(self.finder)
+    words = {word for each in self.found if each.row is one.row for word in each.name.split()}
+    made = {word: _made(self, known[word]) for word in sorted(words)}
+    lines = "".join(f"{{i}}{{i}}'{word}': lambda: {text},\n" for word, text in made.items())
+    template = written.OPTIMIZER_OF.replace("LINES", lines)
+    defined = all(made.values()) and self.define("optimizer_of", template)
+    return defined and self.wrap(one.node, "optimizer_of(", ")")
 
 
 def _layer_input(self: Rewriter, one: Difference) -> bool:
@@ -309,6 +328,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "layer_input": _layer_input,
     "learning_rate": _learning_rate,
     "metrics_names": _metrics_names,
+    "optimizer_of_text": _optimizer_of_text,
     "optimizer_word": _optimizer_word,
     "outer_epsilon": _outer_epsilon,
     "output_names": _output_names,

@@ -357,6 +357,15 @@ class OuterEpsilonAdagrad({keras}.optimizers.Adagrad):
 #: Optimizers that add epsilon to a square root.
 OUTER_EPSILON = {"RMSprop": RMSPROP, "Adagrad": ADAGRAD}
 
+OPTIMIZER_OF = '''
+
+def optimizer_of(identifier):
+{i}"""The optimizer that TensorFlow 1 made of a text, where Keras 3 makes another."""
+{i}made = {{
+LINES{i}}}
+{i}return made.get(str(identifier).lower(), lambda: identifier)()
+'''
+
 OF_STEP = '''
 
 def of_step(callback, name):

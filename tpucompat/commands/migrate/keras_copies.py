@@ -123,3 +123,27 @@ def called(statement: ast.stmt) -> ast.expr | None:
     """What a statement calls, if that is all that it does."""
     value = statement.value if isinstance(statement, ast.Expr) else None
     return value.func if isinstance(value, ast.Call) else None
+
+
+def drop_cpu_models(context: Context) -> None:
+    """``tpu_model._cpu_model`` -> ``tpu_model``, whose weights are the only ones"""
+    for cell, tree in context.trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Attribute) and node.attr == "_cpu_model":
+                text = context.texts[cell]
+                inner, end = text.span(node.value)[1], text.span(node)[1]
+                if text.is_free(inner, end):
+                    text.replace(inner, end, "")
+
+
+def loads_outside(context: Context, name: str, inside: list[Any]) -> bool:
+    """Whether a name is read anywhere but in some statements."""
+    known = {id(node) for one in inside for node in ast.walk(one)}
+    return any(
+        isinstance(node, ast.Name)
+        and node.id == name
+        and isinstance(node.ctx, ast.Load)
+        and id(node) not in known
+        for tree in context.trees.values()
+        for node in ast.walk(tree)
+    )

@@ -100,7 +100,14 @@ def _generator(context: Context, call: Call) -> None:
         if word.arg == "generator":
             text.replace(*text.keyword(word), "x")
         elif word.arg in _GONE:
-            _drop(text, text.keyword(word)[0], word.value)
+            in_thread = constant(word.value) == 0 and word.arg == "workers"
+            if in_thread and new == "fit" and keyword(node, "shuffle") is None:
+                # The main thread read a Sequence in its order, whatever shuffle said.
+                text.replace(text.keyword(word)[0], text.span(word.value)[1], "shuffle=False")
+            else:
+                _drop(text, text.keyword(word)[0], word.value)
+        elif word.arg == "shuffle" and constant(keyword(node, "workers")) == 0:
+            context.replace(word.value, cell, "False")
 
 
 def _drop(text: Text, start: int, value: ast.AST) -> None:

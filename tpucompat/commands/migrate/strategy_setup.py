@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import Any, NamedTuple
 
-from tpucompat.commands.migrate import keras
+from tpucompat.commands.migrate import keras, keras_copies
 from tpucompat.commands.migrate.context import Context
 from tpucompat.names.used import Call, constant
 
@@ -55,7 +55,7 @@ def _strategy_setup(context: Context, call: Call, calls: dict[int, Call]) -> Str
     others = [one for one in body if isinstance(one, ast.Expr) and _prepares(one.value, calls)]
     together = [made[0], *others, strategy]
     in_order = [one for one in body if any(one is other for other in together)]
-    alone = not keras.loads_outside(context, name.id, together)
+    alone = not keras_copies.loads_outside(context, name.id, together)
     owned = all(context.texts[cell].owns_lines(one) for one in together)
     if in_order != together or not alone or not owned or not _is_old(context, together):
         return None
@@ -109,6 +109,6 @@ def rewrite(context: Context, found: list[StrategySetup]) -> None:
             made = keras.only_assignment(context, node.id) if isinstance(node, ast.Name) else None
             if made is None or not keras.serves_start_up(context, made[0].value):
                 continue
-            if not keras.loads_outside(context, node.id, [one.resolver]):  # type: ignore[attr-defined]
+            if not keras_copies.loads_outside(context, node.id, [one.resolver]):  # type: ignore[attr-defined]
                 context.remove(*made)
         keras.add_helper(context)

@@ -1,0 +1,79 @@
+"""What an expression of a script may be: texts are followed to the places where they are written."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any, Iterator
+
+from tpucompat.names.used import constant, index_of, keyword
+
+if TYPE_CHECKING:
+    from tpucompat.commands.analysis.keras_3 import Finder
+
+
+def leaves(finder: Finder, node: ast.AST, seen: set[int] | None = None) -> Iterator[ast.AST]:
+    """What an expression may be; a name, attribute or item stands for itself where nothing is known of it."""
+    seen = set() if seen is None else seen
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    parts: list[Any] = []
+    if isinstance(node, ast.IfExp):
+        parts = [node.body, node.orelse]
+    elif isinstance(node, ast.BoolOp):
+        parts = node.values
+    elif isinstance(node, ast.Subscript):
+        parts = list(_items(finder, node.value, constant(index_of(node)) or ""))
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        owner = node.func.value
+        if node.func.attr == "get" and node.args:
+            parts = [*_items(finder, owner, constant(node.args[0]) or ""), *node.args[1:]]
+        elif node.func.attr in ("lower", "strip"):
+            parts = [owner]
+    elif isinstance(node, (ast.Name, ast.Attribute)):
+        values = finder.values
+        parts = [*values.values(node), *values.given(node), *_defaults(finder, node)]
+        for container in values.iterated(node):
+            parts += _items(finder, container, None)
+    if not parts:
+        yield node
+    for one in parts:
+        yield from leaves(finder, one, seen)
+
+
+def _items(finder: Finder, container: ast.AST, name: object) -> Iterator[ast.AST]:
+    """The items of a list or dictionary: of one key, of any if that is "", or what a loop over it sees."""
+    for one in leaves(finder, container):
+        value = item(one, name) if isinstance(name, str) else None
+        if value is not None:
+            yield value
+        elif isinstance(one, ast.Dict):
+            yield from one.values if name is not None else (word for word in one.keys if word)
+        elif isinstance(one, (ast.List, ast.Tuple, ast.Set)):
+            yield from one.elts
+
+
+def _defaults(finder: Finder, node: ast.AST) -> Iterator[ast.AST]:
+    """The default of a parameter, and the parameter itself where its calls are not seen."""
+    scopes = finder.values.scope(node)
+    if not isinstance(node, ast.Name) or len(scopes) == 1:
+        return
+    for function in finder.nodes:
+        if isinstance(function, (ast.FunctionDef, ast.Lambda)) and id(function) in scopes:
+            given = function.args
+            places = given.args[len(given.args) - len(given.defaults) :]
+            both = [*zip(places, given.defaults), *zip(given.kwonlyargs, given.kw_defaults)]
+            yield from (value for one, value in both if one.arg == node.id and value is not None)
+            if getattr(function, "name", "") == "__init__" and any(
+                one.arg == node.id for one in (*given.args, *given.kwonlyargs)
+            ):
+                yield ast.Name(node.id, ast.Load())
+
+
+def item(node: ast.AST, name: str) -> ast.expr | None:
+    """The value of a key of a dictionary that the script writes out."""
+    if isinstance(node, ast.Dict):
+        pairs = zip(node.keys, node.values)
+        return next((value for word, value in pairs if constant(word) == name), None)
+    is_dict = isinstance(node, ast.Call) and getattr(node.func, "id", "") == "dict"
+    return keyword(node, name) if is_dict else None  # type: ignore[arg-type]

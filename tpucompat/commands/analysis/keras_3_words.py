@@ -1,0 +1,119 @@
+"""Optimizers and metrics that a program names by a text, wherever the text comes from.
+
+For some texts, TensorFlow 1 made another optimizer than Keras 3 does (``keras_3_rows.WORDS``). The text is
+followed through assignments, conditional expressions, loops, parameters and dictionaries. What comes from
+elsewhere, as from the command line, may be any text.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Iterator, Mapping
+
+from tpucompat.commands.analysis import keras_1_rules
+from tpucompat.commands.analysis.keras_3_rows import ARGUMENTS, BEHAVIOURS, WORDS
+from tpucompat.commands.analysis.keras_3_rules import METRIC_OBJECTS, METRICS, Difference, parts
+from tpucompat.commands.analysis.keras_3_texts import item, leaves
+from tpucompat.commands.analysis.keras_values import OPTIMIZER, below_keras
+from tpucompat.names import standalone_keras
+from tpucompat.names.used import Call, argument, constant, keyword
+
+if TYPE_CHECKING:
+    from tpucompat.commands.analysis.keras_3 import Finder
+
+_NADAM = "nadam"
+
+
+def optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """What ``compile`` and ``optimizers.get`` take for an optimizer."""
+    if not finder.tf1:
+        return
+    if below == "optimizers.deserialize":
+        yield from _of_config(finder, call)
+    if call.name != ".compile" and below != "optimizers.get":
+        return
+    given = argument(call.node, 0, "optimizer" if call.name == ".compile" else "identifier")
+    known = made_of(finder)
+    if given is None:
+        yield from _of_settings(finder, call, known)
+    elif isinstance(constant(given), str):
+        word = constant(given).lower()
+        if word in known:
+            of_package = known[word] != WORDS.get(word)
+            row = BEHAVIOURS["package_word" if of_package else "optimizer_word"]
+            yield Difference(row, given, call.node, known[word])
+    elif OPTIMIZER not in finder.values.kinds(given):
+        found = {*_words(finder, given)}
+        if found & known.keys():
+            names = " ".join(sorted(found & known.keys()))
+            yield Difference(BEHAVIOURS["optimizer_of_text"], given, call.node, names)
+        if _NADAM in found:
+            yield Difference(BEHAVIOURS["nadam"], given, call.node)
+
+
+def differences(finder: Finder) -> Iterator[Difference]:
+    """``OPTIMIZERS[name](lr=0.1)`` of classes in a dictionary."""
+    for node in finder.nodes:
+        called = node.func if isinstance(node, ast.Call) else None
+        if not isinstance(node, ast.Call) or not isinstance(called, ast.Subscript):
+            continue
+        rate = keyword(node, "lr")
+        for one in leaves(finder, called):
+            name = below_keras(finder.values.used.get(id(one), ""))
+            if name.startswith("optimizers.") and rate is not None:
+                yield Difference(ARGUMENTS["*", "lr"], rate, node, "lr")
+            if name == "optimizers.RMSprop":
+                yield Difference(BEHAVIOURS["rmsprop"], one, node, "RMSprop")
+
+
+def metrics(finder: Finder, value: ast.AST | None) -> Iterator[ast.AST]:
+    """The texts that metrics are named by, of what ``compile`` takes for them."""
+    for part in parts(value):
+        for one in leaves(finder, part):
+            if isinstance(one, (ast.Dict, ast.List, ast.Tuple)):
+                yield from metrics(finder, one)
+            elif constant(one) in (*METRICS, *METRIC_OBJECTS, "acc"):
+                yield one
+
+
+def made_of(finder: Finder) -> Mapping[str, str]:
+    """A text -> the optimizer that the file's Keras made of it, where Keras 3 makes another."""
+    if not any(use.name.partition(".")[0] == "keras" for use in finder.names.uses):
+        return WORDS
+    signatures = (name.rpartition(".") for name in standalone_keras.signatures())
+    words = [last.lower() for package, _, last in signatures if package == "optimizers"]
+    of_package = {word: keras_1_rules.optimizer_of(word) for word in words}
+    return {**WORDS, **{word: made for word, made in of_package.items() if made}}
+
+
+def _of_config(finder: Finder, call: Call) -> Iterator[Difference]:
+    config = argument(call.node, 0, "config")
+    for one in leaves(finder, config) if config is not None else ():
+        pairs = zip(one.keys, one.values) if isinstance(one, ast.Dict) else ()
+        for name, value in pairs:
+            word = str(constant(value)).lower()
+            if constant(name) == "class_name" and word in (*WORDS, _NADAM):
+                row = BEHAVIOURS["optimizer_word" if word in WORDS else _NADAM]
+                yield Difference(row._replace(how=""), value, call.node)
+
+
+def _of_settings(finder: Finder, call: Call, known: Mapping[str, str]) -> Iterator[Difference]:
+    """``compile(**settings)``, whose dictionary would hold one optimizer for all models."""
+    for word in call.node.keywords:
+        for one in leaves(finder, word.value) if word.arg is None else ():
+            value = item(one, "optimizer")
+            if str(constant(value)).lower() in known:
+                row = BEHAVIOURS["optimizer_of_text"]._replace(how="")
+                yield Difference(row, value, call.node)
+
+
+def _words(finder: Finder, node: ast.AST) -> Iterator[str]:
+    """The texts that an expression may be, in small letters."""
+    for one in leaves(finder, node):
+        if isinstance(constant(one), str):
+            yield constant(one).lower()
+        elif isinstance(one, ast.Name):  # a parameter whose calls are not all seen
+            texts = (constant(text) for text in finder.nodes if isinstance(text, ast.Constant))
+            yield from (text.lower() for text in texts if isinstance(text, str))
+        elif isinstance(one, (ast.Attribute, ast.Subscript)):  # of a command line or of a file
+            yield from WORDS
