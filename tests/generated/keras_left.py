@@ -1,8 +1,8 @@
 """Random Keras models of what the other programs leave out.
 
-The rows here were found by a search for the names of ``tf.keras`` and their arguments that no other file of this
-folder has: states and orders of recurrent layers, axes of normalizations, inputs that are no floats, types and
-policies, functions of ``tf.nn`` with weights, updates, losses and metrics by their classes, layers of ``tf.layers``.
+The rows were found by a search for the names of ``tf.keras`` and their arguments that no other file of this
+folder has: states and ways of recurrent layers, axes of normalizations, inputs that are no floats, functions
+of ``tf.nn`` with weights, updates, losses and metrics by their classes.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from unittest import mock
 
 import keras_models as plain
 import numpy as np
-from choices import Maker
 
 import tpucompat.v1 as tf
 
@@ -175,12 +174,8 @@ class Moving(layers.Layer):
                 )
             else:
                 change = tf.assign(self.mean, 0.9 * before + 0.1 * now)
-        self.add_update(change, inputs=m_or(self.way == "unconditional", None, inputs))
+        self.add_update(change, inputs=None if self.way == "unconditional" else inputs)
         return inputs - tf.stop_gradient(before)
-
-
-def m_or(flag, first, second):
-    return first if flag else second
 
 
 class Phases(layers.Layer):
@@ -274,7 +269,7 @@ def shared(m, x):
     return layers.add([inner(x), outer(x), inner(outer(x))])
 
 
-# Functions of tf.nn and others, with weights -------------------------------------------------------------------
+# Functions of tf.nn and others, with weights ------------------------------------------------------------------
 
 
 class Weighted(layers.Layer):
@@ -302,16 +297,25 @@ def weighted(m, x):
             lambda y, w: y + tf.scatter_nd([[0], [size - 1]], w, [size]),
             (2,),
         ),
-        "batch_normalization": (lambda y, w: nn.batch_normalization(y, 0.1, 2.0, w, w, 0.1), (size,)),
+        "batch_normalization": (
+            lambda y, w: nn.batch_normalization(y, 0.1, 2.0, w, w, 0.1),
+            (size,),
+        ),
         "cumprod": (lambda y, w: y * tf.cumprod(1.0 + 0.1 * w), (size,)),
         "einsum": (lambda y, w: tf.einsum("...a,ab->...b", y, w), (size, 3)),
         "custom": (lambda y, w: clipped(y) * w, (size,)),
     }
     if x.shape.ndims == 3:
         rows["conv1d"] = (lambda y, w: nn.conv1d(y, w, 1, "SAME"), (2, size, 3))
-        rows["dilated"] = (lambda y, w: nn.convolution(y, w, "SAME", dilation_rate=[2]), (2, size, 3))
+        rows["dilated"] = (
+            lambda y, w: nn.convolution(y, w, "SAME", dilation_rate=[2]),
+            (2, size, 3),
+        )
         rows["rnn"] = (lambda y, w: tf.scan(lambda s, z: tf.tanh(z + s * w), y[0] + 0 * y), (size,))
-        rows["unstacked"] = (lambda y, w: tf.stack([z * w for z in tf.unstack(y, axis=1)], 1), (size,))
+        rows["unstacked"] = (
+            lambda y, w: tf.stack([z * w for z in tf.unstack(y, axis=1)], 1),
+            (size,),
+        )
     if x.shape.ndims == 4:
         rows["depthwise"] = (
             lambda y, w: nn.depthwise_conv2d(y, w, [1, 1, 1, 1], "SAME"),
@@ -383,7 +387,9 @@ def computed(m, x):
         "strided": lambda y: y[..., ::2] + y[..., :1],
         "complex": lambda y: tf.abs(tf.complex(y, y * 0.5) + 1.0),
         "fft": lambda y: tf.real(tf.spectral.rfft(y)),
-        "bits": lambda y: y * tf.cast(tf.bitwise.bitwise_and(tf.cast(y * 8, tf.int32), 3), tf.float32),
+        "bits": lambda y: (
+            y * tf.cast(tf.bitwise.bitwise_and(tf.cast(y * 8, tf.int32), 3), tf.float32)
+        ),
         "checked": lambda y: tf.check_numerics(y, "bad") + tf.stop_gradient(y),
         "asserted": lambda y: asserted(y),
         "double": lambda y: tf.cast(tf.cast(y, tf.float64) * 1.5, tf.float32),
@@ -398,17 +404,25 @@ def computed(m, x):
             tf.unsorted_segment_sum(tf.transpose(y), [0, 1] + [0] * (y.shape.as_list()[-1] - 2), 2)
         ),
         "gather_nd": lambda y: y + tf.batch_gather(y, tf.zeros_like(y, tf.int32)),
-        "confusion": lambda y: y + 0.1 * tf.cast(tf.shape(tf.confusion_matrix([0, 1], [1, 1]))[0], "float32"),
+        "confusion": lambda y: (
+            y + 0.1 * tf.cast(tf.shape(tf.confusion_matrix([0, 1], [1, 1]))[0], "float32")
+        ),
         "meshgrid": lambda y: y + 0.1 * tf.meshgrid(tf.range(3.0), tf.range(2.0))[0][0, 1],
-        "histogram": lambda y: y + 0.001 * tf.cast(tf.histogram_fixed_width(y[0], [0.0, 1.0], 3)[0] * 0, "float32"),
-        "variables": lambda y: y + 0.0 * tf.cast(tf.rank(y), tf.float32) + tf.lgamma(tf.abs(y) + 1.0),
+        "histogram": lambda y: (
+            y + 0.001 * tf.cast(tf.histogram_fixed_width(y[0], [0.0, 1.0], 3)[0] * 0, "float32")
+        ),
+        "variables": lambda y: (
+            y + 0.0 * tf.cast(tf.rank(y), tf.float32) + tf.lgamma(tf.abs(y) + 1.0)
+        ),
         "named": lambda y: tf.identity_n([y, y])[1] + tf.add_n([y, y]) + tf.accumulate_n([y, y]),
         "igamma": lambda y: tf.math.erf(y) + tf.digamma(1.0 + tf.abs(y)),
         "ordered": lambda y: after(y),
         "recomputed": lambda y: tf.contrib.layers.recompute_grad(lambda z: tf.tanh(z) * 2.0)(y),
     }
     name = m.one(*rows)
-    if name == "segments" and x.shape.ndims > 2 or name == "mirror" and x.shape.as_list()[-1] < 2:
+    if (name == "segments" and x.shape.ndims > 2) or (
+        name == "mirror" and x.shape.as_list()[-1] < 2
+    ):
         name = "roll"
     m.note(name)
     return function(rows[name], fresh(m, "computed"))(x)
@@ -454,12 +468,20 @@ def new_input(m, index):
         x = layers.Embedding(9, 3)(given)
         inner = m.one(layers.LSTM(3), layers.GlobalAveragePooling1D(), layers.Flatten())
         return given, data, layers.TimeDistributed(inner)(x)
-    shapes = {"bytes": (6, 6, 2), "picture": (6, 6, 2), "steps": (5, 3), "flags": (5,), "long": (4,)}
+    shapes = {
+        "bytes": (6, 6, 2),
+        "picture": (6, 6, 2),
+        "steps": (5, 3),
+        "flags": (5,),
+        "long": (4,),
+    }
     shape = shapes.get(way, (5,))
     data = numbers.rand(n, *shape).astype("float32")
     kind = {"bytes": "uint8", "flags": "bool", "long": "int64", "double": "float64"}.get(way)
     if kind:
-        data = ((data > 0.5) if way == "flags" else data * 7 if kind != "float64" else data).astype(kind)
+        data = ((data > 0.5) if way == "flags" else data * 7 if kind != "float64" else data).astype(
+            kind
+        )
         given = layers.Input(shape, name=name, dtype=kind)
         return given, data, cast(given)
     if way == "steps":
@@ -471,34 +493,38 @@ def new_input(m, index):
 # Outputs: losses and metrics by their classes -----------------------------------------------------------------
 
 
-def of_module(module, base, apart):
-    return sorted(
-        name
-        for name, kind in vars(module).items() | [(n, getattr(module, n)) for n in dir(module)]
-        if inspect.isclass(kind)
-        and issubclass(kind, base)
-        and not name.startswith("_")
-        and name not in apart
-    )
-
-
 #: Kind of output -> losses, with the arguments that they are made of.
 LOSSES = {
     "classes": ["CategoricalCrossentropy", "KLDivergence", "CategoricalHinge", "CosineSimilarity"],
     "sparse": ["SparseCategoricalCrossentropy"],
     "binary": ["BinaryCrossentropy", "Hinge", "SquaredHinge"],
     "numbers": [
-        *("MeanSquaredError", "MeanAbsoluteError", "MeanSquaredLogarithmicError", "Huber", "LogCosh"),
+        *(
+            "MeanSquaredError",
+            "MeanAbsoluteError",
+            "MeanSquaredLogarithmicError",
+            "Huber",
+            "LogCosh",
+        ),
         *("MeanAbsolutePercentageError", "Poisson"),
     ],
 }
 METRICS = {
     "classes": [
-        *("CategoricalAccuracy", "TopKCategoricalAccuracy", "CategoricalCrossentropy", "CategoricalHinge"),
+        *(
+            "CategoricalAccuracy",
+            "TopKCategoricalAccuracy",
+            "CategoricalCrossentropy",
+            "CategoricalHinge",
+        ),
         *("KLDivergence", "CosineSimilarity", "Precision", "Recall"),
     ],
     "sparse": [
-        *("SparseCategoricalAccuracy", "SparseTopKCategoricalAccuracy", "SparseCategoricalCrossentropy"),
+        *(
+            "SparseCategoricalAccuracy",
+            "SparseTopKCategoricalAccuracy",
+            "SparseCategoricalCrossentropy",
+        ),
     ],
     "binary": [
         *("BinaryAccuracy", "BinaryCrossentropy", "AUC", "Precision", "Recall", "TruePositives"),
@@ -506,7 +532,12 @@ METRICS = {
         *("SensitivityAtSpecificity", "SpecificityAtSensitivity"),
     ],
     "numbers": [
-        *("MeanSquaredError", "MeanAbsoluteError", "MeanAbsolutePercentageError", "RootMeanSquaredError"),
+        *(
+            "MeanSquaredError",
+            "MeanAbsoluteError",
+            "MeanAbsolutePercentageError",
+            "RootMeanSquaredError",
+        ),
         *("MeanSquaredLogarithmicError", "LogCoshError", "Poisson", "MeanRelativeError"),
     ],
 }
@@ -532,7 +563,7 @@ def made(m, module, which, **more):
     options = {key: row() for key, row in rows.items() if key in known and m.often(0.4)}
     if more.pop("single", False):  # one output has no classes
         options = {k: v for k, v in options.items() if k not in ("top_k", "class_id")}
-    if "thresholds" in options and "top_k" in options or which == "AUC":
+    if ("thresholds" in options and "top_k" in options) or which == "AUC":
         options.pop("thresholds", None)
     required = {"specificity": 0.5, "sensitivity": 0.5}
     options.update({key: value for key, value in required.items() if key in known})
@@ -627,7 +658,7 @@ def fit(m, model, data, labels, several, brief):
     n, pieces = m.examples, list(plain.batches(data, labels, BATCH))
     weights = np.linspace(0.5, 1.5, n).astype("float32")
     options = {"verbose": 0, "shuffle": False}
-    given = {name: part for name, part in zip(model.input_names, data)}
+    given = dict(zip(model.input_names, data))
 
     def weighted_pieces():
         while True:
@@ -637,14 +668,15 @@ def fit(m, model, data, labels, several, brief):
 
     def iterated():
         made = (tuple(data) if data[1:] else data[0], tuple(labels) if several else labels[0])
-        found = tf.data.Dataset.from_tensor_slices(made).repeat().batch(BATCH, drop_remainder=True)
-        return found
+        return tf.data.Dataset.from_tensor_slices(made).repeat().batch(BATCH, drop_remainder=True)
 
     rows = {
         "steps of arrays": lambda: model.fit(
             x, y, batch_size=BATCH, epochs=3, initial_epoch=1, **options
         ),
-        "split": lambda: model.fit(x, y, BATCH, validation_split=0.0 if n == 40 else 0.5, **options),
+        "split": lambda: model.fit(
+            x, y, BATCH, validation_split=0.0 if n == 40 else 0.5, **options
+        ),
         "by name": lambda: model.fit(given, y, BATCH, **options),
         "weighted generator": lambda: model.fit_generator(weighted_pieces(), 2, 2, verbose=0),
         "generator of fit": lambda: model.fit(weighted_pieces(), steps_per_epoch=2, verbose=0),
@@ -665,8 +697,15 @@ def fit(m, model, data, labels, several, brief):
         "batch": lambda: model.fit(x, y, BATCH, 1, verbose=0, shuffle=False),
         "smaller": lambda: model.fit(x, y, 8, 1, **options),
         "validated": lambda: model.fit(
-            x, y, BATCH, 2, validation_data=None if brief else (x, y, [weights] * len(labels) if several else weights),
-            sample_weight=[weights] * len(labels) if several else weights, **options
+            x,
+            y,
+            BATCH,
+            2,
+            validation_data=None
+            if brief
+            else (x, y, [weights] * len(labels) if several else weights),
+            sample_weight=[weights] * len(labels) if several else weights,
+            **options,
         ),
     }
     name = m.one(*rows, "by hand")
