@@ -44,7 +44,8 @@ FOUND = {
 }
 #: Sparse gradients met optimizers whose sparse updates no TPU has (``words`` in test_rehearsal.py).
 ONE_CORE = ["keras:71003", "keras:71006", "keras_rest:71003", "keras_drawn:71005"]
-#: The programs above and others, which take minutes; on emulated cores an evaluation and a prediction follow the training.
+#: What was found and others, which take minutes; on emulated cores an evaluation and a prediction follow the
+#: training.
 #: Not of ``model_fn_more``, many of which a TPU refuses.
 OTHERS = [f"{kind}:{n}" for kind in run.MODULES if kind != "model_fn_more" for n in range(12)]
 MORE = list(dict.fromkeys([*FOUND, *OTHERS]))

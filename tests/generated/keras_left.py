@@ -398,7 +398,7 @@ def computed(m, x):
             [(tf.reduce_all(y[0] > 9.0), lambda: y * 2.0)], default=lambda: y + 0.1
         ),
         "nested cond": lambda y: tf.cond(
-            tf.constant(True), lambda: tf.cond(tf.shape(y)[0] > 3, lambda: y, lambda: -y), lambda: y
+            tf.constant(True), lambda: tf.cond(tf.shape(y)[0] > 0, lambda: y, lambda: -y), lambda: y
         ),
         "segments": lambda y: tf.transpose(
             tf.unsorted_segment_sum(tf.transpose(y), [0, 1] + [0] * (y.shape.as_list()[-1] - 2), 2)
