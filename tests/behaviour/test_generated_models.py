@@ -42,7 +42,10 @@ FOUND = {
     "model_fn_more:27": "a loop's condition alone took one of its values (test_branches.py)",
     "session_script:9": "variables made after a computation had other seeds (test_operation_seeds.py)",
 }
-#: They and others, which take minutes; on emulated cores an evaluation and a prediction follow the training.
+#: Sparse gradients met optimizers whose sparse updates no TPU has (``words`` in test_rehearsal.py).
+ONE_CORE = ["keras:71003", "keras:71006", "keras_rest:71003", "keras_drawn:71005"]
+#: What was found and others, which take minutes; on emulated cores an evaluation and a prediction follow the
+#: training.
 #: Not of ``model_fn_more``, many of which a TPU refuses.
 OTHERS = [f"{kind}:{n}" for kind in run.MODULES if kind != "model_fn_more" for n in range(12)]
 MORE = list(dict.fromkeys([*FOUND, *OTHERS]))
@@ -115,3 +118,10 @@ def test_evaluates_and_predicts_on_eight_emulated_cores(trained, name):
 @pytest.mark.parametrize("name", MORE)
 def test_trains_on_eight_rehearsed_cores(trained, name):
     assert wrong(trained, name, "rehearse:8", MORE, "--brief") == []
+
+
+@rehearsed
+@pytest.mark.long
+@pytest.mark.parametrize("name", ONE_CORE)
+def test_trains_on_one_rehearsed_core(trained, name):
+    assert wrong(trained, name, "rehearse:1", ONE_CORE, "--brief") == []

@@ -22,12 +22,12 @@ pytestmark = pytest.mark.skipif(
 )
 
 #: Program -> how many steps change weights.
-STEPS = {"keras": 8, "stateful": 8, "single": 8, "estimator": 6, "shard": 4}
+STEPS = {"keras": 8, "stateful": 8, "single": 8, "words": 8, "estimator": 6, "shard": 4}
 #: Program -> what crosses between host and cores while it trains, as programs/rehearsed.py writes it. Keras
 #: gives a batch and waits for its loss. TPUEstimator waits for a step when the next one is under way, and
 #: for the last one at the end of its loop of three; variables cross when no loop is.
 CROSSED = {
-    **dict.fromkeys(("keras", "stateful", "single"), "w" * 8),
+    **dict.fromkeys(("keras", "stateful", "single", "words"), "w" * 8),
     "estimator": "ssrsr" + "rvwr" + "ssrsr" + "rvwr" + "vvvv",
 }
 

@@ -475,6 +475,30 @@ def test_replicas_do_not_race(strategy_of):
     np.testing.assert_allclose(values, seen, rtol=1e-6)
 
 
+def test_no_change_of_a_variable_is_lost(strategy_of):
+    """Reads come first, but not those that are there to change the variable when an update has been made."""
+
+    def build():
+        x = tf1.placeholder(tf.float32, [])
+        power, updates = variable("power", 1.0), []
+        weights = [variable(f"w{index}", 0.0) for index in range(3)]
+        for weight in weights:  # an optimizer that is applied to each
+            with tf.control_dependencies([weight.assign_add(power * x)]):
+                updates.append(power.assign(power.read_value() * 0.5))
+        return [x], [cross(weights[0].read_value())], updates
+
+    with tf.Graph().as_default() as graph:
+        inputs, outputs, updates = build()
+        traced = TracedStep(graph, inputs, outputs, updates, reads_first=True)
+    variables = ReplicatedVariables(strategy_of(2))
+    variables.load({"power": np.float32(1.0), **{f"w{i}": np.float32(0.0) for i in range(3)}})
+    step = ReplicatedStep(traced, strategy_of(2), variables)
+    for number in (1, 2):
+        step([[1.0]] * 2)
+        assert variables.read()["power"] == 0.5 ** (3 * number)
+    assert [variables.read()[f"w{index}"] for index in range(3)] == [1.125] * 3
+
+
 def test_a_variable_that_changes_its_shape(strategy_of):
     def build():
         v = tf1.get_variable(

@@ -46,6 +46,7 @@ TARGETS = {
 MODULES = {
     "keras": "keras_models",
     "keras_drawn": "keras_drawn",
+    "keras_left": "keras_left",
     "keras_network": "keras_networks",
     "keras_own": "keras_own",
     "keras_rest": "keras_rest",

@@ -125,18 +125,48 @@ def _exclude(one: Conditions, other: Conditions) -> bool:
 
 
 def _reads_first(nodes: Mapping[str, Any], handles: Mapping[str, str], flow: Flow) -> Sequence[str]:
-    """A topological order in which every write comes as late as it can."""
-    aliases = set(handles)
+    """A topological order in which every write comes as late as it can.
+
+    A read that waits for a write, and is there for another alone (``beta1_power * beta1`` when an update has
+    been made), comes with that one: where an optimizer is applied several times, none of them is lost.
+    """
+    aliases = dict(handles)
+    users: dict[str, list[str]] = collections.defaultdict(list)
+    for name in flow.order:
+        for source in nodes[name].input:
+            users[node_name(source)].append(name)
     depth: dict[str, int] = {}  # the number of writes on the longest way to a node, itself included
+    counted: set[str] = set()  # writes that are counted where they read
     for name in flow.order:
         node = nodes[name]
         before = max((depth.get(node_name(source), 0) for source in node.input), default=0)
-        touches = any(tensor_name(source) in aliases for source in node.input)
-        if touches and node.op in _ALIASES:
-            aliases.update(f"{name}:{output}" for output in (0, 1))
-            touches = False
-        depth[name] = before + int(touches and node.op not in _READS)
+        handle = next((key for key in map(tensor_name, node.input) if key in aliases), None)
+        writes = handle is not None and node.op not in (*_READS, *_ALIASES) and name not in counted
+        if handle is not None and node.op in _ALIASES:
+            aliases.update({f"{name}:{output}": aliases[handle] for output in (0, 1)})
+        elif handle is not None and node.op in _READS and before:
+            change = _only_change(name, nodes, users)
+            handles_of = map(tensor_name, nodes[change].input) if change else ()
+            if change and aliases[handle] in {aliases.get(key) for key in handles_of}:
+                counted.add(change)
+                writes = True
+        depth[name] = before + int(writes)
     return sorted(flow.order, key=lambda name: depth[name])
+
+
+def _only_change(
+    read: str, nodes: Mapping[str, Any], users: Mapping[str, Sequence[str]]
+) -> str | None:
+    """The assignment that alone uses what is read, by way of a few operations, or None."""
+    name = read
+    for _ in range(4):
+        following = set(users.get(name, ()))
+        if len(following) != 1:
+            return None
+        name = following.pop()
+        if nodes[name].op.startswith("Assign"):
+            return name
+    return None
 
 
 def _seen_from(

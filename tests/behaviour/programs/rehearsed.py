@@ -65,11 +65,14 @@ x = np.random.RandomState(0).randn(64, 8).astype('float32')
 y = np.arange(64) % 3
 
 
-def keras(stateful=False, single=False):
+def keras(stateful=False, single=False, words=False):
   layers = tf.keras.layers
   if stateful:
     inputs = tf.keras.Input(batch_shape=(16, 4, 2))
     hidden = layers.LSTM(5, stateful=True, kernel_initializer='ones', recurrent_initializer='ones')(inputs)
+  elif words:  # sparse gradients, and an optimizer whose sparse updates no TPU has
+    inputs = tf.keras.Input((8,), dtype='int32')
+    hidden = layers.Flatten()(layers.Embedding(9, 2, embeddings_initializer='ones')(inputs))
   else:
     inputs = tf.keras.Input((8,))
     hidden = layers.Dense(6, activation='tanh', kernel_initializer='ones')(inputs)
@@ -79,8 +82,9 @@ def keras(stateful=False, single=False):
   resolver = tf.contrib.cluster_resolver.TPUClusterResolver('grpc://10.0.0.2:8470')
   strategy = tf.contrib.tpu.TPUDistributionStrategy(resolver, using_single_core=single)
   model = tf.contrib.tpu.keras_to_tpu_model(model, strategy)
-  model.compile(tf.train.GradientDescentOptimizer(0.1), 'sparse_categorical_crossentropy')
-  data = x.reshape(64, 4, 2) if stateful else x
+  optimizer = tf.train.AdagradOptimizer(0.1) if words else tf.train.GradientDescentOptimizer(0.1)
+  model.compile(optimizer, 'sparse_categorical_crossentropy')
+  data = x.reshape(64, 4, 2) if stateful else np.clip(3 * np.abs(x), 0, 8).astype('int32') if words else x
   crossed()
   history = model.fit(data, y, batch_size=16, epochs=2, shuffle=False, verbose=0)
   calls['training'] = crossed()
@@ -144,6 +148,7 @@ def shard():
 
 watch()
 numbers = {'keras': keras, 'stateful': lambda: keras(stateful=True),
-           'single': lambda: keras(single=True), 'estimator': estimator, 'shard': shard}[kind]()
+           'single': lambda: keras(single=True), 'words': lambda: keras(words=True),
+           'estimator': estimator, 'shard': shard}[kind]()
 with open(report, 'w') as out:
   json.dump(dict(calls, numbers=numbers), out)

@@ -205,15 +205,15 @@ def averaged_gradients(optimizer: Any, cores: int) -> Iterator[None]:
     cores.
 
     What an optimizer does to its gradients before it hands them out (``clipnorm``) it does for each
-    core by itself, as under 1.13's ``KerasCrossShardOptimizer`` and ``CrossShardOptimizer``.
+    core by itself, as under 1.13's ``KerasCrossShardOptimizer`` and ``CrossShardOptimizer``. They make
+    sparse gradients dense on one core too, where a TPU has no kernel for sparse updates.
 
     Args:
       optimizer: A Keras optimizer, or Keras' wrapper around a ``tf.train`` optimizer.
       cores: Number of cores.
     """
-    if cores == 1:
-        yield
-        return
+    tf = session.enter_graph_mode()
+    summed = sum_over_cores if cores > 1 else tf.convert_to_tensor
     inner = getattr(optimizer, "optimizer", None)
     if inner is not None:
         compute, apply = inner.compute_gradients, inner.apply_gradients
@@ -222,7 +222,7 @@ def averaged_gradients(optimizer: Any, cores: int) -> Iterator[None]:
             return compute(loss * (1.0 / cores), *args, **kwargs)
 
         def apply_sums(gradients: Any, *args: Any, **kwargs: Any) -> Any:
-            sums = [(None if g is None else sum_over_cores(g), v) for g, v in gradients]
+            sums = [(None if g is None else summed(g), v) for g, v in gradients]
             return apply(sums, *args, **kwargs)
 
         patch = (inner, {"compute_gradients": compute_part, "apply_gradients": apply_sums})
@@ -231,7 +231,7 @@ def averaged_gradients(optimizer: Any, cores: int) -> Iterator[None]:
 
         def get_averages(loss: Any, params: Any) -> list[Any]:
             gradients = _clipped(optimizer, get(loss, params))
-            return [sum_over_cores(gradient) / cores for gradient in gradients]
+            return [summed(gradient) / cores for gradient in gradients]
 
         patch = (optimizer, {"get_gradients": get_averages})
     owner, methods = patch
