@@ -190,7 +190,7 @@ def block_lstm(
 # ----------------------------------------------------------------------------------
 
 
-class EmbeddingWrapper(_RNNCell):  # type: ignore[misc]
+class EmbeddingWrapper(_RNNCell):
     """A cell of words: their embeddings, a variable of this layer, are what the cell gets.
 
     Args:
@@ -249,7 +249,7 @@ class EmbeddingWrapper(_RNNCell):  # type: ignore[misc]
         return self._cell(tf.nn.embedding_lookup(embedding, tf.reshape(inputs, [-1])), state)
 
 
-class _Projecting(_RNNCell):  # type: ignore[misc]
+class _Projecting(_RNNCell):
     """A cell with a layer before or behind it, whose variables are this layer's own."""
 
     def __init__(self, cell: Any, size: int, activation: Any, reuse: bool | None) -> None:

@@ -240,9 +240,9 @@ def for_error(kind: str, text: str, files: Iterable[str] = (), line: str = "") -
         module, today = missing.group(1), PYTHON_2_MODULES[missing.group(1)]
         cause = f"{module} is a Python 2 module."
         return Advice("TPU475", cause, f"Use {today}, its Python 3 name.")
-    own = _own_module(kind, text, files)
-    if own:
-        return for_code("TPU447")._replace(cause=own[0], next_step=own[1])
+    mistaken = _own_module(kind, text, files)
+    if mistaken:
+        return for_code("TPU447")._replace(cause=mistaken[0], next_step=mistaken[1])
     for code, kinds, pattern in ROWS:
         if re.fullmatch(kinds, kind) and re.search(pattern, text):
             general = for_code(code)

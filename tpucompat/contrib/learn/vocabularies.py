@@ -149,7 +149,7 @@ class VocabularyProcessor(_Processor):
     def transform(self, raw_documents: Iterable[str]) -> Iterator[Any]:
         """An int64 row for each text."""
         for words in self._tokenizer(raw_documents):
-            row = np.zeros(self.max_document_length, np.int64)
+            row: Any = np.zeros(self.max_document_length, np.int64)
             for place, word in zip(range(self.max_document_length), words):
                 row[place] = self.vocabulary_.get(word)
             yield row
