@@ -93,11 +93,13 @@ def tied_rnn_seq2seq(
     scope: Any = None,
 ) -> tuple[list[Any], Any]:
     """The same cell, with the same variables, reads the encoder's steps and makes the decoder's."""
-    with tf.variable_scope("combined_tied_rnn_seq2seq"):
-        shared = scope or "tied_rnn_seq2seq"
-        read = tf.nn.static_rnn(cell, encoder_inputs, dtype=dtype, scope=shared)
-        tf.get_variable_scope().reuse_variables()
-        return rnn_decoder(decoder_inputs, read[1], cell, loop_function, shared)
+    shared = {"scope": scope or "tied_rnn_seq2seq"}
+    with tf.variable_scope("combined_tied_rnn_seq2seq") as combined:
+        state = tf.nn.static_rnn(cell, encoder_inputs, dtype=dtype, **shared)[1]
+        combined.reuse_variables()
+        return rnn_decoder(
+            decoder_inputs, initial_state=state, cell=cell, loop_function=loop_function, **shared
+        )
 
 
 def _checked(projection: Any, words: int, outputs: Any = None) -> None:

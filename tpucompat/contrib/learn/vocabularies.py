@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import io
+import itertools
 import math
 import pickle
 import re
@@ -58,11 +59,12 @@ class CategoricalVocabulary:
 
     def get(self, category: Any) -> int:
         """The number of a category, a new one unless the vocabulary is frozen."""
-        if category not in self._mapping and not self._freeze:
-            self._mapping[category] = len(self._mapping)
-            if self._support_reverse:
-                self._reverse_mapping.append(category)
-        return self._mapping.get(category, 0)
+        number = self._mapping.get(category)
+        if number is not None or self._freeze:
+            return number or 0
+        if self._support_reverse:
+            self._reverse_mapping.append(category)
+        return self._mapping.setdefault(category, len(self._mapping))
 
     def add(self, category: Any, count: int = 1) -> None:
         """Counts a category, which gets a number."""
@@ -138,21 +140,19 @@ class VocabularyProcessor(_Processor):
 
     def fit(self, raw_documents: Iterable[str], unused_y: Any = None) -> VocabularyProcessor:
         """Counts the words, and freezes the vocabulary."""
-        for words in self._tokenizer(raw_documents):
-            for word in words:
-                self.vocabulary_.add(word)
-        if self.min_frequency > 0:
-            self.vocabulary_.trim(self.min_frequency)
-        self.vocabulary_.freeze()
+        words = itertools.chain.from_iterable(self._tokenizer(raw_documents))
+        # In the order in which they were first seen.
+        for word, count in collections.Counter(words).items():
+            self.vocabulary_.add(word, count)
+        _finish([self.vocabulary_], self.min_frequency)
         return self
 
     def transform(self, raw_documents: Iterable[str]) -> Iterator[Any]:
         """An int64 row for each text."""
+        length = self.max_document_length
         for words in self._tokenizer(raw_documents):
-            row: Any = np.zeros(self.max_document_length, np.int64)
-            for place, word in zip(range(self.max_document_length), words):
-                row[place] = self.vocabulary_.get(word)
-            yield row
+            known = [self.vocabulary_.get(word) for word in itertools.islice(words, length)]
+            yield np.array(known + [0] * (length - len(known)), np.int64)
 
     def reverse(self, documents: Iterable[Iterable[int]]) -> Iterator[str]:
         """The words of each row, with spaces between."""
@@ -210,11 +210,7 @@ class CategoricalProcessor(_Processor):
             for vocabulary, value in zip(self.vocabularies_, row):
                 if not _missing(value):
                     vocabulary.add(value)
-        vocabularies = {id(vocabulary): vocabulary for vocabulary in self.vocabularies_ or ()}
-        if self.min_frequency > 0:
-            for vocabulary in vocabularies.values():
-                vocabulary.trim(self.min_frequency)
-        self.freeze()
+        _finish(self.vocabularies_ or (), self.min_frequency)
         return self
 
     def transform(self, x: Iterable[Any]) -> Iterator[Any]:
@@ -223,6 +219,14 @@ class CategoricalProcessor(_Processor):
         for row in setup_processor_data_feeder(x):
             pairs = zip(self.vocabularies_ or (), row)
             yield np.array([0 if _missing(v) else of.get(v) for of, v in pairs], np.int64)
+
+
+def _finish(vocabularies: Iterable[CategoricalVocabulary], min_frequency: int) -> None:
+    """Trims and freezes vocabularies, each once."""
+    for vocabulary in {id(each): each for each in vocabularies}.values():
+        if min_frequency > 0:
+            vocabulary.trim(min_frequency)
+        vocabulary.freeze()
 
 
 def _missing(value: Any) -> bool:
