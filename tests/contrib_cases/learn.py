@@ -226,3 +226,41 @@ def case_monitors(tf):
     results["early"] = trained([early], steps=20)
     results["best"] = [early.best_step, early.best_value, early.early_stopped]
     return results
+
+
+def _rows(rows):
+    return [np.asarray(row).tolist() for row in rows]
+
+
+def case_preprocessing(tf):
+    learn = tf.contrib.learn.preprocessing
+    texts = ["The cat-sat ABCdef it's", "FooBar baz the THE x", ""]
+    results = {"tokens": ["|".join(words) for words in learn.tokenizer(texts)]}
+    words = learn.VocabularyProcessor(4)
+    results["words"] = _rows(words.fit_transform(texts))
+    results["unknown"] = _rows(words.transform(["new cat-sat"]))
+    results["reversed"] = list(words.reverse(words.transform(texts)))
+    path = os.path.join(tempfile.mkdtemp(), "words")
+    words.save(path)
+    results["restored"] = _rows(learn.VocabularyProcessor.restore(path).transform(texts))
+    frequent = learn.VocabularyProcessor(5, min_frequency=1)
+    results["frequent"] = _rows(frequent.fit_transform(["d d a b a", "b c a d d"]))
+    split = learn.VocabularyProcessor(3, tokenizer_fn=lambda all: (t.split(" ") for t in all))
+    results["split"] = _rows(split.fit_transform(["a, b", "b c a, d d"]))
+    for limits in ((0, -1), (1, -1), (1, 3), (2, 4)):
+        vocabulary = learn.CategoricalVocabulary()
+        for word, count in (("b", 2), ("a", 2), ("c", 1), ("d", 4), ("e", 3), ("<UNK>", 3)):
+            vocabulary.add(word, count)
+        vocabulary.trim(*limits)
+        kept = [vocabulary.reverse(number) for number in range(len(vocabulary))]
+        vocabulary.freeze()
+        results["trim {} {}".format(*limits)] = [kept, [vocabulary.get(word) for word in "abcdez"]]
+    rows = [[1, "a"], [2, "b"], [float("nan"), "a"]]
+    results["categories"] = _rows(learn.CategoricalProcessor().fit_transform(rows))
+    shared = learn.CategoricalProcessor(min_frequency=1, share=True)
+    results["shared"] = _rows(shared.fit_transform([["a", "b"], ["b", "c"], ["b", "a"]]))
+    lettered = learn.ByteProcessor(6)
+    letters = list(lettered.transform(["h\xe9", "longer text", b"by", ""]))
+    results["bytes"] = letters
+    results["letters"] = list(lettered.reverse(np.array(letters)))
+    return results

@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import sys
 
 import pytest
 
@@ -277,3 +278,19 @@ def test_the_modules_of_python_2_are_gone_and_their_successors_are_there():
 )
 def test_what_cannot_be_made_is_no_missing_file(kind, text, line, code):
     assert advice.for_error(kind, text, line=line).code == code
+
+
+def test_a_script_of_a_package_is_started_as_a_module():
+    text = "attempted relative import with no known parent package"
+    found = advice.for_error("ImportError", text, ["/me/app/train.py"])
+    assert found.next_step.endswith("`cd /me; tpucompat run -m app.train`.")
+
+
+def test_a_file_that_hides_a_module_is_named(tmp_path, monkeypatch):
+    (tmp_path / "numpy.py").write_text("")
+    (tmp_path / "mine.py").write_text("")
+    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+    hidden = advice.for_error("AttributeError", "module 'numpy' has no attribute 'zeros'")
+    assert hidden.cause == f"{tmp_path / 'numpy.py'} hides the module numpy."
+    assert "another name" in hidden.next_step
+    assert advice.for_error("AttributeError", "module 'mine' has no attribute 'x'") is None

@@ -2572,6 +2572,21 @@ def test_arguments_of_an_early_strategy_get_todays_names(old, new):
     assert ("TODO" in after) == new.startswith("#")
 
 
+@pytest.mark.parametrize("given", ["steps_per_run=100", "100"])
+def test_keras_loop_needs_no_steps_per_run(given):
+    after = migrated(f"""\
+        import tensorflow as tf
+        resolver = tf.contrib.cluster_resolver.TPUClusterResolver('a')
+        strategy = tf.contrib.distribute.TPUStrategy(resolver, {given})
+        with strategy.scope():
+            model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            model.compile('sgd', 'mse')
+        model.fit(x, y)
+        """)
+    assert "tf.distribute.TPUStrategy(resolver)" in after
+    assert "TODO" not in after and "steps_per_run" not in after
+
+
 @pytest.mark.parametrize(
     ("line", "noted"),
     [

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import zipfile
 
 import pytest
 
@@ -178,10 +179,15 @@ def test_what_python_cannot_read(folder, source, code, words):
         (["-m", "latin.py"], "Next: Run a file without -m: `tpucompat run latin.py`."),
         (["."], "Next: Name a script in it: `tpucompat run ./NAME.py`."),
         (["-m"], "No script was given"),
+        (["app.zip"], "python -m zipfile -e app.zip"),
+        (["null.py"], "null.py: It contains null bytes"),
     ],
 )
 def test_what_is_no_script(folder, arguments, words):
     (folder / "latin.py").write_bytes(b"# caf\xe9\nprint(1)\n")
+    (folder / "null.py").write_bytes(b"print(1)\0\n")
+    with zipfile.ZipFile(folder / "app.zip", "w") as archive:
+        archive.writestr("__main__.py", "print(1)")
     ours = tpucompat_run(folder, *arguments)
     assert ours.returncode == 2
     assert "TPU420" in ours.stderr
@@ -237,6 +243,21 @@ def test_a_next_command_is_named_only_where_there_is_one(folder, source, argumen
     assert ours.returncode == code
     assert "── tpucompat" in ours.stderr
     assert ("\nnext: " in ours.stderr) == (source == "")
+
+
+def test_a_folder_with_a_main_file_is_run_as_python_runs_it(folder):
+    (folder / "app").mkdir()
+    (folder / "app" / "near.py").write_text("value = 5")
+    (folder / "app" / "__main__.py").write_text(
+        "import sys, near\nprint(sys.argv, near.value, __package__ or None)"
+    )
+    plain, ours = both(folder, "app", "more")
+    assert ours.returncode == 0 and ours.stdout == plain.stdout
+
+
+def test_the_next_command_keeps_what_is_the_script_s(folder):
+    ours = tpucompat_run(folder, "--smoke", write(folder, ""), "--smoke", "1")
+    assert re.search(r"\nnext: tpucompat run \S+ --smoke 1 ", ours.stderr)
 
 
 @pytest.mark.parametrize(

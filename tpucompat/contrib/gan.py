@@ -32,6 +32,7 @@ def __getattr__(name: str) -> Any:
             "TPU110",
             f"tf.contrib.gan.{name} comes from the package tensorflow-gan, which fails where it is imported: "
             f"{error}.",
-            "Run the script with `--legacy-package tensorflow_gan`",
+            "Use `tpucompat run --legacy-package tensorflow_gan SCRIPT`; under plain Python, call "
+            "`tpucompat.install(legacy_packages=['tensorflow_gan'])` before the import",
         ) from error
     return getattr(tensorflow_gan, name)

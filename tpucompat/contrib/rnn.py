@@ -6,11 +6,13 @@ proper are in :mod:`tpucompat.contrib.rnn_cells`.
 
 from __future__ import annotations
 
+import math
 from typing import Any, Sequence
 
 import tensorflow.compat.v1 as tf
 
 from tpucompat.base.errors import BadValueError
+from tpucompat.contrib.rnn_cells import projected
 
 _RNNCell: Any = tf.nn.rnn_cell.RNNCell
 
@@ -184,5 +186,129 @@ def block_lstm(
     return tuple(tf.unstack(each) for each in result)
 
 
-# Wrappers (core_rnn_cell.py, rnn_cell.py)
-# -------------------------------------------------------------
+# Wrappers (core_rnn_cell.py)
+# ----------------------------------------------------------------------------------
+
+
+class EmbeddingWrapper(_RNNCell):
+    """A cell of words: their embeddings, a variable of this layer, are what the cell gets.
+
+    Args:
+      cell: A cell.
+      embedding_classes: Words.
+      embedding_size: Numbers in an embedding.
+      initializer: Of the embedding; the scope's, or uniform with a variance of 1.
+      reuse: Whether the variables exist.
+
+    Raises:
+      ValueError: If a number is not positive.
+    """
+
+    def __init__(
+        self,
+        cell: Any,
+        embedding_classes: int,
+        embedding_size: int,
+        initializer: Any = None,
+        reuse: bool | None = None,
+    ) -> None:
+        super().__init__(_reuse=reuse)
+        if embedding_classes <= 0 or embedding_size <= 0:
+            raise BadValueError(
+                "TPU103",
+                "Both embedding_classes and embedding_size must be > 0: "
+                f"{embedding_classes}, {embedding_size}.",
+            )
+        self._cell = cell
+        self._shape = [embedding_classes, embedding_size]
+        self._initializer = initializer
+
+    @property
+    def state_size(self) -> Any:
+        """That of the cell."""
+        return self._cell.state_size
+
+    @property
+    def output_size(self) -> Any:
+        """That of the cell."""
+        return self._cell.output_size
+
+    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        """That of the cell."""
+        return self._cell.zero_state(batch_size, dtype)
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """A step of the cell for words ``[batch]`` or ``[batch, 1]``."""
+        uniform = tf.random_uniform_initializer(-math.sqrt(3), math.sqrt(3))
+        embedding = tf.get_variable(
+            "embedding",
+            self._shape,
+            tf.nest.flatten(state)[0].dtype,
+            initializer=self._initializer or tf.get_variable_scope().initializer or uniform,
+        )
+        return self._cell(tf.nn.embedding_lookup(embedding, tf.reshape(inputs, [-1])), state)
+
+
+class _Projecting(_RNNCell):
+    """A cell with a layer before or behind it, whose variables are this layer's own."""
+
+    def __init__(self, cell: Any, size: int, activation: Any, reuse: bool | None) -> None:
+        super().__init__(_reuse=reuse)
+        if size < 1:
+            raise BadValueError("TPU103", f"The size of a projection must be > 0: {size}.")
+        self._cell, self._size, self._activation = cell, size, activation
+
+    @property
+    def state_size(self) -> Any:
+        """That of the cell."""
+        return self._cell.state_size
+
+    def zero_state(self, batch_size: Any, dtype: Any) -> Any:
+        """That of the cell."""
+        return self._cell.zero_state(batch_size, dtype)
+
+    def _project(self, value: Any) -> Any:
+        result = projected(value, self._size)
+        return self._activation(result) if self._activation else result
+
+
+class InputProjectionWrapper(_Projecting):
+    """A cell whose inputs go through a layer of ``num_proj`` units."""
+
+    def __init__(
+        self,
+        cell: Any,
+        num_proj: int,
+        activation: Any = None,
+        input_size: Any = None,
+        reuse: bool | None = None,
+    ) -> None:
+        super().__init__(cell, num_proj, activation, reuse)
+
+    @property
+    def output_size(self) -> Any:
+        """That of the cell."""
+        return self._cell.output_size
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """A step of the cell."""
+        return self._cell(self._project(inputs), state)
+
+
+class OutputProjectionWrapper(_Projecting):
+    """A cell whose outputs go through a layer of ``output_size`` units."""
+
+    def __init__(
+        self, cell: Any, output_size: int, activation: Any = None, reuse: bool | None = None
+    ) -> None:
+        super().__init__(cell, output_size, activation, reuse)
+
+    @property
+    def output_size(self) -> Any:
+        """The units of the layer."""
+        return self._size
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        """A step of the cell, and the layer."""
+        output, state = self._cell(inputs, state)
+        return self._project(output), state

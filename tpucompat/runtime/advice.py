@@ -5,7 +5,10 @@ The error is always shown first, as it is; this is the one line after it.
 
 from __future__ import annotations
 
+import os
 import re
+import sys
+from importlib import machinery
 from typing import Iterable, NamedTuple
 
 from tpucompat.base import journal
@@ -203,6 +206,11 @@ _INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/](\w+)")
 _LACKS = re.compile(
     r"module '(\w+)[\w.]*' has no attribute|cannot import name '\w+' from '(\w+)[\w.]*'"
 )
+# Python 3.12 and later say more of modules that are not complete.
+_HIDDEN = re.compile(
+    r"(?:partially initialized )?module '(\w+)[\w.]*' has no attribute|cannot import name '\w+' from "
+    r"(?:partially initialized module )?'(\w+)[\w.]*'"
+)
 _RUNTIME = frozenset(["tensorflow", "keras", "tf_keras", "numpy", "google", "absl", "six"])
 
 
@@ -232,6 +240,9 @@ def for_error(kind: str, text: str, files: Iterable[str] = (), line: str = "") -
         module, today = missing.group(1), PYTHON_2_MODULES[missing.group(1)]
         cause = f"{module} is a Python 2 module."
         return Advice("TPU475", cause, f"Use {today}, its Python 3 name.")
+    mistaken = _own_module(kind, text, files)
+    if mistaken:
+        return for_code("TPU447")._replace(cause=mistaken[0], next_step=mistaken[1])
     for code, kinds, pattern in ROWS:
         if re.fullmatch(kinds, kind) and re.search(pattern, text):
             general = for_code(code)
@@ -253,6 +264,26 @@ def for_error(kind: str, text: str, files: Iterable[str] = (), line: str = "") -
         cause = "This run has fewer epochs and steps than the script asks for (--smoke)."
         return Advice("TPU425", cause, "Run it without --smoke to see whether the error remains.")
     return None
+
+
+def _own_module(kind: str, text: str, files: Iterable[str]) -> tuple[str, str] | None:
+    """Cause and next step, where a file of the script's is not the module that it is taken for."""
+    if kind == "ImportError" and text == "attempted relative import with no known parent package":
+        file = (list(files) or ["FOLDER/NAME.py"])[-1]
+        above, package = os.path.split(os.path.dirname(file))
+        name = f"{package}.{os.path.splitext(os.path.basename(file))[0]}"
+        step = f"Start it as a module: `cd {above or '..'}; tpucompat run -m {name}`."
+        return "The script belongs to a package.", step
+    lacks = _HIDDEN.match(text) if kind in ("AttributeError", "ImportError") else None
+    module = lacks.group(1) or lacks.group(2) if lacks else ""
+    hiding = _find(module, sys.path[:1]) if module else None
+    if hiding is None or hiding.origin is None or _find(module, sys.path[1:]) is None:
+        return None
+    return f"{hiding.origin} hides the module {module}.", "Give the file or folder another name."
+
+
+def _find(module: str, places: list[str]) -> machinery.ModuleSpec | None:
+    return machinery.PathFinder.find_spec(module, places)
 
 
 def _release_of(package: str) -> str:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tokenize
 import types
+import zipfile
 from typing import Any, NamedTuple, Sequence
 
 from tpucompat.base import journal, native_log, package, targets
@@ -28,8 +29,8 @@ from tpucompat.runtime.paths import mapping
 
 # For a script that is not in the encoding that it should be in (PEP 263).
 _CODING = (
-    "Save it as UTF-8, or declare its encoding on the first line, such as `# -*- coding: "
-    "latin-1 -*-`."
+    "If it is Python source, save it as UTF-8, or declare its encoding on the first line, such as "
+    "`# -*- coding: latin-1 -*-`."
 )
 # For a module that cannot be found.
 _MODULE = "Check the name, and start in the folder that its package is in."
@@ -254,10 +255,20 @@ def _program(options: argparse.Namespace) -> Program:
     raise ScriptError("TPU420", "No script was given.", USAGE)
 
 
-def _script(path: str, arguments: list[str]) -> Program:
+def _script(name: str, arguments: list[str]) -> Program:
+    # As python does with a folder.
+    within = os.path.join(name, "__main__.py")
+    path = within if os.path.isfile(within) else name
+    if zipfile.is_zipfile(path):
+        step = (
+            f"Unpack it first: `python -m zipfile -e {path} FOLDER`, then `tpucompat run FOLDER`."
+        )
+        raise ScriptError("TPU420", f"{path} is an archive.", step)
     try:
         with tokenize.open(path) as text:  # honours a coding line, as python does
             source = text.read()
+        if "\0" in source:
+            raise SyntaxError("It contains null bytes.")
     except (
         UnicodeDecodeError,
         SyntaxError,
@@ -271,7 +282,7 @@ def _script(path: str, arguments: list[str]) -> Program:
     file = os.path.abspath(path) if sys.version_info >= (3, 9) else path
     code = script_code.compiled(source, file)
     folder = os.path.dirname(os.path.realpath(path))
-    return Program(code, source, file, [path, *arguments], folder, None)
+    return Program(code, source, file, [name, *arguments], folder, None)
 
 
 def _module(name: str, arguments: list[str], packages: Sequence[str]) -> Program:
@@ -481,7 +492,9 @@ def _may_go_on(argv: list[str], options: argparse.Namespace) -> bool:
 
 
 def _next_command(argv: list[str], options: argparse.Namespace) -> str:
-    words = [shlex.quote(word) for word in argv if word != "--smoke"]
+    own = len(argv) - len(options.module or options.script)
+    kept = [word for place, word in enumerate(argv) if place >= own or word != "--smoke"]
+    words = list(map(shlex.quote, kept))
     if options.smoke:
         return "tpucompat run {}   (the whole run)".format(" ".join(words))
     said = [code for code, _ in journal.notices()]

@@ -32,6 +32,9 @@ ROWS: dict[str, Row] = {
     **{
         "contrib.rnn." + name: StandIn(_OURS + ":" + name)
         for name in (
+            "EmbeddingWrapper",
+            "InputProjectionWrapper",
+            "OutputProjectionWrapper",
             "stack_bidirectional_dynamic_rnn",
             "transpose_batch_time",
         )

@@ -1,4 +1,4 @@
-"""``tf.contrib.seq2seq``: code of ours."""
+"""``tf.contrib.seq2seq`` and ``tf.contrib.legacy_seq2seq``: code of ours."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ _HELPERS = "tpucompat.contrib.seq2seq_helpers"
 _MECHANISMS = "tpucompat.contrib.seq2seq_mechanisms"
 _ATTENTION = "tpucompat.contrib.seq2seq_attention"
 _BEAM = "tpucompat.contrib.seq2seq_beam"
+_LEGACY = Package(("tpucompat.contrib.legacy_seq2seq", "tpucompat.contrib.legacy_seq2seq_losses"))
 
 ROWS: dict[str, Row] = {
+    "contrib.legacy_seq2seq": _LEGACY,
+    "contrib.legacy_seq2seq.python.ops.seq2seq": _LEGACY,
     "contrib.seq2seq": Package((_OURS, _HELPERS, _MECHANISMS, _ATTENTION, _BEAM)),
     "contrib.seq2seq.python.ops.beam_search_decoder": Package(_BEAM),
     **{

@@ -24,7 +24,6 @@ _QUEUES = "Use tf.data."
 _STATE = "Use tf.data, and carry the state through the model's own features."
 _CELLS = "Use the cells of tf.nn.rnn_cell, or write a cell of one's own on tf.nn.rnn_cell.RNNCell."
 _FUSED = "Use tf.contrib.rnn.LSTMBlockCell with tf.nn.dynamic_rnn, or tf.keras.layers.LSTM."
-_SEQUENCES = "Use tf.contrib.seq2seq, or tf.nn.dynamic_rnn."
 _OPTIMIZERS = "Use an optimizer of tf.train or tf.keras.optimizers."
 _WARPS = (
     "Use scipy.ndimage.map_coordinates in a tf.py_func, or tf.gather on coordinates of one's own."
@@ -75,8 +74,8 @@ _GROUPS: dict[tuple[str, str], str] = {
     """,
     ("rnn", _CELLS): """
         AttentionCellWrapper BidirectionalGridLSTMCell CompiledWrapper CoupledInputForgetGateLSTMCell
-        EmbeddingWrapper GLSTMCell GridLSTMCell HighwayWrapper IndRNNCell IndyGRUCell IndyLSTMCell
-        InputProjectionWrapper IntersectionRNNCell OutputProjectionWrapper PhasedLSTMCell SRUCell
+        GLSTMCell GridLSTMCell HighwayWrapper IndRNNCell IndyGRUCell IndyLSTMCell
+        IntersectionRNNCell PhasedLSTMCell SRUCell
         TimeFreqLSTMCell UGRNNCell best_effort_input_batch_size
     """,
     ("rnn", _FUSED): """
@@ -87,12 +86,6 @@ _GROUPS: dict[tuple[str, str], str] = {
     """,
     ("rnn", "Convert the variables by tf.train.load_checkpoint and a tf.train.Saver."): """
         python.tools.checkpoint_convert
-    """,
-    ("legacy_seq2seq", _SEQUENCES): """
-        attention_decoder basic_rnn_seq2seq embedding_attention_decoder embedding_attention_seq2seq
-        embedding_rnn_decoder embedding_rnn_seq2seq embedding_tied_rnn_seq2seq model_with_buckets
-        one2many_rnn_seq2seq rnn_decoder sequence_loss sequence_loss_by_example tied_rnn_seq2seq
-        python.ops.seq2seq
     """,
     ("opt", _OPTIMIZERS): """
         AdaMaxOptimizer AdamGSOptimizer AddSignOptimizer GGTOptimizer LazyAdamGSOptimizer
@@ -158,11 +151,6 @@ _GROUPS: dict[tuple[str, str], str] = {
     ("model_pruning", "Run Pruning.conditional_mask_update_op beside the train_op."): """
         train python.learning
     """,
-    ("learn", "Use tf.keras.preprocessing.text, or tf.lookup with tf.strings.split."): """
-        preprocessing preprocessing.categorical preprocessing.categorical_vocabulary preprocessing.text
-        python.learn.preprocessing python.learn.preprocessing.categorical
-        python.learn.preprocessing.categorical_vocabulary python.learn.preprocessing.text
-    """,
     (
         "estimator",
         "Use tf.estimator.RegressionHead, or forward the features by predictions of one's own.",
@@ -183,7 +171,6 @@ def _rows() -> Iterator[tuple[str, Row]]:
 
 
 ROWS: dict[str, Row] = {
-    "contrib.legacy_seq2seq": _unused(_SEQUENCES),
     "contrib.testing": _unused("Read the event files by tf.train.summary_iterator."),
     **dict(_rows()),
 }
