@@ -395,9 +395,11 @@ class CrossShardOptimizer(v1.train.Optimizer):
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """Sums the gradients over the replicas; the optimizers of ``tf.compat.v1`` do it themselves."""
-        if type(self._optimizer).apply_gradients is not v1.train.Optimizer.apply_gradients:
+        sums = type(self._optimizer).apply_gradients is v1.train.Optimizer.apply_gradients
+        if not sums or tf.distribute.get_strategy().num_replicas_in_sync > 1:  # dense, as on a TPU
             pairs = [(tf.convert_to_tensor(g), v) for g, v in grads_and_vars if g is not None]
-            grads_and_vars = [(cross_replica_sum(g), v) for g, v in pairs]
+            grads_and_vars = pairs if sums else [(cross_replica_sum(g), v) for g, v in pairs]
+        if not sums:
             _sum_no_more(self._optimizer)
         return self._optimizer.apply_gradients(grads_and_vars, global_step, name)
 
