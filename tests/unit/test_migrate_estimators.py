@@ -466,7 +466,7 @@ def test_the_modules_of_a_program_go_together(tmp_path):
         "script.py": SCRIPT.replace("def main", "import network\n\ndef main"),
         "network.py": "import tensorflow as tf\ndef f(x): return tf.layers.dense(x, 2)\n",
         "other.py": "import tensorflow as tf\nfrom tensorflow.contrib import rnn\ntf.Session()\n"
-        "tf.contrib.training.RandomStrategy(1)\n",
+        "tf.contrib.seq2seq.BasicDecoder(1, 2, 3)\n",
     }.items():
         (tmp_path / name).write_text(text)
     paths = [str(tmp_path / name) for name in ("script.py", "network.py", "other.py")]

@@ -1,7 +1,6 @@
 """``tf.contrib.rnn``: fused layers, wrappers and stacks around TensorFlow's own cells.
 
-Behaviour and variable names follow tensorflow/contrib/rnn/python/ops of TensorFlow 1.15. The cells
-proper are in :mod:`tpucompat.contrib.rnn_cells`.
+Behaviour and variable names follow tensorflow/contrib/rnn/python/ops of TensorFlow 1.15.
 """
 
 from __future__ import annotations

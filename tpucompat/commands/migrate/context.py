@@ -11,6 +11,7 @@ from typing import Any, Iterator, NamedTuple
 from tpucompat.base.codes import CODES
 from tpucompat.commands.analysis import findings
 from tpucompat.commands.analysis.findings import Finding, Module, Place
+from tpucompat.commands.migrate import written
 from tpucompat.commands.migrate.text import IMPORT, Edit, Overlap, Text
 from tpucompat.names.used import Use
 
@@ -234,8 +235,8 @@ class Context:
 
     def is_idle(self, alias: ast.alias) -> bool:
         """Whether an imported name is used nowhere in the file."""
-        name = alias.asname or alias.name
-        return "." not in name and name != "*" and name not in self._said()
+        name = alias.asname or alias.name.partition(".")[0]
+        return name != "*" and name not in self._said()
 
     def _said(self) -> set[str]:
         """All names and texts of the file."""
@@ -435,7 +436,7 @@ class Context:
         bound = set(self._bound.values())
         wanted = [
             line
-            for module, line in sorted(self._wanted.items())
+            for module, line in sorted(self._wanted.items(), key=_loops_first)
             if module not in bound or "." in module
         ]
         if wanted or self.before_imports:
@@ -513,3 +514,8 @@ def _writable(text: str, encoding: str) -> str:
         text = text.replace("→", "->").replace("…", "...")
         return text.encode("ascii", "replace").decode("ascii")
     return text
+
+
+def _loops_first(wanted: tuple[str, str]) -> tuple[bool, str]:
+    """The order of new imports: a loop asks for Keras 2, which is too late behind one of TensorFlow."""
+    return wanted[0] not in written.LOOPS, wanted[0]

@@ -20,10 +20,10 @@ from tpucompat.commands.migrate import (
     applied,
     compatible,
     computations,
+    contrib_modules,
     estimator_tables,
     estimators,
     graph_names,
-    hyperparameters,
     initializers,
     input_functions,
     installations,
@@ -139,7 +139,7 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
     }
     context.planned.update(*(one.handled for one in tpu_connections.listings(context)))
     context.planned.update(symbols.named_modules(context))
-    context.planned.update(id(use.node) for use in hyperparameters.find(context))
+    context.planned.update(id(one.use.node) for one in contrib_modules.find(context))
     for place in context.places:
         is_answered = id(place.use.node) in context.planned | handled
         if not place.fate.becomes.startswith("tpucompat.v1") or is_answered:
@@ -198,7 +198,7 @@ def migrate(
     with_loop: estimators.Home | None = None,
     version: int = 3,
     keras_2: Keras2 = NOTHING_ASKED,
-    settings: estimators.Home | None = None,
+    homes: Mapping[str, estimators.Home] | None = None,
 ) -> Result:
     """Rewrites one file.
 
@@ -210,7 +210,7 @@ def migrate(
       with_loop: The training loop of its program, whose model functions this file may have.
       version: Which Keras it gets: 3, or 2, the package tf-keras.
       keras_2: What asks for Keras 2 in its program.
-      settings: Where its program has the class of its hyperparameters; None for beside it.
+      homes: Where its program has the modules with names of tf.contrib; None for beside it.
 
     Returns:
       Its new bytes, or the old ones.
@@ -220,13 +220,13 @@ def migrate(
     if not source.is_notebook and module.problems:
         return Result(source.path, source.data, source.data, NOTHING, module.problems)
     context = Context(module, unsafe, version)
-    way = _rewrite(context, together, with_loop, keras_2, settings.package if settings else "")
+    way = _rewrite(context, together, with_loop, keras_2, homes or {})
     changed = context.finish() if way != NOTHING else {}
     beside = {}
-    is_here = settings is None or settings.is_here
-    if way not in (NOTHING, COMPATIBLE) and is_here and hyperparameters.find(context):
-        name = hyperparameters.MODULE + ".py"
-        beside[name] = written.source(name)
+    if way not in (NOTHING, COMPATIBLE):
+        for name in contrib_modules.modules(context):
+            if homes is None or homes[name].is_here:
+                beside[name + ".py"] = written.source(name + ".py")
     for name, found in _BESIDE.items():
         if way == found and changed and (with_loop is None or with_loop.is_here):
             beside[name + ".py"] = written.source(name + ".py")
@@ -267,7 +267,7 @@ def _rewrite(
     together: bool,
     with_loop: estimators.Home | None,
     keras_2: Keras2,
-    package: str,
+    homes: Mapping[str, estimators.Home],
 ) -> str:
     names = context.names
     if not (names.uses or names.strings or names.calls or keras_2.wanted or keras_2.slim):
@@ -287,7 +287,8 @@ def _rewrite(
         _rewrite_around(context)
         return COMPATIBLE
     with context.rule("TPU206"):
-        hyperparameters.rewrite(context, hyperparameters.find(context), package)
+        packages = {name: home.package for name, home in homes.items()}
+        contrib_modules.rewrite(context, contrib_modules.find(context), packages)
     _rewrite_parts(context, way, with_loop)
     if way.graph and is_script(context):
         with context.rule("TPU203"):
@@ -457,7 +458,8 @@ def _enter_graph(context: Context) -> None:
 
 def needs_keras_2(context: Context) -> bool:
     """Whether a file uses what TensorFlow has only beside Keras 2."""
-    return any(today.needs_keras_2(place.fate) for place in context.places)
+    is_needed = any(today.needs_keras_2(place.fate) for place in context.places)
+    return is_needed or contrib_modules.needs_keras_2(context)
 
 
 def uses_tf_slim(context: Context) -> bool:

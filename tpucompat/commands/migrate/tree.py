@@ -8,7 +8,7 @@ from typing import Iterable, Iterator, Mapping, Sequence
 
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.analysis.sources import SourceError
-from tpucompat.commands.migrate import estimators, hyperparameters, plan, record, written
+from tpucompat.commands.migrate import contrib_modules, estimators, plan, record, written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.plan import Result
 from tpucompat.commands.migrate.programs import Imports
@@ -83,16 +83,19 @@ def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
         for path, context in contexts.items()
     }
     of_keras_2 = _of_keras_2(imports, contexts, wanted)
-    with_settings = {path for path, one in contexts.items() if hyperparameters.find(one)}
+    of_contrib = {path: contrib_modules.modules(one) for path, one in contexts.items()}
     for group in imports.programs(shared):
         together = any(stays[path] for path in group)
         with_loop = not together and any(wanted[path] for path in group)
         homes = [path for path in group if estimators.makes_trainer(contexts[path])]
         for path in group:
             loop = _home(imports, path, homes) if with_loop else None
-            home = _home(imports, path, _in_one_process(imports, path, with_settings)[:1])
+            beside = {}
+            for name in of_contrib[path]:
+                users = {one for one in contexts if name in of_contrib[one]}
+                beside[name] = _home(imports, path, _in_one_process(imports, path, users)[:1])
             yield _settled(
-                imports.paths[path], unsafe, together, loop, version, of_keras_2[path], home
+                imports.paths[path], unsafe, together, loop, version, of_keras_2[path], beside
             )
     for module in modules:
         if module.source.is_notebook:
@@ -204,14 +207,14 @@ def _settled(
     with_loop: estimators.Home | None = None,
     version: int = 3,
     keras_2: plan.Keras2 = plan.NOTHING_ASKED,
-    settings: estimators.Home | None = None,
+    homes: Mapping[str, estimators.Home] | None = None,
 ) -> Result:
     """A rewriting in which nothing is left to rewrite: one may show what another rests on."""
-    result = plan.migrate(module, unsafe, together, with_loop, version, keras_2, settings)
+    result = plan.migrate(module, unsafe, together, with_loop, version, keras_2, homes)
     for _ in range(_PASSES if result.changed else 0):
         again = findings.understand(sources.decode(result.path, result.after))
         again = again if again.era_known else again._replace(era=module.era)
-        later = plan.migrate(again, unsafe, together, with_loop, version, keras_2, settings)
+        later = plan.migrate(again, unsafe, together, with_loop, version, keras_2, homes)
         if later.after == result.after:
             break
         more = record.moved(later.changes, _texts(module), _texts(again))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import builtins
+import functools
 import json
 import os
 import re
@@ -15,14 +17,37 @@ MODULES: Mapping[str, str] = {
     "training_loop": '"""Trains, evaluates and exports a model_fn',
     "session_loop": '"""Runs functions on the cores of a ``tf.distribute`` strategy',
     "hyperparameters": '"""Hyperparameters as attributes of an object',
+    "contrib_crf": '"""``tf.contrib.crf``',
+    "contrib_cudnn_rnn": '"""``tf.contrib.cudnn_rnn``',
+    "contrib_data": '"""``tf.contrib.data``',
+    "contrib_framework": '"""``tf.contrib.framework``',
+    "contrib_image": '"""``tf.contrib.image``',
+    "contrib_opt": '"""``tf.contrib.opt``',
+    "contrib_rnn": '"""``tf.contrib.rnn``',
+    "contrib_training": '"""``tf.contrib.training``',
 }
 #: Those that run a program's steps: the way that it went, and Keras 2 for its layers.
 LOOPS = ("training_loop", "session_loop")
-#: A module that is one of ours, but for its errors.
-_OURS: Mapping[str, str] = {"hyperparameters.py": "../../../contrib/hparam.py"}
+#: A module that is made of ours -> those of tpucompat.contrib that it is made of, with what these import.
+OURS: Mapping[str, tuple[str, ...]] = {
+    "hyperparameters": ("hparam",),
+    "contrib_crf": ("crf",),
+    "contrib_cudnn_rnn": ("cudnn_rnn",),
+    "contrib_data": ("data",),
+    "contrib_framework": ("framework",),
+    "contrib_image": ("image", "image_colors"),
+    "contrib_opt": ("opt",),
+    "contrib_rnn": ("rnn", "rnn_cells"),
+    "contrib_training": ("training",),
+}
+_CONTRIB = "tpucompat.contrib."
+_FOLDER = os.path.join(os.path.dirname(__file__), "..", "..", "..", "contrib")
+#: What is imported of other packages than Python's.
+_LIBRARIES = re.compile(r"(import|from) (numpy|tensorflow)")
+#: Errors with codes, and Python's own in their place.
 _CODED = (
-    (r"from tpucompat.*\n\n", ""),
-    (r'BadValueError\((\s*)"TPU\d+",\s*', r"ValueError(\1"),
+    (r'\bBad(Type|Value)Error\((\s*)"TPU\d+",\s*', r"\1Error(\2"),
+    (r"\bBad(Type|Value)Error\b", r"\1Error"),
     (r'GoneError\((\s*)"TPU\d+",(\s*f".*",)\s*".*",', r"NotImplementedError(\2"),
     ("-> GoneError", "-> NotImplementedError"),
 )
@@ -67,19 +92,82 @@ complete_tf_slim()
 '''
 
 
+def home_of(source_name: str) -> str:
+    """The module that the code of a module of tpucompat stands in beside a script; "" if it cannot."""
+    homes = {_CONTRIB + one: module for module, names in OURS.items() for one in names}
+    return homes.get(source_name, "")
+
+
+@functools.lru_cache(maxsize=None)
 def source(name: str) -> bytes:
     """The text of a whole module; what it imports of another one stands in it."""
-    folder = os.path.dirname(__file__)
-    with open(os.path.join(folder, _OURS.get(name, name)), "rb") as stream:
+    if name[: -len(".py")] in OURS:
+        return _joined(OURS[name[: -len(".py")]])
+    with open(os.path.join(os.path.dirname(__file__), name), "rb") as stream:
         text = stream.read()
-    if name in _OURS:
-        for coded, plain in _CODED:
-            text = re.sub(coded.encode(), plain.encode(), text)
     tree = ast.parse(text)
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module in MODULES:
             return _with_definitions(text, tree, node, source(f"{node.module}.py"))
     return text
+
+
+@functools.lru_cache(maxsize=None)
+def _closure(names: tuple[str, ...]) -> Mapping[str, str]:
+    """Modules of tpucompat.contrib and those that they import, the latter first: name -> text."""
+    found: dict[str, str] = {}
+    for name in names:
+        path = os.path.join(_FOLDER, *name.split("."))
+        is_package = os.path.isdir(path)
+        with open(os.path.join(path, "__init__.py") if is_package else path + ".py") as stream:
+            text = stream.read()
+        below = [_module_of(one) for one in _imports(ast.parse(text))]
+        found.update(
+            _closure(tuple(one[len(_CONTRIB) :] for one in below if one.startswith(_CONTRIB)))
+        )
+        found[_CONTRIB + name] = text
+    return found
+
+
+def _imports(tree: ast.Module) -> list[Any]:
+    return [one for one in tree.body if isinstance(one, (ast.Import, ast.ImportFrom))]
+
+
+def _import_of(module: str, names: set[str]) -> str:
+    """The statement that imports names of a module; without names it is one."""
+    return f"from {module} import {', '.join(sorted(names))}" if names else module
+
+
+def _module_of(node: Any) -> str:
+    """The module that a statement imports from; "" for ``import x``."""
+    return getattr(node, "module", None) or ""
+
+
+def _joined(names: tuple[str, ...]) -> bytes:
+    """One module of several of tpucompat.contrib, with Python's errors."""
+    texts = _closure(names)
+    taken: dict[str, set[str]] = {}
+    bodies = []
+    for text in texts.values():
+        tree, lines = ast.parse(text), text.split("\n")
+        for node in _imports(tree):
+            module = _module_of(node)
+            if not module:
+                taken.update((line, set()) for line in lines[node.lineno - 1 : node.end_lineno])
+            elif not module.startswith("tpucompat."):
+                taken.setdefault(module, set()).update(one.name for one in node.names)
+        last = max(node.end_lineno for node in _imports(tree))
+        bodies.append("\n".join(lines[last:]).partition("\n__all__")[0].strip("\n"))
+    root = texts[_CONTRIB + names[0]]
+    future, *rest = sorted(_import_of(one, words) for one, words in taken.items())
+    rest.sort(key=lambda line: line.startswith("from "))
+    groups = [[one for one in rest if bool(_LIBRARIES.match(one)) is of] for of in (False, True)]
+    head = "\n\n".join("\n".join(one) for one in [[future], *groups] if one)
+    doc = root[: root.index('"""', 3) + 3]
+    text = "\n\n\n".join([f"{doc}\n\n{head}", *filter(None, bodies)]) + "\n"
+    for coded, plain in _CODED:
+        text = re.sub(coded, plain, text)
+    return text.encode()
 
 
 def _with_definitions(text: bytes, tree: ast.Module, taken: ast.ImportFrom, other: bytes) -> bytes:
@@ -189,16 +277,26 @@ def part(text: bytes, uses: Iterable[str]) -> bytes:
     tree = ast.parse(module)
     lines = module.split("\n")
     kept = _reached(tree, {word for name in uses for word in (name, "." + name)})
-    words = {word for node in tree.body if _is_kept(node, kept) for word in _names_of(node, kept)}
+    derived = _derived(tree)
+    words = {
+        word
+        for node in tree.body
+        if _is_kept(node, kept)
+        for word in _names_of(node, kept, derived)
+    }
     out: list[str] = []
     for node, first, last in _pieces(tree.body, lines):
         if isinstance(node, ast.ClassDef) and node.name in kept:
-            out += _class(node, first, lines, kept)
+            out += _class(node, first, lines, kept, derived)
         elif isinstance(node, (ast.Import, ast.ImportFrom)):
             if getattr(node, "module", None) == "__future__":
                 words.add(node.names[0].name)
             names = {one.asname or one.name.partition(".")[0] for one in node.names}
-            out += lines[first:last] if names & words else []
+            used = names & words
+            if isinstance(node, ast.ImportFrom) and used and used < names:
+                out += [*lines[first : node.lineno - 1], _import_of(_module_of(node), used)]
+            else:
+                out += lines[first:last] if used else []
         elif _is_kept(node, kept):
             out += lines[first:last]
     content = re.sub(r"\n{4,}", "\n\n\n", "\n".join(out).strip("\n") + "\n")
@@ -287,37 +385,63 @@ def _pieces(body: list[Any], lines: list[str], above: int = 0) -> Iterator[tuple
         above = node.end_lineno
 
 
-def _class(node: ast.ClassDef, first: int, lines: list[str], kept: set[str]) -> list[str]:
+def _class(
+    node: ast.ClassDef, first: int, lines: list[str], kept: set[str], derived: set[str]
+) -> list[str]:
     start = node.body[0].lineno - 1
     out = lines[first:start]
     for member, above, last in _pieces(node.body, lines, start):
-        if not isinstance(member, ast.FunctionDef) or _is_method(node, member, kept):
+        if not isinstance(member, ast.FunctionDef) or _is_method(node, member, kept, derived):
             out += lines[above:last]
     return out
 
 
-def _is_method(owner: ast.ClassDef, node: ast.FunctionDef, kept: set[str]) -> bool:
+def _derived(tree: ast.Module) -> set[str]:
+    """The classes of a module with a base class of another module, which may call what they override.
+
+    So may what stands beside such a base class.
+    """
+    classes = {node.name: node for node in tree.body if isinstance(node, ast.ClassDef)}
+    bases = {
+        name: {getattr(base, "id", ".") for base in node.bases} for name, node in classes.items()
+    }
+    ours = classes.keys() | {*vars(builtins), "NamedTuple"}
+    found: set[str] = set()
+    for name in classes:  # a base class stands before them
+        if bases[name] & found or bases[name] - ours:
+            found.add(name)
+    waiting = list(found)
+    while waiting:
+        beside = bases[waiting.pop()] & classes.keys() - found
+        found |= beside
+        waiting += beside
+    return found
+
+
+def _is_method(
+    owner: ast.ClassDef, node: ast.FunctionDef, kept: set[str], derived: set[str]
+) -> bool:
     """Whether a method is called: by a name that is kept, or by a base class of another module."""
-    overrides = any(isinstance(base, ast.Attribute) for base in owner.bases)
-    return overrides or "." + node.name in kept or node.name.startswith("__")
+    return owner.name in derived or "." + node.name in kept or node.name.startswith("__")
 
 
 def _is_kept(node: Any, kept: set[str]) -> bool:
     if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
         return node.name in kept
-    if isinstance(node, ast.Assign):
-        return bool({getattr(one, "id", "") for one in node.targets} & kept)
+    if isinstance(node, (ast.Assign, ast.AnnAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return bool({getattr(one, "id", "") for one in targets} & kept)
     return not isinstance(node, (ast.Import, ast.ImportFrom))
 
 
-def _names_of(node: Any, kept: set[str]) -> set[str]:
+def _names_of(node: Any, kept: set[str], derived: set[str]) -> set[str]:
     """What a statement names; of a class, what its kept methods do."""
     if not isinstance(node, ast.ClassDef):
         return _names(node)
     members = (
         one
         for one in node.body
-        if not isinstance(one, ast.FunctionDef) or _is_method(node, one, kept)
+        if not isinstance(one, ast.FunctionDef) or _is_method(node, one, kept, derived)
     )
     return set().union(*map(_names, [*node.bases, *node.decorator_list, *members]))
 
@@ -328,11 +452,12 @@ def _names(node: ast.AST) -> set[str]:
 
 
 def _reached(tree: ast.Module, kept: set[str]) -> set[str]:
+    derived = _derived(tree)
     while True:
         more = set(kept)
         for node in tree.body:
             if _is_kept(node, kept):
-                more |= _names_of(node, kept)
+                more |= _names_of(node, kept, derived)
         if more == kept:
             return kept
         kept = more

@@ -395,10 +395,33 @@ class CrossShardOptimizer(v1.train.Optimizer):
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """Sums the gradients over the replicas; the optimizers of ``tf.compat.v1`` do it themselves."""
-        if type(self._optimizer).apply_gradients is not v1.train.Optimizer.apply_gradients:
+        sums = type(self._optimizer).apply_gradients is v1.train.Optimizer.apply_gradients
+        if not sums or tf.distribute.get_strategy().num_replicas_in_sync > 1:  # dense, as on a TPU
             pairs = [(tf.convert_to_tensor(g), v) for g, v in grads_and_vars if g is not None]
-            grads_and_vars = [(cross_replica_sum(g), v) for g, v in pairs]
+            grads_and_vars = pairs if sums else [(cross_replica_sum(g), v) for g, v in pairs]
+        if not sums:
+            _sum_no_more(self._optimizer)
         return self._optimizer.apply_gradients(grads_and_vars, global_step, name)
+
+
+class _OfSums(v1.train.Optimizer):
+    """What stands before the optimizer of ``tf.compat.v1`` where gradients are sums already."""
+
+    def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+        """Lets what the replicas give be their sum again."""
+        count = tf.distribute.get_strategy().num_replicas_in_sync
+        shares = [(None if g is None else g / count, v) for g, v in grads_and_vars]
+        return super().apply_gradients(shares, global_step, name)
+
+
+def _sum_no_more(optimizer):
+    """Puts that class behind an optimizer's own, and behind those of the optimizers that it holds."""
+    own = type(optimizer)
+    if not issubclass(own, _OfSums):
+        optimizer.__class__ = type(own.__name__, (own, _OfSums), {})
+        for one in vars(optimizer).values():
+            if isinstance(one, v1.train.Optimizer):
+                _sum_no_more(one)
 
 
 def is_own(asked):
@@ -732,6 +755,8 @@ class Trainer:
         options["params"] = self._params(mode, replicas, use_tpu=self._use_tpu, **more)
 
         def call(features, labels):
+            if mode == ModeKeys.PREDICT and not self._use_tpu:
+                labels = None  # TPUEstimator gave them on a TPU alone
             return _called(self._model_fn, features, labels=labels, **options)
 
         return Model(call, inputs, strategy, self.config, checkpoint, self._warm_start)
@@ -948,7 +973,7 @@ class Trainer:
         @tf.function
         def step(batch):
             def replica_step(batch):
-                found = model(_split(batch)[0], None).predictions
+                found = model(*_split(batch)).predictions
                 if predict_keys:
                     found = {key: one for key, one in found.items() if key in predict_keys}
                 return found

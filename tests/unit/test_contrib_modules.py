@@ -1,0 +1,90 @@
+"""The modules with names of ``tf.contrib`` that ``tpucompat migrate`` writes beside a script."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import collections
+import sys
+
+import pytest
+
+from tpucompat.commands.cli import migrate as command
+from tpucompat.commands.migrate import plan, tree, written
+
+MODULES = sorted(written.OURS)
+pytestmark = pytest.mark.skipif(sys.version_info < (3, 8), reason="Python 3.7 has no end_lineno")
+
+
+def names_of(module):
+    body = ast.parse(written.source(f"{module}.py")).body
+    return [one.name for one in body if isinstance(one, (ast.FunctionDef, ast.ClassDef))]
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_a_module_stands_alone(module):
+    """It needs nothing of tpucompat's, defines each name once, and has Python's errors with their words."""
+    text = written.source(f"{module}.py").decode()
+    assert "tpucompat" not in text and text.startswith(written.MODULES[module])
+    assert [name for name, many in collections.Counter(names_of(module)).items() if many > 1] == []
+    calls = [one for one in ast.walk(ast.parse(text)) if isinstance(one, ast.Call)]
+    errors = [one for one in calls if getattr(one.func, "id", "").endswith("Error")]
+    assert all(len(one.args) == 1 for one in errors)
+    compile(text, module, "exec")
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_each_part_has_what_it_names(module):
+    public = [name for name in names_of(module) if not name.startswith("_")]
+    assert public
+    for name in public:
+        part = ast.parse(written.part(written.source(f"{module}.py"), {name}))
+        nodes = list(ast.walk(part))
+        known = {*vars(builtins), "__file__"}
+        known |= {one.arg for one in nodes if isinstance(one, ast.arg)}
+        known |= {getattr(one, "name", "") for one in nodes}  # functions, classes, exceptions
+        for node in nodes:
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                known |= {(one.asname or one.name).partition(".")[0] for one in node.names}
+        names = [one for one in nodes if isinstance(one, ast.Name)]
+        known |= {one.id for one in names if isinstance(one.ctx, ast.Store)}
+        assert {one.id for one in names} - known == set(), name
+
+
+SCRIPT = """\
+import tensorflow as tf
+import tensorflow.contrib.image
+from tensorflow.contrib import crf, rnn
+from tensorflow.contrib.opt import AdamWOptimizer as AdamW
+
+tags, _ = crf.crf_decode(scores, transitions, lengths)
+turned = tf.contrib.image.rotate(images, 0.5)
+cells = [rnn.LayerNormBasicLSTMCell(4), rnn.BasicLSTMCell(4), tf.contrib.rnn.NASCell(4)]
+step = AdamW(0.01, learning_rate=0.1).minimize(loss)
+pairs = tf.contrib.framework.nest
+"""
+
+
+def test_only_what_cannot_be_written_out_keeps_tpucompat(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    (one,) = tree.with_parts(list(tree.migrate([str(tmp_path / "script.py")])))
+    assert one.way == plan.COMPATIBLE and b"contrib_" not in one.after
+    (tmp_path / "script.py").write_text(SCRIPT.replace("pairs = tf.contrib.framework.nest\n", ""))
+    (one,) = tree.with_parts(list(tree.migrate([str(tmp_path / "script.py")])))
+    after = one.after.decode()
+    assert one.way == plan.PLAIN and one.todos == 0 and "tensorflow.contrib" not in after
+    assert "contrib_crf.crf_decode(scores" in after and "contrib_opt.AdamWOptimizer(0.01" in after
+    assert "tf.compat.v1.nn.rnn_cell.BasicLSTMCell(4), contrib_rnn.NASCell(4)" in after
+    assert set(one.beside) == {f"contrib_{name}.py" for name in ("crf", "image", "opt", "rnn")}
+    assert b"class NASCell" in one.beside["contrib_rnn.py"]
+    assert b"class ConvLSTMCell" not in one.beside["contrib_rnn.py"]
+
+
+def test_a_module_of_the_user_is_left_alone(tmp_path):
+    (tmp_path / "contrib_crf.py").write_text("mine = 1\n")
+    (tmp_path / "script.py").write_text(
+        "import tensorflow as tf\ntf.contrib.crf.crf_decode(a, b, c)\n"
+    )
+    assert command.main(["--write", "--quiet", str(tmp_path / "script.py")]) == 0
+    assert (tmp_path / "contrib_crf.py").read_text() == "mine = 1\n"
+    assert "tpucompat.v1" in (tmp_path / "script.py").read_text()
