@@ -41,11 +41,16 @@ with tf.variable_scope('all', initializer=waves):
     likelihood, transitions = crf.crf_log_likelihood(scores, y, n)
     tags, best = tf.contrib.crf.crf_decode(scores, transitions, n)
     cells = [rnn.LSTMBlockCell(4), rnn.GRUBlockCellV2(3), rnn.NASCell(3), rnn.BasicLSTMCell(3)]
-    outputs = [tf.nn.dynamic_rnn(cell, x, n, dtype=tf.float32, scope=str(at))[0] for at, cell in enumerate(cells)]
-    both, _, _ = rnn.stack_bidirectional_dynamic_rnn([rnn.GRUCell(2)], [rnn.GRUCell(2)], x, dtype=tf.float32)
+    outputs = [
+        tf.nn.dynamic_rnn(cell, x, n, dtype=tf.float32, scope=str(at))[0]
+        for at, cell in enumerate(cells)
+    ]
+    stacks = [rnn.GRUCell(2)], [rnn.GRUCell(2)]
+    both, _, _ = rnn.stack_bidirectional_dynamic_rnn(*stacks, x, dtype=tf.float32)
     layer = tf.contrib.cudnn_rnn.CudnnLSTM(1, 4, kernel_initializer=waves)
     fused, _ = layer(tf.transpose(x, [1, 0, 2]))
-loss = tf.add_n([-tf.reduce_mean(likelihood), *(tf.reduce_mean(one ** 2) for one in [*outputs, both, fused])])
+squares = [tf.reduce_mean(one ** 2) for one in [*outputs, both, fused]]
+loss = tf.add_n([-tf.reduce_mean(likelihood), *squares])
 images = tf.reshape(x, [4, 5, 3, 1])
 pictures = [
     tf.contrib.image.rotate(images, 0.5),

@@ -184,7 +184,13 @@ def _with_definitions(text: bytes, tree: ast.Module, taken: ast.ImportFrom, othe
         _start(one) for one in tree.body if isinstance(one, (ast.FunctionDef, ast.ClassDef))
     )
     head = [*lines[: taken.lineno - 1], *lines[taken.end_lineno : first - 2]]
-    words = {word for node in theirs.body if _is_kept(node, kept) for word in _names_of(node, kept)}
+    derived = _derived(theirs)
+    words = {
+        word
+        for node in theirs.body
+        if _is_kept(node, kept)
+        for word in _names_of(node, kept, derived)
+    }
     mine = [line for line in head if re.fullmatch(r"import \w+", line)]
     needed = {
         f"import {one.name}"
