@@ -184,13 +184,7 @@ def _with_definitions(text: bytes, tree: ast.Module, taken: ast.ImportFrom, othe
         _start(one) for one in tree.body if isinstance(one, (ast.FunctionDef, ast.ClassDef))
     )
     head = [*lines[: taken.lineno - 1], *lines[taken.end_lineno : first - 2]]
-    derived = _derived(theirs)
-    words = {
-        word
-        for node in theirs.body
-        if _is_kept(node, kept)
-        for word in _names_of(node, kept, derived)
-    }
+    words = _named(theirs, kept)
     mine = [line for line in head if re.fullmatch(r"import \w+", line)]
     needed = {
         f"import {one.name}"
@@ -283,13 +277,7 @@ def part(text: bytes, uses: Iterable[str]) -> bytes:
     tree = ast.parse(module)
     lines = module.split("\n")
     kept = _reached(tree, {word for name in uses for word in (name, "." + name)})
-    derived = _derived(tree)
-    words = {
-        word
-        for node in tree.body
-        if _is_kept(node, kept)
-        for word in _names_of(node, kept, derived)
-    }
+    derived, words = _derived(tree), _named(tree, kept)
     out: list[str] = []
     for node, first, last in _pieces(tree.body, lines):
         if isinstance(node, ast.ClassDef) and node.name in kept:
@@ -438,6 +426,13 @@ def _is_kept(node: Any, kept: set[str]) -> bool:
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         return bool({getattr(one, "id", "") for one in targets} & kept)
     return not isinstance(node, (ast.Import, ast.ImportFrom))
+
+
+def _named(tree: ast.Module, kept: set[str]) -> set[str]:
+    """What the kept statements of a module name."""
+    derived = _derived(tree)
+    nodes = (node for node in tree.body if _is_kept(node, kept))
+    return {word for node in nodes for word in _names_of(node, kept, derived)}
 
 
 def _names_of(node: Any, kept: set[str], derived: set[str]) -> set[str]:
