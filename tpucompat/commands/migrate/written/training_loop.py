@@ -419,9 +419,9 @@ def _sum_no_more(optimizer):
     own = type(optimizer)
     if not issubclass(own, _OfSums):
         optimizer.__class__ = type(own.__name__, (own, _OfSums), {})
-        for one in vars(optimizer).values():
-            if isinstance(one, v1.train.Optimizer):
-                _sum_no_more(one)
+        for name in vars(optimizer):
+            if isinstance(vars(optimizer)[name], v1.train.Optimizer):
+                _sum_no_more(vars(optimizer)[name])
 
 
 def is_own(asked):
