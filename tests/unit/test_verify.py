@@ -30,7 +30,7 @@ from tpucompat.commands.verify import (
     shuffles,
     tolerances,
 )
-from tpucompat.commands.verify.matching import match
+from tpucompat.commands.verify.matching import copies, match
 from tpucompat.commands.verify.recorder import Recorder, Recording, Site, Variable
 from tpucompat.commands.verify.report import as_json, markdown, page, plots, terminal
 from tpucompat.commands.verify.rungs import SKIPPED
@@ -105,6 +105,13 @@ def test_a_mapping_that_does_not_fit_is_said(mapping, said):
 def test_a_mapping_decides_against_names():
     both = variables(("a", (2,)), ("b", (2,)))
     assert match(both, both, {"a": "b"}).pairs == {"a": "b", "b": "a"}
+
+
+def test_what_began_as_a_copy_of_a_variable_follows_it():
+    w, given = np.arange(3.0), np.arange(3.0) + 5
+    others = {"average": w.copy(), "moment": np.zeros(3), "other": w + 1, "long": np.arange(4.0)}
+    found = copies(others, [(w, given), (np.zeros(3), np.ones(3))])
+    assert list(found) == ["average"] and found["average"] is given
 
 
 # Differences -----------------------------------------------------------------------------------

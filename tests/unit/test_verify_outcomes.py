@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from absl import flags as absl_flags
 
-from tpucompat.commands.verify import answers, contents, files, flags, ladder, seeds
+from tpucompat.commands.verify import answers, contents, files, flags, ladder, outcomes, seeds
 from tpucompat.commands.verify.recorder import Recorder, Recording, Site, Variable
 from tpucompat.commands.verify.rungs import SKIPPED
 
@@ -49,6 +49,18 @@ def test_the_way_of_a_variable_counts_not_its_size(tmp_path):
     assert found["steps"].verdict == ladder.DIFFER
     assert "in 2 steps 1 of 1 variables go another way, the first is w" in found["steps"].note
     assert found["steps"].tolerance.limit == 5e-3 < found["steps"].worst
+
+
+def test_a_metric_of_one_of_several_outputs_may_be_called_otherwise():
+    names = ["kind_acc", "val_kind_sparse_categorical_accuracy", "kind_top2", "acc", "val_loss"]
+    found = outcomes.same_metrics(dict.fromkeys(names, 0))
+    assert list(found) == [
+        "kind_accuracy",
+        "val_kind_accuracy",
+        "kind_top2",
+        "accuracy",
+        "val_loss",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import numpy as np
 import tensorflow as tf
 
 from tpucompat.commands.verify import names, outputs
-from tpucompat.commands.verify.matching import match
+from tpucompat.commands.verify.matching import copies, match
 from tpucompat.commands.verify.recorder import Recorder, Site, Variable
 from tpucompat.engines import host_parts
 from tpucompat.tf import private
@@ -67,7 +67,9 @@ class EagerWatcher:
             self._calls += 1
             try:
                 self.between_calls()
-                return original(function, *args, **kwargs)
+                result = original(function, *args, **kwargs)
+                self._note_slots()  # what trains may be gone when another function is called
+                return result
             finally:
                 self._calls -= 1
 
@@ -120,21 +122,30 @@ class EagerWatcher:
             for name, variable in self._variables.items()
         ]
         own = {name: self._variables[name] for name in self._variables if name not in self._given}
-        self._recorder.write("own", {name: names.value_of(v) for name, v in own.items()})
-        found = match(old, new, self._mapping)
-        for new_name, old_name in found.pairs.items():
-            if old_name in values and new_name not in self._given:
-                for part in names.parts(self._variables[new_name]):
-                    part.assign(values[old_name].astype(part.dtype.as_numpy_dtype))
+        drawn = {name: names.value_of(v) for name, v in own.items()}
+        self._recorder.write("own", drawn)
+        pairs = match(old, new, self._mapping).pairs
+        given = {n: values[pairs[n]] for n in own if pairs.get(n) in values}
+        others = {**dict(names.other_variables(self._variables)), **own}
+        others = {name: v for name, v in others.items() if name not in given}
+        changed = ((drawn[name], value) for name, value in given.items())
+        given.update(copies(_values(others), changed))
+        for name, value in given.items():
+            for part in names.parts(others.get(name, self._variables.get(name))):
+                part.assign(value.astype(part.dtype.as_numpy_dtype))
         self._given = set(self._variables)
 
     def _snapshot(self, last: bool = False) -> None:
         with self._recorder.own_work(), names.eagerly():
-            if self._recorder.steps and not self._slots:
-                self._slots = dict(names.other_variables(self._variables))
-                self._recorder.write("optimizer", slots=names.of_optimizers(self._slots))
+            self._note_slots()
             values, slots = map(_values, (self._variables, self._slots))
             self._recorder.snapshot(values, last, slots)
+
+    def _note_slots(self) -> None:
+        """After the first step: what the optimizer has made."""
+        if self._recorder.steps and not self._slots:
+            self._slots = dict(names.other_variables(self._variables))
+            self._recorder.write("optimizer", slots=names.of_optimizers(self._slots))
 
     # Tapes -------------------------------------------------------------------------------------
 

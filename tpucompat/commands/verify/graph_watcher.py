@@ -19,7 +19,7 @@ import tensorflow as tf
 import tensorflow.compat.v1 as v1
 
 from tpucompat.commands.verify import outputs
-from tpucompat.commands.verify.matching import match
+from tpucompat.commands.verify.matching import copies, match
 from tpucompat.commands.verify.recorder import Recorder, Site, Variable
 from tpucompat.engines import host_parts
 from tpucompat.tf import private
@@ -77,6 +77,8 @@ class GraphWatcher:
     def _gradients(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def gradients(ys: Any, xs: Any, *args: Any, **kwargs: Any) -> Any:
+            if outputs.is_eager_program():
+                return original(ys, xs, *args, **kwargs)
             found = original(ys, xs, *args, **kwargs)
             with self._recorder.outermost("gradients") as outermost:
                 if not outermost:
@@ -167,36 +169,29 @@ class GraphWatcher:
                 values = session.run(readings)
                 if self._initial is not None and not self._recorder.steps:
                     self._recorder.write("own", values)
-                    self._give(session, variables)
+                    self._give(session, variables, values)
                     values = session.run(readings)
             except Exception as problem:
                 # Not initialized yet, a closed session, a graph that is finalized: nothing is to be seen.
                 if self._recorder.steps:
                     self._recorder.write("problem", text=f"variables cannot be read: {problem}")
                 return
-            self._recorder.snapshot(values, last, self._slots(session, variables))
+            slots = self._others(session, variables) if self._recorder.steps else {}
+            self._recorder.snapshot(values, last, slots)
 
-    def _slots(self, session: Any, variables: Mapping[str, Any]) -> dict[str, np.ndarray]:
-        """What optimizers have made besides the model's variables."""
-        if not self._recorder.steps:
-            return {}
-        collection = private.graph_collections(session.graph).get("variables", [])
-        readings = {
-            _name(v): _reading(v)
-            for v in collection
-            if _is_variable(v)
-            and _name(v) not in variables
-            and v.dtype.base_dtype.name in _FLOATS
-            and v.shape.rank
-        }
+    def _others(self, session: Any, variables: Mapping[str, Any]) -> dict[str, np.ndarray]:
+        """What is there besides the model's variables: slots of optimizers, averages of weights."""
+        others = _other_variables(session.graph, variables)
         try:
-            found: dict[str, np.ndarray] = session.run(readings)
+            found: dict[str, np.ndarray] = session.run({n: _reading(v) for n, v in others.items()})
         except Exception as problem:  # one of them may not be initialized
             self._recorder.write("problem", text=f"slots cannot be read: {problem}")
             return {}
         return found
 
-    def _give(self, session: Any, variables: Mapping[str, Any]) -> None:
+    def _give(
+        self, session: Any, variables: Mapping[str, Any], drawn: Mapping[str, np.ndarray]
+    ) -> None:
         """Before the first step: puts the old run's values into the variables, which are initialized."""
         assert self._initial is not None
         old, values = self._initial
@@ -204,11 +199,27 @@ class GraphWatcher:
             Variable(name, tuple(v.shape.as_list()), bool(getattr(v, "trainable", True)))
             for name, v in variables.items()
         ]
-        for new_name, old_name in match(old, new, self._mapping).pairs.items():
-            if old_name in values:
-                # What an initializer assigns can be fed, also where the graph takes no new operation.
-                initializer = variables[new_name].initializer
-                session.run(initializer, {initializer.inputs[1]: values[old_name]})
+        pairs = match(old, new, self._mapping).pairs
+        given = {name: values[theirs] for name, theirs in pairs.items() if theirs in values}
+        changed = ((drawn[name], value) for name, value in given.items())
+        given.update(copies(self._others(session, variables), changed))
+        others = _other_variables(session.graph, variables)
+        for name, value in given.items():
+            # What an initializer assigns can be fed, also where the graph takes no new operation.
+            initializer = {**others, **variables}[name].initializer
+            session.run(initializer, {initializer.inputs[1]: value})
+
+
+def _other_variables(graph: Any, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Name -> variable of all other tensors of numbers in a graph."""
+    return {
+        _name(v): v
+        for v in private.graph_collections(graph).get("variables", [])
+        if _is_variable(v)
+        and _name(v) not in known
+        and v.dtype.base_dtype.name in _FLOATS
+        and v.shape.rank
+    }
 
 
 def _reading(variable: Any) -> Any:

@@ -308,7 +308,11 @@ class _Ladder(Outcomes):
             floor = _NOISE * max(
                 (float(np.max(np.abs(g), initial=0)) for g in old.values()), default=0
             )
-            rows += [self.row("gradients", *each, floor) for each in self.pairs(old, new)]
+            rows += [
+                self.row("gradients", *each, floor)
+                for each in self.pairs(old, new)
+                if each[0] not in self.rounding
+            ]
             factors: list[float] = [
                 np.sum(a * e) / np.sum(e * e)
                 for _, a, e in self.pairs(old, new)

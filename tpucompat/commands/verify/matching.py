@@ -7,6 +7,8 @@ import functools
 import re
 from typing import Callable, Iterable, Mapping, NamedTuple, Sequence
 
+import numpy as np
+
 from tpucompat.commands.verify.recorder import Variable
 
 # One word for what the generations call otherwise.
@@ -112,6 +114,26 @@ def match(
             for new_name, old_name in zip(ours_here, theirs_here):
                 take(new_name, old_name, "shape" if len(ours_here) == 1 else "order")
     return Matches(pairs, how, list(left_old), list(left_new), problems)
+
+
+def copies(
+    others: Mapping[str, np.ndarray], changed: Iterable[tuple[np.ndarray, np.ndarray]]
+) -> dict[str, np.ndarray]:
+    """What variables that began as copies of others hold, once those are given other values.
+
+    An average of weights begins with the weights' own values.
+
+    Args:
+      others: Name -> value of variables that are given nothing.
+      changed: The value before and the one given, of those that are. One number throughout says nothing.
+    """
+    found = {}
+    for before, given in changed:
+        if np.ptp(before) if before.size else 0:
+            for name, value in others.items():
+                if np.array_equal(value, before):
+                    found[name] = given
+    return found
 
 
 def _by_shape(

@@ -46,7 +46,8 @@ def parts(variable: Any) -> list[Any]:
 def value_of(variable: Any) -> np.ndarray:
     """A variable's value: of the replicas' copies their mean, which is what a checkpoint keeps."""
     values = [np.array(part.read_value()) for part in parts(variable)]
-    if len(values) == 1 or variable.trainable or not variable.dtype.is_floating:
+    first = getattr(variable, "aggregation", None) == tf.VariableAggregation.ONLY_FIRST_REPLICA
+    if len(values) == 1 or first or variable.trainable or not variable.dtype.is_floating:
         return values[0]
     mean: np.ndarray = np.mean(values, axis=0, dtype=values[0].dtype)
     return mean

@@ -16,7 +16,7 @@ from tpucompat.commands.verify.files import STEPS
 from tpucompat.commands.verify.recorder import Recording
 from tpucompat.commands.verify.rungs import AGREE, DIFFER, Row, Rung, Rungs
 
-#: Words that one metric goes by.
+#: Words that one metric goes by; a longer one before its ending.
 _METRICS = {
     "acc": "accuracy",
     "sparse_categorical_accuracy": "accuracy",
@@ -455,7 +455,9 @@ def same_metrics(values: Mapping[str, Any]) -> dict[str, Any]:
     found = {}
     for name, value in values.items():
         before, word = ("val_", name[4:]) if name.startswith("val_") else ("", name)
-        found[before + _METRICS.get(word, word)] = value
+        # Of several outputs, each has its name before that of the metric.
+        last = next((one for one in _METRICS if f"_{word}".endswith(f"_{one}")), "")
+        found[before + word[: len(word) - len(last)] + _METRICS.get(last, "")] = value
     return found
 
 

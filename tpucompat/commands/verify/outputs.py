@@ -84,6 +84,13 @@ def not_converted(function: Callable[..., Any]) -> Callable[..., Any]:
     return marked
 
 
+def is_eager_program() -> bool:
+    """Whether what is built here, if anything, is the graph of a ``tf.function``."""
+    if tf.__version__.startswith("1."):
+        return False
+    return bool(tf.compat.v1.executing_eagerly_outside_functions())
+
+
 def by_name(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import gc
 import importlib
 import json
 import os
+import pathlib
 import platform
 import random
 import runpy
@@ -128,7 +129,7 @@ class _Recorded:
         self._open(graph=goes_on)
         sys.argv[:] = [spec["script"], *spec["arguments"]]
         sys.path[0] = os.path.dirname(os.path.realpath(spec["script"]))
-        written_here = _written_in(sys.path[0])
+        written_here = _loops_of(spec["script"])
         if estimator_tables.MODULE in written_here:
             loop = importlib.import_module(estimator_tables.MODULE)
             self._models.open_training_loop(loop)
@@ -150,9 +151,8 @@ class _Recorded:
 
         eager = None
         start = _initial(self._spec["initial"])
-        graphs = (
-            graph_watcher.GraphWatcher(self._recorder, start, self._spec["map"]) if graph else None
-        )
+        # A script of TensorFlow 2 may keep its graphs and sessions, too.
+        graphs = graph_watcher.GraphWatcher(self._recorder, start, self._spec["map"])
         if not tf.__version__.startswith("1."):
             _compile_plainly()
             eager = eager_watcher.EagerWatcher(self._recorder, start, self._spec["map"])
@@ -167,9 +167,9 @@ class _Recorded:
         )
         models.open_keras()
         self._models = models
-        if graphs is not None:
-            graphs.open()
-            self._watchers.append(graphs)
+        graphs.open()
+        self._watchers.append(graphs)
+        if graph:
             # Before the script asks for a seed of its own, and in the graph that it begins with.
             tf.compat.v1.set_random_seed(self._spec["seed"])
             models.open_tpu_models()
@@ -203,16 +203,26 @@ class _Recorded:
 
 def _asks_for_keras_2(script: str) -> bool:
     """Whether a script sets TF_USE_LEGACY_KERAS itself, or what ``migrate`` has written beside it does."""
-    if _written_in(os.path.dirname(os.path.realpath(script))):
+    if _loops_of(script):
         return True
     with open(script, "rb") as stream:
         return b"'TF_USE_LEGACY_KERAS', '1'" in stream.read().replace(b'"', b"'")
 
 
-def _written_in(folder: str) -> list[str]:
-    """The loops in a folder that ``tpucompat migrate`` has written beside a script."""
+def _loops_of(script: str) -> list[str]:
+    """The loops that ``tpucompat migrate`` has written beside a script for it, or for what it imports."""
+    folder = os.path.dirname(os.path.realpath(script))
     paths = {name: os.path.join(folder, name + ".py") for name in written.LOOPS}
-    return [name for name, path in paths.items() if os.path.exists(path) and written.is_ours(path)]
+    loops = [name for name, path in paths.items() if os.path.exists(path) and written.is_ours(path)]
+    waiting, reached = {os.path.realpath(script)}, set()
+    modules = list(pathlib.Path(folder).rglob("*.py")) if loops else []
+    while loops and waiting:
+        path = waiting.pop()
+        reached.add(path)
+        with open(path, "rb") as stream:
+            names = written.imported_names(stream.read())
+        waiting |= {str(each) for each in modules if each.stem in names} - reached
+    return [name for name in loops if os.path.realpath(paths[name]) in reached]
 
 
 def _initial(folder: str | None) -> Any:

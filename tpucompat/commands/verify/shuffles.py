@@ -6,7 +6,8 @@ in a folder always from NumPy's, and that of a sequence's batches from Python's.
 written down, and the new run draws it again. ``Dataset.shuffle`` without a seed takes one from the number of
 operations before it, another number in each generation; here the first one in a script gets the same in both
 runs, and the second, and so on. No other seed counts there: the graph of an Estimator has none, an eager
-process has one.
+process has one. A repeated shuffle with a seed has the order of TensorFlow 2 in both runs: no migrated script
+can have that of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -146,7 +147,12 @@ class Shuffles:
     def _alone(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def get_seed(op_seed: Any) -> Any:
-            return (_BESIDE, int(op_seed)) if isinstance(op_seed, _Seed) else original(op_seed)
+            if isinstance(op_seed, _Seed):
+                return (_BESIDE, int(op_seed))
+            found = original(op_seed)
+            if found[0] is not None:
+                repeated_shuffles.NOT_FOLLOWED.add(int(found[0]))
+            return found
 
         return get_seed
 

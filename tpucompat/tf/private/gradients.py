@@ -109,9 +109,13 @@ def _is_reference(variable: Any) -> bool:
 def gradient_modules() -> list[Any]:
     """The modules in which optimizers and Keras look ``gradients`` up.
 
-    Seen in 1.13 to 2.21 as ``tensorflow.python.ops.gradients`` and ``gradients_impl``.
+    Seen in 1.13 to 2.21 as ``tensorflow.python.ops.gradients`` and ``gradients_impl``. Keras 2 imports
+    ``tensorflow.compat.v2``, whose ``compat.v1`` is another module than that of ``tensorflow``.
     """
-    return [gradients_impl, gradients_module, tf, tf.compat.v1]
+    of_keras_2 = getattr(getattr(tf.compat, "v2", None), "compat", None)
+    of_keras_2 = getattr(of_keras_2, "v1", None)
+    modules = [gradients_impl, gradients_module, tf, tf.compat.v1, of_keras_2]
+    return [module for module in modules if hasattr(module, "gradients")]
 
 
 def replace_gradients(by_type: Mapping[str, Callable[[Callable[..., Any]], Any]]) -> None:

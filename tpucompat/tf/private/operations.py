@@ -91,11 +91,13 @@ def shape_convolutions_of_no_examples() -> None:
 
 
 def loss_modules() -> list[Any]:
-    """The modules that the functions of ``tf.nn`` are looked up in by losses and by Keras.
+    """The modules that the functions of ``tf.nn`` are looked up in by losses, and by Keras 2 and 3.
 
-    Seen in 1.13 to 2.21 as ``tensorflow.python.ops.nn``, ``nn_ops`` and ``nn_impl``.
+    Seen in 1.13 to 2.21 as ``tensorflow.python.ops.nn``, ``nn_ops`` and ``nn_impl``; Keras 2 imports
+    ``tensorflow.compat.v2``.
     """
-    return [nn_ops, nn_impl, nn, tf.nn, tf.compat.v1.nn]
+    of_keras_2 = [tf.compat.v2.nn] if hasattr(tf.compat, "v2") else []
+    return [nn_ops, nn_impl, nn, tf.nn, tf.compat.v1.nn, *of_keras_2]
 
 
 def dropout_modules() -> list[Any]:
@@ -103,11 +105,9 @@ def dropout_modules() -> list[Any]:
 
     Seen in 1.13 to 2.21 as those of :func:`loss_modules`; ``nn.experimental`` in 2.4 to 2.21.
     """
-    spaces = [tf.nn, tf.compat.v1.nn]
-    if hasattr(tf.compat, "v2"):
-        spaces.append(tf.compat.v2.nn)
+    spaces = loss_modules()
     inner = [getattr(space, "experimental", None) for space in spaces]
-    return [*loss_modules(), *spaces, *(space for space in inner if space is not None)]
+    return [*spaces, *(space for space in inner if space is not None)]
 
 
 def zero_state(size: Any, batch_size: Any, dtype: Any) -> Any:

@@ -872,7 +872,7 @@ class Trainer:
             # if hooks:
             callers.after(model.step, shown)
             if config.save_summary_steps and step + 1 >= written + config.save_summary_steps:
-                written = step + 1
+                written = model.step
                 v1.logging.info("loss = %s, step = %d", loss.numpy(), model.step)
                 with summary_writer(self.model_dir).as_default(written):
                     tf.summary.scalar(model.loss_tag, loss)
