@@ -326,12 +326,32 @@ sums, gradients = tf.nest.map_structure(
 assert sums == [[4.0, 6.0, 4.0, 6.0], [[4.0, 40.0], [6.0, 60.0]] * 2], sums
 assert gradients == [[4.0, 6.0, 4.0, 6.0], [[4.0, 4.0], [6.0, 6.0]] * 2], gradients
 
-for reduction, expected in (("SUM", -10.0), ("MEAN", -2.5)):
+descent = tf.compat.v1.train.GradientDescentOptimizer
+
+class Clipping(descent):
+  def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+    return super().apply_gradients([(tf.minimum(g, 6.0), v) for g, v in grads_and_vars], global_step, name)
+
+class Holding(tf.compat.v1.train.Optimizer):
+  def __init__(self, held):
+    super().__init__(False, "Holding")
+    self._held = held
+  def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+    return self._held.apply_gradients([(2 * g, v) for g, v in grads_and_vars], global_step, name)
+
+class Own(descent):
+  def apply_gradients(self, grads_and_vars, global_step=None, name=None):
+    return tf.group(*(v.assign_sub(g) for g, v in grads_and_vars))
+
+for optimizer, reduction, expected in (
+    (descent(1.0), "SUM", -10.0), (descent(1.0), "MEAN", -2.5),
+    (Clipping(1.0), "SUM", -6.0), (Clipping(1.0), "MEAN", -2.5),
+    (Holding(descent(1.0)), "SUM", -20.0), (Holding(Clipping(1.0)), "MEAN", -5.0),
+    (Own(1.0), "SUM", -10.0), (Own(1.0), "MEAN", -2.5)):
   with strategy.scope():
-    w = tf.Variable(0.0)
+    w = tf.Variable(0.0, aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA)
   optimizer = training_loop.CrossShardOptimizer(
-      tf.compat.v1.train.GradientDescentOptimizer(1.0),
-      reduction=getattr(tf.compat.v1.losses.Reduction, reduction))
+      optimizer, reduction=getattr(tf.compat.v1.losses.Reduction, reduction))
 
   @tf.function
   def step():
