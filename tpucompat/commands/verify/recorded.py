@@ -151,8 +151,10 @@ class _Recorded:
 
         eager = None
         start = _initial(self._spec["initial"])
-        # A script of TensorFlow 2 may keep its graphs and sessions, too.
-        graphs = graph_watcher.GraphWatcher(self._recorder, start, self._spec["map"])
+        # A script of TensorFlow 2 may keep its Sessions, too; those of a loop are for initial values.
+        graphs = None
+        if graph or not _loops_of(self._spec["script"]):
+            graphs = graph_watcher.GraphWatcher(self._recorder, start, self._spec["map"])
         if not tf.__version__.startswith("1."):
             _compile_plainly()
             eager = eager_watcher.EagerWatcher(self._recorder, start, self._spec["map"])
@@ -167,8 +169,9 @@ class _Recorded:
         )
         models.open_keras()
         self._models = models
-        graphs.open()
-        self._watchers.append(graphs)
+        if graphs is not None:
+            graphs.open()
+            self._watchers.append(graphs)
         if graph:
             # Before the script asks for a seed of its own, and in the graph that it begins with.
             tf.compat.v1.set_random_seed(self._spec["seed"])
