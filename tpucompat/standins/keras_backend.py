@@ -118,11 +118,16 @@ def eye(size: Any, dtype: Any = None, name: Any = None) -> Any:
 
 def _or_value(make: Callable[[], Any], value: Callable[[], Any]) -> Any:
     """What ``make`` gives, or the value where a traced function may make no variable."""
+    if tf.get_default_graph().building_function and not tf.executing_eagerly_outside_functions():
+        return value()  # 2.3 and 2.9 make a variable outside, which a Dataset's iterator refuses
     try:
         return make()
     except ValueError as error:
         # def_function's words since 2.3: "tf.function only supports singleton tf.Variables …" (2.9), and
-        # "tf.function-decorated function tried to create variables on non-first call" before.
-        if "tf.function" not in str(error) or "ariables" not in str(error):
+        # "tf.function-decorated function tried to create variables on non-first call" before. Of a value that
+        # is a tensor "... could not be lifted out of a `tf.function`. (Tried to create variable ..." (2.9), and
+        # "Tensor-typed variable initializers must ... when building functions" (2.3).
+        words = str(error)
+        if not ("tf.function" in words or "building functions" in words) or "ariable" not in words:
             raise
     return value()
