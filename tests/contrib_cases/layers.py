@@ -217,6 +217,48 @@ def case_embeddings(tf):
     return run(tf, build)
 
 
+def case_encoders(tf):
+    layers = tf.contrib.layers
+    ops = importlib.import_module(tf.__name__ + ".contrib.layers.python.layers.embedding_ops")
+    ids = [[1, 3, 0], [0, 0, 0], [3, 3, 2]]
+
+    def filled(shape, dtype=None, partition_info=None):
+        return tf.constant(numbers(*[int(size) for size in shape]))
+
+    def results(make):
+        def build():
+            made = make(tf.constant(ids, tf.int64))
+            variables = tf.trainable_variables()
+            gradients = tf.gradients(tf.reduce_sum(made * made), variables)
+            return {
+                "made": made,
+                "gradients": [tf.convert_to_tensor(each) for each in gradients],
+                "names": [tf.constant(v.op.name) for v in variables],
+                "shape": tf.constant(str(made.shape.as_list())),
+            }
+
+        return run(tf, build)
+
+    def reused(words):
+        first = layers.embed_sequence(words, 5, 2, initializer=filled, scope="shared")
+        return first + layers.embed_sequence(words, 5, 2, scope="shared", reuse=True)
+
+    return {
+        "bag": results(lambda w: layers.bow_encoder(w, 5, 2, initializer=filled)),
+        "bag_dense": results(
+            lambda w: layers.bow_encoder(w, 5, 2, sparse_lookup=False, initializer=filled)
+        ),
+        "sequence": results(lambda w: layers.embed_sequence(w, 5, 2, initializer=filled)),
+        "unique": results(
+            lambda w: layers.embed_sequence(w, 5, 2, unique=True, initializer=filled)
+        ),
+        "reused": results(reused),
+        "lookup": run(
+            tf, lambda: ops.embedding_lookup_unique(tf.constant(numbers(5, 2)), tf.constant(ids))
+        ),
+    }
+
+
 def case_optimize_loss(tf):
     layers = tf.contrib.layers
 

@@ -113,6 +113,45 @@ def case_convolutional(tf):
     }
 
 
+def case_fused(tf):
+    """Networks over all steps: one operation, a cell's loop, cells written out, and backwards."""
+    rnn = tf.contrib.rnn
+
+    def run(make, lengths=None, listed=False, **options):
+        with tf.Graph().as_default():
+            inputs = tf.constant(numbers(4, 3, 2))
+            with _filled(tf):
+                steps = tf.unstack(inputs) if listed else inputs
+                made = make()(steps, sequence_length=lengths, dtype=tf.float32, **options)
+            return _results(tf, made, inputs)
+
+    def fused(**options):
+        return lambda: rnn.LSTMBlockFusedCell(3, **options)
+
+    def adapted(dynamic):
+        return lambda: rnn.FusedRNNCellAdaptor(rnn.BasicRNNCell(3), use_dynamic_rnn=dynamic)
+
+    def turned(make):
+        return lambda: rnn.TimeReversedFusedRNN(make())
+
+    state = (numbers(3, 3), numbers(3, 3, seed=2))
+    return {
+        "fused": run(fused()),
+        "lengths": run(fused(), [4, 0, 2]),
+        "options": run(
+            fused(use_peephole=True, cell_clip=0.3, forget_bias=0.5, name="own"), [1, 3, 2]
+        ),
+        "state": run(fused(), [3, 0, 1], initial_state=state),
+        "turned": run(turned(fused()), [4, 1, 2]),
+        "turned_whole": run(turned(fused())),
+        "dynamic": run(adapted(True), [4, 0, 2]),
+        "dynamic_listed": run(adapted(True), listed=True),
+        "static": run(adapted(False), [4, 1, 2]),
+        "turned_cell": run(turned(adapted(False)), [4, 1, 2]),
+        "turned_listed": run(turned(adapted(False)), [4, 1, 2], listed=True),
+    }
+
+
 def case_stacks(tf):
     rnn = tf.contrib.rnn
     results = {}

@@ -176,6 +176,57 @@ def case_loop(tf):
     return results
 
 
+def _batches(tf, make, count=12):
+    """All batches that a queue gives before it ends, with their buckets or lengths."""
+    found = []
+    with tf.Graph().as_default():
+        number = tf.train.range_input_producer(count, num_epochs=1, shuffle=False).dequeue()
+        made = make(number)
+        shapes = str([str(each.shape) for each in tf.contrib.framework.nest.flatten(made)])
+        with tf.train.MonitoredSession() as sess:
+            while not sess.should_stop():
+                try:
+                    found.append(sess.run(made))
+                except tf.errors.OutOfRangeError:
+                    break
+    # The queues of two buckets are emptied in any order.
+    return {"shapes": shapes, "batches": sorted(found, key=lambda each: str(each[1]))}
+
+
+def case_buckets(tf):
+    training = tf.contrib.training
+
+    def by_length(number, **options):
+        length = 1 + number % 5
+        words = tf.fill([length], number)
+        return training.bucket_by_sequence_length(
+            length,
+            {"words": words, "number": number},
+            2,
+            [2, 4],
+            dynamic_pad=True,
+            shapes=[[], [None]],
+            **options,
+        )
+
+    def kept(number):
+        return training.bucket(
+            [number, tf.cast(number, tf.float32)],
+            number % 2,
+            [2, 3],
+            2,
+            keep_input=number < 9,
+            bucket_capacities=[4, 8],
+        )
+
+    return {
+        "lengths": _batches(tf, by_length),
+        "lengths_all": _batches(tf, lambda n: by_length(n, allow_smaller_final_batch=True)),
+        "kept": _batches(tf, kept),
+        "alone": _batches(tf, lambda n: training.bucket([n], n % 2, 2, 2, name="own")),
+    }
+
+
 def case_placement(tf):
     training = tf.contrib.training
     with tf.Graph().as_default():

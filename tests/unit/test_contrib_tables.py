@@ -87,8 +87,11 @@ def test_targets_are_written_as_module_and_attribute():
     "name",
     [
         "estimator.add_metrics",  # of tf.estimator itself
+        "layers.embed_sequence",
         "model_pruning.Pruning",  # what stands in for the package is a package too
         "model_pruning.masked_conv2d",
+        "rnn.LSTMBlockFusedCell",
+        "training.bucket_by_sequence_length",
     ],
 )
 def test_scan_sees_that_run_has_a_name(name):

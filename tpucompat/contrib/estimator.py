@@ -11,6 +11,7 @@ from typing import Any, Callable, Mapping, Sequence
 
 import tensorflow.compat.v1 as tf
 
+from tpucompat.base.errors import BadTypeError, BadValueError
 from tpucompat.idioms import estimator as _estimator
 
 _SOURCE = "tensorflow_estimator.python.estimator."
@@ -119,6 +120,85 @@ def regression_head(
         inverse_link_fn=inverse_link_fn,
         name=name,
     )
+
+
+def forward_features(
+    estimator: Any, keys: Any = None, sparse_default_values: Mapping[str, Any] | None = None
+) -> Any:
+    """An Estimator whose predictions have features of the input too.
+
+    Args:
+      estimator: The Estimator that is extended.
+      keys: The names of the features, or the name of one; all without it.
+      sparse_default_values: The sparse features that become dense, and what fills them.
+
+    Returns:
+      An Estimator with the same directory and configuration.
+
+    Raises:
+      ValueError: If a feature is missing, sparse, or named like a prediction.
+      TypeError: If a name is not a string.
+    """
+    names = [keys] if isinstance(keys, str) else keys
+    if names is not None and not isinstance(names, (list, tuple)):
+        raise BadTypeError(
+            "TPU103", f"keys should be either a string or a list of strings. Given: {type(keys)}"
+        )
+    for name in names or ():
+        if not isinstance(name, str):
+            raise BadTypeError(
+                "TPU103", f"All items in the given keys list should be a string: {type(name)}"
+            )
+
+    def model_fn(features: Any, labels: Any, mode: str, config: Any) -> Any:
+        spec = estimator.model_fn(features, labels, mode, config)
+        if spec.predictions is None:
+            return spec
+        forwarded = {
+            name: _forwarded(name, features, spec.predictions, sparse_default_values or {})
+            for name in (features if names is None else names)
+        }
+        spec.predictions.update(forwarded)
+        for key in ("predict", "serving_default"):
+            output = (spec.export_outputs or {}).get(key)
+            if isinstance(output, _api.export.PredictOutput):
+                output.outputs.update(forwarded)
+        return spec
+
+    return _api.Estimator(model_fn=model_fn, model_dir=estimator.model_dir, config=estimator.config)
+
+
+def _forwarded(name: str, features: Any, predictions: Any, fillings: Mapping[str, Any]) -> Any:
+    if not isinstance(predictions, dict):
+        raise BadValueError(
+            "TPU103",
+            f"Predictions should be a dict to be able to forward features: {type(predictions)}",
+        )
+    if name not in features:
+        raise BadValueError(
+            "TPU103",
+            f'keys should be exist in features. Key "{name}" is not in features dict. '
+            f"features dict has following keys: {list(features)}.",
+        )
+    if name in predictions:
+        raise BadValueError(
+            "TPU103",
+            f"Cannot forward feature key ({name}). Since it does exist in predictions. "
+            f"Existing prediction keys: {list(predictions)}.",
+        )
+    feature = features[name]
+    if isinstance(feature, tf.SparseTensor):
+        if name not in fillings:
+            raise BadValueError(
+                "TPU103",
+                f"Feature ({name}) should be a Tensor. Please use `keys` argument of "
+                "forward_features to filter unwanted features, or add key to argument "
+                "`sparse_default_values`.",
+            )
+        return tf.sparse.to_dense(feature, default_value=fillings[name])
+    if name in fillings:
+        raise BadValueError("TPU103", f"Feature ({name}) is expected to be a `SparseTensor`.")
+    return tf.convert_to_tensor(feature)
 
 
 def clip_gradients_by_norm(optimizer: Any, clip_norm: Any) -> Any:

@@ -9,6 +9,7 @@ _MODULE = "tpucompat.contrib.slim"
 _SLIM = _MODULE + ":tf_slim"
 _LAYERS = _MODULE + ":layers"
 _NETS = _MODULE + ":nets"
+_ENCODERS = "tpucompat.contrib.encoders"
 
 # Names of contrib.layers in tf_slim.layers; contrib.slim re-exported all of them.
 _FROM_SLIM = (
@@ -95,6 +96,10 @@ def _names_of(package: str) -> dict[str, Row]:
     """The rows that contrib.layers and contrib.slim have in common."""
     rows: dict[str, Row] = {}
     rows.update((name, Moved(_LAYERS + "." + name)) for name in _FROM_SLIM)
+    rows.update(
+        (name, StandIn(_ENCODERS + ":" + name))
+        for name in ("bow_encoder", "embed_sequence", "embedding_lookup_unique")
+    )
     rows["safe_embedding_lookup_sparse"] = Moved("{tf}:nn.safe_embedding_lookup_sparse")
     return {package + "." + name: row for name, row in rows.items()}
 
@@ -121,6 +126,8 @@ ROWS: dict[str, Row] = {
     "contrib.slim.python.slim": Package(_SLIM),
     # Private modules, where scripts import one as a name.
     "contrib.layers.python.layers.layers": Package(_LAYERS + ".layers"),
+    "contrib.layers.python.layers.embedding_ops": Package((_ENCODERS, "{tf}:nn")),
+    "contrib.layers.python.layers.encoders": Package(_ENCODERS),
     "contrib.layers.python.layers.utils": Package(_LAYERS + ".utils"),
     "contrib.layers.python.layers.regularizers": Package(_LAYERS + ".regularizers"),
     "contrib.layers.python.layers.initializers": Package(_LAYERS + ".initializers"),

@@ -6,10 +6,11 @@ from tpucompat.names.rows import Constant, Moved, Package, Row, StandIn
 
 _OURS = "tpucompat.contrib.rnn"
 _CELLS = "tpucompat.contrib.rnn_cells"
+_FUSED = "tpucompat.contrib.rnn_fused"
 _TF = "{tf}:nn.rnn_cell"
 
 ROWS: dict[str, Row] = {
-    "contrib.rnn": Package((_OURS, _CELLS, _TF, "{tf}:nn")),
+    "contrib.rnn": Package((_OURS, _CELLS, _FUSED, _TF, "{tf}:nn")),
     **{
         "contrib.rnn." + name: Moved(_TF + "." + name)
         for name in (
@@ -52,6 +53,16 @@ ROWS: dict[str, Row] = {
             "LayerNormBasicLSTMCell",
             "LayerRNNCell",
             "NASCell",
+        )
+    },
+    **{
+        "contrib.rnn." + name: StandIn(_FUSED + ":" + name)
+        for name in (
+            "FusedRNNCell",
+            "FusedRNNCellAdaptor",
+            "LSTMBlockFusedCell",
+            "LSTMBlockWrapper",
+            "TimeReversedFusedRNN",
         )
     },
     # What programs made cells of their own with.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tpucompat.names.rows import Gone, Moved, Package, Row, StandIn
 
 _OURS = "tpucompat.contrib.training"
+_BUCKETS = "tpucompat.contrib.training_buckets"
 _HPARAM = "tpucompat.contrib.hparam"
 _LOOP = "tpucompat.contrib.slim:training.training"
 _EVALUATION = "tpucompat.contrib.slim:training.evaluation"
@@ -18,6 +19,7 @@ _NAMES: dict[str, Row] = {
             "byte_size_load_fn",
         )
     },
+    **{name: StandIn(_BUCKETS + ":" + name) for name in ("bucket", "bucket_by_sequence_length")},
     **{name: StandIn(_HPARAM + ":" + name) for name in ("HParams", "parse_values")},
     **{
         name: Moved(_LOOP + "." + name)
@@ -64,6 +66,7 @@ ROWS: dict[str, Row] = {
         "contrib.training.python.training." + module: Package((_OURS, _HPARAM, _LOOP, _EVALUATION))
         for module in ("hparam", "training", "evaluation", "device_setter")
     },
+    "contrib.training.python.training.bucket_ops": Package(_BUCKETS),
     **{
         f"contrib.training.python.training.{module}.{name}": _NAMES[name]
         for module, name in (

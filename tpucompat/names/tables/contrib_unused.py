@@ -23,7 +23,6 @@ _CROSSES = "Use tf.sparse.cross_hashed, or tf.feature_column.crossed_column."
 _QUEUES = "Use tf.data."
 _STATE = "Use tf.data, and carry the state through the model's own features."
 _CELLS = "Use the cells of tf.nn.rnn_cell, or write a cell of one's own on tf.nn.rnn_cell.RNNCell."
-_FUSED = "Use tf.contrib.rnn.LSTMBlockCell with tf.nn.dynamic_rnn, or tf.keras.layers.LSTM."
 _OPTIMIZERS = "Use an optimizer of tf.train or tf.keras.optimizers."
 _WARPS = (
     "Use scipy.ndimage.map_coordinates in a tf.py_func, or tf.gather on coordinates of one's own."
@@ -46,10 +45,6 @@ _GROUPS: dict[tuple[str, str], str] = {
     ("slim", _COLUMNS): "DataFrameColumn InputLayer",
     ("layers", _HEADS): "multi_class_target regression_target python.layers.target_column",
     ("slim", _HEADS): "ProblemType binary_svm_target get_default_binary_metrics_for_eval",
-    ("layers", _EMBEDDINGS): """
-        bow_encoder embed_sequence embedding_lookup_unique python.layers.encoders
-        python.layers.embedding_ops
-    """,
     ("slim", _EMBEDDINGS): """
         embedding_lookup_sparse_with_distributed_aggregation scattered_embedding_lookup
         scattered_embedding_lookup_sparse
@@ -64,9 +59,8 @@ _GROUPS: dict[tuple[str, str], str] = {
         sequence_input_layer sequence_numeric_column
     """,
     ("training", _QUEUES): """
-        bucket bucket_by_sequence_length rejection_sample resample_at_rate stratified_sample
-        weighted_resample python.training.bucket_ops python.training.resample
-        python.training.sampling_ops
+        rejection_sample resample_at_rate stratified_sample weighted_resample
+        python.training.resample python.training.sampling_ops
     """,
     ("training", _STATE): """
         NextQueuedSequenceBatch SequenceQueueingStateSaver batch_sequences_with_states
@@ -77,9 +71,6 @@ _GROUPS: dict[tuple[str, str], str] = {
         GLSTMCell GridLSTMCell HighwayWrapper IndRNNCell IndyGRUCell IndyLSTMCell
         IntersectionRNNCell PhasedLSTMCell SRUCell
         TimeFreqLSTMCell UGRNNCell best_effort_input_batch_size
-    """,
-    ("rnn", _FUSED): """
-        FusedRNNCell FusedRNNCellAdaptor LSTMBlockFusedCell LSTMBlockWrapper TimeReversedFusedRNN
     """,
     ("rnn", "Use stack_bidirectional_dynamic_rnn, or tf.nn.static_bidirectional_rnn."): """
         stack_bidirectional_rnn
@@ -151,11 +142,8 @@ _GROUPS: dict[tuple[str, str], str] = {
     ("model_pruning", "Run Pruning.conditional_mask_update_op beside the train_op."): """
         train python.learning
     """,
-    (
-        "estimator",
-        "Use tf.estimator.RegressionHead, or forward the features by predictions of one's own.",
-    ): """
-        forward_features logistic_regression_head poisson_regression_head
+    ("estimator", "Use tf.contrib.estimator.regression_head with loss_fn and inverse_link_fn."): """
+        logistic_regression_head poisson_regression_head
     """,
 }
 #: ``contrib.slim`` had the public names of ``contrib.layers``.
