@@ -4,6 +4,7 @@
     python tools/mutate.py --clean only      # the pairs as they are: they have to agree
     python tools/mutate.py --clean only --documents all.json     # what `tpucompat verify --all --json` writes
     python tools/mutate.py --drawn 20 --seed 1       # mistakes drawn from the syntax of each twin
+    python tools/mutate.py --drawn 9 --examples FILE     # the same in the twins of another table of pairs
     python tools/mutate.py --write FILE      # the page docs/verify_power.md, from such a --json FILE
 
 ``tools/mistakes.toml`` has the mistakes: which text of which twin becomes which, and the rung that has to show
@@ -29,7 +30,7 @@ import sys
 import tempfile
 import time
 import types
-from typing import Any, NamedTuple
+from typing import Any, Iterable, NamedTuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [ROOT, os.path.join(ROOT, "tools")]
@@ -37,7 +38,8 @@ sys.path[:0] = [ROOT, os.path.join(ROOT, "tools")]
 import drawn_mistakes  # noqa: E402
 import provenance  # noqa: E402
 
-from tpucompat.commands.verify import comparison, ladder, pairs, runs  # noqa: E402
+from tpucompat.commands.migrate import written  # noqa: E402
+from tpucompat.commands.verify import comparison, ladder, pairs, recorded, runs  # noqa: E402
 from tpucompat.commands.verify.recorder import Recording  # noqa: E402
 from tpucompat.commands.verify.report import as_json  # noqa: E402
 
@@ -128,12 +130,25 @@ def read(path: str = MISTAKES) -> list[Mistake]:
     return found
 
 
+def script_of(pair: str) -> str:
+    """The file of a pair's migrated example."""
+    (script,) = {each.scripts[1] for each in pairs.read(EXAMPLES) if each.name == pair}
+    return script
+
+
 @functools.cache
 def twin(pair: str) -> str:
     """The source of a pair's migrated example."""
-    (script,) = {each.scripts[1] for each in pairs.read(EXAMPLES) if each.name == pair}
-    with open(script, encoding="utf-8") as stream:
+    with open(script_of(pair), encoding="utf-8") as stream:
         return stream.read()
+
+
+def copy_modules(pair: str, folder: str) -> None:
+    """Puts beside a twin with a mistake what ``migrate`` has written beside the one without."""
+    for name in written.LOOPS:
+        path = os.path.join(os.path.dirname(script_of(pair)), name + ".py")
+        if os.path.exists(path):
+            shutil.copy(path, folder)
 
 
 class Bench:
@@ -200,6 +215,7 @@ class Bench:
                 text = text.replace(mistake.before, mistake.after)
             with open(half.script, "w", encoding="utf-8") as stream:
                 stream.write(text)
+            copy_modules(pair, folder)
             for spec in runs.specifications(
                 half, os.path.join(folder, "new"), os.path.join(old, "recording"), task.mapping
             ):
@@ -266,8 +282,6 @@ def _forked(spec: dict[str, Any], log: str, lines: str = "") -> int:
             os.dup2(output, stream_number)
         os.chdir(spec["work"])
         sys.argv[:] = ["child", path]
-        from tpucompat.commands.verify import recorded
-
         code = 1
         noted = _Lines(os.path.basename(spec["script"]))
         try:
@@ -292,13 +306,19 @@ def _forked(spec: dict[str, Any], log: str, lines: str = "") -> int:
     return 124
 
 
-def _with_tensorflow() -> None:
-    """Loads what every twin loads, in the surroundings of a recorded process; starts no device."""
-    import keras  # noqa: F401
+def _with_tensorflow(names: Iterable[str]) -> None:
+    """Loads what every twin loads, in the surroundings of a recorded process; starts no device.
+
+    Which Keras, a twin may decide itself: where one does, each loads its own.
+    """
     import tensorflow as tf
 
-    for name in ("keras", "data", "distribute", "nn", "random", "saved_model", "train"):
+    for name in ("data", "distribute", "nn", "random", "saved_model", "train"):
         getattr(tf, name)
+    if not any(map(recorded.asks_for_keras_2, map(script_of, names))):
+        import keras  # noqa: F401
+
+        _ = tf.keras
 
 
 def clean_twins() -> list[Mistake]:
@@ -362,11 +382,17 @@ def page(mistakes: list[Mistake], found: list[dict[str, Any]]) -> str:
 
 def main() -> int:
     """Runs the mistakes that are asked for."""
+    global EXAMPLES, MISTAKES
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pair", action="append", help="only this one's; may be repeated")
     parser.add_argument("--mistake", default="", help="only those with these words in their names")
     parser.add_argument("--drawn", type=int, metavar="N", help="instead, N of each twin's syntax")
     parser.add_argument("--seed", type=int, default=0, help="of --drawn")
+    parser.add_argument(
+        "--examples",
+        metavar="FILE",
+        help="another table of pairs; its mistakes.toml lies beside it",
+    )
     parser.add_argument("--part", default="1/1", help="every third from the first on: 1/3")
     parser.add_argument("--cores", type=int, help="instead of those of the table")
     parser.add_argument(
@@ -380,7 +406,10 @@ def main() -> int:
         "--minutes", type=float, help="begin nothing more after them; --json goes on"
     )
     options = parser.parse_args()
-    mistakes = read()
+    if options.examples:
+        EXAMPLES = os.path.abspath(options.examples)
+        MISTAKES = os.path.join(os.path.dirname(EXAMPLES), "mistakes.toml")
+    mistakes = read(MISTAKES) if os.path.exists(MISTAKES) else []
     if options.write:
         with open(options.write, encoding="utf-8") as stream:
             found = json.load(stream)
@@ -408,7 +437,7 @@ def main() -> int:
     known = {(one["pair"], one["name"], one["cores"]) for one in done}
     made = provenance.where()
     digests = {pair.name: pair.digest for pair in pairs.read(EXAMPLES)}
-    _with_tensorflow()
+    _with_tensorflow({mistake.pair for mistake in mistakes})
     wrong = tried = 0
     end = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")
     with tempfile.TemporaryDirectory() as own:

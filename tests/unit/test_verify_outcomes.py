@@ -431,23 +431,113 @@ def test_an_exported_model_takes_batches_of_any_size(tmp_path):
     assert found.note == "the models take batches of different sizes"
 
 
+SPEC = {"inputs": {"x": ["float32", [None, 4]]}, "outputs": {"p": ["float32", [None, 2]]}}
+
+
+def _signature(inputs=None, outputs=None):
+    return {"inputs": inputs or SPEC["inputs"], "outputs": outputs or SPEC["outputs"]}
+
+
 @pytest.mark.parametrize(
-    ("theirs", "ours", "ignore", "verdict"),
+    ("name", "ours", "said"),
     [
-        ("serving_default", "serving_default", {}, ladder.AGREE),
-        ("serving_default", "classify", {}, ladder.DIFFER),
-        ("serving_default", "classify", {"export: signature": "renamed"}, ladder.AGREE),
-        ("predict", "serving_default", {}, ladder.AGREE),
-        ("serving_default", "", {}, ladder.AGREE),  # a file of Keras 3
+        ("serving_default", SPEC, ""),
+        ("classify", SPEC, "signature serving_default: the new model has classify"),
+        ("serving_default", _signature({"y": ["float32", [None, 4]]}), "has y in its place"),
+        ("serving_default", _signature({"x": ["int32", [None, 4]]}), "int32 instead of float32"),
+        ("serving_default", _signature({"x": ["float32", [8, 4]]}), "shape [8, 4] instead"),
+        ("serving_default", _signature({"x": ["float32", None]}), ""),  # it takes whatever it took
+        (
+            "serving_default",
+            _signature({**SPEC["inputs"], "mask": ["bool", [None]]}),
+            "in the new model only",
+        ),
+        ("serving_default", _signature(outputs={"q": ["float32", [None, 2]]}), "has q in its"),
+        ("serving_default", _signature(outputs={"p": ["float32", [None, 3]]}), "shape [None, 3]"),
     ],
 )
-def test_a_server_finds_the_signature_that_it_asks_for(theirs, ours, ignore, verdict, tmp_path):
+def test_a_client_finds_what_it_asks_an_exported_model_for(name, ours, said, tmp_path):
     answers = {"p": np.linspace(0, 1, 16).reshape(8, 2)}
     events = [("export", None, {"path": "/somewhere"})]
-    asked = {"old": answers, "new": answers, "old_signature": theirs, "new_signature": ours}
-    found = rungs(tmp_path, events, events, exports=asked, ignore=ignore)["export"]
-    assert found.verdict == verdict
-    assert ("signature classify" in found.note) == (verdict == ladder.DIFFER)
+    asked = {"old": answers, "new": answers, "old_interface": {"serving_default": SPEC}}
+    asked["new_interface"] = {name: ours, "serve": ours}  # Keras 3 adds the second
+    found = rungs(tmp_path, events, events, exports=asked)["export"]
+    assert found.verdict == (ladder.DIFFER if said else ladder.AGREE) and said in found.note
+    assert any(row.name == "interface" for row in found.rows) != bool(said)
+    why = {"export: signature*": "a client of its own"}
+    again = rungs(tmp_path / "2", events, events, exports=asked, ignore=why)["export"]
+    assert again.verdict == ladder.AGREE
+
+
+def _saved(form, names, labels=(), path="model.ckpt-1"):
+    """A checkpoint with these names; a word behind each says its size."""
+    arrays = {n: np.arange(1.0, 2 + i).astype("float32") for i, n in enumerate(names)}
+    return ("checkpoint", arrays, {"path": path, "form": form, "labels": dict(labels)})
+
+
+VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
+LAYERS = ["conv2d/kernel", "dense/kernel", "dense/bias"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (_saved("tf1", ["a/kernel", "a/bias"]), _saved("tf1", ["a/kernel", "a/bias"]), ""),
+        (
+            _saved("tf1", ["a/kernel", "a/bias"]),
+            _saved("tf1", ["a/weights", "a/bias"]),
+            "name a/kernel: it is called a/weights",
+        ),
+        (
+            _saved("tf1", ["a/kernel"]),
+            _saved("tf1", ["a/kernel", "b/kernel"]),
+            "b/kernel: in the new checkpoint only",
+        ),
+        (
+            _saved("tf1", ["a/weights", "w"]),
+            _saved("tf2", ["model/a/kernel" + VALUE, "w" + VALUE]),
+            "",
+        ),
+        (_saved("tf1", ["e/l/b"]), _saved("tf2", ["model/weights/e.Sl.Sbias" + VALUE]), ""),
+        (
+            _saved("tf1", ["line/weights"]),
+            _saved("tf2", ["line/slope" + VALUE]),
+            "name line/weights: it is called line/slope",
+        ),
+        (  # what is said beside the key
+            _saved("tf1", ["conv/kernel"]),
+            _saved(
+                "tf2",
+                ["optimizer/_trainable_variables/0" + VALUE],
+                {"optimizer/_trainable_variables/0" + VALUE: "sequential/conv/kernel"},
+            ),
+            "",
+        ),
+        (_saved("h5", LAYERS), _saved("h5", [n.replace("dense", "dense_4") for n in LAYERS]), ""),
+        (
+            _saved("h5", ["first/kernel"]),
+            _saved("keras", ["layers/dense/kernel"], {"layers/dense/kernel": "first/kernel"}),
+            "",
+        ),
+        (
+            _saved("h5", ["first/kernel"]),
+            _saved("keras", ["layers/dense/kernel"], {"layers/dense/kernel": "1st/kernel"}),
+            "name first/kernel: it is called layers/dense/kernel",
+        ),
+        (
+            _saved("tf1", ["w"], path="model/ckpt-5"),
+            _saved("tf1", ["w"], path="ckpt-5"),
+            "it lies in ckpt-5",
+        ),
+        (_saved("tf1", ["w"], path="m/model.ckpt-5"), _saved("tf2", ["w"], path="m/ckpt-1"), ""),
+    ],
+)
+def test_variables_are_found_in_a_checkpoint_by_their_names(old, new, said, tmp_path):
+    found = rungs(tmp_path, [old], [new])["checkpoint"]
+    assert found.verdict == (ladder.DIFFER if said else ladder.AGREE) and said in found.note
+    why = {"checkpoint: names": "the new names are shorter"}
+    again = rungs(tmp_path / "2", [old], [new], ignore=why)["checkpoint"]
+    assert again.verdict != ladder.DIFFER
 
 
 @pytest.mark.parametrize(("theirs", "verdict"), [("float32", "differ"), ("bfloat16", "agree")])

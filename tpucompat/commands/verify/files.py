@@ -57,15 +57,37 @@ def record(recorder: Recorder, folder: str) -> None:
     for where, scalars in sorted(_summaries(folder).items()):
         recorder.write("report", scalars, path=where)
     for path in formats.find(folder):
-        keras = formats.kind(path) in ("h5", "keras")
+        form = formats.kind(path)
+        keras = form in ("h5", "keras")
         values = formats.read(path, optimizer=True) if keras else formats.raw_tensors(path)
         numbers = {name: v for name, v in values.items() if np.asarray(v).dtype.kind in "fiu"}
-        recorder.write("checkpoint", numbers, path=os.path.relpath(path, folder))
+        relative = os.path.relpath(path, folder)
+        given = _given_names(path, form, numbers)
+        recorder.write("checkpoint", numbers, path=relative, form=form, labels=given)
         if path.endswith(".keras"):
             recorder.write("keras_model", path=path)
     steps = sorted(set(_saved_steps(folder)))
     if steps:
         recorder.write("saved", steps=steps)
+
+
+def _given_names(path: str, form: str, keys: Iterable[str]) -> dict[str, str]:
+    """Key in a checkpoint -> the name that was given to the variable, or to its layer, if the file says it."""
+    if form == "keras":
+        layers = {
+            re.sub(r"/vars$", "", place).strip("/"): name
+            for place, name in formats.saved_names(path).items()
+        }
+        return {key: f"{name}/{last}" for key, name, last in _of_layers(keys, layers)}
+    known = formats.labels(path)
+    return {key: known[key] for key in keys if key in known}
+
+
+def _of_layers(keys: Iterable[str], layers: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    for key in keys:
+        place, _, last = key.rpartition("/")
+        if layers.get(place):
+            yield key, layers[place], last
 
 
 def _saved_steps(folder: str) -> Iterator[int]:

@@ -5,16 +5,17 @@ What one run does and the other does not is a difference, unless the table of pa
 
 from __future__ import annotations
 
+import os
 import re
 from typing import AbstractSet, Any, Mapping, Sequence
 
 import numpy as np
 
-from tpucompat.commands.verify import contents, exports, printed
+from tpucompat.commands.verify import checkpoint_names, contents, interfaces, printed
 from tpucompat.commands.verify.differences import Difference
 from tpucompat.commands.verify.files import STEPS
 from tpucompat.commands.verify.recorder import Recording
-from tpucompat.commands.verify.rungs import AGREE, DIFFER, Row, Rung, Rungs
+from tpucompat.commands.verify.rungs import AGREE, DIFFER, SKIPPED, Row, Rung, Rungs
 
 #: Words that one metric goes by; a longer one before its ending.
 _METRICS = {
@@ -225,11 +226,13 @@ class Outcomes(Rungs):
         if found:
             return found
         own: list[Row] = []
-        last, values = [], []
+        last, values, files = [], [], []
         for which, recording, events in zip(("old", "new"), runs, both):
             snapshots = recording.snapshots()
             final = snapshots[max(snapshots)] if snapshots else {}
-            last.append(contents.last([recording.arrays(event) for event in events], final))
+            saved = [recording.arrays(event) for event in events]
+            last.append(contents.last(saved, final))
+            files.append(next(e for e, each in zip(events, saved) if each is last[-1]))
             values.append(contents.held(final, contents.of_models(last[-1])))
             for name, value in values[-1].items():
                 if value is None:
@@ -244,10 +247,30 @@ class Outcomes(Rungs):
             if actual is not None and expected is not None and name not in self.rounding:
                 actual = self.without_drift(name, actual, expected)
                 shared.append(self.row("saved", f"{name} of both", actual, expected))
-        shared += self.counters(*last) + self.on_the_way()
+        shared += self.counters(*last) + self.on_the_way() + self.names(files, last)
         slots = contents.kept(self.final_slots(self.old), last[0])
         shared += self.slot_rows("saved", slots, last[1], "the new checkpoint")
         return self.beside(self.rung(key, title, own), self.rung("saved", title, shared))
+
+    def names(
+        self, files: Sequence[Mapping[str, Any]], last: Sequence[Mapping[str, np.ndarray]]
+    ) -> list[Row]:
+        """Rows for what the two last checkpoints call their variables, and where they lie."""
+        if not all(file.get("form") for file in files) or self.ignored("checkpoint: names"):
+            return []
+        exact = checkpoint_names.is_exact(*files)
+        theirs, ours = (checkpoint_names.named(f, a, exact) for f, a in zip(files, last))
+        found = checkpoint_names.compare(theirs, ours, exact)
+        rows = [Row("names", Difference(found.same), AGREE, [])] if found.same else []
+        places = [f["path"] if exact else os.path.dirname(f["path"]) for f in files]
+        said = [(places[0] or ".", f"it lies in {places[1] or '.'}")] * (places[0] != places[1])
+        said += [(old, f"it is called {new}") for old, new in found.renamed]
+        said += [(old, "in the old checkpoint only") for old in found.only_old]
+        said += [(new, "in the new checkpoint only") for new in found.only_new]
+        for name, note in said:
+            if not self.ignored(name, f"checkpoint: {name}"):
+                rows.append(Row(f"name {name}", Difference(note=note), DIFFER, []))
+        return rows
 
     def counters(self, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]) -> list[Row]:
         """A row for each count of steps in the old checkpoint: who goes on from the new one has to find it."""
@@ -275,7 +298,8 @@ class Outcomes(Rungs):
 
     def beside(self, first: Rung, second: Rung) -> Rung:
         """One rung of two with limits of their own; the number to show is that of the one that differs."""
-        shown = second if second.verdict == DIFFER and first.verdict != DIFFER else first
+        told = [rung.verdict for rung in (first, second)]
+        shown = second if told[0] == SKIPPED or (told[1] == DIFFER != told[0]) else first
         note = "; ".join(filter(None, [first.note, second.note]))
         rows = [*first.rows, *second.rows]
         return shown._replace(key=first.key, note=note, rows=rows)
@@ -321,10 +345,21 @@ class Outcomes(Rungs):
         problems = [each for each in notes if "answers instead" in each or "requested" in each]
         notes = [each for each in notes if each not in problems]
         said = ["the models take batches of different sizes"] * bool(problems)
-        theirs, ours = (self.exports.get(f"{which}_signature", "") for which in ("old", "new"))
-        if theirs == exports.SIGNATURE != ours != "" and not self.ignored("export: signature"):
-            said.append(f"the new model has the signature {ours} and not {theirs}")
+        rows += self.interface()
         return self.rung(key, title, rows, "; ".join(notes), "; ".join(said))
+
+    def interface(self) -> list[Row]:
+        """Rows for what a client has to know of the exported models: signatures, names, types and shapes."""
+        theirs, ours = (self.exports.get(f"{which}_interface", {}) for which in ("old", "new"))
+        if not theirs or not ours:  # a file of Keras 3 has none
+            return []
+        said = [
+            (name, note)
+            for name, note in interfaces.differences(theirs, ours)
+            if not self.ignored(name, f"export: {name}")
+        ]
+        rows = [Row(name, Difference(note=note), DIFFER, []) for name, note in said]
+        return rows or [Row("interface", Difference(interfaces.size(theirs)), AGREE, [])]
 
     def files(self) -> Rung:
         """Numbers in files, and summaries for TensorBoard."""
