@@ -434,6 +434,21 @@ def test_an_exported_model_takes_batches_of_any_size(tmp_path):
 SPEC = {"inputs": {"x": ["float32", [None, 4]]}, "outputs": {"p": ["float32", [None, 2]]}}
 
 
+def test_variables_that_go_by_each_others_names_are_exchanged(tmp_path):
+    """Who looks for the values alone finds both of them."""
+    both = {"a/w": np.ones(3), "b/w": np.full(3, 2.0)}
+    turned = {"a/w": both["b/w"], "b/w": both["a/w"]}
+    found = {}
+    for name, saved in (("right", both), ("turned", turned)):
+        halves = []
+        for content in (both, saved):
+            more = {"path": "m-1", "form": "tf1", "labels": {}}
+            halves.append([("snapshot", both, {"step": 1}), ("checkpoint", content, more)])
+        found[name] = rungs(tmp_path / name, *halves)["checkpoint"]
+    assert found["right"].verdict == ladder.AGREE
+    assert found["turned"].verdict == ladder.DIFFER and "a/w by its name" in found["turned"].note
+
+
 def _signature(inputs=None, outputs=None):
     return {"inputs": inputs or SPEC["inputs"], "outputs": outputs or SPEC["outputs"]}
 

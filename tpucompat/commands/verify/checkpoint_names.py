@@ -36,14 +36,14 @@ class Names(NamedTuple):
     """How the names of two checkpoints go together.
 
     Attributes:
-      same: How many variables both call alike.
+      same: Old key -> new key of what both call alike.
       renamed: (old name, new name) of one that is called otherwise.
       only_old: Names that nothing in the new checkpoint stands for.
       only_new: The same for the old one.
       unknown: New variables of which the file says only a number.
     """
 
-    same: int
+    same: dict[str, str]
     renamed: list[tuple[str, str]]
     only_old: list[str]
     only_new: list[str]
@@ -87,13 +87,13 @@ def compare(old: Sequence[Saved], new: Sequence[Saved], exactly: bool) -> Names:
       exactly: Both kinds of checkpoint have the variables' own names, which have to be the same.
     """
     theirs, ours = list(old), list(new)
-    same = 0
+    same: dict[str, str] = {}
     alike = (_equal,) if exactly else (_equal, _both_ways, _counted)
     for goes in alike:
         for one in list(theirs):
             other = next((o for o in ours if o.shape == one.shape and goes(one, o)), None)
             if other is not None:
-                same += 1
+                same[one.key] = other.key
                 theirs.remove(one)
                 ours.remove(other)
     unknown = [] if exactly else [o for o in ours if all(not _words(way) for way in o.ways)]

@@ -247,21 +247,36 @@ class Outcomes(Rungs):
             if actual is not None and expected is not None and name not in self.rounding:
                 actual = self.without_drift(name, actual, expected)
                 shared.append(self.row("saved", f"{name} of both", actual, expected))
-        shared += self.counters(*last) + self.on_the_way() + self.names(files, last)
+        shared += self.counters(*last) + self.on_the_way() + self.names(files, last, values)
         slots = contents.kept(self.final_slots(self.old), last[0])
         shared += self.slot_rows("saved", slots, last[1], "the new checkpoint")
         return self.beside(self.rung(key, title, own), self.rung("saved", title, shared))
 
     def names(
-        self, files: Sequence[Mapping[str, Any]], last: Sequence[Mapping[str, np.ndarray]]
+        self,
+        files: Sequence[Mapping[str, Any]],
+        last: Sequence[Mapping[str, np.ndarray]],
+        values: Sequence[Mapping[str, np.ndarray | None]],
     ) -> list[Row]:
-        """Rows for what the two last checkpoints call their variables, and where they lie."""
+        """Rows for what the two last checkpoints call their variables, and where they lie.
+
+        Args:
+          files: The events.
+          last: What is in them.
+          values: Variable -> the tensor among those that is its value.
+        """
         if not all(file.get("form") for file in files) or self.ignored("checkpoint: names"):
             return []
         exact = checkpoint_names.is_exact(*files)
         theirs, ours = (checkpoint_names.named(f, a, exact) for f, a in zip(files, last))
         found = checkpoint_names.compare(theirs, ours, exact)
-        rows = [Row("names", Difference(found.same), AGREE, [])] if found.same else []
+        rows = [Row("names", Difference(len(found.same)), AGREE, [])] if found.same else []
+        for old, new in found.same.items():
+            for name, theirs_name in self.matches.pairs.items():
+                ours_held = values[1].get(name)
+                if values[0].get(theirs_name) is last[0][old] and ours_held is not None:
+                    row = self.row("saved", f"{new} by its name", last[1][new], ours_held)
+                    rows += [row] if row.verdict == DIFFER else []
         places = [f["path"] if exact else os.path.dirname(f["path"]) for f in files]
         said = [(places[0] or ".", f"it lies in {places[1] or '.'}")] * (places[0] != places[1])
         said += [(old, f"it is called {new}") for old, new in found.renamed]
