@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from absl import flags as absl_flags
 
-from tpucompat.commands.verify import answers, contents, files, flags, ladder, outcomes, seeds
+from tpucompat.commands.verify import answers, contents, files, flags, ladder, reports, seeds
 from tpucompat.commands.verify.recorder import Recorder, Recording, Site, Variable
 from tpucompat.commands.verify.rungs import SKIPPED
 
@@ -53,7 +53,7 @@ def test_the_way_of_a_variable_counts_not_its_size(tmp_path):
 
 def test_a_metric_of_one_of_several_outputs_may_be_called_otherwise():
     names = ["kind_acc", "val_kind_sparse_categorical_accuracy", "kind_top2", "acc", "val_loss"]
-    found = outcomes.same_metrics(dict.fromkeys(names, 0))
+    found = reports.same_metrics(dict.fromkeys(names, 0))
     assert list(found) == [
         "kind_accuracy",
         "val_kind_accuracy",
@@ -172,6 +172,32 @@ def test_words_and_columns_of_a_report_are_compared(name, old, new, differs, tmp
     rung = report(tmp_path, name, old, new)
     assert (rung.verdict == ladder.DIFFER) == bool(differs), rung
     assert not differs or f"{name}: {differs}" in rung.note
+
+
+def test_files_of_no_known_kind_are_there_in_both_runs(tmp_path):
+    """Those with the same bytes are the same; of the others it is said that they were not compared."""
+    halves = []
+    for which, curves in (("old", b"1"), ("new", b"2")):
+        work = tmp_path / which / "work"
+        (work / "model").mkdir(parents=True)
+        (work / "labels.pkl").write_bytes(b"same")
+        (work / "curves.png").write_bytes(curves)
+        (work / "model" / "checkpoint").write_text(which)
+        halves.append(work)
+    recordings = [Recorder(str(tmp_path / f"{i}")) for i in range(4)]
+    for recorder, work in zip(recordings, halves):
+        files.record(recorder, str(work))
+    (halves[1] / "curves.png").rename(halves[1] / "curve.png")
+    files.record(recordings[2], str(halves[1]))
+    old, new, renamed = (Recording(r.folder) for r in recordings[:3])
+    found = {r.key: r for r in ladder.compare(old, new).rungs}["files"]
+    assert found.verdict == ladder.AGREE and "known kind: curves.png" in found.note
+    assert [row.name for row in found.rows] == ["labels.pkl, byte by byte"]
+    found = {r.key: r for r in ladder.compare(old, renamed).rungs}["files"]
+    assert found.verdict == ladder.DIFFER and "curves.png: in the old run only" in found.note
+    ignore = {"file: *.png": "pictures"}
+    found = {r.key: r for r in ladder.compare(old, renamed, ignore=ignore).rungs}["files"]
+    assert found.verdict == ladder.AGREE
 
 
 def test_a_summary_stands_at_its_step_and_a_histogram_has_one(tmp_path):

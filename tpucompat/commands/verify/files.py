@@ -4,6 +4,7 @@ their numbers and words."""
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 import re
@@ -29,6 +30,10 @@ _ONE_NUMBER = re.compile(rf"\s*(?:{_NUMBER})\s*", re.IGNORECASE)
 _WORDS = re.compile(r"[^\W\d_][\w '()-]*(?:, ?[^\W\d_][\w '()-]*)*")
 #: So many words in a line of a text are a name; more are a sentence.
 _FEW = 2
+#: Names of files that TensorFlow and Keras write beside what is compared.
+_OF_TENSORFLOW = re.compile(
+    r"^checkpoint$|^graph\.pbtxt$|\.(index|meta|h5|hdf5|keras|pyc)$|\.data-\d+-of-\d+$|tfevents|\.profile-empty$"
+)
 #: What the steps of a summary's tag are called.
 STEPS = " (steps)"
 
@@ -40,20 +45,22 @@ def record(recorder: Recorder, folder: str) -> None:
       recorder: Where to write.
       folder: The folder that the script ran in and was told to write to.
     """
+    left: dict[str, str] = {}
     for path in sorted(_files(folder)):
         relative = os.path.relpath(path, folder)
         if os.path.getsize(path) > _LARGEST:
-            continue
-        if relative.endswith(".json"):
-            numbers = numbers_of(path)
-            if numbers:
-                recorder.write("report", numbers, path=relative)
-        elif relative.endswith((".npy", ".npz", ".csv", ".tsv", ".txt")):
-            arrays = arrays_of(path)
-            if arrays:
-                recorder.write("report", arrays, path=relative)
+            left[relative] = ""
         elif relative.endswith("saved_model.pb"):
             recorder.write("export", path=os.path.dirname(path))
+        elif relative.endswith((".json", ".npy", ".npz", ".csv", ".tsv", ".txt")):
+            found = numbers_of(path) if relative.endswith(".json") else arrays_of(path)
+            if found:
+                recorder.write("report", found, path=relative)
+            elif not _of_tensorflow(path):
+                left[relative] = _digest(path)
+        elif not _of_tensorflow(path):
+            left[relative] = _digest(path)
+    recorder.write("left", files=left)
     for where, scalars in sorted(_summaries(folder).items()):
         recorder.write("report", scalars, path=where)
     for path in formats.find(folder):
@@ -69,6 +76,21 @@ def record(recorder: Recorder, folder: str) -> None:
     steps = sorted(set(_saved_steps(folder)))
     if steps:
         recorder.write("saved", steps=steps)
+
+
+def _of_tensorflow(path: str) -> bool:
+    """Whether a file is part of a checkpoint, of what is written for TensorBoard, or of an exported model."""
+    name = os.path.basename(path)
+    if _OF_TENSORFLOW.search(name) or "__pycache__" in path:
+        return True
+    folder = os.path.dirname(path)
+    places = (folder, os.path.dirname(folder))  # an exported model has folders of its own
+    return any(os.path.exists(os.path.join(place, "saved_model.pb")) for place in places)
+
+
+def _digest(path: str) -> str:
+    with open(path, "rb") as stream:
+        return hashlib.sha256(stream.read()).hexdigest()[:16]
 
 
 def _given_names(path: str, form: str, keys: Iterable[str]) -> dict[str, str]:
