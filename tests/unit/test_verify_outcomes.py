@@ -95,14 +95,23 @@ def test_the_count_of_steps_is_in_the_checkpoint(there, said, tmp_path):
     ],
 )
 def test_checkpoints_on_the_way_are_not_left_out(theirs, ours, ignore, said, tmp_path):
-    def run(steps):
-        final = {"w": np.arange(6.0)}
-        newest = ("checkpoint", {**final, "step": np.int64(20)}, {"path": "model-20"})
-        return [("snapshot", final, {"step": 0}), newest, ("saved", None, {"steps": steps})]
-
-    rung = rungs(tmp_path, run(theirs), run(ours), ignore=ignore)["checkpoint"]
+    both = (_saving(steps, "tf2") for steps in (theirs, ours))
+    rung = rungs(tmp_path, *both, ignore=ignore)["checkpoint"]
     assert rung.verdict == (ladder.DIFFER if said else ladder.AGREE)
     assert said in rung.note
+
+
+def test_what_saves_as_the_old_run_did_keeps_no_more_either(tmp_path):
+    rung = rungs(tmp_path, _saving((20,), "tf1"), _saving((10, 20), "tf1"))["checkpoint"]
+    assert rung.verdict == ladder.DIFFER
+    assert "only the new run leaves one after 10 steps" in rung.note
+
+
+def _saving(steps, form):
+    final = {"w": np.arange(6.0)}
+    more = {"path": "model-20", "form": form, "labels": {}}
+    newest = ("checkpoint", {**final, "step": np.int64(20)}, more)
+    return [("snapshot", final, {"step": 0}), newest, ("saved", None, {"steps": steps})]
 
 
 @pytest.mark.parametrize(
@@ -163,6 +172,7 @@ def report(tmp_path, name, old, new):
         ("a.csv", "id,label\n1,cat\n2,dog\n", "id,label\n1,cat\n2,cat\n", "label"),
         ("a.csv", "step,loss\n900,0.5\n", "step,loss\n900,0.4\n", "loss"),
         ("a.csv", "epoch,acc,loss\n1,.5,.7\n", "epoch,loss,accuracy\n1,.7,.5\n", ""),
+        ("a.csv", "step,loss\n9,0.5\n", "loss,step\n0.5,9\n", "order"),
         ("a.csv", "1,0.5\n2,0.25\n", "2,0.5\n2,0.25\n", "column 1"),
         ("a.tsv", "a\tb\n1\t0.5\n", "a\tb\n1\t0.25\n", "b"),
     ],

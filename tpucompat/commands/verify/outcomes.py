@@ -217,7 +217,8 @@ class Outcomes(Reports):
             if actual is not None and expected is not None and name not in self.rounding:
                 actual = self.without_drift(name, actual, expected)
                 shared.append(self.row("saved", f"{name} of both", actual, expected))
-        shared += self.counters(*last) + self.on_the_way() + self.names(files, last, values)
+        shared += self.counters(*last) + self.on_the_way(checkpoint_names.is_exact(*files))
+        shared += self.names(files, last, values)
         slots = contents.kept(self.final_slots(self.old), last[0])
         shared += self.slot_rows("saved", slots, last[1], "the new checkpoint")
         return self.beside(self.rung(key, title, own), self.rung("saved", title, shared))
@@ -272,14 +273,22 @@ class Outcomes(Reports):
             )
         return rows
 
-    def on_the_way(self) -> list[Row]:
-        """A row where the new run left out a checkpoint; one from before the first step does not count."""
+    def on_the_way(self, exactly: bool) -> list[Row]:
+        """A row where the new run left out a checkpoint; one from before the first step does not count.
+
+        Args:
+          exactly: Nor may it keep more of them: whatever saves and deletes them is the same.
+        """
         theirs, ours = (set(run.first("saved").get("steps", ())) for run in (self.old, self.new))
-        missing = ", ".join(map(str, sorted(theirs - ours - {0})))
-        if not missing or not ours or self.ignored("checkpoint: on the way"):
+        if not ours or self.ignored("checkpoint: on the way"):
             return []
-        note = f"only the old run leaves one after {missing} steps"
-        return [Row("on the way", Difference(note=note), DIFFER, [])]
+        rows = []
+        for which, steps in (("old", theirs - ours), ("new", ours - theirs if exactly else set())):
+            after = ", ".join(map(str, sorted(steps - {0})))
+            if after:
+                note = f"only the {which} run leaves one after {after} steps"
+                rows.append(Row("on the way", Difference(note=note), DIFFER, []))
+        return rows
 
     def beside(self, first: Rung, second: Rung) -> Rung:
         """One rung of two with limits of their own; the number to show is that of the one that differs."""

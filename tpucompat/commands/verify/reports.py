@@ -59,12 +59,21 @@ class Reports(Rungs):
                 rows += self.only_in("old" if path in old else "new", path)
                 continue
             theirs, ours = ({_metric_path(n): v for n, v in r[path].items()} for r in reports)
+            rows += self.column_order(path, list(old[path]), list(new[path]))
             rows += self.report(path, theirs, ours)
         others, note = self.other_files()
         rows += others
         if not rows:
             return self.skipped(key, title, note or "there are none")
         return self.rung(key, title, rows, note)
+
+    def column_order(self, path: str, old: list[str], new: list[str]) -> list[Row]:
+        """A row where the columns of a table stand in another order, though they are called the same."""
+        turned = old != new and sorted(old) == sorted(new) and path.endswith((".csv", ".tsv"))
+        if not turned or self.ignored(f"{path}: order"):
+            return []
+        note = f"its columns are {', '.join(new)} instead of {', '.join(old)}"
+        return [Row(f"{path}: order", Difference(note=note), DIFFER, [])]
 
     def other_files(self) -> tuple[list[Row], str]:
         """Rows for files whose content is not read: pictures, pickles; and what is to be said of them."""
@@ -86,7 +95,7 @@ class Reports(Rungs):
         self, path: str, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]
     ) -> list[Row]:
         """Rows for what is in one file of both runs."""
-        place, rows = f"{path}: ", []
+        place, rows = f"{path}: ", list[Row]()
         for name, value in old.items():
             base = name[: -len(STEPS)] if name.endswith(STEPS) else name
             if self.ignored(base, place + base):
