@@ -442,6 +442,20 @@ def test_a_loop_of_ones_own_validates_as_fit_did(tmp_path):
     )
 
 
+def test_two_words_for_accuracy_are_two_metrics():
+    both = {"acc": 0.5, "binary_accuracy": 0.75, "val_acc": 0.25}
+    named = {"accuracy": 0.5, "binary_accuracy": 0.75, "val_accuracy": 0.25}
+    assert reports.same_metrics(both) == reports.same_metrics(named) == named
+
+
+def test_each_training_is_compared(tmp_path):
+    fit = ("history", None, {"values": {"loss": [0.5]}})
+    for count, verdict in ((2, ladder.AGREE), (1, ladder.DIFFER)):
+        found = rungs(tmp_path / str(count), [fit] * 2, [fit] * count)["evaluation"]
+        assert found.verdict == verdict
+    assert "1 calls of fit instead of 2" in found.note
+
+
 @pytest.mark.parametrize(("difference", "verdict"), [(0.0, ladder.AGREE), (0.1, ladder.DIFFER)])
 def test_a_file_of_keras_3_stands_for_an_export(tmp_path, difference, verdict):
     answers = np.linspace(0, 1, 16).reshape(8, 2)

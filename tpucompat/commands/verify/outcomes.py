@@ -104,6 +104,10 @@ class Outcomes(Reports):
     def history(self) -> list[Row]:
         """What ``fit`` says, epoch by epoch."""
         rows = []
+        counts = [len(run.all("history")) for run in (self.old, self.new)]
+        if all(counts) and counts[0] != counts[1] and not self.ignored("fit: count"):
+            note = f"{counts[1]} calls of fit instead of {counts[0]}"
+            rows.append(Row("fit: count", Difference(note=note), DIFFER, []))
         for theirs, ours in zip(self.old.all("history"), self.new.all("history")):
             old, new = same_metrics(theirs["values"]), same_metrics(ours["values"])
             for name in old:

@@ -203,7 +203,9 @@ def same_metrics(values: Mapping[str, Any]) -> dict[str, Any]:
         before, word = ("val_", name[4:]) if name.startswith("val_") else ("", name)
         # Of several outputs, each has its name before that of the metric.
         last = next((one for one in _METRICS if f"_{word}".endswith(f"_{one}")), "")
-        found[before + word[: len(word) - len(last)] + _METRICS.get(last, "")] = value
+        common = before + word[: len(word) - len(last)] + _METRICS.get(last, "")
+        # A model may have two of these words.
+        found[name if common in found else common] = value
     return found
 
 
