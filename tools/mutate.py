@@ -39,7 +39,7 @@ import drawn_mistakes  # noqa: E402
 import provenance  # noqa: E402
 
 from tpucompat.commands.migrate import written  # noqa: E402
-from tpucompat.commands.verify import comparison, ladder, pairs, recorded, runs  # noqa: E402
+from tpucompat.commands.verify import comparison, exports, ladder, pairs, recorded, runs  # noqa: E402
 from tpucompat.commands.verify.recorder import Recording  # noqa: E402
 from tpucompat.commands.verify.report import as_json  # noqa: E402
 
@@ -306,6 +306,20 @@ def _forked(spec: dict[str, Any], log: str, lines: str = "") -> int:
     return 124
 
 
+def _ask_forked(python: str, old: str, new: str, out: str, *_: Any) -> dict[str, Any]:
+    """What :func:`tpucompat.commands.verify.exports.ask` does, in a fork too."""
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            code = exports.main([old, new, out])
+        finally:
+            os._exit(code)
+    if os.waitpid(child, 0)[1]:
+        return {"problem": "the exported models were not loaded"}
+    return exports.read(out)
+
+
 def _with_tensorflow(names: Iterable[str]) -> None:
     """Loads what every twin loads, in the surroundings of a recorded process; starts no device.
 
@@ -437,6 +451,7 @@ def main() -> int:
     known = {(one["pair"], one["name"], one["cores"]) for one in done}
     made = provenance.where()
     digests = {pair.name: pair.digest for pair in pairs.read(EXAMPLES)}
+    exports.ask = _ask_forked
     _with_tensorflow({mistake.pair for mistake in mistakes})
     wrong = tried = 0
     end = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")

@@ -57,7 +57,12 @@ def ask(
     if done.returncode:
         lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
         return {"problem": "the exported models were not loaded: " + (lines[-1] if lines else "?")}
-    with np.load(out) as data:
+    return read(out)
+
+
+def read(path: str) -> dict[str, Any]:
+    """What :func:`main` has written down, as :func:`ask` returns it."""
+    with np.load(path) as data:
         answers: dict[str, Any] = {"old": {}, "new": {}}
         for key in data.files:
             which, _, name = key.partition("|")
