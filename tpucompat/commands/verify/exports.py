@@ -114,7 +114,7 @@ def answers_of(path: str) -> tuple[dict[str, np.ndarray], interfaces.Interface]:
     names = sorted(model.signatures)
     first = SIGNATURE if SIGNATURE in names else names[0]
     found: dict[str, np.ndarray] = {}
-    interface: interfaces.Interface = {}
+    interface: dict[str, Any] = {}
     for chosen in [first, *(name for name in names if name != first)]:
         signature = model.signatures[chosen]
         _, inputs = signature.structured_input_signature

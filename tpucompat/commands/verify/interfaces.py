@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Iterator, Mapping, Sequence
 
 #: Signature -> "inputs" and "outputs" -> name -> [type, shape or None].
-Interface = dict[str, dict[str, dict[str, list[Any]]]]
+Interface = Mapping[str, Mapping[str, Mapping[str, Sequence[Any]]]]
 #: Signatures that a model has beside those that its script has named: Keras 3 adds the first.
 _ADDED = frozenset(("serve",))
 _HALVES = ("inputs", "outputs")

@@ -95,7 +95,8 @@ class Reports(Rungs):
         self, path: str, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]
     ) -> list[Row]:
         """Rows for what is in one file of both runs."""
-        place, rows = f"{path}: ", list[Row]()
+        rows: list[Row] = []
+        place = f"{path}: "
         for name, value in old.items():
             base = name[: -len(STEPS)] if name.endswith(STEPS) else name
             if self.ignored(base, place + base):
