@@ -107,6 +107,11 @@ def test_what_saves_as_the_old_run_did_keeps_no_more_either(tmp_path):
     assert "only the new run leaves one after 10 steps" in rung.note
 
 
+def test_what_is_trained_twice_begins_once(tmp_path):
+    before, after = ("initial", {"w": np.zeros(2)}, {"site": 0}), ("initial", {"w": np.ones(2)}, {})
+    assert not np.any(recorded(tmp_path, before, after).initial()["w"])
+
+
 def _saving(steps, form):
     final = {"w": np.arange(6.0)}
     more = {"path": "model-20", "form": form, "labels": {}}

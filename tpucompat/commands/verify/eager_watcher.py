@@ -45,6 +45,7 @@ class EagerWatcher:
         self._variables: dict[str, Any] = {}
         self._given: set[str] = set()
         self._slots: dict[str, Any] = {}
+        self._past: set[str] = set()
         self._calls = 0
 
     def open(self) -> None:
@@ -97,6 +98,11 @@ class EagerWatcher:
         """Nothing runs: writes the variables down, if they are wanted now."""
         if self._recorder.steps and self._recorder.wants_snapshot():
             self._snapshot()
+
+    def begins_anew(self) -> None:
+        """A training makes its variables again, as a graph of its own would, under the names of the last ones."""
+        self._past = set(self._variables)
+        self._slots = {}
 
     def finish(self) -> None:
         """The script has ended: the variables are final."""
@@ -218,10 +224,12 @@ class EagerWatcher:
             context = tf.distribute.get_replica_context()
             replicas = context.num_replicas_in_sync if context is not None else 1
             containers = [names.container(v) for v, _ in trained]
+            taken = {n: v for n, v in self._variables.items() if n not in self._past}
             with self._recorder.own_work():
-                named = names.names_of(containers, taken=self._variables)
+                named = names.names_of(containers, taken=taken)
             for name, variable in zip(named, containers):
                 self._variables[name] = variable
+                self._past.discard(name)
             specs = [
                 Variable(name, tuple(variable.shape.as_list()), True)
                 for name, variable in zip(named, containers)

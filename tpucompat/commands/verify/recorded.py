@@ -165,7 +165,7 @@ class _Recorded:
         self._dropouts.open()
         shuffles.Shuffles(self._recorder, _orders(self._spec["initial"])).open()
         models = model_watcher.ModelWatcher(
-            self._recorder, graphs, eager.between_calls if eager is not None else lambda: None
+            self._recorder, graphs, *([eager.between_calls, eager.begins_anew] if eager else [])
         )
         models.open_keras()
         self._models = models
