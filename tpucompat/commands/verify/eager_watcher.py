@@ -100,7 +100,7 @@ class EagerWatcher:
             self._snapshot()
 
     def begins_anew(self) -> None:
-        """A training makes its variables again, as a graph of its own would, under the names of the last ones."""
+        """A training makes its variables again, under the names of the last ones, as in a graph of its own."""
         self._past = set(self._variables)
         self._slots = {}
 
