@@ -489,6 +489,20 @@ def test_an_exported_model_takes_batches_of_any_size(tmp_path):
 SPEC = {"inputs": {"x": ["float32", [None, 4]]}, "outputs": {"p": ["float32", [None, 2]]}}
 
 
+@pytest.mark.parametrize(("kept", "verdict"), [(2, ladder.AGREE), (1, ladder.DIFFER)])
+def test_who_saves_a_part_is_asked_for_that_part(kept, verdict, tmp_path):
+    """A generator without its critic, which has a variable of the same shape and one of its own."""
+    final = {"g/w": np.ones(3), "g/b": np.zeros(2), "c/w": np.full(3, 5.0), "c/k": np.ones((2, 2))}
+    part = {name: final[name] for name in ("g/w", "g/b")}
+    halves = []
+    for saved in (part, dict(list(part.items())[:kept])):
+        more = {"path": "m-1", "form": "tf1", "labels": {}}
+        halves.append([("snapshot", final, {"step": 1}), ("checkpoint", saved, more)])
+    found = rungs(tmp_path, *halves)["checkpoint"]
+    assert found.verdict == verdict
+    assert (verdict == ladder.AGREE) or "new: g/b" in found.note
+
+
 def test_variables_that_go_by_each_others_names_are_exchanged(tmp_path):
     """Who looks for the values alone finds both of them."""
     both = {"a/w": np.ones(3), "b/w": np.full(3, 2.0)}

@@ -199,21 +199,15 @@ class Outcomes(Reports):
         found = self.alone(key, title, both[0], both[1], "leaves one")
         if found:
             return found
-        own: list[Row] = []
-        last, values, files = [], [], []
-        for which, recording, events in zip(("old", "new"), runs, both):
+        last, values, finals, files = [], [], [], []
+        for recording, events in zip(runs, both):
             snapshots = recording.snapshots()
-            final = snapshots[max(snapshots)] if snapshots else {}
+            finals.append(snapshots[max(snapshots)] if snapshots else {})
             saved = [recording.arrays(event) for event in events]
-            last.append(contents.last(saved, final))
+            last.append(contents.last(saved, finals[-1]))
             files.append(next(e for e, each in zip(events, saved) if each is last[-1]))
-            values.append(contents.held(final, contents.of_models(last[-1])))
-            for name, value in values[-1].items():
-                if value is None:
-                    shape = Difference(note="the checkpoint has no tensor of this shape")
-                    own.append(Row(f"{which}: {name}", shape, DIFFER, []))
-                else:
-                    own.append(self.row(key, f"{which}: {name}", value, final[name]))
+            values.append(contents.held(finals[-1], contents.of_models(last[-1])))
+        own = self.own_values(key, values, finals)
         old, new = values
         shared = []
         for name, theirs in self.matches.pairs.items():
@@ -226,6 +220,36 @@ class Outcomes(Reports):
         slots = contents.kept(self.final_slots(self.old), last[0])
         shared += self.slot_rows("saved", slots, last[1], "the new checkpoint")
         return self.beside(self.rung(key, title, own), self.rung("saved", title, shared))
+
+    def own_values(
+        self,
+        key: str,
+        values: Sequence[Mapping[str, np.ndarray | None]],
+        finals: Sequence[Mapping[str, np.ndarray]],
+    ) -> list[Row]:
+        """Rows for what the new checkpoint has of the new run's final variables.
+
+        What the old script does not save, or saves before it ends, the new one need not have either.
+
+        Args:
+          key: Of the rung.
+          values: Of both runs: variable -> the tensor in the checkpoint that is its value.
+          finals: Of both runs: variable -> its value in the end.
+        """
+        rows = []
+        for name, value in values[1].items():
+            theirs = self.matches.pairs.get(name, "")
+            before = values[0].get(theirs)
+            if theirs in finals[0]:
+                final = finals[0][theirs]
+                if before is None or self.row(key, theirs, before, final).verdict == DIFFER:
+                    continue
+            if value is None:
+                shape = Difference(note="the checkpoint has no tensor of this shape")
+                rows.append(Row(f"new: {name}", shape, DIFFER, []))
+            else:
+                rows.append(self.row(key, f"new: {name}", value, finals[1][name]))
+        return rows
 
     def names(
         self,
