@@ -345,11 +345,14 @@ def clean_twins() -> list[Mistake]:
 
 
 def drawn(bench: Bench, clean: Mistake, count: int, seed: int) -> list[Mistake]:
-    """``count`` mistakes in what a twin runs, drawn from its syntax."""
-    text = twin(clean.pair)
+    """``count`` mistakes in what a twin runs, drawn from its syntax.
+
+    Which lines that are is the same on any number of cores.
+    """
+    text, ran = twin(clean.pair), bench.lines(clean._replace(cores=1))
     return [
         clean._replace(name=f"line {line}: {name}", rung=ANY, before=text, after=source)
-        for line, name, source in drawn_mistakes.draw(text, count, seed, bench.lines(clean))
+        for line, name, source in drawn_mistakes.draw(text, count, seed, ran)
     ]
 
 
