@@ -603,6 +603,7 @@ LAYERS = ["conv2d/kernel", "dense/kernel", "dense/bias"]
             _saved("keras", ["layers/dense/kernel"], {"layers/dense/kernel": "first/kernel"}),
             "",
         ),
+        (_saved("h5", ["lstm/kernel"]), _saved("keras", ["layers/lstm/lstm_cell/kernel"]), ""),
         (
             _saved("h5", ["first/kernel"]),
             _saved("keras", ["layers/dense/kernel"], {"layers/dense/kernel": "1st/kernel"}),

@@ -7,6 +7,7 @@ variables of a layer. Those are matched; what is left over is called otherwise.
 
 from __future__ import annotations
 
+import re
 from typing import Any, Iterable, Mapping, NamedTuple, Sequence
 
 from tpucompat.commands.checkpoints import formats
@@ -14,6 +15,8 @@ from tpucompat.commands.verify import contents, matching
 
 #: Parts of the paths that objects and files put before a variable's name, whichever it is.
 _HOLDERS = frozenset(("layers", "model", "weights", "variables", "module", "net", "vars"))
+#: A layer's cell, which the path has in some generations of Keras and not in others.
+_CELL = re.compile(r"^(\w+_)?cell(_\d+)?$")
 #: Kinds of checkpoints whose names are the same from run to run.
 _BY_NAME = "tf1"
 
@@ -120,7 +123,7 @@ def is_exact(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
 def _parts(name: str) -> list[str]:
     """A name's parts, in current words; an attribute's name may have slashes, which are written otherwise."""
     plain = name.replace(formats.VALUE, "").replace(".S", "/")
-    return matching.words(plain)
+    return [part for part in matching.words(plain) if not _CELL.match(part)]
 
 
 def _words(parts: Iterable[str]) -> list[str]:
