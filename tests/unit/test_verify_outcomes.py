@@ -448,8 +448,8 @@ def test_a_loop_of_ones_own_validates_as_fit_did(tmp_path):
 
 
 def test_two_words_for_accuracy_are_two_metrics():
-    both = {"acc": 0.5, "binary_accuracy": 0.75, "val_acc": 0.25}
-    named = {"accuracy": 0.5, "binary_accuracy": 0.75, "val_accuracy": 0.25}
+    both = {"acc": 0.5, "binary_accuracy": 0.75, "val_acc": 0.25, "lr": 0.1}
+    named = {"accuracy": 0.5, "binary_accuracy": 0.75, "val_accuracy": 0.25, "learning_rate": 0.1}
     assert reports.same_metrics(both) == reports.same_metrics(named) == named
 
 
@@ -602,6 +602,24 @@ LAYERS = ["conv2d/kernel", "dense/kernel", "dense/bias"]
             _saved("h5", ["first/kernel"]),
             _saved("keras", ["layers/dense/kernel"], {"layers/dense/kernel": "first/kernel"}),
             "",
+        ),
+        (
+            _saved("h5", ["separable_conv2d/depthwise_kernel"]),
+            _saved(
+                "keras",
+                ["layers/separable_conv2d/0"],
+                {"layers/separable_conv2d/0": "separable_conv2d_1/0"},
+            ),
+            "",
+        ),
+        (
+            _saved("h5", ["first/depthwise_kernel"]),
+            _saved(
+                "keras",
+                ["layers/separable_conv2d/0"],
+                {"layers/separable_conv2d/0": "separable_conv2d_1/0"},
+            ),
+            "name first/depthwise_kernel: it is called layers/separable_conv2d/0",
         ),
         (_saved("h5", ["lstm/kernel"]), _saved("keras", ["layers/lstm/lstm_cell/kernel"]), ""),
         (

@@ -91,7 +91,7 @@ def compare(old: Sequence[Saved], new: Sequence[Saved], exactly: bool) -> Names:
     """
     theirs, ours = list(old), list(new)
     same: dict[str, str] = {}
-    alike = (_equal,) if exactly else (_equal, _both_ways, _counted)
+    alike = (_equal,) if exactly else (_equal, _both_ways, _counted, _numbered)
     for goes in alike:
         for one in list(theirs):
             other = next((o for o in ours if o.shape == one.shape and goes(one, o)), None)
@@ -150,3 +150,11 @@ def _counted(one: Saved, other: Saved) -> bool:
     """The same but for the numbers that Keras has counted."""
     ways = [[[matching.uncounted(p) for p in way] for way in each.ways] for each in (one, other)]
     return any(_ends(a, b) for a in ways[0] for b in ways[1])
+
+
+def _numbered(one: Saved, other: Saved) -> bool:
+    """Whether a file that numbers the variables of a layer has one of this layer."""
+    ways = [[[matching.uncounted(p) for p in way] for way in each.ways] for each in (one, other)]
+    return any(
+        b[-1:] and b[-1].isdigit() and _ends(a[:-1], b[:-1]) for a in ways[0] for b in ways[1]
+    )

@@ -12,13 +12,14 @@ from tpucompat.commands.verify.differences import Difference
 from tpucompat.commands.verify.files import STEPS
 from tpucompat.commands.verify.rungs import AGREE, DIFFER, Row, Rung, Rungs
 
-#: Words that one metric goes by; a longer one before its ending.
+#: Words that one metric, or the rate, goes by; a longer one before its ending.
 _METRICS = {
     "acc": "accuracy",
     "sparse_categorical_accuracy": "accuracy",
     "categorical_accuracy": "accuracy",
     "binary_accuracy": "accuracy",
     "compile_metrics": "accuracy",
+    "lr": "learning_rate",  # of a callback's schedule
 }
 
 
