@@ -447,6 +447,20 @@ def test_a_loop_of_ones_own_validates_as_fit_did(tmp_path):
     )
 
 
+@pytest.mark.parametrize(("size", "said"), [(1e-9, True), (1.0, False)])
+def test_an_evaluation_may_owe_its_difference_to_what_drifts(size, said, tmp_path):
+    halves = []
+    for index in range(2):
+        recorder = Recorder(str(tmp_path / str(index)))
+        site = Site(recorder, [Variable("a/bias", (2,), True), Variable("w", (2,), True)], 1, [])
+        site.called(1.0, np.full(2, size), np.ones(2), np.zeros(2), np.ones(2))
+        recorder.write("evaluation", values={"loss": 0.5 + index})
+        halves.append(Recording(recorder.folder))
+    found = {rung.key: rung for rung in ladder.compare(*halves).rungs}["evaluation"]
+    assert found.verdict == ladder.DIFFER
+    assert ("each run moves a/bias another way" in found.note) == said
+
+
 def test_two_words_for_accuracy_are_two_metrics():
     both = {"acc": 0.5, "binary_accuracy": 0.75, "val_acc": 0.25, "lr": 0.1}
     named = {"accuracy": 0.5, "binary_accuracy": 0.75, "val_accuracy": 0.25, "learning_rate": 0.1}

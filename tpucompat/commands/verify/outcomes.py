@@ -99,7 +99,16 @@ class Outcomes(Reports):
         why = self.ignored(key)
         if problem and why:
             return self.rung(key, title, rows, f"{problem}: {why}")
-        return self.rung(key, title, rows, problem=problem)
+        return self.with_drift(self.rung(key, title, rows, problem=problem))
+
+    def with_drift(self, rung: Rung) -> Rung:
+        """Says of what differs that it may owe it to variables which drift, and to averages that follow them."""
+        if rung.verdict != DIFFER or not self.rounding:
+            return rung
+        named = ", ".join(sorted(self.rounding)[:4])
+        said = f"each run moves {named} another way, because its gradients are rounding: without it (use_bias=False"
+        note = f"{rung.note}; {said}, or another optimizer) the comparison is sharp"
+        return rung._replace(note=note)
 
     def history(self) -> list[Row]:
         """What ``fit`` says, epoch by epoch."""
@@ -146,7 +155,7 @@ class Outcomes(Reports):
             problems += [each for each in said if "answers instead" in each]
             notes += [each for each in said if "answers instead" not in each]
         unique = [dict.fromkeys(each) for each in (notes, problems)]
-        return self.rung(key, title, rows, *map("; ".join, unique))
+        return self.with_drift(self.rung(key, title, rows, *map("; ".join, unique)))
 
     def answers(
         self,
