@@ -102,13 +102,12 @@ class Outcomes(Reports):
         return self.with_drift(self.rung(key, title, rows, problem=problem))
 
     def with_drift(self, rung: Rung) -> Rung:
-        """Says of what differs that it may owe it to variables which drift, and to averages that follow them."""
+        """Says of what differs that it may owe it to variables which drift, and averages that follow them."""
         if rung.verdict != DIFFER or not self.rounding:
             return rung
         named = ", ".join(sorted(self.rounding)[:4])
-        said = f"each run moves {named} another way, because its gradients are rounding: without it (use_bias=False"
-        note = f"{rung.note}; {said}, or another optimizer) the comparison is sharp"
-        return rung._replace(note=note)
+        why = f"each run moves {named} another way, because its gradients are rounding"
+        return rung._replace(note=f"{rung.note}; {why}: without it (use_bias=False) this is sharp")
 
     def history(self) -> list[Row]:
         """What ``fit`` says, epoch by epoch."""
