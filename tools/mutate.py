@@ -356,6 +356,27 @@ def drawn(bench: Bench, clean: Mistake, count: int, seed: int) -> list[Mistake]:
     ]
 
 
+def rows_of_page() -> dict[tuple[str, str], str]:
+    """Pair and mistake -> its row on the page as it is."""
+    with open(PAGE, encoding="utf-8") as stream:
+        lines = [line.rstrip("\n") for line in stream if line.startswith("| ")]
+    found = {tuple(cell.strip() for cell in line.split("|")[1:3]): line for line in lines}
+    return {(pair, name): line for (pair, name), line in found.items() if "not tried (" not in line}
+
+
+def row_of(mistake: Mistake, one: dict[str, Any] | None, before: dict[tuple[str, str], str]) -> str:
+    """The row of a mistake: of its outcome, else as it stands on the page."""
+    pair, name, named = mistake.pair, mistake.name, mistake.rung
+    if one is None:
+        row = f"| {pair} | {name} | {mistake.cores} | not tried ({named}) |  |"
+        return before.get((pair, name), row)
+    rung = named if named in one["shown"] else f"**not on {named}**"
+    others = ", ".join(key for key in one["shown"] if key != named)
+    if not named:
+        rung = f"below the limits: {mistake.below}"
+    return f"| {pair} | {name} | {one['cores']} | {rung} | {others} |"
+
+
 def page(mistakes: list[Mistake], found: list[dict[str, Any]]) -> str:
     """The page of the guide: every mistake of the table, with what became of it.
 
@@ -367,24 +388,16 @@ def page(mistakes: list[Mistake], found: list[dict[str, Any]]) -> str:
     fresh = [one for one in found if one["name"] and one["digest"] == digests[one["pair"]]]
     outcomes = {(one["pair"], one["name"]): one for one in fresh}
     made = provenance.where()
+    before = rows_of_page()
     counts = collections.Counter(one["revision"] for one in outcomes.values())
-    revisions = ", ".join(f"{revision} ({count} of them)" for revision, count in counts.items())
+    kept = sum((m.pair, m.name) not in outcomes and (m.pair, m.name) in before for m in mistakes)
+    said = [f"{revision} ({count} of them)" for revision, count in counts.items()]
+    said += [f"the others before it ({kept} of them)"] * bool(kept)
     processors = "; ".join(dict.fromkeys(one["processor"] for one in outcomes.values()))
-    told = f"Recorded until {made['date']} at revision {revisions}, on {processors}."
-    rows, shown, tried = [], 0, 0
-    for mistake in mistakes:
-        one = outcomes.get((mistake.pair, mistake.name))
-        rung, others = f"not tried ({mistake.rung})", ""
-        if one:
-            tried += 1
-            right = bool(mistake.rung) and mistake.rung in one["shown"]
-            shown += right
-            rung = mistake.rung if right else f"**not on {mistake.rung}**"
-            others = ", ".join(key for key in one["shown"] if key != mistake.rung)
-            if not mistake.rung:
-                rung = f"below the limits: {mistake.below}"
-        cores = one["cores"] if one else mistake.cores
-        rows.append(f"| {mistake.pair} | {mistake.name} | {cores} | {rung} | {others} |")
+    told = f"Recorded until {made['date']} at revision {', '.join(said)}, on {processors}."
+    rows = [row_of(m, outcomes.get((m.pair, m.name)), before) for m in mistakes]
+    tried = sum(" | not tried (" not in row for row in rows)
+    shown = sum(f" | {m.cores} | {m.rung or 'none'} | " in row for m, row in zip(mistakes, rows))
     with open(HEAD, encoding="utf-8") as stream:
         text = stream.read()
     values = {"count": len(mistakes), "tried": tried, "shown": shown, "made": told}
