@@ -500,6 +500,25 @@ def test_an_exported_model_takes_batches_of_any_size(tmp_path):
     assert found.note == "the models take batches of different sizes"
 
 
+@pytest.mark.parametrize(
+    ("ours", "verdict"),
+    [("export/1795758005", ladder.AGREE), ("export", ladder.AGREE), ("exports/1", ladder.DIFFER)],
+)
+def test_an_export_lies_where_the_old_one_does(ours, verdict, tmp_path):
+    """But for the folder that a server takes for its version."""
+    recordings = []
+    for index, place in enumerate(("export/1795758004", ours)):
+        folder = tmp_path / str(index) / place
+        folder.mkdir(parents=True)
+        (folder / "saved_model.pb").write_bytes(b"")
+        recorder = Recorder(str(tmp_path / f"recorded {index}"))
+        files.record(recorder, str(tmp_path / str(index)))
+        recordings.append(Recording(recorder.folder))
+    answers = {"p": np.linspace(0, 1, 16).reshape(8, 2)}
+    found = ladder.compare(*recordings, exports={"old": answers, "new": answers})
+    assert {rung.key: rung for rung in found.rungs}["export"].verdict == verdict
+
+
 SPEC = {"inputs": {"x": ["float32", [None, 4]]}, "outputs": {"p": ["float32", [None, 2]]}}
 
 

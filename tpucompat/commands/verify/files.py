@@ -51,7 +51,8 @@ def record(recorder: Recorder, folder: str) -> None:
         if os.path.getsize(path) > _LARGEST:
             left[relative] = ""
         elif relative.endswith("saved_model.pb"):
-            recorder.write("export", path=os.path.dirname(path))
+            place = re.sub(r"(^|/)\d+$", "", os.path.dirname(relative))  # a server's version
+            recorder.write("export", path=os.path.dirname(path), place=place)
         elif relative.endswith((".json", ".npy", ".npz", ".csv", ".tsv", ".txt")):
             found = numbers_of(path) if relative.endswith(".json") else arrays_of(path)
             if found:

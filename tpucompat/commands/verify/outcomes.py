@@ -376,6 +376,10 @@ class Outcomes(Reports):
         notes = [each for each in notes if each not in problems]
         said = ["the models take batches of different sizes"] * bool(problems)
         rows += self.interface()
+        places = [found[-1].get("place") for found in (old, new)]
+        if None not in places and places[0] != places[1] and not self.ignored("export: place"):
+            note = f"it lies in {places[1] or '.'}"
+            rows.append(Row(f"export in {places[0] or '.'}", Difference(note=note), DIFFER, []))
         return self.rung(key, title, rows, "; ".join(notes), "; ".join(said))
 
     def interface(self) -> list[Row]:
