@@ -156,7 +156,8 @@ def _answers_of_keras(model: Any) -> dict[str, np.ndarray]:
 
 
 def _question(spec: Any, rng: np.random.RandomState) -> np.ndarray:
-    shape = [_EXAMPLES if size is None else size for size in tuple(spec.shape)]
+    sizes = tf.TensorShape(spec.shape).as_list()
+    shape = [_EXAMPLES if size is None else size for size in sizes]
     dtype = tf.as_dtype(spec.dtype)
     if dtype.is_floating:
         return rng.uniform(size=shape).astype(dtype.as_numpy_dtype)
