@@ -172,6 +172,7 @@ def report(tmp_path, name, old, new):
         ("r.json", '{"when": "2019-01-01 10:00"}', '{"when": "2026-01-01 11:00"}', ""),
         ("r.json", '{"step": 20000}', '{"step": 20001}', "step: a count is 1 off"),
         ("r.json", '{"curve": [[1000, 0.5]]}', '{"curve": [[1000, 0.4]]}', "curve [1]"),
+        ("r.txt", "loss = 0.5\n", "loss: 0.5\n", "signs behind names"),
         ("labels.txt", "cat\ndog\n", "dog\ncat\n", "words"),
         ("log.txt", "Training has ended well.\n", "It is over, and done.\n", ""),
         ("a.csv", "id,label\n1,cat\n2,dog\n", "id,label\n1,cat\n2,cat\n", "label"),

@@ -23,7 +23,7 @@ tf = late("tensorflow")
 #: Larger files are listed, not read.
 _LARGEST = 256 * 2**20
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|[-+]?inf"
-_NAMED = re.compile(rf"\s*([^\W\d][\w ./-]*?)\s*[=:]\s*({_NUMBER})\s*")
+_NAMED = re.compile(rf"\s*([^\W\d][\w ./-]*?)\s*([=:])\s*({_NUMBER})\s*")
 _NUMBERS = re.compile(rf"\s*(?:(?:{_NUMBER})[\s,;]*)+")
 _ONE_NUMBER = re.compile(rf"\s*(?:{_NUMBER})\s*", re.IGNORECASE)
 #: A few words: the name of a class, an answer. Paths, dates, releases and addresses are none.
@@ -34,6 +34,8 @@ _FEW = 2
 _OF_TENSORFLOW = re.compile(
     r"^checkpoint$|^graph\.pbtxt$|\.(index|meta|h5|hdf5|keras|pyc)$|\.data-\d+-of-\d+$|tfevents|\.profile-empty$"
 )
+#: By what whoever reads a text finds the numbers behind names.
+_SIGNS = "signs behind names"
 #: What the steps of a summary's tag are called.
 STEPS = " (steps)"
 
@@ -250,7 +252,8 @@ def _of_text(lines: Iterable[str]) -> dict[str, np.ndarray]:
     for line in lines:
         named = _NAMED.fullmatch(line)
         if named:
-            found.setdefault(named.group(1), []).append(float(named.group(2)))
+            found.setdefault(named.group(1), []).append(float(named.group(3)))
+            found[_SIGNS] = sorted({*found.get(_SIGNS, []), named.group(2)})
         elif _NUMBERS.fullmatch(line):
             found.setdefault("numbers", []).extend(map(float, re.findall(_NUMBER, line)))
         elif _WORDS.fullmatch(line.strip()) and len(line.split()) <= _FEW:
