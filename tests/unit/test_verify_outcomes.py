@@ -587,6 +587,20 @@ def test_a_client_finds_what_it_asks_an_exported_model_for(name, ours, said, tmp
     assert again.verdict == ladder.AGREE
 
 
+@pytest.mark.parametrize(("moved", "verdict"), [(0.0, ladder.AGREE), (0.1, ladder.DIFFER)])
+def test_each_signature_of_both_models_is_compared(moved, verdict, tmp_path):
+    """What Keras 3 adds, and what only the old model has, is no answer of the usual one."""
+    p = np.linspace(0, 1, 16).reshape(8, 2)
+    events = [("export", None, {"path": "/somewhere"})]
+    asked = {
+        "old": {"p": p, "classify: p": p, "regress: r": p[:, 0]},
+        "new": {"output_0": p, "serve: output_0": p, "regress: r": p[:, 0] + moved},
+    }
+    found = rungs(tmp_path, events, events, exports=asked)["export"]
+    assert found.verdict == verdict and len(found.rows) == 2
+    assert ("first regress: r" in found.note) == (verdict == ladder.DIFFER)
+
+
 def _saved(form, names, labels=(), path="model.ckpt-1"):
     """A checkpoint with these names; a word behind each says its size."""
     arrays = {n: np.arange(1.0, 2 + i).astype("float32") for i, n in enumerate(names)}

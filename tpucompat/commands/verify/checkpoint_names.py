@@ -26,11 +26,13 @@ class Saved(NamedTuple):
 
     Attributes:
       key: What the checkpoint calls it.
+      shown: What it is called in the report.
       shape: Its shape.
       ways: What it may go by: its parts, by the path, or by the name that was given to it.
     """
 
     key: str
+    shown: str
     shape: tuple[int, ...]
     ways: list[list[str]]
 
@@ -77,7 +79,7 @@ def named(event: Mapping[str, Any], arrays: Mapping[str, Any], exactly: bool) ->
         other = slot or formats.is_optimizers(label if tracked else key) or array.dtype.kind != "f"
         if exactly or not other:
             ways = [_parts(name) for name in dict.fromkeys((key, label)) if name]
-            found.append(Saved(key, array.shape, ways))
+            found.append(Saved(key, label if tracked else key, array.shape, ways))
     return found
 
 
@@ -109,7 +111,7 @@ def compare(old: Sequence[Saved], new: Sequence[Saved], exactly: bool) -> Names:
     for one in list(theirs):
         other = next((o for o in ours if o.shape == one.shape), None)
         if other is not None:
-            renamed.append((one.key, other.key))
+            renamed.append((one.shown, other.shown))
             theirs.remove(one)
             ours.remove(other)
     return Names(same, renamed, [t.key for t in theirs], [o.key for o in ours], len(unknown))

@@ -16,6 +16,15 @@ def size(interface: Interface) -> int:
     return sum(len(signature[half]) for signature in interface.values() for half in _HALVES)
 
 
+def by_signature(answers: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Signature -> what it has answered, by name; "" for the usual one."""
+    found: dict[str, dict[str, Any]] = {"": {}}
+    for name, value in answers.items():
+        signature, _, output = name.rpartition(": ")
+        found.setdefault(signature, {})[output] = value
+    return found
+
+
 def differences(old: Interface, new: Interface) -> Iterator[tuple[str, str]]:
     """What a client of the old model does not find in the new one: a name for it, and what it is.
 

@@ -370,7 +370,12 @@ class Outcomes(Reports):
             return self.differs(key, title, self.exports["problem"])
         if "old_problem" in self.exports:
             return self.skipped(key, title, self.exports["old_problem"])
-        rows, notes = self.answers(key, self.exports.get("old", {}), self.exports.get("new", {}))
+        theirs, ours = (interfaces.by_signature(self.exports.get(w, {})) for w in ("old", "new"))
+        rows, notes = self.answers(key, theirs[""], ours[""])
+        for name in sorted(set(theirs) & set(ours) - {""}):  # of another it is told below
+            more, said = self.answers(key, theirs[name], ours[name])
+            rows += [row._replace(name=f"{name}: {row.name}") for row in more]
+            notes += said
         # The questions are as many as each model takes.
         problems = [each for each in notes if "answers instead" in each or "requested" in each]
         notes = [each for each in notes if each not in problems]
