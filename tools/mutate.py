@@ -392,9 +392,9 @@ def page(mistakes: list[Mistake], found: list[dict[str, Any]]) -> str:
     counts = collections.Counter(one["revision"] for one in outcomes.values())
     kept = sum((m.pair, m.name) not in outcomes and (m.pair, m.name) in before for m in mistakes)
     said = [f"{revision} ({count} of them)" for revision, count in counts.items()]
-    said += [f"the others before it ({kept} of them)"] * bool(kept)
     processors = "; ".join(dict.fromkeys(one["processor"] for one in outcomes.values()))
-    told = f"Recorded until {made['date']} at revision {', '.join(said)}, on {processors}."
+    told = f"Recorded until {made['date']} at revision {', '.join(said)}, on {processors}"
+    told += f"; the other {kept} before, as the history of this page says." if kept else "."
     rows = [row_of(m, outcomes.get((m.pair, m.name)), before) for m in mistakes]
     tried = sum(" | not tried (" not in row for row in rows)
     shown = sum(f" | {m.cores} | {m.rung or 'none'} | " in row for m, row in zip(mistakes, rows))
@@ -443,8 +443,9 @@ def main() -> int:
     if options.write:
         with open(options.write, encoding="utf-8") as stream:
             found = json.load(stream)
+        text = page(mistakes, found)  # which keeps rows of the page as it is
         with open(PAGE, "w", encoding="utf-8") as stream:
-            stream.write(page(mistakes, found))
+            stream.write(text)
         return 0
     if os.environ.get("PYTHONHASHSEED") != "0":
         with tempfile.TemporaryDirectory() as shown:
