@@ -32,7 +32,8 @@ _WORDS = re.compile(r"[^\W\d_][\w '()-]*(?:, ?[^\W\d_][\w '()-]*)*")
 _FEW = 2
 #: Names of files that TensorFlow and Keras write beside what is compared.
 _OF_TENSORFLOW = re.compile(
-    r"^checkpoint$|^graph\.pbtxt$|\.(index|meta|h5|hdf5|keras|pyc)$|\.data-\d+-of-\d+$|tfevents|\.profile-empty$"
+    r"^checkpoint$|^graph\.pbtxt$|\.(index|meta|h5|hdf5|keras|pyc)$|\.data-\d+-of-\d+$|tfevents"
+    r"|\.profile-empty$|\.xplane\.pb$|\.trace(\.json)?\.gz$"
 )
 #: By what whoever reads a text finds the numbers behind names.
 _SIGNS = "signs behind names"
