@@ -787,6 +787,9 @@ def main(argv: list[str]) -> int:
     if options.table:
         print("\n".join(table(options.table)))
         return 0
+    unknown = [word for word in options.what if word.split(":")[0] not in KINDS]
+    if unknown:
+        parser.error(f"unknown kind: {', '.join(unknown)}; choose from {', '.join(KINDS)}")
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, over)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")

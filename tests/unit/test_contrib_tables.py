@@ -7,7 +7,7 @@ import collections
 import pytest
 
 from tpucompat.base.codes import CODES
-from tpucompat.names import lookup, symbols
+from tpucompat.names import lookup, successors, symbols
 from tpucompat.names.rows import Constant, Gone, Moved, Package, StandIn
 
 ROWS = lookup.table_rows("tf1")
@@ -81,3 +81,15 @@ def test_targets_are_written_as_module_and_attribute():
             if isinstance(row, (Moved, StandIn)):
                 assert attribute, name
         assert isinstance(row, (Moved, StandIn, Package, Gone, Constant)), name
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "estimator.add_metrics",  # of tf.estimator itself
+        "model_pruning.Pruning",  # what stands in for the package is a package too
+        "model_pruning.masked_conv2d",
+    ],
+)
+def test_scan_sees_that_run_has_a_name(name):
+    assert successors.fate("tensorflow.contrib." + name).covered

@@ -803,7 +803,7 @@ CODES: dict[str, Code] = {
     "TPU420": Code(
         "The script cannot be read",
         "The file does not exist, or cannot be opened or decoded.",
-        "Check the path and the permissions. To run a module, use `tpucompat run -m NAME`.",
+        "Check the path and the permissions.",
     ),
     "TPU450": Code(
         "The notebook cannot be read",

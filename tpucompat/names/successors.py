@@ -528,8 +528,9 @@ def _in_module(module: str, below: str) -> bool | None:
 def _names_of(module: str) -> frozenset[str]:
     """What a module of ours defines, read from its source."""
     path = os.path.join(package.FOLDER, *module.split(".")[1:])
+    path = os.path.join(path, "__init__.py") if os.path.isdir(path) else path + ".py"
     try:
-        with open(path + ".py", encoding="utf-8") as stream:
+        with open(path, encoding="utf-8") as stream:
             tree = ast.parse(stream.read())
     except (OSError, SyntaxError):
         return frozenset()

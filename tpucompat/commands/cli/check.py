@@ -11,7 +11,7 @@ import sys
 import time
 from typing import Any, Iterable, NamedTuple, Sequence
 
-from tpucompat.base import package, targets, temporary
+from tpucompat.base import missing, package, targets, temporary
 from tpucompat.base.errors import ScriptError, SetupError, TPUCompatError
 from tpucompat.commands.check import compiler as compilers
 from tpucompat.commands.check import rehearse, report
@@ -153,9 +153,15 @@ def _program(options: argparse.Namespace) -> list[str]:
     if not options.script:
         raise ScriptError("TPU420", "No script was given.", USAGE)
     if not os.path.isfile(options.script[0]):
-        raise ScriptError("TPU420", f"{options.script[0]}: no such file")
+        raise ScriptError(
+            "TPU420", f"{options.script[0]}: no such file", missing.next_step(options.script[0])
+        )
     if options.script[0].endswith(".ipynb"):
-        raise ScriptError("TPU420", "Notebooks cannot be checked; save the code as a script.")
+        raise ScriptError(
+            "TPU420",
+            "Notebooks cannot be checked.",
+            "Save the code as a script: `jupyter nbconvert --to script NOTEBOOK`, or in Jupyter's menu.",
+        )
     return [*result, *options.script]
 
 

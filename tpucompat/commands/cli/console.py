@@ -43,6 +43,14 @@ def paint(text: str, style: str, colours: bool = True) -> str:
     return f"\033[{codes}m{text}\033[0m" if colours and text and codes else text
 
 
+def shown(name: str) -> str:
+    """The name of a file with its control characters written out, so that a terminal does not obey them."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode()
+        for character in name
+    )
+
+
 def width(most: int = 100) -> int:
     """How many columns a table may take: those of the terminal, 80 where there is none."""
     return min(shutil.get_terminal_size((80, 24)).columns, most)
@@ -80,7 +88,7 @@ class Progress:
         """Shows that so many steps are done."""
         if self._shown:
             full = 24 * done // max(1, total)
-            line = "█" * full + "░" * (24 - full) + " " + text
+            line = "█" * full + "░" * (24 - full) + " " + shown(text)
             self._stream.write("\r\033[K" + line[: width(200) - 1])
             self._stream.flush()
 

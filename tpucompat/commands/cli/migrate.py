@@ -15,6 +15,7 @@ import os
 import sys
 from typing import Iterable, Iterator, Sequence
 
+from tpucompat.base import missing
 from tpucompat.base.errors import ScriptError, TPUCompatError
 from tpucompat.commands.cli import console, line_diff
 from tpucompat.commands.cli.failing import fail
@@ -163,7 +164,7 @@ def _check(options: argparse.Namespace) -> None:
         raise ScriptError("TPU453", "migrate requires Python 3.8 or later.")
     for path in options.paths:
         if not os.path.lexists(path):
-            raise ScriptError("TPU420", f"{path}: no such file or folder.")
+            raise ScriptError("TPU420", f"{path}: no such file or folder.", missing.next_step(path))
     for path in options.report:
         if not path.endswith((".html", ".json")):
             raise ScriptError(
@@ -179,9 +180,10 @@ def _check(options: argparse.Namespace) -> None:
 
 def _deal_with(result: plan.Result, options: argparse.Namespace) -> report.Outcome:
     """Verifies, tries, writes or shows one file."""
+    name = console.shown(result.path)
     for problem in result.problems:
         where = f"cell {problem.cell}:" if problem.cell else ""
-        sys.stderr.write(f"{result.path}:{where}{problem.line}: {problem.code} {problem.was}\n")
+        sys.stderr.write(f"{name}:{where}{problem.line}: {problem.code} {problem.was}\n")
     target = _target(result.path, options)
     outcome = report.Outcome(result)
     try:
@@ -189,13 +191,13 @@ def _deal_with(result: plan.Result, options: argparse.Namespace) -> report.Outco
             compared = verification.compare(result, options.args, target or result.path)
             outcome = outcome._replace(verified=compared.comparisons)
             if compared.exit_code:
-                sys.stderr.write(f"{result.path}: not verified, left unchanged\n")
+                sys.stderr.write(f"{name}: not verified, left unchanged\n")
                 return outcome._replace(why=compared.why)
         if options.try_it and result.changed and result.path.endswith(".py"):
             error = trial.fails(result, options.args)
             if error:
                 why = f"TPU517 fails, left unchanged: {error}"
-                sys.stderr.write(f"{result.path}: {why}\n")
+                sys.stderr.write(f"{name}: {why}\n")
                 return outcome._replace(why=why)
         if target and (result.changed or options.output):
             _write(result, target, options)
@@ -208,11 +210,11 @@ def _deal_with(result: plan.Result, options: argparse.Namespace) -> report.Outco
     if not target and not options.check:
         diff = _diff(result.path, result.before, result.after)
         console.write(_coloured(diff) if console.has_colours(sys.stdout) else diff)
-        for name in result.beside:
-            beside = os.path.join(os.path.dirname(result.path), name)
-            console.write(f"and {beside}\n")
+        for module in result.beside:
+            beside = os.path.join(os.path.dirname(result.path), module)
+            console.write(f"and {console.shown(beside)}\n")
     if not options.quiet and (target or options.check):
-        console.write(f"{result.path}: {tree.said(result)}\n")
+        console.write(f"{name}: {tree.said(result)}\n")
     return outcome
 
 

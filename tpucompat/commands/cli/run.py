@@ -17,7 +17,7 @@ import types
 import zipfile
 from typing import Any, NamedTuple, Sequence
 
-from tpucompat.base import journal, native_log, package, targets
+from tpucompat.base import journal, missing, native_log, package, targets
 from tpucompat.base.codes import CODES
 from tpucompat.base.errors import ScriptError, SetupError, StoppedTraining, TPUCompatError
 from tpucompat.base.machine import Environment, current_environment
@@ -276,7 +276,10 @@ def _script(name: str, arguments: list[str]) -> Program:
         raise ScriptError("TPU420", f"{path}: {_reason(error)}", _CODING) from error
     except OSError as error:
         folder = f"Name a script in it: `tpucompat run {os.path.join(path, 'NAME.py')}`."
+        module = " To run a module, use `tpucompat run -m NAME`."
         advice = folder if isinstance(error, IsADirectoryError) else ""
+        if isinstance(error, FileNotFoundError):
+            advice = missing.next_step(path) + ("" if path.endswith(".py") else module)
         raise ScriptError("TPU420", f"{path}: {_reason(error)}", advice) from error
     # Since Python 3.9 a script's __file__ and the file in its tracebacks are absolute.
     file = os.path.abspath(path) if sys.version_info >= (3, 9) else path

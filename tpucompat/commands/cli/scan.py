@@ -11,6 +11,7 @@ import os
 import sys
 from typing import Sequence
 
+from tpucompat.base import missing
 from tpucompat.base.errors import ScriptError, TPUCompatError
 from tpucompat.commands.cli import console
 from tpucompat.commands.cli.failing import fail
@@ -70,7 +71,9 @@ def main(argv: Sequence[str]) -> int:
     try:
         for path in options.paths:
             if not os.path.lexists(path):
-                raise ScriptError("TPU420", f"{path}: no such file or folder.")
+                raise ScriptError(
+                    "TPU420", f"{path}: no such file or folder.", missing.next_step(path)
+                )
         settings = configuration.load(
             options.paths[0], _codes(options.select), _codes(options.ignore), options.exclude
         )

@@ -66,6 +66,7 @@ class Context:
         #: Line that is added among the imports -> the rule that needs it.
         self._rules: dict[str, str] = {}
         self._parents: dict[int, dict[int, ast.AST]] = {}
+        self._loads: dict[str, list[ast.Name]] | None = None
         #: What is put before the first import of TensorFlow, and behind the imports.
         self.before_imports: list[str] = []
         self.after_imports: list[str] = []
@@ -96,6 +97,16 @@ class Context:
                     yield found
                 seen[id(use.statement)].uses.append(use)
             start = end
+
+    def loads(self, name: str) -> list[ast.Name]:
+        """Where the file reads a name; the trees are searched once, however many names are asked for."""
+        if self._loads is None:
+            self._loads = {}
+            for tree in self.trees.values():
+                for node in ast.walk(tree):
+                    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                        self._loads.setdefault(node.id, []).append(node)
+        return self._loads.get(name, [])
 
     @contextlib.contextmanager
     def rule(self, code: str) -> Iterator[None]:

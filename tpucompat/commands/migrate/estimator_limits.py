@@ -47,11 +47,12 @@ def check(context: Context, module: str, target: Callable[[str], str]) -> None:
         if use.name in _OF_GRAPHS and use.statement is None and not _has_graph(context, use.node):
             raise CannotSee(f"{use.name.rpartition('.')[2]} outside of a tf.Graph")
     classes = {id(call.node): target(call.name).rpartition(".")[2] for call in context.names.calls}
+    of_hooks = estimator_hooks.bases(context)
     for tree in context.trees.values():
         bases = {id(base) for node in ast.walk(tree) for base in getattr(node, "bases", ())}
+        bases -= of_hooks
         for use in context.names.uses:
-            is_base = id(use.node) in bases - estimator_hooks.bases(context)
-            if is_base and target(use.name).startswith(module):
+            if id(use.node) in bases and target(use.name).startswith(module):
                 raise CannotSee(f"a class derived from {use.name.rpartition('.')[2]}")
         for node, kinds in _asked(tree, classes):
             asked = RENAMED.get(node.attr, node.attr)

@@ -7,6 +7,7 @@ import shutil
 import tempfile
 from typing import Mapping
 
+from tpucompat.base import missing
 from tpucompat.base import temporary as temporary_files
 from tpucompat.base.errors import TPUCompatError
 from tpucompat.commands.migrate import written
@@ -34,7 +35,9 @@ def write(path: str, before: bytes, after: bytes) -> None:
             raise WriteError("TPU452", f"{path} is read-only.")
         with open(target, "rb") as stream:
             if stream.read() != before:
-                raise WriteError("TPU452", f"{path} has changed since it was read.")
+                raise WriteError(
+                    "TPU452", f"{path} has changed since it was read.", "Run the command again."
+                )
         temporary_files.sweep(os.path.dirname(target))
         name = "." + temporary_files.prefix()
         handle, temporary = tempfile.mkstemp(prefix=name, dir=os.path.dirname(target))
@@ -48,7 +51,9 @@ def write(path: str, before: bytes, after: bytes) -> None:
     except WriteError:
         raise
     except OSError as error:
-        raise WriteError("TPU452", f"{path}: {error.strerror or error}") from error
+        raise WriteError(
+            "TPU452", f"{path}: {error.strerror or error}", missing.writing_step(error)
+        ) from error
     finally:
         if temporary and os.path.exists(temporary):
             os.remove(temporary)
@@ -77,7 +82,9 @@ def beside(modules: Mapping[str, bytes], folder: str) -> Mapping[str, bytes]:
             if both is None:
                 lacks = sorted(written.defined(content) - written.defined(before))
                 raise WriteError(
-                    "TPU452", f"{path} was changed by hand, and lacks {', '.join(lacks)}."
+                    "TPU452",
+                    f"{path} was changed by hand, and lacks {', '.join(lacks)}.",
+                    "Rename your file, and run the command again.",
                 )
             content = both
             if content == before:
@@ -105,7 +112,9 @@ def place(path: str, content: bytes) -> None:
         os.replace(temporary, path)
         temporary = ""
     except OSError as error:
-        raise WriteError("TPU452", f"{path}: {error.strerror or error}") from error
+        raise WriteError(
+            "TPU452", f"{path}: {error.strerror or error}", missing.writing_step(error)
+        ) from error
     finally:
         if temporary and os.path.exists(temporary):
             os.remove(temporary)
@@ -138,4 +147,6 @@ def keep(path: str, content: bytes) -> str:
         except FileExistsError:
             number += 1
         except OSError as error:
-            raise WriteError("TPU452", f"{name}: {error.strerror or error}") from error
+            raise WriteError(
+                "TPU452", f"{name}: {error.strerror or error}", missing.writing_step(error)
+            ) from error

@@ -101,19 +101,10 @@ def named_modules(context: Context) -> dict[int, tuple[Any, int, set[int]]]:
         if not is_alone or not today.is_module(place.fate) or place.fate.becomes.startswith("tf."):
             continue
         name = getattr(above.targets[0], "id", "")
-        named = [one for one in _loads(context, name) if name]
+        named = [one for one in context.loads(name) if name]
         if named and all(id(one) in heads for one in named):
             found[id(node)] = above, cell, {heads[id(one)] for one in named}
     return found
-
-
-def _loads(context: Context, name: str) -> list[ast.Name]:
-    return [
-        node
-        for tree in context.trees.values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load)
-    ]
 
 
 def _whole_modules(context: Context) -> None:
@@ -309,7 +300,7 @@ def _package(context: Context, module: str) -> str:
 
 def has_served(context: Context, name: str) -> bool:
     """Whether an imported name was used, and is no longer: another rewriting took out all that used it."""
-    loads = _loads(context, name)
+    loads = context.loads(name)
     return bool(loads) and all(id(node) in context.done for node in loads)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Callable, Iterable, Mapping, NamedTuple, Sequence
 
 from tpucompat.base.codes import CODES, GUIDE, page
 from tpucompat.commands.analysis.findings import Finding
-from tpucompat.commands.cli.console import paint
+from tpucompat.commands.cli.console import paint, shown
 from tpucompat.commands.scan.scanner import FileReport
 from tpucompat.version import VERSION
 
@@ -67,7 +67,7 @@ def text(reports: Sequence[FileReport], guarded: bool = False, colours: bool = F
         lines.append("")
     if len(touched) > 1:
         for report in touched:
-            name = paint(report.path, "bold", colours)
+            name = paint(shown(report.path), "bold", colours)
             lines.append(f"{name}: {_effort_line(effort(report.findings))}")
         lines.append("")
     everything = effort(one for report in reports for one in report.findings)
@@ -81,7 +81,7 @@ def text(reports: Sequence[FileReport], guarded: bool = False, colours: bool = F
 
 def _line(one: Finding, colours: bool) -> str:
     cell = f"cell {one.cell}:" if one.cell else ""
-    path = paint(one.path, "bold", colours)
+    path = paint(shown(one.path), "bold", colours)
     code = paint(one.code, "red" if one.covered is False else "yellow", colours)
     words = f"{path}:{cell}{one.line}:{one.column}: {code} {one.was}"
     if one.becomes:
@@ -91,9 +91,9 @@ def _line(one: Finding, colours: bool) -> str:
         {"safe": "migrate", "unsafe": "migrate --unsafe", "": ""}[one.fix],
         "guarded" if one.guarded else "",
     ]
-    shown = ", ".join(mark for mark in marks if mark)
-    if shown:
-        words += "  " + paint(f"[{shown}]", "dim", colours)
+    marked = ", ".join(mark for mark in marks if mark)
+    if marked:
+        words += "  " + paint(f"[{marked}]", "dim", colours)
     if one.note and not one.becomes:
         words += f"  ({one.note})"
     return words
@@ -204,7 +204,7 @@ def github(reports: Sequence[FileReport], guarded: bool = False) -> str:
             if one.guarded and not guarded:
                 continue
             level = "error" if one.covered is False else "warning"
-            where = f"file={_property(one.path)},line={one.line},col={one.column}"
+            where = f"file={_property(shown(one.path))},line={one.line},col={one.column}"
             lines.append(f"::{level} {where},title={one.code}::{_data(_message(one))}")
     return "".join(line + "\n" for line in lines)
 

@@ -13,6 +13,7 @@ from tpucompat.base.late import late
 from tpucompat.commands.analysis import findings, guards, keras_3, library_members
 from tpucompat.commands.analysis.findings import Finding, Module
 from tpucompat.commands.analysis.sources import SourceError
+from tpucompat.commands.cli import console
 from tpucompat.commands.scan import hostile
 from tpucompat.commands.scan.configuration import Configuration
 from tpucompat.names import fixes
@@ -53,9 +54,10 @@ def files(paths: Sequence[str], configuration: Configuration) -> Iterator[str]:
                 seen.add(real)
                 yield file
     if outside:
-        shown = ", ".join(outside[:5]) + (f" and {len(outside) - 5} more" if outside[5:] else "")
+        named = ", ".join(map(console.shown, outside[:5]))
+        named += f" and {len(outside) - 5} more" if outside[5:] else ""
         verb = "is a link" if len(outside) == 1 else "are links"
-        journal.notice("TPU485", f"skipped: {shown} {verb} out of the tree")
+        journal.notice("TPU485", f"skipped: {named} {verb} out of the tree")
 
 
 def _below(

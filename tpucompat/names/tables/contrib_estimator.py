@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tpucompat.names.rows import Gone, Package, Row
+from tpucompat.names.rows import Gone, Moved, Package, Row
 
 _MULTI_HEAD = Gone(
     "TPU101",
@@ -38,6 +38,8 @@ ROWS: dict[str, Row] = {
             "tpucompat.idioms.estimator:api",
         )
     ),
+    # In tf.estimator itself, not in its experimental part.
+    "contrib.estimator.add_metrics": Moved("tpucompat.idioms.estimator:api.add_metrics"),
     "contrib.estimator.multi_head": _MULTI_HEAD,
     "contrib.estimator.multi_label_head": _MULTI_HEAD,
     "contrib.estimator.replicate_model_fn": _TOWERS,

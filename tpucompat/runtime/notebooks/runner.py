@@ -14,7 +14,7 @@ import tempfile
 import warnings
 from typing import Any, Sequence
 
-from tpucompat.base import journal, temporary
+from tpucompat.base import journal, missing, temporary
 from tpucompat.base.errors import ScriptError, SetupError
 from tpucompat.base.late import late
 from tpucompat.base.machine import environment
@@ -49,6 +49,7 @@ def run(options: argparse.Namespace) -> int:
         raise ScriptError(
             "TPU420",
             "A notebook takes no arguments; received {}.".format(" ".join(options.script[1:])),
+            "Put options of tpucompat before the notebook, and fill its form fields with --form NAME=VALUE.",
         )
     notebook = read(path)
     forms.fill(notebook, options.form)
@@ -67,12 +68,20 @@ def read(path: str) -> Any:
       ScriptError: It cannot be read.
     """
     try:
-        with open(path, encoding="utf-8") as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # cells without an id, which format 4.5 asks for
-            notebook = nbformat.reads(file.read(), as_version=4)
-            nbformat.validate(notebook)
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
     except OSError as error:
-        raise ScriptError("TPU420", f"{path}: {error.strerror}") from error
+        step = missing.next_step(path) if isinstance(error, FileNotFoundError) else ""
+        raise ScriptError("TPU420", f"{path}: {error.strerror}", step) from error
+    except UnicodeDecodeError as error:
+        raise ScriptError("TPU431", f"{path} is not a notebook: it is not UTF-8.") from error
+    try:
+        if not isinstance(json.loads(text), dict):
+            raise ValueError("Its JSON is not an object with a list of cells.")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # cells without an id, which format 4.5 asks for
+            notebook = nbformat.reads(text, as_version=4)
+            nbformat.validate(notebook)
     except Exception as error:  # nbformat has no common base for what it raises
         reason = str(error).strip().split("\n")[0][:200]
         raise ScriptError("TPU431", f"{path} is not a notebook: {reason}") from error
@@ -99,7 +108,8 @@ def write(notebook: Any, path: str) -> None:
             os.unlink(name)
             raise
     except OSError as error:
-        raise ScriptError("TPU431", f"{path} cannot be written: {error.strerror}") from error
+        step = missing.writing_step(error) or "Check the permissions of its folder."
+        raise ScriptError("TPU431", f"{path} cannot be written: {error.strerror}", step) from error
 
 
 def _keep_mode(new: str, old: str) -> None:
