@@ -4,6 +4,7 @@
     python tools/mutate.py --clean only      # the pairs as they are: they have to agree
     python tools/mutate.py --clean only --documents all.json     # what `tpucompat verify --all --json` writes
     python tools/mutate.py --drawn 20 --seed 1       # mistakes drawn from the syntax of each twin
+    python tools/mutate.py --drawn 9 --examples FILE     # the same in the twins of another table of pairs
     python tools/mutate.py --write FILE      # the page docs/verify_power.md, from such a --json FILE
 
 ``tools/mistakes.toml`` has the mistakes: which text of which twin becomes which, and the rung that has to show
@@ -29,7 +30,7 @@ import sys
 import tempfile
 import time
 import types
-from typing import Any, NamedTuple
+from typing import Any, Iterable, NamedTuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path[:0] = [ROOT, os.path.join(ROOT, "tools")]
@@ -37,7 +38,8 @@ sys.path[:0] = [ROOT, os.path.join(ROOT, "tools")]
 import drawn_mistakes  # noqa: E402
 import provenance  # noqa: E402
 
-from tpucompat.commands.verify import comparison, ladder, pairs, runs  # noqa: E402
+from tpucompat.commands.migrate import written  # noqa: E402
+from tpucompat.commands.verify import comparison, exports, ladder, pairs, recorded, runs  # noqa: E402
 from tpucompat.commands.verify.recorder import Recording  # noqa: E402
 from tpucompat.commands.verify.report import as_json  # noqa: E402
 
@@ -128,12 +130,25 @@ def read(path: str = MISTAKES) -> list[Mistake]:
     return found
 
 
+def script_of(pair: str) -> str:
+    """The file of a pair's migrated example."""
+    (script,) = {each.scripts[1] for each in pairs.read(EXAMPLES) if each.name == pair}
+    return script
+
+
 @functools.cache
 def twin(pair: str) -> str:
     """The source of a pair's migrated example."""
-    (script,) = {each.scripts[1] for each in pairs.read(EXAMPLES) if each.name == pair}
-    with open(script, encoding="utf-8") as stream:
+    with open(script_of(pair), encoding="utf-8") as stream:
         return stream.read()
+
+
+def copy_modules(pair: str, folder: str) -> None:
+    """Puts beside a twin with a mistake what ``migrate`` has written beside the one without."""
+    for name in written.LOOPS:
+        path = os.path.join(os.path.dirname(script_of(pair)), name + ".py")
+        if os.path.exists(path):
+            shutil.copy(path, folder)
 
 
 class Bench:
@@ -200,6 +215,7 @@ class Bench:
                 text = text.replace(mistake.before, mistake.after)
             with open(half.script, "w", encoding="utf-8") as stream:
                 stream.write(text)
+            copy_modules(pair, folder)
             for spec in runs.specifications(
                 half, os.path.join(folder, "new"), os.path.join(old, "recording"), task.mapping
             ):
@@ -266,8 +282,6 @@ def _forked(spec: dict[str, Any], log: str, lines: str = "") -> int:
             os.dup2(output, stream_number)
         os.chdir(spec["work"])
         sys.argv[:] = ["child", path]
-        from tpucompat.commands.verify import recorded
-
         code = 1
         noted = _Lines(os.path.basename(spec["script"]))
         try:
@@ -292,13 +306,33 @@ def _forked(spec: dict[str, Any], log: str, lines: str = "") -> int:
     return 124
 
 
-def _with_tensorflow() -> None:
-    """Loads what every twin loads, in the surroundings of a recorded process; starts no device."""
-    import keras  # noqa: F401
+def _ask_forked(python: str, old: str, new: str, out: str, *_: Any) -> dict[str, Any]:
+    """What :func:`tpucompat.commands.verify.exports.ask` does, in a fork too."""
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            code = exports.main([old, new, out])
+        finally:
+            os._exit(code)
+    if os.waitpid(child, 0)[1]:
+        return {"problem": "the exported models were not loaded"}
+    return exports.read(out)
+
+
+def _with_tensorflow(names: Iterable[str]) -> None:
+    """Loads what every twin loads, in the surroundings of a recorded process; starts no device.
+
+    Which Keras, a twin may decide itself: where one does, each loads its own.
+    """
     import tensorflow as tf
 
-    for name in ("keras", "data", "distribute", "nn", "random", "saved_model", "train"):
+    for name in ("data", "distribute", "nn", "random", "saved_model", "train"):
         getattr(tf, name)
+    if not any(map(recorded.asks_for_keras_2, map(script_of, names))):
+        import keras  # noqa: F401
+
+        _ = tf.keras
 
 
 def clean_twins() -> list[Mistake]:
@@ -311,12 +345,36 @@ def clean_twins() -> list[Mistake]:
 
 
 def drawn(bench: Bench, clean: Mistake, count: int, seed: int) -> list[Mistake]:
-    """``count`` mistakes in what a twin runs, drawn from its syntax."""
-    text = twin(clean.pair)
+    """``count`` mistakes in what a twin runs, drawn from its syntax.
+
+    Which lines that are is the same on any number of cores.
+    """
+    text, ran = twin(clean.pair), bench.lines(clean._replace(cores=1))
     return [
         clean._replace(name=f"line {line}: {name}", rung=ANY, before=text, after=source)
-        for line, name, source in drawn_mistakes.draw(text, count, seed, bench.lines(clean))
+        for line, name, source in drawn_mistakes.draw(text, count, seed, ran)
     ]
+
+
+def rows_of_page() -> dict[tuple[str, str], str]:
+    """Pair and mistake -> its row on the page as it is."""
+    with open(PAGE, encoding="utf-8") as stream:
+        lines = [line.rstrip("\n") for line in stream if line.startswith("| ")]
+    found = {tuple(cell.strip() for cell in line.split("|")[1:3]): line for line in lines}
+    return {(pair, name): line for (pair, name), line in found.items() if "not tried (" not in line}
+
+
+def row_of(mistake: Mistake, one: dict[str, Any] | None, before: dict[tuple[str, str], str]) -> str:
+    """The row of a mistake: of its outcome, else as it stands on the page."""
+    pair, name, named = mistake.pair, mistake.name, mistake.rung
+    if one is None:
+        row = f"| {pair} | {name} | {mistake.cores} | not tried ({named}) |  |"
+        return before.get((pair, name), row)
+    rung = named if named in one["shown"] else f"**not on {named}**"
+    others = ", ".join(key for key in one["shown"] if key != named)
+    if not named:
+        rung = f"below the limits: {mistake.below}"
+    return f"| {pair} | {name} | {one['cores']} | {rung} | {others} |"
 
 
 def page(mistakes: list[Mistake], found: list[dict[str, Any]]) -> str:
@@ -330,24 +388,16 @@ def page(mistakes: list[Mistake], found: list[dict[str, Any]]) -> str:
     fresh = [one for one in found if one["name"] and one["digest"] == digests[one["pair"]]]
     outcomes = {(one["pair"], one["name"]): one for one in fresh}
     made = provenance.where()
+    before = rows_of_page()
     counts = collections.Counter(one["revision"] for one in outcomes.values())
-    revisions = ", ".join(f"{revision} ({count} of them)" for revision, count in counts.items())
+    kept = sum((m.pair, m.name) not in outcomes and (m.pair, m.name) in before for m in mistakes)
+    said = [f"{revision} ({count} of them)" for revision, count in counts.items()]
     processors = "; ".join(dict.fromkeys(one["processor"] for one in outcomes.values()))
-    told = f"Recorded until {made['date']} at revision {revisions}, on {processors}."
-    rows, shown, tried = [], 0, 0
-    for mistake in mistakes:
-        one = outcomes.get((mistake.pair, mistake.name))
-        rung, others = f"not tried ({mistake.rung})", ""
-        if one:
-            tried += 1
-            right = bool(mistake.rung) and mistake.rung in one["shown"]
-            shown += right
-            rung = mistake.rung if right else f"**not on {mistake.rung}**"
-            others = ", ".join(key for key in one["shown"] if key != mistake.rung)
-            if not mistake.rung:
-                rung = f"below the limits: {mistake.below}"
-        cores = one["cores"] if one else mistake.cores
-        rows.append(f"| {mistake.pair} | {mistake.name} | {cores} | {rung} | {others} |")
+    told = f"Recorded until {made['date']} at revision {', '.join(said)}, on {processors}"
+    told += f"; the other {kept} before, as the history of this page says." if kept else "."
+    rows = [row_of(m, outcomes.get((m.pair, m.name)), before) for m in mistakes]
+    tried = sum(" | not tried (" not in row for row in rows)
+    shown = sum(f" | {m.cores} | {m.rung or 'none'} | " in row for m, row in zip(mistakes, rows))
     with open(HEAD, encoding="utf-8") as stream:
         text = stream.read()
     values = {"count": len(mistakes), "tried": tried, "shown": shown, "made": told}
@@ -362,11 +412,17 @@ def page(mistakes: list[Mistake], found: list[dict[str, Any]]) -> str:
 
 def main() -> int:
     """Runs the mistakes that are asked for."""
+    global EXAMPLES, MISTAKES
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pair", action="append", help="only this one's; may be repeated")
     parser.add_argument("--mistake", default="", help="only those with these words in their names")
     parser.add_argument("--drawn", type=int, metavar="N", help="instead, N of each twin's syntax")
     parser.add_argument("--seed", type=int, default=0, help="of --drawn")
+    parser.add_argument(
+        "--examples",
+        metavar="FILE",
+        help="another table of pairs; its mistakes.toml lies beside it",
+    )
     parser.add_argument("--part", default="1/1", help="every third from the first on: 1/3")
     parser.add_argument("--cores", type=int, help="instead of those of the table")
     parser.add_argument(
@@ -380,12 +436,16 @@ def main() -> int:
         "--minutes", type=float, help="begin nothing more after them; --json goes on"
     )
     options = parser.parse_args()
-    mistakes = read()
+    if options.examples:
+        EXAMPLES = os.path.abspath(options.examples)
+        MISTAKES = os.path.join(os.path.dirname(EXAMPLES), "mistakes.toml")
+    mistakes = read(MISTAKES) if os.path.exists(MISTAKES) else []
     if options.write:
         with open(options.write, encoding="utf-8") as stream:
             found = json.load(stream)
+        text = page(mistakes, found)  # which keeps rows of the page as it is
         with open(PAGE, "w", encoding="utf-8") as stream:
-            stream.write(page(mistakes, found))
+            stream.write(text)
         return 0
     if os.environ.get("PYTHONHASHSEED") != "0":
         with tempfile.TemporaryDirectory() as shown:
@@ -408,7 +468,8 @@ def main() -> int:
     known = {(one["pair"], one["name"], one["cores"]) for one in done}
     made = provenance.where()
     digests = {pair.name: pair.digest for pair in pairs.read(EXAMPLES)}
-    _with_tensorflow()
+    exports.ask = _ask_forked
+    _with_tensorflow({mistake.pair for mistake in mistakes})
     wrong = tried = 0
     end = time.monotonic() + 60 * options.minutes if options.minutes else float("inf")
     with tempfile.TemporaryDirectory() as own:

@@ -66,7 +66,8 @@ config = tf.contrib.tpu.RunConfig(
   tpu_config=tf.contrib.tpu.TPUConfig(iterations_per_loop=3))
 estimator = tf.contrib.tpu.TPUEstimator(
   model_fn, use_tpu=True, config=config, train_batch_size=16, eval_batch_size=16)
-estimator.train(input_fn, max_steps=6)
+for until in (3, 6):
+  estimator.train(input_fn, max_steps=until)
 print("loss %.6f" % estimator.evaluate(input_fn, steps=2)["loss"])
 """
 SESSION = """
@@ -132,7 +133,10 @@ def test_a_model_of_keras_with_its_own_optimizer(tmp_path, beside):
 
 
 def test_an_estimator_on_cores(tmp_path):
-    """Its slots and averages are seen, although the model is gone when the script ends."""
+    """Its slots and averages are seen, although the model is gone when the script ends.
+
+    It trains twice: each time its variables are made again, and go on from where they were.
+    """
     rungs, bad = _compared(tmp_path, ESTIMATOR, 8)
     assert not bad
     slots = [row["name"] for row in rungs["update"]["rows"] if row["name"].startswith("slot")]

@@ -181,6 +181,32 @@ def test_without_dropout_only_a_training_step_has_none(tmp_path, monkeypatch):
     np.testing.assert_array_equal(graph, np.ones(100))  # which of its steps train is not known
 
 
+def test_each_signature_of_an_exported_model_is_asked(tmp_path):
+    """And it is said what a client has to know of it."""
+    import tensorflow as tf
+
+    from tpucompat.commands.verify import exports
+    from tpucompat.tf import private
+
+    with private.eager_mode():
+        module = tf.Module()
+        rows = tf.TensorSpec([None, 3], tf.float32, name="x")
+        module.half = tf.function(lambda x: {"half": x / 2}, input_signature=[rows])
+        module.sign = tf.function(lambda x: {"sign": tf.cast(tf.sign(x), tf.int32)})
+        signatures = {
+            "serving_default": module.half,
+            "sign": module.sign.get_concrete_function(x=tf.TensorSpec([2, 3], name="x")),
+        }
+        tf.saved_model.save(module, str(tmp_path), signatures=signatures)
+        answers, interface = exports.answers_of(str(tmp_path))
+    assert {name: len(rows) for name, rows in answers.items()} == {"half": 8, "sign: sign": 2}
+    assert interface["sign"] == {
+        "inputs": {"x": ["float32", [2, 3]]},
+        "outputs": {"sign": ["int32", [2, 3]]},
+    }
+    assert interface["serving_default"]["inputs"] == {"x": ["float32", [None, 3]]}
+
+
 IN_TODAYS_WORLD = pytest.mark.skipif(
     sys.version_info < (3, 11) or (environment().release or (0, 0)) < (2, 16),
     reason="the table is read by tomllib, and the recorded figures are those of Keras 3",

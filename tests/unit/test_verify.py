@@ -352,6 +352,7 @@ def test_results_in_text_files_are_numbers_by_name(tmp_path):
     found = files.arrays_of(str(tmp_path / "eval_results.txt"))
     assert {name: values.tolist() for name, values in found.items()} == {
         "eval_accuracy": [0.5],
+        "signs behind names": [":", "="],
         "loss": [1e-3],
         "numbers": [0.25, -0.5, 1, 2, 3],
     }

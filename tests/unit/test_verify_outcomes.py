@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from absl import flags as absl_flags
 
-from tpucompat.commands.verify import answers, contents, files, flags, ladder, outcomes, seeds
+from tpucompat.commands.verify import answers, contents, files, flags, ladder, reports, seeds
 from tpucompat.commands.verify.recorder import Recorder, Recording, Site, Variable
 from tpucompat.commands.verify.rungs import SKIPPED
 
@@ -53,7 +53,7 @@ def test_the_way_of_a_variable_counts_not_its_size(tmp_path):
 
 def test_a_metric_of_one_of_several_outputs_may_be_called_otherwise():
     names = ["kind_acc", "val_kind_sparse_categorical_accuracy", "kind_top2", "acc", "val_loss"]
-    found = outcomes.same_metrics(dict.fromkeys(names, 0))
+    found = reports.same_metrics(dict.fromkeys(names, 0))
     assert list(found) == [
         "kind_accuracy",
         "val_kind_accuracy",
@@ -95,14 +95,28 @@ def test_the_count_of_steps_is_in_the_checkpoint(there, said, tmp_path):
     ],
 )
 def test_checkpoints_on_the_way_are_not_left_out(theirs, ours, ignore, said, tmp_path):
-    def run(steps):
-        final = {"w": np.arange(6.0)}
-        newest = ("checkpoint", {**final, "step": np.int64(20)}, {"path": "model-20"})
-        return [("snapshot", final, {"step": 0}), newest, ("saved", None, {"steps": steps})]
-
-    rung = rungs(tmp_path, run(theirs), run(ours), ignore=ignore)["checkpoint"]
+    both = (_saving(steps, "tf2") for steps in (theirs, ours))
+    rung = rungs(tmp_path, *both, ignore=ignore)["checkpoint"]
     assert rung.verdict == (ladder.DIFFER if said else ladder.AGREE)
     assert said in rung.note
+
+
+def test_what_saves_as_the_old_run_did_keeps_no_more_either(tmp_path):
+    rung = rungs(tmp_path, _saving((20,), "tf1"), _saving((10, 20), "tf1"))["checkpoint"]
+    assert rung.verdict == ladder.DIFFER
+    assert "only the new run leaves one after 10 steps" in rung.note
+
+
+def test_what_is_trained_twice_begins_once(tmp_path):
+    before, after = ("initial", {"w": np.zeros(2)}, {"site": 0}), ("initial", {"w": np.ones(2)}, {})
+    assert not np.any(recorded(tmp_path, before, after).initial()["w"])
+
+
+def _saving(steps, form):
+    final = {"w": np.arange(6.0)}
+    more = {"path": "model-20", "form": form, "labels": {}}
+    newest = ("checkpoint", {**final, "step": np.int64(20)}, more)
+    return [("snapshot", final, {"step": 0}), newest, ("saved", None, {"steps": steps})]
 
 
 @pytest.mark.parametrize(
@@ -158,11 +172,13 @@ def report(tmp_path, name, old, new):
         ("r.json", '{"when": "2019-01-01 10:00"}', '{"when": "2026-01-01 11:00"}', ""),
         ("r.json", '{"step": 20000}', '{"step": 20001}', "step: a count is 1 off"),
         ("r.json", '{"curve": [[1000, 0.5]]}', '{"curve": [[1000, 0.4]]}', "curve [1]"),
+        ("r.txt", "loss = 0.5\n", "loss: 0.5\n", "signs behind names"),
         ("labels.txt", "cat\ndog\n", "dog\ncat\n", "words"),
         ("log.txt", "Training has ended well.\n", "It is over, and done.\n", ""),
         ("a.csv", "id,label\n1,cat\n2,dog\n", "id,label\n1,cat\n2,cat\n", "label"),
         ("a.csv", "step,loss\n900,0.5\n", "step,loss\n900,0.4\n", "loss"),
         ("a.csv", "epoch,acc,loss\n1,.5,.7\n", "epoch,loss,accuracy\n1,.7,.5\n", ""),
+        ("a.csv", "step,loss\n9,0.5\n", "loss,step\n0.5,9\n", "order"),
         ("a.csv", "1,0.5\n2,0.25\n", "2,0.5\n2,0.25\n", "column 1"),
         ("a.tsv", "a\tb\n1\t0.5\n", "a\tb\n1\t0.25\n", "b"),
     ],
@@ -172,6 +188,32 @@ def test_words_and_columns_of_a_report_are_compared(name, old, new, differs, tmp
     rung = report(tmp_path, name, old, new)
     assert (rung.verdict == ladder.DIFFER) == bool(differs), rung
     assert not differs or f"{name}: {differs}" in rung.note
+
+
+def test_files_of_no_known_kind_are_there_in_both_runs(tmp_path):
+    """Those with the same bytes are the same; of the others it is said that they were not compared."""
+    halves = []
+    for which, curves in (("old", b"1"), ("new", b"2")):
+        work = tmp_path / which / "work"
+        (work / "model").mkdir(parents=True)
+        (work / "labels.pkl").write_bytes(b"same")
+        (work / "curves.png").write_bytes(curves)
+        (work / "model" / "checkpoint").write_text(which)
+        halves.append(work)
+    recordings = [Recorder(str(tmp_path / f"{i}")) for i in range(4)]
+    for recorder, work in zip(recordings, halves):
+        files.record(recorder, str(work))
+    (halves[1] / "curves.png").rename(halves[1] / "curve.png")
+    files.record(recordings[2], str(halves[1]))
+    old, new, renamed = (Recording(r.folder) for r in recordings[:3])
+    found = {r.key: r for r in ladder.compare(old, new).rungs}["files"]
+    assert found.verdict == ladder.AGREE and "known kind: curves.png" in found.note
+    assert [row.name for row in found.rows] == ["labels.pkl, byte by byte"]
+    found = {r.key: r for r in ladder.compare(old, renamed).rungs}["files"]
+    assert found.verdict == ladder.DIFFER and "curves.png: in the old run only" in found.note
+    ignore = {"file: *.png": "pictures"}
+    found = {r.key: r for r in ladder.compare(old, renamed, ignore=ignore).rungs}["files"]
+    assert found.verdict == ladder.AGREE
 
 
 def test_a_summary_stands_at_its_step_and_a_histogram_has_one(tmp_path):
@@ -406,6 +448,34 @@ def test_a_loop_of_ones_own_validates_as_fit_did(tmp_path):
     )
 
 
+@pytest.mark.parametrize(("size", "said"), [(1e-9, True), (1.0, False)])
+def test_an_evaluation_may_owe_its_difference_to_what_drifts(size, said, tmp_path):
+    halves = []
+    for index in range(2):
+        recorder = Recorder(str(tmp_path / str(index)))
+        site = Site(recorder, [Variable("a/bias", (2,), True), Variable("w", (2,), True)], 1, [])
+        site.called(1.0, np.full(2, size), np.ones(2), np.zeros(2), np.ones(2))
+        recorder.write("evaluation", values={"loss": 0.5 + index})
+        halves.append(Recording(recorder.folder))
+    found = {rung.key: rung for rung in ladder.compare(*halves).rungs}["evaluation"]
+    assert found.verdict == ladder.DIFFER
+    assert ("each run moves a/bias another way" in found.note) == said
+
+
+def test_two_words_for_accuracy_are_two_metrics():
+    both = {"acc": 0.5, "binary_accuracy": 0.75, "val_acc": 0.25, "lr": 0.1}
+    named = {"accuracy": 0.5, "binary_accuracy": 0.75, "val_accuracy": 0.25, "learning_rate": 0.1}
+    assert reports.same_metrics(both) == reports.same_metrics(named) == named
+
+
+def test_each_training_is_compared(tmp_path):
+    fit = ("history", None, {"values": {"loss": [0.5]}})
+    for count, verdict in ((2, ladder.AGREE), (1, ladder.DIFFER)):
+        found = rungs(tmp_path / str(count), [fit] * 2, [fit] * count)["evaluation"]
+        assert found.verdict == verdict
+    assert "1 calls of fit instead of 2" in found.note
+
+
 @pytest.mark.parametrize(("difference", "verdict"), [(0.0, ladder.AGREE), (0.1, ladder.DIFFER)])
 def test_a_file_of_keras_3_stands_for_an_export(tmp_path, difference, verdict):
     answers = np.linspace(0, 1, 16).reshape(8, 2)
@@ -432,22 +502,193 @@ def test_an_exported_model_takes_batches_of_any_size(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("theirs", "ours", "ignore", "verdict"),
+    ("ours", "verdict"),
+    [("export/1795758005", ladder.AGREE), ("export", ladder.AGREE), ("exports/1", ladder.DIFFER)],
+)
+def test_an_export_lies_where_the_old_one_does(ours, verdict, tmp_path):
+    """But for the folder that a server takes for its version."""
+    recordings = []
+    for index, place in enumerate(("export/1795758004", ours)):
+        folder = tmp_path / str(index) / place
+        folder.mkdir(parents=True)
+        (folder / "saved_model.pb").write_bytes(b"")
+        recorder = Recorder(str(tmp_path / f"recorded {index}"))
+        files.record(recorder, str(tmp_path / str(index)))
+        recordings.append(Recording(recorder.folder))
+    answers = {"p": np.linspace(0, 1, 16).reshape(8, 2)}
+    found = ladder.compare(*recordings, exports={"old": answers, "new": answers})
+    assert {rung.key: rung for rung in found.rungs}["export"].verdict == verdict
+
+
+SPEC = {"inputs": {"x": ["float32", [None, 4]]}, "outputs": {"p": ["float32", [None, 2]]}}
+
+
+@pytest.mark.parametrize(("kept", "verdict"), [(2, ladder.AGREE), (1, ladder.DIFFER)])
+def test_who_saves_a_part_is_asked_for_that_part(kept, verdict, tmp_path):
+    """A generator without its critic, which has a variable of the same shape and one of its own."""
+    final = {"g/w": np.ones(3), "g/b": np.zeros(2), "c/w": np.full(3, 5.0), "c/k": np.ones((2, 2))}
+    part = {name: final[name] for name in ("g/w", "g/b")}
+    halves = []
+    for saved in (part, dict(list(part.items())[:kept])):
+        more = {"path": "m-1", "form": "tf1", "labels": {}}
+        halves.append([("snapshot", final, {"step": 1}), ("checkpoint", saved, more)])
+    found = rungs(tmp_path, *halves)["checkpoint"]
+    assert found.verdict == verdict
+    assert (verdict == ladder.AGREE) or "new: g/b" in found.note
+
+
+def test_variables_that_go_by_each_others_names_are_exchanged(tmp_path):
+    """Who looks for the values alone finds both of them."""
+    both = {"a/w": np.ones(3), "b/w": np.full(3, 2.0)}
+    turned = {"a/w": both["b/w"], "b/w": both["a/w"]}
+    found = {}
+    for name, saved in (("right", both), ("turned", turned)):
+        halves = []
+        for content in (both, saved):
+            more = {"path": "m-1", "form": "tf1", "labels": {}}
+            halves.append([("snapshot", both, {"step": 1}), ("checkpoint", content, more)])
+        found[name] = rungs(tmp_path / name, *halves)["checkpoint"]
+    assert found["right"].verdict == ladder.AGREE
+    assert found["turned"].verdict == ladder.DIFFER and "a/w by its name" in found["turned"].note
+
+
+def _signature(inputs=None, outputs=None):
+    return {"inputs": inputs or SPEC["inputs"], "outputs": outputs or SPEC["outputs"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "ours", "said"),
     [
-        ("serving_default", "serving_default", {}, ladder.AGREE),
-        ("serving_default", "classify", {}, ladder.DIFFER),
-        ("serving_default", "classify", {"export: signature": "renamed"}, ladder.AGREE),
-        ("predict", "serving_default", {}, ladder.AGREE),
-        ("serving_default", "", {}, ladder.AGREE),  # a file of Keras 3
+        ("serving_default", SPEC, ""),
+        ("classify", SPEC, "signature serving_default: the new model has classify"),
+        ("serving_default", _signature({"y": ["float32", [None, 4]]}), "has y in its place"),
+        ("serving_default", _signature({"x": ["int32", [None, 4]]}), "int32 instead of float32"),
+        ("serving_default", _signature({"x": ["float32", [8, 4]]}), "shape [8, 4] instead"),
+        ("serving_default", _signature({"x": ["float32", None]}), ""),  # it takes whatever it took
+        (
+            "serving_default",
+            _signature({**SPEC["inputs"], "mask": ["bool", [None]]}),
+            "in the new model only",
+        ),
+        ("serving_default", _signature(outputs={"q": ["float32", [None, 2]]}), "has q in its"),
+        ("serving_default", _signature(outputs={"p": ["float32", [None, 3]]}), "shape [None, 3]"),
     ],
 )
-def test_a_server_finds_the_signature_that_it_asks_for(theirs, ours, ignore, verdict, tmp_path):
+def test_a_client_finds_what_it_asks_an_exported_model_for(name, ours, said, tmp_path):
     answers = {"p": np.linspace(0, 1, 16).reshape(8, 2)}
     events = [("export", None, {"path": "/somewhere"})]
-    asked = {"old": answers, "new": answers, "old_signature": theirs, "new_signature": ours}
-    found = rungs(tmp_path, events, events, exports=asked, ignore=ignore)["export"]
-    assert found.verdict == verdict
-    assert ("signature classify" in found.note) == (verdict == ladder.DIFFER)
+    asked = {"old": answers, "new": answers, "old_interface": {"serving_default": SPEC}}
+    asked["new_interface"] = {name: ours, "serve": ours}  # Keras 3 adds the second
+    found = rungs(tmp_path, events, events, exports=asked)["export"]
+    assert found.verdict == (ladder.DIFFER if said else ladder.AGREE) and said in found.note
+    assert any(row.name == "interface" for row in found.rows) != bool(said)
+    why = {"export: signature*": "a client of its own"}
+    again = rungs(tmp_path / "2", events, events, exports=asked, ignore=why)["export"]
+    assert again.verdict == ladder.AGREE
+
+
+@pytest.mark.parametrize(("moved", "verdict"), [(0.0, ladder.AGREE), (0.1, ladder.DIFFER)])
+def test_each_signature_of_both_models_is_compared(moved, verdict, tmp_path):
+    """What Keras 3 adds, and what only the old model has, is no answer of the usual one."""
+    p = np.linspace(0, 1, 16).reshape(8, 2)
+    events = [("export", None, {"path": "/somewhere"})]
+    asked = {
+        "old": {"p": p, "classify: p": p, "regress: r": p[:, 0]},
+        "new": {"output_0": p, "serve: output_0": p, "regress: r": p[:, 0] + moved},
+    }
+    found = rungs(tmp_path, events, events, exports=asked)["export"]
+    assert found.verdict == verdict and len(found.rows) == 2
+    assert ("first regress: r" in found.note) == (verdict == ladder.DIFFER)
+
+
+def _saved(form, names, labels=(), path="model.ckpt-1"):
+    """A checkpoint with these names; a word behind each says its size."""
+    arrays = {n: np.arange(1.0, 2 + i).astype("float32") for i, n in enumerate(names)}
+    return ("checkpoint", arrays, {"path": path, "form": form, "labels": dict(labels)})
+
+
+VALUE = "/.ATTRIBUTES/VARIABLE_VALUE"
+LAYERS = ["conv2d/kernel", "dense/kernel", "dense/bias"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (_saved("tf1", ["a/kernel", "a/bias"]), _saved("tf1", ["a/kernel", "a/bias"]), ""),
+        (
+            _saved("tf1", ["a/kernel", "a/bias"]),
+            _saved("tf1", ["a/weights", "a/bias"]),
+            "name a/kernel: it is called a/weights",
+        ),
+        (
+            _saved("tf1", ["a/kernel"]),
+            _saved("tf1", ["a/kernel", "b/kernel"]),
+            "b/kernel: in the new checkpoint only",
+        ),
+        (
+            _saved("tf1", ["a/weights", "w"]),
+            _saved("tf2", ["model/a/kernel" + VALUE, "w" + VALUE]),
+            "",
+        ),
+        (_saved("tf1", ["e/l/b"]), _saved("tf2", ["model/weights/e.Sl.Sbias" + VALUE]), ""),
+        (
+            _saved("tf1", ["line/weights"]),
+            _saved("tf2", ["line/slope" + VALUE]),
+            "name line/weights: it is called line/slope",
+        ),
+        (  # what is said beside the key
+            _saved("tf1", ["conv/kernel"]),
+            _saved(
+                "tf2",
+                ["optimizer/_trainable_variables/0" + VALUE],
+                {"optimizer/_trainable_variables/0" + VALUE: "sequential/conv/kernel"},
+            ),
+            "",
+        ),
+        (_saved("h5", LAYERS), _saved("h5", [n.replace("dense", "dense_4") for n in LAYERS]), ""),
+        (
+            _saved("h5", ["first/kernel"]),
+            _saved("keras", ["layers/dense/kernel"], {"layers/dense/kernel": "first/kernel"}),
+            "",
+        ),
+        (
+            _saved("h5", ["separable_conv2d/depthwise_kernel"]),
+            _saved(
+                "keras",
+                ["layers/separable_conv2d/0"],
+                {"layers/separable_conv2d/0": "separable_conv2d_1/0"},
+            ),
+            "",
+        ),
+        (
+            _saved("h5", ["first/depthwise_kernel"]),
+            _saved(
+                "keras",
+                ["layers/separable_conv2d/0"],
+                {"layers/separable_conv2d/0": "separable_conv2d_1/0"},
+            ),
+            "name first/depthwise_kernel: it is called layers/separable_conv2d/0",
+        ),
+        (_saved("h5", ["lstm/kernel"]), _saved("keras", ["layers/lstm/lstm_cell/kernel"]), ""),
+        (
+            _saved("h5", ["first/kernel"]),
+            _saved("keras", ["layers/dense/kernel"], {"layers/dense/kernel": "1st/kernel"}),
+            "name first/kernel: it is called layers/dense/kernel",
+        ),
+        (
+            _saved("tf1", ["w"], path="model/ckpt-5"),
+            _saved("tf1", ["w"], path="ckpt-5"),
+            "it lies in ckpt-5",
+        ),
+        (_saved("tf1", ["w"], path="m/model.ckpt-5"), _saved("tf2", ["w"], path="m/ckpt-1"), ""),
+    ],
+)
+def test_variables_are_found_in_a_checkpoint_by_their_names(old, new, said, tmp_path):
+    found = rungs(tmp_path, [old], [new])["checkpoint"]
+    assert found.verdict == (ladder.DIFFER if said else ladder.AGREE) and said in found.note
+    why = {"checkpoint: names": "the new names are shorter"}
+    again = rungs(tmp_path / "2", [old], [new], ignore=why)["checkpoint"]
+    assert again.verdict != ladder.DIFFER
 
 
 @pytest.mark.parametrize(("theirs", "verdict"), [("float32", "differ"), ("bfloat16", "agree")])

@@ -12,7 +12,7 @@ import numpy as np
 _SAME = 1e-6
 
 #: In the keys of what an optimizer of Keras 3 trains.
-_TRACKED = "/_trainable_variables/"
+TRACKED = "/_trainable_variables/"
 #: Names of what counts steps.
 COUNTED = re.compile(r"(?i)step|epoch|iteration")
 
@@ -53,13 +53,13 @@ def of_models(there: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     Args:
       there: Key -> tensor.
     """
-    owners = {key.partition(_TRACKED)[0] for key in there if _TRACKED in key}
+    owners = {key.partition(TRACKED)[0] for key in there if TRACKED in key}
     inside = {key for key in there if any(key.startswith(owner + "/") for owner in owners)}
     outside = {np.shape(value) for key, value in there.items() if key not in inside}
     return {
         key: value
         for key, value in there.items()
-        if _TRACKED not in key or np.shape(value) not in outside
+        if TRACKED not in key or np.shape(value) not in outside
     }
 
 

@@ -45,6 +45,7 @@ class EagerWatcher:
         self._variables: dict[str, Any] = {}
         self._given: set[str] = set()
         self._slots: dict[str, Any] = {}
+        self._past: set[str] = set()
         self._calls = 0
 
     def open(self) -> None:
@@ -97,6 +98,11 @@ class EagerWatcher:
         """Nothing runs: writes the variables down, if they are wanted now."""
         if self._recorder.steps and self._recorder.wants_snapshot():
             self._snapshot()
+
+    def begins_anew(self) -> None:
+        """A training makes its variables again, under the names of the last ones, as in a graph of its own."""
+        self._past = set(self._variables)
+        self._slots = {}
 
     def finish(self) -> None:
         """The script has ended: the variables are final."""
@@ -185,9 +191,17 @@ class EagerWatcher:
         known = {id(variable) for variable in self._variables.values()}
         new = [names.container(v) for v in collection if names.is_variable(v)]
         new = [v for v in new if v.dtype.is_floating and id(v) not in known]
-        if new and not self._recorder.steps:
-            with self._recorder.own_work():
-                self._variables.update(zip(names.names_of(new, taken=self._variables), new))
+        if new and (self._past or not self._recorder.steps):
+            self._named(new)
+
+    def _named(self, variables: list[Any]) -> list[str]:
+        """Gives names to variables; those of an earlier training's are free."""
+        taken = {name: v for name, v in self._variables.items() if name not in self._past}
+        with self._recorder.own_work():
+            named = names.names_of(variables, taken=taken)
+        self._variables.update(zip(named, variables))
+        self._past -= set(named)
+        return named
 
     def _record(self, target: Any, sources: Any, found: Any) -> None:
         variables = [names.plain(v) for v in tf.nest.flatten(sources)]
@@ -218,10 +232,7 @@ class EagerWatcher:
             context = tf.distribute.get_replica_context()
             replicas = context.num_replicas_in_sync if context is not None else 1
             containers = [names.container(v) for v, _ in trained]
-            with self._recorder.own_work():
-                named = names.names_of(containers, taken=self._variables)
-            for name, variable in zip(named, containers):
-                self._variables[name] = variable
+            named = self._named(containers)
             specs = [
                 Variable(name, tuple(variable.shape.as_list()), True)
                 for name, variable in zip(named, containers)

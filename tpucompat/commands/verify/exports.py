@@ -16,6 +16,7 @@ from typing import Any, Mapping, Sequence
 import numpy as np
 
 from tpucompat.base.late import late
+from tpucompat.commands.verify import interfaces
 from tpucompat.commands.verify.recorder import storable
 
 tf = late("tensorflow")
@@ -25,6 +26,8 @@ SIGNATURE = "serving_default"
 #: Examples in a question.
 _EXAMPLES = 8
 _SEED = 0
+#: Behind "old" and "new" in the names of what is told of the models themselves.
+_INTERFACE = "_interface"
 
 
 def ask(
@@ -33,9 +36,10 @@ def ask(
     """Loads both models in another process.
 
     Returns:
-      ``{"old": answers, "new": answers}``, arrays by name, and which signatures they are of
-      (``old_signature``, ``new_signature``). ``{"problem": ...}`` if the new model gives none,
-      ``{"old_problem": ...}`` if the old one does not: TensorFlow 2 may not load it.
+      ``{"old": answers, "new": answers}``, arrays by name, and what can be asked of each model
+      (``old_interface``, ``new_interface``: see :mod:`tpucompat.commands.verify.interfaces`).
+      ``{"problem": ...}`` if the new model gives none, ``{"old_problem": ...}`` if the old one does not:
+      TensorFlow 2 may not load it.
     """
     command = [python, "-m", "tpucompat.commands.verify.exports", old, new, out]
     try:
@@ -53,14 +57,21 @@ def ask(
     if done.returncode:
         lines = done.stdout.decode("utf-8", "replace").strip().splitlines()
         return {"problem": "the exported models were not loaded: " + (lines[-1] if lines else "?")}
-    with np.load(out) as data:
+    return read(out)
+
+
+def read(path: str) -> dict[str, Any]:
+    """What :func:`main` has written down, as :func:`ask` returns it."""
+    with np.load(path) as data:
         answers: dict[str, Any] = {"old": {}, "new": {}}
         for key in data.files:
             which, _, name = key.partition("|")
             if which in answers:
                 answers[which][name] = data[key]
+            elif key.endswith(_INTERFACE):
+                answers[key] = json.loads(str(data[key]))
             else:
-                answers[which] = str(data[key])
+                answers[key] = str(data[key])
     return answers
 
 
@@ -70,29 +81,30 @@ def main(arguments: Sequence[str]) -> int:
     answers: dict[str, Any] = {}
     for which, path, problem in (("old", old, "old_problem"), ("new", new, "problem")):
         try:
-            found, signature = answers_of(path)
+            found, interface = answers_of(path)
         except Exception as error:  # whatever loading and calling raise
             text = (str(error).strip().splitlines() or [type(error).__name__])[0]
             answers[problem] = f"the {which} model returns no answer: {text}"
             continue
-        answers[f"{which}_signature"] = signature
+        answers[which + _INTERFACE] = json.dumps(interface)
         for name, value in found.items():
             answers[f"{which}|{name}"] = value
     np.savez(out, **answers)
     return 0
 
 
-def answers_of(path: str) -> tuple[dict[str, np.ndarray], str]:
+def answers_of(path: str) -> tuple[dict[str, np.ndarray], interfaces.Interface]:
     """What a model answers to random numbers, which are the same for all models.
 
     Args:
-      path: A SavedModel, whose first signature is called, or a file with a Keras model.
+      path: A SavedModel, whose signatures are called, or a file with a Keras model.
 
     Returns:
-      Arrays by name, and the signature that was asked; "" for a Keras model.
+      Arrays by name, behind their signature where it is not the usual one; and what can be asked, which is
+      empty for a Keras model.
     """
     if os.path.isfile(path):
-        return _answers_of_keras(_keras_of(path).models.load_model(path, compile=False)), ""
+        return _answers_of_keras(_keras_of(path).models.load_model(path, compile=False)), {}
     try:
         model = tf.saved_model.load(path)
     except (
@@ -100,13 +112,31 @@ def answers_of(path: str) -> tuple[dict[str, np.ndarray], str]:
     ):  # of several graphs: TPUEstimator exports one for the host, and one for the TPU
         model = tf.saved_model.load(path, tags=["serve"])
     names = sorted(model.signatures)
-    chosen = SIGNATURE if SIGNATURE in names else names[0]
-    signature = model.signatures[chosen]
-    _, inputs = signature.structured_input_signature
-    rng = np.random.RandomState(_SEED)
-    questions = {name: tf.constant(_question(spec, rng)) for name, spec in sorted(inputs.items())}
-    found = {name: storable(np.asarray(v)) for name, v in signature(**questions).items()}
-    return found, chosen
+    first = SIGNATURE if SIGNATURE in names else names[0]
+    found: dict[str, np.ndarray] = {}
+    interface: dict[str, Any] = {}
+    for chosen in [first, *(name for name in names if name != first)]:
+        signature = model.signatures[chosen]
+        _, inputs = signature.structured_input_signature
+        outputs = signature.structured_outputs
+        interface[chosen] = {
+            "inputs": {name: _form(spec) for name, spec in inputs.items()},
+            "outputs": {name: _form(spec) for name, spec in outputs.items()},
+        }
+        rng = np.random.RandomState(_SEED)
+        questions = {n: tf.constant(_question(spec, rng)) for n, spec in sorted(inputs.items())}
+        place = "" if chosen == first else f"{chosen}: "
+        if place and all(_form(spec)[0] == "string" for spec in inputs.values()):
+            continue  # examples in a protocol buffer, which random words are not
+        for name, value in signature(**questions).items():
+            found[place + name] = storable(np.asarray(value))
+    return found, interface
+
+
+def _form(spec: Any) -> list[Any]:
+    """A tensor's type, and its shape; None where that is not known."""
+    rank = spec.shape.rank
+    return [spec.dtype.name, None if rank is None else spec.shape.as_list()]
 
 
 def _keras_of(path: str) -> Any:
@@ -126,7 +156,8 @@ def _answers_of_keras(model: Any) -> dict[str, np.ndarray]:
 
 
 def _question(spec: Any, rng: np.random.RandomState) -> np.ndarray:
-    shape = [_EXAMPLES if size is None else size for size in tuple(spec.shape)]
+    sizes = tf.TensorShape(spec.shape).as_list()
+    shape = [_EXAMPLES if size is None else size for size in sizes]
     dtype = tf.as_dtype(spec.dtype)
     if dtype.is_floating:
         return rng.uniform(size=shape).astype(dtype.as_numpy_dtype)

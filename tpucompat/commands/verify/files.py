@@ -4,6 +4,7 @@ their numbers and words."""
 from __future__ import annotations
 
 import csv
+import hashlib
 import json
 import os
 import re
@@ -22,13 +23,20 @@ tf = late("tensorflow")
 #: Larger files are listed, not read.
 _LARGEST = 256 * 2**20
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?|nan|[-+]?inf"
-_NAMED = re.compile(rf"\s*([^\W\d][\w ./-]*?)\s*[=:]\s*({_NUMBER})\s*")
+_NAMED = re.compile(rf"\s*([^\W\d][\w ./-]*?)\s*([=:])\s*({_NUMBER})\s*")
 _NUMBERS = re.compile(rf"\s*(?:(?:{_NUMBER})[\s,;]*)+")
 _ONE_NUMBER = re.compile(rf"\s*(?:{_NUMBER})\s*", re.IGNORECASE)
 #: A few words: the name of a class, an answer. Paths, dates, releases and addresses are none.
 _WORDS = re.compile(r"[^\W\d_][\w '()-]*(?:, ?[^\W\d_][\w '()-]*)*")
 #: So many words in a line of a text are a name; more are a sentence.
 _FEW = 2
+#: Names of files that TensorFlow and Keras write beside what is compared.
+_OF_TENSORFLOW = re.compile(
+    r"^checkpoint$|^graph\.pbtxt$|\.(index|meta|h5|hdf5|keras|pyc)$|\.data-\d+-of-\d+$|tfevents"
+    r"|\.profile-empty$|\.xplane\.pb$|\.trace(\.json)?\.gz$"
+)
+#: By what whoever reads a text finds the numbers behind names.
+_SIGNS = "signs behind names"
 #: What the steps of a summary's tag are called.
 STEPS = " (steps)"
 
@@ -40,32 +48,72 @@ def record(recorder: Recorder, folder: str) -> None:
       recorder: Where to write.
       folder: The folder that the script ran in and was told to write to.
     """
+    left: dict[str, str] = {}
     for path in sorted(_files(folder)):
         relative = os.path.relpath(path, folder)
         if os.path.getsize(path) > _LARGEST:
-            continue
-        if relative.endswith(".json"):
-            numbers = numbers_of(path)
-            if numbers:
-                recorder.write("report", numbers, path=relative)
-        elif relative.endswith((".npy", ".npz", ".csv", ".tsv", ".txt")):
-            arrays = arrays_of(path)
-            if arrays:
-                recorder.write("report", arrays, path=relative)
+            left[relative] = ""
         elif relative.endswith("saved_model.pb"):
-            recorder.write("export", path=os.path.dirname(path))
+            place = re.sub(r"(^|/)\d+$", "", os.path.dirname(relative))  # a server's version
+            recorder.write("export", path=os.path.dirname(path), place=place)
+        elif relative.endswith((".json", ".npy", ".npz", ".csv", ".tsv", ".txt")):
+            found = numbers_of(path) if relative.endswith(".json") else arrays_of(path)
+            if found:
+                recorder.write("report", found, path=relative)
+            elif not _of_tensorflow(path):
+                left[relative] = _digest(path)
+        elif not _of_tensorflow(path):
+            left[relative] = _digest(path)
+    recorder.write("left", files=left)
     for where, scalars in sorted(_summaries(folder).items()):
         recorder.write("report", scalars, path=where)
     for path in formats.find(folder):
-        keras = formats.kind(path) in ("h5", "keras")
+        form = formats.kind(path)
+        keras = form in ("h5", "keras")
         values = formats.read(path, optimizer=True) if keras else formats.raw_tensors(path)
         numbers = {name: v for name, v in values.items() if np.asarray(v).dtype.kind in "fiu"}
-        recorder.write("checkpoint", numbers, path=os.path.relpath(path, folder))
+        relative = os.path.relpath(path, folder)
+        given = _given_names(path, form, numbers)
+        recorder.write("checkpoint", numbers, path=relative, form=form, labels=given)
         if path.endswith(".keras"):
             recorder.write("keras_model", path=path)
     steps = sorted(set(_saved_steps(folder)))
     if steps:
         recorder.write("saved", steps=steps)
+
+
+def _of_tensorflow(path: str) -> bool:
+    """Whether a file is part of a checkpoint, of what is written for TensorBoard, or of an exported model."""
+    name = os.path.basename(path)
+    if _OF_TENSORFLOW.search(name) or "__pycache__" in path:
+        return True
+    folder = os.path.dirname(path)
+    places = (folder, os.path.dirname(folder))  # an exported model has folders of its own
+    return any(os.path.exists(os.path.join(place, "saved_model.pb")) for place in places)
+
+
+def _digest(path: str) -> str:
+    with open(path, "rb") as stream:
+        return hashlib.sha256(stream.read()).hexdigest()[:16]
+
+
+def _given_names(path: str, form: str, keys: Iterable[str]) -> dict[str, str]:
+    """Key in a checkpoint -> the name that was given to the variable, or to its layer, if the file says it."""
+    if form == "keras":
+        layers = {
+            re.sub(r"/vars$", "", place).strip("/"): name
+            for place, name in formats.saved_names(path).items()
+        }
+        return {key: f"{name}/{last}" for key, name, last in _of_layers(keys, layers)}
+    known = formats.labels(path)
+    return {key: known[key] for key in keys if key in known}
+
+
+def _of_layers(keys: Iterable[str], layers: dict[str, str]) -> Iterator[tuple[str, str, str]]:
+    for key in keys:
+        place, _, last = key.rpartition("/")
+        if layers.get(place):
+            yield key, layers[place], last
 
 
 def _saved_steps(folder: str) -> Iterator[int]:
@@ -205,7 +253,8 @@ def _of_text(lines: Iterable[str]) -> dict[str, np.ndarray]:
     for line in lines:
         named = _NAMED.fullmatch(line)
         if named:
-            found.setdefault(named.group(1), []).append(float(named.group(2)))
+            found.setdefault(named.group(1), []).append(float(named.group(3)))
+            found[_SIGNS] = sorted({*found.get(_SIGNS, []), named.group(2)})
         elif _NUMBERS.fullmatch(line):
             found.setdefault("numbers", []).extend(map(float, re.findall(_NUMBER, line)))
         elif _WORDS.fullmatch(line.strip()) and len(line.split()) <= _FEW:

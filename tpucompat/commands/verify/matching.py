@@ -164,6 +164,11 @@ def words(name: str) -> list[str]:
     return [part for part in found if part != "variable_value"]
 
 
+def uncounted(part: str) -> str:
+    """A part of a name without the number that Keras has counted, if it has made the name up."""
+    return _COUNTED.sub("", part) if _MADE_UP.search(part) else part
+
+
 def _ending(name: str, count: int) -> str:
     return "/".join(words(name)[-count:])
 

@@ -25,14 +25,20 @@ class ModelWatcher:
       recorder: Where to write.
       graphs: The watcher of graphs, which is told about models on several cores.
       between_calls: Called after a training; nothing of the model runs then.
+      begins_anew: Called before a training that makes its variables again.
     """
 
     def __init__(
-        self, recorder: Recorder, graphs: GraphWatcher | None, between_calls: Callable[[], None]
+        self,
+        recorder: Recorder,
+        graphs: GraphWatcher | None,
+        between_calls: Callable[[], None] = lambda: None,
+        begins_anew: Callable[[], None] = lambda: None,
     ) -> None:
         self._recorder = recorder
         self._graphs = graphs
         self._between_calls = between_calls
+        self._begins_anew = begins_anew
 
     def open_keras(self) -> None:
         """Begins to watch Keras' models."""
@@ -80,6 +86,14 @@ class ModelWatcher:
     def open_training_loop(self, module: Any) -> None:
         """Begins to watch what ``tpucompat migrate`` writes in the place of TPUEstimator."""
         self._watch_estimators(module.Trainer)
+        original = module.Trainer.train
+
+        @functools.wraps(original)
+        def train(this: Any, *args: Any, **kwargs: Any) -> Any:
+            self._begins_anew()
+            return original(this, *args, **kwargs)
+
+        module.Trainer.train = train
 
     def _watch_estimators(self, kind: Any) -> None:
         for one in kind.__mro__:

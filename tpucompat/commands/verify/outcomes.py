@@ -5,34 +5,16 @@ What one run does and the other does not is a difference, unless the table of pa
 
 from __future__ import annotations
 
-import re
+import os
 from typing import AbstractSet, Any, Mapping, Sequence
 
 import numpy as np
 
-from tpucompat.commands.verify import contents, exports, printed
+from tpucompat.commands.verify import checkpoint_names, contents, interfaces
 from tpucompat.commands.verify.differences import Difference
-from tpucompat.commands.verify.files import STEPS
 from tpucompat.commands.verify.recorder import Recording
-from tpucompat.commands.verify.rungs import AGREE, DIFFER, Row, Rung, Rungs
-
-#: Words that one metric goes by; a longer one before its ending.
-_METRICS = {
-    "acc": "accuracy",
-    "sparse_categorical_accuracy": "accuracy",
-    "categorical_accuracy": "accuracy",
-    "binary_accuracy": "accuracy",
-    "compile_metrics": "accuracy",
-}
-
-
-#: Flags that say where a script computes and what it shows of that, not what it computes.
-_ABOUT_DEVICES = re.compile(
-    r"(?i)(^|_)(tpus?|gpus?|cpus?|cores?|shards?|replicas?|workers?|hosts?|devices?|iterations(_per_loop)?"
-    r"|master|distribution|strategy|zone|project|verbos\w*|log|profil\w*)(_|$)"
-)
-#: Kinds of numbers.
-_NUMBERS = {"b": "truth", "i": "whole", "u": "whole", "f": "fraction"}
+from tpucompat.commands.verify.reports import Reports, same_metrics
+from tpucompat.commands.verify.rungs import AGREE, DIFFER, SKIPPED, Row, Rung
 
 
 def exported(old: Recording, new: Recording) -> list[list[dict[str, Any]]]:
@@ -46,8 +28,8 @@ def exported(old: Recording, new: Recording) -> list[list[dict[str, Any]]]:
     return found
 
 
-class Outcomes(Rungs):
-    """Evaluation, prediction, checkpoints, exported models, files, and what is printed.
+class Outcomes(Reports):
+    """Evaluation, prediction, checkpoints and exported models.
 
     Attributes:
       exports: What the exported models answered: see :mod:`tpucompat.commands.verify.exports`.
@@ -117,11 +99,23 @@ class Outcomes(Rungs):
         why = self.ignored(key)
         if problem and why:
             return self.rung(key, title, rows, f"{problem}: {why}")
-        return self.rung(key, title, rows, problem=problem)
+        return self.with_drift(self.rung(key, title, rows, problem=problem))
+
+    def with_drift(self, rung: Rung) -> Rung:
+        """Says of what differs that it may owe it to variables which drift, and averages that follow them."""
+        if rung.verdict != DIFFER or not self.rounding:
+            return rung
+        named = ", ".join(sorted(self.rounding)[:4])
+        why = f"each run moves {named} another way, because its gradients are rounding"
+        return rung._replace(note=f"{rung.note}; {why}: without it (use_bias=False) this is sharp")
 
     def history(self) -> list[Row]:
         """What ``fit`` says, epoch by epoch."""
         rows = []
+        counts = [len(run.all("history")) for run in (self.old, self.new)]
+        if all(counts) and counts[0] != counts[1] and not self.ignored("fit: count"):
+            note = f"{counts[1]} calls of fit instead of {counts[0]}"
+            rows.append(Row("fit: count", Difference(note=note), DIFFER, []))
         for theirs, ours in zip(self.old.all("history"), self.new.all("history")):
             old, new = same_metrics(theirs["values"]), same_metrics(ours["values"])
             for name in old:
@@ -160,7 +154,7 @@ class Outcomes(Rungs):
             problems += [each for each in said if "answers instead" in each]
             notes += [each for each in said if "answers instead" not in each]
         unique = [dict.fromkeys(each) for each in (notes, problems)]
-        return self.rung(key, title, rows, *map("; ".join, unique))
+        return self.with_drift(self.rung(key, title, rows, *map("; ".join, unique)))
 
     def answers(
         self,
@@ -202,17 +196,6 @@ class Outcomes(Rungs):
                 rows += self.only_in("new", name, f"{key}: {name}")
         return rows, notes
 
-    def typed_row(
-        self, key: str, name: str, actual: np.ndarray, expected: np.ndarray, dtype: Any = None
-    ) -> Row:
-        """A row for arrays whose type is part of the result: integers are not fractions, half is not single."""
-        theirs, ours = expected.dtype, actual.dtype if dtype is None else dtype
-        if all(_NUMBERS[each.kind] == "whole" for each in (theirs, ours) if each.kind in _NUMBERS):
-            return self.row(key, name, actual, expected)
-        if theirs == ours or not {theirs.kind, ours.kind} <= set(_NUMBERS):
-            return self.row(key, name, actual, expected)
-        return Row(name, Difference(note=f"{ours} instead of {theirs}"), DIFFER, [])
-
     def checkpoint(self) -> Rung:
         """Each run's checkpoint beside its own variables, and the new one beside the old one."""
         key, title = "checkpoint", "checkpoints hold the final variables"
@@ -224,19 +207,15 @@ class Outcomes(Rungs):
         found = self.alone(key, title, both[0], both[1], "leaves one")
         if found:
             return found
-        own: list[Row] = []
-        last, values = [], []
-        for which, recording, events in zip(("old", "new"), runs, both):
+        last, values, finals, files = [], [], [], []
+        for recording, events in zip(runs, both):
             snapshots = recording.snapshots()
-            final = snapshots[max(snapshots)] if snapshots else {}
-            last.append(contents.last([recording.arrays(event) for event in events], final))
-            values.append(contents.held(final, contents.of_models(last[-1])))
-            for name, value in values[-1].items():
-                if value is None:
-                    shape = Difference(note="the checkpoint has no tensor of this shape")
-                    own.append(Row(f"{which}: {name}", shape, DIFFER, []))
-                else:
-                    own.append(self.row(key, f"{which}: {name}", value, final[name]))
+            finals.append(snapshots[max(snapshots)] if snapshots else {})
+            saved = [recording.arrays(event) for event in events]
+            last.append(contents.last(saved, finals[-1]))
+            files.append(next(e for e, each in zip(events, saved) if each is last[-1]))
+            values.append(contents.held(finals[-1], contents.of_models(last[-1])))
+        own = self.own_values(key, values, finals)
         old, new = values
         shared = []
         for name, theirs in self.matches.pairs.items():
@@ -244,10 +223,76 @@ class Outcomes(Rungs):
             if actual is not None and expected is not None and name not in self.rounding:
                 actual = self.without_drift(name, actual, expected)
                 shared.append(self.row("saved", f"{name} of both", actual, expected))
-        shared += self.counters(*last) + self.on_the_way()
+        shared += self.counters(*last) + self.on_the_way(checkpoint_names.is_exact(*files))
+        shared += self.names(files, last, values)
         slots = contents.kept(self.final_slots(self.old), last[0])
         shared += self.slot_rows("saved", slots, last[1], "the new checkpoint")
         return self.beside(self.rung(key, title, own), self.rung("saved", title, shared))
+
+    def own_values(
+        self,
+        key: str,
+        values: Sequence[Mapping[str, np.ndarray | None]],
+        finals: Sequence[Mapping[str, np.ndarray]],
+    ) -> list[Row]:
+        """Rows for what the new checkpoint has of the new run's final variables.
+
+        What the old script does not save, or saves before it ends, the new one need not have either.
+
+        Args:
+          key: Of the rung.
+          values: Of both runs: variable -> the tensor in the checkpoint that is its value.
+          finals: Of both runs: variable -> its value in the end.
+        """
+        rows = []
+        for name, value in values[1].items():
+            theirs = self.matches.pairs.get(name, "")
+            before = values[0].get(theirs)
+            if theirs in finals[0]:
+                final = finals[0][theirs]
+                if before is None or self.row(key, theirs, before, final).verdict == DIFFER:
+                    continue
+            if value is None:
+                shape = Difference(note="the checkpoint has no tensor of this shape")
+                rows.append(Row(f"new: {name}", shape, DIFFER, []))
+            else:
+                rows.append(self.row(key, f"new: {name}", value, finals[1][name]))
+        return rows
+
+    def names(
+        self,
+        files: Sequence[Mapping[str, Any]],
+        last: Sequence[Mapping[str, np.ndarray]],
+        values: Sequence[Mapping[str, np.ndarray | None]],
+    ) -> list[Row]:
+        """Rows for what the two last checkpoints call their variables, and where they lie.
+
+        Args:
+          files: The events.
+          last: What is in them.
+          values: Variable -> the tensor among those that is its value.
+        """
+        if not all(file.get("form") for file in files) or self.ignored("checkpoint: names"):
+            return []
+        exact = checkpoint_names.is_exact(*files)
+        theirs, ours = (checkpoint_names.named(f, a, exact) for f, a in zip(files, last))
+        found = checkpoint_names.compare(theirs, ours, exact)
+        rows = [Row("names", Difference(len(found.same)), AGREE, [])] if found.same else []
+        for old, new in found.same.items():
+            for name, theirs_name in self.matches.pairs.items():
+                ours_held = values[1].get(name)
+                if values[0].get(theirs_name) is last[0][old] and ours_held is not None:
+                    row = self.row("saved", f"{new} by its name", last[1][new], ours_held)
+                    rows += [row] if row.verdict == DIFFER else []
+        places = [f["path"] if exact else os.path.dirname(f["path"]) for f in files]
+        said = [(places[0] or ".", f"it lies in {places[1] or '.'}")] * (places[0] != places[1])
+        said += [(old, f"it is called {new}") for old, new in found.renamed]
+        said += [(old, "in the old checkpoint only") for old in found.only_old]
+        said += [(new, "in the new checkpoint only") for new in found.only_new]
+        for name, note in said:
+            if not self.ignored(name, f"checkpoint: {name}"):
+                rows.append(Row(f"name {name}", Difference(note=note), DIFFER, []))
+        return rows
 
     def counters(self, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]) -> list[Row]:
         """A row for each count of steps in the old checkpoint: who goes on from the new one has to find it."""
@@ -264,18 +309,27 @@ class Outcomes(Rungs):
             )
         return rows
 
-    def on_the_way(self) -> list[Row]:
-        """A row where the new run left out a checkpoint; one from before the first step does not count."""
+    def on_the_way(self, exactly: bool) -> list[Row]:
+        """A row where the new run left out a checkpoint; one from before the first step does not count.
+
+        Args:
+          exactly: Nor may it keep more of them: whatever saves and deletes them is the same.
+        """
         theirs, ours = (set(run.first("saved").get("steps", ())) for run in (self.old, self.new))
-        missing = ", ".join(map(str, sorted(theirs - ours - {0})))
-        if not missing or not ours or self.ignored("checkpoint: on the way"):
+        if not ours or self.ignored("checkpoint: on the way"):
             return []
-        note = f"only the old run leaves one after {missing} steps"
-        return [Row("on the way", Difference(note=note), DIFFER, [])]
+        rows = []
+        for which, steps in (("old", theirs - ours), ("new", ours - theirs if exactly else set())):
+            after = ", ".join(map(str, sorted(steps - {0})))
+            if after:
+                note = f"only the {which} run leaves one after {after} steps"
+                rows.append(Row("on the way", Difference(note=note), DIFFER, []))
+        return rows
 
     def beside(self, first: Rung, second: Rung) -> Rung:
         """One rung of two with limits of their own; the number to show is that of the one that differs."""
-        shown = second if second.verdict == DIFFER and first.verdict != DIFFER else first
+        told = [rung.verdict for rung in (first, second)]
+        shown = second if told[0] == SKIPPED or (told[1] == DIFFER != told[0]) else first
         note = "; ".join(filter(None, [first.note, second.note]))
         rows = [*first.rows, *second.rows]
         return shown._replace(key=first.key, note=note, rows=rows)
@@ -316,161 +370,35 @@ class Outcomes(Rungs):
             return self.differs(key, title, self.exports["problem"])
         if "old_problem" in self.exports:
             return self.skipped(key, title, self.exports["old_problem"])
-        rows, notes = self.answers(key, self.exports.get("old", {}), self.exports.get("new", {}))
+        theirs, ours = (interfaces.by_signature(self.exports.get(w, {})) for w in ("old", "new"))
+        rows, notes = self.answers(key, theirs[""], ours[""])
+        for name in sorted(set(theirs) & set(ours) - {""}):  # of another it is told below
+            more, said = self.answers(key, theirs[name], ours[name])
+            rows += [row._replace(name=f"{name}: {row.name}") for row in more]
+            notes += said
         # The questions are as many as each model takes.
         problems = [each for each in notes if "answers instead" in each or "requested" in each]
         notes = [each for each in notes if each not in problems]
         said = ["the models take batches of different sizes"] * bool(problems)
-        theirs, ours = (self.exports.get(f"{which}_signature", "") for which in ("old", "new"))
-        if theirs == exports.SIGNATURE != ours != "" and not self.ignored("export: signature"):
-            said.append(f"the new model has the signature {ours} and not {theirs}")
+        rows += self.interface()
+        places = [found[-1].get("place") for found in (old, new)]
+        if None not in places and places[0] != places[1] and not self.ignored("export: place"):
+            note = f"it lies in {places[1] or '.'}"
+            rows.append(Row(f"export in {places[0] or '.'}", Difference(note=note), DIFFER, []))
         return self.rung(key, title, rows, "; ".join(notes), "; ".join(said))
 
-    def files(self) -> Rung:
-        """Numbers in files, and summaries for TensorBoard."""
-        key, title = "files", "numbers in written files"
-        reports = []
-        for recording in (self.old, self.new):
-            events = {event["path"]: event for event in recording.all("report")}
-            reports.append({path: recording.arrays(event) for path, event in events.items()})
-        old, new = reports
-        rows: list[Row] = []
-        for path in dict.fromkeys([*old, *new]):
-            if path not in old or path not in new:
-                rows += self.only_in("old" if path in old else "new", path)
-                continue
-            theirs, ours = ({_metric_path(n): v for n, v in r[path].items()} for r in reports)
-            rows += self.report(path, theirs, ours)
-        if not rows:
-            return self.skipped(key, title, "there are none")
-        return self.rung(key, title, rows)
-
-    def report(
-        self, path: str, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]
-    ) -> list[Row]:
-        """Rows for what is in one file of both runs."""
-        place, rows = f"{path}: ", []
-        for name, value in old.items():
-            base = name[: -len(STEPS)] if name.endswith(STEPS) else name
-            if self.ignored(base, place + base):
-                continue
-            if name not in new:
-                # A tag that is gone is said once.
-                rows += [] if base != name and base in old else self.only_in("old", place + name)
-            elif path.endswith((".npy", ".npz")):
-                rows.append(self.typed_row("files", place + name, new[name], value))
-            else:
-                rows += self.columns(place + name, new[name], value)
-        for name in new:
-            base = name[: -len(STEPS)] if name.endswith(STEPS) else name
-            if name not in old and not self.ignored(base, place + base):
-                rows += [] if base != name and base in new else self.only_in("new", place + name)
-        return rows
-
-    def columns(self, name: str, actual: np.ndarray, expected: np.ndarray) -> list[Row]:
-        """A row for an array of a report, or for each column of a table in which steps stand beside losses."""
-        whole = _whole(expected)
-        if expected.ndim == 2 and actual.shape == expected.shape and not np.all(whole):
-            by_column = np.all(whole, axis=0)
-            if np.any(by_column):
-                return [
-                    self.number_row("files", f"{name} [{index}]", a, e)
-                    for index, (a, e) in enumerate(zip(actual.T, expected.T))
-                ]
-        if expected.ndim == 1 and actual.shape == expected.shape and expected.dtype.kind == "f":
-            counts = whole & (np.abs(expected) > 1)
-            if np.any(counts) and np.any(~whole):  # [step, loss]
-                return [
-                    self.number_row("files", f"{name} {said}", actual[part], expected[part])
-                    for said, part in (("(whole numbers)", counts), ("(fractions)", ~counts))
-                ]
-        return [self.number_row("files", name, actual, expected)]
-
-    def number_row(self, key: str, name: str, actual: np.ndarray, expected: np.ndarray) -> Row:
-        """A row in which a count of steps or epochs has to be exact, however large it is."""
-        found = self.row(key, name, actual, expected)
-        counted = contents.COUNTED.search(name.rpartition(": ")[2]) and np.all(_whole(expected))
-        if counted and found.verdict == AGREE and found.difference.max_abs:
-            note = f"a count is {found.difference.max_abs:g} off"
-            return found._replace(difference=found.difference._replace(note=note), verdict=DIFFER)
-        return found
-
-    def printed(self) -> Rung:
-        """Numbers that the scripts print."""
-        key, title = "printed", "printed numbers"
-        texts = [str(run.first(key).get("text", "")) for run in (self.old, self.new)]
-        old, new = map(printed.numbers, texts)
-        rows: list[Row] = []
-        for found, other, which in ((old, new, "old"), (new, old, "new")):
-            for name in found:
-                label = f"printed: {name}"
-                if same_metric(name) not in map(same_metric, other):
-                    rows += self.only_in(which, label, name)
-        renamed = {same_metric(name): value for name, value in new.items()}
-        for name, expected in old.items():
-            actual = renamed.get(same_metric(name))
-            if actual is not None and not self.ignored(f"printed: {name}", name):
-                label = name or "at the start of a line"
-                rows.append(self.row(key, label, *printed.rounded(actual, expected)))
-        # What is said around answers is a matter of taste: only names that both print are compared.
-        theirs, ours = map(printed.words, texts)
-        rows += [
-            self.row(key, name, ours[name], theirs[name])
-            for name in theirs
-            if name in ours and not self.ignored(f"printed: {name}", name)
+    def interface(self) -> list[Row]:
+        """Rows for what a client has to know of the exported models: signatures, names, types and shapes."""
+        theirs, ours = (self.exports.get(f"{which}_interface", {}) for which in ("old", "new"))
+        if not theirs or not ours:  # a file of Keras 3 has none
+            return []
+        said = [
+            (name, note)
+            for name, note in interfaces.differences(theirs, ours)
+            if not self.ignored(name, f"export: {name}")
         ]
-        if not rows:
-            return self.skipped(key, title, "neither script prints numbers")
-        return self.rung(key, title, rows)
-
-    def flags(self) -> Rung:
-        """The defaults of flags that both scripts have, whether or not they were given this time."""
-        key, title = "flags", "defaults of flags"
-        old, new = (run.first(key).get("defaults", {}) for run in (self.old, self.new))
-        shared = [n for n in old if n in new and not self.ignored(f"flags: {n}")]
-        if not shared:
-            return self.skipped(key, title, "the scripts share no flags with defaults to compare")
-        other = [n for n in shared if new[n] != old[n]]
-        # A migration chooses anew where and how long at a time it computes.
-        wrong = [n for n in other if not _ABOUT_DEVICES.search(n)]
-        said = [f"--{n} is {new[n]} instead of {old[n]}" for n in other]
-        if wrong:
-            names = " ".join(f"--ignore 'flags: {name}'" for name in wrong[:4])
-            return self.differs(key, title, f"{'; '.join(said[:4])}; if that is meant: {names}")
-        row = Row("defaults", Difference(len(shared)), AGREE, [])
-        note = "; ".join([f"{len(shared)} of them", *said[:4]])
-        return Rung(key, title, AGREE, None, None, note, [row])
-
-
-def _whole(values: np.ndarray) -> np.ndarray:
-    """Which numbers of an array are whole."""
-    if values.dtype.kind != "f":
-        return np.full(values.shape, values.dtype.kind in "biu")
-    found: np.ndarray = np.isfinite(values) & (values == np.round(values))
-    return found
-
-
-def same_metrics(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Metrics by the name that all generations of Keras are given here."""
-    found = {}
-    for name, value in values.items():
-        before, word = ("val_", name[4:]) if name.startswith("val_") else ("", name)
-        # Of several outputs, each has its name before that of the metric.
-        last = next((one for one in _METRICS if f"_{word}".endswith(f"_{one}")), "")
-        found[before + word[: len(word) - len(last)] + _METRICS.get(last, "")] = value
-    return found
-
-
-def _metric_path(name: str) -> str:
-    head, _, last = name.rpartition("/")
-    return f"{head}/{next(iter(same_metrics({last: 0})))}".lstrip("/")
-
-
-def same_metric(name: str) -> str:
-    """What is printed as "test acc" is "test accuracy", also in the second place behind these words."""
-    words, bracket, place = name.partition(" [")
-    head, _, last = words.rpartition(" ")
-    return f"{head} {next(iter(same_metrics({last: 0})))}".strip() + bracket + place
+        rows = [Row(name, Difference(note=note), DIFFER, []) for name, note in said]
+        return rows or [Row("interface", Difference(interfaces.size(theirs)), AGREE, [])]
 
 
 def _answers_like(actual: np.ndarray, expected: np.ndarray) -> bool:

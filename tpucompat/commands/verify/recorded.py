@@ -116,7 +116,7 @@ class _Recorded:
     def _run_plainly(self) -> None:
         spec = self._spec
         goes_on = _sees_old_namespace(spec["script"])
-        if _asks_for_keras_2(spec["script"]):  # before the watchers look for Keras
+        if asks_for_keras_2(spec["script"]):  # before the watchers look for Keras
             os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
         if spec["rehearse"]:
             os.environ["TPUCOMPAT_REHEARSE"] = spec["rehearse"]
@@ -165,7 +165,7 @@ class _Recorded:
         self._dropouts.open()
         shuffles.Shuffles(self._recorder, _orders(self._spec["initial"])).open()
         models = model_watcher.ModelWatcher(
-            self._recorder, graphs, eager.between_calls if eager is not None else lambda: None
+            self._recorder, graphs, *([eager.between_calls, eager.begins_anew] if eager else [])
         )
         models.open_keras()
         self._models = models
@@ -204,7 +204,7 @@ class _Recorded:
             self._recorder.write("problem", text=f"files: {type(problem).__name__}: {problem}")
 
 
-def _asks_for_keras_2(script: str) -> bool:
+def asks_for_keras_2(script: str) -> bool:
     """Whether a script sets TF_USE_LEGACY_KERAS itself, or what ``migrate`` has written beside it does."""
     if _loops_of(script):
         return True

@@ -317,10 +317,12 @@ class Recording:
         values: dict[str, np.ndarray] = {}
         for event in self.all("snapshot", step=0):
             values.update(self.arrays(event))
+        first: dict[str, np.ndarray] = {}
         for event in self.all("initial"):
+            # What is trained at a second place, or once more, has been trained before.
             for name, value in self.arrays(event).items():
-                values[name] = value
-        return values
+                first.setdefault(name, value)
+        return {**values, **first}
 
     def drawn(self) -> dict[str, np.ndarray]:
         """The values that the run itself has given to its variables, whatever it was given afterwards."""

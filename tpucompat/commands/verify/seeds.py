@@ -15,8 +15,8 @@ import numpy as np
 
 from tpucompat.commands.verify import printed
 from tpucompat.commands.verify.differences import Difference
-from tpucompat.commands.verify.outcomes import same_metric, same_metrics
 from tpucompat.commands.verify.recorder import Recording
+from tpucompat.commands.verify.reports import same_metric, same_metrics
 from tpucompat.commands.verify.rungs import AGREE, DIFFER, SKIPPED, Comparison, Row, Rung, ignored
 
 #: Two sets of runs differ if chance makes as large a difference in less than this part of all cases.
