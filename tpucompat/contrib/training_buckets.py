@@ -178,7 +178,7 @@ def _flat(tensors: Any) -> list[Any]:
 def _like(tensors: Any, parts: Sequence[Any]) -> Any:
     if isinstance(tensors, dict):
         return dict(zip(sorted(tensors, key=str), parts))
-    return list(parts) if isinstance(tensors, (list, tuple)) else parts[0]
+    return list(parts) if len(parts) > 1 else parts[0]  # of a list of one 1.15 gives the tensor
 
 
 def _checked(tensors: Any) -> list[Any]:
