@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 import difflib
+import itertools
 import json
 import os
 import stat
 import sys
 import textwrap
+import threading
 import time
 import types
 
@@ -23,6 +25,7 @@ from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.cli import migrate as command
 from tpucompat.commands.migrate import (
     files,
+    keras_3_text,
     plan,
     record,
     resolution,
@@ -626,7 +629,7 @@ def test_a_model_is_built_under_a_strategy():
             model.add(tf.keras.layers.Dense(1))
             model.compile(tf.keras.optimizers.Adam(1e-3, beta_1=0.8, epsilon=1e-08),
                           loss='mse')  # compiled
-          model.fit(data(), steps_per_epoch=3)
+          model.fit(StepsOf(passes(data(), shuffle=True), 3), shuffle=False)
         """)
     assert "def make_strategy():\n  " in after and "contrib" not in after
 
@@ -2274,6 +2277,93 @@ def test_epochs_of_a_sequence_end_with_those_of_the_training(line, becomes):
 @pytest.mark.parametrize(
     "line, becomes",
     [
+        (
+            "fit_generator(s, steps_per_epoch=3, epochs=2)",
+            "fit(StepsOf(passes(s, shuffle=True), 3), epochs=2, shuffle=False)",
+        ),
+        (
+            "fit_generator(s, 3, epochs=2, shuffle=shuffled)",
+            "fit(StepsOf(passes(s, shuffle=shuffled), 3), steps_per_epoch=3, epochs=2, shuffle=False)",
+        ),
+        (
+            "fit_generator(s, steps_per_epoch=3, workers=0)",
+            "fit(StepsOf(passes(s, ends=False), 3), shuffle=False)",
+        ),
+        ("fit_generator(g(), steps_per_epoch=3)", "fit(StepsOf(g(), 3), shuffle=False)"),
+        ("fit_generator(few(), steps_per_epoch=3)", "fit(few(), steps_per_epoch=3)"),
+        (
+            "fit_generator(g(), steps_per_epoch=len(x) / 8, class_weight=w)",
+            "fit(StepsOf(g(), int(np.ceil(len(x) / 8))), "
+            "steps_per_epoch=int(np.ceil(len(x) / 8)), class_weight=w, shuffle=False)",
+        ),
+        ("fit_generator(s, steps_per_epoch=len(s))", "fit(EpochsOf(s), steps_per_epoch=len(s))"),
+        ("fit(s, steps_per_epoch=3, shuffle=False)", "fit(StepsOf(passes(s), 3), shuffle=False)"),
+        ("fit(x, steps_per_epoch=3)", "fit(x, steps_per_epoch=3)"),
+        ("evaluate_generator(g(), steps=3)", "evaluate(StepsOf(g(), 3), verbose=0)"),
+        ("predict_generator(other, 3)", "predict(StepsOf(passes(other), 3), steps=3, verbose=0)"),
+    ],
+)
+def test_epochs_begin_where_the_last_one_ended(line, becomes):
+    after = migrated(f"""\
+        import numpy as np
+        import tensorflow as tf
+        class Batches(tf.keras.utils.Sequence):
+            def on_epoch_end(self):
+                self.epoch += 1
+        def g():
+            while True:
+                yield x, y
+        def few():
+            for part in x:
+                yield part, y
+        s = Batches()
+        m = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        m.{line}
+        """)
+    assert f"m.{becomes}\n" in after
+    assert ("class StepsOf(" in after) == ("StepsOf(" in becomes)
+    assert ("def passes(" in after) == ("passes(" in becomes)
+    assert result_of(after.encode()).after.decode() == after
+
+
+def _written(name, **names):
+    """What a template that is written into scripts defines."""
+    exec(getattr(keras_3_text, name).format(i="    ", numpy="np", keras="keras"), names)
+    return types.SimpleNamespace(**names)
+
+
+def test_steps_of_gives_the_same_batches_as_often_as_keras_asks():
+    sequence = type("Sequence", (), {"__init__": lambda self: None})
+    keras = types.SimpleNamespace(utils=types.SimpleNamespace(Sequence=sequence))
+    batches = _written("STEPS_OF", keras=keras, threading=threading).StepsOf(iter(range(99)), 4)
+    assert [batches[0], batches[1]] == [0, 1]  # to learn their types
+    batches.on_epoch_begin()  # a model under a strategy is built with the first batch
+    assert [batches[index] for index in range(3)] == [0, 1, 2]
+    for first in (0, 4):
+        batches.on_epoch_end()
+        batches.on_epoch_begin()
+        assert [batches[index] for index in range(4)] == [first + index for index in range(4)]
+    batches.on_epoch_end()
+    batches.on_epoch_end()  # evaluate ends an epoch before each of its own
+    assert batches[0] == 8
+
+
+def test_passes_end_as_those_of_workers_did():
+    class Batches(list):
+        ended = 0
+
+        def on_epoch_end(self):
+            self.ended += 1
+
+    batches, passes = Batches("abc"), _written("PASSES").passes
+    assert "".join(itertools.islice(passes(batches), 7)) == "abcabca" and batches.ended == 2
+    assert "".join(itertools.islice(passes(batches, ends=False), 7)) == "abcabca"
+    assert batches.ended == 2 and list(passes(iter("xy"))) == ["x", "y"]
+
+
+@pytest.mark.parametrize(
+    "line, becomes",
+    [
         ("EarlyStopping('val_f1', patience=2)", "EarlyStopping('val_f1', patience=2, mode='min')"),
         ("EarlyStopping('val_acc', 0, 2, 0, 'auto')", "EarlyStopping('val_acc', 0, 2, 0, 'max')"),
         ("EarlyStopping(name)", "EarlyStopping(name, mode='max' if 'acc' in name else 'min')"),
@@ -2418,6 +2508,15 @@ def test_a_partial_of_an_input_function_is_called():
         ("int(labels[5])", "int(labels[5].item())"),
         ("list(map(int, found))", "list(map(int, found.ravel()))"),
         ("list(map(str, found))", "list(map(str, found))"),
+        ("int(found[0] > 0.5)", "int((found[0] > 0.5).item())"),
+        ("float(1 - found[0])", "float((1 - found[0]).item())"),
+        ("float(np.array([x]))", "float(np.array([x]))"),
+        ("float(np.array([2.5]))", "float(np.array([2.5]).item())"),
+        ("'%d' % np.zeros((1, 1))", "'%d' % np.zeros((1, 1)).item()"),
+        ("float(np.zeros((1, 2))[0, 1])", "float(np.zeros((1, 2))[0, 1])"),
+        ("float(np.sqrt(np.ones(1)))", "float(np.sqrt(np.ones(1)).item())"),
+        ("int(np.ones(4).reshape(1, -1)[0])", "int(np.ones(4).reshape(1, -1)[0].item())"),
+        ("float(np.ones(4).astype(int)[2])", "float(np.ones(4).astype(int)[2])"),
     ],
 )
 def test_numbers_are_made_of_arrays_with_axes(line, becomes):

@@ -791,6 +791,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Keras 3 calls it once before the first epoch, and after evaluate and predict too.",
         keras_2=True,
     ),
+    "batches_of_steps": Row(
+        "fit_generator(batches, steps_per_epoch=100)",
+        "fit(StepsOf(batches, 100)), by a class added to the script",
+        "batches_of_steps",
+        BEHAVIOUR,
+        "An epoch began where the last one ended; Keras 3 ends one early, and reads batches ahead.",
+        tf1=True,
+    ),
     "variable_name": Row(
         "variable.name",
         "variable.path",

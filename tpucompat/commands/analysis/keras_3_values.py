@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
+from tpucompat.commands.analysis.array_shapes import axes
 from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
 from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import MODELS, OPTIMIZER, TENSOR, below_keras, key
@@ -311,8 +312,19 @@ def numbers(finder: Finder, node: ast.AST) -> Iterator[Difference]:
         if isinstance(text, str) and text.count("%") == len(values) and "%s" not in text:
             given = values
     for value in given:
-        if _has_axes(finder, value, indices):
+        if _is_array(finder, value, indices):
             yield Difference(table.BEHAVIOURS["one_element"], value, None, name)
+
+
+def _is_array(finder: Finder, node: ast.AST, indices: int) -> bool:
+    """Whether an expression, or a part of what it adds or compares, has axes."""
+    if isinstance(node, ast.BinOp):
+        return any(_is_array(finder, one, indices) for one in (node.left, node.right))
+    if isinstance(node, ast.Compare):
+        return any(_is_array(finder, one, indices) for one in (node.left, *node.comparators))
+    if isinstance(node, ast.UnaryOp):
+        return _is_array(finder, node.operand, indices)
+    return _has_axes(finder, node, indices) or (axes(finder.values, node) or 0) > indices
 
 
 def _has_axes(finder: Finder, node: ast.AST, indices: int = 0, depth: int = 4) -> bool:
