@@ -617,6 +617,36 @@ def main(use_tpu):
 """
 
 
+@pytest.mark.parametrize(
+    "lines, becomes",
+    [
+        ("convert = tf.contrib.tpu.keras_to_tpu_model\nm = convert(build(), s())", "m = {}"),
+        ("convert = getattr(tf.contrib.tpu, 'keras_to_tpu_model')\nm = convert(build(), s())", "m = {}"),
+        ("convert = lambda m: tf.contrib.tpu.keras_to_tpu_model(m, s())\nm = convert(build())",
+         "convert = lambda m: under_strategy(m)\nm = convert(build())"),
+        ("import functools\nconvert = functools.partial(tf.contrib.tpu.keras_to_tpu_model, strategy=s())\n"
+         "m = convert(build())", "import functools\nm = {}"),
+        ("from tensorflow.contrib.tpu.python.tpu import keras_support as ks\n"
+         "m = ks.tpu_model(build(), strategy=s())", "m = {}"),
+        ("m = {'a': tf.contrib.tpu.keras_to_tpu_model(build(), s())}", "m = {{'a': {}}}"),
+        ("m = [tf.contrib.tpu.keras_to_tpu_model(build(), s()) for _ in x]", "m = [{} for _ in x]"),
+    ],
+)  # fmt: skip
+def test_a_conversion_under_another_name(lines, becomes):
+    before = """\
+import tensorflow as tf
+def s():
+    return tf.contrib.tpu.TPUDistributionStrategy(tf.contrib.cluster_resolver.TPUClusterResolver())
+def build():
+    m = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+    m.compile('sgd', 'mse')
+    return m
+"""
+    after = migrated(before + lines + "\n")
+    assert after.endswith("\n" + becomes.format("under_strategy(build())") + "\n")
+    assert "TODO" not in after and "contrib" not in after
+
+
 def test_a_model_is_built_under_a_strategy():
     after = migrated(KERAS)
     start = after.index("def main")

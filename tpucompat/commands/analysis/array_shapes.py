@@ -107,18 +107,17 @@ def _is_ragged(node: Any) -> bool:
         lengths = {len(one.elts) for one in rows}
         return len(rows) == len(node.elts) and len(lengths) > 1
     if isinstance(node, ast.ListComp):
-        outer = {one.id for each in node.generators for one in ast.walk(each.target) if _named(one)}
+        outer = {name for each in node.generators for name in _names(each.target)}
         row: Any = node.elt
         if isinstance(row, ast.ListComp):
-            inner = [one for each in row.generators for one in ast.walk(each.iter)]
-            has_condition = any(each.ifs for each in row.generators)
-            return has_condition or any(_named(one) and one.id in outer for one in inner)
+            inner = {name for each in row.generators for name in _names(each.iter)}
+            return bool(outer & inner) or any(each.ifs for each in row.generators)
         return _method(row) == "split"
     return _method(node) == "texts_to_sequences"
 
 
-def _named(node: Any) -> bool:
-    return isinstance(node, ast.Name)
+def _names(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def _method(node: Any) -> str:
