@@ -223,6 +223,21 @@ def built(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["built"], call.node, call.node)
 
 
+def _trained_on(finder: Finder) -> set[str]:
+    """Names of functions whose batches have targets."""
+    given = [
+        one.node.args[0] for one in finder.names.calls if one.name in _TRAINS and one.node.args
+    ]
+    return {
+        key(getattr(made, "func", made))
+        for value in given
+        for made in [value, *finder.values.values(value)]
+    }
+
+
+_TRAINS = (".fit", ".fit_generator", ".evaluate", ".evaluate_generator")
+
+
 def yielded_inputs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """What a generator yields for ``predict`` that is not a tuple."""
     given = argument(call.node, 0, "generator" if call.name == ".predict_generator" else "x")
@@ -233,6 +248,8 @@ def yielded_inputs(finder: Finder, call: Call, below: str) -> Iterator[Differenc
         if isinstance(value, ast.GeneratorExp):
             made = [value.elt]
         elif isinstance(value, ast.Call) and key(value.func) in finder.names.functions:
+            if key(value.func) in _trained_on(finder):  # which yields tuples
+                continue
             function = finder.names.functions[key(value.func)].node
             made = [one.value for one in walk(function) if isinstance(one, ast.Yield)]
         for one in made:
