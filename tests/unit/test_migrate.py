@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import difflib
 import itertools
 import json
@@ -2365,7 +2366,9 @@ def _written(name, **names):
 def test_steps_of_gives_the_same_batches_as_often_as_keras_asks():
     sequence = type("Sequence", (), {"__init__": lambda self: None})
     keras = types.SimpleNamespace(utils=types.SimpleNamespace(Sequence=sequence))
-    batches = _written("STEPS_OF", keras=keras, threading=threading).StepsOf(iter(range(99)), 4)
+    batches = _written(
+        "STEPS_OF", keras=keras, threading=threading, deepcopy=copy.deepcopy
+    ).StepsOf(iter(range(99)), 4)
     assert [batches[0], batches[1]] == [0, 1]  # to learn their types
     batches.on_epoch_begin()  # a model under a strategy is built with the first batch
     assert [batches[index] for index in range(3)] == [0, 1, 2]

@@ -23,7 +23,7 @@ def _steps(self: Rewriter, one: Difference) -> bool:
 
 def _validation_generator(self: Rewriter, one: Difference) -> bool:
     steps = argument(one.call, int(one.name), "validation_steps") if one.call else None
-    if steps is None or not self.define("StepsOf", written.STEPS_OF):
+    if steps is None or not _define_steps_of(self):
         return False
     text = self.context.texts[self.cell(steps)].source(steps)
     if any(other.row.how == "steps" and other.node is steps for other in self.found):
@@ -31,11 +31,18 @@ def _validation_generator(self: Rewriter, one: Difference) -> bool:
     return self.wrap(one.node, "StepsOf(", f", {text})")
 
 
+def _define_steps_of(self: Rewriter) -> bool:
+    if not self.define("StepsOf", written.STEPS_OF):
+        return False
+    self.context.want("deepcopy", "copy")
+    return True
+
+
 def _batches_of_steps(self: Rewriter, one: Difference) -> bool:
     """``fit_generator(batches, steps_per_epoch=n)`` -> ``fit(StepsOf(batches, n), shuffle=False)``"""
     call: Any = one.call
     steps = steps_of(one.name, call)
-    if steps is None or len(call.args) > 8 or not self.define("StepsOf", written.STEPS_OF):
+    if steps is None or len(call.args) > 8 or not _define_steps_of(self):
         return False
     count = self.context.texts[self.cell(steps)].source(steps)
     is_float = any(other.row.how == "steps" and other.node is steps for other in self.found)

@@ -322,7 +322,7 @@ class StepsOf({keras}.utils.Sequence):
 {i}def __getitem__(self, index):
 {i}{i}with self.lock:
 {i}{i}{i}while self.count <= index:
-{i}{i}{i}{i}self.read[self.count] = next(self.batches)
+{i}{i}{i}{i}self.read[self.count] = deepcopy(next(self.batches))
 {i}{i}{i}{i}self.read.pop(self.count - 32, None)  # Keras asks for the first ones again
 {i}{i}{i}{i}self.count += 1
 {i}{i}{i}return self.read[index]
