@@ -648,6 +648,44 @@ def build():
     assert "TODO" not in after and "contrib" not in after
 
 
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("strategy.experimental_run_v2(f, args=(x,))", "strategy.run(f, args=(x,))"),
+        ("strategy.experimental_distribute_datasets_from_function(f)",
+         "strategy.distribute_datasets_from_function(f)"),
+        ("strategy.experimental_make_numpy_dataset((x, y)).batch(8)",
+         "tf.data.Dataset.from_tensor_slices((x, y)).batch(8)"),
+    ],
+)  # fmt: skip
+def test_methods_that_strategies_had(old, new):
+    after = migrated(f"""\
+        import tensorflow as tf
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver('')
+        strategy = tf.distribute.experimental.TPUStrategy(resolver)
+        a = {old}
+        """)
+    assert after.endswith(f"\na = {new}\n") and "TODO" not in after
+
+
+@pytest.mark.parametrize("method, uneven", [("fit(data)", True), ("predict(data)", False)])
+def test_keras_is_shown_a_first_batch_that_replicas_cannot_share(method, uneven):
+    after = migrated(f"""\
+        import os
+        import tensorflow as tf
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver('grpc://' + os.environ['COLAB_TPU_ADDR'])
+        tf.config.experimental_connect_to_cluster(resolver)
+        tf.tpu.experimental.initialize_tpu_system(resolver)
+        strategy = tf.distribute.experimental.TPUStrategy(resolver)
+        with strategy.scope():
+            model = build()
+        model.{method}
+        """)
+    made = "with_uneven_batches(make_strategy())" if uneven else "make_strategy()"
+    assert f"\nstrategy = {made}\n" in after
+    assert ("def with_uneven_batches(" in after) == uneven
+
+
 def test_a_model_is_built_under_a_strategy():
     after = migrated(KERAS)
     start = after.index("def main")
