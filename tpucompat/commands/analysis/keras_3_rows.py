@@ -799,9 +799,17 @@ BEHAVIOURS: Mapping[str, Row] = {
         "An epoch began where the last one ended; Keras 3 ends one early, and reads batches ahead.",
         tf1=True,
     ),
+    "slots": Row(
+        "optimizer.apply_gradients in a step of several replicas",
+        "optimizer.build(model.trainable_variables) beforehand",
+        "slots",
+        BEHAVIOUR,
+        "Keras 3 makes the slots of an optimizer in its first step, where several replicas cannot.",
+        keras_2=True,
+    ),
     "variable_name": Row(
         "variable.name",
-        "variable.path",
+        "name_of(variable), by a function added to the script",
         "variable_name",
         BEHAVIOUR,
         "The name is without that of the layer, and neither ends in :0.",

@@ -306,6 +306,13 @@ def passes(batches, shuffle=False, ends=True):
 {i}{i}{i}batches.on_epoch_end()
 '''
 
+NAME_OF = r'''
+
+def name_of(variable):
+{i}"""A variable's name behind that of its layer, as layer/kernel:0."""
+{i}return re.sub(r'^(sequential|functional)(_\d+)?/', '', variable.path) + ':0'
+'''
+
 STEPS_OF = '''
 
 class StepsOf({keras}.utils.Sequence):
