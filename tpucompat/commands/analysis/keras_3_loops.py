@@ -20,7 +20,7 @@ def differences(finder: Finder) -> Iterator[Difference]:
     """The first step of each optimizer, in which Keras 3 would make its slots."""
     if finder.tf1 or not any(call.name in _RUNS for call in finder.names.calls):
         return
-    built = {key(call.node.func.value) for call in finder.names.calls if call.name == ".build"}  # type: ignore[attr-defined]
+    built = {key(call.node.func.value) for call in finder.names.calls if call.name == ".build"}
     for call in finder.names.calls:
         function: Any = call.node.func
         if call.name != ".apply_gradients" or call.function is None:
@@ -32,7 +32,7 @@ def differences(finder: Finder) -> Iterator[Difference]:
 
 
 def _has_slots(finder: Finder, node: ast.AST) -> bool:
-    made = finder.values.values(node)
+    made: list[Any] = finder.values.values(node)
     names = [below_keras(finder.values.called.get(id(one), "")) for one in made]
     plain = [
         name == "optimizers.SGD" and keyword(one, "momentum") is None and len(one.args) < 2

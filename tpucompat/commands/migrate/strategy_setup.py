@@ -127,10 +127,10 @@ def rewrite(context: Context, found: list[StrategySetup]) -> None:
     for one in found:
         for statement in [one.resolver, *one.others]:
             context.remove(statement, one.cell)
-        made = "make_strategy()"
+        words = "make_strategy()"
         if _trains(context) and context.helper("with_uneven_batches", _UNEVEN):
-            made = f"with_uneven_batches({made})"
-        context.replace(one.strategy.value, one.cell, made)
+            words = f"with_uneven_batches({words})"
+        context.replace(one.strategy.value, one.cell, words)
         keras.finish(context, one.strategy)
         for node in ast.walk(one.resolver.value):
             made = keras.only_assignment(context, node.id) if isinstance(node, ast.Name) else None
