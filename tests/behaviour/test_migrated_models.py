@@ -59,7 +59,7 @@ import numpy as np
 import tensorflow as tf
 
 x = np.random.RandomState(0).rand(24, 4).astype('float32')
-y = x.sum(axis=1, keepdims=True)
+y = 2 * x.sum(axis=1, keepdims=True) - x[:, :1]
 
 class Batches(tf.keras.utils.Sequence):
     def __len__(self):
