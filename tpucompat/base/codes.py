@@ -1110,7 +1110,8 @@ CODES: dict[str, Code] = {
     "TPU483": Code(
         "Training was interrupted and saved",
         "On Ctrl-C, TPUEstimator finishes the current step (on several cores, the current loop of steps) "
-        "and saves a checkpoint.",
+        "and saves a checkpoint. While a step is being compiled, which nothing can interrupt, the process "
+        "ends at once, unless the script has trained something that it may still save.",
         "Run the script again with the same model_dir to resume.",
     ),
     "TPU484": Code(
