@@ -185,7 +185,14 @@ CODES: dict[str, Code] = {
         "The step runs on the TPU, which has no file system. The call would run once, during tracing.",
         "Move it into the input pipeline, or before the training loop.",
     ),
-    # 373-399: check
+    "TPU374": Code(
+        "An initial value that is computed inside the TPU computation",
+        "Variables get their values before the computation runs. TensorFlow 1.15 refused such a tensor on a "
+        "TPU too; on one replica and on emulated cores it is accepted.",
+        "Pass a function that returns the tensor, an initializer such as tf.constant_initializer, or a NumPy "
+        "array.",
+    ),
+    # 378-399: check
     "TPU378": Code(
         "No TPU computation was found",
         "The script ended before it built a TPU computation.",
