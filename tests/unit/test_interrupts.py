@@ -89,8 +89,8 @@ def test_a_training_that_saves_ends_at_once(started, number, code):
             sys.exit(5)
 
         signal.signal({int(number)}, stop)
-        interrupts.saves(stop)
         compile_a_step(1)
+        interrupts.saves(stop)
         compile_a_step(LONG)
         """
     )
@@ -98,6 +98,28 @@ def test_a_training_that_saves_ends_at_once(started, number, code):
     process.send_signal(number)
     process.communicate(timeout=30)
     assert process.returncode == code
+
+
+def test_a_training_that_saves_does_not_begin_to_compile_after_ctrl_c(started):
+    process = started(
+        """
+        import time
+
+        def stop(number, frame):
+            time.sleep(1)
+
+        signal.signal(signal.SIGINT, stop)
+        interrupts.saves(stop)
+        print("begins", flush=True)
+        for _ in range(40):
+            time.sleep(0.1)
+        compile_a_step(LONG)
+        """
+    )
+    begun(process)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    assert process.returncode == 130
 
 
 def test_a_handler_of_the_script_s_own_is_called(started):

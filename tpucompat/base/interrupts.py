@@ -23,14 +23,16 @@ class _State:
 
     Attributes:
       compiling: How many steps run for the first time.
-      trained: Whether a step has run.
+      trained: Whether a step has run, and what it has done may not be saved.
       saves: The signal handler of a training that saves what it has done; None outside of one.
+      awaited: A signal that this handler has been told of, for a step that has not begun yet.
       asked: Whether a signal came before, by which the process has not ended.
     """
 
     compiling = 0
     trained = False
     saves: Any = None
+    awaited = 0
     asked = False
 
 
@@ -42,6 +44,8 @@ def compiling() -> Iterator[None]:
     """Within: a step runs for the first time, most of which is its compilation."""
     _state.compiling += 1
     try:
+        if _state.awaited and not _state.trained:
+            _end(_state.awaited)
         yield
         _state.trained = True
     finally:
@@ -49,12 +53,12 @@ def compiling() -> Iterator[None]:
 
 
 def saves(handler: Any) -> None:
-    """Says that all is saved that was trained before this moment.
+    """Says that all is saved that was trained before.
 
     Args:
       handler: The signal handler that ends the training; None when it has ended.
     """
-    _state.saves = handler
+    _state.saves, _state.awaited, _state.trained, _state.asked = handler, 0, False, False
 
 
 def watch() -> None:
@@ -80,14 +84,21 @@ def _end_if_compiling(number: int) -> None:
         time.sleep(0.05)
     handler = signal.getsignal(number)
     saved = handler == _state.saves
+    if not _state.compiling and saved:
+        _state.awaited = number
     if not _state.compiling or not (saved or handler == signal.default_int_handler):
-        return  # it is over, or the script has a handler of its own
-    if _state.trained and not saved and not _state.asked:
+        return  # there is none, or the script has a handler of its own
+    if _state.trained and not _state.asked:
         _state.asked = True
         _say("a step is being compiled; the script stops after it, or at once at the next Ctrl-C.")
         return
+    _end(number)
+
+
+def _end(number: int) -> None:
     _say("stopped while a step was being compiled; run the script again to start over or resume.")
-    sys.stdout.flush()
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush()
     os._exit(128 + number)  # the main thread cannot end what it waits for
 
 
