@@ -143,7 +143,10 @@ def _as_one(
         draws.skip(ahead * tensorflow.maximum(known, 0)),
         tensorflow.where(count > 0, count - ahead, count),
     )
-    both = _of(first, spec).take(-ahead).concatenate(others)
+    # An interleaved dataset is of other shapes while it runs than its operation says (choose_from_datasets,
+    # directed_interleave_dataset_op.cc of 2.21), and cannot be concatenated; what a function returns can.
+    same = tensorflow.autograph.experimental.do_not_convert(lambda *parts: parts)
+    both = _of(first, spec).take(-ahead).map(same).concatenate(others)
     # In 1.15 it is one operation.
     operation_seeds.add(graph, before + 1 - operation_seeds.count(graph))
     return tensorflow.data.experimental.to_variant(both)
