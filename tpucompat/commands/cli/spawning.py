@@ -1,8 +1,8 @@
 """Shows the old namespace to processes that ``multiprocessing`` spawns for the script.
 
-Such a process (of the start methods ``spawn`` and ``forkserver``) imports the script as ``__mp_main__``
-before anything else. Here it is told to import ``spawned.py`` in its place, which runs the script as
-``tpucompat run`` does.
+Such a process (of the start methods ``spawn`` and ``forkserver``) imports the script as ``__mp_main__`` before
+anything else. With :func:`offer` it imports ``spawned.py`` instead, which runs the script as ``tpucompat run``
+does.
 """
 
 from __future__ import annotations
