@@ -155,26 +155,6 @@ def test_each_form_is_refused_with_the_line_of_a_helper(tmp_path, forms, last):
         assert code in text and operation in text and "refused_layers.py:" in text and line in text
 
 
-#: What is refused wherever a model function has it.
-WITHIN = ["branch", "loop", "function", "nested", "defun", "gradient", "recomputed", "map_fn"]
-#: What the host runs, and may hold anything.
-ON_HOST = ["map", "host_call", "metric_fn"]
-
-
-@pytest.mark.parametrize(
-    "kind", ["python", *(pytest.param(k, marks=pytest.mark.long) for k in ("text", "printed"))]
-)
-def test_it_is_refused_within_branches_loops_and_functions(tmp_path, kind):
-    places = [f"{kind}:{place}" for place in [*ON_HOST, *WITHIN]]
-    told = refused(tmp_path, "refused_within.py", places)
-    code, operation, line = FORMS[kind]
-    for place in ON_HOST:
-        assert told.pop(f"{kind}:{place}") == "not"
-    for place, text in told.items():
-        assert code in text and operation in text, (place, text)
-        assert "refused_layers.py:" in text and line in text, (place, text)
-
-
 def test_cores_that_get_other_shapes_are_refused(tmp_path):
     done = run(tmp_path, "--quiet", "--rehearse", "8", program="uneven.py")
     assert done.returncode != 0
