@@ -28,9 +28,8 @@ def initializer(m, matrix=True):
 
 def regularizer(m):
     made = keras.regularizers
-    return m.one(
-        made.l1(0.01), made.l2(0.01), made.l1_l2(0.01, 0.02), lambda w: 0.01 * tf.reduce_sum(w)
-    )
+    # No function: Bidirectional copies its layer by its configuration.
+    return m.one(made.l1(0.01), made.l2(0.01), made.l1_l2(0.01, 0.02))
 
 
 def constraint(m):
@@ -201,7 +200,7 @@ WITHOUT = {
     "PReLU": ("shared_axes",),
     "SeparableConv1D": ("strides",),
     "SeparableConv2D": ("strides",),  # no CPU has unequal ones
-    "DepthwiseConv2D": ("dilation_rate",),
+    "DepthwiseConv2D": ("dilation_rate", "filters"),
     "Conv2DTranspose": ("dilation_rate",),
     "BatchNormalization": ("virtual_batch_size",),
     "LayerNormalization": ("axis",),
