@@ -37,6 +37,14 @@ CASES = {
     "in batches": lambda tf: (
         _unknown(tf, 6).shuffle(8, seed=4).repeat(3).batch(4, drop_remainder=True)
     ),
+    "interleaved vectors": lambda tf: (
+        tf.data.experimental.choose_from_datasets(
+            [tf.data.Dataset.from_tensor_slices(np.arange(8.0).reshape(4, 2) + n) for n in (0, 50)],
+            tf.data.Dataset.from_tensor_slices(np.array([0, 1, 1, 0, 1, 0, 1, 0], "int64")),
+        )
+        .shuffle(3, seed=4)
+        .repeat(2)
+    ),
     "words of several lengths": lambda tf: (
         tf.data.Dataset.from_tensor_slices(["a b", "c", "d e f", "g h"])
         .map(lambda text: tf.string_split([text]).values)

@@ -53,6 +53,40 @@ told += [one.model.fit(x, y > 2, batch_size=8, shuffle=False, verbose=0).history
 told += [clone_model(plain).predict(x).shape, model_from_json(plain.to_json()).count_params()]
 print('TOLD', json.dumps(told))
 """
+STEPS = """
+import json
+import numpy as np
+import tensorflow as tf
+
+x = np.random.RandomState(0).rand(24, 4).astype('float32')
+y = 2 * x.sum(axis=1, keepdims=True) - x[:, :1]
+
+class Batches(tf.keras.utils.Sequence):
+    def __len__(self):
+        return 6
+    def __getitem__(self, index):
+        return x[4 * index:4 * index + 4], y[4 * index:4 * index + 4]
+
+def batches():
+    index = 0
+    while True:
+        yield Batches()[index % 6]
+        index += 1
+
+model = tf.keras.models.Sequential([tf.keras.layers.Dense(1, kernel_initializer='ones', input_shape=(4,))])
+model.compile(tf.keras.optimizers.SGD(0.1), 'mse', ['mae'])
+model = tf.contrib.tpu.keras_to_tpu_model(model, None)
+told = [model.fit_generator(Batches(), steps_per_epoch=4, epochs=3, shuffle=False, verbose=0).history['loss']]
+told += [model.fit_generator(batches(), steps_per_epoch=4, epochs=3, workers=0, verbose=0).history['loss']]
+both = zip(iter([x[:8]] * 9), iter([y[:8]] * 9))
+told += [model.fit_generator(both, steps_per_epoch=2, epochs=2, workers=0, verbose=0).history['loss']]
+generator = batches()
+for _ in range(2):
+    told += [model.evaluate_generator(generator, steps=2, workers=0)]
+    told += [model.predict_generator(generator, steps=2, workers=0).tolist()]
+told += [model.predict_generator(Batches(), steps=7, workers=0).tolist()]
+print('TOLD', json.dumps(told, default=float))
+"""
 TWO = """
 import tensorflow
 device = tensorflow.config.list_physical_devices('CPU')[0]
@@ -80,16 +114,24 @@ def told(folder, text, *command):
     return json.loads(done.stdout.split("TOLD ")[1])
 
 
-def test_a_model_that_is_copied_under_the_strategy(tmp_path):
-    module = findings.understand(sources.decode("old.py", SCRIPT.encode()))
+@pytest.mark.parametrize(
+    "script, written",
+    [
+        (SCRIPT, "self.model = under_strategy(self.model)"),
+        (STEPS, "model.fit(StepsOf(batches(), 4), epochs=3, shuffle=False, verbose=0)"),
+    ],
+    ids=["model", "steps"],
+)
+def test_a_model_that_is_copied_under_the_strategy(tmp_path, script, written):
+    module = findings.understand(sources.decode("old.py", script.encode()))
     after = plan.migrate(module).after.decode()
-    assert "self.model = under_strategy(self.model)" in after
+    assert written in after
     only = "return tf.distribute.get_strategy()"
     assert after.count(only) == 1
     on_two = TWO + after.replace(
         only, "return tf.distribute.MirroredStrategy(['/cpu:0', '/cpu:1'])"
     )
-    old = told(tmp_path, SCRIPT, "-m", "tpucompat", "run", "--quiet")
+    old = told(tmp_path, script, "-m", "tpucompat", "run", "--quiet")
     for text in (after, on_two):
         new = told(tmp_path, text)
         for before, now in zip(old, new):

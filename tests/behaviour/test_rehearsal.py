@@ -103,6 +103,7 @@ REFUSED = {
     "string": ("TPU383", "AsString", "tf.as_string("),
     "print": ("TPU385", "Print", "tf.Print("),
     "while": ("TPU393", "while", "tf.tanh(tf.matmul(v, w))"),
+    "initial": ("TPU374", "scale", "tf.fill([4], 0.5)"),
     "unknown": ("TPU352", "[None, 4]", "estimator.train("),
     "type": ("TPU351", "features['pictures']['left'] is uint8", "estimator.train("),
 }

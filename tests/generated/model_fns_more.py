@@ -399,9 +399,9 @@ def loss_of(m, labels):
             return tf.reduce_mean(tf.matmul(error, error, transpose_a=True))
         if for_numbers == "correlation":
             both = tf.reduce_sum(given * numbers, -1)
-            return tf.reduce_mean(
-                -both / (tf.norm(given, axis=-1) * (0.1 + tf.norm(numbers, axis=-1)))
-            )
+            # No norm of numbers that may all be zero: XLA's gradient of a root is then 0 / 0, on a TPU too.
+            length = tf.sqrt(tf.reduce_sum(numbers * numbers, -1) + 1e-4)
+            return tf.reduce_mean(-both / (tf.norm(given, axis=-1) * length))
         return tf.losses.absolute_difference(given, numbers, weights=0.5)
 
     def apply(labels, outputs):

@@ -44,6 +44,8 @@ TARGETS = {
     "rehearse": "TPUCOMPAT_REHEARSE",
 }
 MODULES = {
+    "arguments_drawn": "arguments_drawn",
+    "contrib_drawn": "contrib_drawn",
     "keras": "keras_models",
     "keras_drawn": "keras_drawn",
     "keras_left": "keras_left",

@@ -14,10 +14,23 @@ from pathlib import Path
 
 import pytest
 
+from tpucompat.names import lookup
+from tpucompat.names.rows import Gone
+
 ROOT = Path(__file__).parents[2]
 SYMBOLS = ROOT / "tpucompat" / "names" / "tables" / "tf115_symbols.txt"
 #: What a model and its training are made of.
 NAMESPACES = (
+    "contrib.crf",
+    "contrib.layers",
+    "contrib.legacy_seq2seq",
+    "contrib.losses",
+    "contrib.losses.metric_learning",
+    "contrib.mixed_precision",
+    "contrib.opt",
+    "contrib.recurrent",
+    "contrib.rnn",
+    "contrib.seq2seq",
     "keras.activations",
     "keras.backend",
     "keras.callbacks",
@@ -77,6 +90,24 @@ NOT_DRAWN = {
     r"keras\.metrics\.MeanTensor": "takes no loss's arguments; tests/behaviour has its numbers",
     r"metrics\.(sparse_\w+|\w+_at_top_k)": OTHER_NAME + ", for indices instead of numbers",
     r"nn\.rnn_cell\.DeviceWrapper": "names a device, and a core has none",
+    r"contrib\.crf\.(Crf\w+Cell|crf_multitag_sequence_score)": "a part of functions that are drawn",
+    r"contrib\.crf\.viterbi_decode": "a function of NumPy",
+    r"contrib\.layers\.(GDN|RevBlock)": OTHER_NAME,
+    r"contrib\.layers\.(dense_to_sparse|safe_embedding_lookup_sparse)": NO_TPU
+    + " (sparse tensors)",
+    r"contrib\.layers\.summarize_\w+": NO_TPU + " (summaries)",
+    r"contrib\.legacy_seq2seq\.embedding_(attention|rnn)_decoder": "a part of functions that are drawn",
+    r"contrib\.legacy_seq2seq\.(model_with_buckets|one2many_rnn_seq2seq)": "several models in one",
+    r"contrib\.losses\.metric_learning\.(cluster_loss|npairs_loss_multilabel)": (
+        NO_TPU + " (Python, sparse tensors)"
+    ),
+    r"contrib\.mixed_precision\.LossScaleManager|contrib\.rnn\.LayerRNNCell": BASE,
+    r"contrib\.rnn\.Conv3DLSTMCell": "as Conv2DLSTMCell, with a dimension more",
+    r"contrib\.rnn\.DeviceWrapper": "names a device, and a core has none",
+    r"contrib\.rnn\.static_state_saving_rnn": "reads states out of queues",
+    r"contrib\.seq2seq\.(AttentionMechanism|Decoder|Helper)$": BASE,
+    r"contrib\.seq2seq\.(\w+Output|\w+State|gather_tree)$": "a part of decoders that are drawn",
+    r"contrib\.seq2seq\.(SampleEmbedding|ScheduledEmbeddingTraining)Helper": RANDOM,
     r"train\.SyncReplicasOptimizer": "waits for parameter servers",
     r"train\.noisy_linear_cosine_decay": "every core would draw a rate of its own",
 }
@@ -95,12 +126,14 @@ def drawn():
 
 
 def names(namespace):
-    """The public classes and functions that 1.15 has there, without its submodules' own."""
+    """The public classes and functions that 1.15 has there, without its submodules' own; not what is gone."""
     wanted = PARTS.get(namespace)
     for line in SYMBOLS.read_text(encoding="utf-8").splitlines():
         name, _, kind = line.partition(" ")
         head, _, last = name.rpartition(".")
         if head != namespace or kind not in ("class", "function"):
+            continue
+        if isinstance(lookup.table_rows("tf1").get(name), Gone):
             continue
         if wanted is None or wanted.match(last):
             yield last

@@ -53,6 +53,52 @@ def test_every_function_that_has_changed_has_a_row():
     assert changed - called - set(library_rows.FUNCTIONS) - NOT_FOLLOWED == set()
 
 
+@pytest.mark.parametrize(
+    "rows, is_ragged",
+    [
+        ("[[1, 2], [3]]", True),
+        ("[[1, 2], [3, 4]]", False),
+        ("lists", True),
+        ("tokenizer.texts_to_sequences(texts)", True),
+        ("[line.split() for line in lines]", True),
+        ("[[index[word] for word in text.split()] for text in texts]", True),
+        ("[[a * b for a in range(3)] for b in range(4)]", False),
+        ("[[1, 2], [3]], dtype=object", False),
+        ("x", False),
+    ],
+)
+def test_rows_of_different_lengths_become_an_array_of_lists(rows, is_ragged):
+    after = migrated(f"""\
+        import numpy as np
+        import tensorflow as tf
+        tf.set_random_seed(1)
+        lists = [[1], [2, 3]]
+        a = np.asarray({rows})
+        """)
+    assert f"a = {'array_of_rows' if is_ragged else 'np.asarray'}({rows})\n" in after
+    assert ("def array_of_rows(" in after) == is_ragged
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("np.VisibleDeprecationWarning", "np.exceptions.VisibleDeprecationWarning"),
+        ("np.bool8(1)", "np.bool_(1)"),
+        ("np.disp(1)", "print(1)"),
+    ],
+)
+def test_names_that_numpy_has_elsewhere(old, new):
+    text = "import numpy as np\nimport tensorflow as tf\ntf.set_random_seed(1)\na = {}\n"
+    assert migrated(text.format(old)).endswith(f"a = {new}\n")
+
+
+@pytest.mark.parametrize("name", sorted(library_rows.NAMES))
+def test_names_that_numpy_has_nowhere_have_a_todo(name):
+    line = f"a = {name.replace('numpy', 'np')}\n"
+    after = migrated("import numpy as np\nimport tensorflow as tf\n" + line)
+    assert after.count("TODO(tpucompat TPU220)") == 1 and after.endswith(line)
+
+
 def test_every_attribute_that_is_gone_has_a_row():
     gone = {
         name

@@ -351,3 +351,27 @@ def test_methods_behind_operators_are_the_script_s_own(folder):
     assert (
         not ours.stderr or "script.py:5: DeprecationWarning: Conversion of an array" in ours.stderr
     )
+
+
+SPAWNING = """
+import multiprocessing, sys
+import numpy as np
+
+def named(number):
+    return number, np.float is float, (np.float32(1) * np.float64(1)).dtype.name, __name__, sys.argv[1:]
+
+if __name__ == "__main__":
+    with multiprocessing.get_context(sys.argv[1]).Pool(1) as pool:
+        print(pool.map(named, [1]))
+"""
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no other way than spawn")
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+@pytest.mark.parametrize("as_module", [False, True])
+def test_processes_that_a_script_spawns_see_the_old_names(folder, method, as_module):
+    name = write(folder, SPAWNING)
+    program = ["-m", "script"] if as_module else [name]
+    done = tpucompat_run(folder, "--quiet", *program, method)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == f"[(1, True, 'float64', '__mp_main__', ['{method}'])]\n"

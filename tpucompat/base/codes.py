@@ -185,7 +185,14 @@ CODES: dict[str, Code] = {
         "The step runs on the TPU, which has no file system. The call would run once, during tracing.",
         "Move it into the input pipeline, or before the training loop.",
     ),
-    # 373-399: check
+    "TPU374": Code(
+        "An initial value that is computed inside the TPU computation",
+        "Variables get their values before the computation runs. TensorFlow 1.15 refused such a tensor on a "
+        "TPU too; on one replica and on emulated cores it is accepted.",
+        "Pass a function that returns the tensor, an initializer such as tf.constant_initializer, or a NumPy "
+        "array.",
+    ),
+    # 378-399: check
     "TPU378": Code(
         "No TPU computation was found",
         "The script ended before it built a TPU computation.",
@@ -1110,7 +1117,8 @@ CODES: dict[str, Code] = {
     "TPU483": Code(
         "Training was interrupted and saved",
         "On Ctrl-C, TPUEstimator finishes the current step (on several cores, the current loop of steps) "
-        "and saves a checkpoint.",
+        "and saves a checkpoint. While a step is being compiled, which nothing can interrupt, the process "
+        "ends at once, unless the script has trained something that it may still save.",
         "Run the script again with the same model_dir to resume.",
     ),
     "TPU484": Code(

@@ -14,29 +14,35 @@ from tpucompat.engines import xla_operations as operations
 from tpucompat.engines.script_lines import Sources
 from tpucompat.names import scope as scopes
 
-# What the gradient of a loop without a bound says (control_flow_ops.py of 1.15, control_flow_state.py of 2.21).
-_UNBOUNDED = re.compile(
-    r"accumulator for tensor .([^:]+):.*maximum_iterations was not passed", re.DOTALL
-)
+# What TensorFlow says while a graph for XLA is built -> code; with the operation that it is about.
+_WHILE_BUILT = {
+    # The gradient of a loop without a bound (control_flow_ops.py of 1.15, control_flow_state.py of 2.21).
+    r"accumulator for tensor .([^:]+):.*maximum_iterations was not passed": "TPU393",
+    # A variable whose initial value is a tensor (resource_variable_ops.py; 1.15 does not name it).
+    r"inside a control-flow\s+construct(?:.*Tensor\(\"([^:]+):)?": "TPU374",
+}
 
 
 @contextlib.contextmanager
-def bounded_loops() -> Iterator[None]:
-    """Within: a computation for XLA is built in the default graph, whose loops need a bound.
+def told() -> Iterator[None]:
+    """Within: a computation for XLA is built in the default graph; what it may not hold is told with a code.
 
     Raises:
-      errors.BadValueError: If one with a gradient has none; with the script's line (TPU393).
+      errors.BadValueError: With the script's line: a loop with a gradient that has no bound (TPU393), a
+        variable whose initial value is a tensor (TPU374).
     """
     try:
         yield
     except errors.TPUCompatError:
         raise
     except ValueError as error:
-        found = _UNBOUNDED.search(str(error))
-        if found is None:
-            raise
-        where = made_at(v1.get_default_graph(), found.group(1), "")
-        raise errors.BadValueError("TPU393", str(error).rstrip(".") + where) from error
+        for pattern, code in _WHILE_BUILT.items():
+            found = re.search(pattern, str(error), re.DOTALL)
+            if found is not None:
+                operation = found.group(1)
+                where = made_at(v1.get_default_graph(), operation, "") if operation else ""
+                raise errors.BadValueError(code, str(error).rstrip(".") + where) from error
+        raise
 
 
 @contextlib.contextmanager

@@ -143,10 +143,24 @@ def _as_one(
         draws.skip(ahead * tensorflow.maximum(known, 0)),
         tensorflow.where(count > 0, count - ahead, count),
     )
-    both = _of(first, spec).take(-ahead).concatenate(others)
+    both = _shaped(_of(first, spec).take(-ahead), spec).concatenate(others)
     # In 1.15 it is one operation.
     operation_seeds.add(graph, before + 1 - operation_seeds.count(graph))
     return tensorflow.data.experimental.to_variant(both)
+
+
+def _shaped(dataset: Any, spec: Sequence[Any]) -> Any:
+    """The same elements, for a concatenation.
+
+    While it runs, what choose_from_datasets gives has shapes that cannot be concatenated ("expected [3] but got
+    []"; 2.21 concatenates no two of them). What a function returns has its own.
+    """
+
+    @tensorflow.autograph.experimental.do_not_convert
+    def shaped(*parts: Any) -> Any:
+        return tuple(tensorflow.ensure_shape(part, one.shape) for part, one in zip(parts, spec))
+
+    return dataset.map(shaped)
 
 
 def _of(variant: Any, spec: Any) -> Any:

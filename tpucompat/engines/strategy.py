@@ -27,7 +27,7 @@ import numpy as np
 import tensorflow as tf
 import tensorflow.compat.v1 as v1
 
-from tpucompat.base import errors
+from tpucompat.base import errors, interrupts
 from tpucompat.base.machine import current_environment, environment
 from tpucompat.engines import calls, collectives, observer, refusals, trace
 from tpucompat.engines.replicated_variables import ReplicatedVariables
@@ -219,9 +219,9 @@ class ReplicatedStep:
     @contextlib.contextmanager
     def _called(self) -> Iterator[None]:
         """Within: the step is called; what XLA refuses in a rehearsal is told with the script's line."""
-        collected = _nothing_collected() if self._is_new else contextlib.nullcontext()
+        first = _compiled() if self._is_new else contextlib.nullcontext()
         try:
-            with private.functions_called_with(self._config), collected:
+            with private.functions_called_with(self._config), first:
                 yield
             self._is_new = False
         except tf.errors.OpError as error:
@@ -457,6 +457,13 @@ def drive_together(replays: Sequence[Generator[Any, Any, Any]]) -> list[Any]:
         if not requests:
             return results
         answers = collectives.meet_shards(requests)
+
+
+@contextlib.contextmanager
+def _compiled() -> Iterator[None]:
+    """Within: a step runs for the first time."""
+    with _nothing_collected(), interrupts.compiling():
+        yield
 
 
 @contextlib.contextmanager

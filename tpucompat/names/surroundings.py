@@ -103,6 +103,34 @@ ROWS: Mapping[str, Mapping[str, Row]] = {
         "find_common_type": StandIn(_NUMPY + "find_common_type"),
         "mat": Moved("numpy:asmatrix"),
         "NAN": Constant(float("nan")),
+        # NumPy 2.0 keeps them in other modules (numpy/_expired_attrs_2_0.py).
+        **{
+            name: Moved("numpy.exceptions:" + name)
+            for name in (
+                *("AxisError", "ComplexWarning", "ModuleDeprecationWarning", "RankWarning"),
+                *("TooHardError", "VisibleDeprecationWarning"),
+            )
+        },
+        "DataSource": Moved("numpy.lib.npyio:DataSource"),
+        "byte_bounds": Moved("numpy.lib.array_utils:byte_bounds"),
+        "compare_chararrays": Moved("numpy.char:compare_chararrays"),
+        "format_parser": Moved("numpy.rec:format_parser"),
+        "clongfloat": Moved("numpy:clongdouble"),
+        "longcomplex": Moved("numpy:clongdouble"),
+        "issubclass_": Moved("builtins:issubclass"),
+        "safe_eval": Moved("ast:literal_eval"),
+        "disp": Moved("builtins:print"),  # 2.3
+        # NumPy 1.24 and earlier.
+        "bool8": Moved("numpy:bool_"),
+        "bytes0": Moved("numpy:bytes_"),
+        "int0": Moved("numpy:intp"),
+        "object0": Moved("numpy:object_"),
+        "str0": Moved("numpy:str_"),
+        "uint0": Moved("numpy:uintp"),
+        "void0": Moved("numpy:void"),
+        "loads": Moved("pickle:loads"),
+        "rank": Moved("numpy:ndim"),
+        "sys": Moved("sys"),
         "math": Moved("math"),  # 1.25: what NumPy had merely imported
         "warnings": Moved("warnings"),
         **{name: Changed(_RAGGED + name, "numpy 1.24") for name in _TAKES_RAGGED.split()},

@@ -19,6 +19,9 @@ FOLLOWED = frozenset(("tensorflow", "keras", "tensorflow_estimator", "tensorflow
 
 #: Attributes behind each other that are a name; generated code may have thousands.
 _LONGEST = 64
+#: A function that a module has under another name than its package.
+_SUPPORT = "tensorflow.contrib.tpu.python.tpu.keras_support."
+_SAME = {_SUPPORT + "tpu_model": _SUPPORT + "keras_to_tpu_model"}
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _GUARDING = frozenset(
     ("ImportError", "ModuleNotFoundError", "AttributeError", "Exception", "BaseException")
@@ -172,7 +175,7 @@ class Names:
         if found.name.count(".") + len(attributes) > _LONGEST:
             return None
         name = ".".join([found.name, *reversed(attributes)])
-        return _Binding(name, found.guarded, found.base or found.name)
+        return _Binding(_SAME.get(name, name), found.guarded, found.base or found.name)
 
     def _look_up(self, name: str) -> _Binding | None:
         scope: _Scope | None = self._scope
@@ -208,6 +211,9 @@ class Names:
                 )
         last = function.attr if isinstance(function, ast.Attribute) else ""
         last = function.id if isinstance(function, ast.Name) else last
+        if last == "partial" and len(node.args) == 1:
+            base = self._binding(node.args[0])
+            return base if base and base.name.endswith(".keras_to_tpu_model") else None
         if last in ("import_module", "__import__") and node.args:
             name = constant(node.args[0])
             if isinstance(name, str) and name.partition(".")[0] in self.roots:
@@ -265,6 +271,7 @@ class Names:
             return
         for alias in node.names:
             full = module if alias.name == "*" else f"{module}.{alias.name}"
+            full = _SAME.get(full, full)
             self._use(full, alias, statement=node)
             if alias.name != "*":
                 self._bind(alias.asname or alias.name, _Binding(full, False))

@@ -20,6 +20,9 @@ def model_fn(features, labels, mode, params):
         w = tf.get_variable('w', [4, 4])
         _, x = tf.while_loop(lambda i, v: tf.reduce_sum(v) < 100.,
                              lambda i, v: (i + 1, tf.tanh(tf.matmul(v, w))), [0, x])
+    elif kind == 'initial':
+        start = tf.fill([4], 0.5)
+        x = x * tf.get_variable('scale', initializer=start)
     logits = tf.layers.dense(x, 3)
     loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
     opt = tf.contrib.tpu.CrossShardOptimizer(tf.train.GradientDescentOptimizer(0.1))

@@ -11,6 +11,7 @@ from tpucompat.commands.analysis import (
     keras_3_files,
     keras_3_labels,
     keras_3_logs,
+    keras_3_loops,
     keras_3_losses,
     keras_3_members,
     keras_3_outputs,
@@ -180,6 +181,7 @@ class Finder:
             keras_3_members,
             keras_3_seeds,
             keras_3_logs,
+            keras_3_loops,
             keras_3_words,
         ):
             yield from module.differences(self)

@@ -6,8 +6,13 @@ import ast
 from typing import TYPE_CHECKING, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
-from tpucompat.commands.analysis.keras_3_rules import WRAPPERS, Difference, parts
-from tpucompat.commands.analysis.keras_values import below_keras, key
+from tpucompat.commands.analysis.keras_3_rules import (
+    WRAPPERS,
+    Difference,
+    is_generator,
+    parts,
+)
+from tpucompat.commands.analysis.keras_values import DATASET, ITERATOR, below_keras, key
 from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 if TYPE_CHECKING:
@@ -97,7 +102,8 @@ def epochs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         return
     trains = call.name.startswith(".fit")
     data = argument(call.node, 5 if call.name == ".fit_generator" else 7, "validation_data")
-    first = argument(call.node, 0, "generator" if "_generator" in call.name else "x")
+    first = _batches(call)
+    first = None if counts_steps(finder, call) else first  # which ends its passes itself
     # They did not in the main thread.
     ends = trains and constant(keyword(call.node, "workers")) != 0
     for given, method in ((first, "fit" if ends else ""), (data if trains else None, "")):
@@ -130,6 +136,72 @@ _TAKE_SEQUENCES = frozenset(
 )
 
 
+#: Method -> the place and name of the steps of an epoch.
+_STEPS = {
+    ".fit": (11, "steps_per_epoch"),
+    ".evaluate": (5, "steps"),
+    ".predict": (3, "steps"),
+    ".fit_generator": (1, "steps_per_epoch"),
+    ".evaluate_generator": (1, "steps"),
+    ".predict_generator": (1, "steps"),
+}
+
+
+def steps_of(method: str, call: ast.Call) -> ast.expr | None:
+    """How many batches a call says that an epoch has; None where it does not say."""
+    found = argument(call, *_STEPS[method]) if method in _STEPS else None
+    return None if isinstance(found, ast.Constant) and found.value is None else found
+
+
+def _batches(call: Call) -> ast.expr | None:
+    return argument(call.node, 0, "generator" if "_generator" in call.name else "x")
+
+
+def counts_steps(finder: Finder, call: Call) -> bool:
+    """Whether TensorFlow 1 took so many batches of a generator or Sequence, and went on there later."""
+    steps, given = steps_of(call.name, call.node), _batches(call)
+    if not finder.tf1 or call.guarded or steps is None or given is None or _is_wrapped(given):
+        return False
+    if any(word.arg is None for word in call.node.keywords):
+        return False
+    if isinstance(steps, ast.Call) and key(steps.func) == "len":
+        whole = [ast.dump(one) for one in steps.args]
+        if whole == [ast.dump(given)]:
+            return False
+    made = [given] if isinstance(given, ast.Call) else finder.values.values(given)
+    if is_generator(finder, given):
+        return any(_is_endless(finder, one) for one in made)
+    if call.name.endswith("_generator"):
+        return finder.values.kind(given) not in (DATASET, ITERATOR)
+    return any(_is_sequence(finder, one) for one in made)
+
+
+def _is_endless(finder: Finder, made: ast.AST) -> bool:
+    """Whether a generator of the file may go on for ever: Keras 3 says of others when they have ended."""
+    function = finder.names.functions.get(key(getattr(made, "func", made)).rpartition(".")[2])
+    return function is not None and any(isinstance(one, ast.While) for one in walk(function.node))
+
+
+def _is_sequence(finder: Finder, made: ast.AST) -> bool:
+    """Whether an object is of a class of the file that extends Sequence."""
+    return any(
+        isinstance(node, ast.ClassDef)
+        and node.name == key(getattr(made, "func", made))
+        and any(
+            below_keras(finder.values.used.get(id(base), "")).endswith(".Sequence")
+            for base in node.bases
+        )
+        for node in finder.nodes
+    )
+
+
+def steps(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``fit_generator(batches, steps_per_epoch=n)``"""
+    given = _batches(call)
+    if given is not None and counts_steps(finder, call):
+        yield Difference(table.BEHAVIOURS["batches_of_steps"], given, call.node, call.name)
+
+
 def summaries(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``model.summary(print_fn=f)`` with a function that takes a line."""
     function = keyword(call.node, "print_fn")
@@ -137,4 +209,4 @@ def summaries(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         yield Difference(table.BEHAVIOURS["by_line"], function, call.node)
 
 
-RULES = (validation_batches, carried_metrics, epochs, summaries)
+RULES = (validation_batches, carried_metrics, epochs, steps, summaries)

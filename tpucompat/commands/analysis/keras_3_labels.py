@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
+from tpucompat.commands.analysis.keras_3_batches import counts_steps
 from tpucompat.commands.analysis.keras_3_rules import Difference, is_function, is_generator
 from tpucompat.commands.analysis.keras_values import DATASET, ITERATOR, key
 from tpucompat.names.used import Call, argument, constant, keyword, walk
@@ -39,6 +40,8 @@ def class_weights(finder: Finder, call: Call, below: str) -> Iterator[Difference
         return
     values = finder.values.values(data) or [data]
     if is_generator(finder, data):
+        if counts_steps(finder, call):
+            return  # a Sequence, which Keras 3 weighs
         yield Difference(table.BEHAVIOURS["weighted_generator"], data, call.node, "class_weight")
     elif finder.values.kind(data) in (DATASET, ITERATOR) or any(
         is_function(finder, one) for one in values

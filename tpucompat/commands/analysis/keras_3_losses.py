@@ -236,6 +236,13 @@ def _layers_of(finder: Finder, model: ast.expr, line: int, depth: int) -> Iterat
             )
             if layer is not None:
                 yield layer
+    elif below.endswith((".model_from_json", ".model_from_yaml")):
+        for call in finder.names.calls:
+            if call.name in (".to_json", ".to_yaml"):
+                yield from _layers_of(finder, call.node.func.value, line, depth - 1)
+    elif values.called.get(id(made), "").endswith((".keras_to_tpu_model", ".clone_model")):
+        if made.args:
+            yield from _layers_of(finder, made.args[0], line, depth - 1)
     elif function is not None:
         for inside in walk(function.node):
             if isinstance(inside, ast.Return) and inside.value is not None:

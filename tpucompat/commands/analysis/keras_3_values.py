@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
+from tpucompat.commands.analysis.array_shapes import axes
 from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
 from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import MODELS, OPTIMIZER, TENSOR, below_keras, key
@@ -222,6 +223,21 @@ def built(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["built"], call.node, call.node)
 
 
+def _trained_on(finder: Finder) -> set[str]:
+    """Names of functions whose batches have targets."""
+    given = [
+        one.node.args[0] for one in finder.names.calls if one.name in _TRAINS and one.node.args
+    ]
+    return {
+        key(getattr(made, "func", made))
+        for value in given
+        for made in [value, *finder.values.values(value)]
+    }
+
+
+_TRAINS = (".fit", ".fit_generator", ".evaluate", ".evaluate_generator")
+
+
 def yielded_inputs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """What a generator yields for ``predict`` that is not a tuple."""
     given = argument(call.node, 0, "generator" if call.name == ".predict_generator" else "x")
@@ -232,6 +248,8 @@ def yielded_inputs(finder: Finder, call: Call, below: str) -> Iterator[Differenc
         if isinstance(value, ast.GeneratorExp):
             made = [value.elt]
         elif isinstance(value, ast.Call) and key(value.func) in finder.names.functions:
+            if key(value.func) in _trained_on(finder):  # which yields tuples
+                continue
             function = finder.names.functions[key(value.func)].node
             made = [one.value for one in walk(function) if isinstance(one, ast.Yield)]
         for one in made:
@@ -311,8 +329,19 @@ def numbers(finder: Finder, node: ast.AST) -> Iterator[Difference]:
         if isinstance(text, str) and text.count("%") == len(values) and "%s" not in text:
             given = values
     for value in given:
-        if _has_axes(finder, value, indices):
+        if _is_array(finder, value, indices):
             yield Difference(table.BEHAVIOURS["one_element"], value, None, name)
+
+
+def _is_array(finder: Finder, node: ast.AST, indices: int) -> bool:
+    """Whether an expression, or a part of what it adds or compares, has axes."""
+    if isinstance(node, ast.BinOp):
+        return any(_is_array(finder, one, indices) for one in (node.left, node.right))
+    if isinstance(node, ast.Compare):
+        return any(_is_array(finder, one, indices) for one in (node.left, *node.comparators))
+    if isinstance(node, ast.UnaryOp):
+        return _is_array(finder, node.operand, indices)
+    return _has_axes(finder, node, indices) or (axes(finder.values, node) or 0) > indices
 
 
 def _has_axes(finder: Finder, node: ast.AST, indices: int = 0, depth: int = 4) -> bool:

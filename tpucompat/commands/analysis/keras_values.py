@@ -370,6 +370,9 @@ class Values:
             yield OPTIMIZER  # which becomes Keras'
         elif name.startswith("tensorflow.data."):
             yield DATASET if "Iterator" not in name else ITERATOR
+        elif name.startswith("tensorflow.") and name != "tensorflow.gradients":
+            if any(TENSOR in self.kinds(one) for one in node.args):
+                yield TENSOR
         elif isinstance(node.func, ast.Attribute):
             yield from self._of_method(node, node.func)
         elif isinstance(node.func, ast.Name):

@@ -8,6 +8,7 @@ from typing import AbstractSet, Any, Iterator
 from tpucompat.commands.analysis import library_rows as table
 from tpucompat.commands.analysis import library_values as kinds
 from tpucompat.commands.analysis import python_2
+from tpucompat.commands.analysis.array_shapes import may_be_ragged
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.library_values import LibraryValues
 from tpucompat.commands.analysis.sources import spelled
@@ -28,6 +29,7 @@ _CALLED = frozenset(("fill_method", "numeric", "rename"))
 #: What is there today, and does something else unless an argument says so. A program of TensorFlow 2 may have
 #: been written for either; one of TensorFlow 1 has not.
 _OTHERWISE = frozenset(("allow_pickle", "dummies", "no_copy", "numeric", "pattern"))
+_OF_ROWS = ("numpy.array", "numpy.asarray")
 _LIBRARIES = frozenset(
     (
         *(name.partition(".")[0] for name in (*table.FUNCTIONS, *renamed.CALLS)),
@@ -104,6 +106,9 @@ class Finder:
             if not call.guarded:
                 yield from self._call(call)
         yield from self._methods()
+        for use in self.names.uses:
+            if use.name in table.NAMES and not use.guarded:
+                yield Difference(table.NAMES[use.name], use.node, None, use.name)
         if self._is_old and python_2.speaks_of_it(self._text):
             yield from self._of_python_2()
         if any(
@@ -138,6 +143,8 @@ class Finder:
         row = table.FUNCTIONS.get(name)
         if row is not None and self._concerns(row.how, call.node):
             yield Difference(row, call.node, call.node, name)
+        if name in _OF_ROWS and may_be_ragged(self.values, call.node):
+            yield Difference(table.RAGGED, call.node, call.node, name)
         module, _, last = name.rpartition(".")
         then = renamed.CALLS.get(module, {}).get(last)
         if then is None and name[:1] == ".":

@@ -165,6 +165,35 @@ FUNCTIONS: Mapping[str, Row] = {
     ),
 }
 
+#: What NumPy has no more, and what one writes instead (numpy/_expired_attrs_2_0.py; 1.24 and earlier).
+NAMES: Mapping[str, Row] = {
+    "numpy." + name: _gone("np." + name, instead)
+    for names, instead in (
+        (("cast",), "x.astype(dtype)"),
+        (("alen",), "len(x)"),
+        (("fastCopyAndTranspose",), "x.T.copy()"),
+        (("issctype",), "issubclass(x, np.generic)"),
+        (("nbytes",), "np.dtype(x).itemsize"),
+        (("sctype2char",), "np.dtype(x).char"),
+        (("sctypes", "maximum_sctype", "typeNA"), "the types by their names"),
+        (("deprecate", "deprecate_with_doc"), "warnings.warn"),
+        (("geterrobj", "seterrobj"), "np.errstate"),
+        (("MachAr",), "np.finfo"),
+        (("mafromtxt", "ndfromtxt", "recfromcsv", "recfromtxt"), "np.genfromtxt"),
+        (("set_string_function",), "np.set_printoptions"),
+        (("lookfor", "source", "who", "compat", "set_numeric_ops", "get_array_wrap"), ""),
+        (("fv", "ipmt", "irr", "mirr", "nper"), "the same of numpy_financial"),
+        (("npv", "pmt", "ppmt", "pv", "rate"), "the same of numpy_financial"),
+    )
+    for name in names
+}
+#: Arrays of lists of different lengths.
+RAGGED = _changed(
+    "np.array([[1, 2], [3]])",
+    "an array of objects, by a function added to the script",
+    "ragged",
+    "since NumPy 1.24",
+)
 #: A function or method whose arguments by position, or by their old names, are refused.
 ARGUMENTS = _changed("{}()", "its arguments by name", "arguments")
 IN_PLACE = _IN_PLACE

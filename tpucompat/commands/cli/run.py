@@ -17,10 +17,11 @@ import types
 import zipfile
 from typing import Any, NamedTuple, Sequence
 
-from tpucompat.base import journal, missing, native_log, package, targets
+from tpucompat.base import interrupts, journal, missing, native_log, package, targets
 from tpucompat.base.codes import CODES
 from tpucompat.base.errors import ScriptError, SetupError, StoppedTraining, TPUCompatError
 from tpucompat.base.machine import Environment, current_environment
+from tpucompat.commands.cli import spawning
 from tpucompat.commands.cli.failing import fail
 from tpucompat.commands.cli.options import Parser, add_options, option, positive
 from tpucompat.names.python_2 import is_python_2
@@ -166,6 +167,7 @@ def main(argv: Sequence[str]) -> int:
         atexit.register(_summary, list(argv), options)
     sys.excepthook = failures.excepthook(sys.excepthook, not options.quiet, options.traceback)
     options.ended_well = False
+    interrupts.watch()
     try:
         execute(program)
         options.ended_well = True
@@ -378,7 +380,16 @@ def _set_up(options: argparse.Namespace, program: Program) -> str:
     )
     if options.smoke:
         smoke.enable(here.era)
+    spawning.offer(_arguments_again(options, program, here.era))
     return here.era
+
+
+def _arguments_again(options: argparse.Namespace, program: Program, era: str) -> list[str]:
+    """The command line for another process, without what is in the environment and what is the script's."""
+    flags = [f"--{name}" for name in ("smoke", "quiet") if getattr(options, name)]
+    packages = [f"--legacy-package={name}" for name in options.legacy_package]
+    script = ["-m", options.module[0]] if options.module else [program.file]
+    return ["--era", era, *flags, *packages, *script]
 
 
 def _apply(options: argparse.Namespace) -> None:
@@ -424,21 +435,39 @@ def execute(program: Program) -> None:
         importlib.import_module(program.spec.parent)
     sys.argv[:] = program.arguments
     main_module = types.ModuleType("__main__")
-    loader = (
-        program.spec.loader
-        if program.spec
-        else importlib.machinery.SourceFileLoader("__main__", program.file)
-    )
-    main_module.__dict__.update(
-        __file__=program.file,
-        __cached__=None,
-        __loader__=loader,
-        __spec__=program.spec,
-        __package__=program.spec.parent if program.spec else None,
-        __builtins__=sys.modules["builtins"],
-    )
+    main_module.__dict__.update(_names_of(program, "__main__"))
     sys.modules["__main__"] = main_module
     exec(program.code, main_module.__dict__)
+
+
+def execute_spawned(argv: Sequence[str], names: dict[str, Any]) -> None:
+    """Executes the program in a process that it has spawned, whose arguments and paths stand already.
+
+    Args:
+      argv: The arguments behind ``run``, without the script's.
+      names: The namespace of the process's main module, which becomes the program's.
+    """
+    program, _ = prepare(argv)
+    if program.spec and program.spec.parent:
+        importlib.import_module(program.spec.parent)
+    names.clear()
+    names.update(_names_of(program, "__mp_main__"))
+    exec(program.code, names)
+
+
+def _names_of(program: Program, name: str) -> dict[str, Any]:
+    """What Python gives a main module before its first line."""
+    file_loader = importlib.machinery.SourceFileLoader(name, program.file)
+    return {
+        "__name__": name,
+        "__doc__": None,
+        "__file__": program.file,
+        "__cached__": None,
+        "__loader__": program.spec.loader if program.spec else file_loader,
+        "__spec__": program.spec,
+        "__package__": program.spec.parent if program.spec else None,
+        "__builtins__": sys.modules["builtins"],
+    }
 
 
 # What is said --------------------------------------------------------------------------------------

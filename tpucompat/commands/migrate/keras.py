@@ -157,8 +157,13 @@ def _copied(context: Context, call: Call, calls: Sequence[Call], why: CannotSee)
         raise why
     made: list[tuple[int, Any, ast.expr]] = [(cell, statement, model)]
     function = next(copies.functions_around(context, cell, statement), None)
-    if function is not None and copies.is_returned(function, statement):
-        found = copies.assignments(context, function.name)
+    name = copies.lambda_of(context, cell, call.node)
+    if name:
+        made = []
+    elif function is not None and copies.is_returned(function, statement):
+        name = function.name
+    if name:
+        found = copies.assignments(context, name)
         made += [(place, one, given) for place, one in found for given in copies.given(one)]
     compiling: list[Run] = []
     for place, one, given in made:
@@ -397,6 +402,7 @@ def rewrite(context: Context, conversions: list[Conversion], optimizers_too: boo
         optimizers.rewrite_steps(context)
     for one in conversions:
         _convert(context, one, [other.call.node for other in conversions])
+    _drop_names(context, conversions)
     compiling = {id(run.first): run for one in conversions for run in one.compiling}
     for run in compiling.values():
         _write_before(context, run, "with one_strategy().scope():")
@@ -405,6 +411,19 @@ def rewrite(context: Context, conversions: list[Conversion], optimizers_too: boo
         context.helper("under_strategy", copies.COPY)
     if conversions:
         add_helper(context)
+
+
+def _drop_names(context: Context, conversions: Sequence[Conversion]) -> None:
+    """Takes out ``convert = tf.contrib.tpu.keras_to_tpu_model`` where only conversions used the name."""
+    calls = [one.call.node for one in conversions]
+    functions = [call.func for call in calls]
+    for one in conversions:
+        name = _key(one.call.node.func)
+        made = only_assignment(context, name) if name.isidentifier() else None
+        if made is None or copies.loads_outside(context, name, [*functions, made[0]]):
+            continue
+        if context.remove(*made):
+            _retire(context, one, [made[0].value], [made[0], *calls])
 
 
 def _is_given_to_compile(context: Context, call: Call) -> bool:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any, Mapping
 
-from tpucompat.commands.analysis.keras_3_rules import Difference
+from tpucompat.commands.analysis.keras_3_batches import steps_of
+from tpucompat.commands.analysis.keras_3_rules import Difference, is_generator
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.commands.migrate import graph_names
 from tpucompat.commands.migrate import keras_3_text as written
@@ -22,12 +23,60 @@ def _steps(self: Rewriter, one: Difference) -> bool:
 
 def _validation_generator(self: Rewriter, one: Difference) -> bool:
     steps = argument(one.call, int(one.name), "validation_steps") if one.call else None
-    if steps is None or not self.define("Batches", written.BATCHES):
+    if steps is None or not _define_steps_of(self):
         return False
     text = self.context.texts[self.cell(steps)].source(steps)
     if any(other.row.how == "steps" and other.node is steps for other in self.found):
         text = f"int({self.context.local('numpy.ceil')}({text}))"
-    return self.wrap(one.node, "Batches(", f", {text})")
+    return self.wrap(one.node, "StepsOf(", f", {text})")
+
+
+def _define_steps_of(self: Rewriter) -> bool:
+    if not self.define("StepsOf", written.STEPS_OF):
+        return False
+    self.context.want("deepcopy", "copy")
+    return True
+
+
+def _batches_of_steps(self: Rewriter, one: Difference) -> bool:
+    """``fit_generator(batches, steps_per_epoch=n)`` -> ``fit(StepsOf(batches, n), shuffle=False)``"""
+    call: Any = one.call
+    steps = steps_of(one.name, call)
+    if steps is None or len(call.args) > 8 or not _define_steps_of(self):
+        return False
+    count = self.context.texts[self.cell(steps)].source(steps)
+    is_float = any(other.row.how == "steps" and other.node is steps for other in self.found)
+    if is_float:
+        count = f"int({self.context.local('numpy.ceil')}({count}))"
+    order = _order(self, one) if one.name.startswith(".fit") else ""
+    before, after = "StepsOf(", f", {count})"
+    if not is_generator(self.finder, one.node):
+        if not self.define("passes", written.PASSES):
+            return False
+        before, after = before + "passes(", f"{order})" + after
+    if not is_float and any(word.value is steps for word in call.keywords):
+        self.drop(call, steps)
+    return self.wrap(one.node, before, after)
+
+
+def _order(self: Rewriter, one: Difference) -> str:
+    """Takes the order of the batches of a Sequence from Keras, which would mix those of an epoch.
+
+    Returns:
+      The same for ``passes``: by default, workers shuffled each pass, and told the Sequence of its end.
+    """
+    call: Any = one.call
+    shuffle = keyword(call, "shuffle")
+    in_thread = constant(keyword(call, "workers")) == 0
+    given = "True"
+    if shuffle is not None:
+        given = self.context.texts[self.cell(shuffle)].source(shuffle)
+        self.context.replace(shuffle, self.cell(shuffle), "False")
+    elif not in_thread or one.name == ".fit":  # else workers=0 becomes it
+        self.add(call, "shuffle=False")
+    if in_thread:
+        return ", ends=False"
+    return "" if given == "False" else f", shuffle={given}"
 
 
 def _call(self: Rewriter, one: Difference) -> bool:
@@ -213,6 +262,7 @@ def _graph_mode(self: Rewriter, one: Difference) -> bool:
 #: ``how`` of a row -> its rewriting.
 REWRITINGS: Mapping[str, Rewriting] = {
     "batch": _batch,
+    "batches_of_steps": _batches_of_steps,
     "by_output": _by_output,
     "as_column": _as_column,
     "call": _call,

@@ -6,10 +6,13 @@ import ast
 from typing import Mapping
 
 from tpucompat.commands.analysis import keras_3_words
+from tpucompat.commands.analysis.keras_3_loops import variables_of
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import key
+from tpucompat.commands.migrate import keras
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
+from tpucompat.commands.migrate.keras_copies import functions_around
 from tpucompat.names.used import argument, constant
 
 
@@ -302,12 +305,37 @@ def _output_names(self: Rewriter, one: Difference) -> bool:
 
 
 def _variable_name(self: Rewriter, one: Difference) -> bool:
-    """``variable.name`` -> ``variable.path``, except where it is compared with a name that ends in ``:0``."""
-    statement = self.context.statement(one.node, self.cell(one.node))
-    texts = (node.value for node in ast.walk(statement) if isinstance(node, ast.Constant))
-    if any(isinstance(text, str) and ":0" in text for text in texts):
+    """``variable.name`` -> ``name_of(variable)``"""
+    if not self.define("name_of", written.NAME_OF):
         return False
-    return self.rename_attribute(one, "path")
+    text = self.context.texts[self.cell(one.node)]
+    start = text.span(one.node)[0]
+    text.replace(start, start, "name_of(")
+    return self.behind(one.node.value, one.node, ")")
+
+
+def _slots(self: Rewriter, one: Difference) -> bool:
+    """Makes the slots where the optimizer and the model are there."""
+    variables = variables_of(one.node)
+    if variables is None:
+        return False
+    model = keras.only_assignment(self.context, key(variables.value))
+    optimizer = keras.only_assignment(self.context, one.name)
+    if model is None or optimizer is None or model[1] != optimizer[1]:
+        return False
+    owners = [
+        next(functions_around(self.context, cell, made), None) for made, cell in (model, optimizer)
+    ]
+    made = getattr(model[0].value, "func", None)
+    is_own = isinstance(made, ast.Name) and self.finder.values.own_class(made.id)
+    if owners[0] is not owners[1] or is_own:  # which has no variables yet
+        return False
+    last = max(model[0], optimizer[0], key=lambda statement: int(statement.lineno))
+    text = self.context.texts[model[1]]
+    line = f"{one.name}.build({text.source(variables)})"
+    indent = text.indent(last.lineno)
+    text.insert_line(last.end_lineno + 1, indent + line + text.newline)
+    return True
 
 
 #: ``how`` of a row -> its rewriting.
@@ -337,6 +365,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "schedule_step": _schedule_step,
     "set_value": _set_value,
     "shape": _shape,
+    "slots": _slots,
     "tensor_shape": _tensor_shape,
     "variable_name": _variable_name,
 }

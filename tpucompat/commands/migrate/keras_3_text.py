@@ -291,25 +291,57 @@ class PeriodicCheckpoint({keras}.callbacks.ModelCheckpoint):
 {i}{i}{i}super().on_epoch_end(epoch, logs)
 '''
 
-BATCHES = '''
+PASSES = '''
 
-class Batches({keras}.utils.Sequence):
-{i}"""The next so many batches of a generator, in each epoch."""
+def passes(batches, shuffle=False, ends=True):
+{i}"""The batches of a Sequence, one pass after the other; those of a generator as they come."""
+{i}if not hasattr(batches, '__getitem__'):
+{i}{i}yield from batches
+{i}{i}return
+{i}while True:
+{i}{i}count = len(batches)
+{i}{i}for index in {numpy}.random.permutation(count) if shuffle else range(count):
+{i}{i}{i}yield batches[int(index)]
+{i}{i}if ends and hasattr(batches, 'on_epoch_end'):
+{i}{i}{i}batches.on_epoch_end()
+'''
 
-{i}def __init__(self, generator, steps):
+NAME_OF = r'''
+
+def name_of(variable):
+{i}"""A variable's name behind that of its layer, as layer/kernel:0."""
+{i}return re.sub(r'^(sequential|functional)(_\d+)?/', '', variable.path) + ':0'
+'''
+
+STEPS_OF = '''
+
+class StepsOf({keras}.utils.Sequence):
+{i}"""So many batches in each epoch, from where the last epoch ended, and none that is read for nothing."""
+
+{i}def __init__(self, batches, steps):
 {i}{i}super().__init__()
-{i}{i}self.generator, self.steps, self.index = generator, steps, None
+{i}{i}self.batches, self.steps, self.lock = batches, steps, threading.Lock()
+{i}{i}self.read, self.count, self.prepared, self.begun = {{}}, 0, False, False
 
 {i}def __len__(self):
 {i}{i}return self.steps
 
 {i}def __getitem__(self, index):
-{i}{i}if index != self.index:
-{i}{i}{i}self.index, self.batch = index, next(self.generator)
-{i}{i}return self.batch
+{i}{i}with self.lock:
+{i}{i}{i}while self.count <= index:
+{i}{i}{i}{i}self.read[self.count] = deepcopy(next(self.batches))
+{i}{i}{i}{i}self.read.pop(self.count - 32, None)  # Keras asks for the first ones again
+{i}{i}{i}{i}self.count += 1
+{i}{i}{i}return self.read[index]
+
+{i}def on_epoch_begin(self):
+{i}{i}self.begun = True
 
 {i}def on_epoch_end(self):
-{i}{i}self.index = None
+{i}{i}with self.lock:
+{i}{i}{i}if self.begun and self.prepared:
+{i}{i}{i}{i}self.read, self.count = {{}}, 0
+{i}{i}self.prepared, self.begun = True, False  # one epoch is ended before the first one
 '''
 
 HARD_SIGMOID = '''

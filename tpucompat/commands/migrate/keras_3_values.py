@@ -68,7 +68,10 @@ def _one_element(self: Rewriter, one: Difference) -> bool:
     if one.name == "map":
         return self.wrap(one.node, "", ".ravel()")
     whole = one.name == "chr"  # of a character's number as a float, too
-    return self.wrap(one.node, "int(" if whole else "", ".item())" if whole else ".item()")
+    is_sum = isinstance(one.node, (ast.BinOp, ast.Compare, ast.UnaryOp))
+    before, after = ("(", ")") if is_sum else ("", "")
+    after += ".item())" if whole else ".item()"
+    return self.wrap(one.node, ("int(" if whole else "") + before, after)
 
 
 def _only_value(self: Rewriter, one: Difference) -> bool:

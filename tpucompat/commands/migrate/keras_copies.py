@@ -53,6 +53,16 @@ def functions_around(context: Context, cell: int, node: ast.AST) -> Iterator[ast
         above = parents.get(id(above))
 
 
+def lambda_of(context: Context, cell: int, call: ast.AST) -> str:
+    """The name of the lambda that returns what a call gives; "" where it is in none."""
+    parents = context.parents(cell)
+    function = parents.get(id(call))
+    statement = parents.get(id(function))
+    if not isinstance(function, ast.Lambda) or not isinstance(statement, ast.Assign):
+        return ""
+    return _key(statement.targets[0]) if len(statement.targets) == 1 else ""
+
+
 def is_returned(function: ast.FunctionDef, statement: Any) -> bool:
     """Whether a function returns what a statement of it makes."""
     names = {_key(target) for target in getattr(statement, "targets", ())} - {""}

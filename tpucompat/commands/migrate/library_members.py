@@ -72,6 +72,27 @@ def _append(self: Rewriter, one: Difference) -> bool:
     return True
 
 
+_ARRAY_OF_ROWS = '''
+
+def array_of_rows(rows):
+{i}"""An array of rows; one of lists where they differ in length."""
+{i}try:
+{i}{i}return {numpy}.array(rows)
+{i}except ValueError:
+{i}{i}found = {numpy}.empty(len(rows), dtype=object)
+{i}{i}found[:] = rows
+{i}{i}return found
+'''
+
+
+def _ragged(self: Rewriter, one: Difference) -> bool:
+    """``np.array(lists)`` -> ``array_of_rows(lists)``"""
+    call = one.node
+    if call.keywords or not self.context.helper("array_of_rows", _ARRAY_OF_ROWS):
+        return False
+    return self.context.replace(call.func, self.cell(call), "array_of_rows")
+
+
 def _values(self: Rewriter, one: Difference) -> bool:
     call = self.call_of(one.node)
     if call is None or len(call.args) + len(call.keywords) > 1:
@@ -491,6 +512,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "python_2": _python_2,
     "no_encoding": _no_encoding,
     "reader": _reader,
+    "ragged": _ragged,
     "rename": _rename,
     "sample_set": _sample_set,
     "sorted": _function("numpy.sort", "axis=0"),

@@ -12,8 +12,26 @@ from typing import Any, NamedTuple
 
 from tpucompat.commands.migrate import keras, keras_copies
 from tpucompat.commands.migrate.context import Context
+from tpucompat.names import era
 from tpucompat.names.used import Call, constant
 
+# Keras 3 learns the types of a training from the mean over the replicas of its first batch
+# (``_maybe_symbolic_build`` of its TensorFlow backend), which has no value where their parts have other sizes.
+_UNEVEN = '''
+
+def with_uneven_batches(strategy):
+{i}"""Shows Keras the part of one replica where the replicas cannot share a first batch evenly."""
+{i}reduce = strategy.reduce
+
+{i}def reduce_or_take(reduce_op, value, axis=None):
+{i}{i}try:
+{i}{i}{i}return reduce(reduce_op, value, axis)
+{i}{i}except {tf}.errors.InvalidArgumentError:
+{i}{i}{i}return strategy.experimental_local_results(value)[0]
+
+{i}strategy.reduce = reduce_or_take
+{i}return strategy
+'''
 _CONNECTS = (".experimental_connect_to_host", ".experimental_connect_to_cluster")
 _INITIALIZES = ".initialize_tpu_system"
 
@@ -98,12 +116,21 @@ def _prepares(value: ast.AST, calls: dict[int, Call]) -> bool:
     return call is not None and call.name.endswith((*_CONNECTS, _INITIALIZES))
 
 
+def _trains(context: Context) -> bool:
+    """Whether Keras gives batches to the replicas, which on a TPU are of one size only in TensorFlow 1."""
+    is_later = context.module.era != era.TF1
+    return is_later and any(call.name in (".fit", ".evaluate") for call in context.names.calls)
+
+
 def rewrite(context: Context, found: list[StrategySetup]) -> None:
     """Puts ``make_strategy()`` in the place of each."""
     for one in found:
         for statement in [one.resolver, *one.others]:
             context.remove(statement, one.cell)
-        context.replace(one.strategy.value, one.cell, "make_strategy()")
+        words = "make_strategy()"
+        if _trains(context) and context.helper("with_uneven_batches", _UNEVEN):
+            words = f"with_uneven_batches({words})"
+        context.replace(one.strategy.value, one.cell, words)
         keras.finish(context, one.strategy)
         for node in ast.walk(one.resolver.value):
             made = keras.only_assignment(context, node.id) if isinstance(node, ast.Name) else None

@@ -18,6 +18,12 @@ _CONNECT = "tensorflow.config.experimental_connect_to_host"
 _EXITS = frozenset(
     ast.dump(ast.parse(call, mode="eval").body) for call in ("sys.exit", "exit", "quit")
 )
+#: Methods of a strategy that 2.4 and later releases took away, and those that took their places.
+METHODS = {
+    "experimental_run_v2": "run",
+    "experimental_distribute_datasets_from_function": "distribute_datasets_from_function",
+}
+NUMPY_DATASET = "experimental_make_numpy_dataset"
 _SESSION = "tensorflow.Session"
 _SYSTEM = tuple(f"tensorflow.contrib.tpu.{name}_system" for name in ("initialize", "shutdown"))
 _TOPOLOGY = "tensorflow.contrib.tpu.Topology"
@@ -36,8 +42,11 @@ def rewrite(context: Context) -> None:
             _connection(context, call)
         elif call.name.endswith(".TPUStrategy") and not call.guarded:
             _arguments_of_strategy(context, call)
-        elif call.name == ".experimental_run_v2" and not call.guarded:
-            _method(context, call, "run")
+        elif call.name[1:] in METHODS and not call.guarded:
+            _method(context, call, METHODS[call.name[1:]])
+        elif call.name == "." + NUMPY_DATASET and not call.guarded and len(call.node.args) == 1:
+            made = context.local("tf.data.Dataset.from_tensor_slices")
+            context.replace(call.node.func, context.cell_of(call.node), made)
 
 
 def eager_calls(context: Context) -> list[Call]:

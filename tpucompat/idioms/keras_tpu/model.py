@@ -414,7 +414,7 @@ class KerasTPUModel(_Model):
         else:
             cores = self._batch.cores
             averaged = replicated_function.averaged_gradients(self.optimizer, cores)
-            with self._context, refusals.bounded_loops(), averaged:
+            with self._context, refusals.told(), averaged:
                 super()._make_train_function()
         return self._adapted("train_function")
 

@@ -451,7 +451,7 @@ def _core(module: Any, ctx: Any, replica: Any) -> Iterator[None]:
         stack.enter_context(observer.tracing(watched.kind(ctx.mode)))
         if ctx.tells_cores or accelerator.is_tpu():
             stack.enter_context(per_core.variables())
-        stack.enter_context(refusals.bounded_loops())
+        stack.enter_context(refusals.told())
         yield
 
 

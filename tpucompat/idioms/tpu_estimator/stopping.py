@@ -18,6 +18,7 @@ from typing import Any, Sequence
 
 import tensorflow.compat.v1 as tf
 
+from tpucompat.base import interrupts
 from tpucompat.base.errors import StoppedTraining
 from tpucompat.idioms.tpu_estimator import seams
 
@@ -50,6 +51,7 @@ class StopOnSignal(tf.train.SessionRunHook):
             for number, usual in _SIGNALS.items():
                 if signal.getsignal(number) == usual:
                     self._before[number] = signal.signal(number, self._handle)
+            interrupts.saves(self._handle)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
@@ -94,6 +96,7 @@ class StopOnSignal(tf.train.SessionRunHook):
             self._workers.asks_to_stop = True
 
     def _restore(self) -> None:
+        interrupts.saves(None)
         while self._before:
             signal.signal(*self._before.popitem())
 
