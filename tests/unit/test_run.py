@@ -199,7 +199,7 @@ def test_a_script_in_latin_1_is_told_of_encodings(folder):
     (folder / "latin.py").write_bytes(b"# caf\xe9\nprint(1)\n")
     ours = tpucompat_run(folder, "latin.py")
     assert "coding: latin-1" in ours.stderr and "permissions" not in ours.stderr
-    assert "permissions" in tpucompat_run(folder, "absent.py").stderr
+    assert "Check the path" in tpucompat_run(folder, "absent.py").stderr
 
 
 def test_a_script_that_reads_the_tpu_s_address_where_there_is_none(folder):

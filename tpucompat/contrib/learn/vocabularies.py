@@ -45,10 +45,14 @@ class CategoricalVocabulary:
     def __init__(self, unknown_token: str = "<UNK>", support_reverse: bool = True) -> None:
         self._unknown_token = unknown_token
         self._support_reverse = support_reverse
-        self._mapping: dict[Any, int] = {unknown_token: 0}
-        self._reverse_mapping: list[Any] = [unknown_token]
-        self._freq: collections.Counter[Any] = collections.Counter()
-        self._freeze = False
+        self._number_anew({})
+        self.freeze(False)
+
+    def _number_anew(self, counts: dict[Any, int]) -> None:
+        """Forgets all categories but those that are counted, which get numbers in this order."""
+        self._freq: collections.Counter[Any] = collections.Counter(counts)
+        self._reverse_mapping: list[Any] = [self._unknown_token, *counts]
+        self._mapping = {category: number for number, category in enumerate(self._reverse_mapping)}
 
     def __len__(self) -> int:
         return len(self._mapping)
@@ -84,9 +88,7 @@ class CategoricalVocabulary:
             ),
             key=lambda pair: (-pair[1], pair[0]),
         )
-        self._freq = collections.Counter(dict(kept))
-        self._reverse_mapping = [self._unknown_token, *self._freq]
-        self._mapping = {category: number for number, category in enumerate(self._reverse_mapping)}
+        self._number_anew(dict(kept))
 
     def reverse(self, class_id: int) -> Any:
         """The category of a number.
