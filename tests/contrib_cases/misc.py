@@ -415,3 +415,31 @@ def case_private_optimizers_in_order(tf):
             key = f"{name}{len(arguments)}"
             found[key] = [history.history["loss"], model.get_weights()]
     return found
+
+
+def case_forward_features(tf):
+    def model_fn(features, labels, mode):
+        doubled = {"doubled": features["x"] * 2}
+        exported = {"serving_default": tf.estimator.export.PredictOutput(dict(doubled))}
+        return tf.estimator.EstimatorSpec(mode, predictions=doubled, export_outputs=exported)
+
+    def input_fn():
+        words = tf.SparseTensor([[0, 0], [1, 1]], [3, 4], [2, 2])
+        features = {"x": tf.constant([[1.0], [2.0]]), "id": tf.constant([7, 8]), "words": words}
+        return tf.data.Dataset.from_tensors(features)
+
+    def predicted(**options):
+        estimator = tf.estimator.Estimator(model_fn, tempfile.mkdtemp())
+        made = tf.contrib.estimator.forward_features(estimator, **options)
+        try:
+            return {str(n): each for n, each in enumerate(made.predict(input_fn))}
+        except ValueError:
+            return "ValueError"
+
+    return {
+        "one": predicted(keys="id"),
+        "dense": predicted(keys=["id", "words"], sparse_default_values={"words": -1}),
+        "missing": predicted(keys="other"),
+        "sparse": predicted(),
+        "not sparse": predicted(keys="id", sparse_default_values={"id": 0}),
+    }
