@@ -448,6 +448,9 @@ def _estimator(was: str, rest: str, symbol: str = "") -> Fate:
     row = lookup.find_row(symbol)
     if isinstance(row, Gone):
         return _gone(symbol, rest, row)
+    hook = homes().get(symbol.replace("estimator.", "train.", 1))
+    if hook is not None and hook.kind == "v1":  # 1.15 had hooks and what they are given in both
+        return Fate("TPU203", was, hook.target, "", True, SAFE, rest)
     return Fate("TPU212", was, "tpucompat.v1." + symbol, note, True, SAFE, rest)
 
 

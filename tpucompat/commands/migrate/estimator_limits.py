@@ -10,7 +10,7 @@ import ast
 import functools
 from typing import Any, Callable, Iterator, Mapping
 
-from tpucompat.commands.migrate import estimator_hooks, written
+from tpucompat.commands.migrate import written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 
@@ -50,8 +50,7 @@ def check(context: Context, module: str, target: Callable[[str], str]) -> None:
     for tree in context.trees.values():
         bases = {id(base) for node in ast.walk(tree) for base in getattr(node, "bases", ())}
         for use in context.names.uses:
-            is_base = id(use.node) in bases - estimator_hooks.bases(context)
-            if is_base and target(use.name).startswith(module):
+            if id(use.node) in bases and target(use.name).startswith(module):
                 raise CannotSee(f"a class derived from {use.name.rpartition('.')[2]}")
         for node, kinds in _asked(tree, classes):
             asked = RENAMED.get(node.attr, node.attr)

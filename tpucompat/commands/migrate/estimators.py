@@ -176,7 +176,7 @@ def plan(context: Context) -> Plan:
                 renamed.append((function, row[1:]))
     for node, row in calls:
         _check(context, node, row)
-    estimator_hooks.check(context, calls)
+    estimator_hooks.check(context)
     addresses = list(_addresses(context))
     op_names = [
         node
