@@ -68,6 +68,7 @@ class Plan(NamedTuple):
       aliases: ``tpu = tf.contrib.tpu``, where all that is used of it has a place.
       addresses: ``resolver.get_master()``, which a strategy has no need of.
       inputs: ``Input(tensor=x)`` of Keras, which is x for the layers behind it.
+      graphs: Functions that build a graph, which the default one was.
     """
 
     uses: list[tuple[Any, str]]
@@ -77,6 +78,7 @@ class Plan(NamedTuple):
     aliases: list[ast.Assign]
     addresses: list[ast.Call]
     inputs: list[tuple[ast.Call, ast.expr]]
+    graphs: list[ast.FunctionDef]
 
     @property
     def handled(self) -> frozenset[int]:
@@ -188,9 +190,10 @@ def plan(context: Context) -> Plan:
         and isinstance(node.value, ast.Attribute)
         and node.value.attr == "op"
     ]
-    estimator_limits.check(context, MODULE, target)
+    graphs = estimator_limits.with_graphs(context, [node for node, _ in calls])
+    estimator_limits.check(context, MODULE, target, graphs)
     inputs = list(_inputs(context))
-    return Plan(uses, calls, renamed, op_names, list(_aliases(context)), addresses, inputs)
+    return Plan(uses, calls, renamed, op_names, list(_aliases(context)), addresses, inputs, graphs)
 
 
 def _inputs(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
@@ -352,6 +355,11 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
             context.done.update(map(id, ast.walk(node)))
     for node in _with_gradients_in_a_branch(context):
         context.todo("TPU212", _IN_A_BRANCH, node, context.cell_of(node))
+    for function in found.graphs:
+        cell = context.cell_of(function)
+        start = context.texts[cell].span(function)[0]
+        graph = context.local("tf.Graph")
+        context.texts[cell].replace(start, start, f"@{graph}().as_default()\n")
     for statement in found.aliases:
         context.remove(statement, context.cell_of(statement))
     for named in found.op_names:
