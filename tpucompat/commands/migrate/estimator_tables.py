@@ -179,18 +179,22 @@ KEPT: Mapping[str, Mapping[str, str]] = {
         )
     },
     "EstimatorSpec": {
-        name: name
-        for name in (
-            "mode",
-            "predictions",
-            "loss",
-            "train_op",
-            "eval_metric_ops",
-            "export_outputs",
-            "training_hooks",
-            "evaluation_hooks",
-            "prediction_hooks",
-        )
+        **{
+            name: name
+            for name in (
+                "mode",
+                "predictions",
+                "loss",
+                "train_op",
+                "eval_metric_ops",
+                "export_outputs",
+                "training_hooks",
+                "evaluation_hooks",
+                "prediction_hooks",
+            )
+        },
+        "scaffold": "scaffold_fn",
+        "training_chief_hooks": "training_hooks",
     },
     "Estimator": {
         name: name for name in ("model_fn", "model_dir", "config", "params", "warm_start_from")

@@ -262,6 +262,9 @@ def _check(context: Context, node: ast.Call, row: str) -> None:
         extra = node.args[POSITIONAL[row] :]
         if not (row == "TPUConfig" and len(extra) == 1):
             raise CannotSee(f"{shown} has {len(node.args)} arguments without a name")
+    words = [word.arg for word in node.keywords if not _is_nothing(word.value)]
+    if row == "EstimatorSpec" and {"training_hooks", "training_chief_hooks"} <= {*words}:
+        raise CannotSee("training_hooks beside training_chief_hooks")
     for word in node.keywords:
         kept, dropped = KEPT[row], DROPPED.get(row, frozenset())
         if word.arg is None:
@@ -421,7 +424,12 @@ def _arguments(context: Context, node: ast.Call, row: str) -> None:
                 start, end = text.span(word.value)
                 text.replace(start, start, MODULE + ".make_strategy(")
                 text.replace(end, end, ")")
-    unused = [word.arg for word in node.keywords if word.arg == "hooks" and _is_nothing(word.value)]
+    for word in node.keywords:
+        if word.arg == "scaffold" and row == "EstimatorSpec":
+            start = text.span(word.value)[0]
+            text.replace(start, start, "lambda: ")
+    names = ("hooks", "training_hooks", "training_chief_hooks")
+    unused = [word.arg for word in node.keywords if word.arg in names and _is_nothing(word.value)]
     kept = {name: now for name, now in kept.items() if name not in unused}
     gone = [word for word in node.keywords if word.arg and word.arg not in kept]
     if row == "TPUConfig":

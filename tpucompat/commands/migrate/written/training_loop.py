@@ -952,8 +952,7 @@ class Trainer:
         callers.end()
         found = dict(nest(lambda one: one.numpy(), result()), loss=np.mean(losses))
         found = dict(sorted(found.items()), global_step=np.int64(model.step))
-        folder = os.path.join(self.model_dir, "eval" + (f"_{name}" if name else ""))
-        with summary_writer(folder).as_default(model.step):
+        with summary_writer(self.eval_dir(name)).as_default(model.step):
             for key, value in found.items():
                 if np.ndim(value) == 0 and key != "global_step":
                     tf.summary.scalar(key, value)
@@ -1071,6 +1070,10 @@ class Trainer:
             tf.io.gfile.makedirs(os.path.dirname(place))
             tf.io.gfile.copy(asset, place)
         return os.fsencode(path)
+
+    def eval_dir(self, name=None):
+        """Where the summaries of an evaluation go."""
+        return os.path.join(self.model_dir, "eval" + (f"_{name}" if name else ""))
 
     def latest_checkpoint(self):
         """The last checkpoint in model_dir, or None."""
