@@ -328,7 +328,9 @@ def test_arguments_without_an_effect_on_the_numbers(tmp_path):
 
 def test_an_estimator_spec_with_a_scaffold(tmp_path):
     spec = "tf.estimator.EstimatorSpec(mode, loss=loss, scaffold=tf.train.Scaffold(), training_chief_hooks=[h])"
-    after, _ = parts_of(tmp_path, SCRIPT.replace("contrib_tpu.TPUEstimatorSpec(mode, loss=loss)", spec))
+    after, _ = parts_of(
+        tmp_path, SCRIPT.replace("contrib_tpu.TPUEstimatorSpec(mode, loss=loss)", spec)
+    )
     assert "scaffold_fn=lambda: tf.compat.v1.train.Scaffold(), training_hooks=[h])" in after
 
 
@@ -349,7 +351,9 @@ def test_a_function_with_a_session_of_its_own(tmp_path):
 @pytest.mark.parametrize("tpu", ["tf.compat.v1.contrib.tpu", "tf1.contrib.tpu"])
 def test_contrib_below_compat_v1(tmp_path, tpu):
     text = "import tensorflow.compat.v1 as tf1\n" + SCRIPT.replace("contrib_tpu.", tpu + ".")
-    after, _ = parts_of(tmp_path, text.replace("from tensorflow.contrib import tpu as contrib_tpu\n", ""))
+    after, _ = parts_of(
+        tmp_path, text.replace("from tensorflow.contrib import tpu as contrib_tpu\n", "")
+    )
     assert "contrib" not in after
 
 
@@ -365,7 +369,10 @@ def test_private_modules_of_the_estimator(tmp_path):
     )
     after, _ = parts_of(tmp_path, text)
     assert "python.estimator" not in after and "training_loop.Spec(mode, predictions=" in after
-    assert "training_loop.Estimator(model_fn, config=training_loop.RunConfig(model_dir='out'))" in after
+    assert (
+        "training_loop.Estimator(model_fn, config=training_loop.RunConfig(model_dir='out'))"
+        in after
+    )
 
 
 @pytest.mark.parametrize(
@@ -668,7 +675,10 @@ def test_a_module_that_builds_nothing_keeps_two_programs_apart(tmp_path):
 
 
 def test_a_module_of_layers_does_not_tie_two_programs(tmp_path):
-    words = PACKAGES["util/words.py"] + "def f(x):\n  return tf.layers.dense(x, tf.get_variable('n', []))\n"
+    words = (
+        PACKAGES["util/words.py"]
+        + "def f(x):\n  return tf.layers.dense(x, tf.get_variable('n', []))\n"
+    )
     words = words if "import tensorflow" in words else "import tensorflow as tf\n" + words
     other = "import tensorflow as tf\nfrom util import words\ntf.contrib.gan.gan_model(None)\n"
     found = result_of_tree(tmp_path, {**PACKAGES, "util/words.py": words, "other.py": other})

@@ -1,7 +1,8 @@
 """Whether the training loop beside a script can call the hooks that the script gives it.
 
-They are those of ``tf.compat.v1.train`` and the script's own, with a Session of the graph of the initial values.
-What they fetch of a batch has to be a tensor that they hold, or that one of TensorFlow's finds by its name.
+They are those of ``tf.compat.v1.train`` and the script's own, with a Session of the graph of the initial
+values. What they fetch of a batch has to be a tensor that they hold, or that one of TensorFlow's
+finds by its name.
 """
 
 from __future__ import annotations

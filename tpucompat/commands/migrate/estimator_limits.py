@@ -64,7 +64,7 @@ def check(
 
 
 def with_graphs(context: Context, calls: Iterable[ast.Call]) -> list[ast.FunctionDef]:
-    """The functions of a file that build a graph for a Session, and call no estimator: they get one of their own.
+    """The functions of a file that build a graph for a Session, and call no estimator.
 
     Args:
       context: The file.

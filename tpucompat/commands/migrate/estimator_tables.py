@@ -210,12 +210,9 @@ KEPT: Mapping[str, Mapping[str, str]] = {
     },
     "TrainSpec": {name: name for name in ("input_fn", "max_steps", "hooks")},
     "EvalSpec": {
-        name: name
-        for name in ("input_fn", "steps", "name", "hooks", "exporters", "throttle_secs")
+        name: name for name in ("input_fn", "steps", "name", "hooks", "exporters", "throttle_secs")
     },
-    "FinalExporter": {
-        name: name for name in ("name", "serving_input_receiver_fn", "assets_extra")
-    },
+    "FinalExporter": {name: name for name in ("name", "serving_input_receiver_fn", "assets_extra")},
     "LatestExporter": {
         name: name
         for name in ("name", "serving_input_receiver_fn", "assets_extra", "exports_to_keep")
@@ -262,9 +259,7 @@ KEPT: Mapping[str, Mapping[str, str]] = {
     },
     "record_every": {"n": "steps", "global_step": "global_step"},
     ".train": {name: name for name in ("input_fn", "hooks", "steps", "max_steps")},
-    ".evaluate": {
-        name: name for name in ("input_fn", "steps", "hooks", "checkpoint_path", "name")
-    },
+    ".evaluate": {name: name for name in ("input_fn", "steps", "hooks", "checkpoint_path", "name")},
     ".predict": {
         name: name
         for name in (

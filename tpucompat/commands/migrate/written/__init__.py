@@ -234,7 +234,8 @@ def mentioned(text: bytes) -> set[str]:
     for one in calls:
         found |= {_MARK + name for name in _hooks_of(one)}
     if any(word.arg is None for one in calls for word in one.keywords):
-        found |= {_MARK + name for one in ("hooks", "evaluation_hooks", "eval_metric_ops") for name in SECTIONS[one]}
+        any_given = ("hooks", "evaluation_hooks", "eval_metric_ops")
+        found |= {_MARK + name for one in any_given for name in SECTIONS[one]}
     return found
 
 
@@ -385,7 +386,10 @@ def completion_of_tf_slim(tf: str, v1: str) -> str:
       tf: How the file calls TensorFlow.
       v1: How it calls ``tf.compat.v1``.
     """
-    return _OF_TF_SLIM.format(names=json.dumps(MISSING, indent=4), tf=tf, v1=v1)
+    rows = "".join(f'    "{name}": {json.dumps(names)},\n' for name, names in MISSING.items())
+    rows = re.sub(r"(.{70,96}?, )(?=.)", "\\1\n        ", rows)
+    rows = re.sub(" +$", "", rows, flags=re.MULTILINE)
+    return _OF_TF_SLIM.format(names="{\n" + rows + "}", tf=tf, v1=v1)
 
 
 def _pieces(body: list[Any], lines: list[str], above: int = 0) -> Iterator[tuple[Any, int, int]]:

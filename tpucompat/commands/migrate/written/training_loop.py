@@ -77,8 +77,7 @@ class InputPipelineConfig:
     SLICED is for evaluations and predictions: as PER_HOST_V1.
     """
 
-    PER_SHARD_V1, PER_HOST_V1, PER_HOST_V2 = "replica", "host", "host, for each replica"
-    SLICED = "sliced"
+    PER_SHARD_V1, PER_HOST_V1, PER_HOST_V2, SLICED = "replica", "host", "for each replica", "sliced"
 
 
 class ModeKeys:
@@ -529,6 +528,15 @@ def tensors_in(value):
     return [found for one in values for found in tensors_in(one)]
 
 
+def mapped(function, value):
+    """A structure with what a function gives for its leaves; the keys of a dict may be tensors."""
+    if isinstance(value, dict):
+        return {key: mapped(function, one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return getattr(value, "_make", type(value))([mapped(function, one) for one in value])
+    return function(value)
+
+
 class Hooks:
     """Hooks of ``tf.compat.v1.train`` around each call of a loop: those it is given, and those of the model_fn.
 
@@ -607,7 +615,7 @@ class Hooks:
         self.context = v1.train.SessionRunContext(None, self.session)
         with self._graph.as_default():
             asked = [one.before_run(self.context) for one in self._hooks]
-            self._fetched = [nest(self._fetch, one.fetches) if one else None for one in asked]
+            self._fetched = [mapped(self._fetch, one.fetches) if one else None for one in asked]
         if any(one and one.feed_dict for one in asked):
             raise ValueError("a hook feeds placeholders, and the loop has none")
 
@@ -628,7 +636,7 @@ class Hooks:
 
         with self._graph.as_default():
             for hook, fetched in zip(self._hooks, self._fetched):
-                results = v1.train.SessionRunValues(nest(found, fetched), None, None)
+                results = v1.train.SessionRunValues(mapped(found, fetched), None, None)
                 hook.after_run(self.context, results)
 
     def end(self):
@@ -914,14 +922,15 @@ class Trainer:
         data, spec = self._batches(input_fn, ModeKeys.EVAL)
         checkpoint = checkpoint_path or self.latest_checkpoint()
         model = self._model(ModeKeys.EVAL, lambda: _placeholders(spec), self.strategy, checkpoint)
-        callers = None
         # if evaluation_hooks:
-        callers = Hooks(model, hooks, "evaluation_hooks")
+        callers = model.hooks = Hooks(model, hooks, "evaluation_hooks")
 
         def replica_step(batch):
             spec = model(*_split(batch))
-            shown = [callers.tensors(spec)] if callers else []
-            return [spec.loss, spec.eval_metrics[1] if spec.eval_metrics else [], *shown]
+            found = [spec.loss, spec.eval_metrics[1] if spec.eval_metrics else []]
+            # if evaluation_hooks:
+            found.append(callers.tensors(spec))
+            return found
 
         @tf.function
         def step(batch):
@@ -931,7 +940,7 @@ class Trainer:
         losses, update, result = [], None, dict
         # if eval_metric_ops:
         if model.spec.eval_metric_ops:
-            step, result = _metric_ops(model, spec, callers)
+            step, result = _metric_ops(model, spec)
         # if evaluation_hooks:
         callers.start()
         for batch in itertools.islice(data, steps):
@@ -962,14 +971,8 @@ class Trainer:
         v1.logging.info("Saving dict for global step %d: %s", model.step, said)
         return found
 
-    def predict(
-        self,
-        input_fn,
-        predict_keys=None,
-        hooks=None,
-        checkpoint_path=None,
-        yield_single_examples=True,
-    ):
+    def predict(self, input_fn, predict_keys=None, hooks=None, checkpoint_path=None,
+                yield_single_examples=True):  # fmt: skip
         """Yields the predictions of a checkpoint, or some of them, for each example, or for each batch."""
         mode, replicas = ModeKeys.PREDICT, self.strategy.num_replicas_in_sync
         size = self._sizes[mode]
@@ -980,7 +983,6 @@ class Trainer:
         spec = nest(lambda one: tf.TensorSpec([part, *one.shape[1:]], one.dtype), data.element_spec)
         checkpoint = checkpoint_path or self.latest_checkpoint()
         model = self._model(mode, lambda: _placeholders(spec), self.strategy, checkpoint)
-        callers = None
         # if evaluation_hooks:
         callers = Hooks(model, hooks, "prediction_hooks")
 
@@ -988,10 +990,12 @@ class Trainer:
         def step(batch):
             def replica_step(batch):
                 spec = model(*_split(batch))
-                found = spec.predictions
+                found = [spec.predictions]
                 if predict_keys:
-                    found = {key: one for key, one in found.items() if key in predict_keys}
-                return [found, *([callers.tensors(spec)] if callers else [])]
+                    found = [{key: one for key, one in found[0].items() if key in predict_keys}]
+                # if evaluation_hooks:
+                found.append(callers.tensors(spec))
+                return found
 
             found, *shown = self.strategy.run(replica_step, args=(batch,))
             return [self._together(found), *nest(self._first, shown)]
@@ -1025,12 +1029,7 @@ class Trainer:
         callers.end()
 
     def export_saved_model(
-        self,
-        export_dir_base,
-        serving_input_receiver_fn,
-        assets_extra=None,
-        *,
-        checkpoint_path=None,
+        self, export_dir_base, serving_input_receiver_fn, assets_extra=None, *, checkpoint_path=None
     ):
         """Writes a SavedModel with export_outputs as signatures; returns its folder, as bytes."""
         given, outputs = [], {}
@@ -1143,7 +1142,9 @@ class FinalExporter:
             return None
         folder = os.path.join(trainer.model_dir, "export", self.name)
         exported = trainer.export_saved_model(folder, self._receiver, self._assets)
-        for one in sorted(tf.io.gfile.glob(os.path.join(folder, "*")))[: -(self._keep or sys.maxsize)]:
+        for one in sorted(tf.io.gfile.glob(os.path.join(folder, "*")))[
+            : -(self._keep or sys.maxsize)
+        ]:
             tf.io.gfile.rmtree(one)
         return exported
 
@@ -1258,9 +1259,9 @@ def _updates(metrics):
     return list({one.name: one for one in operations}.values())
 
 
-def _metric_ops(model, spec, callers):
+def _metric_ops(model, spec):
     """A function that takes in a batch and gives the loss, and one that gives the metrics of all batches."""
-    given, made = [], []
+    given, made, shown = [], [], []
 
     def build(*flat):
         given.extend(flat)
@@ -1268,7 +1269,8 @@ def _metric_ops(model, spec, callers):
 
     graph = v1.wrap_function(build, tf.nest.flatten(spec))
     metrics = made[0].eval_metric_ops
-    shown = [callers.tensors(made[0])] if callers else []
+    # if evaluation_hooks:
+    shown.append(model.hooks.tensors(made[0]))
     update = graph.prune(given, [made[0].loss, _updates(metrics), *shown])
     result = graph.prune([], {name: value for name, (value, _) in metrics.items()})
     return lambda batch: update(*tf.nest.flatten(batch)), result
