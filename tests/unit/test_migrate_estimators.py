@@ -185,7 +185,6 @@ def test_tensors_that_a_hook_logs(tmp_path, made):
 @pytest.mark.parametrize(
     ("was", "becomes", "reason"),
     [
-        ("num_shards=8", "num_cores_per_replica=2", "num_cores_per_replica= of"),
         ("config=config", "config=config, embedding_config_spec=1", "embedding_config_spec= of"),
         ("max_steps=3", "max_steps=3, saving_listeners=[1]", "saving_listeners= of"),
         (
@@ -223,7 +222,7 @@ def test_tensors_that_a_hook_logs(tmp_path, made):
             "per_host_input_for_training=contrib_tpu.InputPipelineConfig.BROADCAST",
             "(InputPipelineConfig.BROADCAST)",
         ),
-        ("  config =", "  tf.summary.FileWriter('out')\n  config =", "FileWriter outside of"),
+        ("  config =", "  f(tf.summary.FileWriter('o', g))\n  config =", "FileWriter outside of"),
         ("  config =", "  with tf.Session() as s: pass\n  config =", "Session outside of"),
         (
             "def main",
@@ -291,7 +290,7 @@ def test_hooks_with_a_session_and_where_they_are_given(tmp_path):
     assert "callers = Hooks(model, hooks)\n" in loop and '"evaluation_hooks")' not in loop
     more = "  estimator.evaluate(f, 3, [Timer()])\n  estimator.train("
     _, loop = parts_of(tmp_path, text.replace("  estimator.train(", more))
-    assert 'callers = Hooks(model, hooks, "evaluation_hooks")\n' in loop
+    assert 'callers = model.hooks = Hooks(model, hooks, "evaluation_hooks")\n' in loop
     spec = text.replace("(mode, loss=loss)", "(mode, loss=loss, evaluation_hooks=[Timer()])")
     spec = spec.replace("  estimator.train(", "  estimator.evaluate(f, 3)\n  estimator.train(")
     after, loop = parts_of(tmp_path, spec)
@@ -346,6 +345,37 @@ def test_a_function_with_a_session_of_its_own(tmp_path):
         text.replace("    return s.run(x)", "    main()"),
     ):
         assert b"Session outside of" in result_of(tmp_path, other).after
+
+
+def test_a_writer_of_summaries_is_made_in_a_graph(tmp_path):
+    line = "  writer = tf.summary.FileWriter(\n      'out')\n"
+    after, _ = parts_of(tmp_path, SCRIPT.replace("  config =", line + "  config ="))
+    made = "  with tf.Graph().as_default():\n    writer = tf.compat.v1.summary.FileWriter(\n      'out')\n"
+    assert made in after
+
+
+def test_a_spec_is_one_without_a_tpu_too(tmp_path):
+    text = SCRIPT.replace(
+        "TPUEstimatorSpec(mode, loss=loss)", "TPUEstimatorSpec(mode, loss=loss).as_estimator_spec()"
+    )
+    assert "return training_loop.Spec(mode, loss=loss)\n" in parts_of(tmp_path, text)[0]
+
+
+def test_axes_of_a_batch_and_cores_of_a_replica(tmp_path):
+    text = SCRIPT.replace("config=config", "config=config, batch_axis=(3, 0)").replace(
+        "num_shards=8", "num_cores_per_replica=n, input_partition_dims=[[1, 2]]"
+    )
+    after, loop = parts_of(tmp_path, text)
+    assert "batch_axis=(3, 0)" in after and "axes = self._axes\n" in loop
+    assert "(iterations_per_loop=10, num_cores_per_replica=n)" in after
+    assert "num_cores_per_replica or 1) > 1" in loop
+    assert "num_cores_per_replica or" not in parts_of(tmp_path, SCRIPT)[1]
+
+
+def test_private_paths_of_contrib(tmp_path):
+    text = "from tensorflow.contrib.tpu.python.tpu import bfloat16\n" + SCRIPT
+    text = text.replace("  loss = ", "  y = bfloat16.bfloat16_scope()\n  loss = ", 1)
+    assert "  y = tf.compat.v1.tpu.bfloat16_scope()\n" in parts_of(tmp_path, text)[0]
 
 
 @pytest.mark.parametrize("tpu", ["tf.compat.v1.contrib.tpu", "tf1.contrib.tpu"])

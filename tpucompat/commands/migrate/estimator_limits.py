@@ -25,6 +25,9 @@ _OF_GRAPHS = frozenset(
         "train.SingularMonitoredSession",
     )
 )
+#: What a Spec is called for without a TPU; the loop takes one.
+AS_SPEC = "as_estimator_spec"
+_WRITER = "summary.FileWriter"
 #: A method then -> now.
 RENAMED: Mapping[str, str] = {"export_savedmodel": "export_saved_model"}
 
@@ -59,8 +62,27 @@ def check(
                 raise CannotSee(f"a class derived from {use.name.rpartition('.')[2]}")
         for node, kinds in _asked(tree, classes):
             asked = RENAMED.get(node.attr, node.attr)
-            if not any(asked in names.get(kind, (asked,)) for kind in kinds):
+            if node.attr != AS_SPEC and not any(
+                asked in names.get(kind, (asked,)) for kind in kinds
+            ):
                 raise CannotSee(f"{node.attr} of {min(kinds)}")
+
+
+def writers(context: Context) -> list[ast.stmt]:
+    """The statements of a file that make a writer of summaries outside of a graph, and nothing else."""
+    found: list[ast.stmt] = []
+    for use in context.names.uses:
+        if not use.name.endswith(_WRITER) or use.parent is None or not _lacks_graph(context, use):
+            continue
+        cell = context.cell_of(use.node)
+        above: Any = use.parent
+        while not isinstance(above, ast.stmt):
+            above = context.parents(cell)[id(above)]
+        gives = {word.arg for word in use.parent.keywords}
+        is_simple = isinstance(above, (ast.Assign, ast.Expr)) and not gives & {"graph", "session"}
+        if is_simple and len(use.parent.args) < 2 and context.texts[cell].owns_lines(above):
+            found.append(above)
+    return found
 
 
 def with_graphs(context: Context, calls: Iterable[ast.Call]) -> list[ast.FunctionDef]:
@@ -71,7 +93,8 @@ def with_graphs(context: Context, calls: Iterable[ast.Call]) -> list[ast.Functio
       calls: The calls that the loop answers.
     """
     of_loop = {id(call) for call in calls}
-    lacking = {id(use.node) for use in context.names.uses if _lacks_graph(context, use)}
+    made = {id(node) for one in writers(context) for node in ast.walk(one)}
+    lacking = {id(use.node) for use in context.names.uses if _lacks_graph(context, use)} - made
     functions = {
         one.name: one
         for tree in context.trees.values()

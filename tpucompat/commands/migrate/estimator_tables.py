@@ -145,6 +145,7 @@ KEPT: Mapping[str, Mapping[str, str]] = {
             "iterations_per_loop",
             "per_host_input_for_training",
             "eval_training_input_configuration",
+            "num_cores_per_replica",
         )
     },
     "Trainer": {
@@ -160,6 +161,7 @@ KEPT: Mapping[str, Mapping[str, str]] = {
             "predict_batch_size",
             "warm_start_from",
             "eval_on_tpu",
+            "batch_axis",
         )
     },
     "Spec": {
@@ -289,7 +291,10 @@ DROPPED: Mapping[str, frozenset[str]] = {
             "session_creation_timeout_secs",
         )
     ),
-    "TPUConfig": frozenset(("num_shards", "tpu_job_name", "initial_infeed_sleep_secs")),
+    "TPUConfig": frozenset(
+        # The last one is about replicas of several cores.
+        ("num_shards", "tpu_job_name", "initial_infeed_sleep_secs", "input_partition_dims")
+    ),
     "Trainer": frozenset(
         (
             *("export_to_tpu", "export_to_cpu", "export_saved_model_api_version"),

@@ -14,6 +14,7 @@ from typing import Any, Iterable, Iterator, NamedTuple
 
 from tpucompat.commands.migrate import estimator_hooks, estimator_limits, written
 from tpucompat.commands.migrate.context import Context
+from tpucompat.commands.migrate.estimator_limits import AS_SPEC
 from tpucompat.commands.migrate.estimator_tables import (
     COMPUTATIONS,
     CONTRIB,
@@ -68,7 +69,8 @@ class Plan(NamedTuple):
       aliases: ``tpu = tf.contrib.tpu``, where all that is used of it has a place.
       addresses: ``resolver.get_master()``, which a strategy has no need of.
       inputs: ``Input(tensor=x)`` of Keras, which is x for the layers behind it.
-      graphs: Functions that build a graph, which the default one was.
+      graphs: Functions that build a graph, which the default one was, and statements with a FileWriter.
+      specs: Calls of ``as_estimator_spec``.
     """
 
     uses: list[tuple[Any, str]]
@@ -78,7 +80,8 @@ class Plan(NamedTuple):
     aliases: list[ast.Assign]
     addresses: list[ast.Call]
     inputs: list[tuple[ast.Call, ast.expr]]
-    graphs: list[ast.FunctionDef]
+    graphs: list[Any]
+    specs: list[ast.Call]
 
     @property
     def handled(self) -> frozenset[int]:
@@ -190,10 +193,14 @@ def plan(context: Context) -> Plan:
         and isinstance(node.value, ast.Attribute)
         and node.value.attr == "op"
     ]
-    graphs = estimator_limits.with_graphs(context, [node for node, _ in calls])
+    graphs: list[Any] = estimator_limits.with_graphs(context, [node for node, _ in calls])
+    inside = {id(node) for one in graphs for node in ast.walk(one)}
+    graphs += [one for one in estimator_limits.writers(context) if id(one) not in inside]
     estimator_limits.check(context, MODULE, target, graphs)
     inputs = list(_inputs(context))
-    return Plan(uses, calls, renamed, op_names, list(_aliases(context)), addresses, inputs, graphs)
+    specs = [call.node for call in context.names.calls if call.name.endswith(f".{AS_SPEC}")]
+    aliases = list(_aliases(context))
+    return Plan(uses, calls, renamed, op_names, aliases, addresses, inputs, graphs, specs)
 
 
 def _inputs(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
@@ -358,11 +365,18 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
             context.done.update(map(id, ast.walk(node)))
     for node in _with_gradients_in_a_branch(context):
         context.todo("TPU212", _IN_A_BRANCH, node, context.cell_of(node))
-    for function in found.graphs:
-        cell = context.cell_of(function)
-        start = context.texts[cell].span(function)[0]
-        graph = context.local("tf.Graph")
-        context.texts[cell].replace(start, start, f"@{graph}().as_default()\n")
+    for node in found.graphs:
+        cell = context.cell_of(node)
+        start = context.texts[cell].span(node)[0]
+        graph = context.local("tf.Graph") + "().as_default()"
+        indent = context.texts[cell].indent(node.lineno)
+        is_function = isinstance(node, ast.FunctionDef)
+        before = f"@{graph}\n" if is_function else f"with {graph}:\n{indent}  "
+        context.texts[cell].replace(start, start, before)
+    for call in found.specs:
+        cell = context.cell_of(call)
+        text = context.texts[cell]
+        text.replace(text.span(call.func.value)[1], text.span(call)[1], "")  # type: ignore[attr-defined]
     for statement in found.aliases:
         context.remove(statement, context.cell_of(statement))
     for named in found.op_names:

@@ -57,6 +57,8 @@ SECTIONS: Mapping[str, frozenset[str]] = {
     "evaluation_hooks": frozenset(("evaluation_hooks", "prediction_hooks")),
     "exporters": frozenset(("exporters",)),
     "assets_extra": frozenset(("assets_extra",)),
+    "batch_axis": frozenset(("batch_axis",)),
+    "num_cores_per_replica": frozenset(("num_cores_per_replica",)),
     "eval_training_input_configuration": frozenset(("eval_training_input_configuration",)),
     "eval_metric_ops": frozenset(("eval_metric_ops",)),
     "hyperparameters": frozenset(("hyperparameters",)),

@@ -44,8 +44,9 @@ Spec = collections.namedtuple(
 #: How the replicas are fed, and how many steps they make in one call.
 TPUConfig = collections.namedtuple(
     "TPUConfig",
-    "iterations_per_loop per_host_input_for_training eval_training_input_configuration",
-    defaults=[2, True, None],
+    "iterations_per_loop per_host_input_for_training eval_training_input_configuration "
+    "num_cores_per_replica",
+    defaults=[2, True, None, None],
 )
 RunConfig = collections.namedtuple(
     "RunConfig",
@@ -663,11 +664,12 @@ class Trainer:
       train_batch_size: Batch of all replicas together; so are the other two.
       warm_start_from: A checkpoint that gives the variables' first values.
       eval_on_tpu: Whether to evaluate with this strategy too, or on one device.
+      batch_axis: The axis of each tensor that is split over the replicas of a host; None for the first.
     """
 
     def __init__(self, model_fn, model_dir=None, config=None, params=None, use_tpu=True,
                  train_batch_size=None, eval_batch_size=None, predict_batch_size=None,
-                 warm_start_from=None, eval_on_tpu=True):  # fmt: skip
+                 warm_start_from=None, eval_on_tpu=True, batch_axis=None):  # fmt: skip
         self.config = config or RunConfig()
         self.model_dir = model_dir or self.config.model_dir or tempfile.mkdtemp()
         self.config = self.config._replace(model_dir=self.model_dir)
@@ -683,6 +685,11 @@ class Trainer:
         sizes = (train_batch_size, eval_batch_size, predict_batch_size)
         self._sizes = dict(zip((ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT), sizes))
         self._warm_start = warm_start_from
+        # if batch_axis:
+        self._axes = batch_axis
+        # if num_cores_per_replica:
+        if (self.config.tpu_config.num_cores_per_replica or 1) > 1:
+            raise ValueError("a replica of this loop has one core: it partitions no tensors")
 
     def _params(self, mode, parts, **options):
         size = self._sizes[mode]
@@ -788,7 +795,10 @@ class Trainer:
             turns = tf.data.Dataset.range(here).repeat()
             data = tf.data.Dataset.choose_from_datasets(made, turns) if is_sharded else made[0]
             if is_split and here > 1:
-                data = data.map(lambda *batch: _parts(batch, here)).unbatch()
+                axes = None
+                # if batch_axis:
+                axes = self._axes
+                data = data.map(lambda *batch: _parts(batch, here, axes)).unbatch()
             specs.append(data.element_spec)
             return data
 
@@ -1320,8 +1330,10 @@ def _split(batch):
     return batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
 
 
-def _parts(batch, count):
-    return nest(lambda one: tf.stack(tf.split(one, count)), batch if len(batch) > 1 else batch[0])
+def _parts(batch, count, axes=None):
+    batch = batch if len(batch) > 1 else batch[0]
+    axes = tf.nest.pack_sequence_as(batch, axes or [0] * len(tf.nest.flatten(batch)))
+    return nest(lambda one, axis: tf.stack(tf.split(one, count, axis)), batch, axes)
 
 
 def _placeholders(spec):
