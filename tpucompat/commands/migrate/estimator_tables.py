@@ -222,8 +222,8 @@ KEPT: Mapping[str, Mapping[str, str]] = {
     "BestExporter": {
         name: name
         for name in (
-            *("name", "serving_input_receiver_fn", "compare_fn", "assets_extra"),
-            "exports_to_keep",
+            *("name", "serving_input_receiver_fn", "event_file_pattern", "compare_fn"),
+            *("assets_extra", "exports_to_keep"),
         )
     },
     "train_and_evaluate": {
@@ -325,7 +325,7 @@ POSITIONAL: Mapping[str, int] = {
     "EvalSpec": 5,
     "FinalExporter": 3,
     "LatestExporter": 3,
-    "BestExporter": 2,
+    "BestExporter": 5,
     "train_and_evaluate": 3,
     "ServingInputReceiver": 2,
     "TensorServingInputReceiver": 2,

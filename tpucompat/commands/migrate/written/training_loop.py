@@ -1171,12 +1171,24 @@ class LatestExporter(FinalExporter):
 
 
 class BestExporter(FinalExporter):
-    """Exports the model of each evaluation that is better than those before, which has the smaller loss."""
+    """Exports the model of each evaluation that is better than those before, which has the smaller loss.
 
-    def __init__(self, name="best_exporter", serving_input_receiver_fn=None, compare_fn=None,
-                 assets_extra=None, exports_to_keep=5):  # fmt: skip
+    The first one is compared with all that the event files have, itself included, as in TensorFlow 1.
+    """
+
+    def __init__(self, name="best_exporter", serving_input_receiver_fn=None,
+                 event_file_pattern="eval/*.tfevents.*", compare_fn=None, assets_extra=None,
+                 exports_to_keep=5):  # fmt: skip
         super().__init__(name, serving_input_receiver_fn, assets_extra, exports_to_keep)
-        self._is_better, self._best = compare_fn or self._has_smaller_loss, None
+        self._pattern, self._is_better = event_file_pattern, compare_fn or self._has_smaller_loss
+        self._best = None
+
+    def export(self, trainer, result, last):
+        """Exports the model if it is better."""
+        if self._pattern:
+            self._read(os.path.join(trainer.model_dir, self._pattern))
+            self._pattern = None
+        return super().export(trainer, result, last)
 
     def is_due(self, result, last):
         """Compares the metrics with the best before."""
@@ -1186,6 +1198,19 @@ class BestExporter(FinalExporter):
             return False
         self._best = result
         return True
+
+    def _read(self, files):
+        for writer in _WRITERS.values():
+            writer.flush()
+        steps = collections.defaultdict(dict)
+        for path in sorted(tf.io.gfile.glob(files)):
+            for event in v1.train.summary_iterator(path):
+                for one in event.summary.value:
+                    is_old = one.HasField("simple_value")
+                    value = one.simple_value if is_old else tf.make_ndarray(one.tensor)
+                    steps[event.step][one.tag] = value
+        for result in steps.values():
+            self.is_due(result, None)
 
     @staticmethod
     def _has_smaller_loss(best_eval_result, current_eval_result):
