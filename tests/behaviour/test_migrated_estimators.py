@@ -379,6 +379,7 @@ config = tf.contrib.tpu.RunConfig(model_dir=folder, save_checkpoints_steps=3)
 est = tf.contrib.tpu.TPUEstimator(
     model_fn, config=config, use_tpu=False, train_batch_size=8, eval_batch_size=8, predict_batch_size=8)
 asset = os.path.join(folder, 'words.txt')
+tf.gfile.MakeDirs(folder)
 with tf.gfile.Open(asset, 'w') as stream:
   stream.write('a b')
 exporters = [
