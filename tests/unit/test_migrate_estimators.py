@@ -146,7 +146,7 @@ def test_a_hook_that_saves_replaces_what_the_config_says(tmp_path):
     (result,) = tree.with_parts([result_of(tmp_path, text)])
     assert result.todos == 0 and b"async_checkpoint" not in result.after
     assert b"training_loop.CheckpointSaverHook('out', save_steps=100)" in result.after
-    assert b"config = callers.saving(config)" in result.beside["training_loop.py"]
+    assert b"config = hooks.saving(config)" in result.beside["training_loop.py"]
     other = text.replace("save_steps=100", "listeners=[1]")
     assert "listeners= of" in result_of(tmp_path, other).after.decode()
 
@@ -287,14 +287,14 @@ def test_hooks_with_a_session_and_where_they_are_given(tmp_path):
     text = SCRIPT.replace("def main", OWN_HOOK).replace("tf.logging.info('end')", "session.run(x)")
     assert "Hooks" not in parts_of(tmp_path, SCRIPT)[1]
     _, loop = parts_of(tmp_path, text.replace("max_steps=3", "hooks=[Timer()], max_steps=3"))
-    assert "callers = Hooks(model, hooks)\n" in loop and '"evaluation_hooks")' not in loop
+    assert "hooks = Hooks(hooks)\n" in loop and '"evaluation_hooks")' not in loop
     more = "  estimator.evaluate(f, 3, [Timer()])\n  estimator.train("
     _, loop = parts_of(tmp_path, text.replace("  estimator.train(", more))
-    assert 'callers = model.hooks = Hooks(model, hooks, "evaluation_hooks")\n' in loop
+    assert 'hooks = Hooks(hooks, "evaluation_hooks")\n' in loop
     spec = text.replace("(mode, loss=loss)", "(mode, loss=loss, evaluation_hooks=[Timer()])")
     spec = spec.replace("  estimator.train(", "  estimator.evaluate(f, 3)\n  estimator.train(")
     after, loop = parts_of(tmp_path, spec)
-    assert "evaluation_hooks=[Timer()])" in after and 'Hooks(model, hooks, "evaluation' in loop
+    assert "evaluation_hooks=[Timer()])" in after and 'Hooks(hooks, "evaluation' in loop
 
 
 def test_what_train_and_evaluate_exports(tmp_path):
@@ -307,7 +307,7 @@ def test_what_train_and_evaluate_exports(tmp_path):
     after, loop = parts_of(tmp_path, text)
     assert "training_loop.LatestExporter('l', s, exports_to_keep=2)], throttle_secs=0)" in after
     assert "class LatestExporter(FinalExporter)" in loop and "BestExporter" not in loop
-    assert "callers = Hooks(model, hooks)\n" in loop
+    assert "hooks = Hooks(hooks)\n" in loop
     again = text.replace(".LatestExporter('l'", ".BestExporter('l'")
     assert "class BestExporter(FinalExporter)" in parts_of(tmp_path, again)[1]
 
@@ -606,7 +606,7 @@ def test_hooks_that_another_module_gives(tmp_path):
         (tmp_path / name).write_text(text)
     results = tree.with_parts(list(tree.migrate([str(tmp_path / name) for name in texts])))
     found = {os.path.basename(one.path): one for one in results}
-    assert b"callers = Hooks(model, hooks)\n" in found["script.py"].beside["training_loop.py"]
+    assert b"hooks = Hooks(hooks)\n" in found["script.py"].beside["training_loop.py"]
 
 
 KERAS_PROGRAM = {

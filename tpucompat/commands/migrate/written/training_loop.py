@@ -360,9 +360,10 @@ class Model:
       config: A RunConfig.
       checkpoint: What to restore them from; None to initialize them.
       warm_start: What to initialize them from; None for their initializers.
+      hooks: Hooks, or None.
     """
 
-    def __init__(self, call, inputs, strategy, config, checkpoint, warm_start=None):
+    def __init__(self, call, inputs, strategy, config, checkpoint, warm_start=None, hooks=None):
         self._call, self._local, made = call, strategy.experimental_local_results, []
 
         def record(next_creator, **kwargs):
@@ -385,6 +386,9 @@ class Model:
             scaffold = self.spec.scaffold_fn() if self.spec.scaffold_fn else v1.train.Scaffold()
             if warm_start and not checkpoint:
                 v1.train.warm_start(*([warm_start] if isinstance(warm_start, str) else warm_start))
+            # if hooks:
+            if hooks:
+                hooks.begin(self)
             scaffold.finalize()
             saved = {id(variable) for variable in v1.global_variables()}
             with v1.Session() as session:
@@ -483,15 +487,23 @@ class Model:
 
 
 class HookSession(v1.Session):
-    """A Session for hooks: of the graph of the initial values, with the variables of the strategy."""
+    """A Session for hooks: of the graph of the initial values, with the variables of the strategy.
+
+    Attributes:
+      last: The name of a tensor of the batch -> its value in the last step.
+    """
 
     def __init__(self, model):
         super().__init__(graph=model.graph)
-        self._model = model
+        self._model, self.last = model, {}
 
     def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
         """Runs operations on what the variables hold; they hold afterwards what these assign to them."""
-        elements = map(self.graph.as_graph_element, tf.nest.flatten(fetches))
+        named, elements = self.graph.as_graph_element, []
+        mapped(lambda one: elements.append(named(one)), fetches)
+        if any(one.name in self.last for one in elements):
+            last = self.last
+            return mapped(lambda one: last[named(one).name], fetches)
         used = reached(getattr(one, "op", one) for one in elements)
         used = [index for index, old in enumerate(self._model.old) if old.handle.op in used]
         for index in used:
@@ -546,26 +558,27 @@ class Hooks:
     the tensor has the same name.
 
     Args:
-      model: The Model.
       given: A list, or None.
       field: Where a Spec has those of the model_fn.
     """
 
-    def __init__(self, model, given, field="training_hooks"):
-        self._field, self._graph, self.session = field, model.graph, HookSession(model)
+    def __init__(self, given, field="training_hooks"):
+        self._hooks, self._field = [*(given or [])], field
+
+    def begin(self, model):
+        """Calls them in the graph of the initial values, which nothing is added to later."""
+        self._graph, self.session = model.graph, HookSession(model)
         own = self._of(model.spec)
-        self._hooks, found = [*(given or []), *own], self._tensors(own)
-        with self._graph.as_default():
-            for one in self._hooks:
-                one.begin()
-        known = {id(one) for one in found}
-        self._named = [
-            one
-            for one in self._tensors(self._hooks)
-            if id(one) not in known and self._is_of_batch(one)
-        ]
+        self._hooks += own
+        found = self._tensors(own)
+        for one in self._hooks:
+            one.begin()
+        known, self._named = {one.name for one in found}, []
+        for one in self._tensors(self._hooks):
+            if one.name not in known and self._is_of_batch(one):
+                self._named.append(one)
         self._made = [*found, *self._named]
-        self._places = {id(one): index for index, one in enumerate(self._made)}
+        self._names = [one.name for one in self._made]
 
     def start(self):
         """Calls them before the first call of the loop."""
@@ -622,7 +635,7 @@ class Hooks:
 
     def _fetch(self, name):
         one = self._graph.as_graph_element(name)
-        if id(one) in self._places:
+        if one.name in self._names:
             return one
         if self._is_of_batch(one):
             raise ValueError(f"a hook fetches {one.name}, which has to be an attribute of it")
@@ -630,10 +643,11 @@ class Hooks:
 
     def after(self, values):
         """Calls them behind it, with the values of its last step."""
-        values = [one.numpy() for one in values]
+        last = dict(zip(self._names, [one.numpy() for one in values]))
+        self.session.last = last
 
         def found(one):
-            return values[self._places[id(one)]] if isinstance(one, tf.Tensor) else one
+            return last[one.name] if isinstance(one, tf.Tensor) else one
 
         with self._graph.as_default():
             for hook, fetched in zip(self._hooks, self._fetched):
@@ -749,7 +763,7 @@ class Trainer:
         other.strategy, other._use_tpu = tf.distribute.get_strategy(), False
         return other
 
-    def _model(self, mode, inputs, strategy, checkpoint):
+    def _model(self, mode, inputs, strategy, checkpoint, hooks=None):
         replicas = strategy.num_replicas_in_sync
         options = {"mode": mode, "config": self.config}
         hosts = getattr(strategy.extended, "num_hosts", 1)
@@ -762,7 +776,7 @@ class Trainer:
                 labels = None  # TPUEstimator gave them on a TPU alone
             return _called(self._model_fn, features, labels=labels, **options)
 
-        return Model(call, inputs, strategy, self.config, checkpoint, self._warm_start)
+        return Model(call, inputs, strategy, self.config, checkpoint, self._warm_start, hooks)
 
     def _fed(self, mode):
         """Whether each replica calls input_fn; whether a host splits what it gets from a call."""
@@ -809,7 +823,11 @@ class Trainer:
         config, local = self.config, self.strategy.experimental_local_results
         data, spec = self._batches(input_fn, ModeKeys.TRAIN)
         checkpoint = self.latest_checkpoint()
-        model = self._model(ModeKeys.TRAIN, lambda: _placeholders(spec), self.strategy, checkpoint)
+        # if hooks:
+        hooks = Hooks(hooks)
+        model = self._model(
+            ModeKeys.TRAIN, lambda: _placeholders(spec), self.strategy, checkpoint, hooks
+        )
         last = (model.step + steps if steps else sys.maxsize) if max_steps is None else max_steps
         default = None if tf.distribute.has_strategy() else tf.distribute.get_strategy()
         host_calls, is_one = [], self.strategy is default
@@ -823,7 +841,7 @@ class Trainer:
             host_calls.append(function)
             shown = []
             # if hooks:
-            shown = callers.tensors(spec)
+            shown = hooks.tensors(spec)
             # Summaries of a model_fn are for one device; a TPU has no strings.
             summaries = v1.summary.merge_all() if is_one else None
             summaries = [] if summaries is None else [summaries]
@@ -836,12 +854,10 @@ class Trainer:
         def loop(iterator, steps):
             loss, summaries, shown = tf.constant(0.0), tf.constant(b""), []
             # if hooks:
-            shown = callers.zeros()
+            shown = hooks.zeros()
             for _ in tf.range(steps):
                 # if hooks:
-                tf.autograph.experimental.set_loop_options(
-                    shape_invariants=callers.invariants(shown)
-                )
+                tf.autograph.experimental.set_loop_options(shape_invariants=hooks.invariants(shown))
                 with model.given(parts=True):  # optimizers make theirs for all replicas together
                     losses, texts, values, shown = self.strategy.run(
                         replica_step, args=(next(iterator),)
@@ -860,12 +876,10 @@ class Trainer:
 
         if model.step >= last:
             return self
-        # if hooks:
-        callers = Hooks(model, hooks)
         # if CheckpointSaverHook:
-        config = callers.saving(config)
+        config = hooks.saving(config)
         # if hooks:
-        callers.start()
+        hooks.start()
         saved, saved_at = (model.step, time.time()) if checkpoint else save(is_first=True)
         iterator, written, loss = iter(data), -sys.maxsize, None
         # Without a TPU and on one device each call makes one step, as TPUEstimator's did.
@@ -873,7 +887,7 @@ class Trainer:
         while model.step < last:
             step = model.step
             # if hooks:
-            callers.before()
+            hooks.before()
             try:
                 loss, summaries, shown = loop(iterator, tf.constant(min(in_one_call, last - step)))
             except tf.errors.OutOfRangeError:
@@ -881,7 +895,7 @@ class Trainer:
             if np.isnan(loss):
                 raise v1.train.NanLossDuringTrainingError
             # if hooks:
-            callers.after(shown)
+            hooks.after(shown)
             if config.save_summary_steps and step + 1 >= written + config.save_summary_steps:
                 written = model.step
                 v1.logging.info("loss = %s, step = %d", loss.numpy(), model.step)
@@ -891,13 +905,13 @@ class Trainer:
             every = config.save_checkpoints_steps
             late = time.time() - saved_at >= (config.save_checkpoints_secs or float("inf"))
             # if hooks:
-            last = model.step if callers.context.stop_requested else last
+            last = model.step if hooks.context.stop_requested else last
             if (model.step - saved >= every if every else late) and model.step < last:
                 saved, saved_at = save()
         if model.step != saved:
             save()
         # if hooks:
-        callers.end()
+        hooks.end()
         for writer in _WRITERS.values():
             writer.flush()
         if loss is not None:
@@ -931,35 +945,37 @@ class Trainer:
             return self._on_one_device().evaluate(input_fn, steps, hooks, checkpoint_path, name)
         data, spec = self._batches(input_fn, ModeKeys.EVAL)
         checkpoint = checkpoint_path or self.latest_checkpoint()
-        model = self._model(ModeKeys.EVAL, lambda: _placeholders(spec), self.strategy, checkpoint)
         # if evaluation_hooks:
-        callers = model.hooks = Hooks(model, hooks, "evaluation_hooks")
+        hooks = Hooks(hooks, "evaluation_hooks")
+        model = self._model(
+            ModeKeys.EVAL, lambda: _placeholders(spec), self.strategy, checkpoint, hooks
+        )
 
         def replica_step(batch):
             spec = model(*_split(batch))
             found = [spec.loss, spec.eval_metrics[1] if spec.eval_metrics else []]
             # if evaluation_hooks:
-            found.append(callers.tensors(spec))
+            found.append(hooks.tensors(spec))
             return found
 
         @tf.function
         def step(batch):
-            losses, values, *shown = self.strategy.run(replica_step, args=(batch,))
-            return [self._first(losses), self._together(values), *nest(self._first, shown)]
+            found = self.strategy.run(replica_step, args=(batch,))
+            return [self._first(found[0]), self._together(found[1]), *nest(self._first, found[2:])]
 
         losses, update, result = [], None, dict
         # if eval_metric_ops:
         if model.spec.eval_metric_ops:
-            step, result = _metric_ops(model, spec)
+            step, result = _metric_ops(model, spec, hooks)
         # if evaluation_hooks:
-        callers.start()
+        hooks.start()
         for batch in itertools.islice(data, steps):
             # if evaluation_hooks:
-            callers.before()
+            hooks.before()
             loss, values, *shown = step(batch)
             losses.append(loss.numpy())
             # if evaluation_hooks:
-            callers.after(*shown)
+            hooks.after(*shown)
             if not model.spec.eval_metric_ops:
                 model.restore()
             if model.spec.eval_metrics:
@@ -968,7 +984,7 @@ class Trainer:
                 )
                 update(*tf.nest.flatten(values))
         # if evaluation_hooks:
-        callers.end()
+        hooks.end()
         found = dict(nest(lambda one: one.numpy(), result()), loss=np.mean(losses))
         found = dict(sorted(found.items()), global_step=np.int64(model.step))
         with summary_writer(self.eval_dir(name)).as_default(model.step):
@@ -992,9 +1008,9 @@ class Trainer:
         part = size and size // replicas
         spec = nest(lambda one: tf.TensorSpec([part, *one.shape[1:]], one.dtype), data.element_spec)
         checkpoint = checkpoint_path or self.latest_checkpoint()
-        model = self._model(mode, lambda: _placeholders(spec), self.strategy, checkpoint)
         # if evaluation_hooks:
-        callers = Hooks(model, hooks, "prediction_hooks")
+        hooks = Hooks(hooks, "prediction_hooks")
+        model = self._model(mode, lambda: _placeholders(spec), self.strategy, checkpoint, hooks)
 
         @tf.function
         def step(batch):
@@ -1004,14 +1020,14 @@ class Trainer:
                 if predict_keys:
                     found = [{key: one for key, one in found[0].items() if key in predict_keys}]
                 # if evaluation_hooks:
-                found.append(callers.tensors(spec))
+                found.append(hooks.tensors(spec))
                 return found
 
-            found, *shown = self.strategy.run(replica_step, args=(batch,))
-            return [self._together(found), *nest(self._first, shown)]
+            found = self.strategy.run(replica_step, args=(batch,))
+            return [self._together(found[0]), *nest(self._first, found[1:])]
 
         # if evaluation_hooks:
-        callers.start()
+        hooks.start()
         for batch in data:
             count = len(tf.nest.flatten(batch)[0])
             if size:  # the last batch is filled up: a TPU computes in one shape
@@ -1027,16 +1043,16 @@ class Trainer:
                     )
                 )
             # if evaluation_hooks:
-            callers.before()
+            hooks.before()
             found, *shown = step(batch)
             found = nest(lambda one, n=count: one.numpy()[:n], found)
             # if evaluation_hooks:
-            callers.after(*shown)
+            hooks.after(*shown)
             model.restore()
             rows = range(count) if yield_single_examples else [slice(None)]
             yield from (nest(lambda one, at=row: one[at], found) for row in rows)
         # if evaluation_hooks:
-        callers.end()
+        hooks.end()
 
     def export_saved_model(
         self, export_dir_base, serving_input_receiver_fn, assets_extra=None, *, checkpoint_path=None
@@ -1294,18 +1310,18 @@ def _updates(metrics):
     return list({one.name: one for one in operations}.values())
 
 
-def _metric_ops(model, spec):
+def _metric_ops(model, spec, hooks):
     """A function that takes in a batch and gives the loss, and one that gives the metrics of all batches."""
     given, made, shown = [], [], []
 
     def build(*flat):
         given.extend(flat)
         made.append(model(*_split(tf.nest.pack_sequence_as(spec, flat))))
+        # if evaluation_hooks:
+        shown.append(hooks.tensors(made[0]))
 
     graph = v1.wrap_function(build, tf.nest.flatten(spec))
     metrics = made[0].eval_metric_ops
-    # if evaluation_hooks:
-    shown.append(model.hooks.tensors(made[0]))
     update = graph.prune(given, [made[0].loss, _updates(metrics), *shown])
     result = graph.prune([], {name: value for name, (value, _) in metrics.items()})
     return lambda batch: update(*tf.nest.flatten(batch)), result
