@@ -285,7 +285,7 @@ def parts_of(folder, text):
 
 def test_hooks_with_a_session_and_where_they_are_given(tmp_path):
     text = SCRIPT.replace("def main", OWN_HOOK).replace("tf.logging.info('end')", "session.run(x)")
-    assert "Hooks" not in parts_of(tmp_path, SCRIPT)[1]
+    assert "class Hooks" not in parts_of(tmp_path, SCRIPT)[1]
     _, loop = parts_of(tmp_path, text.replace("max_steps=3", "hooks=[Timer()], max_steps=3"))
     assert "hooks = Hooks(hooks)\n" in loop and '"evaluation_hooks")' not in loop
     more = "  estimator.evaluate(f, 3, [Timer()])\n  estimator.train("
