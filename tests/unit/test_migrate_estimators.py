@@ -366,7 +366,7 @@ def test_axes_of_a_batch_and_cores_of_a_replica(tmp_path):
         "num_shards=8", "num_cores_per_replica=n, input_partition_dims=[[1, 2]]"
     )
     after, loop = parts_of(tmp_path, text)
-    assert "batch_axis=(3, 0)" in after and "axes = self._axes\n" in loop
+    assert "batch_axis=(3, 0)" in after and "self._axes = batch_axis\n" in loop
     assert "(iterations_per_loop=10, num_cores_per_replica=n)" in after
     assert "num_cores_per_replica or 1) > 1" in loop
     assert "num_cores_per_replica or" not in parts_of(tmp_path, SCRIPT)[1]

@@ -687,11 +687,8 @@ class Trainer:
         self.config = config or RunConfig()
         self.model_dir = model_dir or self.config.model_dir or tempfile.mkdtemp()
         self.config = self.config._replace(model_dir=self.model_dir)
-        self.params, self._use_tpu, self._eval_on_tpu = (
-            copy.deepcopy(params or {}),
-            use_tpu,
-            eval_on_tpu,
-        )
+        self.params = copy.deepcopy(params or {})
+        self._use_tpu, self._eval_on_tpu = use_tpu, eval_on_tpu
         self.strategy = tf.distribute.get_strategy()
         if use_tpu and (self.config.strategy or not tf.distribute.has_strategy()):
             self.strategy = self.config.strategy or make_strategy()
@@ -763,9 +760,9 @@ class Trainer:
         other.strategy, other._use_tpu = tf.distribute.get_strategy(), False
         return other
 
-    def _model(self, mode, inputs, strategy, checkpoint, hooks=None):
+    def _model(self, mode, inputs, checkpoint, hooks=None):
+        strategy, options = self.strategy, {"mode": mode, "config": self.config}
         replicas = strategy.num_replicas_in_sync
-        options = {"mode": mode, "config": self.config}
         hosts = getattr(strategy.extended, "num_hosts", 1)
         context = types.SimpleNamespace(num_replicas=replicas, num_hosts=hosts)
         more = {"context": context} if self._use_tpu else {}
@@ -799,8 +796,7 @@ class Trainer:
 
         def of_host(context):
             replicas, hosts = context.num_replicas_in_sync, context.num_input_pipelines
-            here = replicas // hosts
-            host = context.input_pipeline_id
+            here, host = replicas // hosts, context.input_pipeline_id
             parts = hosts if is_split else replicas
             made = [
                 self._input(input_fn, mode, parts, replicas, hosts, host, turn)
@@ -809,14 +805,22 @@ class Trainer:
             turns = tf.data.Dataset.range(here).repeat()
             data = tf.data.Dataset.choose_from_datasets(made, turns) if is_sharded else made[0]
             if is_split and here > 1:
-                axes = None
                 # if batch_axis:
-                axes = self._axes
-                data = data.map(lambda *batch: _parts(batch, here, axes)).unbatch()
+                data = data.map(lambda *batch: self._turned(batch, lambda axis: (axis, 0)))
+                data = data.map(lambda *batch: _parts(batch, here)).unbatch()
+                # if batch_axis:
+                data = data.map(lambda *batch: self._turned(batch, lambda axis: (0, axis)))
             specs.append(data.element_spec)
             return data
 
         return self.strategy.distribute_datasets_from_function(of_host), specs[0]
+
+    def _turned(self, batch, axes):
+        """A batch with other axes: ``axes`` gives, for the axis that is split, from where to where it moves."""
+        pairs = zip(tf.nest.flatten(batch), self._axes or itertools.repeat(0))
+        moved = [tf.experimental.numpy.moveaxis(one, *axes(axis)) for one, axis in pairs]
+        batch = tf.nest.pack_sequence_as(batch, moved)
+        return batch if len(batch) > 1 else batch[0]
 
     def train(self, input_fn, hooks=None, steps=None, max_steps=None, after_save=None):
         """Trains for some steps more, or up to the step max_steps, from the last checkpoint on."""
@@ -825,9 +829,7 @@ class Trainer:
         checkpoint = self.latest_checkpoint()
         # if hooks:
         hooks = Hooks(hooks)
-        model = self._model(
-            ModeKeys.TRAIN, lambda: _placeholders(spec), self.strategy, checkpoint, hooks
-        )
+        model = self._model(ModeKeys.TRAIN, lambda: _placeholders(spec), checkpoint, hooks)
         last = (model.step + steps if steps else sys.maxsize) if max_steps is None else max_steps
         default = None if tf.distribute.has_strategy() else tf.distribute.get_strategy()
         host_calls, is_one = [], self.strategy is default
@@ -947,9 +949,7 @@ class Trainer:
         checkpoint = checkpoint_path or self.latest_checkpoint()
         # if evaluation_hooks:
         hooks = Hooks(hooks, "evaluation_hooks")
-        model = self._model(
-            ModeKeys.EVAL, lambda: _placeholders(spec), self.strategy, checkpoint, hooks
-        )
+        model = self._model(ModeKeys.EVAL, lambda: _placeholders(spec), checkpoint, hooks)
 
         def replica_step(batch):
             spec = model(*_split(batch))
@@ -1010,7 +1010,7 @@ class Trainer:
         checkpoint = checkpoint_path or self.latest_checkpoint()
         # if evaluation_hooks:
         hooks = Hooks(hooks, "prediction_hooks")
-        model = self._model(mode, lambda: _placeholders(spec), self.strategy, checkpoint, hooks)
+        model = self._model(mode, lambda: _placeholders(spec), checkpoint, hooks)
 
         @tf.function
         def step(batch):
@@ -1072,7 +1072,7 @@ class Trainer:
 
         checkpoint, one_device = checkpoint_path or self.latest_checkpoint(), self._on_one_device()
         one_device._sizes = dict.fromkeys(self._sizes)
-        model = one_device._model(ModeKeys.PREDICT, inputs, one_device.strategy, checkpoint)
+        model = one_device._model(ModeKeys.PREDICT, inputs, checkpoint)
         graph = v1.wrap_function(build, [])
         tensors = given[0].receiver_tensors
         tensors = tensors if isinstance(tensors, dict) else {"input": tensors}
@@ -1371,10 +1371,8 @@ def _split(batch):
     return batch if isinstance(batch, tuple) and len(batch) == 2 else (batch, None)
 
 
-def _parts(batch, count, axes=None):
-    batch = batch if len(batch) > 1 else batch[0]
-    axes = tf.nest.pack_sequence_as(batch, axes or [0] * len(tf.nest.flatten(batch)))
-    return nest(lambda one, axis: tf.stack(tf.split(one, count, axis)), batch, axes)
+def _parts(batch, count):
+    return nest(lambda one: tf.stack(tf.split(one, count)), batch if len(batch) > 1 else batch[0])
 
 
 def _placeholders(spec):
