@@ -739,6 +739,22 @@ def _zero_state():
         assert private.zero_state(v1.TensorShape([]), 2, v1.int32).shape.as_list() == [2]
 
 
+def _function_of_a_dataset():
+    seen = []
+
+    def traced(one):
+        seen.append(private.is_function_of_a_dataset(v1.get_default_graph()))
+        return one
+
+    with v1.Graph().as_default() as graph:
+        numbers = tf.data.Dataset.range(2).map(traced).filter(lambda one: traced(one) < 1)
+        numbers.flat_map(lambda one: tf.data.Dataset.from_tensors(traced(one)))
+        assert seen == [True] * 3 and not private.is_function_of_a_dataset(graph)
+        if hasattr(tf, "function"):
+            tf.function(traced)(tf.constant(1))
+            assert seen.pop() is False
+
+
 def _computes_with_onednn():
     # conftest.py has asked for exact mode before TensorFlow was loaded.
     assert private.computes_with_onednn() is False
@@ -1013,7 +1029,7 @@ def _convolutions_of_no_examples():
         pictures = v1.placeholder(tf.float32, [None, 4, 4, 1])
         result = tf.nn.conv2d(pictures, tf.ones([3, 3, 1, 2]), 1, "VALID")
         assert result.op.type == (
-            "Reshape" if (environment().release or (2, 9)) >= (2, 9) else "Conv2D"
+            "Reshape" if (environment().release or (2, 5)) >= (2, 5) else "Conv2D"
         )
         for examples in (0, 3):
             found = session.run(result, {pictures: np.ones([examples, 4, 4, 1])})
@@ -1135,6 +1151,7 @@ CHECKS = {
     _threshold_within_wrappers: ["threshold_within_wrappers"],
     _refuse_other_shapes: ["refuse_other_shapes", "_other_shapes"],
     _convolutions_of_no_examples: ["shape_convolutions_of_no_examples"],
+    _function_of_a_dataset: ["is_function_of_a_dataset"],
     _computes_with_onednn: ["computes_with_onednn"],
     _seeds: [
         "random_seed",

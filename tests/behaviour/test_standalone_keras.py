@@ -63,6 +63,19 @@ def layer():
 del sys.modules["keras"], sys.modules["keras.layers"]
 """
 
+BY_NAME = """
+import json, sys
+import tensorflow as tf
+import keras
+{era}
+def compiled(word):
+    model = {models}.Sequential([{models}.layers.Dense(1, input_shape=(2,))])
+    model.compile(word, "mse")
+    return float(tf.keras.backend.get_value(model.optimizer.lr))
+json.dump([compiled("adadelta"), compiled("adagrad"), compiled("sgd")], open(sys.argv[1], "w"))
+"""
+EARLY_TF2 = "tf.distribute.experimental.TPUStrategy"
+
 
 def _run(script, out):
     command = [sys.executable, "-m", "tpucompat", "run", "--exact", str(script), str(out)]
@@ -97,3 +110,12 @@ def test_only_modules_that_import_the_package_get_its_arguments(tmp_path):
     assert results["rates"] == pytest.approx([1, 0.001, 0.001, 1, 0.01, 0.5, 0.5], rel=1e-6)
     assert results["refused"] == [True, None]
     assert results["put in its place"] == [3, 3]
+
+
+@pytest.mark.parametrize("era", ["", EARLY_TF2])
+@pytest.mark.parametrize(
+    "models, rates", [("keras", [1, 0.01, 0.01]), ("tf.keras", [0.001, 0.001, 0.01])]
+)
+def test_compile_by_name_means_the_keras_that_made_the_models(tmp_path, era, models, rates):
+    (tmp_path / "script.py").write_text(BY_NAME.format(era=era, models=models))
+    assert _run(tmp_path / "script.py", tmp_path / "out.json") == pytest.approx(rates, rel=1e-6)

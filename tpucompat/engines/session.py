@@ -114,3 +114,13 @@ def keras() -> Any:
 def keras_of_the_era() -> Any:
     """The Keras of the world that the process is in: ``tf.keras`` of eager code, :func:`keras` of graphs."""
     return tensorflow.keras if tensorflow.executing_eagerly() else keras()
+
+
+def optimizers_of_the_era() -> Any:
+    """Its optimizers that were the only ones up to 2.10, and since 2.11 are ``keras.optimizers.legacy``.
+
+    2.9 and 2.10 have that module too, with subclasses that nothing makes of a name.
+    """
+    public = keras_of_the_era().optimizers
+    legacy = getattr(public, "legacy", None)
+    return public if legacy is None or issubclass(legacy.SGD, public.SGD) else legacy

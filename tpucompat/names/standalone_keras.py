@@ -63,6 +63,8 @@ def signatures() -> Mapping[str, Signature]:
 def is_meant(frame: Any, name: str) -> bool:
     """Whether a call has the package's arguments; a line that calls both Keras' ``name`` means the package.
 
+    A method of a model is of the package, unless all models of the module are made from TensorFlow's.
+
     Args:
       frame: The frame of the caller, or one of ours below it.
       name: The last name of what is called.
@@ -74,8 +76,14 @@ def is_meant(frame: Any, name: str) -> bool:
     if frame.f_globals.get("__name__") not in scope.current().importers_of_keras:
         return False
     lines = linecache.getlines(frame.f_code.co_filename, frame.f_globals)
-    names = _calls("".join(lines)).get((name, frame.f_lineno), set())
+    calls = _calls("".join(lines))
+    names = calls.get((name, frame.f_lineno)) or _makers_of_models(calls)
     return not names or "keras" in names
+
+
+def _makers_of_models(calls: Mapping[tuple[str, int], set[str]]) -> set[str]:
+    made = (packages for (last, _), packages in calls.items() if last in ("Sequential", "Model"))
+    return set().union(*made)
 
 
 def _is_ours(module: Mapping[str, Any]) -> bool:

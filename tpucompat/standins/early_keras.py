@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import functools
 import inspect
+import sys
 from typing import Any
 
 import numpy as np
 import tensorflow
 
+from tpucompat.engines import session
+from tpucompat.standins import standalone_keras
 from tpucompat.tf import patches
 
 _keras: Any = tensorflow.keras
-_optimizers: Any = getattr(_keras.optimizers, "legacy", _keras.optimizers)
+_optimizers: Any = session.optimizers_of_the_era()
 # 2.9 has the name `legacy` already, and those optimizers alone.
 _has_two = len(inspect.signature(_keras.optimizers.get).parameters) > 1
 _precision: Any = _keras.mixed_precision
@@ -78,8 +81,8 @@ def LossScaleOptimizer(opt: Any, loss_scale: Any = "dynamic") -> Any:
 
 
 @patches.patch
-def restore_optimizer_names() -> None:
-    """Lets ``compile("rmsprop")`` make the optimizer that the word meant up to 2.10.
+def restore_compile() -> None:
+    """Lets ``compile("rmsprop")`` make the optimizer that the word meant up to 2.10, and takes 2.1's arguments.
 
     The later ones of the same names round differently: their RMSprop and Adagrad add epsilon below the root
     (``tf_keras/src/optimizers/rmsprop.py``), where the earlier ones added it to the root.
@@ -89,7 +92,8 @@ def restore_optimizer_names() -> None:
     @functools.wraps(compile_model)
     def compiled(self: Any, optimizer: Any = "rmsprop", *args: Any, **kwargs: Any) -> Any:
         if isinstance(optimizer, (str, dict)):
-            optimizer = get(optimizer)
+            of_the_package = standalone_keras.optimizer_by_name(optimizer, sys._getframe(1))
+            optimizer = of_the_package or get(optimizer)
         if (
             len(args) > 3
         ):  # up to 2.4 sample_weight_mode came before weighted_metrics; then target_tensors
@@ -182,7 +186,8 @@ def _labels(element: Any) -> Any:
 
 def _are_bools(labels: Any) -> bool:
     """Whether labels are a vector, or a column, of bools."""
-    if not hasattr(labels, "shape") or labels.dtype not in (tensorflow.bool, np.bool_):
+    # By name: NumPy up to 1.19 compares its dtypes with no others.
+    if not hasattr(labels, "shape") or getattr(labels.dtype, "name", "") != "bool":
         return False
     shape = tensorflow.TensorShape(labels.shape)
     return shape.rank == 1 or (shape.rank == 2 and shape[-1] == 1)

@@ -7,6 +7,8 @@ from typing import Any, Callable
 
 import tensorflow.compat.v1 as tf
 
+from tpucompat.tf import private
+
 # Not :func:`tpucompat.engines.session.enter_graph_mode`: scripts of early TensorFlow 2 come by here too.
 
 
@@ -117,12 +119,8 @@ def eye(size: Any, dtype: Any = None, name: Any = None) -> Any:
 
 
 def _or_value(make: Callable[[], Any], value: Callable[[], Any]) -> Any:
-    """What ``make`` gives, or the value where a traced function may make no variable."""
-    try:
-        return make()
-    except ValueError as error:
-        # def_function's words since 2.3: "tf.function only supports singleton tf.Variables …" (2.9), and
-        # "tf.function-decorated function tried to create variables on non-first call" before.
-        if "tf.function" not in str(error) or "ariables" not in str(error):
-            raise
-    return value()
+    """What ``make`` gives, or the value in a function of a Dataset.
+
+    A variable made there is refused since 2.16; earlier, an iterator did not find it (2.6) or refused it.
+    """
+    return value() if private.is_function_of_a_dataset(tf.get_default_graph()) else make()

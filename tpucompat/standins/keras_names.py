@@ -90,10 +90,7 @@ def start_adagrad_from_zero() -> None:
 
     Later releases start with 0.1 (``from_config`` in 1.15's tensorflow/python/keras/optimizer_v2/adagrad.py).
     """
-    keras = session.keras_of_the_era()
-    optimizers = getattr(keras.optimizers, "legacy", keras.optimizers)
-    # 2.9's "legacy" is a subclass, and a name means its base.
-    adagrad = next(each for each in optimizers.Adagrad.__mro__ if "from_config" in vars(each))
+    adagrad = session.optimizers_of_the_era().Adagrad
     own = adagrad.from_config.__func__
 
     @functools.wraps(own)
@@ -129,7 +126,8 @@ def _flow_with_extensions(flow: Any) -> Any:
         *args: Any,
         **options: Any,
     ) -> Any:
-        if options.get("has_ext") is False and directory is not None:
+        # 2.3's warning of the argument fails itself (tensorflow/python/keras/preprocessing/image.py).
+        if options.pop("has_ext", True) is False and directory is not None:
             names = dict(sorted((os.path.splitext(n)[0], n) for n in os.listdir(directory)))
             found = [names.get(str(name), name) for name in dataframe[x_col]]
             dataframe = dataframe.assign(**{x_col: found})

@@ -19,11 +19,11 @@ def accept_old_layers() -> None:
     """Lets subclasses of Keras' layers do both."""
     keras = session.keras_of_the_era()
     layer = keras.layers.Layer
-    for owner in {layer, *private.keras_layer_engines()}:
+    bases = {base for each in (layer, *private.keras_layer_engines()) for base in each.__mro__}
+    for owner in bases:
         if "add_weight" in vars(owner):
             patches.replace(owner, "add_weight", _shape_first(owner.add_weight))
-    for name in ("trainable_weights", "non_trainable_weights"):
-        for owner in layer.__mro__:
+        for name in ("trainable_weights", "non_trainable_weights"):
             listed = vars(owner).get(name)
             if isinstance(listed, property) and listed.fset is None:
                 patches.replace(owner, name, listed.setter(_setter("_" + name)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from typing import Any, Callable, Dict, Iterator, Sequence, Tuple
+from typing import Any, Callable, Dict, Sequence, Tuple
 
 from tpucompat.base import journal
 from tpucompat.engines import session
@@ -39,14 +39,14 @@ def take_arguments_of_the_package() -> None:
     for moment in ("begin", "end"):
         _without_names(keras.callbacks.Callback, f"on_train_batch_{moment}", f"on_batch_{moment}")
     for owner in _owners(keras, "Model"):
-        _wrap(owner, "compile", "compile", functools.partial(_optimizer_by_name, keras))
+        _wrap(owner, "compile", "compile", _optimizer_by_name)
 
 
 def _owners(keras: Any, path: str) -> Sequence[Any]:
     if path == "Model":
         return (keras.Model, *private.keras_model_engines())
-    if path == "optimizers":  # 2.11 put others behind the public names
-        return (getattr(keras.optimizers, "legacy", keras.optimizers),)
+    if path == "optimizers":
+        return (session.optimizers_of_the_era(),)
     return (getattr(keras, path),)
 
 
@@ -129,24 +129,36 @@ def _four_sides(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     return args[1:], {**kwargs, "padding": (tuple(sides[:2]), tuple(sides[2:]))}
 
 
-def _optimizer_by_name(keras: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+def _optimizer_by_name(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
     """An optimizer with the package's defaults for ``compile("adadelta")``."""
     given = args[0] if args else kwargs.get("optimizer")
-    if not isinstance(given, str):
+    made = _by_name(given)
+    if made is None:
         return args, kwargs
-    for made in _by_name(keras, given):
-        if args:
-            return (made, *args[1:]), kwargs
-        return args, {**kwargs, "optimizer": made}
-    return args, kwargs
+    if args:
+        return (made, *args[1:]), kwargs
+    return args, {**kwargs, "optimizer": made}
 
 
-def _by_name(keras: Any, word: str) -> Iterator[Any]:
-    (optimizers,) = _owners(keras, "optimizers")
+def optimizer_by_name(word: Any, frame: Any) -> Any:
+    """The package's optimizer of a name, where a caller of ``compile`` means the package, else None.
+
+    Args:
+      word: What ``compile`` was given.
+      frame: The frame of its caller.
+    """
+    if not is_meant(frame, "compile"):
+        return None
+    return _by_name(word)
+
+
+def _by_name(word: Any) -> Any:
+    optimizers = session.optimizers_of_the_era()
     for name, signature in signatures().items():
         above, _, last = name.partition(".")
-        if above == "optimizers" and last.lower() == word.lower() and signature.defaults:
-            yield getattr(optimizers, last)(**signature.defaults, **ADDED.get(name, {}))
+        if above == "optimizers" and signature.defaults and last.lower() == str(word).lower():
+            return getattr(optimizers, last)(**signature.defaults, **ADDED.get(name, {}))
+    return None
 
 
 def AtrousConvolution1D(*args: Any, atrous_rate: Any = 1, **kwargs: Any) -> Any:

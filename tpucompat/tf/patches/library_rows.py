@@ -125,11 +125,11 @@ LIBRARY_ROWS = (
         "A cross entropy takes the logits of its own activation alone, as up to 2.3.",
     ),
     Patch(
-        "tpucompat.standins.early_keras:restore_optimizer_names",
+        "tpucompat.standins.early_keras:restore_compile",
         EAGER_KERAS,
-        ">=2.11",
+        ">=2.2",
         ("*.Model.compile",),
-        'compile("rmsprop") makes the optimizer that the word meant up to 2.10.',
+        "compile('rmsprop') makes the optimizer that the word meant up to 2.10, and takes 2.1's arguments.",
     ),
     Patch(
         "tpucompat.standins.early_keras:restore_columns_of_vectors",

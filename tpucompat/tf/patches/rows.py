@@ -223,7 +223,7 @@ ROWS = (
     Patch(
         "tpucompat.tf.private.operations:shape_convolutions_of_no_examples",
         ON_DEMAND,
-        ">=2.9",  # the first release that computes with oneDNN by itself
+        ">=2.5",  # the first release whose wheels have oneDNN; 2.9 is the first that uses it by itself
         ("tensorflow.python.ops.gen_nn_ops.*conv*",),
         "A replica without examples gets the shape of a convolution, which oneDNN's kernels do not give.",
     ),

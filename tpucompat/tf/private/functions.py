@@ -161,6 +161,14 @@ def control_captures(graph: Any) -> Any:
     return getattr(graph, "control_captures", ())
 
 
+def is_function_of_a_dataset(graph: Any) -> bool:
+    """Whether a graph is that of a function that ``Dataset.map``, ``filter`` and the like trace.
+
+    Seen in 2.0 to 2.21: the graph has the name that the function gets, such as ``Dataset_map_<lambda>``.
+    """
+    return str(getattr(graph, "name", "")).startswith("Dataset_")
+
+
 def function_graph(graph: Any, name: str) -> Any:
     """The graph that a library function of a graph was traced from; None where nobody has it.
 

@@ -68,7 +68,7 @@ def shape_convolutions_of_no_examples() -> None:
     A replica gets no examples where the last batch is smaller than the number of replicas. Only what is built
     for a batch of unknown size is changed, and only the shape of a result without elements.
 
-    Seen in 2.15 to 2.21: ``conv2d``, ``conv3d`` and ``depthwise_conv2d_native`` of
+    Seen in 2.6 to 2.21: ``conv2d``, ``conv3d`` and ``depthwise_conv2d_native`` of
     ``tensorflow.python.ops.gen_nn_ops``, which the public functions ask for them at each call.
     """
 
