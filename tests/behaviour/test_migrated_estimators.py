@@ -396,7 +396,7 @@ for _ in range(2):
 (final,) = os.listdir(os.path.join(exports, 'final'))
 print(open(os.path.join(exports, 'final', final, 'assets.extra', 'more', 'words.txt')).read())
 print('ema', sorted(est.evaluate(input_fn, 1, hooks=[Averages()]).items()))
-print('ema', [float(one['y']) for one in est.predict(predict_fn)])
+print('ema', [float(one['y'].sum()) for one in est.predict(predict_fn)])
 print('raw', est.get_variable_value('w').ravel())
 """
 
