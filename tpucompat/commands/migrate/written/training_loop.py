@@ -880,9 +880,9 @@ class Trainer:
             return self
         # if CheckpointSaverHook:
         config = hooks.saving(config)
+        saved, saved_at = (model.step, time.time()) if checkpoint else save(is_first=True)
         # if hooks:
         hooks.start()
-        saved, saved_at = (model.step, time.time()) if checkpoint else save(is_first=True)
         iterator, written, loss = iter(data), -sys.maxsize, None
         # Without a TPU and on one device each call makes one step, as TPUEstimator's did.
         in_one_call = 1 if is_one else config.tpu_config.iterations_per_loop
@@ -896,8 +896,6 @@ class Trainer:
                 break
             if np.isnan(loss):
                 raise v1.train.NanLossDuringTrainingError
-            # if hooks:
-            hooks.after(shown)
             if config.save_summary_steps and step + 1 >= written + config.save_summary_steps:
                 written = model.step
                 v1.logging.info("loss = %s, step = %d", loss.numpy(), model.step)
@@ -906,10 +904,13 @@ class Trainer:
                     tf.summary.experimental.write_raw_pb(summaries)
             every = config.save_checkpoints_steps
             late = time.time() - saved_at >= (config.save_checkpoints_secs or float("inf"))
+            # Hooks come behind the checkpoint, which is without what they assign, as in TensorFlow 1.
+            if model.step - saved >= every if every else late:
+                saved, saved_at = save()
+            # if hooks:
+            hooks.after(shown)
             # if hooks:
             last = model.step if hooks.context.stop_requested else last
-            if (model.step - saved >= every if every else late) and model.step < last:
-                saved, saved_at = save()
         if model.step != saved:
             save()
         # if hooks:
