@@ -169,7 +169,8 @@ def with_parts(results: Sequence[Result]) -> list[Result]:
         for index, result in enumerate(cut):
             if name in result.beside:
                 part = written.part(result.beside[name], uses)
-                part = written.completing_tf_slim(part) if uses_slim else part
+                if uses_slim and module in written.LOOPS:  # beside other modules scripts do it
+                    part = written.completing_tf_slim(part)
                 cut[index] = result._replace(beside={**result.beside, name: part})
     return cut
 
