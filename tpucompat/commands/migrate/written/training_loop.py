@@ -981,7 +981,7 @@ class Trainer:
                 model.restore()
             if model.spec.eval_metrics:
                 update, result = (
-                    (update, result) if update else _metrics(model.spec.eval_metrics[0], values)
+                    (update, result) if update else _metrics(*model.spec.eval_metrics, values)
                 )
                 update(*tf.nest.flatten(values))
         # if evaluation_hooks:
@@ -1289,16 +1289,20 @@ def PredictOutput(outputs):
     return outputs if isinstance(outputs, dict) else {"output": outputs}
 
 
-def _metrics(metric_fn, values):
+def _metrics(metric_fn, arguments, values):
     """A function that takes in a batch, and one that gives the metrics of all batches."""
+    numbers = [None if tf.is_tensor(one) else one for one in tf.nest.flatten(arguments)]
     spec = nest(
         lambda one: tf.TensorSpec([None] * (one.shape.rank > 0) + one.shape[1:], one.dtype), values
     )
     found, given = {}, []
 
     def build(*flat):
-        given.extend(flat)
-        found.update(_given(metric_fn, tf.nest.pack_sequence_as(spec, flat)))
+        given.extend(flat)  # a Python number stays one: a shape may be made of it
+        flat = [one if number is None else number for one, number in zip(flat, numbers)]
+        metrics = _given(metric_fn, tf.nest.pack_sequence_as(spec, flat))
+        for name, (value, update) in metrics.items():
+            found[name] = tf.convert_to_tensor(value), update  # the value may be a variable
 
     graph = v1.wrap_function(build, tf.nest.flatten(spec))
     update = graph.prune(given, _updates(found))
