@@ -35,6 +35,8 @@ from tpucompat.commands.migrate import plan, tree  # noqa: E402
 
 RESULTS = ROOT / "tools" / "migrated_programs_results.json"
 PAGE = ROOT / "docs" / "migrated_programs.md"
+#: What ``python -m`` does, as a script.
+_RUN_MODULE = 'import runpy\nrunpy.run_module("{}", run_name="__main__", alter_sys=True)\n'
 HEAD = """\
 # Public programs with TPUEstimator, migrated
 
@@ -142,6 +144,11 @@ def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> d
     home.mkdir()
     public_data.MAKERS[program["data"]](data, home)
     index, script = step_of(program, work / "old") or (0, work)
+    if program["commands"][index][0] == "-m":
+        script = work / "old" / "run_module.py"
+        for half in ("old", "new"):
+            text = _RUN_MODULE.format(program["commands"][index][1])
+            (work / half / script.name).write_text(text, encoding="utf-8")
     scripts = [str(script), str(work / "new" / script.relative_to(work / "old"))]
     # Both halves the same: what a script computes may depend on its flag for a TPU. There is none by name.
     more = program.get("plain_arguments", program.get("tpu_arguments", []))

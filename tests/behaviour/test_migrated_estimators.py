@@ -273,15 +273,16 @@ print(found['y'].ravel(), found['x'].ravel())
 """
 
 
-def test_hooks_some_of_the_predictions_and_a_predictor(tmp_path):
+def printed_by_both(tmp_path, text):
+    """What a script prints, and what its migration does, in words; their numbers are compared."""
     old, new = tmp_path / "old.py", tmp_path / "new.py"
-    old.write_text(HOOKED)
-    new.write_text(HOOKED)
+    old.write_text(text)
+    new.write_text(text)
     environ = {**os.environ, "PYTHONPATH": ROOT, "TF_ENABLE_ONEDNN_OPTS": "0"}
     migrate = [sys.executable, "-m", "tpucompat", "migrate", "--write", str(new)]
     subprocess.run(migrate, env=environ, check=True, stdout=subprocess.PIPE)
     assert "tpucompat" not in new.read_text()
-    printed = []
+    printed, logged = [], []
     for words in (
         ["-m", "tpucompat", "run", "--quiet", str(old), str(tmp_path / "a")],
         [str(new), str(tmp_path / "b")],
@@ -291,13 +292,128 @@ def test_hooks_some_of_the_predictions_and_a_predictor(tmp_path):
         )
         assert ran.returncode == 0, ran.stderr[-2000:]
         printed.append(re.split(r"[\s\[\]()',]+", ran.stdout))
-        assert ran.stderr.count("cost = ") >= 2 and "logits = " in ran.stderr
-    assert printed[0][:2] == ["calls", "3"] and len(printed[0]) == len(printed[1])
+        logged.append(ran.stderr)
+    assert len(printed[0]) == len(printed[1])
     for before, after in zip(*printed):
         if re.fullmatch(r"-?\d*\.\d*(e-?\d+)?", before):
             np.testing.assert_allclose(float(after), float(before), rtol=1e-5)
         else:
             assert after == before
+    return printed[0], logged
+
+
+def test_hooks_some_of_the_predictions_and_a_predictor(tmp_path):
+    printed, logged = printed_by_both(tmp_path, HOOKED)
+    assert printed[:2] == ["calls", "3"]
+    for one in logged:
+        assert one.count("cost = ") >= 2 and "logits = " in one
+
+
+WITH_SESSION = """\
+import os, sys
+import numpy as np
+import tensorflow as tf
+
+class Progress(tf.train.SessionRunHook):
+  def __init__(self, fetched):
+    self.fetched = fetched
+  def begin(self):
+    self.step, self.variables = tf.train.get_global_step(), len(tf.global_variables())
+  def before_run(self, run_context):
+    return tf.train.SessionRunArgs({'found': self.fetched, 'step': self.step})
+  def after_run(self, run_context, run_values):
+    print('after', run_context.session.run(self.step), float(run_values.results['found']))
+  def end(self, session):
+    print('end', session.run(self.step), self.variables)
+
+class Averages(tf.train.SessionRunHook):
+  def begin(self):
+    names = tf.train.ExponentialMovingAverage(0.8).variables_to_restore()
+    self.saver = tf.train.Saver(names)
+  def after_create_session(self, session, coord):
+    self.saver.restore(session, tf.train.latest_checkpoint(sys.argv[1]))
+
+class Stop(tf.estimator.SessionRunHook):
+  def begin(self):
+    self.add = tf.assign_add(tf.trainable_variables()[0], tf.ones([3, 1]))
+  def after_create_session(self, session, coord):
+    session.run(self.add)
+  def after_run(self, run_context, run_values):
+    step = run_context.session.run(tf.train.get_global_step())
+    if step in (4, 6):  # the checkpoint of step 6 is without it
+      run_context.session.run(self.add)
+    if step == 6:
+      run_context.request_stop()
+
+def model_fn(features, labels, mode, params):
+  features = features['x'] if isinstance(features, dict) else features
+  w = tf.get_variable('w', [3, 1], initializer=tf.ones_initializer())
+  y = tf.matmul(features, w)
+  if mode == tf.estimator.ModeKeys.PREDICT:
+    return tf.contrib.tpu.TPUEstimatorSpec(mode, {'y': y}, prediction_hooks=[Averages()])
+  loss = tf.reduce_mean(tf.square(y - labels), name='mse')
+  if mode == tf.estimator.ModeKeys.EVAL:
+    def metric_fn(y, size):
+      total = tf.get_variable(
+          'total', [size - 1], initializer=tf.zeros_initializer(), trainable=False,
+          collections=[tf.GraphKeys.LOCAL_VARIABLES])
+      return {'total': (total, tf.assign_add(total, tf.fill([size - 1], tf.reduce_sum(y))))}
+    return tf.contrib.tpu.TPUEstimatorSpec(
+        mode, loss=loss, eval_metrics=(metric_fn, [y, 3]), evaluation_hooks=[Progress(loss)])
+  train_op = tf.train.GradientDescentOptimizer(0.1).minimize(loss, tf.train.get_global_step())
+  with tf.control_dependencies([train_op]):
+    train_op = tf.train.ExponentialMovingAverage(0.8).apply(tf.trainable_variables())
+  logging = tf.train.LoggingTensorHook([loss], every_n_iter=2, at_end=True)
+  return tf.contrib.tpu.TPUEstimatorSpec(
+      mode, loss=loss, train_op=train_op, training_hooks=[Progress(loss), logging])
+
+def input_fn(params):
+  x = np.random.RandomState(0).rand(32, 3).astype('float32')
+  data = tf.data.Dataset.from_tensor_slices((x, 2 * x.sum(1, keepdims=True))).repeat()
+  return data.batch(params['batch_size'], drop_remainder=True)
+
+def predict_fn(params):
+  return tf.data.Dataset.from_tensor_slices(np.eye(3, dtype='f')).batch(params['batch_size'])
+
+def serving():
+  x = tf.placeholder(tf.float32, [None, 3])
+  return tf.estimator.export.ServingInputReceiver({'x': x}, {'x': x})
+
+def better(best_eval_result, current_eval_result):
+  return current_eval_result['loss'] < best_eval_result['loss']
+
+folder = sys.argv[1]
+config = tf.contrib.tpu.RunConfig(model_dir=folder, save_checkpoints_steps=3)
+est = tf.contrib.tpu.TPUEstimator(
+    model_fn, config=config, use_tpu=False, train_batch_size=8, eval_batch_size=8, predict_batch_size=8)
+asset = os.path.join(folder, 'words.txt')
+tf.gfile.MakeDirs(folder)
+with tf.gfile.Open(asset, 'w') as stream:
+  stream.write('a b')
+exporters = [
+    tf.estimator.FinalExporter('final', serving, assets_extra={'more/words.txt': asset}),
+    tf.estimator.BestExporter('best', serving, compare_fn=better),
+    tf.estimator.LatestExporter('latest', serving, exports_to_keep=1)]
+train = tf.estimator.TrainSpec(input_fn, max_steps=9, hooks=[Stop()])
+for _ in range(2):
+  found, exported = tf.estimator.train_and_evaluate(
+      est, train, tf.estimator.EvalSpec(input_fn, 2, exporters=exporters, throttle_secs=0, start_delay_secs=0))
+  print(found.pop('total'), sorted((key, float(one)) for key, one in found.items()))
+  print([bool(one) for one in exported])
+  exports = os.path.join(folder, 'export')
+  print([(one, len(os.listdir(os.path.join(exports, one)))) for one in sorted(os.listdir(exports))])
+(final,) = os.listdir(os.path.join(exports, 'final'))
+print(open(os.path.join(exports, 'final', final, 'assets.extra', 'more', 'words.txt')).read())
+print('ema', float(est.evaluate(input_fn, 1, hooks=[Averages()])['loss']))
+print('ema', [float(one['y'].sum()) for one in est.predict(predict_fn)])
+print('first', tf.train.load_variable(os.path.join(folder, 'model.ckpt-0'), 'w').ravel())
+print('raw', est.get_variable_value('w').ravel())
+"""
+
+
+def test_hooks_with_a_session_and_exporters(tmp_path):
+    printed, _ = printed_by_both(tmp_path, WITH_SESSION)
+    assert printed.count("after") > 8 and printed.count("end") > 3
 
 
 REPLICAS = """\

@@ -80,6 +80,15 @@ def test_only_what_cannot_be_written_out_keeps_tpucompat(tmp_path):
     assert b"class ConvLSTMCell" not in one.beside["contrib_rnn.py"]
 
 
+def test_a_script_gives_tf_slim_its_names_and_the_modules_beside_it_do_not(tmp_path):
+    more = "first = tf.contrib.layers.xavier_initializer()\n"
+    (tmp_path / "script.py").write_text(SCRIPT.rpartition("pairs")[0] + more)
+    (one,) = tree.with_parts(list(tree.migrate([str(tmp_path / "script.py")])))
+    assert one.after.count(b"\ncomplete_tf_slim()") == 1
+    for name, text in one.beside.items():
+        assert b"complete_tf_slim" not in text, name
+
+
 def test_a_module_of_the_user_is_left_alone(tmp_path):
     (tmp_path / "contrib_crf.py").write_text("mine = 1\n")
     (tmp_path / "script.py").write_text(

@@ -881,10 +881,10 @@ def test_every_form_of_import_is_turned_to_tpucompat():
         from keras.layers import (Dense,  # one
                                   LSTM)
         import numpy as np
-        contrib_tpu.TPUEstimator(1, batch_axis=np.float(2))
+        contrib_tpu.TPUEstimator(1, embedding_config_spec=np.float(2))
         """,
         """\
-        # TODO(tpucompat TPU212): tf.contrib.tpu.TPUEstimator (batch_axis= of
+        # TODO(tpucompat TPU212): tf.contrib.tpu.TPUEstimator (embedding_config_spec= of
         #   contrib_tpu.TPUEstimator): the training loop that migrate generates does not cover it;
         #   tpucompat.v1 runs it unchanged
         import tpucompat.v1 as tf, os
@@ -895,7 +895,7 @@ def test_every_form_of_import_is_turned_to_tpucompat():
         from tpucompat.v1.keras.layers import (Dense,  # one
                                   LSTM)
         import numpy as np
-        contrib_tpu.TPUEstimator(1, batch_axis=float(2))
+        contrib_tpu.TPUEstimator(1, embedding_config_spec=float(2))
         """,
     )
 
@@ -1136,7 +1136,7 @@ def test_what_cannot_be_read_or_written_is_named(old, capsys):
 def test_what_does_not_agree_is_not_written(old, capsys, monkeypatch):
     before = old.read_bytes()
     (old.parent / "estimator.py").write_text(
-        "import tensorflow as tf\ntf.contrib.tpu.TPUEstimator(batch_axis=1)\n"
+        "import tensorflow as tf\ntf.contrib.tpu.TPUEstimator(embedding_config_spec=1)\n"
     )
     calls = {}
 

@@ -146,7 +146,7 @@ def test_a_hook_that_saves_replaces_what_the_config_says(tmp_path):
     (result,) = tree.with_parts([result_of(tmp_path, text)])
     assert result.todos == 0 and b"async_checkpoint" not in result.after
     assert b"training_loop.CheckpointSaverHook('out', save_steps=100)" in result.after
-    assert b"config = callers.saving(config)" in result.beside["training_loop.py"]
+    assert b"config = hooks.saving(config)" in result.beside["training_loop.py"]
     other = text.replace("save_steps=100", "listeners=[1]")
     assert "listeners= of" in result_of(tmp_path, other).after.decode()
 
@@ -179,46 +179,28 @@ def test_tensors_that_a_hook_logs(tmp_path, made):
     result = result_of(tmp_path, text)
     after = result.after.decode()
     assert result.way == plan.LOOP and result.todos == 0, after
-    assert "training_loop.LoggingTensorHook({'loss': loss}, every_n_iter=10)" in after
+    assert "tf.compat.v1.train.LoggingTensorHook({'loss': loss}, every_n_iter=10)" in after
 
 
 @pytest.mark.parametrize(
     ("was", "becomes", "reason"),
     [
-        ("max_steps=3", "max_steps=3, hooks=[1]", "hooks= of estimator.train"),
-        ("num_shards=8", "num_cores_per_replica=2", "num_cores_per_replica= of"),
         ("config=config", "config=config, embedding_config_spec=1", "embedding_config_spec= of"),
-        ("mode, loss=loss)", "mode, loss=loss, evaluation_hooks=[1])", "evaluation_hooks= of"),
-        ("mode, loss=loss)", "mode, loss=loss, training_hooks=[1])", "training_hooks= of"),
+        ("max_steps=3", "max_steps=3, saving_listeners=[1]", "saving_listeners= of"),
         (
-            "mode, loss=loss)",
-            "mode, loss=loss, training_hooks=[tf.train.LoggingTensorHook({'a': 'mean'}, 5)])",
-            "names of tensors in a LoggingTensorHook",
+            "  config =",
+            "  tf.train.SessionRunArgs({'loss': 'mean:0'})\n  config =",
+            "a hook that fetches tensors by their names",
         ),
         (
             "  config =",
-            "  tf.train.LoggingTensorHook(['w'], 5)\n  config =",
-            "a LoggingTensorHook that is given elsewhere",
-        ),
-        (
-            "  config =",
-            "  hooks = make_hooks()\n  estimator.train(f, hooks=hooks)\n  config =",
-            "hooks= of estimator.train",
-        ),
-        (
-            "max_steps=3",
-            "max_steps=3, hooks=[tf.train.LoggingTensorHook([x], 5)]",
-            "tensors of another graph in a LoggingTensorHook",
+            "  tf.train.SessionRunArgs(None, {x: 1})\n  config =",
+            "a hook that feeds placeholders",
         ),
         (
             "  config =",
             "  print(resolver.get_job_name())\n  config =",
             "get_job_name of the resolver",
-        ),
-        (
-            "  estimator.train(",
-            "  print(estimator.eval_dir())\n  estimator.train(",
-            "eval_dir of Trainer",
         ),
         (
             "  estimator.train(",
@@ -240,7 +222,7 @@ def test_tensors_that_a_hook_logs(tmp_path, made):
             "per_host_input_for_training=contrib_tpu.InputPipelineConfig.BROADCAST",
             "(InputPipelineConfig.BROADCAST)",
         ),
-        ("  config =", "  tf.summary.FileWriter('out')\n  config =", "FileWriter outside of"),
+        ("  config =", "  f(tf.summary.FileWriter('o', g))\n  config =", "FileWriter outside of"),
         ("  config =", "  with tf.Session() as s: pass\n  config =", "Session outside of"),
         (
             "def main",
@@ -273,7 +255,7 @@ class Timer(tf.train.SessionRunHook):
 def main"""
 
 
-def test_hooks_that_need_no_session(tmp_path):
+def test_hooks(tmp_path):
     text = SCRIPT.replace("def main", OWN_HOOK).replace("max_steps=3", "max_steps=3, hooks=hooks")
     hooks = (
         "  hooks = [tf.estimator.StopAtStepHook(last_step=2)]\n  hooks.append(Timer())\n  config ="
@@ -286,32 +268,141 @@ def test_hooks_that_need_no_session(tmp_path):
     result = result_of(tmp_path, text)
     after = result.after.decode()
     assert result.way == plan.LOOP and result.todos == 0, after
-    assert "class Timer(training_loop.SessionRunHook):\n" in after
-    assert (
-        "  hooks = [training_loop.StopAtStepHook(last_step=2)]\n  hooks.append(Timer())\n" in after
-    )
-    assert "  hook = training_loop.NanTensorHook(loss)\n" in after
+    train = "tf.compat.v1.train"
+    assert f"class Timer({train}.SessionRunHook):\n" in after
+    assert f"  hooks = [{train}.StopAtStepHook(last_step=2)]\n  hooks.append(Timer())\n" in after
+    assert f"  hook = {train}.NanTensorHook(loss)\n" in after
     assert "max_steps=3, hooks=hooks)" in after
     assert not result_of(tmp_path, after).changed
 
 
-@pytest.mark.parametrize(
-    ("was", "becomes", "reason"),
-    [
-        ("    self.start = 0\n", "    return tf.train.SessionRunArgs(x)\n", "Timer uses tf.train.Session"),
-        ("    self.start = 0\n", "    return self.made\n", "what Timer fetches"),
-        ("run_context.request_stop()", "print(run_values.results)", "run_values of Timer"),
-        ("run_context.request_stop()", "run_context.session.run(x)", "run_context of Timer"),
-        ("    tf.logging.info('end')", "    session.run(x)", "session of Timer"),
-    ],
-)  # fmt: skip
-def test_hooks_that_need_a_session_stay(tmp_path, was, becomes, reason):
-    text = SCRIPT.replace("def main", OWN_HOOK).replace(
-        "max_steps=3", "max_steps=3, hooks=[Timer()]"
+def parts_of(folder, text):
+    """The loop beside a script, in as many lines as the script needs."""
+    (result,) = tree.with_parts([result_of(folder, text)])
+    assert result.way == plan.LOOP and result.todos == 0, result.after.decode()
+    return result.after.decode(), result.beside["training_loop.py"].decode()
+
+
+def test_hooks_with_a_session_and_where_they_are_given(tmp_path):
+    text = SCRIPT.replace("def main", OWN_HOOK).replace("tf.logging.info('end')", "session.run(x)")
+    assert "class Hooks" not in parts_of(tmp_path, SCRIPT)[1]
+    _, loop = parts_of(tmp_path, text.replace("max_steps=3", "hooks=[Timer()], max_steps=3"))
+    assert "hooks = Hooks(hooks)\n" in loop and '"evaluation_hooks")' not in loop
+    more = "  estimator.evaluate(f, 3, [Timer()])\n  estimator.train("
+    _, loop = parts_of(tmp_path, text.replace("  estimator.train(", more))
+    assert 'hooks = Hooks(hooks, "evaluation_hooks")\n' in loop
+    spec = text.replace("(mode, loss=loss)", "(mode, loss=loss, evaluation_hooks=[Timer()])")
+    spec = spec.replace("  estimator.train(", "  estimator.evaluate(f, 3)\n  estimator.train(")
+    after, loop = parts_of(tmp_path, spec)
+    assert "evaluation_hooks=[Timer()])" in after and 'Hooks(hooks, "evaluation' in loop
+
+
+def test_what_train_and_evaluate_exports(tmp_path):
+    call = "estimator.train(lambda params: tf.data.Dataset.range(3), max_steps=3)"
+    text = SCRIPT.replace(call, (
+        "tf.estimator.train_and_evaluate(\n      estimator, tf.estimator.TrainSpec(f, 3, [h]),\n"
+        "      tf.estimator.EvalSpec(f, exporters=[\n"
+        "          tf.estimator.LatestExporter('l', s, as_text=False, exports_to_keep=2)], throttle_secs=0))"
+    ))  # fmt: skip
+    after, loop = parts_of(tmp_path, text)
+    assert "training_loop.LatestExporter('l', s, exports_to_keep=2)], throttle_secs=0)" in after
+    assert "class LatestExporter(FinalExporter)" in loop and "BestExporter" not in loop
+    assert "hooks = Hooks(hooks)\n" in loop
+    again = text.replace(".LatestExporter('l'", ".BestExporter('l'")
+    assert "class BestExporter(FinalExporter)" in parts_of(tmp_path, again)[1]
+
+
+def test_arguments_without_an_effect_on_the_numbers(tmp_path):
+    text = SCRIPT.replace("config=config", (
+        "config=config, experimental_exported_model_uses_all_cores=True"
+    )).replace("num_shards=8", (
+        "num_shards=8, eval_training_input_configuration=contrib_tpu.InputPipelineConfig.SLICED"
+    ))  # fmt: skip
+    after, loop = parts_of(tmp_path, text)
+    assert "uses_all_cores" not in after
+    assert "=training_loop.InputPipelineConfig.SLICED)" in after
+    assert "InputPipelineConfig.SLICED\n" in loop
+    assert "InputPipelineConfig.SLICED\n" not in parts_of(tmp_path, SCRIPT)[1]
+
+
+def test_an_estimator_spec_with_a_scaffold(tmp_path):
+    spec = "tf.estimator.EstimatorSpec(mode, loss=loss, scaffold=tf.train.Scaffold(), training_chief_hooks=[h])"
+    after, _ = parts_of(
+        tmp_path, SCRIPT.replace("contrib_tpu.TPUEstimatorSpec(mode, loss=loss)", spec)
     )
-    result = result_of(tmp_path, text.replace(was, becomes))
-    after = " ".join(result.after.decode().replace("#", " ").split())
-    assert result.way == plan.COMPATIBLE and f"({reason}" in after, after
+    assert "scaffold_fn=lambda: tf.compat.v1.train.Scaffold(), training_hooks=[h])" in after
+
+
+def test_a_function_with_a_session_of_its_own(tmp_path):
+    session = "  with tf.Session() as s:\n    return s.run(x)\n"
+    text = SCRIPT.replace("def main", f"def debug(x):\n{session}\ndef main")
+    after, _ = parts_of(tmp_path, text)
+    assert "\n@tf.Graph().as_default()\ndef debug(x):\n" in after
+    called = text.replace("def main", "def call():\n  debug(1)\n  main()\n\ndef main")
+    assert "@tf.Graph().as_default()\ndef debug" in parts_of(tmp_path, called)[0]
+    for other in (  # where an estimator would be in the graph
+        SCRIPT.replace("def main():\n", f"def main():\n{session}"),
+        text.replace("    return s.run(x)", "    main()"),
+    ):
+        assert b"Session outside of" in result_of(tmp_path, other).after
+
+
+def test_a_writer_of_summaries_is_made_in_a_graph(tmp_path):
+    line = "  writer = tf.summary.FileWriter(\n      'out')\n"
+    after, _ = parts_of(tmp_path, SCRIPT.replace("  config =", line + "  config ="))
+    made = "  with tf.Graph().as_default():\n    writer = tf.compat.v1.summary.FileWriter(\n      'out')\n"
+    assert made in after
+
+
+def test_a_spec_is_one_without_a_tpu_too(tmp_path):
+    text = SCRIPT.replace(
+        "TPUEstimatorSpec(mode, loss=loss)", "TPUEstimatorSpec(mode, loss=loss).as_estimator_spec()"
+    )
+    assert "return training_loop.Spec(mode, loss=loss)\n" in parts_of(tmp_path, text)[0]
+
+
+def test_axes_of_a_batch_and_cores_of_a_replica(tmp_path):
+    text = SCRIPT.replace("config=config", "config=config, batch_axis=(3, 0)").replace(
+        "num_shards=8", "num_cores_per_replica=n, input_partition_dims=[[1, 2]]"
+    )
+    after, loop = parts_of(tmp_path, text)
+    assert "batch_axis=(3, 0)" in after and "self._axes = batch_axis\n" in loop
+    assert "(iterations_per_loop=10, num_cores_per_replica=n)" in after
+    assert "num_cores_per_replica or 1) > 1" in loop
+    assert "num_cores_per_replica or" not in parts_of(tmp_path, SCRIPT)[1]
+
+
+def test_private_paths_of_contrib(tmp_path):
+    text = "from tensorflow.contrib.tpu.python.tpu import bfloat16\n" + SCRIPT
+    text = text.replace("  loss = ", "  y = bfloat16.bfloat16_scope()\n  loss = ", 1)
+    assert "  y = tf.compat.v1.tpu.bfloat16_scope()\n" in parts_of(tmp_path, text)[0]
+
+
+@pytest.mark.parametrize("tpu", ["tf.compat.v1.contrib.tpu", "tf1.contrib.tpu"])
+def test_contrib_below_compat_v1(tmp_path, tpu):
+    text = "import tensorflow.compat.v1 as tf1\n" + SCRIPT.replace("contrib_tpu.", tpu + ".")
+    after, _ = parts_of(
+        tmp_path, text.replace("from tensorflow.contrib import tpu as contrib_tpu\n", "")
+    )
+    assert "contrib" not in after
+
+
+def test_private_modules_of_the_estimator(tmp_path):
+    text = (
+        "import tensorflow as tf\n"
+        "from tensorflow.python.estimator.model_fn import EstimatorSpec\n"
+        "from tensorflow.python.estimator.run_config import RunConfig\n"
+        "from tensorflow.python.estimator.estimator import Estimator\n"
+        "def model_fn(features, labels, mode):\n"
+        "  return EstimatorSpec(mode, predictions=features, eval_metric_ops={})\n"
+        "Estimator(model_fn, config=RunConfig(model_dir='out', device_fn=None))\n"
+    )
+    after, _ = parts_of(tmp_path, text)
+    assert "python.estimator" not in after and "training_loop.Spec(mode, predictions=" in after
+    assert (
+        "training_loop.Estimator(model_fn, config=training_loop.RunConfig(model_dir='out'))"
+        in after
+    )
 
 
 @pytest.mark.parametrize(
@@ -508,16 +599,14 @@ def test_a_module_that_is_given_an_estimator_finds_its_methods(tmp_path, imports
         assert [one.arg for one in methods[name].args][1:5][: len(expected)] == expected
 
 
-def test_hooks_that_another_module_gives_are_looked_at(tmp_path):
+def test_hooks_that_another_module_gives(tmp_path):
     use = USES_AN_ESTIMATOR.replace("None, 5)", "max_steps=5, hooks=[make()])")
-    use = "import tensorflow as tf\n" + use + "tf.logging.info('made')\n"
-    texts = {"script.py": SCRIPT, "use.py": use}
-    found = result_of_tree(tmp_path, texts)
-    assert found["script.py"].way == plan.COMPATIBLE and not found["script.py"].beside
-    assert (
-        result_of_tree(tmp_path, {**texts, "use.py": use.replace("make()", "")})["script.py"].way
-        == plan.LOOP
-    )
+    texts = {"script.py": SCRIPT, "use.py": "import tensorflow as tf\n" + use}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    results = tree.with_parts(list(tree.migrate([str(tmp_path / name) for name in texts])))
+    found = {os.path.basename(one.path): one for one in results}
+    assert b"hooks = Hooks(hooks)\n" in found["script.py"].beside["training_loop.py"]
 
 
 KERAS_PROGRAM = {
@@ -604,7 +693,7 @@ def test_one_module_that_stays_keeps_the_others_of_its_program(tmp_path):
     found = result_of_tree(tmp_path, {**PACKAGES, "util/words.py": stays})
     for name in PACKAGES:
         assert found[name].way == plan.COMPATIBLE, name
-    why = b"a module of the same program uses tpucompat.v1"
+    why = b"words.py of the same program uses tpucompat.v1"
     assert why in b" ".join(found["lm/train.py"].after.replace(b"#", b"").split())
 
 
@@ -613,6 +702,19 @@ def test_a_module_that_builds_nothing_keeps_two_programs_apart(tmp_path):
     found = result_of_tree(tmp_path, {**PACKAGES, "other.py": other})
     assert found["other.py"].way == plan.COMPATIBLE
     assert found["lm/train.py"].way == plan.LOOP
+
+
+def test_a_module_of_layers_does_not_tie_two_programs(tmp_path):
+    words = (
+        PACKAGES["util/words.py"]
+        + "def f(x):\n  return tf.layers.dense(x, tf.get_variable('n', []))\n"
+    )
+    words = words if "import tensorflow" in words else "import tensorflow as tf\n" + words
+    other = "import tensorflow as tf\nfrom util import words\ntf.contrib.gan.gan_model(None)\n"
+    found = result_of_tree(tmp_path, {**PACKAGES, "util/words.py": words, "other.py": other})
+    assert found["other.py"].way == plan.COMPATIBLE
+    assert found["lm/train.py"].way == plan.LOOP
+    assert b"tf.compat.v1.layers.dense(" in found["util/words.py"].after
 
 
 def test_all_names_of_the_table_are_in_the_module():

@@ -334,6 +334,10 @@ def _gone(symbol: str, rest: str, row: Gone) -> Fate:
 def _unknown(path: str) -> Fate:
     """A name in ``tf.contrib`` that no table has: a private path, or one that never was."""
     parts = path.split(".")
+    public = f"contrib.{parts[1]}.{parts[-1]}"
+    if len(parts) > 3 and parts[2] == "python" and symbols.kind(public) in ("function", "class"):
+        found = _of_symbol(public, "")
+        return found and found._replace(was="tf." + path)
     above, package = package_above(path)
     if isinstance(package, Gone):
         return _gone(path, "", package)
@@ -448,6 +452,9 @@ def _estimator(was: str, rest: str, symbol: str = "") -> Fate:
     row = lookup.find_row(symbol)
     if isinstance(row, Gone):
         return _gone(symbol, rest, row)
+    hook = homes().get(symbol.replace("estimator.", "train.", 1))
+    if hook is not None and hook.kind == "v1":  # 1.15 had hooks and what they are given in both
+        return Fate("TPU203", was, hook.target, "", True, SAFE, rest)
     return Fate("TPU212", was, "tpucompat.v1." + symbol, note, True, SAFE, rest)
 
 

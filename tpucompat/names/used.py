@@ -29,6 +29,14 @@ _GUARDING = frozenset(
 _VERSION_WORDS = frozenset(("__version__", "VERSION", "version_info", "LooseVersion", "hasattr"))
 
 
+_OF_V1 = "tensorflow.compat.v1.contrib"
+
+
+def _below_root(name: str) -> str:
+    """``tf.compat.v1.contrib``, which some programs write, was ``tf.contrib``."""
+    return name.replace(_OF_V1, "tensorflow.contrib", 1) if name.startswith(_OF_V1) else name
+
+
 class Use(NamedTuple):
     """A place where a name of a followed package stands.
 
@@ -246,6 +254,7 @@ class Names:
         base: str = "",
     ) -> None:
         guarded = guarded or self._guards > 0
+        name, base = _below_root(name), _below_root(base)
         self.uses.append(Use(name, node, statement, guarded, self._scope.function, parent, base))
 
     # Imports -------------------------------------------------------------------------------------
@@ -312,7 +321,7 @@ class Names:
         binding = self._binding(function)
         if binding is not None:
             guarded = binding.guarded or self._guards > 0
-            self.calls.append(Call(binding.name, node, self._scope.function, guarded))
+            self.calls.append(Call(_below_root(binding.name), node, self._scope.function, guarded))
             base = binding.base or binding.name
             self._use(binding.name, function, binding.guarded, parent=node, base=base)
         else:

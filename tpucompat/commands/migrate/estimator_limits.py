@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 import functools
-from typing import Any, Callable, Iterator, Mapping
+from typing import Any, Callable, Iterable, Iterator, Mapping
 
-from tpucompat.commands.migrate import estimator_hooks, written
+from tpucompat.commands.migrate import written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
+from tpucompat.names.used import Use
 
 #: What runs a graph of its own, or writes from one; the loop is eager outside of model_fn.
 _OF_GRAPHS = frozenset(
@@ -24,27 +25,34 @@ _OF_GRAPHS = frozenset(
         "train.SingularMonitoredSession",
     )
 )
+#: What a Spec is called for without a TPU; the loop takes one.
+AS_SPEC = "as_estimator_spec"
+_WRITER = "summary.FileWriter"
 #: A method then -> now.
 RENAMED: Mapping[str, str] = {"export_savedmodel": "export_saved_model"}
 
 
-def check(context: Context, module: str, target: Callable[[str], str]) -> None:
+def check(
+    context: Context, module: str, target: Callable[[str], str], of_graphs: Iterable[ast.AST] = ()
+) -> None:
     """That a file asks the loop for nothing that it does not have.
 
     Args:
       context: The file.
       module: What the loop is called.
       target: Gives what stands in the place of an old name.
+      of_graphs: Functions that get a graph of their own.
 
     Raises:
       CannotSee: If it does.
     """
     names = _members(module)
+    inside = {id(node) for one in of_graphs for node in ast.walk(one)}
     for use in context.names.uses:
         head, *parts = target(use.name).split(".") if use.statement is None else [""]
         if head == module and len(parts) > 1 and parts[1] not in names.get(parts[0], ()):
             raise CannotSee(".".join(parts))
-        if use.name in _OF_GRAPHS and use.statement is None and not _has_graph(context, use.node):
+        if id(use.node) not in inside and _lacks_graph(context, use):
             raise CannotSee(f"{use.name.rpartition('.')[2]} outside of a tf.Graph")
     classes = {id(call.node): target(call.name).rpartition(".")[2] for call in context.names.calls}
     of_hooks = estimator_hooks.bases(context)
@@ -56,8 +64,71 @@ def check(context: Context, module: str, target: Callable[[str], str]) -> None:
                 raise CannotSee(f"a class derived from {use.name.rpartition('.')[2]}")
         for node, kinds in _asked(tree, classes):
             asked = RENAMED.get(node.attr, node.attr)
-            if not any(asked in names.get(kind, (asked,)) for kind in kinds):
+            if node.attr != AS_SPEC and not any(
+                asked in names.get(kind, (asked,)) for kind in kinds
+            ):
                 raise CannotSee(f"{node.attr} of {min(kinds)}")
+
+
+def writers(context: Context) -> list[ast.stmt]:
+    """The statements of a file that make a writer of summaries outside of a graph, and nothing else."""
+    found: list[ast.stmt] = []
+    for use in context.names.uses:
+        if not use.name.endswith(_WRITER) or use.parent is None or not _lacks_graph(context, use):
+            continue
+        cell = context.cell_of(use.node)
+        above: Any = use.parent
+        while not isinstance(above, ast.stmt):
+            above = context.parents(cell)[id(above)]
+        gives = {word.arg for word in use.parent.keywords}
+        is_simple = isinstance(above, (ast.Assign, ast.Expr)) and not gives & {"graph", "session"}
+        if is_simple and len(use.parent.args) < 2 and context.texts[cell].owns_lines(above):
+            found.append(above)
+    return found
+
+
+def with_graphs(context: Context, calls: Iterable[ast.Call]) -> list[ast.FunctionDef]:
+    """The functions of a file that build a graph for a Session, and call no estimator.
+
+    Args:
+      context: The file.
+      calls: The calls that the loop answers.
+    """
+    of_loop = {id(call) for call in calls}
+    made = {id(node) for one in writers(context) for node in ast.walk(one)}
+    lacking = {id(use.node) for use in context.names.uses if _lacks_graph(context, use)} - made
+    functions = {
+        one.name: one
+        for tree in context.trees.values()
+        for one in tree.body
+        if isinstance(one, ast.FunctionDef)
+    }
+    return [
+        one
+        for one in functions.values()
+        if any(id(node) in lacking for node in ast.walk(one))
+        and not one.decorator_list
+        and not any(id(node) in of_loop for node in _reached(one, functions))
+    ]
+
+
+def _reached(
+    function: ast.FunctionDef, functions: Mapping[str, ast.FunctionDef]
+) -> Iterator[ast.AST]:
+    """The nodes of a function, and of those of the file that it names."""
+    seen, waiting = {function.name}, [function]
+    while waiting:
+        for node in ast.walk(waiting.pop()):
+            yield node
+            name = getattr(node, "id", "")
+            if name in functions and name not in seen:
+                seen.add(name)
+                waiting.append(functions[name])
+
+
+def _lacks_graph(context: Context, use: Use) -> bool:
+    is_of_graph = use.name in _OF_GRAPHS and use.statement is None
+    return is_of_graph and not _has_graph(context, use.node)
 
 
 def _has_graph(context: Context, node: ast.AST) -> bool:

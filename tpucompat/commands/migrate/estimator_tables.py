@@ -34,14 +34,12 @@ _ESTIMATOR: Mapping[str, str] = {
     },
     "export.ServingInputReceiver": "ServingInputReceiver",
     "export.TensorServingInputReceiver": "TensorServingInputReceiver",
+    **{name: name for name in ("FinalExporter", "LatestExporter", "BestExporter")},
 }
-#: What is called around the loop, or looks at tensors of the model_fn.
-HOOKS = (
-    *("SessionRunHook", "StopAtStepHook", "StepCounterHook", "NanTensorHook", "LoggingTensorHook"),
-    "CheckpointSaverHook",
-)
+#: The hook that says when the loop saves; the others are those of ``tf.compat.v1.train``.
+SAVING = "CheckpointSaverHook"
 #: Names that a file may have for another reason than an estimator.
-ELSEWHERE: frozenset[str] = frozenset((*HOOKS, "init_from_checkpoint", "from_saved_model"))
+ELSEWHERE: frozenset[str] = frozenset((SAVING, "init_from_checkpoint", "from_saved_model"))
 #: Where the modules of TPUEstimator were, from 1.13 to 1.15.
 _MODULES = (
     "tensorflow.contrib.tpu.python.tpu.",
@@ -58,6 +56,21 @@ CONTRIB: tuple[str, ...] = (
 _ASYNC = ("tensorflow.contrib.tpu.", *(head + "async_checkpoint." for head in _MODULES))
 _TPU = ("tensorflow.tpu.", "tensorflow.compat.v1.tpu.")
 _CORE = ("tensorflow.estimator.", "tensorflow.compat.v1.estimator.")
+#: Module below ``tensorflow.python.estimator`` -> what it defines of tf.estimator.
+_PRIVATE: Mapping[str, tuple[str, ...]] = {
+    "estimator": ("Estimator", "WarmStartSettings"),
+    "model_fn": ("EstimatorSpec", "ModeKeys"),
+    "mode_keys": ("ModeKeys",),
+    "run_config": ("RunConfig",),
+    "training": ("EvalSpec", "TrainSpec", "train_and_evaluate"),
+    "exporter": ("BestExporter", "FinalExporter", "LatestExporter"),
+    "export.export": (
+        *("ServingInputReceiver", "TensorServingInputReceiver"),
+        *(f"build_{kind}_serving_input_receiver_fn" for kind in ("raw", "parsing")),
+    ),
+    "export.export_output": ("PredictOutput",),
+}
+_ROOTS = ("tensorflow.python.estimator.", "tensorflow_estimator.python.estimator.")
 
 #: Dotted name of then -> name in the module.
 NAMES: Mapping[str, str] = {
@@ -66,17 +79,22 @@ NAMES: Mapping[str, str] = {
     **{head + was: now for head in _TPU for was, now in COMPUTATIONS.items()},
     **{head + was: now for head in _CORE for was, now in _ESTIMATOR.items()},
     **{
+        f"{head}{module}.{was}": "Spec" if was == "EstimatorSpec" else was
+        for head in _ROOTS
+        for module, names in _PRIVATE.items()
+        for was in names
+    },
+    **{
         f"{head}.train.{name}": name
         for head in ("tensorflow", "tensorflow.compat.v1")
         for name in ("init_from_checkpoint", "ExponentialMovingAverage")
     },
     **{
-        f"{head}.{module}.{name}": name
+        f"{head}.{module}.{SAVING}": SAVING
         for head in ("tensorflow", "tensorflow.compat.v1")
         for module in ("train", "estimator")
-        for name in HOOKS
     },
-    **{head + "AsyncCheckpointSaverHook": "CheckpointSaverHook" for head in _ASYNC},
+    **{head + "AsyncCheckpointSaverHook": SAVING for head in _ASYNC},
     "tensorflow.contrib.predictor.from_saved_model": "from_saved_model",
     **{
         f"tensorflow.{head}python.tpu.tpu_function.get_tpu_context": "get_tpu_context"
@@ -121,7 +139,15 @@ KEPT: Mapping[str, Mapping[str, str]] = {
         },
         "master": "strategy",  # of scripts that have no cluster=
     },
-    "TPUConfig": {name: name for name in ("iterations_per_loop", "per_host_input_for_training")},
+    "TPUConfig": {
+        name: name
+        for name in (
+            "iterations_per_loop",
+            "per_host_input_for_training",
+            "eval_training_input_configuration",
+            "num_cores_per_replica",
+        )
+    },
     "Trainer": {
         name: name
         for name in (
@@ -135,6 +161,7 @@ KEPT: Mapping[str, Mapping[str, str]] = {
             "predict_batch_size",
             "warm_start_from",
             "eval_on_tpu",
+            "batch_axis",
         )
     },
     "Spec": {
@@ -149,19 +176,27 @@ KEPT: Mapping[str, Mapping[str, str]] = {
             "scaffold_fn",
             "host_call",
             "training_hooks",
+            "evaluation_hooks",
+            "prediction_hooks",
         )
     },
     "EstimatorSpec": {
-        name: name
-        for name in (
-            "mode",
-            "predictions",
-            "loss",
-            "train_op",
-            "eval_metric_ops",
-            "export_outputs",
-            "training_hooks",
-        )
+        **{
+            name: name
+            for name in (
+                "mode",
+                "predictions",
+                "loss",
+                "train_op",
+                "eval_metric_ops",
+                "export_outputs",
+                "training_hooks",
+                "evaluation_hooks",
+                "prediction_hooks",
+            )
+        },
+        "scaffold": "scaffold_fn",
+        "training_chief_hooks": "training_hooks",
     },
     "Estimator": {
         name: name for name in ("model_fn", "model_dir", "config", "params", "warm_start_from")
@@ -175,8 +210,22 @@ KEPT: Mapping[str, Mapping[str, str]] = {
             "var_name_to_prev_var_name",
         )
     },
-    "TrainSpec": {name: name for name in ("input_fn", "max_steps")},
-    "EvalSpec": {name: name for name in ("input_fn", "steps", "name", "throttle_secs")},
+    "TrainSpec": {name: name for name in ("input_fn", "max_steps", "hooks")},
+    "EvalSpec": {
+        name: name for name in ("input_fn", "steps", "name", "hooks", "exporters", "throttle_secs")
+    },
+    "FinalExporter": {name: name for name in ("name", "serving_input_receiver_fn", "assets_extra")},
+    "LatestExporter": {
+        name: name
+        for name in ("name", "serving_input_receiver_fn", "assets_extra", "exports_to_keep")
+    },
+    "BestExporter": {
+        name: name
+        for name in (
+            *("name", "serving_input_receiver_fn", "event_file_pattern", "compare_fn"),
+            *("assets_extra", "exports_to_keep"),
+        )
+    },
     "train_and_evaluate": {
         "estimator": "trainer",
         "train_spec": "train_spec",
@@ -198,14 +247,7 @@ KEPT: Mapping[str, Mapping[str, str]] = {
     "ExponentialMovingAverage": {
         name: name for name in ("decay", "num_updates", "zero_debias", "name")
     },
-    "LoggingTensorHook": {
-        name: name for name in ("tensors", "every_n_iter", "every_n_secs", "formatter")
-    },
-    "SessionRunHook": {},
     "CheckpointSaverHook": {name: name for name in ("checkpoint_dir", "save_secs", "save_steps")},
-    "StopAtStepHook": {name: name for name in ("num_steps", "last_step")},
-    "StepCounterHook": {name: name for name in ("every_n_steps", "every_n_secs", "output_dir")},
-    "NanTensorHook": {name: name for name in ("loss_tensor", "fail_on_nan_loss")},
     "from_saved_model": {
         "export_dir": "folder",
         "signature_def_key": "signature",
@@ -219,13 +261,18 @@ KEPT: Mapping[str, Mapping[str, str]] = {
     },
     "record_every": {"n": "steps", "global_step": "global_step"},
     ".train": {name: name for name in ("input_fn", "hooks", "steps", "max_steps")},
-    ".evaluate": {name: name for name in ("input_fn", "steps", "checkpoint_path", "name")},
+    ".evaluate": {name: name for name in ("input_fn", "steps", "hooks", "checkpoint_path", "name")},
     ".predict": {
         name: name
-        for name in ("input_fn", "predict_keys", "checkpoint_path", "yield_single_examples")
+        for name in (
+            *("input_fn", "predict_keys", "hooks", "checkpoint_path", "yield_single_examples"),
+        )
     },
     ".export_saved_model": {
-        name: name for name in ("export_dir_base", "serving_input_receiver_fn", "checkpoint_path")
+        name: name
+        for name in (
+            *("export_dir_base", "serving_input_receiver_fn", "assets_extra", "checkpoint_path"),
+        )
     },
     "make_strategy": {name: name for name in ("tpu", "zone", "project")},
     "summary": {"name": "name", "tensor": "data", "data": "data", "step": "step"},
@@ -239,10 +286,25 @@ DROPPED: Mapping[str, frozenset[str]] = {
             "log_step_count_steps",
             "keep_checkpoint_every_n_hours",
             "protocol",
+            "device_fn",
+            "experimental_max_worker_delay_secs",
+            "session_creation_timeout_secs",
         )
     ),
-    "TPUConfig": frozenset(("num_shards", "tpu_job_name", "initial_infeed_sleep_secs")),
-    "Trainer": frozenset(("export_to_tpu", "export_to_cpu", "export_saved_model_api_version")),
+    "TPUConfig": frozenset(
+        # The last one is about replicas of several cores.
+        ("num_shards", "tpu_job_name", "initial_infeed_sleep_secs", "input_partition_dims")
+    ),
+    "Trainer": frozenset(
+        (
+            *("export_to_tpu", "export_to_cpu", "export_saved_model_api_version"),
+            # It is about exports for a TPU alone.
+            "experimental_exported_model_uses_all_cores",
+        )
+    ),
+    "FinalExporter": frozenset(("as_text",)),
+    "LatestExporter": frozenset(("as_text",)),
+    "BestExporter": frozenset(("as_text",)),
     "EvalSpec": frozenset(("start_delay_secs",)),
     "cross_replica_sum": frozenset(("name",)),
     ".export_saved_model": frozenset(("strip_default_attrs", "as_text")),
@@ -259,8 +321,11 @@ POSITIONAL: Mapping[str, int] = {
     "EstimatorSpec": 4,
     "Estimator": 5,
     "WarmStartSettings": 4,
-    "TrainSpec": 2,
-    "EvalSpec": 3,
+    "TrainSpec": 3,
+    "EvalSpec": 5,
+    "FinalExporter": 3,
+    "LatestExporter": 3,
+    "BestExporter": 5,
     "train_and_evaluate": 3,
     "ServingInputReceiver": 2,
     "TensorServingInputReceiver": 2,
@@ -270,12 +335,7 @@ POSITIONAL: Mapping[str, int] = {
     "init_from_checkpoint": 2,
     "ExponentialMovingAverage": 4,
     "get_tpu_context": 0,
-    "LoggingTensorHook": 3,
-    "SessionRunHook": 0,
     "CheckpointSaverHook": 3,
-    "StopAtStepHook": 2,
-    "StepCounterHook": 3,
-    "NanTensorHook": 2,
     "from_saved_model": 1,
     "CrossShardOptimizer": 3,
     "cross_replica_sum": 2,
@@ -283,9 +343,9 @@ POSITIONAL: Mapping[str, int] = {
     "summary_writer": 1,
     "record_every": 2,
     ".train": 4,
-    ".evaluate": 2,
-    ".predict": 2,
-    ".export_saved_model": 2,
+    ".evaluate": 5,
+    ".predict": 5,
+    ".export_saved_model": 3,
     "make_strategy": 3,
     "summary": 2,
 }

@@ -14,6 +14,7 @@ from typing import Any, Iterable, Iterator, NamedTuple
 
 from tpucompat.commands.migrate import estimator_hooks, estimator_limits, written
 from tpucompat.commands.migrate.context import Context
+from tpucompat.commands.migrate.estimator_limits import AS_SPEC
 from tpucompat.commands.migrate.estimator_tables import (
     COMPUTATIONS,
     CONTRIB,
@@ -68,6 +69,8 @@ class Plan(NamedTuple):
       aliases: ``tpu = tf.contrib.tpu``, where all that is used of it has a place.
       addresses: ``resolver.get_master()``, which a strategy has no need of.
       inputs: ``Input(tensor=x)`` of Keras, which is x for the layers behind it.
+      graphs: Functions that build a graph, which the default one was, and statements with a FileWriter.
+      specs: Calls of ``as_estimator_spec``.
     """
 
     uses: list[tuple[Any, str]]
@@ -77,6 +80,8 @@ class Plan(NamedTuple):
     aliases: list[ast.Assign]
     addresses: list[ast.Call]
     inputs: list[tuple[ast.Call, ast.expr]]
+    graphs: list[Any]
+    specs: list[ast.Call]
 
     @property
     def handled(self) -> frozenset[int]:
@@ -176,7 +181,7 @@ def plan(context: Context) -> Plan:
                 renamed.append((function, row[1:]))
     for node, row in calls:
         _check(context, node, row)
-    estimator_hooks.check(context, calls)
+    estimator_hooks.check(context)
     addresses = list(_addresses(context))
     op_names = [
         node
@@ -188,9 +193,14 @@ def plan(context: Context) -> Plan:
         and isinstance(node.value, ast.Attribute)
         and node.value.attr == "op"
     ]
-    estimator_limits.check(context, MODULE, target)
+    graphs: list[Any] = estimator_limits.with_graphs(context, [node for node, _ in calls])
+    inside = {id(node) for one in graphs for node in ast.walk(one)}
+    graphs += [one for one in estimator_limits.writers(context) if id(one) not in inside]
+    estimator_limits.check(context, MODULE, target, graphs)
     inputs = list(_inputs(context))
-    return Plan(uses, calls, renamed, op_names, list(_aliases(context)), addresses, inputs)
+    specs = [call.node for call in context.names.calls if call.name.endswith(f".{AS_SPEC}")]
+    aliases = list(_aliases(context))
+    return Plan(uses, calls, renamed, op_names, aliases, addresses, inputs, graphs, specs)
 
 
 def _inputs(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
@@ -259,6 +269,9 @@ def _check(context: Context, node: ast.Call, row: str) -> None:
         extra = node.args[POSITIONAL[row] :]
         if not (row == "TPUConfig" and len(extra) == 1):
             raise CannotSee(f"{shown} has {len(node.args)} arguments without a name")
+    words = [word.arg for word in node.keywords if not _is_nothing(word.value)]
+    if row == "EstimatorSpec" and {"training_hooks", "training_chief_hooks"} <= {*words}:
+        raise CannotSee("training_hooks beside training_chief_hooks")
     for word in node.keywords:
         kept, dropped = KEPT[row], DROPPED.get(row, frozenset())
         if word.arg is None:
@@ -352,6 +365,18 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
             context.done.update(map(id, ast.walk(node)))
     for node in _with_gradients_in_a_branch(context):
         context.todo("TPU212", _IN_A_BRANCH, node, context.cell_of(node))
+    for node in found.graphs:
+        cell = context.cell_of(node)
+        start = context.texts[cell].span(node)[0]
+        graph = context.local("tf.Graph") + "().as_default()"
+        indent = context.texts[cell].indent(node.lineno)
+        is_function = isinstance(node, ast.FunctionDef)
+        before = f"@{graph}\n" if is_function else f"with {graph}:\n{indent}  "
+        context.texts[cell].replace(start, start, before)
+    for call in found.specs:
+        cell = context.cell_of(call)
+        text = context.texts[cell]
+        text.replace(text.span(call.func.value)[1], text.span(call)[1], "")  # type: ignore[attr-defined]
     for statement in found.aliases:
         context.remove(statement, context.cell_of(statement))
     for named in found.op_names:
@@ -413,7 +438,12 @@ def _arguments(context: Context, node: ast.Call, row: str) -> None:
                 start, end = text.span(word.value)
                 text.replace(start, start, MODULE + ".make_strategy(")
                 text.replace(end, end, ")")
-    unused = [word.arg for word in node.keywords if word.arg == "hooks" and _is_nothing(word.value)]
+    for word in node.keywords:
+        if word.arg == "scaffold" and row == "EstimatorSpec":
+            start = text.span(word.value)[0]
+            text.replace(start, start, "lambda: ")
+    names = ("hooks", "training_hooks", "training_chief_hooks")
+    unused = [word.arg for word in node.keywords if word.arg in names and _is_nothing(word.value)]
     kept = {name: now for name, now in kept.items() if name not in unused}
     gone = [word for word in node.keywords if word.arg and word.arg not in kept]
     if row == "TPUConfig":

@@ -170,7 +170,7 @@ def stays(context: Context, has_loop: bool = False) -> bool:
       context: The file.
       has_loop: Whether its program has a training loop in the place of TPUEstimator.
     """
-    return bool(_choose(context, together=False, has_loop=has_loop).reasons)
+    return bool(_choose(context, together="", has_loop=has_loop).reasons)
 
 
 def needs_graph(context: Context) -> str:
@@ -194,7 +194,7 @@ def needs_graph(context: Context) -> str:
 def migrate(
     module: Module,
     unsafe: bool = False,
-    together: bool = False,
+    together: str = "",
     with_loop: estimators.Home | None = None,
     version: int = 3,
     keras_2: Keras2 = NOTHING_ASKED,
@@ -205,8 +205,8 @@ def migrate(
     Args:
       module: The file as it was read.
       unsafe: Whether to rewrite too what may change what the program does.
-      together: Whether a file beside it uses tpucompat.v1, so that this one has to if it builds graphs or
-        uses Keras.
+      together: A file of its program that uses tpucompat.v1, so that this one has to if it builds graphs or
+        uses Keras; "" if there is none.
       with_loop: The training loop of its program, whose model functions this file may have.
       version: Which Keras it gets: 3, or 2, the package tf-keras.
       keras_2: What asks for Keras 2 in its program.
@@ -264,7 +264,7 @@ class _Way(NamedTuple):
 
 def _rewrite(
     context: Context,
-    together: bool,
+    together: str,
     with_loop: estimators.Home | None,
     keras_2: Keras2,
     homes: Mapping[str, estimators.Home],
@@ -301,7 +301,7 @@ def _rewrite(
     return KERAS if way.conversions else PLAIN
 
 
-def _choose(context: Context, together: bool, has_loop: bool) -> _Way:
+def _choose(context: Context, together: str, has_loop: bool) -> _Way:
     # The old namespace is a graph's; a program of TensorFlow 2 cannot live in it, and gets a TODO instead.
     reasons = dict(needs(context)) if context.module.era == era.TF1 else {}
     graph = needs_graph(context)
@@ -311,7 +311,7 @@ def _choose(context: Context, together: bool, has_loop: bool) -> _Way:
             found = estimators.plan(context)
             reasons = dict(needs(context, found.handled))
             if together and not reasons:
-                raise keras.CannotSee("a module of the same program uses tpucompat.v1")
+                raise keras.CannotSee(f"{together} of the same program uses tpucompat.v1")
             loop = found
             graph = graph if reasons or together else ""
         except keras.CannotSee as error:

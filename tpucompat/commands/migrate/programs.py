@@ -42,7 +42,8 @@ class Imports:
         """The files that share a process.
 
         Args:
-          is_shared: Whether a file brings two programs together that both import it.
+          is_shared: Whether a file brings two programs together that both import it; another one may be
+            in several.
         """
         owner: dict[str, set[str]] = {}
         for path in self.paths:
@@ -57,7 +58,7 @@ class Imports:
         done: set[str] = set()
         groups = []
         for path in sorted(self.paths, key=lambda one: not is_shared[one]):
-            group = [one for one in self.paths if one in owner[path] and one not in done]
+            group = [one for one in self.paths if one in owner[path]]
             if path not in done:
                 groups.append(group)
                 done.update(group)

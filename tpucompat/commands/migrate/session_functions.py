@@ -47,7 +47,9 @@ _OF_TRAINING = re.compile(
 _MODULES = frozenset(("tensorflow", "numpy", "math", "functools", "itertools", "collections"))
 #: What is asked beside a Session without a graph.
 _AROUND = (
-    *("train.latest_checkpoint", "set_random_seed", "random.set_random_seed", "data.", "errors."),
+    *("train.latest_checkpoint", "train.list_variables", "train.load_variable"),
+    *("train.NewCheckpointReader", "train.load_checkpoint", "train.summary_iterator"),
+    *("set_random_seed", "random.set_random_seed", "data.", "errors."),
     "enable_resource_variables",
     *("FixedLenFeature", "VarLenFeature", "TensorShape", *computations.AROUND),
 )

@@ -98,7 +98,8 @@ def named_modules(context: Context) -> dict[int, tuple[Any, int, set[int]]]:
         above: Any = context.parents(cell).get(id(node))
         is_alone = isinstance(above, ast.Assign) and above.value is node and len(above.targets) == 1
         # A module that TensorFlow 2 has under another name is renamed where it stands.
-        if not is_alone or not today.is_module(place.fate) or place.fate.becomes.startswith("tf."):
+        has_home = place.fate.becomes.startswith(("tf.", "tf_"))
+        if not is_alone or not today.is_module(place.fate) or has_home:
             continue
         name = getattr(above.targets[0], "id", "")
         named = [one for one in context.loads(name) if name]

@@ -77,18 +77,25 @@ def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
     for path, context in contexts.items():
         wanted[path] = estimators.is_wanted(context, path in of_trainers)
         stays[path] = plan.stays(context, path in of_trainers)
-    builds = {path: bool(plan.needs_graph(context)) for path, context in contexts.items()}
+    # What only builds a part of a graph does so beside tpucompat.v1 too.
     shared = {
-        path: stays[path] or wanted[path] or builds[path] or plan.uses_keras(context)
+        path: stays[path] or wanted[path] or plan.uses_keras(context)
         for path, context in contexts.items()
     }
     of_keras_2 = _of_keras_2(imports, contexts, wanted)
     of_contrib = {path: contrib_modules.modules(one) for path, one in contexts.items()}
-    for group in imports.programs(shared):
-        together = any(stays[path] for path in group)
-        with_loop = not together and any(wanted[path] for path in group)
+    done: set[str] = set()
+    groups = list(imports.programs(shared))
+    keeps = {id(group): [one for one in group if stays[one]] for group in groups}
+    for group in sorted(groups, key=lambda one: bool(keeps[id(one)])):
+        with_loop = not keeps[id(group)] and any(wanted[path] for path in group)
         homes = [path for path in group if estimators.makes_trainer(contexts[path])]
         for path in group:
+            if path in done:
+                continue
+            done.add(path)
+            own = [one for one in keeps[id(group)] if one in imports.reached([path])]
+            together = os.path.basename(next(iter([*own, *keeps[id(group)]]), ""))
             loop = _home(imports, path, homes) if with_loop else None
             beside = {}
             for name in of_contrib[path]:
@@ -162,7 +169,8 @@ def with_parts(results: Sequence[Result]) -> list[Result]:
         for index, result in enumerate(cut):
             if name in result.beside:
                 part = written.part(result.beside[name], uses)
-                part = written.completing_tf_slim(part) if uses_slim else part
+                if uses_slim and module in written.LOOPS:  # beside other modules scripts do it
+                    part = written.completing_tf_slim(part)
                 cut[index] = result._replace(beside={**result.beside, name: part})
     return cut
 
@@ -203,7 +211,7 @@ def _in_one_process(imports: Imports, path: str, users: set[str]) -> list[str]:
 def _settled(
     module: findings.Module,
     unsafe: bool,
-    together: bool = False,
+    together: str = "",
     with_loop: estimators.Home | None = None,
     version: int = 3,
     keras_2: plan.Keras2 = plan.NOTHING_ASKED,

@@ -53,7 +53,13 @@ _CODED = (
 )
 #: A section of a module: a comment ``# if hooks:`` before a statement -> what a script has that needs it.
 SECTIONS: Mapping[str, frozenset[str]] = {
-    "hooks": frozenset(("hooks", "training_hooks")),
+    "hooks": frozenset(("hooks", "training_hooks", "evaluation_hooks", "prediction_hooks")),
+    "evaluation_hooks": frozenset(("evaluation_hooks", "prediction_hooks")),
+    "exporters": frozenset(("exporters",)),
+    "assets_extra": frozenset(("assets_extra",)),
+    "batch_axis": frozenset(("batch_axis",)),
+    "num_cores_per_replica": frozenset(("num_cores_per_replica",)),
+    "eval_training_input_configuration": frozenset(("eval_training_input_configuration",)),
     "eval_metric_ops": frozenset(("eval_metric_ops",)),
     "hyperparameters": frozenset(("hyperparameters",)),
     "CheckpointSaverHook": frozenset(("CheckpointSaverHook",)),
@@ -227,18 +233,31 @@ def mentioned(text: bytes) -> set[str]:
         found |= {_MARK + "CheckpointSaverHook", _MARK + "hooks"}
     found |= {_MARK + one.arg for one in nodes if isinstance(one, ast.keyword) and one.arg}
     calls = [one for one in nodes if isinstance(one, ast.Call)]
-    if any(_gives_hooks(one) for one in calls):
-        found.add(_MARK + "hooks")
+    for one in calls:
+        found |= {_MARK + name for name in _hooks_of(one)}
     if any(word.arg is None for one in calls for word in one.keywords):
-        found |= {_MARK + name for one in ("hooks", "eval_metric_ops") for name in SECTIONS[one]}
+        any_given = ("hooks", "evaluation_hooks", "eval_metric_ops")
+        found |= {_MARK + name for one in any_given for name in SECTIONS[one]}
     return found
 
 
-def _gives_hooks(call: ast.Call) -> bool:
-    """Whether a call gives hooks by their place, as ``estimator.train(input_fn, hooks)`` does."""
-    given = call.args[1] if len(call.args) > 1 else None
-    is_none = isinstance(given, ast.Constant) and given.value is None
-    return getattr(call.func, "attr", "") == "train" and given is not None and not is_none
+#: A call that may give hooks -> their place, and their section.
+_GIVES_HOOKS = {
+    "train": (1, "hooks"),
+    "TrainSpec": (2, "hooks"),
+    "evaluate": (2, "evaluation_hooks"),
+    "predict": (2, "evaluation_hooks"),
+    "EvalSpec": (3, "evaluation_hooks"),
+}
+
+
+def _hooks_of(call: ast.Call) -> list[str]:
+    """The sections for hooks that a call gives by name or by place: ``estimator.train(input_fn, hooks)``."""
+    place, section = _GIVES_HOOKS.get(getattr(call.func, "attr", ""), (0, ""))
+    given = [word.value for word in call.keywords if word.arg == "hooks"]
+    given += call.args[place : place + 1] if section else []
+    is_given = any(not isinstance(one, ast.Constant) or one.value is not None for one in given)
+    return [section, "hooks"] if section and is_given else []
 
 
 def imported_names(text: bytes) -> set[str]:
@@ -369,7 +388,10 @@ def completion_of_tf_slim(tf: str, v1: str) -> str:
       tf: How the file calls TensorFlow.
       v1: How it calls ``tf.compat.v1``.
     """
-    return _OF_TF_SLIM.format(names=json.dumps(MISSING, indent=4), tf=tf, v1=v1)
+    rows = "".join(f'    "{name}": {json.dumps(names)},\n' for name, names in MISSING.items())
+    rows = re.sub(r"(.{70,96}?, )(?=.)", "\\1\n        ", rows)
+    rows = re.sub(" +$", "", rows, flags=re.MULTILINE)
+    return _OF_TF_SLIM.format(names="{\n" + rows + "}", tf=tf, v1=v1)
 
 
 def _pieces(body: list[Any], lines: list[str], above: int = 0) -> Iterator[tuple[Any, int, int]]:

@@ -7,6 +7,7 @@ the names that they had in TensorFlow 1.
 """
 
 import collections
+import concurrent.futures
 import contextlib
 import copy
 import functools
@@ -37,12 +38,15 @@ AVERAGED = "averaged"  # a collection: the names of tensors that a model_fn aver
 Spec = collections.namedtuple(
     "Spec",
     "mode predictions loss train_op eval_metrics export_outputs scaffold_fn host_call training_hooks "
-    "eval_metric_ops",
-    defaults=[None] * 9,
+    "evaluation_hooks prediction_hooks eval_metric_ops",
+    defaults=[None] * 11,
 )
 #: How the replicas are fed, and how many steps they make in one call.
 TPUConfig = collections.namedtuple(
-    "TPUConfig", "iterations_per_loop per_host_input_for_training", defaults=[2, True]
+    "TPUConfig",
+    "iterations_per_loop per_host_input_for_training eval_training_input_configuration "
+    "num_cores_per_replica",
+    defaults=[2, True, None, None],
 )
 RunConfig = collections.namedtuple(
     "RunConfig",
@@ -60,16 +64,21 @@ WarmStartSettings = collections.namedtuple(
     "ckpt_to_initialize_from vars_to_warm_start var_name_to_vocab_info var_name_to_prev_var_name",
     defaults=[".*", None, None],
 )
-TrainSpec = collections.namedtuple("TrainSpec", "input_fn max_steps", defaults=[None])
+TrainSpec = collections.namedtuple("TrainSpec", "input_fn max_steps hooks", defaults=[None] * 2)
 EvalSpec = collections.namedtuple(
-    "EvalSpec", "input_fn steps name throttle_secs", defaults=[100, None, 600]
+    "EvalSpec",
+    "input_fn steps name hooks exporters throttle_secs",
+    defaults=[100, None, None, None, 600],
 )
 
 
 class InputPipelineConfig:
-    """Who calls input_fn: each replica, or each host, with its own batch or that of one replica."""
+    """Who calls input_fn: each replica, or each host, with its own batch or that of one replica.
 
-    PER_SHARD_V1, PER_HOST_V1, PER_HOST_V2 = "replica", "host", "host, for each replica"
+    SLICED is for evaluations and predictions: as PER_HOST_V1.
+    """
+
+    PER_SHARD_V1, PER_HOST_V1, PER_HOST_V2, SLICED = "replica", "host", "for each replica", "sliced"
 
 
 class ModeKeys:
@@ -136,139 +145,11 @@ def get_tpu_context():
     return types.SimpleNamespace(number_of_shards=replicas)
 
 
-class SessionRunHook:
-    """What a trainer calls around its loop, and around each call of it; there is no Session to give."""
-
-    def begin(self):
-        """Is called before the first call of the loop."""
-
-    def after_create_session(self, session, coord):
-        """Is called behind ``begin``."""
-
-    def before_run(self, run_context):
-        """Is called before each call of the loop."""
-
-    def after_run(self, run_context, run_values):
-        """Is called behind it; ``run_context.request_stop()`` ends the training."""
-
-    def end(self, session):
-        """Is called behind the last call of the loop."""
-
-
-class RunContext:
-    """What a hook ends the training by.
-
-    Attributes:
-      step: The global step.
-      stop_requested: Whether a hook has asked for an end.
-    """
-
-    def __init__(self):
-        self.step, self.stop_requested = 0, False
-
-    def request_stop(self):
-        """Ends the training behind this call of the loop."""
-        self.stop_requested = True
-
-
-class StopAtStepHook(SessionRunHook):
-    """Ends the training after some steps, or at a step; as before, it knows the step that a call began with."""
-
-    def __init__(self, num_steps=None, last_step=None):
-        self._steps, self._last, self._step = num_steps, last_step, 0
-
-    def before_run(self, run_context):
-        """Finds the last step in the first call."""
-        self._step = run_context.step
-        self._last = self._step + self._steps if self._last is None else self._last
-
-    def after_run(self, run_context, run_values):
-        """Ends the training there."""
-        if self._step + 1 >= self._last:
-            run_context.request_stop()
-
-
-class CheckpointSaverHook(SessionRunHook):
+class CheckpointSaverHook(v1.train.SessionRunHook):
     """Says when a training saves its checkpoints, in the place of what its RunConfig says."""
 
     def __init__(self, checkpoint_dir, save_secs=None, save_steps=None):
         self.folder, self.seconds, self.steps = checkpoint_dir, save_secs, save_steps
-
-
-class StepCounterHook(SessionRunHook):
-    """Logs how many steps are made in a second, and writes it as a summary."""
-
-    def __init__(self, every_n_steps=100, every_n_secs=None, output_dir=None):
-        self._every, self._seconds = every_n_steps, every_n_secs
-        self._writer = output_dir and summary_writer(output_dir)
-        self._step = self._at = None
-
-    def before_run(self, run_context):
-        """Begins to count."""
-        if self._step is None:
-            self._step, self._at = run_context.step, time.time()
-
-    def after_run(self, run_context, run_values):
-        """Logs the rate where it is time to."""
-        steps, seconds = run_context.step - self._step, time.time() - self._at
-        if seconds < self._seconds if self._seconds else steps < self._every:
-            return
-        v1.logging.info("global_step/sec: %g", steps / seconds)
-        if self._writer:
-            with self._writer.as_default(run_context.step):
-                tf.summary.scalar("global_step/sec", steps / seconds)
-        self._step = None
-
-
-class _Watching:
-    """A hook that is given values of tensors of a model_fn, after each call of the loop."""
-
-    def tensors_in(self, graph):
-        """The tensors by their tags; those that are given by name are looked up in a graph."""
-        return {
-            tag: graph.get_tensor_by_name(one if ":" in one else one + ":0")
-            if isinstance(one, str)
-            else one
-            for tag, one in self.tensors.items()
-        }
-
-
-class NanTensorHook(_Watching):
-    """Ends the training where a loss is not a number, or raises an error."""
-
-    def __init__(self, loss_tensor, fail_on_nan_loss=True):
-        self.tensors, self._fails = {"loss": loss_tensor}, fail_on_nan_loss
-
-    def take(self, values, run_context):
-        """Looks at the value of a call."""
-        if np.isnan(values["loss"]).any():
-            if self._fails:
-                raise v1.train.NanLossDuringTrainingError
-            run_context.request_stop()
-
-
-class LoggingTensorHook(_Watching):
-    """Logs tensors of a model_fn, given by name or as a list, after some calls of the loop or seconds."""
-
-    def __init__(self, tensors, every_n_iter=None, every_n_secs=None, formatter=None):
-        if not isinstance(tensors, dict):
-            tensors = {getattr(one, "name", one): one for one in tensors}
-        self.tensors = tensors
-        self._calls, self._seconds, self._formatter = every_n_iter, every_n_secs, formatter
-        self._call, self._logged, self._at = 0, None, 0.0
-
-    def take(self, values, run_context):
-        """Logs the values of a call where it is time to."""
-        call, now, took = self._call, time.time(), ""
-        self._call += 1
-        if self._logged is not None:
-            since = now - self._at
-            if since < self._seconds if self._seconds else call < self._logged + self._calls:
-                return
-            took = f" ({since:.3f} sec)"
-        words = ", ".join(f"{name} = {values[name]!s}" for name in sorted(values))
-        v1.logging.info("%s", self._formatter(values) if self._formatter else words + took)
-        self._logged, self._at = call, now
 
 
 class ExponentialMovingAverage(v1.train.ExponentialMovingAverage):
@@ -479,9 +360,10 @@ class Model:
       config: A RunConfig.
       checkpoint: What to restore them from; None to initialize them.
       warm_start: What to initialize them from; None for their initializers.
+      hooks: Hooks, or None.
     """
 
-    def __init__(self, call, inputs, strategy, config, checkpoint, warm_start=None):
+    def __init__(self, call, inputs, strategy, config, checkpoint, warm_start=None, hooks=None):
         self._call, self._local, made = call, strategy.experimental_local_results, []
 
         def record(next_creator, **kwargs):
@@ -492,7 +374,8 @@ class Model:
                 made.append((kwargs.get("name"), is_own(kwargs), next_creator(**kwargs)))
             return made[-1][-1]
 
-        with tf.Graph().as_default(), tf.variable_creator_scope(record):
+        self.graph = tf.Graph()
+        with self.graph.as_default(), tf.variable_creator_scope(record):
             v1.set_random_seed(config.tf_random_seed)
             v1.train.get_or_create_global_step()
             self.spec = call(*inputs())
@@ -503,6 +386,9 @@ class Model:
             scaffold = self.spec.scaffold_fn() if self.spec.scaffold_fn else v1.train.Scaffold()
             if warm_start and not checkpoint:
                 v1.train.warm_start(*([warm_start] if isinstance(warm_start, str) else warm_start))
+            # if hooks:
+            if hooks:
+                hooks.begin(self)
             scaffold.finalize()
             saved = {id(variable) for variable in v1.global_variables()}
             with v1.Session() as session:
@@ -513,6 +399,8 @@ class Model:
                     scaffold.init_fn(session)
                 values = session.run([variable for *_, variable in made])
         self.variables, self._asked, self._unchanged = {}, collections.defaultdict(list), []
+        # if hooks:
+        self.old, self._new = [old for *_, old in made], []
         auto, on_read = tf.VariableSynchronization.AUTO, tf.VariableSynchronization.ON_READ
         for (asked, is_of_replica, old), value in zip(made, values):
             with strategy.scope():
@@ -525,6 +413,8 @@ class Model:
                     aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
                 )
             self._asked[asked].append(variable)
+            # if hooks:
+            self._new.append(variable)
             self._unchanged += [(variable, value)] if id(old) in unchanged else []
             if id(old) in saved:
                 self.variables[old.op.name] = variable
@@ -538,6 +428,20 @@ class Model:
     def step(self):
         """The global step."""
         return int(self.variables["global_step"].numpy())
+
+    def value(self, index):
+        """What the variable at a place in ``old`` holds."""
+        return self._local(self._new[index])[0].numpy()
+
+    def set(self, index, value):
+        """Gives it another value."""
+        variable = self._new[index]
+        if np.array_equal(value, self.value(index)):
+            return
+        variable.assign(value)
+        self._unchanged = [
+            (one, value if one is variable else before) for one, before in self._unchanged
+        ]
 
     def restore(self):
         """Gives variables their values back that TensorFlow 1 did not write."""
@@ -582,28 +486,118 @@ class Model:
             return self._call(features, labels)
 
 
+class HookSession(v1.Session):
+    """A Session for hooks: of the graph of the initial values, with the variables of the strategy.
+
+    Attributes:
+      last: The name of a tensor of the batch -> its value in the last step.
+    """
+
+    def __init__(self, model):
+        super().__init__(graph=model.graph)
+        self._model, self.last = model, {}
+
+    def run(self, fetches, feed_dict=None, options=None, run_metadata=None):
+        """Runs operations on what the variables hold; they hold afterwards what these assign to them."""
+        named, elements = self.graph.as_graph_element, []
+        mapped(lambda one: elements.append(named(one)), fetches)
+        if any(one.name in self.last for one in elements):
+            last = self.last
+            return mapped(lambda one: last[named(one).name], fetches)
+        used = reached(getattr(one, "op", one) for one in elements)
+        used = [index for index, old in enumerate(self._model.old) if old.handle.op in used]
+        for index in used:
+            start = self._model.old[index].initializer
+            super().run(start, {start.inputs[1]: eagerly(self._model.value, index)})
+        found = super().run(fetches, feed_dict, options, run_metadata)
+        for index in used:
+            eagerly(self._model.set, index, super().run(self._model.old[index]))
+        return found
+
+
+def eagerly(function, *args):
+    """Calls a function in a thread of its own, which is eager: hooks are called in a graph."""
+    with concurrent.futures.ThreadPoolExecutor(1) as thread:
+        return thread.submit(function, *args).result()
+
+
+def reached(operations):
+    """Operations, and those that they wait for."""
+    found, waiting = set(), [*operations]
+    while waiting:
+        operation = waiting.pop()
+        if operation not in found:
+            found.add(operation)
+            waiting += [*operation.control_inputs, *(one.op for one in operation.inputs)]
+    return found
+
+
+def tensors_in(value):
+    """A tensor, or those in a list or a dict."""
+    if isinstance(value, tf.Tensor):
+        return [value]
+    values = value.values() if isinstance(value, dict) else value
+    values = values if isinstance(value, (dict, list, tuple)) else []
+    return [found for one in values for found in tensors_in(one)]
+
+
+def mapped(function, value):
+    """A structure with what a function gives for its leaves; the keys of a dict may be tensors."""
+    if isinstance(value, dict):
+        return {key: mapped(function, one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return getattr(value, "_make", type(value))([mapped(function, one) for one in value])
+    return function(value)
+
+
 class Hooks:
-    """The hooks of a training: those it is given, and those of the model_fn.
+    """Hooks of ``tf.compat.v1.train`` around each call of a loop: those it is given, and those of the model_fn.
+
+    They have a Session of the graph of the initial values. What they fetch of a batch comes from the function
+    in which the model_fn is called for a replica: its hook has this tensor in the same attribute, or else
+    the tensor has the same name.
 
     Args:
       given: A list, or None.
-      spec: The Spec of the model_fn in the graph of the initial values.
+      field: Where a Spec has those of the model_fn.
     """
 
-    def __init__(self, given, spec):
-        self._given, self.context = list(given or []), RunContext()
-        self._watching = [one for one in self._all(spec) if isinstance(one, _Watching)]
-        self._called = [one for one in self._all(spec) if not isinstance(one, _Watching)]
-        found = [one.tensors_in(spec.loss.graph) for one in self._watching]
-        self._made = [(one.shape, one.dtype.base_dtype) for one in tf.nest.flatten(found)]
-        self._structure = nest(lambda one: 0, found)
+    def __init__(self, given, field="training_hooks"):
+        self._hooks, self._field = [*(given or [])], field
 
-    def _all(self, spec):
-        return [*(spec.training_hooks or []), *self._given]
+    def begin(self, model):
+        """Calls them in the graph of the initial values, which nothing is added to later."""
+        self._graph, self.session = model.graph, HookSession(model)
+        own = self._of(model.spec)
+        self._hooks += own
+        found = self._tensors(own)
+        for one in self._hooks:
+            one.begin()
+        known, self._named = {one.name for one in found}, []
+        for one in self._tensors(self._hooks):
+            if one.name not in known and self._is_of_batch(one):
+                self._named.append(one)
+        self._made = [*found, *self._named]
+        self._names = [one.name for one in self._made]
+
+    def start(self):
+        """Calls them before the first call of the loop."""
+        with self._graph.as_default():
+            for one in self._hooks:
+                one.after_create_session(self.session, None)
+
+    def _of(self, spec):
+        return [*(getattr(spec, self._field) or [])]
+
+    def _tensors(self, hooks):
+        return tensors_in([vars(one) for one in hooks])
+
+    def _is_of_batch(self, one):
+        return "Placeholder" in {before.type for before in reached([getattr(one, "op", one)])}
 
     def saving(self, config):
         """A RunConfig with what a hook says of the checkpoints, where one does."""
-        for one in self._called:
+        for one in self._hooks:
             if isinstance(one, CheckpointSaverHook):
                 if os.path.abspath(one.folder) != os.path.abspath(config.model_dir):
                     raise ValueError(f"checkpoints go to {config.model_dir}, not to {one.folder}")
@@ -613,45 +607,62 @@ class Hooks:
         return config
 
     def tensors(self, spec):
-        """What the hooks look at in a replica."""
+        """What the hooks may fetch of a replica's batch."""
         graph = v1.get_default_graph()
-        hooks = (one for one in self._all(spec) if isinstance(one, _Watching))
-        return tf.nest.flatten([one.tensors_in(graph) for one in hooks])
+        named = (graph.get_tensor_by_name(one.name) for one in self._named)
+        return [*self._tensors(self._of(spec)), *named]
 
     def zeros(self):
         """Values of the same types before the first step."""
-        return [tf.zeros([size or 0 for size in shape], dtype) for shape, dtype in self._made]
+        shapes = [one.shape if one.shape.rank is not None else [] for one in self._made]
+        return [
+            tf.zeros([size or 0 for size in shape], one.dtype.base_dtype)
+            for shape, one in zip(shapes, self._made)
+        ]
 
     def invariants(self, values):
         """The shapes that values have in all steps."""
-        return [(one, shape) for one, (shape, _) in zip(values, self._made)]
+        return [(value, one.shape) for value, one in zip(values, self._made)]
 
-    def begin(self):
-        """Calls the hooks before the training."""
-        for one in self._called:
-            one.begin()
-        for one in self._called:
-            one.after_create_session(None, None)
+    def before(self):
+        """Calls them before a call of the loop; what they fetch of variables is what these hold then."""
+        self.context = v1.train.SessionRunContext(None, self.session)
+        with self._graph.as_default():
+            asked = [one.before_run(self.context) for one in self._hooks]
+            self._fetched = [mapped(self._fetch, one.fetches) if one else None for one in asked]
+        if any(one and one.feed_dict for one in asked):
+            raise ValueError("a hook feeds placeholders, and the loop has none")
 
-    def before(self, step):
-        """Calls them before a call of the loop."""
-        self.context.step = step
-        for one in self._called:
-            one.before_run(self.context)
+    def _fetch(self, name):
+        one = self._graph.as_graph_element(name)
+        if one.name in self._names:
+            return one
+        if self._is_of_batch(one):
+            raise ValueError(f"a hook fetches {one.name}, which has to be an attribute of it")
+        return self.session.run(one)
 
-    def after(self, step, values):
+    def after(self, values):
         """Calls them behind it, with the values of its last step."""
-        self.context.step = step
-        values = tf.nest.pack_sequence_as(self._structure, [one.numpy() for one in values])
-        for one, found in zip(self._watching, values):
-            one.take(found, self.context)
-        for one in self._called:
-            one.after_run(self.context, None)
+        last = dict(zip(self._names, [one.numpy() for one in values]))
+        self.session.last = last
+
+        def found(one):
+            return last[one.name] if isinstance(one, tf.Tensor) else one
+
+        with self._graph.as_default():
+            for hook, fetched in zip(self._hooks, self._fetched):
+                results = v1.train.SessionRunValues(mapped(found, fetched), None, None)
+                hook.after_run(self.context, results)
 
     def end(self):
-        """Calls them behind the training."""
-        for one in self._called:
-            one.end(None)
+        """Calls them behind the last call of the loop."""
+        with self._graph.as_default():
+            for one in self._hooks:
+                one.end(self.session)
+                writer = getattr(one, "_summary_writer", None)
+                if writer:
+                    writer.flush()
+        self.session.close()
 
 
 class Trainer:
@@ -667,19 +678,17 @@ class Trainer:
       train_batch_size: Batch of all replicas together; so are the other two.
       warm_start_from: A checkpoint that gives the variables' first values.
       eval_on_tpu: Whether to evaluate with this strategy too, or on one device.
+      batch_axis: The axis of each tensor that is split over the replicas of a host; None for the first.
     """
 
     def __init__(self, model_fn, model_dir=None, config=None, params=None, use_tpu=True,
                  train_batch_size=None, eval_batch_size=None, predict_batch_size=None,
-                 warm_start_from=None, eval_on_tpu=True):  # fmt: skip
+                 warm_start_from=None, eval_on_tpu=True, batch_axis=None):  # fmt: skip
         self.config = config or RunConfig()
         self.model_dir = model_dir or self.config.model_dir or tempfile.mkdtemp()
         self.config = self.config._replace(model_dir=self.model_dir)
-        self.params, self._use_tpu, self._eval_on_tpu = (
-            copy.deepcopy(params or {}),
-            use_tpu,
-            eval_on_tpu,
-        )
+        self.params = copy.deepcopy(params or {})
+        self._use_tpu, self._eval_on_tpu = use_tpu, eval_on_tpu
         self.strategy = tf.distribute.get_strategy()
         if use_tpu and (self.config.strategy or not tf.distribute.has_strategy()):
             self.strategy = self.config.strategy or make_strategy()
@@ -687,6 +696,11 @@ class Trainer:
         sizes = (train_batch_size, eval_batch_size, predict_batch_size)
         self._sizes = dict(zip((ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT), sizes))
         self._warm_start = warm_start_from
+        # if batch_axis:
+        self._axes = batch_axis
+        # if num_cores_per_replica:
+        if (self.config.tpu_config.num_cores_per_replica or 1) > 1:
+            raise ValueError("a replica of this loop has one core: it partitions no tensors")
 
     def _params(self, mode, parts, **options):
         size = self._sizes[mode]
@@ -746,9 +760,9 @@ class Trainer:
         other.strategy, other._use_tpu = tf.distribute.get_strategy(), False
         return other
 
-    def _model(self, mode, inputs, strategy, checkpoint):
+    def _model(self, mode, inputs, checkpoint, hooks=None):
+        strategy, options = self.strategy, {"mode": mode, "config": self.config}
         replicas = strategy.num_replicas_in_sync
-        options = {"mode": mode, "config": self.config}
         hosts = getattr(strategy.extended, "num_hosts", 1)
         context = types.SimpleNamespace(num_replicas=replicas, num_hosts=hosts)
         more = {"context": context} if self._use_tpu else {}
@@ -759,13 +773,18 @@ class Trainer:
                 labels = None  # TPUEstimator gave them on a TPU alone
             return _called(self._model_fn, features, labels=labels, **options)
 
-        return Model(call, inputs, strategy, self.config, checkpoint, self._warm_start)
+        return Model(call, inputs, strategy, self.config, checkpoint, self._warm_start, hooks)
 
     def _fed(self, mode):
         """Whether each replica calls input_fn; whether a host splits what it gets from a call."""
         kind = self.config.tpu_config.per_host_input_for_training
         if isinstance(kind, bool):
             kind = InputPipelineConfig.PER_HOST_V1 if kind else InputPipelineConfig.PER_SHARD_V1
+        # if eval_training_input_configuration:
+        if mode != ModeKeys.TRAIN and (
+            self.config.tpu_config.eval_training_input_configuration == InputPipelineConfig.SLICED
+        ):
+            kind = InputPipelineConfig.PER_HOST_V1
         is_sharded = kind == InputPipelineConfig.PER_SHARD_V1 and mode == ModeKeys.TRAIN
         return is_sharded, kind != InputPipelineConfig.PER_HOST_V2 and not is_sharded
 
@@ -777,8 +796,7 @@ class Trainer:
 
         def of_host(context):
             replicas, hosts = context.num_replicas_in_sync, context.num_input_pipelines
-            here = replicas // hosts
-            host = context.input_pipeline_id
+            here, host = replicas // hosts, context.input_pipeline_id
             parts = hosts if is_split else replicas
             made = [
                 self._input(input_fn, mode, parts, replicas, hosts, host, turn)
@@ -787,23 +805,32 @@ class Trainer:
             turns = tf.data.Dataset.range(here).repeat()
             data = tf.data.Dataset.choose_from_datasets(made, turns) if is_sharded else made[0]
             if is_split and here > 1:
+                # if batch_axis:
+                data = data.map(lambda *batch: self._turned(batch, lambda axis: (axis, 0)))
                 data = data.map(lambda *batch: _parts(batch, here)).unbatch()
+                # if batch_axis:
+                data = data.map(lambda *batch: self._turned(batch, lambda axis: (0, axis)))
             specs.append(data.element_spec)
             return data
 
         return self.strategy.distribute_datasets_from_function(of_host), specs[0]
+
+    def _turned(self, batch, axes):
+        """A batch with other axes: ``axes`` gives, for the axis that is split, from where to where it moves."""
+        pairs = zip(tf.nest.flatten(batch), self._axes or itertools.repeat(0))
+        moved = [tf.experimental.numpy.moveaxis(one, *axes(axis)) for one, axis in pairs]
+        batch = tf.nest.pack_sequence_as(batch, moved)
+        return batch if len(batch) > 1 else batch[0]
 
     def train(self, input_fn, hooks=None, steps=None, max_steps=None, after_save=None):
         """Trains for some steps more, or up to the step max_steps, from the last checkpoint on."""
         config, local = self.config, self.strategy.experimental_local_results
         data, spec = self._batches(input_fn, ModeKeys.TRAIN)
         checkpoint = self.latest_checkpoint()
-        model = self._model(ModeKeys.TRAIN, lambda: _placeholders(spec), self.strategy, checkpoint)
-        last = (model.step + steps if steps else sys.maxsize) if max_steps is None else max_steps
         # if hooks:
-        callers = Hooks(hooks, model.spec)
-        # if CheckpointSaverHook:
-        config = callers.saving(config)
+        hooks = Hooks(hooks)
+        model = self._model(ModeKeys.TRAIN, lambda: _placeholders(spec), checkpoint, hooks)
+        last = (model.step + steps if steps else sys.maxsize) if max_steps is None else max_steps
         default = None if tf.distribute.has_strategy() else tf.distribute.get_strategy()
         host_calls, is_one = [], self.strategy is default
         tag_of_loss = model.loss_tag
@@ -816,7 +843,7 @@ class Trainer:
             host_calls.append(function)
             shown = []
             # if hooks:
-            shown = callers.tensors(spec)
+            shown = hooks.tensors(spec)
             # Summaries of a model_fn are for one device; a TPU has no strings.
             summaries = v1.summary.merge_all() if is_one else None
             summaries = [] if summaries is None else [summaries]
@@ -829,12 +856,10 @@ class Trainer:
         def loop(iterator, steps):
             loss, summaries, shown = tf.constant(0.0), tf.constant(b""), []
             # if hooks:
-            shown = callers.zeros()
+            shown = hooks.zeros()
             for _ in tf.range(steps):
                 # if hooks:
-                tf.autograph.experimental.set_loop_options(
-                    shape_invariants=callers.invariants(shown)
-                )
+                tf.autograph.experimental.set_loop_options(shape_invariants=hooks.invariants(shown))
                 with model.given(parts=True):  # optimizers make theirs for all replicas together
                     losses, texts, values, shown = self.strategy.run(
                         replica_step, args=(next(iterator),)
@@ -853,24 +878,24 @@ class Trainer:
 
         if model.step >= last:
             return self
-        # if hooks:
-        callers.begin()
+        # if CheckpointSaverHook:
+        config = hooks.saving(config)
         saved, saved_at = (model.step, time.time()) if checkpoint else save(is_first=True)
+        # if hooks:
+        hooks.start()
         iterator, written, loss = iter(data), -sys.maxsize, None
         # Without a TPU and on one device each call makes one step, as TPUEstimator's did.
         in_one_call = 1 if is_one else config.tpu_config.iterations_per_loop
         while model.step < last:
             step = model.step
             # if hooks:
-            callers.before(step)
+            hooks.before()
             try:
                 loss, summaries, shown = loop(iterator, tf.constant(min(in_one_call, last - step)))
             except tf.errors.OutOfRangeError:
                 break
             if np.isnan(loss):
                 raise v1.train.NanLossDuringTrainingError
-            # if hooks:
-            callers.after(model.step, shown)
             if config.save_summary_steps and step + 1 >= written + config.save_summary_steps:
                 written = model.step
                 v1.logging.info("loss = %s, step = %d", loss.numpy(), model.step)
@@ -879,14 +904,17 @@ class Trainer:
                     tf.summary.experimental.write_raw_pb(summaries)
             every = config.save_checkpoints_steps
             late = time.time() - saved_at >= (config.save_checkpoints_secs or float("inf"))
-            # if hooks:
-            last = model.step if callers.context.stop_requested else last
-            if (model.step - saved >= every if every else late) and model.step < last:
+            # Hooks come behind the checkpoint, which is without what they assign, as in TensorFlow 1.
+            if model.step - saved >= every if every else late:
                 saved, saved_at = save()
+            # if hooks:
+            hooks.after(shown)
+            # if hooks:
+            last = model.step if hooks.context.stop_requested else last
         if model.step != saved:
             save()
         # if hooks:
-        callers.end()
+        hooks.end()
         for writer in _WRITERS.values():
             writer.flush()
         if loss is not None:
@@ -903,6 +931,10 @@ class Trainer:
             if graph.unique_name("loss", mark_as_used=False) != before:
                 model.loss_tag = _next_name(tag_of_loss)
 
+    def _first(self, value):
+        """The value of the first replica."""
+        return self.strategy.experimental_local_results(value)[0]
+
     def _together(self, values):
         """The values of all replicas, one behind the other."""
         local = self.strategy.experimental_local_results
@@ -910,43 +942,53 @@ class Trainer:
             lambda one: tf.concat(local(one), 0) if len(local(one)) > 1 else local(one)[0], values
         )
 
-    def evaluate(self, input_fn, steps=None, *, checkpoint_path=None, name=None):
+    def evaluate(self, input_fn, steps=None, hooks=None, checkpoint_path=None, name=None):
         """The metrics of a checkpoint, with the mean loss of the first replica."""
         if self._use_tpu and not self._eval_on_tpu:
-            return self._on_one_device().evaluate(
-                input_fn, steps, checkpoint_path=checkpoint_path, name=name
-            )
+            return self._on_one_device().evaluate(input_fn, steps, hooks, checkpoint_path, name)
         data, spec = self._batches(input_fn, ModeKeys.EVAL)
         checkpoint = checkpoint_path or self.latest_checkpoint()
-        model = self._model(ModeKeys.EVAL, lambda: _placeholders(spec), self.strategy, checkpoint)
+        # if evaluation_hooks:
+        hooks = Hooks(hooks, "evaluation_hooks")
+        model = self._model(ModeKeys.EVAL, lambda: _placeholders(spec), checkpoint, hooks)
 
         def replica_step(batch):
             spec = model(*_split(batch))
-            return spec.loss, spec.eval_metrics[1] if spec.eval_metrics else []
+            found = [spec.loss, spec.eval_metrics[1] if spec.eval_metrics else []]
+            # if evaluation_hooks:
+            found.append(hooks.tensors(spec))
+            return found
 
         @tf.function
         def step(batch):
-            losses, values = self.strategy.run(replica_step, args=(batch,))
-            return self.strategy.experimental_local_results(losses)[0], self._together(values)
+            found = self.strategy.run(replica_step, args=(batch,))
+            return [self._first(found[0]), self._together(found[1]), *nest(self._first, found[2:])]
 
         losses, update, result = [], None, dict
         # if eval_metric_ops:
         if model.spec.eval_metric_ops:
-            step, result = _metric_ops(model, spec)
+            step, result = _metric_ops(model, spec, hooks)
+        # if evaluation_hooks:
+        hooks.start()
         for batch in itertools.islice(data, steps):
-            loss, values = step(batch)
+            # if evaluation_hooks:
+            hooks.before()
+            loss, values, *shown = step(batch)
             losses.append(loss.numpy())
+            # if evaluation_hooks:
+            hooks.after(*shown)
             if not model.spec.eval_metric_ops:
                 model.restore()
             if model.spec.eval_metrics:
                 update, result = (
-                    (update, result) if update else _metrics(model.spec.eval_metrics[0], values)
+                    (update, result) if update else _metrics(*model.spec.eval_metrics, values)
                 )
                 update(*tf.nest.flatten(values))
+        # if evaluation_hooks:
+        hooks.end()
         found = dict(nest(lambda one: one.numpy(), result()), loss=np.mean(losses))
         found = dict(sorted(found.items()), global_step=np.int64(model.step))
-        folder = os.path.join(self.model_dir, "eval" + (f"_{name}" if name else ""))
-        with summary_writer(folder).as_default(model.step):
+        with summary_writer(self.eval_dir(name)).as_default(model.step):
             for key, value in found.items():
                 if np.ndim(value) == 0 and key != "global_step":
                     tf.summary.scalar(key, value)
@@ -956,9 +998,8 @@ class Trainer:
         v1.logging.info("Saving dict for global step %d: %s", model.step, said)
         return found
 
-    def predict(
-        self, input_fn, predict_keys=None, *, checkpoint_path=None, yield_single_examples=True
-    ):
+    def predict(self, input_fn, predict_keys=None, hooks=None, checkpoint_path=None,
+                yield_single_examples=True):  # fmt: skip
         """Yields the predictions of a checkpoint, or some of them, for each example, or for each batch."""
         mode, replicas = ModeKeys.PREDICT, self.strategy.num_replicas_in_sync
         size = self._sizes[mode]
@@ -968,18 +1009,26 @@ class Trainer:
         part = size and size // replicas
         spec = nest(lambda one: tf.TensorSpec([part, *one.shape[1:]], one.dtype), data.element_spec)
         checkpoint = checkpoint_path or self.latest_checkpoint()
-        model = self._model(mode, lambda: _placeholders(spec), self.strategy, checkpoint)
+        # if evaluation_hooks:
+        hooks = Hooks(hooks, "prediction_hooks")
+        model = self._model(mode, lambda: _placeholders(spec), checkpoint, hooks)
 
         @tf.function
         def step(batch):
             def replica_step(batch):
-                found = model(*_split(batch)).predictions
+                spec = model(*_split(batch))
+                found = [spec.predictions]
                 if predict_keys:
-                    found = {key: one for key, one in found.items() if key in predict_keys}
+                    found = [{key: one for key, one in found[0].items() if key in predict_keys}]
+                # if evaluation_hooks:
+                found.append(hooks.tensors(spec))
                 return found
 
-            return self._together(self.strategy.run(replica_step, args=(batch,)))
+            found = self.strategy.run(replica_step, args=(batch,))
+            return [self._together(found[0]), *nest(self._first, found[1:])]
 
+        # if evaluation_hooks:
+        hooks.start()
         for batch in data:
             count = len(tf.nest.flatten(batch)[0])
             if size:  # the last batch is filled up: a TPU computes in one shape
@@ -994,13 +1043,20 @@ class Trainer:
                         lambda one: one[context.replica_id_in_sync_group], s
                     )
                 )
-            found = nest(lambda one, n=count: one.numpy()[:n], step(batch))
+            # if evaluation_hooks:
+            hooks.before()
+            found, *shown = step(batch)
+            found = nest(lambda one, n=count: one.numpy()[:n], found)
+            # if evaluation_hooks:
+            hooks.after(*shown)
             model.restore()
             rows = range(count) if yield_single_examples else [slice(None)]
             yield from (nest(lambda one, at=row: one[at], found) for row in rows)
+        # if evaluation_hooks:
+        hooks.end()
 
     def export_saved_model(
-        self, export_dir_base, serving_input_receiver_fn, *, checkpoint_path=None
+        self, export_dir_base, serving_input_receiver_fn, assets_extra=None, *, checkpoint_path=None
     ):
         """Writes a SavedModel with export_outputs as signatures; returns its folder, as bytes."""
         given, outputs = [], {}
@@ -1017,7 +1073,7 @@ class Trainer:
 
         checkpoint, one_device = checkpoint_path or self.latest_checkpoint(), self._on_one_device()
         one_device._sizes = dict.fromkeys(self._sizes)
-        model = one_device._model(ModeKeys.PREDICT, inputs, one_device.strategy, checkpoint)
+        model = one_device._model(ModeKeys.PREDICT, inputs, checkpoint)
         graph = v1.wrap_function(build, [])
         tensors = given[0].receiver_tensors
         tensors = tensors if isinstance(tensors, dict) else {"input": tensors}
@@ -1034,7 +1090,16 @@ class Trainer:
         module.model_variables = list(model.variables.values())
         path = os.path.join(export_dir_base, str(stamp))
         tf.saved_model.save(module, path, signatures)
+        # if assets_extra:
+        for name, asset in (assets_extra or {}).items():
+            place = os.path.join(path, "assets.extra", name)
+            tf.io.gfile.makedirs(os.path.dirname(place))
+            tf.io.gfile.copy(asset, place)
         return os.fsencode(path)
+
+    def eval_dir(self, name=None):
+        """Where the summaries of an evaluation go."""
+        return os.path.join(self.model_dir, "eval" + (f"_{name}" if name else ""))
 
     def latest_checkpoint(self):
         """The last checkpoint in model_dir, or None."""
@@ -1064,20 +1129,109 @@ class Estimator(Trainer):
 
 def train_and_evaluate(trainer, train_spec, eval_spec):
     """Trains, evaluates the checkpoints on the way, not more often than the spec says, and the last one."""
-    evaluated, results = [-float("inf")], []
+    evaluated, results, exported = [-float("inf")], [], []
 
     def evaluate():
-        results[:] = [trainer.evaluate(eval_spec.input_fn, eval_spec.steps, name=eval_spec.name)]
+        spec = eval_spec
+        results[:] = [trainer.evaluate(spec.input_fn, spec.steps, spec.hooks, name=spec.name)]
         evaluated[0] = time.time()
+        # if exporters:
+        exporters = eval_spec.exporters or []
+        # if exporters:
+        exporters = exporters if isinstance(exporters, (list, tuple)) else [exporters]
+        # if exporters:
+        exported[:] = [one.export(trainer, results[0], train_spec.max_steps) for one in exporters]
 
     def after_save():
         if time.time() - evaluated[0] >= eval_spec.throttle_secs:
             evaluate()
 
-    trainer.train(train_spec.input_fn, max_steps=train_spec.max_steps, after_save=after_save)
+    trainer.train(train_spec.input_fn, train_spec.hooks, None, train_spec.max_steps, after_save)
     if not results or results[0]["global_step"] != load_global_step(trainer.model_dir):
         evaluate()
-    return results[0], []
+    return results[0], exported
+
+
+class FinalExporter:
+    """Exports the model of the last evaluation of train_and_evaluate."""
+
+    def __init__(self, name, serving_input_receiver_fn, assets_extra=None, exports_to_keep=None):
+        self.name, self._receiver, self._assets = name, serving_input_receiver_fn, assets_extra
+        self._keep = exports_to_keep
+
+    def is_due(self, result, last):
+        """Whether to export the model with these metrics."""
+        return last is not None and result["global_step"] >= last
+
+    def export(self, trainer, result, last):
+        """Writes a SavedModel and takes out the oldest of too many; returns its folder, or None."""
+        if not self.is_due(result, last):
+            return None
+        folder = os.path.join(trainer.model_dir, "export", self.name)
+        exported = trainer.export_saved_model(folder, self._receiver, self._assets)
+        for one in sorted(tf.io.gfile.glob(os.path.join(folder, "*")))[
+            : -(self._keep or sys.maxsize)
+        ]:
+            tf.io.gfile.rmtree(one)
+        return exported
+
+
+class LatestExporter(FinalExporter):
+    """Exports the model of each evaluation."""
+
+    def __init__(self, name, serving_input_receiver_fn, assets_extra=None, exports_to_keep=5):
+        super().__init__(name, serving_input_receiver_fn, assets_extra, exports_to_keep)
+
+    def is_due(self, result, last):
+        """Says that it is."""
+        return True
+
+
+class BestExporter(FinalExporter):
+    """Exports the model of each evaluation that is better than those before, which has the smaller loss.
+
+    The first one is compared with all that the event files have, itself included, as in TensorFlow 1.
+    """
+
+    def __init__(self, name="best_exporter", serving_input_receiver_fn=None,
+                 event_file_pattern="eval/*.tfevents.*", compare_fn=None, assets_extra=None,
+                 exports_to_keep=5):  # fmt: skip
+        super().__init__(name, serving_input_receiver_fn, assets_extra, exports_to_keep)
+        self._pattern, self._is_better = event_file_pattern, compare_fn or self._has_smaller_loss
+        self._best = None
+
+    def export(self, trainer, result, last):
+        """Exports the model if it is better."""
+        if self._pattern:
+            self._read(os.path.join(trainer.model_dir, self._pattern))
+            self._pattern = None
+        return super().export(trainer, result, last)
+
+    def is_due(self, result, last):
+        """Compares the metrics with the best before."""
+        if self._best and not self._is_better(
+            best_eval_result=self._best, current_eval_result=result
+        ):
+            return False
+        self._best = result
+        return True
+
+    def _read(self, files):
+        for writer in _WRITERS.values():
+            writer.flush()
+        steps = collections.defaultdict(dict)
+        for path in sorted(tf.io.gfile.glob(files)):
+            for event in v1.train.summary_iterator(path):
+                for one in event.summary.value:
+                    is_old = one.HasField("simple_value")
+                    value = one.simple_value if is_old else tf.make_ndarray(one.tensor)
+                    steps[event.step][one.tag] = value
+        for result in steps.values():
+            self.is_due(result, None)
+
+    @staticmethod
+    def _has_smaller_loss(best_eval_result, current_eval_result):
+        return best_eval_result["loss"] > current_eval_result["loss"]
 
 
 def load_global_step(folder):
@@ -1135,16 +1289,20 @@ def PredictOutput(outputs):
     return outputs if isinstance(outputs, dict) else {"output": outputs}
 
 
-def _metrics(metric_fn, values):
+def _metrics(metric_fn, arguments, values):
     """A function that takes in a batch, and one that gives the metrics of all batches."""
+    numbers = [None if tf.is_tensor(one) else one for one in tf.nest.flatten(arguments)]
     spec = nest(
         lambda one: tf.TensorSpec([None] * (one.shape.rank > 0) + one.shape[1:], one.dtype), values
     )
     found, given = {}, []
 
     def build(*flat):
-        given.extend(flat)
-        found.update(_given(metric_fn, tf.nest.pack_sequence_as(spec, flat)))
+        given.extend(flat)  # a Python number stays one: a shape may be made of it
+        flat = [one if number is None else number for one, number in zip(flat, numbers)]
+        metrics = _given(metric_fn, tf.nest.pack_sequence_as(spec, flat))
+        for name, (value, update) in metrics.items():
+            found[name] = tf.convert_to_tensor(value), update  # the value may be a variable
 
     graph = v1.wrap_function(build, tf.nest.flatten(spec))
     update = graph.prune(given, _updates(found))
@@ -1157,32 +1315,28 @@ def _updates(metrics):
     return list({one.name: one for one in operations}.values())
 
 
-def _metric_ops(model, spec):
+def _metric_ops(model, spec, hooks):
     """A function that takes in a batch and gives the loss, and one that gives the metrics of all batches."""
-    given, made = [], []
+    given, made, shown = [], [], []
 
     def build(*flat):
         given.extend(flat)
         made.append(model(*_split(tf.nest.pack_sequence_as(spec, flat))))
+        # if evaluation_hooks:
+        shown.append(hooks.tensors(made[0]))
 
     graph = v1.wrap_function(build, tf.nest.flatten(spec))
     metrics = made[0].eval_metric_ops
-    update = graph.prune(given, [made[0].loss, _updates(metrics)])
+    update = graph.prune(given, [made[0].loss, _updates(metrics), *shown])
     result = graph.prune([], {name: value for name, (value, _) in metrics.items()})
     return lambda batch: update(*tf.nest.flatten(batch)), result
 
 
 def _unchanged(variables, spec):
     """Variables that TensorFlow 1 did not write: it ran what train_op waits for, a tf.function runs all."""
-    reached, waiting = set(), []
-    if spec.mode == ModeKeys.TRAIN and spec.train_op is not None:
-        waiting = [getattr(spec.train_op, "op", spec.train_op)]
-    while waiting:
-        operation = waiting.pop()
-        if operation not in reached:
-            reached.add(operation)
-            waiting += [*operation.control_inputs, *(one.op for one in operation.inputs)]
-    return {id(one) for one in variables if writers(one) and not writers(one) & reached}
+    is_train = spec.mode == ModeKeys.TRAIN and spec.train_op is not None
+    ran = reached([getattr(spec.train_op, "op", spec.train_op)] if is_train else [])
+    return {id(one) for one in variables if writers(one) and not writers(one) & ran}
 
 
 def _as_before(tensor, step):
