@@ -337,7 +337,8 @@ def _unknown(path: str) -> Fate:
     public = f"contrib.{parts[1]}.{parts[-1]}"
     if len(parts) > 3 and parts[2] == "python" and symbols.kind(public) in ("function", "class"):
         found = _of_symbol(public, "")
-        return found and found._replace(was="tf." + path)
+        if found is not None:
+            return found._replace(was="tf." + path)
     above, package = package_above(path)
     if isinstance(package, Gone):
         return _gone(path, "", package)

@@ -55,10 +55,8 @@ def check(
         if id(use.node) not in inside and _lacks_graph(context, use):
             raise CannotSee(f"{use.name.rpartition('.')[2]} outside of a tf.Graph")
     classes = {id(call.node): target(call.name).rpartition(".")[2] for call in context.names.calls}
-    of_hooks = estimator_hooks.bases(context)
     for tree in context.trees.values():
         bases = {id(base) for node in ast.walk(tree) for base in getattr(node, "bases", ())}
-        bases -= of_hooks
         for use in context.names.uses:
             if id(use.node) in bases and target(use.name).startswith(module):
                 raise CannotSee(f"a class derived from {use.name.rpartition('.')[2]}")

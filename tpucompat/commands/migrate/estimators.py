@@ -373,10 +373,10 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
         is_function = isinstance(node, ast.FunctionDef)
         before = f"@{graph}\n" if is_function else f"with {graph}:\n{indent}  "
         context.texts[cell].replace(start, start, before)
-    for call in found.specs:
-        cell = context.cell_of(call)
+    for spec in found.specs:
+        cell = context.cell_of(spec)
         text = context.texts[cell]
-        text.replace(text.span(call.func.value)[1], text.span(call)[1], "")  # type: ignore[attr-defined]
+        text.replace(text.span(spec.func.value)[1], text.span(spec)[1], "")  # type: ignore[attr-defined]
     for statement in found.aliases:
         context.remove(statement, context.cell_of(statement))
     for named in found.op_names:
