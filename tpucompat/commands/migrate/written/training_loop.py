@@ -990,8 +990,8 @@ class Trainer:
         found = dict(sorted(found.items()), global_step=np.int64(model.step))
         with summary_writer(self.eval_dir(name)).as_default(model.step):
             for key, value in found.items():
-                if np.ndim(value) == 0 and key != "global_step":
-                    tf.summary.scalar(key, value)
+                if key != "global_step":
+                    (tf.summary.write if np.ndim(value) else tf.summary.scalar)(key, value)
             if checkpoint:
                 tf.summary.text("checkpoint_path", checkpoint)
         said = ", ".join(f"{key} = {found[key]}" for key in sorted(found))
