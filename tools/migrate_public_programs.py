@@ -182,7 +182,7 @@ def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> d
         return {"not compared": " ".join(map(str, document["problems"]))[:300]}
     rungs = {rung["title"]: rung for rung in document["rungs"]}
     return {
-        name: rung["verdict"] + (f" ({rung['worst']:.1e})" if rung["worst"] else "")
+        name: rung["verdict"] + (f" ({float(rung['worst']):.1e})" if rung["worst"] else "")
         for name, rung in rungs.items()
         if rung["verdict"] != "not compared"
     }
