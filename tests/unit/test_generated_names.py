@@ -71,6 +71,8 @@ NOT_DRAWN = {
     r"keras\.(losses|metrics)\.(mse|mae|mape|msle|kld|cosine)$": OTHER_NAME,
     r"keras\.constraints\.radial_constraint": OTHER_NAME,
     r"keras\.layers\.CuDNN(GRU|LSTM)": "runs on GPUs alone",
+    r"contrib\.layers\.(bow_encoder|embed_sequence|embedding_lookup_unique)$": "a case of test_contrib.py",
+    r"contrib\.rnn\.(\w*Fused\w*|LSTMBlockWrapper)$": "a case of test_contrib.py",
     r"keras\.backend\.(set_|reset_uids|get_uid|manual_variable|learning_phase_scope)\w*": SETTING,
     r"keras\.backend\.random_(binomial|normal_variable|uniform_variable)": RANDOM,
     r"keras\.backend\.print_tensor": NO_TPU + " (TPU387)",

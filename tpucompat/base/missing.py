@@ -20,7 +20,7 @@ def next_step(path: str) -> str:
     """A file whose name is nearly that of the path's, or how to check it; for one argument of a command line.
 
     Args:
-      path: What was given, a file or a folder that is not there.
+      path: What was given, a file or a folder that does not exist.
     """
     folder, name = os.path.split(path)
     try:

@@ -1,4 +1,4 @@
-"""``tf.contrib.training``: batches of examples that are alike, by queues.
+"""``tf.contrib.training``: batches of similar examples, by queues.
 
 Behaviour follows tensorflow/contrib/training/python/training/bucket_ops.py of TensorFlow 1.15; sparse tensors
 are not supported.

@@ -26,6 +26,8 @@ def differences(finder: Finder) -> Iterator[Difference]:
         if call.name != ".apply_gradients" or call.function is None:
             continue
         name = key(function.value)
+        if _are_listed(finder, call.node):
+            continue
         if name and name not in built and _has_slots(finder, function.value):
             built.add(name)
             yield Difference(table.BEHAVIOURS["slots"], call.node, call.node, name)
@@ -41,10 +43,23 @@ def _has_slots(finder: Finder, node: ast.AST) -> bool:
     return any(name.startswith("optimizers.") for name in names) and not all(plain)
 
 
-def variables_of(call: ast.Call) -> ast.Attribute | None:
-    """``model.trainable_variables`` of ``apply_gradients(zip(gradients, model.trainable_variables))``"""
+def _are_listed(finder: Finder, call: ast.Call) -> bool:
+    """Whether variables are of the script's own, in a list: there is no model whose variables are meant."""
+    given = _given(call)
+    return given is not None and any(
+        isinstance(one, (ast.List, ast.Tuple)) for one in finder.values.values(given)
+    )
+
+
+def _given(call: ast.Call) -> Any:
     given: Any = call.args[0] if call.args else None
     while isinstance(given, ast.Call) and key(given.func) in ("list", "zip") and given.args:
         given = given.args[-1]
+    return given
+
+
+def variables_of(call: ast.Call) -> ast.Attribute | None:
+    """``model.trainable_variables`` of ``apply_gradients(zip(gradients, model.trainable_variables))``"""
+    given = _given(call)
     is_plain = isinstance(given, ast.Attribute) and isinstance(given.value, ast.Name)
     return given if is_plain and given.attr.startswith("trainable_") else None

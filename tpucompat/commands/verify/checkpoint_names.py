@@ -1,8 +1,8 @@
-"""What the variables of two checkpoints are called: whoever restores one goes by these names.
+"""What the variables of two checkpoints are called: who restores one uses these names.
 
 Some names differ in a known way: a checkpoint of objects has paths of attributes where one of TensorFlow 1 has
-the variables' own names, Keras counts its layers anew in each process, and a file of Keras 3 numbers the
-variables of a layer. Those are matched; what is left over is called otherwise.
+the variables' own names, Keras counts its layers in each process from the start, and a file of Keras 3 numbers the
+variables of a layer. Those are matched; what is left over has another name.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Names(NamedTuple):
     """How the names of two checkpoints go together.
 
     Attributes:
-      same: Old key -> new key of what both call alike.
-      renamed: (old name, new name) of one that is called otherwise.
+      same: Old key -> new key of what has the same name in both.
+      renamed: (old name, new name) of one whose name differs.
       only_old: Names that nothing in the new checkpoint stands for.
       only_new: The same for the old one.
       unknown: New variables of which the file says only a number.
