@@ -1,8 +1,8 @@
 """What the variables of two checkpoints are called: who restores one uses these names.
 
 Some names differ in a known way: a checkpoint of objects has paths of attributes where one of TensorFlow 1 has
-the variables' own names, Keras counts its layers in each process from the start, and a file of Keras 3 numbers the
-variables of a layer. Those are matched; what is left over has another name.
+the variables' own names, Keras counts its layers in each process from the start, and a file of Keras 3 numbers
+the variables of a layer. Those are matched; what is left over has another name.
 """
 
 from __future__ import annotations
