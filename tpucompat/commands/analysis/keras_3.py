@@ -113,6 +113,7 @@ class Finder:
             if getattr(call.node.func, "id", "") in WRAPPERS
             for argument in call.node.args
         }
+        self.own_members = keras_3_members.own_members(self.nodes)
         #: Whether a callback of its own writes a learning rate into the logs.
         self.logs_rate = any(map(keras_3_logs.writes_rate, self.nodes))
         #: The callbacks that go on to log it under its old name.
@@ -294,14 +295,14 @@ class Finder:
         """Whose a member may be, by what it is taken from."""
         kind = self.values.kind(node.value)
         if kind in _OWNERS:
-            owners = self._class_of(node.value, kind) or table.owners(_OWNERS[kind])
+            owners = self.class_of(node.value, kind) or table.owners(_OWNERS[kind])
             # Of a model that was loaded or copied, the method tells the class.
             return ("Sequential", *owners) if ("Sequential", node.attr) in _SEQUENTIAL else owners
         if kind == "" and node.attr in table.DISTINCT and not self._is_module(node.value):
             return ("Sequential", "Model", "layers.Layer")
         return ()
 
-    def _class_of(self, node: ast.AST, kind: str) -> tuple[str, ...]:
+    def class_of(self, node: ast.AST, kind: str) -> tuple[str, ...]:
         """A class of Keras and those above it, where one object alone has the name; of layers and callbacks."""
         made = (
             self.values.values(node) if kind in (keras_values.LAYER, keras_values.CALLBACK) else []
@@ -345,7 +346,7 @@ class Finder:
                     row = Row(f"{owner}.{node.attr}", "", "", table.GONE, keras_2=held)
                     yield Difference(row, node, None, node.attr, owner, guarded)
                     return
-        if kind == keras_values.LAYER and not self._class_of(node.value, kind):
+        if kind == keras_values.LAYER and not self.class_of(node.value, kind):
             yield from keras_3_members.of_made_layers(self, node)
         yield from self._behaviour_of(node, kind)
 

@@ -13,7 +13,7 @@ from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis import keras_values
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras, key
-from tpucompat.names.used import Call, argument, children, constant, index_of, is_given
+from tpucompat.names.used import Call, argument, children, constant, index_of, is_given, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -88,12 +88,19 @@ def _takes_all(finder: Finder, node: ast.AST, above: Mapping[int, ast.AST]) -> b
         return False  # what it was assigned is seen there
     parent = above.get(id(node))
     if isinstance(parent, ast.Subscript) and parent.value is node:
-        return False
+        return constant(index_of(parent)) is None and _names_rate(finder, index_of(parent))
     if isinstance(parent, ast.Attribute):
         return parent.attr not in ("get", "update", "setdefault", "pop")
     if isinstance(parent, ast.Call):
         return not _is_super(parent)
     return not isinstance(parent, (ast.BoolOp, ast.If, ast.IfExp, ast.UnaryOp, ast.Expr))
+
+
+def _names_rate(finder: Finder, index: ast.AST) -> bool:
+    """Whether a name of a log may be that of the rate: one of those that a loop lists, else of any text."""
+    lists = (ast.Tuple, ast.List)
+    around = [one for one in finder.values.iterated(index) if isinstance(one, lists)]
+    return any(constant(part) == "lr" for one in around or finder.trees for part in walk(one))
 
 
 def _is_super(call: ast.Call) -> bool:

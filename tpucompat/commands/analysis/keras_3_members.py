@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, Iterator
+import re
+from typing import TYPE_CHECKING, Any, Iterable, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import (
     CALLBACK,
     LAYER,
+    MODELS,
+    OPTIMIZER,
     SEQUENTIAL,
+    TENSOR,
     VARIABLE,
     below_keras,
     key,
@@ -43,6 +47,11 @@ def differences(finder: Finder) -> Iterator[Difference]:
             yield from _schedules(finder, node)
         elif isinstance(node, ast.Attribute):
             yield from _attribute(finder, node)
+        elif isinstance(node, ast.Call):
+            function: Any = node.func
+            is_value = getattr(function, "attr", "") in ("value", "read_value")
+            if is_value and finder.values.kind(function.value) == VARIABLE:
+                yield Difference(table.BEHAVIOURS["variable_value"], function)
         elif isinstance(node, ast.Subscript):
             yield from converted_layers(finder, node)
     for call in finder.names.calls:
@@ -54,13 +63,72 @@ def differences(finder: Finder) -> Iterator[Difference]:
 
 
 def _attribute(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
-    if node.attr == "name" and finder.values.kind(node.value) == VARIABLE:
+    kind = finder.values.kind(node.value)
+    if node.attr == "name" and kind == VARIABLE:
         yield Difference(table.BEHAVIOURS["variable_name"], node, None, "path")
+    if node.attr == "variables" and kind in (*MODELS, LAYER) and _draws(finder):
+        yield Difference(table.BEHAVIOURS["variables"], node, None, "variables")
+    of_any = (
+        kind == LAYER and isinstance(node.ctx, ast.Load) and not finder.class_of(node.value, kind)
+    )
+    if node.attr == "stateful" and of_any:
+        yield Difference(table.BEHAVIOURS["stateful"], node)
+    yield from _of_tensors(finder, node)
+    if _is_private(finder, node):
+        yield Difference(table.BEHAVIOURS["private"], node, None, node.attr)
     if node.attr == "input" and may_be_input_layer(finder, node.value):
         yield Difference(table.BEHAVIOURS["layer_input"], node, None, "input")
     is_of_self = node.attr == "validation_data" and key(node.value) == "self"
     if is_of_self and finder.values.has_callback() and not finder.values.values(node):
         yield Difference(table.BEHAVIOURS["validation_data"], node, None, "")
+
+
+def _draws(finder: Finder) -> bool:
+    """Whether a model may have a layer with a state of random numbers."""
+    return any(_DRAWING.search(call.name) for call in finder.names.calls)
+
+
+_DRAWING = re.compile(
+    r"\.(\w*Dropout\w*|Gaussian\w+|Random\w+|LSTM|GRU|SimpleRNN|ConvLSTM2D|load_model)$|\.applications\."
+)
+
+
+def _of_tensors(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
+    """``x.shape.as_list()`` and ``x.dtype.name``, which are a tuple and a text of Keras 3."""
+    part: Any = node.value
+    if isinstance(part, ast.Subscript) and isinstance(part.slice, ast.Slice):
+        part = part.value
+    kind = finder.values.kind(part.value) if isinstance(part, ast.Attribute) else ""
+    if kind == TENSOR and part.attr == "shape" and not hasattr((), node.attr):
+        yield Difference(table.BEHAVIOURS["tensor_shape"], part, None, "shape")
+    is_of_dtype = part is node.value and getattr(part, "attr", "") == "dtype"
+    if is_of_dtype and kind in (TENSOR, VARIABLE) and not hasattr("", node.attr):
+        yield Difference(table.BEHAVIOURS["dtype_name"], part)
+
+
+def _is_private(finder: Finder, node: ast.Attribute) -> bool:
+    """Whether it is something of Keras 2 itself: ``model._make_predict_function``."""
+    is_private = node.attr.startswith("_") and not node.attr.startswith("__")
+    if not is_private or node.attr in _PRIVATE_IN_BOTH or key(node.value) in ("self", "cls"):
+        return False
+    kind = finder.values.kind(node.value)
+    return kind in (*MODELS, LAYER, OPTIMIZER, CALLBACK) and node.attr not in finder.own_members
+
+
+_PRIVATE_IN_BOTH = (
+    *("_inbound_nodes", "_outbound_nodes", "_layers", "_nodes_by_depth"),
+    *("_compile_config", "_cpu_model"),  # what migrate writes, and what it takes out
+)
+
+
+def own_members(nodes: Iterable[ast.AST]) -> set[str]:
+    """Methods that a file defines, and the attributes of ``self`` that it assigns."""
+    return {
+        getattr(node, "name", getattr(node, "attr", ""))
+        for node in nodes
+        if isinstance(node, ast.FunctionDef)
+        or (isinstance(getattr(node, "ctx", None), ast.Store) and key(node).startswith("self."))
+    }
 
 
 def of_made_layers(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:

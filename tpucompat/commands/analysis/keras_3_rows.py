@@ -255,6 +255,14 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
 
 _NO_GRAPH = "Keras 3 has no graph that it would be a part of."
 _SEEDS = "Keras 3 counts the states of random numbers among the variables."
+_MONITOR_OP = Row(
+    "monitor_op of ModelCheckpoint or EarlyStopping",
+    "numpy.less or numpy.greater",
+    "",
+    BEHAVIOUR,
+    "It is None until the callback of Keras 3 itself compares, and best is None before that.",
+    keras_2=True,
+)
 
 #: (owner, member) -> what becomes of a method or attribute that is gone.
 MEMBERS: Mapping[tuple[str, str], Row] = {
@@ -325,9 +333,33 @@ MEMBERS: Mapping[tuple[str, str], Row] = {
         (owner, name): Row(f"{name} of a {owner} of a Keras model", "", "", GRAPH, _NO_GRAPH)
         for owner, names in (
             ("tensor", ("op", "graph", "device", "eval", "consumers", "value_index")),
-            ("variable", ("op", "graph", "eval", "load", "initializer", "initialized_value")),
+            (
+                "variable",
+                ("op", "graph", "eval", "load", "device", "initializer", "initialized_value"),
+            ),
         )
         for name in names
+    },
+    ("optimizers.Optimizer", "variables"): Row(
+        "optimizer.variables()",
+        "optimizer.variables",
+        "",
+        BEHAVIOUR,
+        "It is a list now, with the learning rate behind the number of the step.",
+    ),
+    ("optimizers.Optimizer", "set_weights"): Row(
+        "optimizer.set_weights(values)",
+        "",
+        "",
+        BEHAVIOUR,
+        "The learning rate is one of the values of Keras 3.",
+    ),
+    ("tensor", "name"): Row(
+        "model.output.name", "model.layers[-1].name", "", BEHAVIOUR, _NO_GRAPH, keras_2=True
+    ),
+    **{
+        (f"callbacks.{name}", "monitor_op"): _MONITOR_OP
+        for name in ("EarlyStopping", "ModelCheckpoint", "ReduceLROnPlateau")
     },
     ("Model", "metrics"): Row(
         "model.metrics",
@@ -617,11 +649,11 @@ BEHAVIOURS: Mapping[str, Row] = {
         GONE,
     ),
     "config_key": Row(
-        "layer.get_config()['batch_input_shape'], optimizer.get_config()['decay']",
+        "layer.get_config()['batch_input_shape'], ['dtype'], optimizer.get_config()['decay']",
         "",
         "",
         GONE,
-        "A configuration of Keras 3 has no such entry.",
+        "A configuration of Keras 3 has no such entry; dtype is a dictionary.",
         keras_2=True,
     ),
     "default_name": Row(
@@ -1214,7 +1246,47 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Keras 3 trains in eager mode only.",
         keras_2=True,
     ),
-    "tensor_shape": Row("x.get_shape().as_list()", "list(x.shape)", "tensor_shape", GONE),
+    "tensor_shape": Row(
+        "x.get_shape().as_list(), x.shape.ndims",
+        "list(x.shape), len(x.shape)",
+        "tensor_shape",
+        GONE,
+    ),
+    "variables": Row(
+        "model.variables of a model with dropout or recurrent layers",
+        "model.weights",
+        "member",
+        BEHAVIOUR,
+        _SEEDS,
+        keras_2=True,
+    ),
+    "stateful": Row(
+        "layer.stateful", "getattr(layer, 'stateful', False)", "stateful", GONE, keras_2=True
+    ),
+    "variable_value": Row(
+        "layer.kernel.read_value()", "layer.kernel.value", "variable_value", GONE, keras_2=True
+    ),
+    "dtype_name": Row(
+        "model.input.dtype.name",
+        "tf.as_dtype(model.input.dtype).name",
+        "as_dtype",
+        GONE,
+        keras_2=True,
+    ),
+    "ndim": Row(
+        "K.ndim(layer.output), K.dtype(layer.output)",
+        "len(layer.output.shape), layer.output.dtype",
+        "ndim",
+        REFUSED,
+        keras_2=True,
+    ),
+    "private": Row(
+        "model._make_predict_function()",
+        "model.make_predict_function()",
+        "private",
+        GONE,
+        "Keras 3 has other private attributes.",
+    ),
     "function": Row(
         "K.function([model.input], [layer.output])",
         "tf.keras.Model, by a function added to the script",
@@ -1236,14 +1308,7 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Only acc in the name meant that more is better; Keras 3 asks the metric, and fails without one.",
         tf1=True,
     ),
-    "monitor_op": Row(
-        "self.monitor_op of a callback that extends ModelCheckpoint",
-        "numpy.less or numpy.greater",
-        "",
-        BEHAVIOUR,
-        "It is None until the callback of Keras 3 itself compares, and best is None before that.",
-        keras_2=True,
-    ),
+    "monitor_op": _MONITOR_OP,
     "restored": Row(
         "EarlyStopping(restore_best_weights=True)",
         "the same where it stops a training, by a class added to the script",

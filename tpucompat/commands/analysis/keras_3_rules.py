@@ -259,13 +259,18 @@ def _tensors(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         for one in (*call.node.args, *(word.value for word in call.node.keywords))
     ):
         yield Difference(table.BEHAVIOURS["tensor_operation"], call.node, call.node)
+    if (
+        below in _FAIL
+        and call.node.args
+        and finder.values.kind(call.node.args[0]) == keras_values.TENSOR
+    ):
+        yield Difference(table.BEHAVIOURS["ndim"], call.node, call.node, below[8:])
     if name == ".add_loss" and finder._is_model(call.node.func.value):  # type: ignore[attr-defined]
         yield Difference(table.BEHAVIOURS["add_loss"], call.node, call.node)
 
 
-_TAKE_TENSORS = frozenset(
-    ("backend.int_shape", "backend.ndim", "backend.function", "backend.dtype")
-)
+_FAIL = frozenset(("backend.ndim", "backend.dtype"))
+_TAKE_TENSORS = _FAIL | {"backend.int_shape", "backend.function"}
 
 
 def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:

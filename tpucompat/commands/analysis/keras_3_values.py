@@ -128,10 +128,8 @@ def config_keys(finder: Finder, node: ast.Subscript) -> Iterator[Difference]:
         if getattr(function, "attr", "") == "get_config" and constant(text) == "lr":
             yield Difference(table.BEHAVIOURS["config_lr"], text, None, "learning_rate")
         of_optimizer = finder.values.kind(getattr(function, "value", owner)) == OPTIMIZER
-        if (
-            getattr(function, "attr", "") == "get_config"
-            and of_optimizer
-            and constant(text) == "decay"
+        if getattr(function, "attr", "") == "get_config" and constant(text) == (
+            "decay" if of_optimizer else "dtype"
         ):
             yield Difference(table.BEHAVIOURS["config_key"], text)
     parts = [inside for one in (owner, *made) for inside in walk(one)]

@@ -37,6 +37,13 @@ _HELD = frozenset(
     for prefix in ("", "trainable_", "non_trainable_")
     for name in ("variables", "weights")
 )
+#: Variables of layers, under the names that Keras gives them.
+_OF_LAYERS = frozenset(
+    (
+        *("kernel", "bias", "recurrent_kernel", "depthwise_kernel", "pointwise_kernel", "gamma"),
+        *("beta", "moving_mean", "moving_variance", "embeddings"),
+    )
+)
 _ITEMS = {LAYERS: LAYER, VARIABLES: VARIABLE, DATASET: BATCH}
 _ARRAYS = frozenset(("predict", "predict_generator", "evaluate", "train_on_batch", "get_weights"))
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
@@ -349,6 +356,8 @@ class Values:
             }.get(node.attr, set())
         if above & (MODELS | {LAYER}) and node.attr in ("input", "output", "inputs", "outputs"):
             yield TENSOR
+        if LAYER in above and node.attr in _OF_LAYERS:
+            yield VARIABLE
         if HISTORY in above and node.attr == "history":
             yield LOGS
         # What is not known to be Keras' has trainable variables under these two names, where it has any.

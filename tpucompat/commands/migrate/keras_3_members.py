@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Mapping
+from typing import Any, Mapping
 
 from tpucompat.commands.analysis import keras_3_words
 from tpucompat.commands.analysis.keras_3_loops import variables_of
@@ -87,20 +87,63 @@ def _at(self: Rewriter, one: Difference) -> bool:
 
 
 def _tensor_shape(self: Rewriter, one: Difference) -> bool:
-    call = self.call_of(one.node)
-    if call is None:
+    """``x.get_shape().as_list()``, ``x.shape[1:].ndims`` -> ``list(x.shape)``, ``len(x.shape[1:])``"""
+    shape: Any = self.call_of(one.node) if one.name == "get_shape" else one.node
+    cell = self.cell(one.node)
+    parents, text = self.context.parents(cell), self.context.texts[cell]
+    inner, above = shape, parents.get(id(shape))
+    if isinstance(above, ast.Subscript) and isinstance(above.slice, ast.Slice):
+        inner, above = above, parents.get(id(above))
+    if shape is None or (
+        one.name == "get_shape" and not self.behind(one.node.value, shape, ".shape")
+    ):
         return False
-    parents = self.context.parents(self.cell(call))
-    above = parents.get(id(call))
-    if isinstance(above, ast.Attribute) and above.attr == "as_list":
-        outer = parents.get(id(above))
-        text = self.context.texts[self.cell(call)]
-        start = text.span(call)[0]
-        if outer is None or not self.behind(one.node.value, outer, ".shape)"):
-            return False
-        text.replace(start, start, "list(")
+    if not isinstance(above, ast.Attribute):
         return True
-    return self.behind(one.node.value, call, ".shape")
+    outer = parents.get(id(above)) if above.attr == "as_list" else above
+    if above.attr not in _OF_SHAPES or outer is None:
+        return False
+    text.replace(text.span(outer)[0], text.span(outer)[0], _OF_SHAPES[above.attr] + "(")
+    return self.behind(inner, outer, ")")
+
+
+_OF_SHAPES = {"as_list": "list", "ndims": "len", "rank": "len"}
+
+
+def _as_dtype(self: Rewriter, one: Difference) -> bool:
+    return self.wrap(one.node, self.context.local("tf.as_dtype") + "(", ")")
+
+
+def _ndim(self: Rewriter, one: Difference) -> bool:
+    """``K.ndim(x)``, ``K.dtype(x)`` -> ``len(x.shape)``, ``x.dtype``"""
+    value = argument(one.node, 0, "x")
+    text = self.context.texts[self.cell(one.node)]
+    if value is None or not text.is_free(*text.span(one.node)):
+        return False
+    source = text.source(value)
+    words = f"{source}.dtype" if one.name == "dtype" else f"len({source}.shape)"
+    return self.context.replace(one.node, self.cell(one.node), words)
+
+
+def _stateful(self: Rewriter, one: Difference) -> bool:
+    """``layer.stateful``, which recurrent layers alone have"""
+    text = self.context.texts[self.cell(one.node)]
+    start = text.span(one.node)[0]
+    text.replace(start, start, "getattr(")
+    return self.behind(one.node.value, one.node, ", 'stateful', False)")
+
+
+def _private(self: Rewriter, one: Difference) -> bool:
+    """``model._make_predict_function()``, ``layer._name = name``"""
+    if self.context.keras == 2 and not one.name.startswith("_make_"):
+        return True
+    return one.name in _PUBLIC and self.rename_attribute(one, one.name[1:])
+
+
+_PUBLIC = (
+    *("_make_predict_function", "_make_train_function", "_make_test_function"),
+    "_name",
+)
 
 
 def _learning_rate(self: Rewriter, one: Difference) -> bool:
@@ -314,6 +357,12 @@ def _variable_name(self: Rewriter, one: Difference) -> bool:
     return self.behind(one.node.value, one.node, ")")
 
 
+def _variable_value(self: Rewriter, one: Difference) -> bool:
+    """``variable.read_value()`` -> ``variable.value``"""
+    call = self.call_of(one.node)
+    return call is not None and self.behind(one.node.value, call, ".value")
+
+
 def _slots(self: Rewriter, one: Difference) -> bool:
     """Makes the slots where the optimizer and the model are there."""
     variables = variables_of(one.node)
@@ -341,6 +390,7 @@ def _slots(self: Rewriter, one: Difference) -> bool:
 #: ``how`` of a row -> its rewriting.
 REWRITINGS: Mapping[str, Rewriting] = {
     "architecture": _architecture,
+    "as_dtype": _as_dtype,
     "gradients": _gradients,
     "to_json": _to_json,
     "yaml": _yaml,
@@ -356,16 +406,20 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "layer_input": _layer_input,
     "learning_rate": _learning_rate,
     "metrics_names": _metrics_names,
+    "ndim": _ndim,
     "optimizer_of_text": _optimizer_of_text,
     "optimizer_word": _optimizer_word,
     "outer_epsilon": _outer_epsilon,
     "output_names": _output_names,
     "predict": _predict,
+    "private": _private,
     "reset": _reset,
     "schedule_step": _schedule_step,
     "set_value": _set_value,
     "shape": _shape,
     "slots": _slots,
+    "stateful": _stateful,
     "tensor_shape": _tensor_shape,
     "variable_name": _variable_name,
+    "variable_value": _variable_value,
 }
