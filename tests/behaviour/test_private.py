@@ -708,6 +708,14 @@ def _gradients_that_leave_loops():
         assert session.run(slope, {start: 2.0}) == 4 * 2.0**3
 
 
+def _gradients_of_sums_over_any_axes():
+    private.sum_over_axes_of_any_type()
+    with v1.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder("float32", [None, 2])
+        (slope,) = v1.gradients(v1.reduce_sum(x * x, np.arange(1, 2)), [x])
+        assert session.run(slope, {x: [[1.0, 2.0]]}).tolist() == [[2.0, 4.0]]
+
+
 def _gradients_and_loops():
     seen = []
 
@@ -1145,6 +1153,7 @@ CHECKS = {
     ],
     _gated_gradients: ["gate_gradients", "_variables_of", "_is_reference"],
     _gradients_that_leave_loops: ["let_gradients_leave_loops"],
+    _gradients_of_sums_over_any_axes: ["sum_over_axes_of_any_type"],
     _gradients_and_loops: ["replace_gradients", "is_in_loop"],
     _zero_state: ["zero_state"],
     _checked_image: ["checked_image"],

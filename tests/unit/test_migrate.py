@@ -2327,6 +2327,11 @@ def test_attributes_that_hold_something_else(before, after):
         """)
 
 
+def test_what_a_test_for_a_version_asks_itself_is_found():
+    asked = "tf.contrib.data.AUTOTUNE if hasattr(tf.contrib.data, 'AUTOTUNE') else 1"
+    assert "TODO(tpucompat TPU206)" in migrated(f"import tensorflow as tf\nprint({asked})\n")
+
+
 def test_private_attributes_of_an_own_model_are_its_own():
     before = """\
         import tensorflow as tf

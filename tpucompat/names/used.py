@@ -444,9 +444,11 @@ class Names:
         self._branches -= 1
 
     def _if_expression(self, node: ast.IfExp) -> None:
+        self._visit(node.test)
         guards = _asks_for_version(node.test)
         self._guards += guards
-        self._children(node)
+        for branch in (node.body, node.orelse):
+            self._visit(branch)
         self._guards -= guards
 
 

@@ -134,6 +134,13 @@ ROWS = (
         "A gradient leaves a loop where minimize waits for an update, as on a TPU.",
     ),
     Patch(
+        "tpucompat.tf.private.gradients:sum_over_axes_of_any_type",
+        GRAPH,
+        ">=2.17",
+        ("tensorflow.python.ops.math_ops.reduced_shape",),
+        "A sum over axes that are int64, such as np.arange, has a gradient.",
+    ),
+    Patch(
         "tpucompat.tf.private.graphs:make_eager_tensors_hashable",
         GRAPH,
         ">=2.13",

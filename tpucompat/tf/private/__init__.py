@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         let_gradients_leave_loops,
         may_record_gradients,
         replace_gradients,
+        sum_over_axes_of_any_type,
     )
     from tpucompat.tf.private.graphs import (
         accept_whole_numbers_as_dimensions,
@@ -191,6 +192,7 @@ _NAMES = {
         "let_gradients_leave_loops",
         "may_record_gradients",
         "replace_gradients",
+        "sum_over_axes_of_any_type",
     ),
     "graphs": (
         "accept_whole_numbers_as_dimensions",

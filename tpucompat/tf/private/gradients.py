@@ -9,7 +9,7 @@ from typing import Any, Callable, Mapping
 
 import tensorflow as tf
 from tensorflow.python.framework import ops
-from tensorflow.python.ops import control_flow_ops, gradients_impl
+from tensorflow.python.ops import control_flow_ops, gradients_impl, math_ops
 from tensorflow.python.ops import gradients as gradients_module
 
 from tpucompat.tf import patches
@@ -79,6 +79,22 @@ def let_gradients_leave_loops() -> None:
                 wait._remove_all_control_inputs()
 
     patches.replace(loop, "_AddOpInternal", add)
+
+
+@patches.patch
+def sum_over_axes_of_any_type() -> None:
+    """Lets gradients of reductions take axes that are int64, such as ``np.arange``, as 1.15 did.
+
+    ``reduced_shape`` of ``tensorflow/python/ops/math_ops.py`` cast them to int32 up to 2.16. In 2.21 it gives
+    them to DynamicStitch, which takes int32 alone, if the shape is not known.
+    """
+    original = math_ops.reduced_shape
+
+    @functools.wraps(original)
+    def reduced_shape(input_shape: Any, axes: Any) -> Any:
+        return original(input_shape, math_ops.cast(axes, "int32"))
+
+    patches.replace(math_ops, "reduced_shape", reduced_shape)
 
 
 def may_record_gradients() -> bool:
