@@ -2389,6 +2389,27 @@ def test_a_file_that_is_looked_for_under_another_name_is_marked():
 
 
 @pytest.mark.parametrize(
+    "test, becomes",
+    [
+        ("f.endswith('hdf5')", "f.endswith('h5')"),
+        ("f.split('.')[-1] == 'hdf5'", "f.split('.')[-1] == 'h5'"),
+        ("'.hdf5' in f", "'.h5' in f"),
+        ("f.endswith('.hdf5')", "f.endswith('.weights.h5')"),
+        ("f == 'other'", "f == 'other'"),
+    ],
+)
+def test_files_are_found_by_their_new_extension(test, becomes):
+    after = migrated(f"""\
+        import os
+        import tensorflow as tf
+        m = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        m.save_weights('w.hdf5')
+        print([f for f in os.listdir('.') if {test}])
+        """)
+    assert f"if {becomes}]" in after
+
+
+@pytest.mark.parametrize(
     "line, becomes",
     [
         ("fit_generator(s, validation_data=s)", "fit(EpochsOf(s), validation_data=EpochsOf(s, trains=False))"),

@@ -117,6 +117,20 @@ def _rename_endings(self: Rewriter, old: str, new: str) -> None:
             is_pattern = isinstance(text, str) and "*" in text and text.endswith(old)
             if is_ending or (is_pattern and last != "endswith"):
                 self.end_with(node, new)
+            elif last == "endswith":
+                _rename_extension(self, node, old, new)
+    for compared in self.finder.nodes:
+        if isinstance(compared, ast.Compare):
+            for part in (compared.left, *compared.comparators):
+                _rename_extension(self, part, old, new)
+
+
+def _rename_extension(self: Rewriter, node: ast.AST, old: str, new: str) -> None:
+    """``name.split('.')[-1] == 'hdf5'``, where the last part of the new ending is what it is compared with."""
+    extension = "." + new.rpartition(".")[2]
+    if constant(node) in (old, old[1:]) and extension != old:
+        words = extension if constant(node) == old else extension[1:]
+        self.context.replace(node, self.cell(node), repr(words))
 
 
 def _make_folder(self: Rewriter, one: Difference, name: object) -> None:
