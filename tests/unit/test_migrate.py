@@ -2332,6 +2332,44 @@ def test_what_a_test_for_a_version_asks_itself_is_found():
     assert "TODO(tpucompat TPU206)" in migrated(f"import tensorflow as tf\nprint({asked})\n")
 
 
+@pytest.mark.parametrize(
+    "function, made",
+    [
+        ("def show(m):\n    return m", "n = show(m)"),
+        ("def both(m):\n    return m, 1", "n, _ = both(m)"),
+        (
+            "class A:\n    def __init__(self, m):\n        self.m = m\n"
+            "    def model(self):\n        return self.m",
+            "n = A(m).model()",
+        ),
+        ("def outer(m):\n    return inner(m)\ndef inner(k):\n    k.summary()\n    return k", "n = outer(m)"),
+    ],
+)  # fmt: skip
+def test_a_model_that_a_function_returns_is_a_model(function, made):
+    before = "import tensorflow as tf\nm = tf.keras.Sequential([tf.keras.layers.Dense(1)])\n"
+    assert "print([n.layers[-1].name])" in migrated(
+        before + function + "\n" + made + "\nprint(n.output_names)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "before, marked",
+    [("m.compile('sgd', 'mse')", True), ("m(x)", False), ("m.build((None, 4))", False)],
+)
+def test_weights_of_a_model_that_is_not_built_are_marked(before, marked):
+    after = migrated(f"""\
+        import tensorflow as tf
+        assert tf.executing_eagerly()
+        class Net(tf.keras.Model):
+            def call(self, x):
+                return x
+        m = Net()
+        {before}
+        m.load_weights('checkpoint')
+        """)
+    assert ("TODO(tpucompat TPU510): load_weights" in after) == marked
+
+
 def test_private_attributes_of_an_own_model_are_its_own():
     before = """\
         import tensorflow as tf

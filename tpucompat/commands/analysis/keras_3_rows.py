@@ -1120,6 +1120,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Keras 3 builds none of its layers, and loads no weights into them.",
         keras_2=True,
     ),
+    "unbuilt": Row(
+        "load_weights of a new model of a class that extends Model",
+        "a call of the model on a batch before load_weights",
+        "",
+        REFUSED,
+        "Keras 2 restored a checkpoint when the model was first called.",
+        keras_2=True,
+    ),
     "lambda_layer": Row(
         "Lambda(lambda x: …) of a model that is loaded",
         "a function that is registered by a name",

@@ -209,16 +209,43 @@ def built(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     owner = getattr(call.node.func, "value", None)
     if call.name != ".build" or owner is None:
         return
-    made = [one.func for one in finder.values.values(owner) if isinstance(one, ast.Call)]
-    classes = {
-        node.name: node
-        for node in finder.nodes
-        if isinstance(node, ast.ClassDef) and finder.values.own_class(node.name) in MODELS
-    }
-    for one in made:
-        body = classes[key(one)].body if key(one) in classes else []
-        if body and not any(getattr(member, "name", "") == "build" for member in body):
+    for node in _own_models(finder, owner):
+        if not any(getattr(member, "name", "") == "build" for member in node.body):
             yield Difference(table.BEHAVIOURS["built"], call.node, call.node)
+
+
+def _own_models(finder: Finder, owner: ast.AST) -> list[ast.ClassDef]:
+    """The classes of the script that extend Model, of what is assigned to a name."""
+    made = {key(one.func) for one in finder.values.values(owner) if isinstance(one, ast.Call)}
+    return [
+        node
+        for node in finder.nodes
+        if isinstance(node, ast.ClassDef)
+        and node.name in made
+        and finder.values.own_class(node.name) in MODELS
+    ]
+
+
+def unbuilt(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``load_weights`` of a model of the script's own class that nothing has called before."""
+    owner = getattr(call.node.func, "value", None)
+    if call.name != ".load_weights" or owner is None or finder.tf1:
+        return
+    for node in _own_models(finder, owner):
+        inside = list(walk(node))
+        builds = any(getattr(one, "attr", "") == "build" for one in inside) or any(
+            isinstance(one, ast.Call) and one.args and getattr(one.func, "attr", "") == "__init__"
+            for one in inside
+        )
+        called = (one for one in finder.nodes if isinstance(one, ast.Call))
+        used = (one.func for one in called if one.lineno < call.node.lineno)
+        if not builds and not any(_may_build(one, key(owner)) for one in used):
+            yield Difference(table.BEHAVIOURS["unbuilt"], call.node, call.node)
+
+
+def _may_build(function: Any, name: str) -> bool:
+    is_method = key(getattr(function, "value", function)) == name
+    return is_method and getattr(function, "attr", "") not in ("compile", "load_weights")
 
 
 def _trained_on(finder: Finder) -> set[str]:
@@ -468,6 +495,7 @@ def lite_files(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 #: What :mod:`tpucompat.commands.analysis.keras_3` asks of each call.
 RULES = (
     built,
+    unbuilt,
     words,
     python_random,
     yielded_inputs,

@@ -102,6 +102,8 @@ class Values:
         self._has_modules = "tensorflow.Module" in self.used.values()
         self._kinds: dict[tuple[int, str], set[str]] = {}
         self._returns: dict[str, set[str]] = {}
+        #: Function -> the tuples that it returns.
+        self._tuples: dict[str, list[ast.Tuple]] = {}
         self._classes: dict[str, str] = {}
         self._scopes: dict[int, tuple[int, ...]] = {}
         #: (scope, name) -> the expressions that are assigned to it.
@@ -158,6 +160,8 @@ class Values:
             self._pairs.append((scope, node.optional_vars, node.context_expr, "with"))
         elif isinstance(node, ast.Return) and node.value is not None and function:
             self._pairs.append((scope, ast.Name(function, ast.Store()), node.value, "return"))
+            if isinstance(node.value, ast.Tuple):
+                self._tuples.setdefault(function, []).append(node.value)
 
     def _parameters(self, names: Names) -> None:
         """A parameter is what the calls of its function give it."""
@@ -263,6 +267,10 @@ class Values:
             elif BATCH in kinds:
                 for one in target.elts:
                     self._add(scope, one, {BATCH}, value)
+            elif isinstance(value, ast.Call) and not how:
+                for returned in self._tuples.get(key(value.func).rpartition(".")[2], ()):
+                    for one, part in zip(target.elts, returned.elts):
+                        self._add(scope, one, self.kinds(part), None)
             return
         kinds = self.kinds(value)
         if how == "item":
@@ -451,7 +459,9 @@ class Values:
             yield ITERATOR if name.startswith("make_") else DATASET
         if ITERATOR in above and name == "get_next":
             yield BATCH
-        if name in self._returns and key(function.value) in ("self", "cls"):
+        # A method of a class of the script; what a dictionary or a list has too says nothing.
+        is_own = key(function.value) in ("self", "cls") or not (above or hasattr(dict, name))
+        if name in self._returns and is_own:
             yield from self._returns[name]
         if LAYER in above and name in ("get_output_at", "get_input_at"):
             yield TENSOR
