@@ -85,7 +85,30 @@ for _ in range(2):
     told += [model.evaluate_generator(generator, steps=2, workers=0)]
     told += [model.predict_generator(generator, steps=2, workers=0).tolist()]
 told += [model.predict_generator(Batches(), steps=7, workers=0).tolist()]
+training = model.fit_generator(Batches(), epochs=3, shuffle=False, verbose=0,
+                               validation_data=Batches(), validation_steps=4)
+told += [training.history['val_loss']]
 print('TOLD', json.dumps(told, default=float))
+"""
+OF_TENSORFLOW_2 = """
+import json
+import numpy as np
+import tensorflow as tf
+
+x = np.random.RandomState(0).rand(20, 4).astype('float32')
+y = 2 * x.sum(axis=1, keepdims=True) - x[:, :1]
+
+class Batches(tf.keras.utils.Sequence):
+    def __len__(self):
+        return 5
+    def __getitem__(self, index):
+        return x[4 * index:4 * index + 4], y[4 * index:4 * index + 4]
+
+model = tf.keras.models.Sequential([tf.keras.layers.Dense(1, kernel_initializer='ones', input_shape=(4,))])
+model.compile(tf.keras.optimizers.SGD(0.1), 'mse', ['mae'])
+told = model.fit(Batches(), steps_per_epoch=3, epochs=4, shuffle=False, verbose=0,
+                 validation_data=Batches(), validation_steps=2).history
+print('TOLD', json.dumps([told['loss'], told['val_loss'], told['val_mae']]))
 """
 TWO = """
 import tensorflow
@@ -119,13 +142,18 @@ def told(folder, text, *command):
     [
         (SCRIPT, "self.model = under_strategy(self.model)"),
         (STEPS, "model.fit(StepsOf(batches(), 4), epochs=3, shuffle=False, verbose=0)"),
+        (OF_TENSORFLOW_2, "model.fit(StepsOf(passes(Batches(), steps=3), 3), epochs=4"),
     ],
-    ids=["model", "steps"],
+    ids=["model", "steps", "tensorflow_2"],
 )
 def test_a_model_that_is_copied_under_the_strategy(tmp_path, script, written):
     module = findings.understand(sources.decode("old.py", script.encode()))
     after = plan.migrate(module).after.decode()
     assert written in after
+    if script is OF_TENSORFLOW_2:
+        old = told(tmp_path, script, "-m", "tpucompat", "run", "--quiet")
+        np.testing.assert_allclose(told(tmp_path, after), old, rtol=1e-5)
+        return
     only = "return tf.distribute.get_strategy()"
     assert after.count(only) == 1
     on_two = TWO + after.replace(

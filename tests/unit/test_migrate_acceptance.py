@@ -183,3 +183,17 @@ def test_a_program_that_is_there_keeps_what_it_uses(tmp_path):
     text = files.beside(cut.beside, str(tmp_path))[str(place)]
     assert b"def predict(" in text and b"def evaluate(" in text
     assert b"def export_saved_model(" not in text
+
+
+def test_an_attribute_of_an_own_model_is_no_method_of_keras():
+    script = b"""\
+import tensorflow as tf
+class Coder(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.encoder = tf.keras.layers.Dense(1)
+coder = Coder()
+print(coder.encoder(x))
+"""
+    calls = [one.question.name for one in acceptance.questions(_module(script))]
+    assert not [name for name in calls if name.endswith(".encoder")]

@@ -13,7 +13,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
     parts,
 )
 from tpucompat.commands.analysis.keras_values import DATASET, ITERATOR, below_keras, key
-from tpucompat.names.used import Call, argument, constant, keyword, walk
+from tpucompat.names.used import Call, argument, constant, is_given, keyword, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -104,6 +104,7 @@ def epochs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     data = argument(call.node, 5 if call.name == ".fit_generator" else 7, "validation_data")
     first = _batches(call)
     first = None if counts_steps(finder, call) else first  # which ends its passes itself
+    data = None if any(validation_steps(finder, call, below)) else data
     # They did not in the main thread.
     ends = trains and constant(keyword(call.node, "workers")) != 0
     for given, method in ((first, "fit" if ends else ""), (data if trains else None, "")):
@@ -160,20 +161,52 @@ def _batches(call: Call) -> ast.expr | None:
 def counts_steps(finder: Finder, call: Call) -> bool:
     """Whether TensorFlow 1 took so many batches of a generator or Sequence, and went on there later."""
     steps, given = steps_of(call.name, call.node), _batches(call)
-    if not finder.tf1 or call.guarded or steps is None or given is None or _is_wrapped(given):
+    if call.guarded or steps is None or given is None or _is_wrapped(given):
         return False
-    if any(word.arg is None for word in call.node.keywords):
+    if any(word.arg is None for word in call.node.keywords) or _is_length(steps, given):
         return False
-    if isinstance(steps, ast.Call) and key(steps.func) == "len":
-        whole = [ast.dump(one) for one in steps.args]
-        if whole == [ast.dump(given)]:
-            return False
-    made = [given] if isinstance(given, ast.Call) else finder.values.values(given)
     if is_generator(finder, given):
-        return any(_is_endless(finder, one) for one in made)
+        made = [given] if isinstance(given, ast.Call) else finder.values.values(given)
+        return finder.tf1 and any(_is_endless(finder, one) for one in made)
+    # In TensorFlow 2, each epoch began with the first batch. So does each evaluation of Keras 3.
+    return (finder.tf1 or call.name.startswith(".fit")) and _may_be_sequence(finder, call, given)
+
+
+def _is_length(steps: ast.AST, given: ast.AST) -> bool:
+    """Whether a number of steps is ``len(given)``."""
+    is_length = isinstance(steps, ast.Call) and key(steps.func) == "len"
+    return is_length and [ast.dump(one) for one in steps.args] == [ast.dump(given)]  # type: ignore[attr-defined]
+
+
+def _may_be_sequence(finder: Finder, call: Call, given: ast.AST) -> bool:
     if call.name.endswith("_generator"):
         return finder.values.kind(given) not in (DATASET, ITERATOR)
+    made = [given] if isinstance(given, ast.Call) else finder.values.values(given)
     return any(_is_sequence(finder, one) for one in made)
+
+
+def validation_steps(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``fit(validation_data=sequence, validation_steps=n)``"""
+    if call.name not in (".fit", ".fit_generator"):
+        return
+    given = argument(call.node, 5 if call.name == ".fit_generator" else 7, "validation_data")
+    count = keyword(call.node, "validation_steps")
+    if (
+        given is None
+        or count is None
+        or not is_given(count)
+        or _is_length(count, given)
+        or _is_wrapped(given)
+    ):
+        return
+    tuples = (ast.Tuple, ast.List)
+    is_list = any(isinstance(one, tuples) for one in (given, *finder.values.values(given)))
+    is_passed_on = is_generator(finder, given) or is_list
+    if not is_passed_on and _may_be_sequence(finder, call, given):
+        yield Difference(table.BEHAVIOURS["first_batches"], given, call.node)
+
+
+_FLOWS = ("flow", "flow_from_directory", "flow_from_dataframe")
 
 
 def _is_endless(finder: Finder, made: ast.AST) -> bool:
@@ -183,8 +216,8 @@ def _is_endless(finder: Finder, made: ast.AST) -> bool:
 
 
 def _is_sequence(finder: Finder, made: ast.AST) -> bool:
-    """Whether an object is of a class of the file that extends Sequence."""
-    return any(
+    """Whether an object is of a class of the file that extends Sequence, or the flow of an image generator."""
+    return getattr(getattr(made, "func", None), "attr", "") in _FLOWS or any(
         isinstance(node, ast.ClassDef)
         and node.name == key(getattr(made, "func", made))
         and any(
@@ -209,4 +242,4 @@ def summaries(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         yield Difference(table.BEHAVIOURS["by_line"], function, call.node)
 
 
-RULES = (validation_batches, carried_metrics, epochs, steps, summaries)
+RULES = (validation_batches, carried_metrics, epochs, steps, validation_steps, summaries)

@@ -126,7 +126,7 @@ def own_members(nodes: Iterable[ast.AST]) -> set[str]:
     return {
         getattr(node, "name", getattr(node, "attr", ""))
         for node in nodes
-        if isinstance(node, ast.FunctionDef)
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
         or (isinstance(getattr(node, "ctx", None), ast.Store) and key(node).startswith("self."))
     }
 

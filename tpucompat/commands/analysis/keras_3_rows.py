@@ -828,8 +828,15 @@ BEHAVIOURS: Mapping[str, Row] = {
         "fit(StepsOf(batches, 100)), by a class added to the script",
         "batches_of_steps",
         BEHAVIOUR,
-        "An epoch began where the last one ended; Keras 3 ends one early, and reads batches ahead.",
-        tf1=True,
+        "An epoch had so many batches; Keras 3 ends one early where a Sequence ends, and reads batches ahead.",
+    ),
+    "first_batches": Row(
+        "fit(validation_data=sequence, validation_steps=2)",
+        "validation_data=first_of(sequence, 2), by a function added to the script",
+        "first_batches",
+        BEHAVIOUR,
+        "Each evaluation began with the first batch; Keras 3 evaluates the batches that are left.",
+        keras_2=True,
     ),
     "slots": Row(
         "optimizer.apply_gradients in a step of several replicas",

@@ -13,6 +13,7 @@ from typing import Any, Iterator, NamedTuple
 
 from tpucompat.commands.analysis import keras_values
 from tpucompat.commands.analysis.findings import Module
+from tpucompat.commands.analysis.keras_3_members import own_members
 from tpucompat.commands.analysis.keras_values import Values, below_keras, key
 from tpucompat.names import era
 from tpucompat.names.used import Call, argument, constant
@@ -65,12 +66,7 @@ def questions(module: Module) -> Iterator[Asked]:
     """What a rewritten file asks of TensorFlow and Keras."""
     trees = [tree for tree in module.trees if tree is not None]
     values = Values(trees, module.names, module.era == era.TF1)
-    own = {
-        one.name
-        for tree in trees
-        for one in ast.walk(tree)
-        if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))
-    }
+    own = own_members(one for tree in trees for one in ast.walk(tree))
     registered = _registered(trees)
     loops = _loops(trees)
     for call in module.names.calls:

@@ -31,6 +31,17 @@ def _validation_generator(self: Rewriter, one: Difference) -> bool:
     return self.wrap(one.node, "StepsOf(", f", {text})")
 
 
+def _first_batches(self: Rewriter, one: Difference) -> bool:
+    """``validation_data=batches`` -> ``validation_data=first_of(batches, n)``"""
+    steps = keyword(one.call, "validation_steps") if one.call else None
+    if steps is None or not self.define("first_of", written.FIRST_OF):
+        return False
+    count = self.context.texts[self.cell(steps)].source(steps)
+    if any(other.row.how == "steps" and other.node is steps for other in self.found):
+        count = f"int({self.context.local('numpy.ceil')}({count}))"
+    return self.wrap(one.node, "first_of(", f", {count})")
+
+
 def _define_steps_of(self: Rewriter) -> bool:
     if not self.define("StepsOf", written.STEPS_OF):
         return False
@@ -53,6 +64,7 @@ def _batches_of_steps(self: Rewriter, one: Difference) -> bool:
     if not is_generator(self.finder, one.node):
         if not self.define("passes", written.PASSES):
             return False
+        order += "" if self.finder.tf1 else f", steps={count}"
         before, after = before + "passes(", f"{order})" + after
     if not is_float and any(word.value is steps for word in call.keywords):
         self.drop(call, steps)
@@ -276,5 +288,6 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "loss_weights": _loss_weights,
     "standalone": _standalone,
     "steps": _steps,
+    "first_batches": _first_batches,
     "validation_generator": _validation_generator,
 }

@@ -293,14 +293,15 @@ class PeriodicCheckpoint({keras}.callbacks.ModelCheckpoint):
 
 PASSES = '''
 
-def passes(batches, shuffle=False, ends=True):
-{i}"""The batches of a Sequence, one pass after the other; those of a generator as they come."""
+def passes(batches, shuffle=False, ends=True, steps=None):
+{i}"""The batches of a Sequence, one pass (of so many steps) after the other; those of a generator as is."""
 {i}if not hasattr(batches, '__getitem__'):
 {i}{i}yield from batches
 {i}{i}return
 {i}while True:
 {i}{i}count = len(batches)
-{i}{i}for index in {numpy}.random.permutation(count) if shuffle else range(count):
+{i}{i}order = {numpy}.random.permutation(count) if shuffle else range(count)
+{i}{i}for index in order[:steps]:
 {i}{i}{i}yield batches[int(index)]
 {i}{i}if ends and hasattr(batches, 'on_epoch_end'):
 {i}{i}{i}batches.on_epoch_end()
@@ -311,6 +312,23 @@ NAME_OF = r'''
 def name_of(variable):
 {i}"""A variable's name behind that of its layer, as layer/kernel:0."""
 {i}return re.sub(r'^(sequential|functional)(_\d+)?/', '', variable.path) + ':0'
+'''
+
+FIRST_OF = '''
+
+def first_of(batches, steps):
+{i}"""The first batches of a Sequence, for each evaluation; Keras 3 continues where the last one ended."""
+{i}if not isinstance(batches, {keras}.utils.Sequence):
+{i}{i}return batches
+
+{i}class First({keras}.utils.Sequence):
+{i}{i}def __len__(self):
+{i}{i}{i}return min(steps, len(batches))
+
+{i}{i}def __getitem__(self, index):
+{i}{i}{i}return batches[index]
+
+{i}return First()
 '''
 
 STEPS_OF = '''
