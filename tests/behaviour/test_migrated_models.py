@@ -108,7 +108,23 @@ model = tf.keras.models.Sequential([tf.keras.layers.Dense(1, kernel_initializer=
 model.compile(tf.keras.optimizers.SGD(0.1), 'mse', ['mae'])
 told = model.fit(Batches(), steps_per_epoch=3, epochs=4, shuffle=False, verbose=0,
                  validation_data=Batches(), validation_steps=2).history
-print('TOLD', json.dumps([told['loss'], told['val_loss'], told['val_mae']]))
+class Trained(tf.keras.Model):
+    def train_step(self, data):
+        x, y, weights = data
+        with tf.GradientTape() as tape:
+            y_pred = self(x, training=True)
+            loss = self.compiled_loss(y, y_pred, sample_weight=weights, regularization_losses=self.losses)
+        gradients = tape.gradient(loss, self.trainable_variables)
+        self.optimizer.apply_gradients(zip(gradients, self.trainable_variables))
+        self.compiled_metrics.update_state(y, y_pred, sample_weight=weights)
+        return {metric.name: metric.result() for metric in self.metrics}
+
+inputs = tf.keras.Input((4,))
+own = Trained(inputs, tf.keras.layers.Dense(1, kernel_initializer='ones', kernel_regularizer='l2')(inputs))
+own.compile(tf.keras.optimizers.SGD(0.1), 'mse', ['mae'])
+weights = np.linspace(0.5, 1.5, 20)
+logs = own.fit(x, y, sample_weight=weights, batch_size=4, epochs=2, shuffle=False, verbose=0).history
+print('TOLD', json.dumps([told['loss'], told['val_loss'], told['val_mae'], logs['loss'], logs['mae']]))
 """
 TWO = """
 import tensorflow

@@ -2370,6 +2370,21 @@ def test_weights_of_a_model_that_is_not_built_are_marked(before, marked):
     assert ("TODO(tpucompat TPU510): load_weights" in after) == marked
 
 
+def test_a_train_step_keeps_what_it_logs():
+    after = migrated("""\
+        import tensorflow as tf
+        class Net(tf.keras.Model):
+            def train_step(self, data):
+                x, y = data
+                with tf.GradientTape() as tape:
+                    loss = self.compiled_loss(y, self(x), regularization_losses=self.losses)
+                self.compiled_metrics.update_state(y, self(x))
+                return {m.name: m.result() for m in self.metrics}
+        """)
+    assert "loss = compiled_loss(self, y, self(x), regularization_losses=self.losses)" in after
+    assert "        update_metrics(self, y, self(x))\n" in after
+
+
 def test_private_attributes_of_an_own_model_are_its_own():
     before = """\
         import tensorflow as tf

@@ -50,6 +50,10 @@ def differences(finder: Finder) -> Iterator[Difference]:
         elif isinstance(node, ast.Call):
             function: Any = node.func
             is_value = getattr(function, "attr", "") in ("value", "read_value")
+            if getattr(function, "attr", "") == "compiled_loss":
+                yield Difference(table.BEHAVIOURS["compiled_loss"], node)
+            elif key(function).endswith(".compiled_metrics.update_state"):
+                yield Difference(table.BEHAVIOURS["compiled_metrics"], node)
             if is_value and finder.values.kind(function.value) == VARIABLE:
                 yield Difference(table.BEHAVIOURS["variable_value"], function)
         elif isinstance(node, ast.Subscript):

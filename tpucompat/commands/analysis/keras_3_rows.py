@@ -1278,6 +1278,22 @@ BEHAVIOURS: Mapping[str, Row] = {
     "stateful": Row(
         "layer.stateful", "getattr(layer, 'stateful', False)", "stateful", GONE, keras_2=True
     ),
+    "compiled_loss": Row(
+        "self.compiled_loss(y, y_pred) in train_step",
+        "compiled_loss(self, y, y_pred), by a function added to the script",
+        "compiled_loss",
+        BEHAVIOUR,
+        "Keras 3 leaves the loss out of the logs.",
+        keras_2=True,
+    ),
+    "compiled_metrics": Row(
+        "self.compiled_metrics.update_state(y, y_pred) in train_step",
+        "update_metrics(self, y, y_pred), by a function added to the script",
+        "compiled_metrics",
+        BEHAVIOUR,
+        "Keras 3 logs the mean of y_pred as the loss.",
+        keras_2=True,
+    ),
     "variable_value": Row(
         "layer.kernel.read_value()", "layer.kernel.value", "variable_value", GONE, keras_2=True
     ),

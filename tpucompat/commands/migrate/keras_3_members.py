@@ -133,6 +133,22 @@ def _stateful(self: Rewriter, one: Difference) -> bool:
     return self.behind(one.node.value, one.node, ", 'stateful', False)")
 
 
+def _compiled_loss(self: Rewriter, one: Difference) -> bool:
+    return self.define("compiled_loss", written.COMPILED_LOSS) and self.to_function(
+        one.node, "compiled_loss"
+    )
+
+
+def _compiled_metrics(self: Rewriter, one: Difference) -> bool:
+    """``self.compiled_metrics.update_state(y, y_pred)`` -> ``update_metrics(self, y, y_pred)``"""
+    text, inner = self.context.texts[self.cell(one.node)], one.node.func.value.value
+    if not one.node.args or not self.define("update_metrics", written.UPDATE_METRICS):
+        return False
+    text.replace(text.span(one.node)[0], text.span(inner)[0], "update_metrics(")
+    text.replace(text.span(inner)[1], text.span(one.node.args[0])[0], ", ")
+    return True
+
+
 def _private(self: Rewriter, one: Difference) -> bool:
     """``model._make_predict_function()``, ``layer._name = name``"""
     if self.context.keras == 2 and not one.name.startswith("_make_"):
@@ -399,6 +415,8 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "callback_model": _callback_model,
     "classes": _classes,
     "clone": _clone,
+    "compiled_loss": _compiled_loss,
+    "compiled_metrics": _compiled_metrics,
     "constant": _constant,
     "converted_layers": _converted_layers,
     "generator": _generator,

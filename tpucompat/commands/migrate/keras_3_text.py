@@ -314,6 +314,30 @@ def name_of(variable):
 {i}return re.sub(r'^(sequential|functional)(_\d+)?/', '', variable.path) + ':0'
 '''
 
+COMPILED_LOSS = '''
+
+def compiled_loss(model, y, y_pred, sample_weight=None, regularization_losses=None):
+{i}"""The loss of a model, also in its logs; that of its layers if they are given."""
+{i}replicas = {tf}.distribute.get_strategy().num_replicas_in_sync
+{i}loss = model.compute_loss(y=y, y_pred=y_pred, sample_weight=sample_weight)
+{i}if regularization_losses is None and model.losses:
+{i}{i}loss -= {tf}.add_n(model.losses) / replicas
+{i}size = {tf}.shape({tf}.nest.flatten(y_pred)[0])[0]
+{i}for metric in model.metrics:
+{i}{i}if metric.name == 'loss':
+{i}{i}{i}metric.update_state(loss * replicas, sample_weight=size)
+{i}return loss
+'''
+
+UPDATE_METRICS = '''
+
+def update_metrics(model, y, y_pred, sample_weight=None):
+{i}"""Updates the metrics that a model was compiled with."""
+{i}for metric in model.metrics:
+{i}{i}if metric.name == 'compile_metrics':
+{i}{i}{i}metric.update_state(y, y_pred, sample_weight=sample_weight)
+'''
+
 FIRST_OF = '''
 
 def first_of(batches, steps):
