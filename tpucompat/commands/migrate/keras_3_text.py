@@ -2,6 +2,25 @@
 
 from __future__ import annotations
 
+from tpucompat.commands.migrate.keras_3_text_batches import (
+    COMPILED_LOSS as COMPILED_LOSS,
+)
+from tpucompat.commands.migrate.keras_3_text_batches import (
+    EPOCHS_OF as EPOCHS_OF,
+)
+from tpucompat.commands.migrate.keras_3_text_batches import (
+    FIRST_OF as FIRST_OF,
+)
+from tpucompat.commands.migrate.keras_3_text_batches import (
+    PASSES as PASSES,
+)
+from tpucompat.commands.migrate.keras_3_text_batches import (
+    STEPS_OF as STEPS_OF,
+)
+from tpucompat.commands.migrate.keras_3_text_batches import (
+    UPDATE_METRICS as UPDATE_METRICS,
+)
+
 PREDICT_CLASSES = '''
 
 def predict_classes(model, x, batch_size=None, verbose=0, steps=None):
@@ -175,33 +194,6 @@ def by_line(function):
 {i}return show
 '''
 
-EPOCHS_OF = '''
-
-class EpochsOf({keras}.utils.Sequence):
-{i}"""The batches of a Sequence, whose epochs end after those of a training; Keras 3 ends them more often."""
-
-{i}def __init__(self, batches, trains=True):
-{i}{i}super().__init__()
-{i}{i}self.batches, self.trains, self.begun = batches, trains, False
-{i}{i}self.ahead = {{0: None, 1: None}}  # what is read before the first epoch, to learn its types
-
-{i}def __len__(self):
-{i}{i}return len(self.batches)
-
-{i}def __getitem__(self, index):
-{i}{i}if self.ahead.get(index) is not None:
-{i}{i}{i}return self.ahead.pop(index)
-{i}{i}batch = self.batches[index]
-{i}{i}if index in self.ahead:
-{i}{i}{i}self.ahead[index] = batch
-{i}{i}return batch
-
-{i}def on_epoch_end(self):
-{i}{i}if self.begun and self.trains:
-{i}{i}{i}self.batches.on_epoch_end()
-{i}{i}self.begun = True
-'''
-
 AS_COMPILED = '''
 
 def as_compiled(training):
@@ -291,99 +283,11 @@ class PeriodicCheckpoint({keras}.callbacks.ModelCheckpoint):
 {i}{i}{i}super().on_epoch_end(epoch, logs)
 '''
 
-PASSES = '''
-
-def passes(batches, shuffle=False, ends=True, steps=None):
-{i}"""The batches of a Sequence, one pass (of so many steps) after the other; those of a generator as is."""
-{i}if not hasattr(batches, '__getitem__'):
-{i}{i}yield from batches
-{i}{i}return
-{i}while True:
-{i}{i}count = len(batches)
-{i}{i}order = {numpy}.random.permutation(count) if shuffle else range(count)
-{i}{i}for index in order[:steps]:
-{i}{i}{i}yield batches[int(index)]
-{i}{i}if ends and hasattr(batches, 'on_epoch_end'):
-{i}{i}{i}batches.on_epoch_end()
-'''
-
 NAME_OF = r'''
 
 def name_of(variable):
 {i}"""A variable's name behind that of its layer, as layer/kernel:0."""
 {i}return re.sub(r'^(sequential|functional)(_\d+)?/', '', variable.path) + ':0'
-'''
-
-COMPILED_LOSS = '''
-
-def compiled_loss(model, y, y_pred, sample_weight=None, regularization_losses=None):
-{i}"""The loss of a model, also in its logs; that of its layers if they are given."""
-{i}replicas = {tf}.distribute.get_strategy().num_replicas_in_sync
-{i}loss = model.compute_loss(y=y, y_pred=y_pred, sample_weight=sample_weight)
-{i}if regularization_losses is None and model.losses:
-{i}{i}loss -= {tf}.add_n(model.losses) / replicas
-{i}size = {tf}.shape({tf}.nest.flatten(y_pred)[0])[0]
-{i}for metric in model.metrics:
-{i}{i}if metric.name == 'loss':
-{i}{i}{i}metric.update_state(loss * replicas, sample_weight=size)
-{i}return loss
-'''
-
-UPDATE_METRICS = '''
-
-def update_metrics(model, y, y_pred, sample_weight=None):
-{i}"""Updates the metrics that a model was compiled with."""
-{i}for metric in model.metrics:
-{i}{i}if metric.name == 'compile_metrics':
-{i}{i}{i}metric.update_state(y, y_pred, sample_weight=sample_weight)
-'''
-
-FIRST_OF = '''
-
-def first_of(batches, steps):
-{i}"""The first batches of a Sequence, for each evaluation; Keras 3 continues where the last one ended."""
-{i}if not isinstance(batches, {keras}.utils.Sequence):
-{i}{i}return batches
-
-{i}class First({keras}.utils.Sequence):
-{i}{i}def __len__(self):
-{i}{i}{i}return min(steps, len(batches))
-
-{i}{i}def __getitem__(self, index):
-{i}{i}{i}return batches[index]
-
-{i}return First()
-'''
-
-STEPS_OF = '''
-
-class StepsOf({keras}.utils.Sequence):
-{i}"""So many batches in each epoch, from where the last epoch ended, and none that is read for nothing."""
-
-{i}def __init__(self, batches, steps):
-{i}{i}super().__init__()
-{i}{i}self.batches, self.steps, self.lock = batches, steps, threading.Lock()
-{i}{i}self.read, self.count, self.prepared, self.begun = {{}}, 0, False, False
-
-{i}def __len__(self):
-{i}{i}return self.steps
-
-{i}def __getitem__(self, index):
-{i}{i}with self.lock:
-{i}{i}{i}while self.count <= index:
-{i}{i}{i}{i}self.read[self.count] = deepcopy(next(self.batches))
-{i}{i}{i}{i}self.read.pop(self.count - 32, None)  # Keras asks for the first ones again
-{i}{i}{i}{i}self.count += 1
-{i}{i}{i}return self.read[index]
-
-{i}def on_epoch_begin(self):
-{i}{i}self.begun = True
-
-{i}def on_epoch_end(self):
-{i}{i}with self.lock:
-{i}{i}{i}if self.begun and self.prepared:
-{i}{i}{i}{i}self.read, self.count = {{}}, 0
-{i}{i}self.prepared, self.begun = True, False  # one epoch is ended before the first one
 '''
 
 HARD_SIGMOID = '''
