@@ -74,7 +74,7 @@ def compiled(word):
     return float(tf.keras.backend.get_value(model.optimizer.lr))
 json.dump([compiled("adadelta"), compiled("adagrad"), compiled("sgd")], open(sys.argv[1], "w"))
 """
-#: Variables of tf.metrics are local ones; programs put them with the global ones, which the package initialized.
+#: Variables of tf.metrics are local; programs add them to the global ones, which the package initialized.
 METRIC = """
 import json, sys
 import numpy as np
