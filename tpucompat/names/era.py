@@ -123,6 +123,10 @@ _WORDS = (
     _Word(TF1, ("acc'", 'acc"'), r"""(?<=[\w)\]])\[\s*['"](val_)?acc['"]\s*\]""", 3),
     _Word(TF2, ("accuracy'", 'accuracy"'), r"""(?<=[\w)\]])\[\s*['"](val_)?accuracy['"]\s*\]""", 3),
     _Word(TF2, ("val_ma", "val_ms"), r"""['"]val_(mae|mse|mape|msle)['"]""", 3),
+    # Of TensorFlow 1 these are functions.
+    _Word(
+        TF2, ("tf.losses.", "tf.metrics."), r"\btf\.(?:losses|metrics)\.(?!Reduction\b)[A-Z]", 10
+    ),
     _Word(TF1, ("%tensorflow_version",), r"%tensorflow_version\s+1", 20),
     _Word(TF2, ("%tensorflow_version",), r"%tensorflow_version\s+2", 20),
     _Word(TF1, ("COLAB_TPU_ADDR",), r"COLAB_TPU_ADDR", 1),
