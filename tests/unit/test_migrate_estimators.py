@@ -318,6 +318,9 @@ def test_arguments_without_an_effect_on_the_numbers(tmp_path):
     )).replace("num_shards=8", (
         "num_shards=8, eval_training_input_configuration=contrib_tpu.InputPipelineConfig.SLICED"
     ))  # fmt: skip
+    text = text.replace(
+        "  estimator.train(", "  estimator._export_to_tpu = False\n  estimator.train("
+    )
     after, loop = parts_of(tmp_path, text)
     assert "uses_all_cores" not in after
     assert "=training_loop.InputPipelineConfig.SLICED)" in after
@@ -747,3 +750,32 @@ def test_keras_layers_in_a_model_fn_take_its_tensors():
     model = LAYERS.replace("mode, loss=loss)\n", "mode, loss=tf.keras.Model(x, y))\n", 1)
     result = plan.migrate(findings.understand(sources.decode("layers.py", model.encode())))
     assert result.way == plan.COMPATIBLE and b"a Keras model of Input(tensor=)" in result.after
+
+
+PREDICTED = """\
+  rows = np.zeros(16)
+  for i, row in enumerate(estimator.predict(f)):
+    print('%s %d: %.2f%%' % (row['name'], row['y'], 2 * row['y']), float(row['z'][0]), row['y'])
+    rows[i] = row['y']
+    rows[1:] = row['y']
+  first = next(estimator.predict(f))
+  value = first[key]
+  found = list(estimator.predict(f))
+  print(int(value), math.exp(found[0]['y']), [float(one['y']) for one in found], float(other['y']))
+"""
+
+
+def test_numbers_of_predictions_that_have_an_axis(tmp_path):
+    text = SCRIPT.replace(
+        "import tensorflow", "import math\nimport numpy as np\nimport tensorflow", 1
+    )
+    text = text.replace("\nif __name__", PREDICTED + "\nif __name__")
+    after, _ = parts_of(tmp_path, text)
+    assert (
+        "(row['name'], row['y'].item(), (2 * row['y']).item()), float(row['z'][0]), row['y'])\n"
+        "    rows[i] = row['y'].item()\n    rows[1:] = row['y']\n"
+    ) in after
+    assert (
+        "(int(value.item()), math.exp(found[0]['y'].item()), [float(one['y'].item()) for one in found], "
+        "float(other['y']))"
+    ) in after

@@ -12,6 +12,7 @@ from typing import Any, Callable, Iterable, Iterator, Mapping
 
 from tpucompat.commands.migrate import written
 from tpucompat.commands.migrate.context import Context
+from tpucompat.commands.migrate.estimator_tables import DROPPED
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.names.used import Use
 
@@ -62,6 +63,8 @@ def check(
                 raise CannotSee(f"a class derived from {use.name.rpartition('.')[2]}")
         for node, kinds in _asked(tree, classes):
             asked = RENAMED.get(node.attr, node.attr)
+            if isinstance(node.ctx, ast.Store) and asked[1:] in DROPPED["Trainer"]:
+                continue  # estimator._export_to_tpu = False
             if node.attr != AS_SPEC and not any(
                 asked in names.get(kind, (asked,)) for kind in kinds
             ):

@@ -381,6 +381,8 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Home | Non
         tpu_connections.remove_eager_calls(context)
     if way.loop is None and way.program is None:  # a graph, which Keras 2 alone can build
         keras_3.rewrite(context)
+    else:
+        keras_3.rewrite_numbers(context)
     with context.rule("TPU214"):
         if way.loop is not None or with_loop is not None:
             input_functions.rewrite(context)
