@@ -189,8 +189,8 @@ def test_tensors_that_a_hook_logs(tmp_path, made):
         ("max_steps=3", "max_steps=3, saving_listeners=[1]", "saving_listeners= of"),
         (
             "  config =",
-            "  tf.train.SessionRunArgs({'loss': 'mean:0'})\n  config =",
-            "a hook that fetches tensors by their names",
+            "  tf.train.ProfilerHook(9, output_dir='p')\n  config =",
+            "ProfilerHook: profile the training by",
         ),
         (
             "  config =",

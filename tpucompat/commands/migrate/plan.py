@@ -317,7 +317,8 @@ def _choose(context: Context, together: str, has_loop: bool) -> _Way:
         except keras.CannotSee as error:
             makers = [one.fate.was for one in context.places if estimators.is_trainer(one.use.name)]
             maker = next(iter(makers), reasons.get("TPU212", "TPUEstimator"))
-            reasons["TPU212"] = f"{maker} ({error})"
+            served = {id(use.node) for use in context.names.uses if estimators.target(use.name)}
+            reasons = {**needs(context, served), "TPU212": f"{maker} ({error})"}
     if not together and has_loop and not is_script(context):
         graph = ""
     conversions: list[keras.Conversion] = []

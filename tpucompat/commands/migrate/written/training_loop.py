@@ -364,7 +364,8 @@ class Model:
     """
 
     def __init__(self, call, inputs, strategy, config, checkpoint, warm_start=None, hooks=None):
-        self._call, self._local, made = call, strategy.experimental_local_results, []
+        self._call, self._strategy, made = call, strategy, []
+        self._local = strategy.experimental_local_results
 
         def record(next_creator, **kwargs):
             scope = contextlib.nullcontext()
@@ -478,6 +479,11 @@ class Model:
 
         return tf.variable_creator_scope(give)
 
+    def run(self, replica_step, batch):
+        """Calls a function, which calls the model_fn, on each replica."""
+        with self.given(parts=True):  # optimizers make theirs for all replicas together
+            return self._strategy.run(replica_step, args=(batch,))
+
     def __call__(self, features, labels):
         """Calls the model_fn for a replica, in a function that is traced."""
         with graph_of_replica(), self.given():
@@ -570,6 +576,7 @@ class Hooks:
         self._graph, self.session = model.graph, HookSession(model)
         own = self._of(model.spec)
         self._hooks += own
+        self._batch = {one for one in model.graph.get_operations() if one.type == "Placeholder"}
         found = self._tensors(own)
         for one in self._hooks:
             one.begin()
@@ -593,7 +600,7 @@ class Hooks:
         return tensors_in([vars(one) for one in hooks])
 
     def _is_of_batch(self, one):
-        return "Placeholder" in {before.type for before in reached([getattr(one, "op", one)])}
+        return not self._batch.isdisjoint(reached([getattr(one, "op", one)]))
 
     def saving(self, config):
         """A RunConfig with what a hook says of the checkpoints, where one does."""
@@ -608,8 +615,12 @@ class Hooks:
 
     def tensors(self, spec):
         """What the hooks may fetch of a replica's batch."""
-        graph = v1.get_default_graph()
-        named = (graph.get_tensor_by_name(one.name) for one in self._named)
+        graph, named = v1.get_default_graph(), []
+        operations = {one.name for one in graph.get_operations()}
+        for one in self._named:
+            inside = f"{graph.get_name_scope()}/{one.name}"  # of one replica of several
+            is_inside = inside.partition(":")[0] in operations
+            named.append(graph.get_tensor_by_name(inside if is_inside else one.name))
         return [*self._tensors(self._of(spec)), *named]
 
     def zeros(self):
@@ -635,11 +646,13 @@ class Hooks:
 
     def _fetch(self, name):
         one = self._graph.as_graph_element(name)
-        if one.name in self._names:
-            return one
-        if self._is_of_batch(one):
-            raise ValueError(f"a hook fetches {one.name}, which has to be an attribute of it")
-        return self.session.run(one)
+        if one.name not in self._names:
+            if not self._is_of_batch(one):
+                return self.session.run(one)
+            for known in (self._named, self._made):  # the next call of the loop has it
+                known.append(one)
+            self._names.append(one.name)
+        return one
 
     def after(self, values):
         """Calls them behind it, with the values of its last step."""
@@ -853,17 +866,12 @@ class Trainer:
             return tf.cast(spec.loss, tf.float32), summaries, values, shown
 
         @tf.function
-        def loop(iterator, steps):
-            loss, summaries, shown = tf.constant(0.0), tf.constant(b""), []
-            # if hooks:
-            shown = hooks.zeros()
+        def loop(iterator, steps, shown):
+            loss, summaries = tf.constant(0.0), tf.constant(b"")
             for _ in tf.range(steps):
                 # if hooks:
                 tf.autograph.experimental.set_loop_options(shape_invariants=hooks.invariants(shown))
-                with model.given(parts=True):  # optimizers make theirs for all replicas together
-                    losses, texts, values, shown = self.strategy.run(
-                        replica_step, args=(next(iterator),)
-                    )
+                losses, texts, values, shown = model.run(replica_step, next(iterator))
                 loss, summaries = local(losses)[0], texts[0] if texts else summaries
                 shown = [local(one)[0] for one in shown]
                 tf.summary.experimental.set_step(model.variables["global_step"])
@@ -887,11 +895,14 @@ class Trainer:
         # Without a TPU and on one device each call makes one step, as TPUEstimator's did.
         in_one_call = 1 if is_one else config.tpu_config.iterations_per_loop
         while model.step < last:
-            step = model.step
+            step, shown = model.step, []
             # if hooks:
             hooks.before()
+            # if hooks:
+            shown = hooks.zeros()
             try:
-                loss, summaries, shown = loop(iterator, tf.constant(min(in_one_call, last - step)))
+                steps = tf.constant(min(in_one_call, last - step))
+                loss, summaries, shown = loop(iterator, steps, shown)
             except tf.errors.OutOfRangeError:
                 break
             if np.isnan(loss):
@@ -961,18 +972,18 @@ class Trainer:
 
         @tf.function
         def step(batch):
-            found = self.strategy.run(replica_step, args=(batch,))
+            found = model.run(replica_step, batch)
             return [self._first(found[0]), self._together(found[1]), *nest(self._first, found[2:])]
 
         losses, update, result = [], None, dict
-        # if eval_metric_ops:
-        if model.spec.eval_metric_ops:
-            step, result = _metric_ops(model, spec, hooks)
         # if evaluation_hooks:
         hooks.start()
         for batch in itertools.islice(data, steps):
             # if evaluation_hooks:
             hooks.before()
+            # if eval_metric_ops:
+            if model.spec.eval_metric_ops and not losses:
+                step, result = _metric_ops(model, spec, hooks)
             loss, values, *shown = step(batch)
             losses.append(loss.numpy())
             # if evaluation_hooks:
@@ -1024,7 +1035,7 @@ class Trainer:
                 found.append(hooks.tensors(spec))
                 return found
 
-            found = self.strategy.run(replica_step, args=(batch,))
+            found = model.run(replica_step, batch)
             return [self._together(found[0]), *nest(self._first, found[1:])]
 
         # if evaluation_hooks:
