@@ -350,10 +350,11 @@ def test_a_function_with_a_session_of_its_own(tmp_path):
         assert b"Session outside of" in result_of(tmp_path, other).after
 
 
-def test_a_writer_of_summaries_is_made_in_a_graph(tmp_path):
-    line = "  writer = tf.summary.FileWriter(\n      'out')\n"
+@pytest.mark.parametrize("maker", ["FileWriter", "FileWriterCache.get"])
+def test_a_writer_of_summaries_is_made_in_a_graph(tmp_path, maker):
+    line = f"  writer = tf.summary.{maker}(\n      'out')\n"
     after, _ = parts_of(tmp_path, SCRIPT.replace("  config =", line + "  config ="))
-    made = "  with tf.Graph().as_default():\n    writer = tf.compat.v1.summary.FileWriter(\n      'out')\n"
+    made = f"  with tf.Graph().as_default():\n    writer = tf.compat.v1.summary.{maker}(\n      'out')\n"
     assert made in after
 
 

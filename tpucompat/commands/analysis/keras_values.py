@@ -452,7 +452,6 @@ class Values:
         if is_call and any(TENSOR in self.kinds(one) for one in node.args):
             yield TENSOR
 
-
     def _is_of_class(self, owner: ast.AST) -> bool:
         """Whether something is an object of a class of the module."""
         made = [owner] if isinstance(owner, ast.Call) else self.values(owner)

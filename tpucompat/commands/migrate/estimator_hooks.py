@@ -11,7 +11,9 @@ from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.names.used import argument
 
 _PLACES = tuple(
-    f"tensorflow.{head}{module}." for head in ("", "compat.v1.") for module in ("train", "estimator")
+    f"tensorflow.{head}{module}."
+    for head in ("", "compat.v1.")
+    for module in ("train", "estimator")
 )
 #: Hooks of TensorFlow that ask a Session for more than values -> what a person does in their place.
 _OF_SESSIONS = {

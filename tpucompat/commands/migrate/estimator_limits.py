@@ -16,19 +16,20 @@ from tpucompat.commands.migrate.estimator_tables import DROPPED
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.names.used import Use
 
+#: What makes a writer of summaries.
+_WRITERS = ("summary.FileWriter", "summary.FileWriterCache.get")
 #: What runs a graph of its own, or writes from one; the loop is eager outside of model_fn.
 _OF_GRAPHS = frozenset(
     f"tensorflow.{head}{name}"
     for head in ("", "compat.v1.")
     for name in (
-        *("Session", "InteractiveSession", "summary.FileWriter", "train.Supervisor"),
+        *("Session", "InteractiveSession", *_WRITERS, "train.Supervisor"),
         *("train.MonitoredSession", "train.MonitoredTrainingSession"),
         "train.SingularMonitoredSession",
     )
 )
 #: What a Spec is called for without a TPU; the loop takes one.
 AS_SPEC = "as_estimator_spec"
-_WRITER = "summary.FileWriter"
 #: A method then -> now.
 RENAMED: Mapping[str, str] = {"export_savedmodel": "export_saved_model"}
 
@@ -75,7 +76,7 @@ def writers(context: Context) -> list[ast.stmt]:
     """The statements of a file that make a writer of summaries outside of a graph, and nothing else."""
     found: list[ast.stmt] = []
     for use in context.names.uses:
-        if not use.name.endswith(_WRITER) or use.parent is None or not _lacks_graph(context, use):
+        if not use.name.endswith(_WRITERS) or use.parent is None or not _lacks_graph(context, use):
             continue
         cell = context.cell_of(use.node)
         above: Any = use.parent

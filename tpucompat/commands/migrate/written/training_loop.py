@@ -113,6 +113,12 @@ def summary_writer(logdir, **options):
     return _WRITERS[logdir]
 
 
+def flush():
+    """Writes what the writers hold back."""
+    for writer in _WRITERS.values():
+        writer.flush()
+
+
 def record_every(steps, global_step=None):
     """A context in which summaries are written at one of so many steps."""
     step = tf.summary.experimental.get_step() if global_step is None else global_step
@@ -365,7 +371,6 @@ class Model:
 
     def __init__(self, call, inputs, strategy, config, checkpoint, warm_start=None, hooks=None):
         self._call, self._strategy, made = call, strategy, []
-        self._local = strategy.experimental_local_results
 
         def record(next_creator, **kwargs):
             scope = contextlib.nullcontext()
@@ -432,7 +437,7 @@ class Model:
 
     def value(self, index):
         """What the variable at a place in ``old`` holds."""
-        return self._local(self._new[index])[0].numpy()
+        return self._strategy.experimental_local_results(self._new[index])[0].numpy()
 
     def set(self, index, value):
         """Gives it another value."""
@@ -470,7 +475,7 @@ class Model:
             counts[name] += 1
             variable = self._asked[name][counts[name] - 1]
             if parts:
-                shares[:] = self._local(variable)
+                shares[:] = self._strategy.experimental_local_results(variable)
                 return shares.pop(0)
             groups = {*(kwargs.get("collections") or [v1.GraphKeys.GLOBAL_VARIABLES])}
             groups |= {v1.GraphKeys.TRAINABLE_VARIABLES} if variable.trainable else set()
@@ -852,17 +857,12 @@ class Trainer:
             before = tf.convert_to_tensor(model.variables["global_step"])
             with v1.name_scope(None) if is_one else contextlib.nullcontext():
                 spec = model(*_split(batch))
-            function, values = spec.host_call or (lambda: None, [])
-            host_calls.append(function)
-            shown = []
+            values, shown = _given_to_host(spec, host_calls, before), []
             # if hooks:
-            shown = hooks.tensors(spec)
+            shown = [_as_before(tf.convert_to_tensor(one), before) for one in hooks.tensors(spec)]
             # Summaries of a model_fn are for one device; a TPU has no strings.
             summaries = v1.summary.merge_all() if is_one else None
             summaries = [] if summaries is None else [summaries]
-            values, shown = nest(
-                lambda one: _as_before(tf.convert_to_tensor(one), before), [values, shown]
-            )
             return tf.cast(spec.loss, tf.float32), summaries, values, shown
 
         @tf.function
@@ -926,8 +926,7 @@ class Trainer:
             save()
         # if hooks:
         hooks.end()
-        for writer in _WRITERS.values():
-            writer.flush()
+        flush()
         if loss is not None:
             v1.logging.info("Loss for final step: %s.", loss.numpy())
         return self
@@ -963,19 +962,24 @@ class Trainer:
         hooks = Hooks(hooks, "evaluation_hooks")
         model = self._model(ModeKeys.EVAL, lambda: _placeholders(spec), checkpoint, hooks)
 
+        losses, update, result, host_calls = [], None, dict, []
+        tf.summary.experimental.set_step(model.step)
+
         def replica_step(batch):
+            before = tf.convert_to_tensor(model.variables["global_step"])
             spec = model(*_split(batch))
             found = [spec.loss, spec.eval_metrics[1] if spec.eval_metrics else []]
+            found.append(_given_to_host(spec, host_calls, before))
             # if evaluation_hooks:
             found.append(hooks.tensors(spec))
             return found
 
         @tf.function
         def step(batch):
-            found = model.run(replica_step, batch)
-            return [self._first(found[0]), self._together(found[1]), *nest(self._first, found[2:])]
+            loss, values, given, *shown = model.run(replica_step, batch)
+            self._host_call(host_calls[0], given, model, model.loss_tag)
+            return [self._first(loss), self._together(values), *nest(self._first, shown)]
 
-        losses, update, result = [], None, dict
         # if evaluation_hooks:
         hooks.start()
         for batch in itertools.islice(data, steps):
@@ -1005,6 +1009,7 @@ class Trainer:
                     (tf.summary.write if np.ndim(value) else tf.summary.scalar)(key, value)
             if checkpoint:
                 tf.summary.text("checkpoint_path", checkpoint)
+        flush()
         said = ", ".join(f"{key} = {found[key]}" for key in sorted(found))
         v1.logging.info("Saving dict for global step %d: %s", model.step, said)
         return found
@@ -1228,8 +1233,7 @@ class BestExporter(FinalExporter):
         return True
 
     def _read(self, files):
-        for writer in _WRITERS.values():
-            writer.flush()
+        flush()
         steps = collections.defaultdict(dict)
         for path in sorted(tf.io.gfile.glob(files)):
             for event in v1.train.summary_iterator(path):
@@ -1298,6 +1302,13 @@ def ServingInputReceiver(features, receiver_tensors):
 def PredictOutput(outputs):
     """The outputs of a signature, by name."""
     return outputs if isinstance(outputs, dict) else {"output": outputs}
+
+
+def _given_to_host(spec, host_calls, step):
+    """What host_call is given; its function is kept, which is called where the values of all replicas are."""
+    function, values = spec.host_call or (lambda: None, [])
+    host_calls.append(function)
+    return nest(lambda one: _as_before(tf.convert_to_tensor(one), step), values)
 
 
 def _metrics(metric_fn, arguments, values):
