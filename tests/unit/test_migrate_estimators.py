@@ -225,6 +225,11 @@ def test_tensors_that_a_hook_logs(tmp_path, made):
         ("  config =", "  f(tf.summary.FileWriter('o', g))\n  config =", "FileWriter outside of"),
         ("  config =", "  with tf.Session() as s: pass\n  config =", "Session outside of"),
         (
+            "  estimator.train(",
+            "  with tf.Graph().as_default(): estimator.train(",
+            "take the call out",
+        ),
+        (
             "def main",
             "class Mine(contrib_tpu.TPUEstimator): pass\ndef main",
             "a class derived from TPUEstimator",
@@ -780,3 +785,14 @@ def test_numbers_of_predictions_that_have_an_axis(tmp_path):
         "(int(value.item()), math.exp(found[0]['y'].item()), [float(one['y'].item()) for one in found], "
         "float(other['y']))"
     ) in after
+
+
+def test_a_configuration_with_other_values(tmp_path):
+    text = SCRIPT.replace("  estimator = ", (
+        "  name = 'a-b'.replace('-', '_')\n"
+        "  config = config.replace(model_dir=name, session_config=None, master='grpc://a')\n"
+        "  estimator = "
+    ))  # fmt: skip
+    after, _ = parts_of(tmp_path, text)
+    assert "  name = 'a-b'.replace('-', '_')\n  config = config._replace(model_dir=name" in after
+    assert "session_config" not in after

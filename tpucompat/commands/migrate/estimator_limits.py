@@ -31,7 +31,10 @@ _OF_GRAPHS = frozenset(
 #: What a Spec is called for without a TPU; the loop takes one.
 AS_SPEC = "as_estimator_spec"
 #: A method then -> now.
-RENAMED: Mapping[str, str] = {"export_savedmodel": "export_saved_model"}
+RENAMED: Mapping[str, str] = {
+    "export_savedmodel": "export_saved_model",
+    "replace": "_replace",
+}
 
 
 def check(
@@ -70,6 +73,19 @@ def check(
                 asked in names.get(kind, (asked,)) for kind in kinds
             ):
                 raise CannotSee(f"{node.attr} of {min(kinds)}")
+
+
+def replaced(
+    context: Context, target: Callable[[str], str]
+) -> Iterator[tuple[ast.Call, ast.Attribute, str]]:
+    """``config.replace(model_dir='b')``, with the method and the class of the configuration."""
+    classes = {id(call.node): target(call.name).rpartition(".")[2] for call in context.names.calls}
+    methods = {id(call.node.func): call.node for call in context.names.calls}
+    for tree in context.trees.values():
+        for node, kinds in _asked(tree, classes):
+            kind = "".join(kinds & {"RunConfig", "TPUConfig"})
+            if node.attr == "replace" and kind and id(node) in methods:
+                yield methods[id(node)], node, kind
 
 
 def writers(context: Context) -> list[ast.stmt]:
@@ -130,10 +146,10 @@ def _reached(
 
 def _lacks_graph(context: Context, use: Use) -> bool:
     is_of_graph = use.name in _OF_GRAPHS and use.statement is None
-    return is_of_graph and not _has_graph(context, use.node)
+    return is_of_graph and not has_graph(context, use.node)
 
 
-def _has_graph(context: Context, node: ast.AST) -> bool:
+def has_graph(context: Context, node: ast.AST) -> bool:
     """Whether a ``with`` around a node enters a graph, or a Session is given one."""
     parents = context.parents(context.cell_of(node))
     above: Any = parents.get(id(node))
