@@ -224,6 +224,12 @@ def test_tensors_that_a_hook_logs(tmp_path, made):
         ),
         ("  config =", "  f(tf.summary.FileWriter('o', g))\n  config =", "FileWriter outside of"),
         ("  config =", "  with tf.Session() as s: pass\n  config =", "Session outside of"),
+        ("('x', [3])", "('x', [3], partitioner=p)", "partitioner=: leave it out"),
+        (
+            "  config =",
+            "  tf.contrib.framework.assign_from_checkpoint_fn('o', v)\n  config =",
+            "use tf.train.init",
+        ),
         (
             "  estimator.train(",
             "  with tf.Graph().as_default(): estimator.train(",
@@ -785,6 +791,18 @@ def test_numbers_of_predictions_that_have_an_axis(tmp_path):
         "(int(value.item()), math.exp(found[0]['y'].item()), [float(one['y'].item()) for one in found], "
         "float(other['y']))"
     ) in after
+
+
+def test_a_step_neither_saves_nor_restores(tmp_path):
+    text = SCRIPT.replace("  if mode ==", (
+        "  saver = tf.train.Saver(max_to_keep=3)\n"
+        "  tf.contrib.framework.init_from_checkpoint('c', {'x': 'y'})\n"
+        "  if mode =="
+    ), 1)  # fmt: skip
+    after, loop = parts_of(tmp_path, text)
+    assert "  saver = training_loop.Saver(max_to_keep=3)\n" in after
+    assert "  training_loop.init_from_checkpoint('c', {'x': 'y'})\n" in after
+    assert "def Saver(" in loop and "def init_from_checkpoint(" in loop
 
 
 def test_a_configuration_with_other_values(tmp_path):

@@ -14,7 +14,7 @@ from tpucompat.commands.migrate import written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.estimator_tables import DROPPED
 from tpucompat.commands.migrate.keras import CannotSee
-from tpucompat.names.used import Use
+from tpucompat.names.used import Use, is_given, keyword
 
 #: What makes a writer of summaries.
 _WRITERS = ("summary.FileWriter", "summary.FileWriterCache.get")
@@ -28,6 +28,8 @@ _OF_GRAPHS = frozenset(
         "train.SingularMonitoredSession",
     )
 )
+#: What restores variables by a Saver of its own.
+_RESTORES = tuple(f"contrib.framework.assign_from_checkpoint{end}" for end in ("", "_fn"))
 #: What a Spec is called for without a TPU; the loop takes one.
 AS_SPEC = "as_estimator_spec"
 #: A method then -> now.
@@ -51,6 +53,11 @@ def check(
     Raises:
       CannotSee: If it does.
     """
+    for call in context.names.calls:
+        if call.name.endswith(_RESTORES):
+            raise CannotSee(f"{call.name.rpartition('.')[2]}: use tf.train.init_from_checkpoint")
+        if is_given(keyword(call.node, "partitioner")):
+            raise CannotSee("partitioner=: leave it out, each core has the whole variable")
     names = _members(module)
     inside = {id(node) for one in of_graphs for node in ast.walk(one)}
     for use in context.names.uses:

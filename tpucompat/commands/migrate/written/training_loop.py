@@ -145,6 +145,11 @@ def init_from_checkpoint(checkpoint, assignment_map):
         v1.train.init_from_checkpoint(checkpoint, assignment_map)
 
 
+def Saver(*args, **options):
+    """That of ``tf.compat.v1``, in the graph of the initial values: a step neither saves nor restores."""
+    return None if tf.inside_function() else v1.train.Saver(*args, **options)
+
+
 def get_tpu_context():
     """An object whose number_of_shards is the number of replicas."""
     replicas = tf.distribute.get_strategy().num_replicas_in_sync
@@ -389,7 +394,7 @@ class Model:
             self.loss_tag = v1.get_default_graph().unique_name("loss", mark_as_used=False)
             self._averaged = v1.get_collection(AVERAGED)
             unchanged = _unchanged([variable for *_, variable in made], self.spec)
-            scaffold = self.spec.scaffold_fn() if self.spec.scaffold_fn else v1.train.Scaffold()
+            scaffold, kept = _scaffold(self.spec, config.keep_checkpoint_max)
             if warm_start and not checkpoint:
                 v1.train.warm_start(*([warm_start] if isinstance(warm_start, str) else warm_start))
             # if hooks:
@@ -425,7 +430,7 @@ class Model:
             if id(old) in saved:
                 self.variables[old.op.name] = variable
         first = nest(lambda one: strategy.experimental_local_results(one)[0], self.variables)
-        self._saver = v1.train.Saver(first, max_to_keep=config.keep_checkpoint_max)
+        self._saver = v1.train.Saver(first, max_to_keep=kept)
         if checkpoint:
             state = tf.train.get_checkpoint_state(os.path.dirname(checkpoint))
             self._saver.recover_last_checkpoints(state.all_model_checkpoint_paths if state else [])
@@ -1302,6 +1307,14 @@ def ServingInputReceiver(features, receiver_tensors):
 def PredictOutput(outputs):
     """The outputs of a signature, by name."""
     return outputs if isinstance(outputs, dict) else {"output": outputs}
+
+
+def _scaffold(spec, most):
+    """What initializes the variables of a graph, and how many checkpoints are kept: its own Saver decides."""
+    made = spec.scaffold_fn and spec.scaffold_fn()
+    if made and made.saver:
+        most = made.saver.saver_def.max_to_keep
+    return made or v1.train.Scaffold(), most
 
 
 def _given_to_host(spec, host_calls, step):
