@@ -55,8 +55,6 @@ def _is_none(node: ast.AST) -> bool:
 
 def booleans(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Labels of booleans, where there may be several replicas."""
-    if not _has_replicas(finder):
-        return
     labels: list[Any] = []
     if call.name in _TARGETS:
         labels.append(argument(call.node, 1, "y"))
@@ -64,7 +62,7 @@ def booleans(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     elif call.name.endswith(".from_tensor_slices") and call.node.args:
         labels.append(_second(call.node.args[0]))
     for one in labels:
-        if one is not None and _is_boolean(finder, one):
+        if one is not None and _has_replicas(finder) and _is_boolean(finder, one):
             yield Difference(table.BEHAVIOURS["boolean_labels"], one, call.node)
 
 
