@@ -189,6 +189,9 @@ def place_of(error: BaseException) -> str:
         causes.append(each)
         each = each.__cause__ or (None if each.__suppress_context__ else each.__context__)
     sources = _sources()
+    # An error that a library raised instead of an operation's is about what the library was called for.
+    if not hasattr(error, "op") and not isinstance(error, TPUCompatError):
+        causes = [each for each in causes if not hasattr(each, "op")]
     found = [sources.of_element(each) for each in causes]
     found += [sources.of_nodes(str(each)) for each in causes]
     found += [sources.of_error(each) for each in reversed(causes)]

@@ -413,7 +413,7 @@ def slashes(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     if call.name == ".get_layer":
         name = argument(call.node, 0, "name")
     row = table.BEHAVIOURS["slash"]
-    if any(constant(keyword(one.node, "by_name")) is True for one in finder.names.calls):
+    if finder.loads_by_name:
         row = row._replace(how="")  # a file has the names
     for node in _texts(finder, name) if name is not None else ():
         if "/" in constant(node):
@@ -429,10 +429,9 @@ def default_names(finder: Finder, call: Call, below: str) -> Iterator[Difference
         first: Any = argument(call.node, 0, "x")
         given = finder.values.values(first) if isinstance(first, ast.Name) else [first]
         asked = [word for one in given if isinstance(one, ast.Dict) for word in one.keys if word]
-    given_names = {constant(keyword(one.node, "name")) for one in finder.names.calls}
     for node in asked:
         text = constant(node)
-        if isinstance(text, str) and _DEFAULT_NAME.match(text) and text not in given_names:
+        if isinstance(text, str) and _DEFAULT_NAME.match(text) and text not in finder.given_names:
             yield Difference(table.BEHAVIOURS["default_name"], node, call.node)
 
 
