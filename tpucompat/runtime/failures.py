@@ -17,6 +17,7 @@ from typing import Any, Callable, Sequence
 
 from tpucompat.base.errors import StoppedTraining, TPUCompatError
 from tpucompat.engines import script_lines
+from tpucompat.names import python_2
 from tpucompat.names import scope as scopes
 from tpucompat.runtime import advice, tracebacks
 
@@ -67,6 +68,10 @@ def excepthook(before: Callable[..., None], advise: bool, whole: bool) -> Callab
             line = inner[0].line or "" if inner else ""
             files = tracebacks.files(trace)
             found = advice.for_error(kind.__name__, str(error), files, line)
+            if isinstance(error, SyntaxError) and python_2.is_python_2(error):
+                found = advice.for_code("TPU421")._replace(
+                    cause=f"{error.filename} is written for Python 2."
+                )
         if long:
             sys.stderr.write(shortened(error, trace, _file_of(lines), place))
         else:
