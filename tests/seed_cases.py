@@ -3,6 +3,7 @@
 ``tools/record_operation_counts.py`` runs them under 1.15. A case gets ``tf`` and builds into the default graph.
 """
 
+import keras_seed_cases
 import numpy as np
 
 PIXELS = np.zeros((8, 8, 8, 1), np.float32)
@@ -1015,6 +1016,7 @@ CASES = {
     "keras SpatialDropout1D": lambda tf: tf.keras.layers.SpatialDropout1D(0.1)(
         _input(tf, None, 8, 3)
     ),
+    **keras_seed_cases.CASES,
     "keras convolutional": lambda tf: _keras(
         tf,
         tf.keras.layers.Conv2D(3, 3, input_shape=(8, 8, 1), activation="relu"),

@@ -74,6 +74,23 @@ def compiled(word):
     return float(tf.keras.backend.get_value(model.optimizer.lr))
 json.dump([compiled("adadelta"), compiled("adagrad"), compiled("sgd")], open(sys.argv[1], "w"))
 """
+#: Variables of tf.metrics are local; programs add them to the global ones, which the package initialized.
+METRIC = """
+import json, sys
+import numpy as np
+import keras
+import tensorflow as tf
+def area(labels, predictions):
+    value, update = tf.metrics.auc(labels, predictions)
+    for variable in tf.local_variables():
+        tf.add_to_collection(tf.GraphKeys.GLOBAL_VARIABLES, variable)
+    with tf.control_dependencies([update]):
+        return tf.identity(value)
+model = keras.Sequential([keras.layers.Dense(1, "sigmoid", input_shape=(2,))])
+model.compile("sgd", "binary_crossentropy", metrics=[area])
+x, y = np.eye(2), np.array([[0.0], [1.0]])
+json.dump([float(each) for each in model.train_on_batch(x, y)], open(sys.argv[1], "w"))
+"""
 EARLY_TF2 = "tf.distribute.experimental.TPUStrategy"
 
 
@@ -119,3 +136,9 @@ def test_only_modules_that_import_the_package_get_its_arguments(tmp_path):
 def test_compile_by_name_means_the_keras_that_made_the_models(tmp_path, era, models, rates):
     (tmp_path / "script.py").write_text(BY_NAME.format(era=era, models=models))
     assert _run(tmp_path / "script.py", tmp_path / "out.json") == pytest.approx(rates, rel=1e-6)
+
+
+def test_a_session_of_the_package_initializes_all_variables(tmp_path):
+    (tmp_path / "script.py").write_text(METRIC)
+    loss, area = _run(tmp_path / "script.py", tmp_path / "out.json")
+    assert loss > 0 and 0 <= area <= 1

@@ -1868,6 +1868,8 @@ def test_a_function_or_a_dataset_given_to_fit_is_called_if_it_is_one():
     )
     after = migrated(head + "given = data\nmodel.fit(given, verbose=0)\n")
     assert after.endswith("model.fit(given(), verbose=0)\n")
+    after = migrated(head + "model.fit(data if tpu else data(), verbose=0)\n")
+    assert after.endswith("model.fit(data() if tpu else data(), verbose=0)\n")
 
 
 @pytest.mark.parametrize(

@@ -124,8 +124,24 @@ def _enlarged_images(arguments: Arguments) -> More:
 
 
 def _weighted_loss(arguments: Arguments) -> More:
-    """1.15 broadcasts the weight 1 to the losses."""
-    return More(after=9 if arguments["sample_weight"] is None else 0)
+    """1.15 broadcasts the weights to the losses; those that are not given are 1."""
+    losses, weights = _shape(arguments["losses"]), _shape(arguments["sample_weight"])
+    if losses.rank is not None and weights.rank is not None:
+        if weights.rank == losses.rank + 1:
+            weights = weights[:-1]
+        elif 0 < weights.rank == losses.rank - 1:
+            weights = weights.concatenate(1)
+    if losses.is_fully_defined() and losses == weights:
+        return More()
+    given = (_v1.placeholder(_v1.float32, each) for each in (weights, losses))
+    with _v1.Graph().as_default():
+        checks = private.operations_of_weights(*given)
+    return More(after=checks + 4)
+
+
+def _shape(value: Any) -> tensorflow.TensorShape:
+    """The shape of a tensor, or of a number or an array; of None that of a number."""
+    return tensorflow.TensorShape(value.shape if tensorflow.is_tensor(value) else np.shape(value))
 
 
 def _unchecked_weights(values: str, are_tensors: bool = False) -> Difference:
@@ -310,10 +326,9 @@ def _slice(arguments: Arguments) -> More:
 
 def _flatten(arguments: Arguments) -> More:
     """2.x makes a constant shape wherever it can."""
-    layer, inputs = arguments["self"], arguments["inputs"]
-    shape = inputs.shape
+    shape = arguments["inputs"].shape
     rank = shape.rank
-    if layer._channels_first or rank is None:
+    if rank is None:
         return More()
     batch, rest = _v1.dimension_value(shape[0]) if rank else None, shape[1:]
     then = 2 if batch else 8  # (batch, -1): one constant, or a slice of the shape, packed with -1
@@ -345,7 +360,66 @@ def _batch_normalization(arguments: Arguments) -> More:
     if training is None:
         # In the conditional each moving average is switched, and a resource is read.
         return More(after=0 if references.includes(layer.moving_mean) else -2)
+    if training and not references.includes(layer.moving_mean):
+        return More()
     return More(after=2 if training else 1)
+
+
+def _keras_dropout(arguments: Arguments) -> More:
+    """1.15 asks for the learning phase, and makes the shape of the noise, also where nothing is dropped."""
+    layer, inputs, training = (arguments[name] for name in ("self", "inputs", "training"))
+    if not isinstance(layer.rate, numbers.Real) or layer.rate:
+        return More()
+    if training is None:
+        training = _v1.keras.backend.learning_phase()
+    is_fed = tensorflow.is_tensor(training)
+    if not is_fed and not training:
+        return More()
+    with _v1.Graph().as_default() as graph:
+        layer._get_noise_shape(_v1.placeholder(inputs.dtype, inputs.shape))
+        operations = len(graph.get_operations()) - 1
+    if is_fed:
+        return More(after=operations + 7)  # the conditional
+    # What comes out is what went in, of which only a functional model makes an identity.
+    return More(after=operations - (not hasattr(inputs, "_keras_history")))
+
+
+def _convolutional_recurrent(arguments: Arguments) -> More:
+    """1.15 counts the steps of its loop where it knows how many there are."""
+    inputs = tensorflow.nest.flatten(arguments["inputs"])[0]
+    return More(after=0 if _v1.dimension_value(inputs.shape[1]) is None else 13)
+
+
+def _gated_cell(arguments: Arguments) -> More:
+    """1.15 takes the gates from the one product by slices, and 2.x splits it."""
+    cell = arguments["self"]
+    if cell.implementation == 1:
+        return More()
+    return More(after=18 if cell.reset_after else 14)
+
+
+def _added_bias(arguments: Arguments) -> More:
+    """1.15 reshapes the bias, and adds it, where BiasAdd takes no such rank or order."""
+    rank = _rank(arguments["x"])
+    is_first = arguments["data_format"] == "channels_first"
+    reshaped = _rank(arguments["bias"]) == 1 and (rank in (3, 5) or (rank == 4 and is_first))
+    return More(after=2 if reshaped else 0)
+
+
+def _dot(arguments: Arguments) -> More:
+    """2.x moves the axes, and puts them back, also where the product needs no other order."""
+    first, second = map(_rank, arguments["inputs"])
+    return More(after=-(first or 0) if first == second and first in (2, 3) else 0)
+
+
+def _masked_average(arguments: Arguments) -> More:
+    """2.x asks for a dimension of the first example's type, and adds one to the mask."""
+    return More(after=0 if arguments["mask"] is None else -4)
+
+
+def _updated(arguments: Arguments) -> More:
+    """2.x reads the number of steps and each variable after they were changed."""
+    return More(after=-1 - len(arguments["params"]))
 
 
 def _sparse_lookup(arguments: Arguments) -> More:
@@ -444,6 +518,22 @@ DIFFERENCES: Mapping[str, Difference] = {
     "keras:Conv2D.build": _convolution,
     "keras:Conv2DTranspose.call": _transposed_convolution,
     "keras:Flatten.call": _flatten,
+    "keras:Dropout.call": _keras_dropout,
+    "keras:ConvLSTM2D.call": _convolutional_recurrent,
+    "keras:GRUCell.call": _gated_cell,
+    "keras:Dot._merge_function": _dot,
+    "keras:GlobalAveragePooling1D.call": _masked_average,
+    "keras/backend:bias_add": _added_bias,
+    "keras/backend:local_conv": _always(after=-1),  # the shape that comes out, twice
+    "keras/activations:selu": _always(after=7),  # of an elu, which is scaled and chosen from
+    "tensorflow.python.ops.array_ops:ones_like_v2": _always(after=2),  # for which 2.x has OnesLike
+    "keras/losses:mean_absolute_percentage_error": _always(after=2),
+    "keras/losses:mean_squared_logarithmic_error": _always(after=4),
+    "keras/losses:huber": _always(after=-3),
+    "keras/metrics.accuracy_metrics:categorical_accuracy": _always(after=-1),
+    "keras/metrics.accuracy_metrics:sparse_categorical_accuracy": _always(after=-2),
+    "keras/metrics.accuracy_metrics:top_k_categorical_accuracy": _always(after=-2),
+    "keras/optimizers.legacy.optimizer_v2:OptimizerV2.get_updates": _updated,
     "keras:BatchNormalization._fused_batch_norm": _batch_normalization,
     "keras:TimeDistributed.call": _always(after=-2),  # a reshape to the shape that is there
     "keras:LayerNormalization.call": _always(after=-19),  # by way of a fused batch normalization

@@ -10,6 +10,7 @@ it what :mod:`tpucompat.engines.operation_counts` knows of functions that make m
 from __future__ import annotations
 
 import contextlib
+import contextvars
 import functools
 import inspect
 import weakref
@@ -25,6 +26,8 @@ _v1 = tensorflow.compat.v1
 #: How many operations more a graph would have in 1.15, but for its variables.
 _missing: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 _marks: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+#: Whether operations that are given no seed get one from NumPy.
+_from_numpy = contextvars.ContextVar("_from_numpy", default=False)
 
 
 @patches.patch
@@ -37,6 +40,8 @@ def install_tf1_op_seeds() -> None:
         for place, difference in operation_counts.DIFFERENCES.items()
     }
     places.update(_OTHERWISE)
+    places.update(dict.fromkeys(_DRAWS_SEEDS, _seeded_by_numpy))
+    places["keras/backend:RandomGenerator.make_legacy_seed"] = _seeded_once
     places["tensorflow.python.ops.variable_scope:_VariableStore._get_single_variable"] = _got
     places["tensorflow.python.training.slot_creator:_create_slot_var"] = _of_the_kind_of("primary")
     optimizer = "tensorflow.python.training.optimizer:Optimizer"
@@ -202,11 +207,45 @@ def _seeded_like_tf1(original: Callable[..., Any]) -> Callable[..., Any]:
     def get_seed(op_seed: Any) -> Any:
         if op_seed is None and not tensorflow.executing_eagerly():
             graph = _v1.get_default_graph()
-            if graph.seed is not None:
+            if _from_numpy.get():
+                op_seed = np.random.randint(10**7)
+            elif graph.seed is not None:
                 op_seed = count(graph)
         return original(op_seed)
 
     return get_seed
+
+
+#: Layers of Keras whose noise has a seed that 1.15 draws from NumPy (``keras/backend.py``), so that what a
+#: program draws after them depends on it; and the masks of recurrent cells.
+_DRAWS_SEEDS = (
+    "keras:GaussianNoise.call",
+    "keras:GaussianDropout.call",
+    "keras:AlphaDropout.call",
+    "keras/layers.rnn.dropout_rnn_cell_mixin:_generate_dropout_mask",
+)
+
+
+def _seeded_by_numpy(call: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(call)
+    def drawn(*args: Any, **options: Any) -> Any:
+        token = _from_numpy.set(True)
+        try:
+            return call(*args, **options)
+        finally:
+            _from_numpy.reset(token)
+
+    return drawn
+
+
+def _seeded_once(original: Callable[..., Any]) -> Callable[..., Any]:
+    """The seed that a layer was given: 2.x counts it up at each call, 1.15 takes it as it is."""
+
+    @functools.wraps(original)
+    def seed(generator: Any) -> Any:
+        return original(generator) if tensorflow.executing_eagerly() else generator._seed
+
+    return seed
 
 
 def _counted(

@@ -11,6 +11,8 @@ import inspect
 import sys
 from typing import Any, Callable, Dict, Sequence, Tuple
 
+import tensorflow
+
 from tpucompat.base import journal
 from tpucompat.engines import session
 from tpucompat.names.standalone_keras import ADDED, RENAMED, SIDES, Signature, is_meant, signatures
@@ -40,6 +42,7 @@ def take_arguments_of_the_package() -> None:
         _without_names(keras.callbacks.Callback, f"on_train_batch_{moment}", f"on_batch_{moment}")
     for owner in _owners(keras, "Model"):
         _wrap(owner, "compile", "compile", _optimizer_by_name)
+    private.replace_functions({"keras/backend:_get_variables": _with_all_variables})
 
 
 def _owners(keras: Any, path: str) -> Sequence[Any]:
@@ -78,6 +81,19 @@ def _without_names(callback: Any, method: str, name: str) -> None:
         getattr(self, name)(batch, logs)
 
     patches.replace(callback, method, called)
+
+
+def _with_all_variables(original: Callable[..., Any]) -> Callable[..., Any]:
+    """What ``get_session`` initializes: of the package all variables of the graph, of tf.keras its own."""
+
+    @functools.wraps(original)
+    def variables(graph: Any = None) -> Any:
+        found = original(graph)
+        if graph is not None:
+            found.update(graph.get_collection(tensorflow.compat.v1.GraphKeys.GLOBAL_VARIABLES))
+        return found
+
+    return variables
 
 
 def _declared(

@@ -115,13 +115,6 @@ class Finder:
         }
         #: Whether a callback of its own writes a learning rate into the logs.
         self.logs_rate = any(map(keras_3_logs.writes_rate, self.nodes))
-        #: Names that the file gives to layers and models, and whether files of weights have them too.
-        self.given_names = {constant(keyword(call.node, "name")) for call in module.names.calls}
-        self.loads_by_name = any(
-            constant(keyword(call.node, "by_name")) is True for call in module.names.calls
-        )
-        #: Whether there may be several replicas.
-        self.has_replicas = any(map(keras_3_labels.names_strategy, module.names.uses))
         #: The callbacks that go on to log it under its old name.
         self.kept_rates = keras_3_logs.keeps_rate(self)
         #: Whether it imports from the package ``keras`` what only ``tf.keras`` has today.

@@ -9,7 +9,7 @@ from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_batches import counts_steps
 from tpucompat.commands.analysis.keras_3_rules import Difference, is_function, is_generator
 from tpucompat.commands.analysis.keras_values import DATASET, ITERATOR, key
-from tpucompat.names.used import Call, Use, argument, constant, keyword, walk
+from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -55,8 +55,6 @@ def _is_none(node: ast.AST) -> bool:
 
 def booleans(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """Labels of booleans, where there may be several replicas."""
-    if not finder.has_replicas:
-        return
     labels: list[Any] = []
     if call.name in _TARGETS:
         labels.append(argument(call.node, 1, "y"))
@@ -64,13 +62,13 @@ def booleans(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     elif call.name.endswith(".from_tensor_slices") and call.node.args:
         labels.append(_second(call.node.args[0]))
     for one in labels:
-        if one is not None and _is_boolean(finder, one):
+        if one is not None and _has_replicas(finder) and _is_boolean(finder, one):
             yield Difference(table.BEHAVIOURS["boolean_labels"], one, call.node)
 
 
 def yielded(finder: Finder, function: ast.FunctionDef) -> Iterator[Difference]:
     """The same labels of a generator."""
-    if not finder.has_replicas:
+    if not _has_replicas(finder):
         return
     for node in walk(function):
         one = _second(node.value) if isinstance(node, ast.Yield) else None
@@ -78,9 +76,8 @@ def yielded(finder: Finder, function: ast.FunctionDef) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["boolean_labels"], one)
 
 
-def names_strategy(use: Use) -> bool:
-    """Whether a use is one of what makes several replicas."""
-    return use.name.endswith(_STRATEGIES)
+def _has_replicas(finder: Finder) -> bool:
+    return any(use.name.endswith(_STRATEGIES) for use in finder.names.uses)
 
 
 def _second(node: ast.AST | None) -> ast.AST | None:

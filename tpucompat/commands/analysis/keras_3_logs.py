@@ -164,9 +164,9 @@ def _ordered(finder: Finder) -> Iterator[Difference]:
     histories = [
         node
         for node in finder.nodes
-        if _is_logs(finder, node)
+        if isinstance(getattr(node, "ctx", None), ast.Load)
         and getattr(node, "id", "") != "logs"
-        and isinstance(getattr(node, "ctx", None), ast.Load)
+        and _is_logs(finder, node)
     ]
     above = _parents(finder) if histories else {}
     if not any(_by_place(finder, node, above) for node in histories):

@@ -149,9 +149,7 @@ def _data(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         return
     values = finder.values
     first = argument(call.node, 0, "x")
-    for node in (first, keyword(call.node, "validation_data")):
-        if node is None:
-            continue
+    for node in (*_branches(first), *_branches(keyword(call.node, "validation_data"))):
         kind = values.kind(node)
         functions = [is_function(finder, one) for one in values.values(node) or [node]]
         if any(functions):
@@ -162,6 +160,13 @@ def _data(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["fit_iterator"], node, call.node)
         elif kind == keras_values.BATCH:
             yield Difference(table.BEHAVIOURS["fit_batch"], node, call.node)
+
+
+def _branches(node: ast.expr | None) -> list[ast.expr]:
+    """An expression, or both results of a conditional one; none of None."""
+    if isinstance(node, ast.IfExp) and key(getattr(node.test, "func", node)) != "callable":
+        return _branches(node.body) + _branches(node.orelse)
+    return [] if node is None else [node]
 
 
 def _vectors(finder: Finder, call: Call, below: str) -> Iterator[Difference]:

@@ -412,12 +412,14 @@ def slashes(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     name = keyword(call.node, "name") if named or call.name == ".add_weight" else None
     if call.name == ".get_layer":
         name = argument(call.node, 0, "name")
-    row = table.BEHAVIOURS["slash"]
-    if finder.loads_by_name:
-        row = row._replace(how="")  # a file has the names
-    for node in _texts(finder, name) if name is not None else ():
-        if "/" in constant(node):
-            yield Difference(row, node, call.node)
+    with_slash = (
+        [one for one in _texts(finder, name) if "/" in constant(one)] if name is not None else []
+    )
+    for node in with_slash:
+        row = table.BEHAVIOURS["slash"]
+        if any(constant(keyword(one.node, "by_name")) is True for one in finder.names.calls):
+            row = row._replace(how="")  # a file has the names
+        yield Difference(row, node, call.node)
 
 
 def default_names(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
@@ -431,8 +433,12 @@ def default_names(finder: Finder, call: Call, below: str) -> Iterator[Difference
         asked = [word for one in given if isinstance(one, ast.Dict) for word in one.keys if word]
     for node in asked:
         text = constant(node)
-        if isinstance(text, str) and _DEFAULT_NAME.match(text) and text not in finder.given_names:
+        if isinstance(text, str) and _DEFAULT_NAME.match(text) and not _gives_name(finder, text):
             yield Difference(table.BEHAVIOURS["default_name"], node, call.node)
+
+
+def _gives_name(finder: Finder, name: str) -> bool:
+    return any(constant(keyword(one.node, "name")) == name for one in finder.names.calls)
 
 
 _DEFAULT_NAME = re.compile(r"(input_\d+|model(_\d+)?)$")

@@ -11,7 +11,7 @@ import functools
 import re
 from typing import AbstractSet, Any, Iterable, Iterator, Mapping
 
-from tpucompat.names.used import Names, children
+from tpucompat.names.used import Names, children, walk
 
 MODEL, SEQUENTIAL, LAYER, LAYERS, OPTIMIZER = "Model", "Sequential", "Layer", "[Layer]", "Optimizer"
 TENSOR, DATASET, ITERATOR, BATCH = "tensor", "Dataset", "Iterator", "batch"
@@ -453,6 +453,11 @@ class Values:
 
 def _bound(function: ast.AST) -> set[str]:
     """The names that a function has itself: its parameters, and what it assigns."""
-    arguments = {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
-    names = (node for node in ast.walk(function) if isinstance(node, ast.Name))
-    return arguments | {one.id for one in names if isinstance(one.ctx, ast.Store)}
+    found: set[str] = set()
+    node: Any
+    for node in walk(function):
+        if node.__class__ is ast.arg:
+            found.add(node.arg)
+        elif node.__class__ is ast.Name and node.ctx.__class__ is ast.Store:
+            found.add(node.id)
+    return found

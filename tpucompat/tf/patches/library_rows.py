@@ -51,7 +51,10 @@ LIBRARY_ROWS = (
         "tpucompat.standins.standalone_keras:take_arguments_of_the_package",
         LIBRARIES,
         ALL,
-        ("*.__init__", "*.Model.*", "*.layers.Input", "*.Callback.on_train_batch_*"),
+        (
+            *("*.__init__", "*.Model.*", "*.layers.Input", "*.Callback.on_train_batch_*"),
+            "*.backend._get_variables",
+        ),
         "Keras takes positions, defaults and kernels of the package keras from modules that import it.",
     ),
     Patch(

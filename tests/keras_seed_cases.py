@@ -1,0 +1,173 @@
+"""Keras' layers by their arguments, losses, metrics and optimizers: what else a seed may depend on.
+
+Derived from both APIs: each argument by which a layer builds other operations, with the values that decide it.
+"""
+
+_ROW, _ROWS, _IMAGE, _VIDEO = (8,), (6, 5), (8, 8, 3), (3, 8, 8, 2)
+
+
+def _cells():
+    for cell in ("LSTM", "GRU", "SimpleRNN"):
+        for options in (
+            {"dropout": 0.5},
+            {"recurrent_dropout": 0.5},
+            {"dropout": 0.5, "recurrent_dropout": 0.5, "return_sequences": True},
+            {"dropout": 0.5, "unroll": True},
+            {"dropout": 0.0},
+            {"use_bias": False},
+            {"go_backwards": True},
+            {"kernel_regularizer": "l2", "activity_regularizer": "l1"},
+        ):
+            yield _ROWS, cell, (3,), options
+    yield _ROWS, "LSTM", (3,), {"implementation": 2}
+    for options in ({}, {"reset_after": True}, {"use_bias": False}, {"dropout": 0.5}):
+        yield _ROWS, "GRU", (3,), {"implementation": 2, **options}
+
+
+def _layers():
+    yield from _cells()
+    for rate in (0, 0.5):
+        yield _ROW, "Dropout", (rate,), {}
+        yield _ROWS, "Dropout", (rate,), {"noise_shape": (None, 1, 5)}
+        yield _ROWS, "Dropout", (rate,), {"noise_shape": (2, 1, 5)}
+        yield _ROWS, "SpatialDropout1D", (rate,), {}
+        yield _IMAGE, "SpatialDropout2D", (rate,), {}
+        for noise in ("GaussianNoise", "GaussianDropout", "AlphaDropout"):
+            yield _ROW, noise, (rate,), {}
+        yield _VIDEO, "ConvLSTM2D", (2, 3), {"dropout": rate}
+    yield _ROW, "Dropout", (0.5,), {"seed": 7}
+    yield _ROW, "GaussianNoise", (0.5,), {}
+    yield _VIDEO, "ConvLSTM2D", (2, 3), {"return_sequences": True, "padding": "same"}
+    yield (None, 8, 8, 2), "ConvLSTM2D", (2, 3), {}
+    for activation in ("relu", "elu", "selu", "softmax", "softsign", "hard_sigmoid", "exponential"):
+        yield _ROW, "Dense", (3,), {"activation": activation}
+    for shape in (_ROW, _ROWS, (None, 3), _VIDEO):
+        for order in ("channels_first", "channels_last"):
+            yield shape, "Flatten", (), {"data_format": order}
+    for options in ({}, {"fused": False}, {"scale": False, "center": False}, {"renorm": True}):
+        yield _IMAGE, "BatchNormalization", (), options
+    for options in ({}, {"padding": "valid", "strides": 2}, {"use_bias": False}):
+        yield _ROWS, "LocallyConnected1D", (2, 3), options
+        yield _IMAGE, "LocallyConnected2D", (2, 3), options
+
+
+def _name(shape, layer, arguments, options):
+    given = [*map(repr, arguments), *(f"{key}={value!r}" for key, value in options.items())]
+    return f"keras {layer}({', '.join(given)}) of {shape}"
+
+
+def _called(shape, layer, arguments, options, training):
+    def case(tf):
+        tf.keras.backend.learning_phase()
+        one = getattr(tf.keras.layers, layer)(*arguments, **options)
+        given = {} if training is None else {"training": training}
+        inputs = tf.keras.layers.Input(shape)
+        one(inputs, **given)
+        one(inputs, **given)  # the same layer, and the same seed if it was given one
+
+    return case
+
+
+#: Layers that ask whether they train.
+_TRAIN = ("Dropout", "Noise", "Normalization", "LSTM", "GRU", "RNN")
+
+
+def _of_layers():
+    for one in _layers():
+        yield _name(*one), _called(*one, training=None)
+        if any(word in one[1] for word in _TRAIN):
+            yield _name(*one) + ", training", _called(*one, training=True)
+
+
+def _dot(rank, axes, normalize):
+    def case(tf):
+        shape = (6, 5)[:rank]
+        pair = [tf.keras.layers.Input(shape) for _ in range(2)]
+        tf.keras.layers.Dot(axes, normalize=normalize)(pair)
+
+    return case
+
+
+def _masked_average(tf):
+    masked = tf.keras.layers.Masking()(tf.keras.layers.Input(_ROWS))
+    tf.keras.layers.GlobalAveragePooling1D()(masked)
+
+
+def _added_bias(shape, order):
+    def case(tf):
+        size = shape[-1] if order == "channels_last" else shape[0]
+        x, bias = tf.placeholder(tf.float32, (None, *shape)), tf.placeholder(tf.float32, [size])
+        tf.keras.backend.bias_add(x, bias, order)
+
+    return case
+
+
+def _weighted(loss, weights):
+    def case(tf):
+        values = tf.placeholder(tf.float32, [None, 3])
+        given = None if weights is None else tf.placeholder(tf.float32, weights)
+        getattr(tf.keras.losses, loss)()(values, values, given)
+
+    return case
+
+
+def _mean_of_products(truth, prediction):
+    return (truth * prediction)[0, 0]  # a custom loss without dimensions
+
+
+def _trained(loss="mse", optimizer="sgd", metrics=(), activation=None):
+    """A model that is compiled, and trained one step: what a second model of the graph starts from."""
+
+    def case(tf):
+        made = optimizer if isinstance(optimizer, str) else optimizer(tf)
+        model = tf.keras.Sequential(
+            [
+                tf.keras.layers.Dense(5, input_shape=(4,)),
+                tf.keras.layers.Dense(3, activation=activation),
+            ]
+        )
+        model.compile(made, loss, metrics=list(metrics))
+        model._make_train_function()
+        tf.keras.layers.Dense(2)(tf.keras.layers.Input((3,)))
+
+    return case
+
+
+_LOSSES = ("mse", "mae", "mape", "logcosh", "kld", "cosine_similarity", "hinge", "poisson")
+_OPTIMIZERS = {
+    **{
+        name: lambda tf, name=name: getattr(tf.keras.optimizers, name)(decay=0.1, clipnorm=1.0)
+        for name in ("Adam", "SGD", "RMSprop", "Adagrad", "Adadelta", "Adamax", "Nadam", "Ftrl")
+    },
+    "train.Adam": lambda tf: tf.train.AdamOptimizer(0.1),
+}
+CASES = {
+    **dict(_of_layers()),
+    **{
+        f"keras Dot({axes}, normalize={normalize}) of rank {rank}": _dot(rank, axes, normalize)
+        for rank, axes in ((2, 2), (2, (1, 1)), (1, 1))
+        for normalize in (False, True)
+    },
+    "keras GlobalAveragePooling1D, masked": _masked_average,
+    **{
+        f"keras bias_add of {shape}, {order}": _added_bias(shape, order)
+        for shape in ((3, 4), (3, 4, 5), (2, 3, 4, 5))
+        for order in ("channels_first", "channels_last")
+    },
+    **{
+        f"keras {loss} with weights {weights}": _weighted(loss, weights)
+        for loss in ("MeanSquaredError", "Hinge")
+        for weights in (None, (), (None,), (None, 1))
+    },
+    **{f"keras trained by {loss}": _trained(loss) for loss in _LOSSES},
+    "keras trained by a loss without dimensions": _trained(_mean_of_products),
+    "keras trained by probabilities": _trained(
+        "categorical_crossentropy", "adam", ["acc", "top_k_categorical_accuracy"], "softmax"
+    ),
+    "keras trained by numbers of classes": _trained(
+        "sparse_categorical_crossentropy", "adam", ["acc"], "softmax"
+    ),
+    **{
+        f"keras trained with {name}": _trained(optimizer=made) for name, made in _OPTIMIZERS.items()
+    },
+}
