@@ -568,6 +568,13 @@ def test_methods(before, after):
     check_transformed(f"import tensorflow as tf\n{before}\n", f"import tensorflow as tf\n{after}\n")
 
 
+def test_the_value_of_a_variable_that_may_not_be_initialized():
+    after = migrated("import tensorflow as tf\nv = tf.Variable(2 * f(w).initialized_value())\n")
+    assert "v = tf.Variable(2 * initialized_value(f(w)))\n" in after
+    assert "def initialized_value(variable):" in after
+    check_noop(after)
+
+
 def test_keys_of_the_history_stay():
     """Keras 3 calls a metric as the script does: it is called as TensorFlow 1 logged it."""
     before = "import keras\nm.compile(metrics=['accuracy'])\nh = m.fit(x)\nh.history['val_acc'], logs['acc']\n"
