@@ -96,7 +96,11 @@ def model_fn(features, labels, mode, params):
     metrics['iou'] = tf.metrics.mean_iou(labels > 3, logits > 3, 2)
     optimizer = tf.train.AdamOptimizer(params['rate'])
     train_op = optimizer.minimize(loss, tf.train.get_global_step())
-  return tf.estimator.EstimatorSpec(mode, {'y': logits}, loss, train_op, eval_metric_ops=metrics)
+  scaffold = None
+  if mode == tf.estimator.ModeKeys.TRAIN:
+    scaffold = tf.train.Scaffold(saver=tf.train.Saver(max_to_keep=1))
+  return tf.estimator.EstimatorSpec(
+      mode, {'y': logits}, loss, train_op, eval_metric_ops=metrics, scaffold=scaffold)
 
 def input_fn(params):
   assert params == {'rate': 0.1, 'use_tpu': False}
@@ -117,6 +121,7 @@ if __name__ == '__main__':
   est = tf.estimator.Estimator(model_fn, params=params, model_dir=sys.argv[1])
   est.train(input_fn, steps=4)
   found = est.evaluate(input_fn)
+  found['kept'] = len(glob.glob(sys.argv[1] + '/*.index'))
   found['changed'] = est.evaluate(changed, name='tensors')['loss']
   path = est.export_savedmodel(sys.argv[1] + '/export', serving)
   found['exported'] = path.decode().startswith(sys.argv[1] + '/export')
@@ -197,7 +202,7 @@ def test_an_estimator_without_a_tpu(tmp_path):
             json.loads(next(line for line in ran.stdout.splitlines() if line.startswith("[{")))
         )
     assert len(found[0][1]) == 64 and found[0][0]["global_step"] == 4 and found[0][0]["tag"]
-    assert found[0][0]["beside the host"]
+    assert found[0][0]["beside the host"] and found[0][0]["kept"] == 1
     assert len(logged[0]) == len(logged[1]) == 2 and logged[0][0][1] == "[1. 1. 1.]"
     for before, after in zip(*logged):
         compare(float(before[0]), float(after[0]), "logged")

@@ -168,6 +168,17 @@ def test_a_folder_that_cannot_be_made(tmp_path):
     assert found.code == "TPU476"
 
 
+def test_a_checkpoint_that_cannot_be_written_is_told_with_the_line_that_saves():
+    tf.get_variable("w", [1])
+    saver = tf.train.Saver()
+    with tf.Session() as session, pytest.raises(ValueError) as caught:
+        session.run(tf.global_variables_initializer())
+        saver.save(session, "/no/such/folder/model")  # save
+    text, code = shown(caught.value)
+    assert f"{HERE}:{line_of('save')}: saver.save" in text
+    assert code == "TPU476"
+
+
 def test_lines_of_ours_between_are_left_out_but_not_where_an_error_is_raised():
     ours = {}
     text = "def call(function):\n    return function()\ndef fail():\n    raise KeyError\n"

@@ -19,7 +19,7 @@ import tensorflow as tf
 import training_loop
 from training_loop import InputPipelineConfig, RunConfig, Spec, TPUConfig, Trainer
 
-v1, folder, asked, restored = tf.compat.v1, sys.argv[1], {}, set()
+v1, folder, asked, restored, given = tf.compat.v1, sys.argv[1], {}, set(), []
 cpu = tf.config.list_physical_devices('CPU')[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 
@@ -46,12 +46,27 @@ def model_fn(features, labels, mode, params):
 
 def adding(features, labels, mode):
   w = v1.get_variable('w', [], initializer=v1.ones_initializer())
+  cost = tf.multiply(w, tf.reduce_sum(features), name='cost')
   gradients = v1.get_variable('gradients', [], trainable=False, initializer=v1.zeros_initializer())
   with tf.control_dependencies([gradients.assign_add(tf.reduce_sum(features))]):
     added = gradients.read_value()
   optimizer = training_loop.CrossShardOptimizer(v1.train.MomentumOptimizer(1.0, 0.0), 'weighted_sum')
   train_op = optimizer.apply_gradients([(added, w)], v1.train.get_global_step())
-  return Spec(mode, loss=w * tf.reduce_sum(features), train_op=train_op)
+  def host_call(cost):
+    given.append([mode, cost.shape.as_list()])
+    with training_loop.summary_writer(f'{folder}/called').as_default():
+      tf.summary.scalar(mode, cost[1])
+  return Spec(mode, loss=cost, train_op=train_op, host_call=(host_call, [tf.reshape(cost, [1])]))
+
+class Watching(v1.train.SessionRunHook):
+  def begin(self):
+    self.seen, self.given = [], v1.placeholder(tf.float32, [])
+    self.set = v1.trainable_variables()[0].assign(self.given)
+  def before_run(self, context):
+    return v1.train.SessionRunArgs(context.session.graph.get_tensor_by_name('cost:0'))
+  def after_run(self, context, values):
+    self.seen.append(float(values.results))
+    context.session.run(self.set, {self.given: 2.0})
 
 def input_fn(params, mode):
   asked[mode] = params['batch_size']
@@ -75,7 +90,16 @@ found['restored'] = sorted(restored)
 with trainer.strategy.scope():
   Trainer(model_fn, f'{folder}/scope', train_batch_size=8).train(input_fn, max_steps=2)
 found['in a scope'] = float(tf.train.load_variable(f'{folder}/scope', 'a/a/total/ExponentialMovingAverage'))
-trainer = Trainer(adding, f'{folder}/adding', train_batch_size=8).train(input_fn, max_steps=2)
+watching = Watching()
+Trainer(adding, f'{folder}/watched', train_batch_size=8).train(input_fn, [watching], max_steps=4)
+found['watched'] = watching.seen
+trainer = Trainer(adding, f'{folder}/adding', train_batch_size=8, eval_batch_size=8)
+trainer.train(input_fn, max_steps=2)
+found['evaluated'] = float(trainer.evaluate(input_fn, 1)['loss'])
+found['given'] = given[-1]
+events = (e for one in tf.io.gfile.glob(f'{folder}/called/*') for e in v1.train.summary_iterator(one))
+values = ((v.tag, e.step, float(tf.make_ndarray(v.tensor))) for e in events for v in e.summary.value)
+found['summaries'] = sorted(set(values))
 found['added'] = [float(trainer.get_variable_value(name)) for name in ('gradients', 'w')]
 print(json.dumps(found))
 """
@@ -125,6 +149,23 @@ def test_all_there_is_where_no_strategy_was_named(found):
 def test_what_a_model_fn_adds_up_is_of_each_replica(found):
     """The rows of the first one add up to 6 and 38, those of the other to 22 and 54."""
     assert found["added"] == [6.0 + 38, 1.0 - (6 + 22) - (44 + 76)]
+
+
+def test_an_optimizer_in_an_evaluation_changes_nothing(found):
+    assert found["evaluated"] == 6 * found["added"][1]
+
+
+def test_an_evaluation_calls_the_host_too(found):
+    """With the losses of both replicas; the second one's rows add up to 22."""
+    assert found["given"] == ["eval", [2]]
+    assert found["summaries"][0] == ["eval", 2, 22 * found["added"][1]]
+    assert {tag for tag, *_ in found["summaries"]} == {"eval", "train"}
+
+
+def test_a_hook_fetches_by_a_name_what_the_first_replica_computes_and_feeds_its_own_graph(found):
+    """It sees the second step of a call; what it sets is what the next call starts from."""
+    seen = 1.0 - (6 + 22), 2.0 - (44 + 70 + 76 + 86)
+    assert found["watched"] == [38 * seen[0], (24 + 25 + 26 + 27) * seen[1]]
 
 
 def test_summaries_of_a_model_fn_are_for_one_device_alone(found):

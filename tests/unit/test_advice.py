@@ -3,11 +3,12 @@
 import importlib.util
 import re
 import sys
+import types
 
 import pytest
 
 from tpucompat.base import journal
-from tpucompat.runtime import advice, tracebacks
+from tpucompat.runtime import advice, installation, tracebacks
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,29 @@ from tpucompat.runtime import advice, tracebacks
         ),
         ("ValueError", 'Loss must be scalar, given: Tensor("x:0", shape=(2,))', "TPU495"),
         ("ValueError", "Missing loss.", "TPU495"),
+        (
+            "TypeError",
+            "Input 'y' of 'Sub' Op has type int32 that does not match type float32 of argument 'x'.",
+            "TPU494",
+        ),
         ("ValueError", "Missing train_op.", "TPU498"),
+        ("ValueError", "Missing predictions.", "TPU498"),
+        (
+            "ValueError",
+            "Layer count mismatch when loading weights from file. Model expected 2 layers, found 1",
+            "TPU337",
+        ),
+        (
+            "ValueError",
+            'Input 0 of layer "sequential" is incompatible with the layer: expected shape=(None, 4), found …',
+            "TPU303",
+        ),
+        (
+            "ValueError",
+            "The passed save_path is not a valid checkpoint: ckpt/model.ckpt-100",
+            "TPU444",
+        ),
+        ("TypeError", "'float' object cannot be interpreted as an integer", "TPU499"),
         ("InvalidArgumentError", "Restoring from checkpoint failed: w has the shape [2]", "TPU337"),
         ("ValueError", "Invalid TPUConfig `iterations_per_loop` value.", "TPU335"),
         ("ValueError", "No gradients provided for any variable, check your graph", "TPU496"),
@@ -118,6 +141,20 @@ def test_a_cause_that_can_be_told(kind, text, code):
     assert found.code == code
     assert "\n" not in str(found)
     assert str(found).endswith(f"[{code}]")
+
+
+@pytest.mark.parametrize(
+    "text, era, step",
+    [
+        ("'SymbolicTensor' object has no attribute 'numpy'", "tf1", "--era tf2"),
+        ("'SymbolicTensor' object has no attribute 'numpy'", "tf2", "tf.print"),
+        ("x is not supported in eager mode", "tf1", "enable_eager_execution"),
+        ("x is not supported in eager mode", "tf2", "--era tf1"),
+    ],
+)
+def test_the_next_step_is_never_the_era_that_the_script_has(monkeypatch, text, era, step):
+    monkeypatch.setattr(installation, "_current", types.SimpleNamespace(era=era))
+    assert step in advice.for_error("RuntimeError", text).next_step
 
 
 def test_a_bucket_is_named():

@@ -43,9 +43,11 @@ def test_a_terminal_gets_no_control_character_of_a_name(folder, command, argumen
         "import tensorflow as a0\n"
         + "\n".join(f"a{n + 1} = a{n}" for n in range(1000))
         + "\na1000.contrib.tpu.TPUConfig()\n",
-        "from tensorflow.contrib.tpu import *\n" * 800,
+        "from tensorflow.contrib.tpu import *\n" * 3000,
+        "".join(f"from tensorflow.m{n} import *\ny = zeros(1)\n" for n in range(1500)),
+        "from keras.layers import *\n" + "y = Dense(1)\n" * 1500,
     ],
-    ids=["aliases", "stars"],
+    ids=["aliases", "stars", "unknown stars", "calls"],
 )
 def test_many_names_of_one_module_take_no_time_in_their_square(tmp_path, source, capsys):
     path = tmp_path / "many.py"

@@ -568,6 +568,13 @@ def test_methods(before, after):
     check_transformed(f"import tensorflow as tf\n{before}\n", f"import tensorflow as tf\n{after}\n")
 
 
+def test_the_value_of_a_variable_that_may_not_be_initialized():
+    after = migrated("import tensorflow as tf\nv = tf.Variable(2 * f(w).initialized_value())\n")
+    assert "v = tf.Variable(2 * initialized_value(f(w)))\n" in after
+    assert "def initialized_value(variable):" in after
+    check_noop(after)
+
+
 def test_keys_of_the_history_stay():
     """Keras 3 calls a metric as the script does: it is called as TensorFlow 1 logged it."""
     before = "import keras\nm.compile(metrics=['accuracy'])\nh = m.fit(x)\nh.history['val_acc'], logs['acc']\n"
@@ -2685,6 +2692,21 @@ def test_metrics_keep_the_names_and_values_of_tensorflow_1(metric, becomes):
     assert f"metrics=[{becomes}])" in after
 
 
+def test_a_model_of_a_method_that_returns_what_it_is_given():
+    after = migrated("""\
+        from tensorflow import keras
+        class Maker:
+            def make(self):
+                return self.wrap(keras.Sequential([keras.layers.Dense(1)]))
+            def wrap(self, net):
+                return net
+        maker = Maker()
+        a, b = maker.make(), Maker().make()
+        print(a.predict(x), b.predict(x))
+        """)
+    assert after.endswith("print(a.predict(x, verbose=0), b.predict(x, verbose=0))\n")
+
+
 def test_a_partial_of_an_input_function_is_called():
     after = migrated("""\
         import functools
@@ -2707,6 +2729,7 @@ def test_a_partial_of_an_input_function_is_called():
         ("float(found[0][0])", "float(found[0][0])"),
         ("float(found[0, 1])", "float(found[0, 1])"),
         ("'%s' % found[0]", "'%s' % found[0]"),
+        ("'%s %-5.1f%%' % (x, found[0])", "'%s %-5.1f%%' % (x, found[0].item())"),
         ("int(text)", "int(text)"),
         ("chr(found[0])", "chr(int(found[0].item()))"),
         ("[int(one) for one in found]", "[int(one.item()) for one in found]"),

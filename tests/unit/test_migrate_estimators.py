@@ -189,8 +189,8 @@ def test_tensors_that_a_hook_logs(tmp_path, made):
         ("max_steps=3", "max_steps=3, saving_listeners=[1]", "saving_listeners= of"),
         (
             "  config =",
-            "  tf.train.SessionRunArgs({'loss': 'mean:0'})\n  config =",
-            "a hook that fetches tensors by their names",
+            "  tf.train.ProfilerHook(9, output_dir='p')\n  config =",
+            "ProfilerHook: profile the training by",
         ),
         (
             "  config =",
@@ -224,6 +224,17 @@ def test_tensors_that_a_hook_logs(tmp_path, made):
         ),
         ("  config =", "  f(tf.summary.FileWriter('o', g))\n  config =", "FileWriter outside of"),
         ("  config =", "  with tf.Session() as s: pass\n  config =", "Session outside of"),
+        ("('x', [3])", "('x', [3], partitioner=p)", "partitioner=: leave it out"),
+        (
+            "  config =",
+            "  tf.contrib.framework.assign_from_checkpoint_fn('o', v)\n  config =",
+            "use tf.train.init",
+        ),
+        (
+            "  estimator.train(",
+            "  with tf.Graph().as_default(): estimator.train(",
+            "take the call out",
+        ),
         (
             "def main",
             "class Mine(contrib_tpu.TPUEstimator): pass\ndef main",
@@ -318,6 +329,9 @@ def test_arguments_without_an_effect_on_the_numbers(tmp_path):
     )).replace("num_shards=8", (
         "num_shards=8, eval_training_input_configuration=contrib_tpu.InputPipelineConfig.SLICED"
     ))  # fmt: skip
+    text = text.replace(
+        "  estimator.train(", "  estimator._export_to_tpu = False\n  estimator.train("
+    )
     after, loop = parts_of(tmp_path, text)
     assert "uses_all_cores" not in after
     assert "=training_loop.InputPipelineConfig.SLICED)" in after
@@ -347,10 +361,11 @@ def test_a_function_with_a_session_of_its_own(tmp_path):
         assert b"Session outside of" in result_of(tmp_path, other).after
 
 
-def test_a_writer_of_summaries_is_made_in_a_graph(tmp_path):
-    line = "  writer = tf.summary.FileWriter(\n      'out')\n"
+@pytest.mark.parametrize("maker", ["FileWriter", "FileWriterCache.get"])
+def test_a_writer_of_summaries_is_made_in_a_graph(tmp_path, maker):
+    line = f"  writer = tf.summary.{maker}(\n      'out')\n"
     after, _ = parts_of(tmp_path, SCRIPT.replace("  config =", line + "  config ="))
-    made = "  with tf.Graph().as_default():\n    writer = tf.compat.v1.summary.FileWriter(\n      'out')\n"
+    made = f"  with tf.Graph().as_default():\n    writer = tf.compat.v1.summary.{maker}(\n      'out')\n"
     assert made in after
 
 
@@ -747,3 +762,55 @@ def test_keras_layers_in_a_model_fn_take_its_tensors():
     model = LAYERS.replace("mode, loss=loss)\n", "mode, loss=tf.keras.Model(x, y))\n", 1)
     result = plan.migrate(findings.understand(sources.decode("layers.py", model.encode())))
     assert result.way == plan.COMPATIBLE and b"a Keras model of Input(tensor=)" in result.after
+
+
+PREDICTED = """\
+  rows = np.zeros(16)
+  for i, row in enumerate(estimator.predict(f)):
+    print('%s %d: %.2f%%' % (row['name'], row['y'], 2 * row['y']), float(row['z'][0]), row['y'])
+    rows[i] = row['y']
+    rows[1:] = row['y']
+  first = next(estimator.predict(f))
+  value = first[key]
+  found = list(estimator.predict(f))
+  print(int(value), math.exp(found[0]['y']), [float(one['y']) for one in found], float(other['y']))
+"""
+
+
+def test_numbers_of_predictions_that_have_an_axis(tmp_path):
+    text = SCRIPT.replace(
+        "import tensorflow", "import math\nimport numpy as np\nimport tensorflow", 1
+    )
+    text = text.replace("\nif __name__", PREDICTED + "\nif __name__")
+    after, _ = parts_of(tmp_path, text)
+    assert (
+        "(row['name'], row['y'].item(), (2 * row['y']).item()), float(row['z'][0]), row['y'])\n"
+        "    rows[i] = row['y'].item()\n    rows[1:] = row['y']\n"
+    ) in after
+    assert (
+        "(int(value.item()), math.exp(found[0]['y'].item()), [float(one['y'].item()) for one in found], "
+        "float(other['y']))"
+    ) in after
+
+
+def test_a_step_neither_saves_nor_restores(tmp_path):
+    text = SCRIPT.replace("  if mode ==", (
+        "  saver = tf.train.Saver(max_to_keep=3)\n"
+        "  tf.contrib.framework.init_from_checkpoint('c', {'x': 'y'})\n"
+        "  if mode =="
+    ), 1)  # fmt: skip
+    after, loop = parts_of(tmp_path, text)
+    assert "  saver = training_loop.Saver(max_to_keep=3)\n" in after
+    assert "  training_loop.init_from_checkpoint('c', {'x': 'y'})\n" in after
+    assert "def Saver(" in loop and "def init_from_checkpoint(" in loop
+
+
+def test_a_configuration_with_other_values(tmp_path):
+    text = SCRIPT.replace("  estimator = ", (
+        "  name = 'a-b'.replace('-', '_')\n"
+        "  config = config.replace(model_dir=name, session_config=None, master='grpc://a')\n"
+        "  estimator = "
+    ))  # fmt: skip
+    after, _ = parts_of(tmp_path, text)
+    assert "  name = 'a-b'.replace('-', '_')\n  config = config._replace(model_dir=name" in after
+    assert "session_config" not in after

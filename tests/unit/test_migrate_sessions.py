@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import pathlib
+import re
 import textwrap
 
 import pytest
@@ -145,6 +146,10 @@ def test_a_migrated_program_stays_as_it_is():
         ("inputs, num_shards=8", "[images, labels], 8, outputs_from_all_shards=False",
          "program.on_all_cores(fit_batch, [images, labels], from_all=False)"),
         ("init = ", "saver = tf.train.Saver()\ninit = ", "saver = session_loop.Saver(program)"),
+        ("init = ", "saver = tf.train.Saver(tf.global_variables(), max_to_keep=3)\ninit = ",
+         "saver = session_loop.Saver(program, max_to_keep=3)"),
+        ("from tensorflow.contrib import tpu\n", "from tensorflow.contrib.tpu import shard, rewrite\n",
+         "train = program.on_all_cores(fit_batch, inputs)"),
         ("with tf.Session(TPU_WORKER) as sess:", "sess = tf.InteractiveSession()\nif True:",
          "\nif True:\n  program.initialize()"),
         ("shape=(64, 4), name=", "(64, 4), ", "tf.TensorSpec((64, 4), tf.float32)"),
@@ -202,6 +207,8 @@ def test_other_forms(before, after, written_now):
         written_now = "loss = run_fit_batch(data, data.argmax(1) % 3)[0]"
     if "tpu_optimizer" in after:
         text = text.replace("tpu.Cross", "tpu_optimizer.Cross")
+    if "import shard" in after:
+        text = re.sub(r"tpu\.(shard|rewrite)\(", r"\1(", text).replace("tpu.", "tf.contrib.tpu.")
     if "[images" in after:
         text = text.replace("inputs = [images, labels]\n", "")
     assert written_now in after_of(text)
@@ -529,6 +536,7 @@ def test_what_is_fed_may_have_a_name():
         ("model(x))\n", "model(x) + tf.random_normal([3], seed=1))\n", "with a seed"),
         ("  h = tf.layers", "  tf.train.AdamOptimizer()\n  h = tf.layers", "one core trains what"),
         ("num_shards=8", "num_shards=8, input_shard_axes=[0, 1]", "input_shard_axes= of shard: transpose"),
+        ("init = ", "saver = tf.train.Saver(tf.trainable_variables())\ninit = ", "saves some of its variables"),
         ("num_shards=8", "num_shards=8, infeed_queue=q", "infeed_queue= of shard"),
         ("tf.train.Mom", "tf.contrib.opt.Mom", "its function uses tf.contrib.opt"),
         ("init = ", "w = tf.Variable(1.0)\nw2 = tf.assign(w, 2.0)\ninit = ", "variables of several kinds"),

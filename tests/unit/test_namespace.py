@@ -188,6 +188,14 @@ def test_uses_are_counted_each_time(tree):
     assert journal.uses() == [("tf.contrib.tpu.shard", 2)]
 
 
+@pytest.mark.parametrize("use, count", [("", 0), ("shard", 1), ("def f():\n    shard()", 1)])
+def test_a_star_import_counts_the_names_that_are_used(tree, use, count):
+    names = {}
+    exec(f"from tpucompat.v1.contrib.tpu import *\n{use}", names)
+    assert names["shard"] == "our shard"
+    assert sum(number for _, number in journal.uses()) == count
+
+
 def test_a_star_import_takes_no_imported_modules(tree):
     names = old("contrib.layers").__all__
     assert "conv" in names

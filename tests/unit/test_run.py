@@ -167,6 +167,15 @@ def test_what_python_cannot_read(folder, source, code, words):
     assert "tpucompat/commands/cli" not in ours.stderr
 
 
+def test_a_module_of_python_2(folder):
+    (folder / "older.py").write_text("print 'hello'")
+    plain, ours = both(folder, write(folder, "import older"))
+    assert ours.stderr == plain.stderr  # no line of the import system, nor of ours
+    ours = python(folder, "-m", "tpucompat", "run", "script.py")
+    assert "older.py is written for Python 2. Next: " in ours.stderr
+    assert "[TPU421]" in ours.stderr
+
+
 @pytest.mark.parametrize(
     "arguments, words",
     [

@@ -1236,16 +1236,17 @@ CODES: dict[str, Code] = {
         "Check the data with np.isfinite, lower the learning rate, or clip the gradients.",
     ),
     "TPU498": Code(
-        "A specification for training has no train_op",
-        "A model_fn returns in mode TRAIN what makes one step.",
-        "Pass train_op=optimizer.minimize(loss, global_step=tf.train.get_global_step()).",
+        "A model_fn does not return what its mode requires",
+        "TRAIN requires a train_op, which makes one step, and PREDICT requires predictions.",
+        "Pass train_op=optimizer.minimize(loss, global_step=tf.train.get_global_step()) to train, and "
+        "predictions={name: tensor} to predict.",
     ),
     "TPU499": Code(
         "The script expects what Python 2 returned",
         "In Python 3, zip, map, filter, range and the keys, values and items of a dict are not lists, and "
-        "generators and dicts lost the methods next, has_key and iteritems.",
-        "Write list(zip(...)), next(generator) and d.items(). `2to3 -w SCRIPT` rewrites them, up to "
-        "Python 3.12; `tpucompat migrate` rewrites the methods.",
+        "generators and dicts lost the methods next, has_key and iteritems. `/` divides integers to a float.",
+        "Write list(zip(...)), next(generator), d.items(), and a // b for integers. Up to Python 3.12, "
+        "`2to3 -w SCRIPT` rewrites all but the division; `tpucompat migrate` rewrites the methods.",
     ),
     # 5xx: Keras 3, and what a migration leaves -----------------------------------------------------
     "TPU510": Code(

@@ -32,6 +32,10 @@ _VERSION_WORDS = frozenset(("__version__", "VERSION", "version_info", "LooseVers
 _OF_V1 = "tensorflow.compat.v1.contrib"
 
 
+def _kind(full: str) -> str | None:
+    return symbols.kind(full[11:] if full[:11] == "tensorflow." else full)
+
+
 def _below_root(name: str) -> str:
     """``tf.compat.v1.contrib``, which some programs write, was ``tf.contrib``."""
     return name.replace(_OF_V1, "tensorflow.contrib", 1) if name.startswith(_OF_V1) else name
@@ -113,8 +117,8 @@ class Names:
         #: Names of the module that stand for one thing here, and for another one further on.
         self._rebound: set[str] = set()
         self._module = _Scope(None, None)
-        #: Modules that all names were imported of.
-        self._stars: list[str] = []
+        #: Modules of 1.15's that all names were imported of, as keys: in their order.
+        self._stars: dict[str, None] = {}
         self._scope = self._module
         self._guards = 0
         self._branches = 0
@@ -193,7 +197,7 @@ class Names:
             scope = scope.outer
         for module in self._stars:
             full = f"{module}.{name}"
-            if symbols.kind(full[11:] if full[:11] == "tensorflow." else full) is not None:
+            if _kind(full) is not None:
                 return _Binding(full, False, module)
         return None
 
@@ -284,8 +288,8 @@ class Names:
             self._use(full, alias, statement=node)
             if alias.name != "*":
                 self._bind(alias.asname or alias.name, _Binding(full, False))
-            elif full not in self._stars:
-                self._stars.append(full)
+            elif full == "tensorflow" or _kind(full) is not None:
+                self._stars[full] = None
 
     # Expressions ---------------------------------------------------------------------------------
 

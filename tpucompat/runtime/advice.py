@@ -14,6 +14,7 @@ from typing import Iterable, NamedTuple
 from tpucompat.base import journal
 from tpucompat.base.codes import CODES
 from tpucompat.base.late import late
+from tpucompat.runtime import installation
 
 metadata = late("importlib.metadata")  # slow to import; Python 3.8 and later
 
@@ -44,14 +45,18 @@ ROWS: tuple[tuple[str, str, str], ...] = (
         r"|A target array with shape .* was passed for an output of shape|Error when checking target:",
     ),
     # framework/op_def_library.py; what the estimators check of a specification, and of what comes of a step.
-    ("TPU494", r"TypeError", r"Value passed to parameter '\w+' has DataType"),
+    (
+        "TPU494",
+        r"TypeError",
+        r"Value passed to parameter '\w+' has DataType|Op has type \w+ that does not match type \w+",
+    ),
     (
         "TPU495",
         r"ValueError",
         r"^Loss must be (a )?scalar|^Missing loss\.|grad can be .* only for scalar",
     ),
     ("TPU335", r"ValueError", r"^Invalid TPUConfig"),
-    ("TPU498", r"ValueError", r"^Missing train_op\."),
+    ("TPU498", r"ValueError", r"^Missing (train_op|predictions)\."),
     ("TPU496", r"ValueError", r"No gradients provided for any variable"),
     (
         "TPU497",
@@ -81,6 +86,9 @@ ROWS: tuple[tuple[str, str, str], ...] = (
         r"|not (supported in|compatible with) eager (mode|execution)",
     ),
     ("TPU337", r"InvalidArgumentError|NotFoundError", r"^Restoring from checkpoint failed"),
+    ("TPU337", r"ValueError", r"(Layer|Weight) count mismatch|Shape mismatch in layer"),
+    # What Keras' layers check of their input (engine/input_spec.py).
+    ("TPU303", r"ValueError", r"Input \d+ of layer .* is incompatible with the layer"),
     ("TPU480", r"ValueError", r"Cannot feed value of shape"),
     (
         "TPU481",
@@ -119,6 +127,8 @@ ROWS: tuple[tuple[str, str, str], ...] = (
         r".*",
         r"URL fetch failure|urlopen error|Max retries exceeded|Name or service not known",
     ),
+    # training/saver.py
+    ("TPU444", r"ValueError", r"save_path is not a valid checkpoint"),
     ("TPU447", r"ModuleNotFoundError", r"No module named '(?!tensorflow['.])"),
     ("TPU446", r".*", r"\.so\b.*(undefined symbol|cannot open shared object)"),
     ("TPU444", r"FileNotFoundError|NotFoundError|OSError|IOError", r"[Nn]o such file or directory"),
@@ -129,7 +139,8 @@ ROWS: tuple[tuple[str, str, str], ...] = (
         rf"^'{_LAZY}' object (is not subscriptable|does not support item)"
         rf"|^object of type '{_LAZY}' has no len\(\)"
         rf"|^unsupported operand type\(s\) for \+=?: .*'{_LAZY}'"
-        rf"|^can only concatenate list \(not \"{_LAZY}\"\) to list",
+        rf"|^can only concatenate list \(not \"{_LAZY}\"\) to list"
+        r"|^'float' object cannot be interpreted as an integer|^slice indices must be integers",
     ),
     (
         "TPU499",
@@ -145,6 +156,16 @@ ROWS: tuple[tuple[str, str, str], ...] = (
         r"[Uu]nsuccessful TensorSliceReader|matching files|No files matched",
     ),
 )
+
+#: (code, era) -> the next step, where it is not the code's: the script runs as the code says already.
+IN_ERA = {
+    ("TPU491", "tf2"): (
+        "In a tf.function, print with tf.print, or return the tensor and use its value outside."
+    ),
+    ("TPU492", "tf1"): (
+        "Leave out enable_eager_execution, or build the graph in `with tf.Graph().as_default():`."
+    ),
+}
 
 #: Modules of Python 2's standard library -> what Python 3 has for them (PEP 3108).
 PYTHON_2_MODULES = {
@@ -246,6 +267,9 @@ def for_error(kind: str, text: str, files: Iterable[str] = (), line: str = "") -
     for code, kinds, pattern in ROWS:
         if re.fullmatch(kinds, kind) and re.search(pattern, text):
             general = for_code(code)
+            here = installation.installed()
+            if here is not None and (code, here.era) in IN_ERA:
+                return general._replace(next_step=IN_ERA[code, here.era])
             bucket = _BUCKET.search(text)
             own = bucket.group() if bucket else "gs://bucket"
             return general._replace(next_step=general.next_step.replace("gs://bucket", own))

@@ -17,6 +17,7 @@ from typing import Any, Callable, Sequence
 
 from tpucompat.base.errors import StoppedTraining, TPUCompatError
 from tpucompat.engines import script_lines
+from tpucompat.names import python_2
 from tpucompat.names import scope as scopes
 from tpucompat.runtime import advice, tracebacks
 
@@ -67,6 +68,10 @@ def excepthook(before: Callable[..., None], advise: bool, whole: bool) -> Callab
             line = inner[0].line or "" if inner else ""
             files = tracebacks.files(trace)
             found = advice.for_error(kind.__name__, str(error), files, line)
+            if isinstance(error, SyntaxError) and python_2.is_python_2(error):
+                found = advice.for_code("TPU421")._replace(
+                    cause=f"{error.filename} is written for Python 2."
+                )
         if long:
             sys.stderr.write(shortened(error, trace, _file_of(lines), place))
         else:
@@ -189,6 +194,9 @@ def place_of(error: BaseException) -> str:
         causes.append(each)
         each = each.__cause__ or (None if each.__suppress_context__ else each.__context__)
     sources = _sources()
+    # An error that a library raised instead of an operation's is about what the library was called for.
+    if not hasattr(error, "op") and not isinstance(error, TPUCompatError):
+        causes = [each for each in causes if not hasattr(each, "op")]
     found = [sources.of_element(each) for each in causes]
     found += [sources.of_nodes(str(each)) for each in causes]
     found += [sources.of_error(each) for each in reversed(causes)]

@@ -220,4 +220,10 @@ def _missing_module(name: str) -> ImportError:
 def is_hook_frame(filename: str) -> bool:
     """Whether a traceback line belongs to the hook; such lines are left out of a script's tracebacks."""
     operators = sys.modules.get(scopes.OPERATORS)
-    return filename in (__file__, surroundings.__file__, getattr(operators, "__file__", None))
+    files = (
+        __file__,
+        surroundings.__file__,
+        script_code.__file__,
+        getattr(operators, "__file__", None),
+    )
+    return filename in files or filename.startswith("<frozen importlib")

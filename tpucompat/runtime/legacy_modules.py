@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 import types
 from typing import (
     TYPE_CHECKING,
@@ -13,6 +14,7 @@ from typing import (
 
 from tpucompat.base.errors import GoneError
 from tpucompat.names.rows import Gone
+from tpucompat.standins import python2_names
 
 if TYPE_CHECKING:
     from tpucompat.runtime.namespace import Namespace
@@ -50,6 +52,7 @@ class Vanished:
         return f"<tf.{self._symbol}: removed, {self._row.code}>"
 
 
+_IMPORTLIB = "<frozen importlib._bootstrap>"
 #: Names like Python's own that are TensorFlow's.
 _OF_TENSORFLOW = ("__git_version__", "__compiler_version__", "__cxx11_abi_flag__", "__internal__")
 
@@ -67,13 +70,20 @@ class LegacyModule(types.ModuleType):
         self.__path__: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
+        frame = sys._getframe(1)
+        place = frame.f_code, frame.f_lasti
         if name == "__all__":
+            self.__dict__["_star"] = place, frozenset(python2_names.mentioned(frame.f_code))
             return sorted(self._namespace.names(self._path, star=True))
         if name.startswith("__") and name.endswith("__") and name not in ("__version__",):
             if name in _OF_TENSORFLOW:
                 return self._namespace.lookup(self._path, name)
             raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        return self._namespace.lookup(self._path, name)
+        # `from … import *` asks for __all__ and then for every name in it, all at one instruction.
+        at, mentioned = self.__dict__.get("_star", (None, ()))
+        is_used = place != at or name in mentioned
+        is_asked = frame.f_code.co_filename != _IMPORTLIB  # which only asks whether a name exists
+        return self._namespace.lookup(self._path, name, is_used and is_asked)
 
     def __setattr__(self, name: str, value: Any) -> None:
         super().__setattr__(name, value)

@@ -118,8 +118,13 @@ class Namespace:
 
     # Names ---------------------------------------------------------------------------------------
 
-    def lookup(self, path: str, name: str) -> Any:
+    def lookup(self, path: str, name: str, is_used: bool = True) -> Any:
         """The value of ``name`` in the module at ``path``.
+
+        Args:
+          path: The module.
+          name: The name.
+          is_used: Whether the script uses it, and does not only import it with all others.
 
         Raises:
           UnknownNameError: If neither the tables, TensorFlow nor TensorFlow 1.15 know it.
@@ -132,7 +137,8 @@ class Namespace:
         if isinstance(row, StandIn) and row.varies:
             return value
         if self._is_counted(full) and not isinstance(value, types.ModuleType):
-            journal.used("tf." + full)  # and not kept in the module, so that each use comes by here
+            if is_used:  # the value is not kept in the module, so that each use comes by here
+                journal.used("tf." + full)
         else:
             module = sys.modules.get(self.module_name(path))
             if module is not None:

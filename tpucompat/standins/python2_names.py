@@ -77,7 +77,7 @@ def give(frame: Any) -> bool:
     if frame.f_locals is not namespace or _SEEN in namespace:
         return False
     namespace[_SEEN] = True
-    methods = not METHODS.isdisjoint(_mentioned(frame.f_code))
+    methods = not METHODS.isdisjoint(mentioned(frame.f_code))
     used = set(_used(frame.f_code))
     if "NameError" in used:
         return methods
@@ -88,12 +88,12 @@ def give(frame: Any) -> bool:
     return methods
 
 
-def _mentioned(code: types.CodeType) -> Iterator[str]:
+def mentioned(code: types.CodeType) -> Iterator[str]:
     """The names, attributes among them, of a piece of code and its functions."""
     yield from code.co_names
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _mentioned(constant)
+            yield from mentioned(constant)
 
 
 def _used(code: types.CodeType) -> Iterator[str]:

@@ -83,6 +83,11 @@ METHODS: Mapping[str, tuple[str, str, str]] = {
     ".fit_generator": ("model.fit", "", fixes.SAFE),
     ".evaluate_generator": ("model.evaluate", "", fixes.SAFE),
     ".predict_generator": ("model.predict", "", fixes.SAFE),
+    ".initialized_value": (
+        "variable.read_value()",
+        "In a graph, its initial value where no Session has initialized it.",
+        fixes.SAFE,
+    ),
     ".make_one_shot_iterator": (
         "tf.compat.v1.data.make_one_shot_iterator(dataset)",
         "In a tf.function, iterate over the dataset itself.",

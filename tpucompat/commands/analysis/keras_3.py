@@ -20,6 +20,7 @@ from tpucompat.commands.analysis import (
     keras_3_values,
     keras_3_words,
     keras_values,
+    one_element,
 )
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rows import Row
@@ -94,6 +95,9 @@ class Finder:
     Args:
       module: The file, as :func:`tpucompat.commands.analysis.findings.understand` gives it.
     """
+
+    #: Whether what is predicted comes from an Estimator, in dictionaries.
+    has_estimators = False
 
     def __init__(self, module: Any) -> None:
         self.module = module
@@ -173,8 +177,8 @@ class Finder:
         for node in self.nodes:
             if isinstance(node, ast.Attribute):
                 yield from self._attribute(node)
-            elif isinstance(node, (ast.Call, ast.BinOp)):
-                yield from keras_3_values.numbers(self, node)
+            elif isinstance(node, (ast.Assign, ast.Call, ast.BinOp)):
+                yield from one_element.numbers(self, node)
             elif isinstance(node, ast.FunctionDef) and fits_generators:
                 yield from self._generator(node)
         for module in (

@@ -7,11 +7,10 @@ import re
 from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
-from tpucompat.commands.analysis.array_shapes import axes
 from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
 from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import MODELS, OPTIMIZER, TENSOR, below_keras, key
-from tpucompat.names.used import Call, argument, constant, index_of, is_given, keyword, walk
+from tpucompat.names.used import Call, argument, constant, index_of, keyword, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -302,115 +301,6 @@ def words(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
                 now = known[constant(text)]
                 row = table.BEHAVIOURS["word"]._replace(how="text" if now else "")
                 yield Difference(row, text, call.node, now)
-
-
-_NUMBERS = frozenset(("float", "int", "chr"))
-_PREDICTS = frozenset(
-    f"predict{ending}" for ending in ("", "_on_batch", "_classes", "_proba", "_generator")
-)
-_REDUCTIONS = frozenset(
-    (
-        "argmax",
-        "argmin",
-        "max",
-        "min",
-        "amax",
-        "amin",
-        "sum",
-        "mean",
-        "prod",
-        "std",
-        "var",
-        "median",
-    )
-)
-#: Where functions of NumPy, whose results have ``item()`` also if they are scalars, take what leaves axes.
-_AXES = {
-    **{f"numpy.{name}": (1, "axis") for name in _REDUCTIONS},
-    **{
-        f"numpy.random.{name}": (0, "size") for name in ("rand", "randn", "random", "random_sample")
-    },
-    "numpy.random.choice": (1, "size"),
-    **{
-        f"numpy.random.{name}": (2, "size") for name in ("randint", "normal", "uniform", "binomial")
-    },
-}
-#: Those whose result has an array of indices for each axis.
-_INDICES = frozenset(("numpy.where", "numpy.nonzero"))
-
-
-def numbers(finder: Finder, node: ast.AST) -> Iterator[Difference]:
-    """``float(model.predict(x)[0])``, ``'%f' % model.predict(x)[0]`` and their like, which have an axis."""
-    given: list[ast.expr] = []
-    indices = 0
-    name = key(node.func) if isinstance(node, ast.Call) else ""
-    if isinstance(node, ast.Call) and name in _NUMBERS and len(node.args) == 1:
-        given = node.args
-    elif isinstance(node, ast.Call) and name == "map" and len(node.args) == 2:
-        given, indices = node.args[1:] if key(node.args[0]) in _NUMBERS else [], 1
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod):
-        text = constant(node.left)
-        values = node.right.elts if isinstance(node.right, ast.Tuple) else [node.right]
-        if isinstance(text, str) and text.count("%") == len(values) and "%s" not in text:
-            given = values
-    for value in given:
-        if _is_array(finder, value, indices):
-            yield Difference(table.BEHAVIOURS["one_element"], value, None, name)
-
-
-def _is_array(finder: Finder, node: ast.AST, indices: int) -> bool:
-    """Whether an expression, or a part of what it adds or compares, has axes."""
-    if isinstance(node, ast.BinOp):
-        return any(_is_array(finder, one, indices) for one in (node.left, node.right))
-    if isinstance(node, ast.Compare):
-        return any(_is_array(finder, one, indices) for one in (node.left, *node.comparators))
-    if isinstance(node, ast.UnaryOp):
-        return _is_array(finder, node.operand, indices)
-    return _has_axes(finder, node, indices) or (axes(finder.values, node) or 0) > indices
-
-
-def _has_axes(finder: Finder, node: ast.AST, indices: int = 0, depth: int = 4) -> bool:
-    """Whether an expression is an array with axes: of predictions, of NumPy's, or of a data set's labels.
-
-    Args:
-      finder: Of the file.
-      node: The expression.
-      indices: How many axes fewer it has, as a part of a larger array.
-      depth: How many names it may be found behind.
-    """
-    if isinstance(node, ast.Subscript):
-        inner = index_of(node)
-        parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-        indices += sum(not isinstance(one, ast.Slice) for one in parts)
-        return _has_axes(finder, node.value, indices, depth)
-    values = finder.values
-    if isinstance(node, ast.Name) and depth:
-        items = (_has_axes(finder, one, indices + 1, depth - 1) for one in values.iterated(node))
-        found = (_has_axes(finder, one, indices, depth - 1) for one in values.values(node))
-        return any(items) or any(found) or (indices == 1 and _is_loaded(finder, node))
-    if not isinstance(node, ast.Call):
-        return False
-    called = values.called.get(id(node), "")
-    if called in _AXES:
-        return indices == 0 and is_given(argument(node, *_AXES[called]))
-    if called in _INDICES:
-        return indices == 1 and len(node.args) == 1
-    if not isinstance(node.func, ast.Attribute) or indices > 1:
-        return False
-    owner: Any = node.func.value
-    if node.func.attr in _REDUCTIONS:
-        whole = _has_axes(finder, owner, 0, depth)
-        return indices == 0 and whole and is_given(argument(node, 0, "axis"))
-    is_model = bool(values.kinds(owner) & MODELS) or key(owner).lower().endswith("model")
-    return is_model and node.func.attr in _PREDICTS
-
-
-def _is_loaded(finder: Finder, node: ast.Name) -> bool:
-    """Whether a name has labels of a data set of Keras', which have a column for some."""
-    loads: list[Any] = finder.values.unpacked(node)
-    return not finder.values.values(node) and any(
-        finder.values.called.get(id(one), "").endswith(".load_data") for one in loads
-    )
 
 
 def python_random(finder: Finder, call: Call, below: str) -> Iterator[Difference]:

@@ -105,6 +105,7 @@ class Values:
         #: Function -> the tuples that it returns.
         self._tuples: dict[str, list[ast.Tuple]] = {}
         self._classes: dict[str, str] = {}
+        self._defined: set[str] = set()  # the names of all classes of the module
         self._scopes: dict[int, tuple[int, ...]] = {}
         #: (scope, name) -> the expressions that are assigned to it.
         self.assigned: dict[tuple[int, str], list[ast.AST]] = {}
@@ -185,6 +186,7 @@ class Values:
                 self._pairs.append((inner, ast.Name(name, ast.Store()), value, "parameter"))
 
     def _class(self, node: ast.ClassDef, scope: tuple[int, ...]) -> None:
+        self._defined.add(node.name)
         for base in node.bases:
             below = below_keras(self.used.get(id(base), ""))
             kind = self._of_class(below) or self._classes.get(key(base), "")
@@ -459,15 +461,20 @@ class Values:
             yield ITERATOR if name.startswith("make_") else DATASET
         if ITERATOR in above and name == "get_next":
             yield BATCH
-        # A method of a class of the script; what a dictionary or a list has too says nothing.
-        is_own = key(function.value) in ("self", "cls") or not (above or hasattr(dict, name))
-        if name in self._returns and is_own:
+        if name in self._returns and self._is_of_class(function.value):
             yield from self._returns[name]
         if LAYER in above and name in ("get_output_at", "get_input_at"):
             yield TENSOR
         is_call = above & (MODELS | {LAYER}) and name == "call"
         if is_call and any(TENSOR in self.kinds(one) for one in node.args):
             yield TENSOR
+
+    def _is_of_class(self, owner: ast.AST) -> bool:
+        """Whether something is an object of a class of the module."""
+        made = [owner] if isinstance(owner, ast.Call) else self.values(owner)
+        return key(owner) in ("self", "cls") or any(
+            isinstance(one, ast.Call) and key(one.func) in self._defined for one in made
+        )
 
 
 def _bound(function: ast.AST) -> set[str]:

@@ -9,7 +9,7 @@ import textwrap
 from typing import Any, Iterator, NamedTuple
 
 from tpucompat.base.codes import CODES
-from tpucompat.commands.analysis import findings
+from tpucompat.commands.analysis import findings, keras_3
 from tpucompat.commands.analysis.findings import Finding, Module, Place
 from tpucompat.commands.migrate import written
 from tpucompat.commands.migrate.text import IMPORT, Edit, Overlap, Text
@@ -53,6 +53,10 @@ class Context:
         everything = list(findings.places(module))
         #: Uses that the program needs; guarded ones stay as they are.
         self.places: list[Place] = [place for place in everything if not place.finding.guarded]
+        #: The identity of a node -> the place that it is.
+        self.place_of = {id(place.use.node): place for place in self.places}
+        #: Whether its Keras becomes Keras 3.
+        self.of_keras_3 = keras == 3 and keras_3.applies(module)
         self.imports = list(self._imports())
         #: Nodes that a rewriter has dealt with.
         self.done: set[int] = set()
@@ -190,7 +194,6 @@ class Context:
         where = self.texts[cell]
         above: Any = self.parents(cell).get(id(statement))
         body = self.body_of(statement, cell)
-        others = [one for one in body if one is not statement]
         beside = (0, 0)
         if not where.owns_lines(statement):
             beside = where.beside_others(statement, body)
@@ -200,7 +203,7 @@ class Context:
             if beside[1]:
                 where.replace(*beside, "")
             elif not isinstance(above, ast.Module) and all(
-                id(one) in self._removed for one in others
+                one is statement or id(one) in self._removed for one in body
             ):
                 if isinstance(above, ast.If) and not above.orelse and _is_plain(above.test):
                     where.discard(above.lineno, above.end_lineno or above.lineno)

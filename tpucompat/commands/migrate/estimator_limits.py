@@ -12,24 +12,31 @@ from typing import Any, Callable, Iterable, Iterator, Mapping
 
 from tpucompat.commands.migrate import written
 from tpucompat.commands.migrate.context import Context
+from tpucompat.commands.migrate.estimator_tables import DROPPED
 from tpucompat.commands.migrate.keras import CannotSee
-from tpucompat.names.used import Use
+from tpucompat.names.used import Use, is_given, keyword
 
+#: What makes a writer of summaries.
+_WRITERS = ("summary.FileWriter", "summary.FileWriterCache.get")
 #: What runs a graph of its own, or writes from one; the loop is eager outside of model_fn.
 _OF_GRAPHS = frozenset(
     f"tensorflow.{head}{name}"
     for head in ("", "compat.v1.")
     for name in (
-        *("Session", "InteractiveSession", "summary.FileWriter", "train.Supervisor"),
+        *("Session", "InteractiveSession", *_WRITERS, "train.Supervisor"),
         *("train.MonitoredSession", "train.MonitoredTrainingSession"),
         "train.SingularMonitoredSession",
     )
 )
+#: What restores variables by a Saver of its own.
+_RESTORES = tuple(f"contrib.framework.assign_from_checkpoint{end}" for end in ("", "_fn"))
 #: What a Spec is called for without a TPU; the loop takes one.
 AS_SPEC = "as_estimator_spec"
-_WRITER = "summary.FileWriter"
 #: A method then -> now.
-RENAMED: Mapping[str, str] = {"export_savedmodel": "export_saved_model"}
+RENAMED: Mapping[str, str] = {
+    "export_savedmodel": "export_saved_model",
+    "replace": "_replace",
+}
 
 
 def check(
@@ -46,6 +53,11 @@ def check(
     Raises:
       CannotSee: If it does.
     """
+    for call in context.names.calls:
+        if call.name.endswith(_RESTORES):
+            raise CannotSee(f"{call.name.rpartition('.')[2]}: use tf.train.init_from_checkpoint")
+        if is_given(keyword(call.node, "partitioner")):
+            raise CannotSee("partitioner=: leave it out, each core has the whole variable")
     names = _members(module)
     inside = {id(node) for one in of_graphs for node in ast.walk(one)}
     for use in context.names.uses:
@@ -62,17 +74,32 @@ def check(
                 raise CannotSee(f"a class derived from {use.name.rpartition('.')[2]}")
         for node, kinds in _asked(tree, classes):
             asked = RENAMED.get(node.attr, node.attr)
+            if isinstance(node.ctx, ast.Store) and asked[1:] in DROPPED["Trainer"]:
+                continue  # estimator._export_to_tpu = False
             if node.attr != AS_SPEC and not any(
                 asked in names.get(kind, (asked,)) for kind in kinds
             ):
                 raise CannotSee(f"{node.attr} of {min(kinds)}")
 
 
+def replaced(
+    context: Context, target: Callable[[str], str]
+) -> Iterator[tuple[ast.Call, ast.Attribute, str]]:
+    """``config.replace(model_dir='b')``, with the method and the class of the configuration."""
+    classes = {id(call.node): target(call.name).rpartition(".")[2] for call in context.names.calls}
+    methods = {id(call.node.func): call.node for call in context.names.calls}
+    for tree in context.trees.values():
+        for node, kinds in _asked(tree, classes):
+            kind = "".join(kinds & {"RunConfig", "TPUConfig"})
+            if node.attr == "replace" and kind and id(node) in methods:
+                yield methods[id(node)], node, kind
+
+
 def writers(context: Context) -> list[ast.stmt]:
     """The statements of a file that make a writer of summaries outside of a graph, and nothing else."""
     found: list[ast.stmt] = []
     for use in context.names.uses:
-        if not use.name.endswith(_WRITER) or use.parent is None or not _lacks_graph(context, use):
+        if not use.name.endswith(_WRITERS) or use.parent is None or not _lacks_graph(context, use):
             continue
         cell = context.cell_of(use.node)
         above: Any = use.parent
@@ -126,10 +153,10 @@ def _reached(
 
 def _lacks_graph(context: Context, use: Use) -> bool:
     is_of_graph = use.name in _OF_GRAPHS and use.statement is None
-    return is_of_graph and not _has_graph(context, use.node)
+    return is_of_graph and not has_graph(context, use.node)
 
 
-def _has_graph(context: Context, node: ast.AST) -> bool:
+def has_graph(context: Context, node: ast.AST) -> bool:
     """Whether a ``with`` around a node enters a graph, or a Session is given one."""
     parents = context.parents(context.cell_of(node))
     above: Any = parents.get(id(node))

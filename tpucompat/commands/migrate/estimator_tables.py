@@ -39,7 +39,9 @@ _ESTIMATOR: Mapping[str, str] = {
 #: The hook that says when the loop saves; the others are those of ``tf.compat.v1.train``.
 SAVING = "CheckpointSaverHook"
 #: Names that a file may have for another reason than an estimator.
-ELSEWHERE: frozenset[str] = frozenset((SAVING, "init_from_checkpoint", "from_saved_model"))
+ELSEWHERE: frozenset[str] = frozenset(
+    (SAVING, "Saver", "init_from_checkpoint", "from_saved_model"),
+)
 #: Where the modules of TPUEstimator were, from 1.13 to 1.15.
 _MODULES = (
     "tensorflow.contrib.tpu.python.tpu.",
@@ -87,8 +89,9 @@ NAMES: Mapping[str, str] = {
     **{
         f"{head}.train.{name}": name
         for head in ("tensorflow", "tensorflow.compat.v1")
-        for name in ("init_from_checkpoint", "ExponentialMovingAverage")
+        for name in ("init_from_checkpoint", "ExponentialMovingAverage", "Saver")
     },
+    "tensorflow.contrib.framework.init_from_checkpoint": "init_from_checkpoint",
     **{
         f"{head}.{module}.{SAVING}": SAVING
         for head in ("tensorflow", "tensorflow.compat.v1")

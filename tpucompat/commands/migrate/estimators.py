@@ -55,6 +55,8 @@ _KERAS_INPUT = re.compile(r"(tensorflow\.(\w+\.)*)?keras\.(\w+\.)*Input")
 _KERAS_MODEL = re.compile(r"(tensorflow\.(\w+\.)*)?keras\.(\w+\.)*Model")
 #: Names of the module that a program without a training loop may have too.
 _OF_ANY_PROGRAM = {"make_strategy", "summary_writer", "record_every", "ExponentialMovingAverage"}
+#: Rows of calls that compute at once, which TensorFlow 2 does outside of a graph.
+_AT_ONCE = {*METHODS.values(), "train_and_evaluate"}
 _OF_COMPUTATIONS = {*COMPUTATIONS, "get_tpu_context"}
 
 
@@ -179,8 +181,13 @@ def plan(context: Context) -> Plan:
             calls.append((call.node, row))
             if function.attr != row[1:]:
                 renamed.append((function, row[1:]))
+    for call_node, method, row in estimator_limits.replaced(context, target):
+        calls.append((call_node, row))
+        renamed.append((method, "_replace"))
     for node, row in calls:
         _check(context, node, row)
+        if row in _AT_ONCE and estimator_limits.has_graph(context, node):
+            raise CannotSee("it is called in a tf.Graph: take the call out of it")
     estimator_hooks.check(context)
     addresses = list(_addresses(context))
     op_names = [

@@ -84,13 +84,12 @@ def plan(context: Context) -> list[Found]:
         for call in context.names.calls
         if (below_keras(call.name) or "").startswith("layers.")
     }
-    reported = {id(place.use.node) for place in context.places}
     found = []
     for use in context.names.uses:
         row = ROWS.get(_name(use.name))
         if row is None or use.statement is not None or use.guarded:
             continue
-        if id(use.node) not in reported and "compat.v1" not in use.name:
+        if id(use.node) not in context.place_of and "compat.v1" not in use.name:
             continue  # in a program of TensorFlow 2 the name is Keras' already
         node = use.parent if use.parent is not None else use.node
         assert isinstance(node, ast.expr)

@@ -7,9 +7,11 @@ gets a TODO with the row's code.
 from __future__ import annotations
 
 import ast
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
-from tpucompat.commands.analysis.keras_3 import applies
+from tpucompat.commands.analysis import one_element
+from tpucompat.commands.analysis.keras_3 import Finder, applies
+from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras
 from tpucompat.commands.migrate import (
     keras_2,
@@ -54,6 +56,24 @@ def rewrite(context: Context) -> None:
         with context.rule("TPU511"):
             _import_tf_keras(context)
             _shorten(context)
+
+
+class _Numbers(Finder):
+    """Looks for arrays in the place of numbers alone: what a graph is made of stays that of Keras 2."""
+
+    has_estimators = True
+
+    def _all(self) -> Iterator[Difference]:
+        for node in self.nodes:
+            yield from one_element.numbers(self, node)
+
+
+def rewrite_numbers(context: Context) -> None:
+    """Rewrites, where a script has a loop beside it, numbers that NumPy no longer makes of arrays with axes."""
+    rewriter = Rewriter(context, keras_3_values.REWRITINGS, _Numbers(context.module))
+    for one in rewriter.found:
+        with context.rule("TPU221"):
+            rewriter.rewrite(one)
 
 
 def uses_models(context: Context) -> bool:

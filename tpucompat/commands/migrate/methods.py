@@ -50,6 +50,16 @@ _GENERATORS: Mapping[str, tuple[str, Sequence[str]]] = {
 # How the batches are fetched, not which: later releases decide by themselves.
 _GONE = ("max_queue_size", "workers", "use_multiprocessing")
 _ITERATORS = (".make_one_shot_iterator", ".make_initializable_iterator")
+# Variables of TensorFlow 2 raise NotImplementedError.
+_INITIALIZED = '''
+
+def initialized_value(variable):
+{i}"""The value of a variable; its initial one where no Session has initialized it."""
+{i}if {tf}.executing_eagerly() or {tf}.inside_function():
+{i}{i}return variable.read_value()
+{i}known = {tf}.compat.v1.is_variable_initialized(variable)
+{i}return {tf}.compat.v1.cond(known, variable.read_value, lambda: variable.initial_value)
+'''
 
 
 def rewrite(context: Context) -> None:
@@ -61,6 +71,8 @@ def rewrite(context: Context) -> None:
             _generator(context, call)
         elif call.name in _ITERATORS:
             _iterator(context, call)
+        elif call.name == ".initialized_value" and not (call.node.args or call.node.keywords):
+            _initialized(context, call.node)
     _step_logs(context)
     _step_functions(context)
 
@@ -139,6 +151,17 @@ def _iterator(context: Context, call: Call) -> None:
     more = "" if text.text[opening + 1 : end - 1].strip() in ("", ",") else ", "
     text.replace(start, start, name + "(")
     text.replace(inner[1], opening + 1, more)
+
+
+def _initialized(context: Context, node: ast.Call) -> None:
+    """``variable.initialized_value()`` -> ``initialized_value(variable)``, a function of the file's own."""
+    cell = context.cell_of(node)
+    text = context.texts[cell]
+    start, end = text.span(node)
+    inner = text.span(node.func.value)[1]  # type: ignore[attr-defined]
+    if text.is_free(inner, end) and context.helper("initialized_value", _INITIALIZED):
+        text.replace(start, start, "initialized_value(")
+        text.replace(inner, end, ")")
 
 
 _OF_STEPS = frozenset(

@@ -10,11 +10,12 @@ says why.
 from __future__ import annotations
 
 import ast
+import collections
 import re
 from typing import AbstractSet, Mapping, NamedTuple, Sequence
 
 from tpucompat.commands.analysis import findings, guards, sources
-from tpucompat.commands.analysis.findings import Finding, Module, Place
+from tpucompat.commands.analysis.findings import Finding, Module
 from tpucompat.commands.analysis.keras_3 import applies as uses_todays_keras
 from tpucompat.commands.migrate import (
     applied,
@@ -140,6 +141,11 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
     context.planned.update(*(one.handled for one in tpu_connections.listings(context)))
     context.planned.update(symbols.named_modules(context))
     context.planned.update(id(one.use.node) for one in contrib_modules.find(context))
+    known = context.place_of.keys() | handled
+    asked: dict[str, set[int]] = collections.defaultdict(set)
+    for use in context.names.uses:
+        if use.statement is None:
+            asked[use.base].add(id(use.node))
     for place in context.places:
         is_answered = id(place.use.node) in context.planned | handled
         if not place.fate.becomes.startswith("tpucompat.v1") or is_answered:
@@ -147,20 +153,10 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
         is_import = place.use.statement is not None
         if is_import and isinstance(place.use.node, ast.alias) and context.is_idle(place.use.node):
             continue
-        if is_import and today.is_module(place.fate) and _names_decide(context, place, handled):
-            continue
+        if is_import and today.is_module(place.fate) and asked[place.use.name] <= known:
+            continue  # all that is used of the module has a fate of its own
         found.setdefault(place.finding.code, place.fate.was)
     return found
-
-
-def _names_decide(context: Context, place: Place, handled: AbstractSet[int]) -> bool:
-    """Whether all that is used of an imported module has a fate of its own."""
-    known = {id(other.use.node) for other in context.places} | handled
-    return all(
-        id(use.node) in known
-        for use in context.names.uses
-        if use.statement is None and use.base == place.use.name
-    )
 
 
 def stays(context: Context, has_loop: bool = False) -> bool:
@@ -317,7 +313,8 @@ def _choose(context: Context, together: str, has_loop: bool) -> _Way:
         except keras.CannotSee as error:
             makers = [one.fate.was for one in context.places if estimators.is_trainer(one.use.name)]
             maker = next(iter(makers), reasons.get("TPU212", "TPUEstimator"))
-            reasons["TPU212"] = f"{maker} ({error})"
+            served = {id(use.node) for use in context.names.uses if estimators.target(use.name)}
+            reasons = {**needs(context, served), "TPU212": f"{maker} ({error})"}
     if not together and has_loop and not is_script(context):
         graph = ""
     conversions: list[keras.Conversion] = []
@@ -381,6 +378,8 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Home | Non
         tpu_connections.remove_eager_calls(context)
     if way.loop is None and way.program is None:  # a graph, which Keras 2 alone can build
         keras_3.rewrite(context)
+    else:
+        keras_3.rewrite_numbers(context)
     with context.rule("TPU214"):
         if way.loop is not None or with_loop is not None:
             input_functions.rewrite(context)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Mapping, NamedTuple
+from typing import AbstractSet, Any, Mapping, NamedTuple
 
 from tpucompat.commands.migrate import session_blocks, session_forms, session_inputs
 from tpucompat.commands.migrate.context import Context
@@ -91,6 +91,13 @@ def _says_nothing(word: ast.keyword) -> bool:
     items = getattr(word.value, "elts", [word.value])
     is_none = isinstance(word.value, ast.Constant) and word.value.value is None
     return is_none or ("axes" in (word.arg or "") and all(constant(one) == 0 for one in items))
+
+
+def imports(context: Context, nodes: AbstractSet[int]) -> set[int]:
+    """``from tensorflow.contrib.tpu import shard``, where all that reads the name is among some nodes."""
+    aliases = [one.node for one in context.names.uses if isinstance(one.node, ast.alias)]
+    read = {id(one): context.loads(one.asname or one.name) for one in aliases}
+    return {one for one, loads in read.items() if loads and {*map(id, loads)} <= nodes}
 
 
 def shown(context: Context, node: ast.AST) -> str:

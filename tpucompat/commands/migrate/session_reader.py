@@ -23,9 +23,7 @@ from tpucompat.commands.migrate.session_plan import Computation, Plan
 from tpucompat.names.used import Call, argument, constant, index_of
 
 _TF = "tensorflow."
-_GLOBAL = frozenset(
-    _TF + name for name in ("global_variables_initializer", "initialize_all_variables")
-)
+_GLOBAL = {_TF + "global_variables_initializer", _TF + "initialize_all_variables"}
 _CONFIGS = frozenset((_TF + "ConfigProto", _TF + "GPUOptions"))
 _LOCAL = frozenset(_TF + name for name in ("local_variables_initializer", "tables_initializer"))
 #: What a Session is asked for without a computation -> what is written.
@@ -192,9 +190,11 @@ class Reader:
                 raise CannotSee("arguments of tf.Variable")
             self._variables[name] = statement
         elif called == _TF + "train.Saver":
-            if node.args or words - {"max_to_keep"}:
+            saved = argument(node, 0, "var_list")
+            is_all = saved is None or self._called(saved) == _TF + "global_variables"
+            if not is_all or node.args[1:] or words - {"max_to_keep", "var_list"}:
                 raise CannotSee("it saves some of its variables")
-            kept = argument(node, 0, "max_to_keep")
+            kept = argument(node, 99, "max_to_keep")
             more: Parts = [", max_to_keep=", kept] if kept is not None else []
             self._savers[name] = statement
             self._replaced.append((node, [f"{MODULE}.Saver({self._program}", *more, ")"]))
@@ -411,8 +411,7 @@ class Reader:
         """The computations that a fetch may stand for, and which of their results; None for all of them."""
         index = None
         if isinstance(fetch, ast.Subscript):  # result[0]
-            index = constant(getattr(fetch.slice, "value", fetch.slice))
-            index = constant(fetch.slice) if index is None else index
+            index = constant(index_of(fetch))
             is_known = isinstance(index, int) and isinstance(fetch.value, ast.Name)
             fetch = fetch.value if is_known else fetch
         self._names.add(id(fetch))
@@ -539,6 +538,7 @@ class Reader:
                 if use.statement is None and id(use.node) not in inside:
                     raise CannotSee(f"{NAMES[use.name]} outside of a computation")
                 nodes |= {id(inside) for inside in ast.walk(use.node)}
+        nodes |= session_plan.imports(self._context, nodes)
         for node in self._seen({*self._aliases}) if self._aliases else ():
             if id(node) not in nodes:
                 raise CannotSee(f"what is read of {node.id}")

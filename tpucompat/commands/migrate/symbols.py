@@ -6,7 +6,6 @@ import ast
 import re
 from typing import Any
 
-from tpucompat.commands.analysis import keras_3
 from tpucompat.commands.analysis.findings import Place
 from tpucompat.commands.migrate.context import Context, Import
 from tpucompat.names import era, fixes
@@ -37,7 +36,7 @@ def rewrite(context: Context, around_only: bool = False) -> None:
       context: The file.
       around_only: Leaves TensorFlow's names as they are, and rewrites those of other packages.
     """
-    of_keras_3 = not around_only and context.keras == 3 and keras_3.applies(context.module)
+    of_keras_3 = not around_only and context.of_keras_3
     for found in context.imports:
         if of_keras_3 and _left_to_keras_2(context, found):
             continue
@@ -140,9 +139,7 @@ def _left_to_keras_2(context: Context, found: Import) -> bool:
 
 def _is_left(context: Context, fate: today.Fate) -> bool:
     """Whether Keras 3 does not have it."""
-    return (
-        context.keras == 3 and keras_3.applies(context.module) and today.is_of_keras_2(fate)
-    ) and not today.is_module(fate)
+    return context.of_keras_3 and today.is_of_keras_2(fate) and not today.is_module(fate)
 
 
 def _left(fate: today.Fate) -> str:
@@ -150,9 +147,8 @@ def _left(fate: today.Fate) -> str:
 
 
 def _code_of(context: Context, found: Import) -> str:
-    names = {id(alias) for alias in found.node.names}
-    codes = (place.finding.code for place in context.places if id(place.use.node) in names)
-    return next(codes, "TPU201")
+    places = (context.place_of.get(id(alias)) for alias in found.node.names)
+    return next((place.finding.code for place in places if place), "TPU201")
 
 
 def _expression(context: Context, place: Place) -> bool:
@@ -220,20 +216,18 @@ def _import(context: Context, found: Import) -> None:
     fates = {id(use.node): today.fate(use.name) for use in found.uses}
     if not any(fates.values()):
         return
-    reported = {id(place.use.node) for place in context.places}
     lines: list[str] = []
     kept: list[Any] = []
     for alias in found.node.names:
         fate = fates.get(id(alias))
-        if fate is None or id(alias) not in reported:
+        if fate is None or id(alias) not in context.place_of:
             kept.append(alias)
             continue
         new = _new_import(context, found, alias, fate)
         if (new is None or _is_left(context, fate)) and context.is_idle(alias):
             continue  # which nothing uses
         if new is None:
-            place = next(one for one in context.places if one.use.node is alias)
-            context.todo_for(place.finding, found.node)
+            context.todo_for(context.place_of[id(alias)].finding, found.node)
             kept.append(alias)
         elif new:
             _add_import(lines, new)

@@ -113,6 +113,12 @@ def summary_writer(logdir, **options):
     return _WRITERS[logdir]
 
 
+def flush():
+    """Writes what the writers hold back."""
+    for writer in _WRITERS.values():
+        writer.flush()
+
+
 def record_every(steps, global_step=None):
     """A context in which summaries are written at one of so many steps."""
     step = tf.summary.experimental.get_step() if global_step is None else global_step
@@ -137,6 +143,11 @@ def init_from_checkpoint(checkpoint, assignment_map):
     """Initializes variables from a checkpoint: those of the graph, which the replicas start from."""
     if not tf.inside_function():
         v1.train.init_from_checkpoint(checkpoint, assignment_map)
+
+
+def Saver(*args, **options):
+    """That of ``tf.compat.v1``, in the graph of the initial values: a step neither saves nor restores."""
+    return None if tf.inside_function() else v1.train.Saver(*args, **options)
 
 
 def get_tpu_context():
@@ -364,7 +375,7 @@ class Model:
     """
 
     def __init__(self, call, inputs, strategy, config, checkpoint, warm_start=None, hooks=None):
-        self._call, self._local, made = call, strategy.experimental_local_results, []
+        self._call, self._strategy, made = call, strategy, []
 
         def record(next_creator, **kwargs):
             scope = contextlib.nullcontext()
@@ -383,7 +394,7 @@ class Model:
             self.loss_tag = v1.get_default_graph().unique_name("loss", mark_as_used=False)
             self._averaged = v1.get_collection(AVERAGED)
             unchanged = _unchanged([variable for *_, variable in made], self.spec)
-            scaffold = self.spec.scaffold_fn() if self.spec.scaffold_fn else v1.train.Scaffold()
+            scaffold, kept = _scaffold(self.spec, config.keep_checkpoint_max)
             if warm_start and not checkpoint:
                 v1.train.warm_start(*([warm_start] if isinstance(warm_start, str) else warm_start))
             # if hooks:
@@ -419,7 +430,7 @@ class Model:
             if id(old) in saved:
                 self.variables[old.op.name] = variable
         first = nest(lambda one: strategy.experimental_local_results(one)[0], self.variables)
-        self._saver = v1.train.Saver(first, max_to_keep=config.keep_checkpoint_max)
+        self._saver = v1.train.Saver(first, max_to_keep=kept)
         if checkpoint:
             state = tf.train.get_checkpoint_state(os.path.dirname(checkpoint))
             self._saver.recover_last_checkpoints(state.all_model_checkpoint_paths if state else [])
@@ -431,7 +442,7 @@ class Model:
 
     def value(self, index):
         """What the variable at a place in ``old`` holds."""
-        return self._local(self._new[index])[0].numpy()
+        return self._strategy.experimental_local_results(self._new[index])[0].numpy()
 
     def set(self, index, value):
         """Gives it another value."""
@@ -469,7 +480,7 @@ class Model:
             counts[name] += 1
             variable = self._asked[name][counts[name] - 1]
             if parts:
-                shares[:] = self._local(variable)
+                shares[:] = self._strategy.experimental_local_results(variable)
                 return shares.pop(0)
             groups = {*(kwargs.get("collections") or [v1.GraphKeys.GLOBAL_VARIABLES])}
             groups |= {v1.GraphKeys.TRAINABLE_VARIABLES} if variable.trainable else set()
@@ -477,6 +488,11 @@ class Model:
             return variable
 
         return tf.variable_creator_scope(give)
+
+    def run(self, replica_step, batch):
+        """Calls a function, which calls the model_fn, on each replica."""
+        with self.given(parts=True):  # optimizers make theirs for all replicas together
+            return self._strategy.run(replica_step, args=(batch,))
 
     def __call__(self, features, labels):
         """Calls the model_fn for a replica, in a function that is traced."""
@@ -570,6 +586,7 @@ class Hooks:
         self._graph, self.session = model.graph, HookSession(model)
         own = self._of(model.spec)
         self._hooks += own
+        self._batch = {one for one in model.graph.get_operations() if one.type == "Placeholder"}
         found = self._tensors(own)
         for one in self._hooks:
             one.begin()
@@ -593,7 +610,7 @@ class Hooks:
         return tensors_in([vars(one) for one in hooks])
 
     def _is_of_batch(self, one):
-        return "Placeholder" in {before.type for before in reached([getattr(one, "op", one)])}
+        return not self._batch.isdisjoint(reached([getattr(one, "op", one)]))
 
     def saving(self, config):
         """A RunConfig with what a hook says of the checkpoints, where one does."""
@@ -608,8 +625,12 @@ class Hooks:
 
     def tensors(self, spec):
         """What the hooks may fetch of a replica's batch."""
-        graph = v1.get_default_graph()
-        named = (graph.get_tensor_by_name(one.name) for one in self._named)
+        graph, named = v1.get_default_graph(), []
+        operations = {one.name for one in graph.get_operations()}
+        for one in self._named:
+            inside = f"{graph.get_name_scope()}/{one.name}"  # of one replica of several
+            is_inside = inside.partition(":")[0] in operations
+            named.append(graph.get_tensor_by_name(inside if is_inside else one.name))
         return [*self._tensors(self._of(spec)), *named]
 
     def zeros(self):
@@ -635,11 +656,13 @@ class Hooks:
 
     def _fetch(self, name):
         one = self._graph.as_graph_element(name)
-        if one.name in self._names:
-            return one
-        if self._is_of_batch(one):
-            raise ValueError(f"a hook fetches {one.name}, which has to be an attribute of it")
-        return self.session.run(one)
+        if one.name not in self._names:
+            if not self._is_of_batch(one):
+                return self.session.run(one)
+            for known in (self._named, self._made):  # the next call of the loop has it
+                known.append(one)
+            self._names.append(one.name)
+        return one
 
     def after(self, values):
         """Calls them behind it, with the values of its last step."""
@@ -839,31 +862,21 @@ class Trainer:
             before = tf.convert_to_tensor(model.variables["global_step"])
             with v1.name_scope(None) if is_one else contextlib.nullcontext():
                 spec = model(*_split(batch))
-            function, values = spec.host_call or (lambda: None, [])
-            host_calls.append(function)
-            shown = []
+            values, shown = _given_to_host(spec, host_calls, before), []
             # if hooks:
-            shown = hooks.tensors(spec)
+            shown = [_as_before(tf.convert_to_tensor(one), before) for one in hooks.tensors(spec)]
             # Summaries of a model_fn are for one device; a TPU has no strings.
             summaries = v1.summary.merge_all() if is_one else None
             summaries = [] if summaries is None else [summaries]
-            values, shown = nest(
-                lambda one: _as_before(tf.convert_to_tensor(one), before), [values, shown]
-            )
             return tf.cast(spec.loss, tf.float32), summaries, values, shown
 
         @tf.function
-        def loop(iterator, steps):
-            loss, summaries, shown = tf.constant(0.0), tf.constant(b""), []
-            # if hooks:
-            shown = hooks.zeros()
+        def loop(iterator, steps, shown):
+            loss, summaries = tf.constant(0.0), tf.constant(b"")
             for _ in tf.range(steps):
                 # if hooks:
                 tf.autograph.experimental.set_loop_options(shape_invariants=hooks.invariants(shown))
-                with model.given(parts=True):  # optimizers make theirs for all replicas together
-                    losses, texts, values, shown = self.strategy.run(
-                        replica_step, args=(next(iterator),)
-                    )
+                losses, texts, values, shown = model.run(replica_step, next(iterator))
                 loss, summaries = local(losses)[0], texts[0] if texts else summaries
                 shown = [local(one)[0] for one in shown]
                 tf.summary.experimental.set_step(model.variables["global_step"])
@@ -887,11 +900,14 @@ class Trainer:
         # Without a TPU and on one device each call makes one step, as TPUEstimator's did.
         in_one_call = 1 if is_one else config.tpu_config.iterations_per_loop
         while model.step < last:
-            step = model.step
+            step, shown = model.step, []
             # if hooks:
             hooks.before()
+            # if hooks:
+            shown = hooks.zeros()
             try:
-                loss, summaries, shown = loop(iterator, tf.constant(min(in_one_call, last - step)))
+                steps = tf.constant(min(in_one_call, last - step))
+                loss, summaries, shown = loop(iterator, steps, shown)
             except tf.errors.OutOfRangeError:
                 break
             if np.isnan(loss):
@@ -915,8 +931,7 @@ class Trainer:
             save()
         # if hooks:
         hooks.end()
-        for writer in _WRITERS.values():
-            writer.flush()
+        flush()
         if loss is not None:
             v1.logging.info("Loss for final step: %s.", loss.numpy())
         return self
@@ -952,27 +967,32 @@ class Trainer:
         hooks = Hooks(hooks, "evaluation_hooks")
         model = self._model(ModeKeys.EVAL, lambda: _placeholders(spec), checkpoint, hooks)
 
+        losses, update, result, host_calls = [], None, dict, []
+        tf.summary.experimental.set_step(model.step)
+
         def replica_step(batch):
+            before = tf.convert_to_tensor(model.variables["global_step"])
             spec = model(*_split(batch))
             found = [spec.loss, spec.eval_metrics[1] if spec.eval_metrics else []]
+            found.append(_given_to_host(spec, host_calls, before))
             # if evaluation_hooks:
             found.append(hooks.tensors(spec))
             return found
 
         @tf.function
         def step(batch):
-            found = self.strategy.run(replica_step, args=(batch,))
-            return [self._first(found[0]), self._together(found[1]), *nest(self._first, found[2:])]
+            loss, values, given, *shown = model.run(replica_step, batch)
+            self._host_call(host_calls[0], given, model, model.loss_tag)
+            return [self._first(loss), self._together(values), *nest(self._first, shown)]
 
-        losses, update, result = [], None, dict
-        # if eval_metric_ops:
-        if model.spec.eval_metric_ops:
-            step, result = _metric_ops(model, spec, hooks)
         # if evaluation_hooks:
         hooks.start()
         for batch in itertools.islice(data, steps):
             # if evaluation_hooks:
             hooks.before()
+            # if eval_metric_ops:
+            if model.spec.eval_metric_ops and not losses:
+                step, result = _metric_ops(model, spec, hooks)
             loss, values, *shown = step(batch)
             losses.append(loss.numpy())
             # if evaluation_hooks:
@@ -994,6 +1014,7 @@ class Trainer:
                     (tf.summary.write if np.ndim(value) else tf.summary.scalar)(key, value)
             if checkpoint:
                 tf.summary.text("checkpoint_path", checkpoint)
+        flush()
         said = ", ".join(f"{key} = {found[key]}" for key in sorted(found))
         v1.logging.info("Saving dict for global step %d: %s", model.step, said)
         return found
@@ -1024,7 +1045,7 @@ class Trainer:
                 found.append(hooks.tensors(spec))
                 return found
 
-            found = self.strategy.run(replica_step, args=(batch,))
+            found = model.run(replica_step, batch)
             return [self._together(found[0]), *nest(self._first, found[1:])]
 
         # if evaluation_hooks:
@@ -1217,8 +1238,7 @@ class BestExporter(FinalExporter):
         return True
 
     def _read(self, files):
-        for writer in _WRITERS.values():
-            writer.flush()
+        flush()
         steps = collections.defaultdict(dict)
         for path in sorted(tf.io.gfile.glob(files)):
             for event in v1.train.summary_iterator(path):
@@ -1287,6 +1307,21 @@ def ServingInputReceiver(features, receiver_tensors):
 def PredictOutput(outputs):
     """The outputs of a signature, by name."""
     return outputs if isinstance(outputs, dict) else {"output": outputs}
+
+
+def _scaffold(spec, most):
+    """What initializes the variables of a graph, and how many checkpoints are kept: its own Saver decides."""
+    made = spec.scaffold_fn and spec.scaffold_fn()
+    if made and made.saver:
+        most = made.saver.saver_def.max_to_keep
+    return made or v1.train.Scaffold(), most
+
+
+def _given_to_host(spec, host_calls, step):
+    """What host_call is given; its function is kept, which is called where the values of all replicas are."""
+    function, values = spec.host_call or (lambda: None, [])
+    host_calls.append(function)
+    return nest(lambda one: _as_before(tf.convert_to_tensor(one), step), values)
 
 
 def _metrics(metric_fn, arguments, values):
