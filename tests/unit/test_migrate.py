@@ -3358,3 +3358,18 @@ def test_a_function_that_makes_the_old_strategy_goes_with_it():
     after = migrated(textwrap.dedent(before))
     assert "strategy_of" not in after and "TODO" not in after
     assert "\ntpu_model.summary()" in after
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        "from collections import namedtuple\nHistory = namedtuple('History', 'history')\n"
+        "h = History({'acc': []})\n",
+        "class History:\n  def __init__(self):\n    self.history = {'acc': []}\nh = History()\n",
+    ],
+)
+def test_a_history_of_its_own_is_that_of_no_training(own):
+    head = "import tensorflow as tf\nmodel = tf.keras.Sequential()\nmodel.compile('sgd', 'mse', ['acc'])\n"
+    training = head + own + "g = model.fit(x, y, verbose=0)\nprint(list(g.history.values()))\n"
+    after = migrated(training + "print(list(h.history.values()))\n")
+    assert "list(h.history.values())" in after and "list(g.history.values())" not in after

@@ -554,7 +554,8 @@ class Finder:
         if not isinstance(node, ast.Attribute) or node.attr != "history":
             return False
         # A callback of the script's own may keep a history of its own.
-        of_training = self.values.kind(node.value) in ("", keras_values.HISTORY)
+        is_own = self.values.kinds(node.value) == {keras_values.OTHER}
+        of_training = self.values.kind(node.value) in ("", keras_values.HISTORY) and not is_own
         return of_training and key(node.value) != "self"
 
 

@@ -105,6 +105,7 @@ class Values:
         #: Function -> the tuples that it returns.
         self._tuples: dict[str, list[ast.Tuple]] = {}
         self._classes: dict[str, str] = {}
+        self._plain: set[str] = set()  # classes that extend nothing
         self._defined: set[str] = set()  # the names of all classes of the module
         self._scopes: dict[int, tuple[int, ...]] = {}
         #: (scope, name) -> the expressions that are assigned to it.
@@ -187,6 +188,8 @@ class Values:
 
     def _class(self, node: ast.ClassDef, scope: tuple[int, ...]) -> None:
         self._defined.add(node.name)
+        if all(key(base) == "object" for base in node.bases):
+            self._plain.add(node.name)
         for base in node.bases:
             below = below_keras(self.used.get(id(base), ""))
             kind = self._of_class(below) or self._classes.get(key(base), "")
@@ -397,6 +400,8 @@ class Values:
         elif isinstance(node.func, ast.Name):
             if node.func.id in self._classes:
                 yield self._classes[node.func.id]
+            elif node.func.id in self._plain or self._is_tuple(node.func):
+                yield OTHER
             elif node.func.id in self._returns:
                 yield from self._returns[node.func.id]
             else:
@@ -444,6 +449,11 @@ class Values:
         if package == "metrics" and last[:1].isupper():
             return METRIC
         return ""
+
+    def _is_tuple(self, name: ast.Name) -> bool:
+        """Whether a name is that of a tuple with named fields, such as those that keep a history."""
+        made = (self.called.get(id(one), "") for one in self.values(name))
+        return any(one.rpartition(".")[2] in ("namedtuple", "NamedTuple") for one in made)
 
     def _of_method(self, node: ast.Call, function: ast.Attribute) -> Iterator[str]:
         above = self.kinds(function.value)
