@@ -133,8 +133,8 @@ def _weighted_loss(arguments: Arguments) -> More:
             weights = weights.concatenate(1)
     if losses.is_fully_defined() and losses == weights:
         return More()
-    given = (_v1.placeholder(_v1.float32, each) for each in (weights, losses))
     with _v1.Graph().as_default():
+        given = [_v1.placeholder(_v1.float32, each) for each in (weights, losses)]
         checks = private.operations_of_weights(*given)
     return More(after=checks + 4)
 

@@ -7,6 +7,7 @@ import importlib
 import inspect
 from typing import Any, Callable, Mapping
 
+import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import ops
 from tensorflow.python.ops import control_flow_ops, gradients_impl, math_ops
@@ -92,7 +93,10 @@ def sum_over_axes_of_any_type() -> None:
 
     @functools.wraps(original)
     def reduced_shape(input_shape: Any, axes: Any) -> Any:
-        return original(input_shape, math_ops.cast(axes, "int32"))
+        is_tensor = isinstance(axes, tf.Tensor)  # numbers become no operation, as they did
+        return original(
+            input_shape, math_ops.cast(axes, "int32") if is_tensor else np.asarray(axes, np.int32)
+        )
 
     patches.replace(math_ops, "reduced_shape", reduced_shape)
 
