@@ -65,7 +65,8 @@ class Batches(tf.keras.utils.Sequence):
     def __len__(self):
         return 6
     def __getitem__(self, index):
-        return x[4 * index:4 * index + 4], y[4 * index:4 * index + 4]
+        # TensorFlow 2.21 writes into arrays that it is given, where CPU devices share a batch.
+        return x[4 * index:4 * index + 4].copy(), y[4 * index:4 * index + 4].copy()
 
 def batches():
     index = 0
