@@ -79,10 +79,9 @@ def _of_layers():
             yield _name(*one) + ", training", _called(*one, training=True)
 
 
-def _dot(rank, axes, normalize):
+def _dot(shapes, axes, normalize):
     def case(tf):
-        shape = (6, 5)[:rank]
-        pair = [tf.keras.layers.Input(shape) for _ in range(2)]
+        pair = [tf.keras.layers.Input(shape) for shape in shapes]
         tf.keras.layers.Dot(axes, normalize=normalize)(pair)
 
     return case
@@ -144,8 +143,16 @@ _OPTIMIZERS = {
 CASES = {
     **dict(_of_layers()),
     **{
-        f"keras Dot({axes}, normalize={normalize}) of rank {rank}": _dot(rank, axes, normalize)
-        for rank, axes in ((2, 2), (2, (1, 1)), (1, 1))
+        f"keras Dot({axes}, normalize={normalize}) of {shapes}": _dot(shapes, axes, normalize)
+        for shapes, axes in (
+            (((6, 5), (6, 5)), 2),
+            (((6, 5), (6, 5)), (1, 1)),
+            (((6, 5), (5, 4)), (2, 1)),
+            (((6, 5), (4, 6)), (1, 2)),
+            (((6, 5), (5,)), (2, 1)),
+            (((6,), (6, 5)), 1),
+            (((5,), (5,)), 1),
+        )
         for normalize in (False, True)
     },
     "keras GlobalAveragePooling1D, masked": _masked_average,

@@ -406,14 +406,24 @@ def _added_bias(arguments: Arguments) -> More:
     return More(after=2 if reshaped else 0)
 
 
-def _dot(arguments: Arguments) -> More:
-    """2.x moves the axes, and puts them back, also where the product needs no other order."""
-    first, second = map(_rank, arguments["inputs"])
-    return More(after=-(first or 0) if first == second and first in (2, 3) else 0)
+def _batch_dot(arguments: Arguments) -> More:
+    """1.15 multiplies by adjoints; 2.x moves the axes first, and asks for the shape that comes out."""
+    ranks = [_rank(arguments["x"]) or 0, _rank(arguments["y"]) or 0]
+    then = {(2, 2): 5, (3, 3): 1, (3, 2): 7, (2, 3): 7}.get((ranks[0], ranks[1]))
+    axes = arguments["axes"]
+    if then is None:
+        return More()
+    if axes is None:
+        axes = [-1, -1 if ranks[1] == 2 else -2]
+    axes = [axes, axes] if isinstance(axes, int) else axes
+    first, second = (axis % rank for axis, rank in zip(axes, ranks))
+    flat = [rank == 2 for rank in ranks]
+    moved = [not flat[0] and first == 1, second != 1]
+    return More(after=then - 2 - 2 * sum(flat) - any(flat) - 2 * sum(moved))
 
 
 def _masked_average(arguments: Arguments) -> More:
-    """2.x asks for a dimension of the first example's type, and adds one to the mask."""
+    """2.x slices the first example to know the type."""
     return More(after=0 if arguments["mask"] is None else -4)
 
 
@@ -521,10 +531,9 @@ DIFFERENCES: Mapping[str, Difference] = {
     "keras:Dropout.call": _keras_dropout,
     "keras:ConvLSTM2D.call": _convolutional_recurrent,
     "keras:GRUCell.call": _gated_cell,
-    "keras:Dot._merge_function": _dot,
+    "keras/backend:batch_dot": _batch_dot,
     "keras:GlobalAveragePooling1D.call": _masked_average,
     "keras/backend:bias_add": _added_bias,
-    "keras/backend:local_conv": _always(after=-1),  # the shape that comes out, twice
     "keras/activations:selu": _always(after=7),  # of an elu, which is scaled and chosen from
     "tensorflow.python.ops.array_ops:ones_like_v2": _always(after=2),  # for which 2.x has OnesLike
     "keras/losses:mean_absolute_percentage_error": _always(after=2),
