@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import tensorflow
 
+import tpucompat.v1 as tpucompat_v1
 from tpucompat.base import package
 from tpucompat.runtime import advice, failures, tracebacks
 from tpucompat.tf import private
@@ -57,6 +58,22 @@ def test_an_element_of_a_data_set_is_told_with_the_line_of_its_function():
     text, _ = shown(caught.value)
     assert "a tensor with 6 values" in text
     assert f"{HERE}:{line_of('parse')}: return tf.reshape" in text
+
+
+@pytest.mark.parametrize("name", ["random.set_seed", "optimizers"])
+def test_a_name_that_came_with_tensorflow_2_leads_to_its_era(name):
+    with pytest.raises(AttributeError) as caught:
+        value = tpucompat_v1
+        for part in name.split("."):
+            value = getattr(value, part)
+    found = advice.for_error("AttributeError", str(caught.value))
+    assert "--era tf2" in (str(found) if found else str(caught.value))
+
+
+def test_a_name_that_is_misspelled_has_no_other_era():
+    with pytest.raises(AttributeError) as caught:
+        tpucompat_v1.random.set_sed(3)
+    assert "era" not in str(advice.for_error("AttributeError", str(caught.value)))
 
 
 def test_labels_of_another_rank():

@@ -14,7 +14,7 @@ from typing import Iterable, NamedTuple
 from tpucompat.base import journal
 from tpucompat.base.codes import CODES
 from tpucompat.base.late import late
-from tpucompat.runtime import installation
+from tpucompat.runtime import installation, namespace
 
 metadata = late("importlib.metadata")  # slow to import; Python 3.8 and later
 
@@ -227,6 +227,9 @@ _INSTALLED = re.compile(r"[\\/](?:site|dist)-packages[\\/](\w+)")
 _LACKS = re.compile(
     r"module '(\w+)[\w.]*' has no attribute|cannot import name '\w+' from '(\w+)[\w.]*'"
 )
+_LACKS_V1 = re.compile(
+    r"module 'tensorflow\._api\.v2\.compat\.v1((?:\.\w+)*)' has no attribute '(\w+)'"
+)
 # Python 3.12 and later say more of modules that are not complete.
 _HIDDEN = re.compile(
     r"(?:partially initialized )?module '(\w+)[\w.]*' has no attribute|cannot import name '\w+' from "
@@ -273,6 +276,10 @@ def for_error(kind: str, text: str, files: Iterable[str] = (), line: str = "") -
             bucket = _BUCKET.search(text)
             own = bucket.group() if bucket else "gs://bucket"
             return general._replace(next_step=general.next_step.replace("gs://bucket", own))
+    later = _LACKS_V1.match(text) if kind == "AttributeError" else None
+    if later and namespace.came_later(f"{later.group(1)}.{later.group(2)}"[1:]):
+        cause = f"tf{later.group(1)}.{later.group(2)} came with TensorFlow 2."
+        return Advice("TPU102", cause, namespace.IN_TENSORFLOW_2)
     if any(kind == each and re.search(pattern, text) for each, pattern in _OUT_OF_DATE):
         package = _innermost_package(files)
         if package:

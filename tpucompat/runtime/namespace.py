@@ -32,6 +32,7 @@ from typing import (
 )
 
 from tpucompat.base import journal
+from tpucompat.base.codes import CODES
 from tpucompat.base.errors import TPUCompatError, UnknownNameError
 from tpucompat.base.machine import environment
 from tpucompat.names import lookup, symbols
@@ -45,6 +46,23 @@ from tpucompat.runtime.legacy_modules import (
     is_own_submodule,
     public_names,
 )
+
+#: The next step where a script asks TensorFlow 1's names for one that came later.
+IN_TENSORFLOW_2 = CODES["TPU491"].what_to_do
+
+
+def came_later(full: str) -> bool:
+    """Whether TensorFlow 2 has a public name, and 1.15 had not.
+
+    Args:
+      full: The name below ``tensorflow``.
+    """
+    if symbols.kind(full) is not None:
+        return False
+    value: Any = import_or_none("tensorflow")
+    for part in full.split("."):
+        value = attribute_of(value, part)
+    return value is not MISSING and not full.startswith("python.")
 
 
 class Namespace:
@@ -402,6 +420,8 @@ class Namespace:
         else:
             then = ", in TensorFlow 1.15 neither" if self is V1 else ""
         cause = f"{where} has no {name!r}{then}."
+        if self._is_legacy and came_later(f"{path}.{name}".strip(".")):
+            return cause, IN_TENSORFLOW_2
         return cause, "did you mean {}?".format(", ".join(close)) if close else ""
 
 
