@@ -585,3 +585,68 @@ def test_a_written_module_has_the_names_that_it_uses(name):
         and node.name
     }
     assert {node.id for node in names} <= defined
+
+
+def tree_of(folder, text, name="script.py"):
+    (folder / name).write_text(text)
+    (result,) = tree.migrate([str(folder / name)])
+    return result
+
+
+_ROOT = "import tensorflow as tf\nfrom tensorflow.contrib import tpu\n"
+_SWITCHED = "tf.compat.v1.disable_v2_behavior()\n"
+_CONNECTED = """\
+resolver = tf.distribute.cluster_resolver.TPUClusterResolver('mine')
+tf.config.experimental_connect_to_cluster(resolver)
+tf.tpu.experimental.initialize_tpu_system(resolver)
+"""
+
+
+def prefixed(text):
+    return re.sub(r"\btf\.(?=[a-z]\w*\.|[a-zA-Z]\w*\b)", "tf.compat.v1.", text)
+
+
+@pytest.mark.parametrize(
+    "head, spelled",
+    [
+        ("import tensorflow.compat.v1 as tf\n", lambda rest: rest),
+        ("from tensorflow.compat import v1 as tf\n", lambda rest: rest),
+        ("import tensorflow as tf\n", prefixed),
+        ("import tensorflow.compat.v1 as tf\ntf.disable_eager_execution()\n", lambda rest: rest),
+        ("import tensorflow as tf\n" + _SWITCHED, prefixed),
+        ("import tensorflow as tf\n" + _SWITCHED + _CONNECTED, prefixed),
+    ],
+)
+def test_tensorflow_1_below_compat_v1_is_the_same_program(tmp_path, head, spelled):
+    """In the years of 2.0 scripts wrote ``tf.compat.v1`` before what they had."""
+    before, rest = SCRIPT.split(_ROOT)
+    then = tree_of(tmp_path, before + _ROOT + rest)
+    own = before + head + spelled(rest.replace("tpu.", "tf.tpu."))
+    result = tree_of(tmp_path, own)
+    assert result.way == plan.SESSION, result.after.decode()
+    assert result.after == then.after
+    assert result.before.decode() == own
+
+
+def test_what_stays_keeps_the_spelling_of_the_script(tmp_path):
+    own = """\
+import tensorflow.compat.v1 as tf
+
+x = tf.placeholder(tf.float32, [8])
+total, = tf.tpu.rewrite(lambda x: tf.Print(x, [x]), [x])
+with tf.Session() as session:
+  print(session.run(total, {x: [1.0] * 8}))
+"""
+    result = tree_of(tmp_path, own)
+    assert result.way == plan.COMPATIBLE and b"TODO(tpucompat TPU213)" in result.after
+    assert result.before.decode() == own
+
+
+def test_a_computation_below_compat_v1_is_found(tmp_path):
+    (tmp_path / "script.py").write_text("import tensorflow as tf\ntf.compat.v1.tpu.shard(print)\n")
+    module = findings.analyse(str(tmp_path / "script.py"))
+    assert [one.code for one in module_findings(module)] == ["TPU213"]
+
+
+def module_findings(module):
+    return [place.finding for place in findings.places(module)]

@@ -66,6 +66,11 @@ MARKS: Mapping[str, Mapping[str, int]] = {
         "python.training.session_run_hook": 5,
         "python.training.training": 5,
         "compat.v1": 2,
+        # Computations of a Session; TensorFlow 2 starts its TPU as TensorFlow 1.15 does.
+        **{
+            "compat.v1.tpu." + name: 15
+            for name in ("batch_parallel", "replicate", "rewrite", "shard")
+        },
         "compat.v1.disable_v2_behavior": 20,
         "compat.v1.disable_eager_execution": 10,
         "keras.backend.get_session": 5,

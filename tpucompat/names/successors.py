@@ -16,7 +16,7 @@ from typing import Mapping, NamedTuple
 from tpucompat.base import package
 from tpucompat.names import lookup, symbols
 from tpucompat.names import surroundings as removed
-from tpucompat.names.fixes import IDIOMS, NONE, SAFE
+from tpucompat.names.fixes import COMPUTATIONS, IDIOMS, NONE, SAFE
 from tpucompat.names.rows import Changed, Constant, Gone, Moved, Package, Row, StandIn
 
 #: Names of tf.contrib.layers that tf-slim has beside its module ``layers``, and not in it.
@@ -272,7 +272,7 @@ def _at_home(symbol: str, rest: str, home: Home) -> Fate | None:
 def _of_compat_v1(path: str) -> Fate | None:
     """A name of ``tf.compat.v1``, which today's TensorFlow may have lost as well."""
     for symbol, rest in _prefixes(path):
-        if symbol.startswith(("contrib", "estimator")):
+        if symbol.startswith(("contrib", "estimator")) or symbol in COMPUTATIONS:
             found = _of_symbol(symbol, rest)
             return found and found._replace(was="tf.compat.v1." + symbol)
         home = homes().get(symbol)

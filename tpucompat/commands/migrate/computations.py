@@ -64,6 +64,21 @@ NAMES = {"tensorflow." + path: name for path, name in fixes.COMPUTATIONS.items()
 SYSTEM = frozenset(
     path for path, name in NAMES.items() if name in ("initialize_system", "shutdown_system")
 )
+#: What kept TensorFlow 2 in graph mode, where a program without a Session is not, and what ``make_strategy``
+#: does by itself.
+_STARTS = frozenset(
+    f"tensorflow.{version}{name}"
+    for version in ("", "compat.v1.")
+    for name in (
+        *("disable_control_flow_v2", "disable_eager_execution", "disable_tensor_equality"),
+        *(
+            "disable_v2_behavior",
+            "disable_v2_tensorshape",
+            "tpu.experimental.initialize_tpu_system",
+        ),
+        *("config.experimental_connect_to_cluster", "config.experimental_connect_to_host"),
+    )
+)
 _INITIALIZERS = frozenset(
     "tensorflow." + name for name in ("global_variables_initializer", "initialize_all_variables")
 )
@@ -92,7 +107,10 @@ _PURE = frozenset(
     )
 )
 #: What has nothing to do with graphs.
-AROUND = ("app.", "contrib.cluster_resolver.TPU", "flags.", "gfile.", "logging.")
+AROUND = (
+    *("app.", "contrib.cluster_resolver.TPU", "distribute.cluster_resolver.TPU", "flags."),
+    *("gfile.", "logging."),
+)
 _DTYPES = frozenset(
     (
         "float16",
@@ -243,17 +261,42 @@ def _uses_of_session(
     return Plan(cell, computations, session, dropped, runs)
 
 
+def start_up(context: Context) -> list[tuple[ast.Expr, int]]:
+    """The statements that keep TensorFlow in graph mode or connect a TPU, each with its cell."""
+    called = {id(call.node) for call in context.names.calls if call.name in _STARTS}
+    return [
+        (node, cell)
+        for cell, tree in context.trees.items()
+        for node in (ast.walk(tree) if called else ())
+        if isinstance(node, ast.Expr) and id(node.value) in called
+    ]
+
+
+def without_start_up(context: Context) -> None:
+    """Takes these statements out, and the resolvers that only served them."""
+    found = start_up(context)
+    for statement, cell in found:
+        if not context.remove(statement, cell):
+            context.replace(statement, cell, "pass")
+    gone: list[ast.AST] = [statement for statement, _ in found]
+    retire(context, gone, list(gone))
+
+
 def _check_the_rest(context: Context, found: Plan) -> None:
     """Nothing else in the file may be of a graph, have a state, or be drawn by chance."""
-    start_up = {
+    around = {
         id(inside)
-        for one in [*found.dropped, found.session.items[0].context_expr]
+        for one in [
+            *found.dropped,
+            found.session.items[0].context_expr,
+            *(statement for statement, _ in start_up(context)),
+        ]
         for inside in ast.walk(one)
     }
-    start_up |= {id(call.node.func) for call, _ in found.computations}
+    around |= {id(call.node.func) for call, _ in found.computations}
     for use in context.names.uses:
         head, _, below = use.name.partition(".")
-        if use.statement is not None or head != "tensorflow" or id(use.node) in start_up:
+        if use.statement is not None or head != "tensorflow" or id(use.node) in around:
             continue
         if below in STATELESS or below.startswith(AROUND):
             continue
@@ -453,6 +496,7 @@ def rewrite(context: Context, found: Plan) -> None:
     for statement in found.dropped:
         if not context.remove(statement, found.cell):
             context.replace(statement, found.cell, "pass")
+    without_start_up(context)
     without_session(context, found.cell, found.session)
     used = {helper for _, helper in found.computations}
     keras.add_helper(context)

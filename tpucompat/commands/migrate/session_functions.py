@@ -269,6 +269,7 @@ def check_around(context: Context, functions: set[Function], handled: AbstractSe
       CannotSee: If something is.
     """
     inside = {id(node) for one in functions for node in ast.walk(one.node)} | unused(context)
+    inside |= {id(node) for one, _ in computations.start_up(context) for node in ast.walk(one)}
     for call in context.names.calls:
         method = call.name.rpartition(".")[2]
         asks = method.endswith("_iterator") or method == "get_next"

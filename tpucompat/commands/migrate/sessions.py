@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 
 from tpucompat.commands.migrate import (
+    computations,
     keras,
     session_attributes,
     session_blocks,
@@ -95,6 +96,7 @@ def rewrite(context: Context, found: Plan) -> None:
     for statement in found.dropped:
         if not context.remove(statement, found.session.cell):
             context.replace(statement, found.session.cell, "pass")
+    computations.without_start_up(context)
     found.passed.rewrite(found.name)
     session_blocks.rewrite(context, found.session)
     context.want(MODULE)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
-from typing import Iterable, Iterator, Mapping, Sequence
+from typing import Callable, Iterable, Iterator, Mapping, Sequence
 
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.analysis.sources import SourceError
-from tpucompat.commands.migrate import contrib_modules, estimators, plan, record, written
+from tpucompat.commands.migrate import (
+    compat_v1,
+    contrib_modules,
+    estimators,
+    plan,
+    record,
+    written,
+)
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.plan import Result
 from tpucompat.commands.migrate.programs import Imports
@@ -62,11 +70,28 @@ def migrate(paths: Iterable[str], unsafe: bool = False, version: int = 3) -> Ite
 
 def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
     modules: list[findings.Module] = []
+    spelled: dict[
+        str, findings.Module
+    ] = {}  # without the prefix tf.compat.v1: as they lie on the disk
     for path in paths:
         try:
-            modules.append(findings.analyse(path))
+            module = findings.analyse(path)
         except SourceError as error:
             yield Result(path, b"", b"", plan.NOTHING, [findings.problem(path, error)])
+            continue
+        then = compat_v1.respelled(module)
+        if then is not None:
+            spelled[path] = module
+        modules.append(then or module)
+    yield from _programs(modules, spelled, unsafe, version)
+
+
+def _programs(
+    modules: list[findings.Module],
+    spelled: Mapping[str, findings.Module],
+    unsafe: bool,
+    version: int,
+) -> Iterator[Result]:
     imports = Imports([module for module in modules if not module.source.is_notebook])
     _take_eras(imports)
     contexts = {path: Context(module) for path, module in imports.paths.items()}
@@ -101,12 +126,37 @@ def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
             for name in of_contrib[path]:
                 users = {one for one in contexts if name in of_contrib[one]}
                 beside[name] = _home(imports, path, _in_one_process(imports, path, users)[:1])
-            yield _settled(
-                imports.paths[path], unsafe, together, loop, version, of_keras_2[path], beside
+            settled = functools.partial(
+                _settled,
+                unsafe=unsafe,
+                together=together,
+                with_loop=loop,
+                version=version,
+                keras_2=of_keras_2[path],
+                homes=beside,
             )
+            yield _as_spelled(spelled.get(path), settled(imports.paths[path]), settled)
+    settled = functools.partial(_settled, unsafe=unsafe, version=version)
     for module in modules:
         if module.source.is_notebook:
-            yield _settled(module, unsafe, version=version)
+            yield _as_spelled(spelled.get(module.source.path), settled(module), settled)
+
+
+def _as_spelled(
+    own: findings.Module | None, result: Result, settled: Callable[[findings.Module], Result]
+) -> Result:
+    """The result for a file as it lies on the disk.
+
+    Args:
+      own: The file, where it was rewritten without the prefix ``tf.compat.v1``.
+      result: What became of it.
+      settled: Rewrites it.
+    """
+    if own is None:
+        return result
+    if result.way in (plan.NOTHING, plan.COMPATIBLE):  # the prefix is as good there
+        return settled(own)
+    return result._replace(before=own.source.data)
 
 
 def _of_keras_2(
