@@ -155,6 +155,12 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
             continue
         if is_import and today.is_module(place.fate) and asked[place.use.name] <= known:
             continue  # all that is used of the module has a fate of its own
+        if (
+            is_import
+            and asked[place.use.name]
+            and asked[place.use.name] <= context.planned | handled
+        ):
+            continue
         found.setdefault(place.finding.code, place.fate.was)
     return found
 

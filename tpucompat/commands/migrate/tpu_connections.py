@@ -8,6 +8,7 @@ from typing import Any, Mapping, NamedTuple
 from tpucompat.commands.migrate import keras
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import strings_over_lines
+from tpucompat.names import fixes
 from tpucompat.names import successors as today
 from tpucompat.names.used import Call, argument, constant
 
@@ -24,9 +25,17 @@ METHODS = {
     "experimental_distribute_datasets_from_function": "distribute_datasets_from_function",
 }
 NUMPY_DATASET = "experimental_make_numpy_dataset"
-_SESSION = "tensorflow.Session"
-_SYSTEM = tuple(f"tensorflow.contrib.tpu.{name}_system" for name in ("initialize", "shutdown"))
-_TOPOLOGY = "tensorflow.contrib.tpu.Topology"
+_SESSIONS = ("tensorflow.Session", "tensorflow.compat.v1.Session")
+_SYSTEM = {
+    f"tensorflow.{version}{path}": name
+    for path, name in fixes.COMPUTATIONS.items()
+    if name in ("initialize_system", "shutdown_system")
+    for version in ("", "compat.v1.")
+}
+_TOPOLOGIES = tuple(
+    f"tensorflow.{module}.Topology"
+    for module in ("contrib.tpu", "contrib.tpu.python.tpu.topology", "python.tpu.topology")
+)
 
 
 def rewrite(context: Context) -> None:
@@ -109,7 +118,7 @@ def _listing(context: Context, node: ast.With, cell: int) -> Listing | None:
     item = node.items[0]
     name = getattr(item.optional_vars, "id", "")
     called = {id(call.node): call.name for call in context.names.calls if not call.guarded}
-    if len(node.items) != 1 or not name or called.get(id(item.context_expr)) != _SESSION:
+    if len(node.items) != 1 or not name or called.get(id(item.context_expr)) not in _SESSIONS:
         return None
     inside = [one for statement in node.body for one in ast.walk(statement)]
     dropped = [one for one in node.body if _starts_or_stops(one, name, called)]
@@ -144,9 +153,11 @@ def _starts_or_stops(statement: ast.stmt, name: str, called: Mapping[int, str]) 
     if not isinstance(run, ast.Call) or not isinstance(method, ast.Attribute) or run.keywords:
         return False
     is_run = method.attr == "run" and getattr(method.value, "id", "") == name
-    wanted = _SYSTEM if isinstance(statement, ast.Expr) else _SYSTEM[:1]
-    given = run.args[0]
-    return is_run and called.get(id(given)) in wanted and not (given.args or given.keywords)  # type: ignore[attr-defined]
+    given: Any = run.args[0]
+    started = _SYSTEM.get(called.get(id(given), ""), "")
+    is_named = isinstance(statement, ast.Assign)
+    is_wanted = started == "initialize_system" or (started != "" and not is_named)
+    return is_run and is_wanted and not (given.args or given.keywords)
 
 
 def _counts(
@@ -163,7 +174,7 @@ def _counts(
             above = parents.get(id(node))
             call = parents.get(id(above)) if isinstance(above, ast.keyword) else above
             asked = parents.get(id(call))
-            if called.get(id(call)) != _TOPOLOGY or not isinstance(asked, ast.Attribute):
+            if called.get(id(call)) not in _TOPOLOGIES or not isinstance(asked, ast.Attribute):
                 return None
             only = isinstance(call, ast.Call) and len(call.args) + len(call.keywords) == 1
             if not only or asked.attr != "num_tpus_per_task":
