@@ -487,6 +487,80 @@ def test_a_test_for_the_address_is_marked():
     assert after.endswith("assert 'COLAB_TPU_ADDR' in os.environ, 'no TPU'\n")
 
 
+def test_what_only_tells_of_no_tpu_goes_with_its_test():
+    """The cell that Colab's own notebooks of 2018 begin with."""
+    check_transformed(
+        """\
+        import os
+        import pprint
+        import tensorflow as tf
+        if 'COLAB_TPU_ADDR' not in os.environ:
+          print('ERROR: Not connected to a TPU runtime')
+        else:
+          tpu_address = 'grpc://' + os.environ['COLAB_TPU_ADDR']
+          print('TPU address is', tpu_address)
+
+          with tf.Session(tpu_address) as session:
+            devices = session.list_devices()
+          pprint.pprint(devices)
+        """,
+        """\
+        import os
+        import pprint
+        import tensorflow as tf
+        tpu_address = 'local'
+        print('TPU address is', tpu_address)
+
+        devices = tf.config.list_logical_devices()
+        pprint.pprint(devices)
+        """,
+    )
+
+
+_CHECKED = """\
+import os, sys
+def f():
+  if 'COLAB_TPU_ADDR' in os.environ:
+    # the address
+    address = 'grpc://{}'.format(os.environ['COLAB_TPU_ADDR'])
+    for i in range(2):
+      print(address)
+  else:
+    print('no TPU')
+    sys.exit(1)
+  return address
+"""
+
+
+def test_the_branch_for_the_tpu_stays():
+    after = """\
+import os, sys
+def f():
+  # the address
+  address = 'local'
+  for i in range(2):
+    print(address)
+  return address
+"""
+    assert migrated(_CHECKED) == after
+
+
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("    print('no TPU')", "    address = ''"),
+        ("    print('no TPU')", "    print('''no\nTPU''')"),
+        ("  if 'COLAB", "  if f is None: pass\n  elif 'COLAB"),
+        ("  else:\n    print('no TPU')\n    sys.exit(1)\n", ""),
+        ("  else:\n", "  elif f is None:\n"),
+        (" in os.environ:", " in os.environ == True:"),
+    ],
+)
+def test_a_test_for_the_tpu_with_other_effects_is_marked(before, after):
+    text = migrated(_CHECKED.replace(before, after, 1))
+    assert "TODO(tpucompat TPU208)" in text and "if 'COLAB_TPU_ADDR' in os.environ" in text
+
+
 def test_devices_are_listed_without_a_session():
     check_transformed(
         """\

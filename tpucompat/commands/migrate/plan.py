@@ -224,6 +224,9 @@ def migrate(
     context = Context(module, unsafe, version)
     way = _rewrite(context, together, with_loop, keras_2, homes or {})
     changed = context.finish() if way != NOTHING else {}
+    for cell in changed:
+        if tpu_connections.is_python(context, cell):
+            changed[cell] = tpu_connections.without_checks(changed[cell])
     beside = {}
     if way not in (NOTHING, COMPATIBLE):
         for name in contrib_modules.modules(context):

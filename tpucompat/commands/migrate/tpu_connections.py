@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Mapping, NamedTuple
+from typing import Any, Mapping, NamedTuple, Sequence
 
+from tpucompat.commands.analysis import sources
 from tpucompat.commands.migrate import keras
 from tpucompat.commands.migrate.context import Context
-from tpucompat.commands.migrate.text import strings_over_lines
+from tpucompat.commands.migrate.text import Text, strings_over_lines
 from tpucompat.names import fixes
 from tpucompat.names import successors as today
 from tpucompat.names.used import Call, argument, constant
@@ -267,6 +268,9 @@ def _address(context: Context, node: ast.AST, cell: int) -> None:
     whole = whole_address(context, node, cell)
     if whole is None and _is_only_for_tpu(context, node, cell):
         return
+    found = checks(context.trees[cell], context.texts[cell]) if whole is None else []
+    if is_python(context, cell) and any(check.test.left is node for check, _ in found):  # type: ignore[attr-defined]
+        return  # without_checks takes it out in the end
     if whole is None or not context.replace(whole, cell, LOCAL):
         context.todo(
             "TPU208", "Colab no longer sets COLAB_TPU_ADDR; its TPU is tpu='local'", node, cell
@@ -285,16 +289,110 @@ def _is_only_for_tpu(context: Context, node: ast.AST, cell: int) -> bool:
         return False
     if isinstance(statement, ast.Assert):
         asked: type = ast.In
-    elif isinstance(statement, ast.If) and not statement.orelse and len(statement.body) == 1:
-        asked, (only,) = ast.NotIn, statement.body
-        call = only.value if isinstance(only, ast.Expr) else None
-        ends = ast.dump(call.func) if isinstance(call, ast.Call) else ""
-        if not isinstance(only, ast.Raise) and ends not in _EXITS:
+    elif isinstance(statement, ast.If) and not statement.orelse:
+        asked = ast.NotIn
+        if not _only_tells(statement.body) or not _ends(statement.body[-1]):
             return False
     else:
         return False
     is_plain = len(test.ops) == 1 and isinstance(test.ops[0], asked)
     return is_plain and context.remove(statement, cell)
+
+
+def is_python(context: Context, cell: int) -> bool:
+    """Whether a unit has no lines of IPython's own, so that its text can be read again."""
+    return any(
+        unit.cell == cell and unit.text == unit.original for unit in context.module.source.units
+    )
+
+
+def _ends(statement: ast.stmt) -> bool:
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    is_exit = isinstance(call, ast.Call) and ast.dump(call.func) in _EXITS
+    return isinstance(statement, ast.Raise) or is_exit
+
+
+def _only_tells(body: Sequence[ast.stmt]) -> bool:
+    """Whether a branch prints, and ends the program, and does nothing else."""
+    return all(
+        _ends(one)
+        or (
+            isinstance(one, ast.Expr)
+            and isinstance(one.value, ast.Call)
+            and getattr(one.value.func, "id", "") == "print"
+        )
+        for one in body
+    )
+
+
+def checks(tree: ast.AST, text: Text) -> list[tuple[ast.If, list[ast.stmt]]]:
+    """Tests for Colab's TPU that only tell of its absence, each with the branch for the TPU.
+
+    if 'COLAB_TPU_ADDR' not in os.environ:
+      print('ERROR: not connected to a TPU runtime')
+    else:
+      tpu_address = 'grpc://' + os.environ['COLAB_TPU_ADDR']
+    """
+    found = []
+    for node in ast.walk(tree):
+        test = node.test if isinstance(node, ast.If) else None
+        if not isinstance(test, ast.Compare) or constant(test.left) != "COLAB_TPU_ADDR":
+            continue
+        if len(test.ops) != 1:
+            continue
+        assert isinstance(node, ast.If)
+        told, kept = node.body, node.orelse
+        if isinstance(test.ops[0], ast.In):
+            told, kept = kept, told
+        elif not isinstance(test.ops[0], ast.NotIn):
+            continue
+        is_plain = (
+            bool(told and kept)
+            and _only_tells(told)
+            and text.line(node.lineno).lstrip().startswith("if")  # and not elif
+            and kept[0].lineno > node.lineno
+            and not strings_over_lines(node, node.lineno, node.end_lineno or node.lineno)
+            and all(map(text.owns_lines, kept))
+            and _else_of(text, node) is not None
+        )
+        if is_plain:
+            found.append((node, kept))
+    return found
+
+
+def _else_of(text: Text, node: ast.If) -> int | None:
+    """The line that holds nothing but ``else:``, of a test that has one."""
+    first = node.orelse[0].lineno
+    for line in range(first - 1, (node.body[-1].end_lineno or 0), -1):
+        words = text.line(line).partition("#")[0].strip()
+        if words == "else:" and text.indent(line) == text.indent(node.lineno):
+            return line
+        if words:
+            return None
+    return None
+
+
+def without_checks(source: str) -> str:
+    """A text without these tests; the branch for the TPU stays, as ``make_strategy`` goes on without one."""
+    if "COLAB_TPU_ADDR" not in source:
+        return source
+    text = Text(source)
+    tree = sources.parse(source)
+    for node, kept in checks(tree, text)[:1]:  # those inside it are found in the text that is left
+        by = len(text.indent(kept[0].lineno)) - len(text.indent(node.lineno))
+        line, end = _else_of(text, node), node.end_lineno or 0
+        assert line is not None
+        if kept is node.orelse:
+            first, last = line + 1, end
+            text.delete_lines(node.lineno, line)
+        else:
+            first, last = node.lineno + 1, line - 1
+            text.delete_lines(node.lineno, node.lineno)
+            text.delete_lines(line, end)
+        for number in range(first, last + 1):
+            text.dedent_line(number, by)
+        return without_checks(text.result())
+    return source
 
 
 def _connection(context: Context, call: Call) -> None:
