@@ -3309,6 +3309,70 @@ def test_gradients_of_losses_are_taken_by_a_tape():
     assert "as_layer" not in after
 
 
+@pytest.mark.parametrize(
+    "before, after",
+    [
+        ("optimizer.minimize(loss, v)", "optimizer.apply_gradients(gradients_of_loss(loss, v))"),
+        (
+            "optimizer.minimize(loss, lambda: model.variables)",
+            "optimizer.apply_gradients(gradients_of_loss(loss, lambda: model.variables))",
+        ),
+        (
+            "optimizer.minimize(value, v, tape=tape)",
+            "optimizer.apply_gradients(zip(tape.gradient(value, v), v))",
+        ),
+        (
+            "Net().optimizer.minimize(value, var_list=v, tape=tape)",
+            "Net().optimizer.apply_gradients(zip(tape.gradient(value, v), v))",
+        ),
+        (
+            "class Own(Net):\n  def train_step(self, data):\n"
+            "    self.optimizer.minimize(value, self.trainable_variables, tape=tape)",
+            "class Own(Net):\n  def train_step(self, data):\n"
+            "    self.optimizer.apply_gradients(zip(tape.gradient(value, self.trainable_variables),"
+            " self.trainable_variables))",
+        ),
+    ],
+)
+def test_an_optimizer_of_keras_had_its_variables_in_the_second_place(before, after):
+    head = (
+        "import tensorflow as tf\n"
+        "class Net(tf.keras.Model):\n  pass\n"
+        "optimizer = tf.keras.optimizers.SGD(0.1)\n"
+    )
+    text = migrated(head + before + "\n")
+    assert text.endswith(after + "\n") and "TODO" not in text
+
+
+def test_variables_in_the_second_place_are_no_step():
+    """Where a model is trained by ``fit`` too, a step in that place is left out."""
+    after = migrated("""\
+        import tensorflow as tf
+        tf.enable_eager_execution()
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile(tf.train.AdamOptimizer(0.1), 'mse')
+        model.fit(x, y)
+        step = tf.train.get_or_create_global_step()
+        optimizer = tf.train.AdamOptimizer(0.1)
+        optimizer.minimize(loss, model.variables)
+        optimizer.minimize(loss, step)
+        """)
+    assert "optimizer.minimize(loss, model.variables)" in after
+    assert after.endswith("optimizer.minimize(loss)\nstep.assign_add(1)\n")
+
+
+@pytest.mark.parametrize("loss", ["lambda: model.layers[0].kernel ** 2", "own"])
+def test_a_loss_of_weights_is_marked(loss):
+    after = migrated(f"""\
+        import tensorflow as tf
+        def own():
+            return 1.0
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+        model.add_loss({loss})
+        """)
+    assert "TODO(tpucompat TPU51" in after and f"model.add_loss({loss})" in after
+
+
 def test_losses_that_a_function_makes_are_loaded_as_they_were_compiled():
     after = migrated("""\
         import tensorflow as tf

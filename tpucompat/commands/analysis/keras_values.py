@@ -27,7 +27,8 @@ _KERAS = re.compile(
 )
 #: What a program that builds a graph does not use; migrate removes the first of them.
 EAGER = (".enable_eager_execution", ".GradientTape")
-_TRAIN = re.compile(r"tensorflow\.(?:compat\.v1\.)?train\.\w+Optimizer$")
+#: An optimizer of TensorFlow's own.
+IS_OF_TRAIN = re.compile(r"tensorflow\.(?:compat\.v1\.)?train\.\w+Optimizer$")
 _MAKES_MODEL = frozenset(
     ("load_model", "model_from_json", "model_from_yaml", "model_from_config", "clone_model")
 )
@@ -198,6 +199,8 @@ class Values:
                 self._kinds[scope[0], "self.model" if kind == CALLBACK else node.name] = {
                     MODEL if kind == CALLBACK else FUNCTION
                 }
+            if kind in MODELS:
+                self._kinds[scope[0], "self.optimizer"] = {OPTIMIZER}
 
     def has_callback(self) -> bool:
         """Whether the module has a callback of its own."""
@@ -388,7 +391,7 @@ class Values:
             yield from (self.kinds(node.args[0]) if node.args else ()) or {MODEL}
         elif below:
             yield self._of_keras(below, node)
-        elif not self._graph and _TRAIN.match(name):
+        elif not self._graph and IS_OF_TRAIN.match(name):
             yield OPTIMIZER  # which becomes Keras'
         elif name.startswith("tensorflow.data."):
             yield DATASET if "Iterator" not in name else ITERATOR

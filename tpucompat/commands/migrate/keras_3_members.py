@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any, Mapping
 
 from tpucompat.commands.analysis import keras_3_words
 from tpucompat.commands.analysis.keras_3_loops import variables_of
 from tpucompat.commands.analysis.keras_3_rules import Difference
-from tpucompat.commands.analysis.keras_values import key
+from tpucompat.commands.analysis.keras_values import IS_OF_TRAIN, key
 from tpucompat.commands.migrate import keras
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
 from tpucompat.commands.migrate.keras_copies import functions_around
-from tpucompat.names.used import argument, constant
+from tpucompat.names.used import argument, constant, keyword
 
 
 def _generator(self: Rewriter, one: Difference) -> bool:
@@ -250,21 +251,27 @@ def _architecture(self: Rewriter, one: Difference) -> bool:
 
 
 def _gradients(self: Rewriter, one: Difference) -> bool:
-    """``optimizer.minimize(loss, var_list=v)`` and ``compute_gradients(loss, v)``, where v is given
+    """``optimizer.minimize(loss, v)`` and ``compute_gradients(loss, v)``, where v is given.
 
-    What stood in the second place of ``minimize`` depends on the optimizer.
+    What stood in the second place of ``minimize`` was the step for optimizers of ``tf.train``.
     """
     call = self.call_of(one.node)
-    if call is None or any(word.arg not in ("loss", "var_list") for word in call.keywords):
+    if call is None or any(word.arg not in ("loss", "var_list", "tape") for word in call.keywords):
         return False
     minimizes = one.name == "minimize"
     loss, variables = argument(call, 0, "loss"), argument(call, 1, "var_list")
-    if loss is None or variables is None or len(call.args) > (1 if minimizes else 2):
+    if loss is None or variables is None or len(call.args) > 2:
         return False
-    if isinstance(variables, ast.Lambda) or (call.keywords[:1] and call.keywords[0].value is loss):
+    is_placed = minimizes and len(call.args) > 1
+    if is_placed and any(IS_OF_TRAIN.match(each.name) for each in self.context.names.calls):
+        return False
+    if call.keywords[:1] and call.keywords[0].value is loss:
         return False
     text = self.context.texts[self.cell(call)]
     first = text.span(one.node.value)[1] if minimizes else text.span(call)[0]
+    tape = keyword(call, "tape")
+    if tape is not None:
+        return minimizes and _with_tape(self, one, loss, variables, tape)
     if not text.is_free(first, text.span(loss)[0]):
         return False
     if not self.define("gradients_of_loss", written.GRADIENTS_OF_LOSS):
@@ -275,6 +282,24 @@ def _gradients(self: Rewriter, one: Difference) -> bool:
         text.replace(text.keyword(word)[0], text.span(variables)[0], "")
     end = text.span(variables)[1]
     text.replace(end, end, ")" if minimizes else "")
+    return True
+
+
+def _with_tape(
+    self: Rewriter, one: Difference, loss: ast.expr, variables: ast.expr, tape: ast.expr
+) -> bool:
+    """``optimizer.minimize(loss, v, tape=tape)``, which 2.4 added: the loss was computed under the tape."""
+    call = self.call_of(one.node)
+    cell = self.cell(one.node)
+    text = self.context.texts[cell]
+    names = [text.source(each) for each in (loss, variables, tape)]
+    if call is None or not all(re.fullmatch(r"[\w.]+", name) for name in names):
+        return False  # it would be computed twice
+    start, end = text.span(one.node.value)[1], text.span(call)[1]
+    if not text.is_free(start, end):
+        return False
+    value, of, by = names
+    text.replace(start, end, f".apply_gradients(zip({by}.gradient({value}, {of}), {of}))")
     return True
 
 

@@ -256,6 +256,7 @@ def gradients_of_loss(loss, variables):
 {i}"""Pairs of gradients and variables of what a function gives."""
 {i}with {tf}.GradientTape() as tape:
 {i}{i}value = loss()
+{i}variables = variables() if callable(variables) else variables
 {i}return list(zip(tape.gradient(value, variables), variables))
 '''
 

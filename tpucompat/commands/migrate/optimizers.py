@@ -208,6 +208,8 @@ def rewrite_steps(context: Context) -> None:
         step = argument(call.node, _PLACES[call.name], "global_step")
         if step is None or isinstance(constant(step), str):  # a name, which Keras' own have there
             continue
+        if call.name == ".minimize" and step in call.node.args and not _is_step(context, step):
+            continue  # the variables, which Keras' own have there
         cell = context.cell_of(call.node)
         text, statement = context.texts[cell], context.statement(call.node, cell)
         if _is_read(context, step):
@@ -216,6 +218,19 @@ def rewrite_steps(context: Context) -> None:
         word = next((one for one in call.node.keywords if one.value is step), None)
         _drop(text, text.keyword(word)[0] if word is not None else text.span(step)[0], step)
         context.done.update(id(node) for node in ast.walk(step))
+
+
+def _is_step(context: Context, node: ast.AST) -> bool:
+    """Whether an expression is a program's step: ``tf.train.get_global_step()``, or a name for it."""
+    name = getattr(node, "id", "")
+    values = [node] + [
+        one.value
+        for tree in context.trees.values()
+        for one in (ast.walk(tree) if name else ())
+        if isinstance(one, ast.Assign) and getattr(one.targets[0], "id", "") == name
+    ]
+    asked = {id(use.node) for use in context.names.uses if use.name.endswith("_global_step")}
+    return "step" in name or any(id(one) in asked for value in values for one in ast.walk(value))
 
 
 def _is_read(context: Context, step: ast.AST) -> bool:
