@@ -8,7 +8,14 @@ from typing import Iterable, Iterator, Mapping, Sequence
 
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.analysis.sources import SourceError
-from tpucompat.commands.migrate import contrib_modules, estimators, plan, record, written
+from tpucompat.commands.migrate import (
+    contrib_modules,
+    estimators,
+    loop_parts,
+    plan,
+    record,
+    written,
+)
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.plan import Result
 from tpucompat.commands.migrate.programs import Imports
@@ -159,6 +166,7 @@ def with_parts(results: Sequence[Result]) -> list[Result]:
     """The results with only those parts of the modules beside them that their programs use."""
     cut = list(results)
     uses_slim = any(b"tf_slim" in result.after for result in cut)
+    parts = _parts_of_loop(cut)
     for module in written.MODULES:
         name = module + ".py"
         uses: set[str] = set()
@@ -166,6 +174,7 @@ def with_parts(results: Sequence[Result]) -> list[Result]:
             uses |= written.mentioned(result.after)
             for other in {*result.beside} - {name}:  # already cut to what is used
                 uses |= written.mentioned(result.beside[other])
+        uses |= written.marks(parts) if uses else set()
         for index, result in enumerate(cut):
             if name in result.beside:
                 part = written.part(result.beside[name], uses)
@@ -173,6 +182,18 @@ def with_parts(results: Sequence[Result]) -> list[Result]:
                     part = written.completing_tf_slim(part)
                 cut[index] = result._replace(beside={**result.beside, name: part})
     return cut
+
+
+def _parts_of_loop(results: Sequence[Result]) -> set[str]:
+    """The parts of a training loop that the files of a program need; all of them beside a notebook."""
+    if not any("training_loop.py" in result.beside for result in results):
+        return set()
+    if any(result.path.endswith(".ipynb") for result in results):
+        return {*loop_parts.PARTS}
+    files = [(os.path.basename(one.path), one.after) for one in results]
+    files += [pair for one in results for pair in one.beside.items()]
+    texts = [text for name, text in files if name != "training_loop.py"]
+    return loop_parts.needed(texts, loop_parts.module_names(one.path for one in results))
 
 
 def _importing(results: Sequence[Result], module: str) -> list[Result]:
