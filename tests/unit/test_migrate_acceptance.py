@@ -179,7 +179,9 @@ def test_a_section_is_added_for_another_script():
     small, large = (written.part(_LOOP, [*_TRAINS, *more]) for more in ([], ["# hooks"]))
     assert written.of_both("training_loop", small, large) == large
     assert written.of_both("training_loop", large, small) == large
-    assert written.of_both("training_loop", small.replace(b"before", b"first"), large) is None
+    assert (
+        written.of_both("training_loop", small.replace(b"replica_step", b"one_step"), large) is None
+    )
 
 
 def test_a_program_that_is_there_keeps_what_it_uses(tmp_path):

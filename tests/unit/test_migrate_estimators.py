@@ -226,7 +226,7 @@ def test_tensors_that_a_hook_logs(tmp_path, made):
         ("('x', [3])", "('x', [3], partitioner=p)", "partitioner=: leave it out"),
         (
             "  config =",
-            "  tf.contrib.framework.assign_from_checkpoint_fn('o', v)\n  config =",
+            "  tf.contrib.framework.assign_from_checkpoint('o', v)\n  config =",
             "use tf.train.init",
         ),
         (

@@ -48,7 +48,7 @@ STOPPING: Mapping[str, str] = {
 SAVING = "CheckpointSaverHook"
 #: Names that a file may have for another reason than an estimator.
 ELSEWHERE: frozenset[str] = frozenset(
-    (SAVING, "Saver", "init_from_checkpoint", "from_saved_model"),
+    (SAVING, "Saver", "init_from_checkpoint", "assign_from_checkpoint_fn", "from_saved_model"),
 )
 #: Where the modules of TPUEstimator were, from 1.13 to 1.15.
 _MODULES = (
@@ -100,6 +100,7 @@ NAMES: Mapping[str, str] = {
         for name in ("init_from_checkpoint", "ExponentialMovingAverage", "Saver")
     },
     "tensorflow.contrib.framework.init_from_checkpoint": "init_from_checkpoint",
+    "tensorflow.contrib.framework.assign_from_checkpoint_fn": "assign_from_checkpoint_fn",
     **{
         f"{head}.{module}.{SAVING}": SAVING
         for head in ("tensorflow", "tensorflow.compat.v1")
@@ -278,6 +279,10 @@ KEPT: Mapping[str, Mapping[str, str]] = {
         "ckpt_dir_or_file": "checkpoint",
         "assignment_map": "assignment_map",
     },
+    "assign_from_checkpoint_fn": {
+        name: name
+        for name in ("model_path", "var_list", "ignore_missing_vars", "reshape_variables")
+    },
     "ExponentialMovingAverage": {
         name: name for name in ("decay", "num_updates", "zero_debias", "name")
     },
@@ -376,10 +381,11 @@ POSITIONAL: Mapping[str, int] = {
     "build_raw_serving_input_receiver_fn": 2,
     "build_parsing_serving_input_receiver_fn": 2,
     "init_from_checkpoint": 2,
+    "assign_from_checkpoint_fn": 4,
     "ExponentialMovingAverage": 4,
     "get_tpu_context": 0,
     "CheckpointSaverHook": 3,
-    "from_saved_model": 1,
+    "from_saved_model": 2,
     "CrossShardOptimizer": 3,
     "cross_replica_sum": 2,
     "load_global_step": 1,

@@ -147,6 +147,22 @@ def init_from_checkpoint(checkpoint, assignment_map):
         v1.train.init_from_checkpoint(checkpoint, assignment_map)
 
 
+def assign_from_checkpoint_fn(
+    model_path, var_list, ignore_missing_vars=False, reshape_variables=False
+):
+    """A function of a Session that restores variables, in the graph of the initial values: a step does not."""
+    if tf.inside_function():
+        return lambda session: None
+    named = var_list if isinstance(var_list, dict) else {one.op.name: one for one in var_list}
+    if ignore_missing_vars:
+        there = {name for name, _ in tf.train.list_variables(model_path)}
+        named = {name: one for name, one in named.items() if name in there}
+    if not named:
+        return None
+    saver = v1.train.Saver(named, reshape=reshape_variables)
+    return lambda session: saver.restore(session, model_path)
+
+
 def Saver(*args, **options):
     """That of ``tf.compat.v1``, in the graph of the initial values: a step neither saves nor restores."""
     return None if tf.inside_function() else v1.train.Saver(*args, **options)
