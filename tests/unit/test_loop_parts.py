@@ -153,6 +153,8 @@ def test_a_small_program_needs_no_part():
         ("loss=x,", "loss=tf.compat.v1.layers.batch_normalization(x),", {"own_variables", "collections"}),
         ("loss=x,", "loss=sum(tf.compat.v1.trainable_variables()),", {"collections"}),
         ("loss=x,", "loss=tf.compat.v1.summary.scalar('a', x),", {"summaries"}),
+        ("loss=x,", "loss=f(tf.compat.v1.summary),", {"summaries"}),
+        ("loss=x,", "loss=tf.summary.scalar('a', x),", set()),
         ("  return dataset\n", "  return dataset, x\n", {"input_tensors"}),
         ("  return dataset\n", "  return iterator.get_next()\n", {"input_tensors"}),
         ("  return dataset\n", "  return made_elsewhere\n", {"input_tensors"}),

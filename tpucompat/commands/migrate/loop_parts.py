@@ -111,7 +111,7 @@ def words(tree: ast.Module, own: set[str]) -> set[str]:
     """What a file says, in words.
 
     ``name`` is one that it has, ``name=`` one that it gives an argument by, ``name#1`` the argument at this
-    place of a call, ``'text'`` a constant; others are said in words. None is no argument.
+    place of a call, ``'text'`` a constant; others are said in words. None does not count.
 
     Args:
       tree: The file.
@@ -208,26 +208,34 @@ def _imported(node: ast.Import | ast.ImportFrom, own: set[str]) -> set[str]:
     modules = [alias.name for alias in node.names]
     if isinstance(node, ast.ImportFrom):
         modules = [node.module or ""]
+    said = {"imports compat"} if any("compat" in one.split(".") for one in modules) else set()
     for module in modules:
-        parts = {*module.split(".")}
-        if parts & {"compat"}:
-            names.add("imports compat")
-        is_own = getattr(node, "level", 0) or parts & own or names & own
+        is_own = getattr(node, "level", 0) or module.rpartition(".")[2] in own or names <= own
         if not is_own and module.partition(".")[0] not in _KNOWN:
-            names.add("foreign")
-    return names
+            said.add("foreign")
+    return names | said
 
 
 def _summaries(nodes: list[ast.AST], found: set[str]) -> set[str]:
     """``v1.summary.scalar`` for each use of the summaries of ``tf.compat.v1``."""
-    every = bool(found & {"imports compat", "v1"} - {"v1"})
-    said = set()
-    for node in nodes:
-        if isinstance(node, ast.Attribute) and getattr(node.value, "attr", "") == "summary":
-            holder = node.value.value  # type: ignore[attr-defined]
-            is_v1 = "v1" in (getattr(holder, "attr", ""), getattr(holder, "id", ""))
-            said |= {f"v1.summary.{node.attr}"} if is_v1 or every else set()
-    return said
+    asked = {
+        id(node.value): node.attr
+        for node in nodes
+        if isinstance(node, ast.Attribute) and getattr(node.value, "attr", "") == "summary"
+    }
+    return {
+        f"v1.summary.{asked.get(id(node), 'alias')}"
+        for node in nodes
+        if isinstance(node, ast.Attribute)
+        and node.attr == "summary"
+        and (
+            "imports compat" in found or "v1" in (_last(node.value), getattr(node.value, "id", ""))
+        )
+    }
+
+
+def _last(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else ""
 
 
 def _metrics(tree: ast.Module, calls: list[ast.Call]) -> set[str]:
@@ -240,12 +248,13 @@ def _metrics(tree: ast.Module, calls: list[ast.Call]) -> set[str]:
         node = waiting.pop()
         if isinstance(node, ast.FunctionDef) and node.name in functions:
             continue
-        if isinstance(node, ast.Attribute) and getattr(node.value, "attr", "") == "metrics":
+        if isinstance(node, ast.Attribute) and node.attr == "metrics":
             return {"metrics of model_fn"}
         waiting += ast.iter_child_nodes(node)
     return set()
 
 
 def module_names(paths: Iterable[str]) -> set[str]:
-    """How files import each other: their names, and those of their folders."""
-    return {part for path in paths for part in os.path.splitext(path)[0].split(os.sep)[-4:]}
+    """How files import each other: by their names; packages by those of their folders."""
+    parts = [os.path.splitext(os.path.abspath(path))[0].split(os.sep) for path in paths]
+    return {one[-2] if one[-1] == "__init__" else one[-1] for one in parts}

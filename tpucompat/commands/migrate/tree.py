@@ -193,7 +193,8 @@ def _parts_of_loop(results: Sequence[Result]) -> set[str]:
     files = [(os.path.basename(one.path), one.after) for one in results]
     files += [pair for one in results for pair in one.beside.items()]
     texts = [text for name, text in files if name != "training_loop.py"]
-    return loop_parts.needed(texts, loop_parts.module_names(one.path for one in results))
+    names = loop_parts.module_names(one.path for one in results)
+    return loop_parts.needed(texts, names | {*written.MODULES})
 
 
 def _importing(results: Sequence[Result], module: str) -> list[Result]:

@@ -537,7 +537,10 @@ class Model:
         return tf.variable_creator_scope(give)
 
     def run(self, replica_step, batch):
-        """Calls a function, which calls the model_fn, on each replica."""
+        """Calls a function, which calls the model_fn, on each replica; its collections begin empty."""
+        graph = v1.get_default_graph()
+        for name in graph.collections:
+            graph.clear_collection(name)
         # if not slots: return self._strategy.run(replica_step, args=(batch,))
         with self.given(parts=True):  # optimizers make theirs for all replicas together
             return self._strategy.run(replica_step, args=(batch,))
