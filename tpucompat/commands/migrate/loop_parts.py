@@ -17,9 +17,36 @@ from tpucompat.commands.migrate import loop_inputs
 
 #: What no module needs to be looked into for: Python's, and those that make no variables and no graphs.
 _KNOWN = {"absl", "numpy", "six", "tensorflow", "training_loop", "session_loop", "hyperparameters"}
+_KNOWN |= {"tf_slim", "tensorflow_datasets", "google", "googleapiclient", "oauth2client", "yaml"}
+_KNOWN |= {
+    "PIL",
+    "cv2",
+    "h5py",
+    "joblib",
+    "matplotlib",
+    "nltk",
+    "pandas",
+    "psutil",
+    "regex",
+    "requests",
+}
+_KNOWN |= {"scipy", "seaborn", "sentencepiece", "sklearn", "tqdm"}
 _KNOWN |= {*sys.builtin_module_names, *getattr(sys, "stdlib_module_names", ())}
 #: Calls with the arguments that parts are for.
-_OURS = ("Spec", "Trainer", "Estimator", "RunConfig", "TPUConfig", "TrainSpec", "EvalSpec")
+_OURS = {
+    *(
+        "Spec",
+        "Trainer",
+        "Estimator",
+        "RunConfig",
+        "TPUConfig",
+        "TrainSpec",
+        "EvalSpec",
+        "_replace",
+    ),
+    *("train", "evaluate", "predict", "export_saved_model", "train_and_evaluate", "partial"),
+    *("FinalExporter", "LatestExporter", "BestExporter"),
+}
 #: Optimizers whose ``apply_gradients`` is that of ``tf.compat.v1.train.Optimizer``.
 _SUMMING = (
     "Adadelta|Adagrad|AdagradDA|Adam|Ftrl|GradientDescent|Momentum|ProximalAdagrad|"
@@ -34,8 +61,12 @@ _LATER_HOOKS = (
     r"evaluation_hooks=|prediction_hooks=|Spec#(9|10)|\*\*"
 )
 _HOST_CALL = r"host_call=|Spec#7|\*\*"
-_SUMMARIES = r"v1\.summary\.(?!all_v2_summary_ops|FileWriter|summary_iterator).*|foreign"
-_UPDATES = r"batch_norm\w*|BatchNorm\w*|keras|slim|foreign"
+#: The last ones are of tf_slim.
+_SUMMARIES = (
+    r"v1\.summary\.(?!all_v2_summary_ops|FileWriter|summary_iterator).*|foreign|"
+    r"summarize\w*|optimize_loss|create_train_op"
+)
+_UPDATES = r"batch_norm\w*|BatchNorm\w*|keras|nets|optimize_loss|create_train_op|foreign"
 
 #: A part -> a pattern of the words, as :func:`words` finds them, that need it.
 PARTS: Mapping[str, str] = {
@@ -47,10 +78,11 @@ PARTS: Mapping[str, str] = {
     "evaluation_hooks": _LATER_HOOKS,
     "CheckpointSaverHook": "CheckpointSaverHook",
     # What it makes: variables that it writes itself, collections that it reads, summaries.
-    "own_variables": r"(assign|scatter|count_up|ON_READ|synchronization)\w*=?|trainable=|Variable#1|"
-    rf"get_variable#5|\w*MovingAverage\w*|metrics of model_fn|eval_metric_ops=|{_UPDATES}",
-    "collections": r"(get_collection|add_to_collection|get_regularization_loss)\w*|GraphKeys|\w+_variables|"
-    rf"get_total_loss|get_losses|\w*regularizer=?|merge_all|{_UPDATES}",
+    "own_variables": r"assign(_add|_sub|_moving_average\w*)?|scatter_\w+|count_up_to|ON_READ|"
+    r"synchronization=|trainable=|Variable#1|get_variable#5|(local|global|model)_variable|streaming_\w+|"
+    rf"\w*MovingAverage\w*|metrics of model_fn|eval_metric_ops=|{_UPDATES}",
+    "collections": r"(get_collection|add_to_collection|get_regularization_loss)\w*|GraphKeys|"
+    rf"(?!list_)\w+_variables|get_total_loss|get_losses|\w*regularizer=?|merge_all|{_UPDATES}",
     "summaries": _SUMMARIES,
     "loss_scope": r"(?i:'loss(/.*)?'|dict loss=|foreign)",
     "ExponentialMovingAverage": "ExponentialMovingAverage",
@@ -154,7 +186,7 @@ def _arguments(call: ast.Call) -> Iterator[str]:
             yield "**"
     for word in call.keywords:
         if word.arg is None:
-            yield "**"
+            yield "**" if name in _OURS else ""
         elif not _is_none(word.value):
             yield from (f"{word.arg}=", f"{name} {word.arg}=")
 

@@ -1028,6 +1028,8 @@ class Trainer:
             return self
         # if not saving_listeners: saved, saved_at = (model.step, time.time()) if checkpoint else save()
         saved, saved_at = save()
+        # if saving_listeners:
+        listeners.stop = False  # nothing asks what they say of the first one
         # if hooks:
         hooks.start()
         iterator, written, loss = iter(data), -sys.maxsize, None
