@@ -65,17 +65,16 @@ print(est.get_variable_value('global_step'))
 hook = tf.train.CheckpointSaverHook(sys.argv[1] + 'hooked', save_steps=3, listeners=[Listener('d')])
 estimator('hooked').train(input_fn, hooks=[hook], max_steps=7)
 
-experimental, every = tf.estimator.experimental, dict(run_every_secs=None, run_every_steps=1)
 for name, rate, make in (
     ('stuck', 9.0, lambda est: tf.contrib.estimator.stop_if_no_decrease_hook(
         est, 'loss', max_steps_without_decrease=4, min_steps=3, run_every_secs=None, run_every_steps=1)),
     ('grown', 9.0, lambda est: tf.contrib.estimator.stop_if_no_increase_hook(
         est, 'mae', 6, est.eval_dir(), 0, None, 1)),
-    ('low', 0.1, lambda est: experimental.stop_if_lower_hook(
+    ('low', 0.1, lambda est: tf.estimator.experimental.stop_if_lower_hook(
         est, 'mae', 0.5, run_every_secs=None, run_every_steps=3)),
-    ('high', 9.0, lambda est: experimental.stop_if_higher_hook(
+    ('high', 9.0, lambda est: tf.estimator.experimental.stop_if_higher_hook(
         est, metric_name='mae', threshold=2.0, run_every_secs=None, run_every_steps=1)),
-    ('own', 0.1, lambda est: experimental.make_early_stopping_hook(
+    ('own', 0.1, lambda est: tf.estimator.experimental.make_early_stopping_hook(
         est, should_stop_fn=lambda: est.latest_checkpoint().endswith('-8'), run_every_secs=None,
         run_every_steps=2))):
   est = estimator(name, rate)

@@ -297,10 +297,10 @@ def test_hooks_with_a_session_and_where_they_are_given(tmp_path):
     text = SCRIPT.replace("def main", OWN_HOOK).replace("tf.logging.info('end')", "session.run(x)")
     assert "class Hooks" not in parts_of(tmp_path, SCRIPT)[1]
     _, loop = parts_of(tmp_path, text.replace("max_steps=3", "hooks=[Timer()], max_steps=3"))
-    assert "hooks = Hooks(hooks)\n" in loop and '"evaluation_hooks")' not in loop
+    assert "hooks = Hooks(hooks).begin(model)\n" in loop and '"evaluation_hooks")' not in loop
     more = "  estimator.evaluate(f, 3, [Timer()])\n  estimator.train("
     _, loop = parts_of(tmp_path, text.replace("  estimator.train(", more))
-    assert 'hooks = Hooks(hooks, "evaluation_hooks")\n' in loop
+    assert 'hooks = Hooks(hooks, "evaluation_hooks").begin(model)\n' in loop
     spec = text.replace("(mode, loss=loss)", "(mode, loss=loss, evaluation_hooks=[Timer()])")
     spec = spec.replace("  estimator.train(", "  estimator.evaluate(f, 3)\n  estimator.train(")
     after, loop = parts_of(tmp_path, spec)
@@ -317,7 +317,7 @@ def test_what_train_and_evaluate_exports(tmp_path):
     after, loop = parts_of(tmp_path, text)
     assert "training_loop.LatestExporter('l', s, exports_to_keep=2)], throttle_secs=0)" in after
     assert "class LatestExporter(FinalExporter)" in loop and "BestExporter" not in loop
-    assert "hooks = Hooks(hooks)\n" in loop
+    assert "hooks = Hooks(hooks).begin(model)\n" in loop
     again = text.replace(".LatestExporter('l'", ".BestExporter('l'")
     assert "class BestExporter(FinalExporter)" in parts_of(tmp_path, again)[1]
 
@@ -620,7 +620,7 @@ def test_hooks_that_another_module_gives(tmp_path):
         (tmp_path / name).write_text(text)
     results = tree.with_parts(list(tree.migrate([str(tmp_path / name) for name in texts])))
     found = {os.path.basename(one.path): one for one in results}
-    assert b"hooks = Hooks(hooks)\n" in found["script.py"].beside["training_loop.py"]
+    assert b"hooks = Hooks(hooks).begin(model)\n" in found["script.py"].beside["training_loop.py"]
 
 
 KERAS_PROGRAM = {

@@ -473,6 +473,8 @@ class Model:
         if checkpoint:
             state = tf.train.get_checkpoint_state(os.path.dirname(checkpoint))
             self._saver.recover_last_checkpoints(state.all_model_checkpoint_paths if state else [])
+        # if host_call:
+        tf.summary.experimental.set_step(self.step)
 
     @property
     def step(self):
@@ -636,7 +638,7 @@ class Hooks:
         self._hooks, self._field = [*(given or [])], field
 
     def begin(self, model):
-        """Calls them in the graph of the initial values, which nothing is added to later."""
+        """Calls them in the graph of the initial values, which nothing is added to later; returns itself."""
         self._graph, self.session = model.graph, HookSession(model)
         own = self._of(model.spec)
         self._hooks += own
@@ -651,6 +653,7 @@ class Hooks:
                 self._named.append(one)
         self._made = [*found, *self._named]
         self._names = [one.name for one in self._made]
+        return self
 
     def start(self):
         """Calls them before the first call of the loop."""
@@ -953,9 +956,7 @@ class Trainer:
         config, checkpoint = self.config, self.latest_checkpoint()
         model = self._model(ModeKeys.TRAIN, lambda: _placeholders(spec))
         # if hooks:
-        hooks = Hooks(hooks)
-        # if hooks:
-        hooks.begin(model)
+        hooks = Hooks(hooks).begin(model)
         # if saving_listeners:
         listeners = Listeners(saving_listeners, model)
         # if CheckpointSaverHook:
@@ -1113,13 +1114,9 @@ class Trainer:
         checkpoint = checkpoint_path or self.latest_checkpoint()
         model = self._model(ModeKeys.EVAL, lambda: _placeholders(spec))
         # if evaluation_hooks:
-        hooks = Hooks(hooks, "evaluation_hooks")
-        # if evaluation_hooks:
-        hooks.begin(model)
+        hooks = Hooks(hooks, "evaluation_hooks").begin(model)
         model.start(checkpoint)
         losses, update, result = [], None, dict
-        # if host_call:
-        tf.summary.experimental.set_step(model.step)
 
         def replica_step(batch):
             # if host_call:
@@ -1141,10 +1138,9 @@ class Trainer:
             # if host_call:
             # if not loss_scope: self._host_call(model, found["host_call"])
             self._host_call(model, found["host_call"], model.loss_tag)
-            # if not evaluation_hooks: return self._first(found["loss"]), self._together(found["values"])
-            shown = nest(self._first, found["shown"])
-            # if evaluation_hooks:
-            return self._first(found["loss"]), self._together(found["values"]), shown
+            loss, values = self._first(found["loss"]), self._together(found["values"])
+            # if not evaluation_hooks: return loss, values
+            return loss, values, nest(self._first, found["shown"])
 
         # if evaluation_hooks:
         hooks.start()
@@ -1169,16 +1165,20 @@ class Trainer:
         # if evaluation_hooks:
         hooks.end()
         found = dict(nest(lambda one: one.numpy(), result()), loss=np.mean(losses))
+        return self._report(found, model.step, self.eval_dir(name), checkpoint)
+
+    def _report(self, found, step, folder, checkpoint):
+        """Writes the metrics of a step to the summaries and to the log."""
         found = dict(sorted(found.items()))
-        with summary_writer(self.eval_dir(name)).as_default(model.step):
+        with summary_writer(folder).as_default(step):
             for key, value in found.items():
                 (tf.summary.write if np.ndim(value) else tf.summary.scalar)(key, value)
             if checkpoint:
                 tf.summary.text("checkpoint_path", checkpoint)
         flush()
-        found["global_step"] = np.int64(model.step)
+        found["global_step"] = np.int64(step)
         said = ", ".join(f"{key} = {found[key]}" for key in sorted(found))
-        v1.logging.info("Saving dict for global step %d: %s", model.step, said)
+        v1.logging.info("Saving dict for global step %d: %s", step, said)
         return found
 
     def predict(self, input_fn, predict_keys=None, hooks=None, checkpoint_path=None,
@@ -1195,9 +1195,7 @@ class Trainer:
         spec = nest(lambda one: tf.TensorSpec([part, *one.shape[1:]], one.dtype), data.element_spec)
         model = self._model(mode, lambda: _placeholders(spec))
         # if evaluation_hooks:
-        hooks = Hooks(hooks, "prediction_hooks")
-        # if evaluation_hooks:
-        hooks.begin(model)
+        hooks = Hooks(hooks, "prediction_hooks").begin(model)
         model.start(checkpoint_path or self.latest_checkpoint())
 
         def replica_step(batch):
@@ -1415,7 +1413,7 @@ class BestExporter(FinalExporter):
 
 def read_eval_metrics(eval_dir, files="*.tfevents.*"):
     """The metrics in the event files of a folder: step -> name -> value."""
-    flush()
+    eagerly(flush)
     steps = collections.defaultdict(dict)
     for path in sorted(tf.io.gfile.glob(os.path.join(eval_dir, files))):
         for event in v1.train.summary_iterator(path):
