@@ -6,6 +6,7 @@ import ast
 import builtins
 import os
 import random
+import re
 import subprocess
 import symtable
 import sys
@@ -83,6 +84,10 @@ def test_each_combination_of_parts_is_whole(tmp_path, seed):
     ours = {"_model", "_batches", "_input", "_params", "_fed", "_turned", "_of_calls", "_host_call",
             "undo", "value_of", "set_value", "given", "saving", "invariants"}  # fmt: skip
     assert attributes & ours <= methods
+    made = re.findall(rb'(?:found|last)\["(\w+)"\] = |"(\w+)": ', part)
+    assert {*re.findall(rb'found\["(\w+)"\](?! = )', part)} <= {
+        one for pair in made for one in pair
+    }
     path = tmp_path / "training_loop.py"
     path.write_bytes(part)
     config = ["--config", os.path.join(_ROOT, "pyproject.toml")]

@@ -967,6 +967,7 @@ class Trainer:
         last = (model.step + steps if steps else sys.maxsize) if max_steps is None else max_steps
         default = None if tf.distribute.has_strategy() else tf.distribute.get_strategy()
         is_one = self.strategy is default
+        # if host_call:
         # if loss_scope:
         tag_of_loss = model.loss_tag
 
@@ -1006,6 +1007,7 @@ class Trainer:
                 summaries = found.get("summaries", summaries)
                 # if host_call:
                 tf.summary.experimental.set_step(model.variables["global_step"])
+                # if host_call:
                 # if not loss_scope: self._host_call(model, found["host_call"])
                 self._host_call(model, found["host_call"], tag_of_loss)
             # if not hooks or summaries: return loss
@@ -1263,10 +1265,13 @@ class Trainer:
         signatures = {}
         for name, output in graph.structured_outputs.items():
             pruned = graph.prune(list(tensors.values()), output)
+            # if not examples: signatures[name] = tf.function(lambda *values, f=pruned: f(*values), specs)
+            asked = specs
             # if examples:
             if isinstance(output, OfExamples) and len(specs) == 1:
-                specs = [tf.TensorSpec(specs[0].shape, specs[0].dtype, "inputs")]
-            signatures[name] = tf.function(lambda *values, f=pruned: f(*values), specs)
+                asked = [tf.TensorSpec(specs[0].shape, specs[0].dtype, "inputs")]
+            # if examples:
+            signatures[name] = tf.function(lambda *values, f=pruned: f(*values), asked)
         if len(signatures) == 1:
             signatures["serving_default"] = next(iter(signatures.values()))
         module, stamp = tf.Module(), int(time.time())
