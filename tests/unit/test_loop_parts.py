@@ -128,6 +128,10 @@ def input_fn(params):
 def metric_fn(x):
   return {'x': tf.compat.v1.metrics.mean(x)}
 def model_fn(features, labels, mode, params):
+  if mode == training_loop.ModeKeys.PREDICT:
+    return training_loop.Spec(mode, x)
+  if mode == training_loop.ModeKeys.EVAL:
+    return training_loop.Spec(mode, x)
   optimizer = training_loop.CrossShardOptimizer(tf.compat.v1.train.GradientDescentOptimizer(0.1))
   return training_loop.Spec(mode, loss=x, train_op=optimizer.minimize(x), eval_metrics=(metric_fn, [x]))
 per_host = training_loop.InputPipelineConfig.PER_HOST_V2
@@ -163,6 +167,10 @@ def test_a_small_program_needs_no_part():
         ("  return dataset\n", "  return dataset, x\n", {"input_tensors"}),
         ("  return dataset\n", "  return iterator.get_next()\n", {"input_tensors"}),
         ("  return dataset\n", "  return made_elsewhere\n", {"input_tensors"}),
+        ("ModeKeys.EVAL", "ModeKeys.TRAIN", {"own_variables"}),  # it makes updates in evaluations
+        ("  optimizer =", "  if mode == training_loop.ModeKeys.TRAIN:\n    x.minimize()\n  optimizer =", set()),
+        ("  if mode", "  x.minimize(y)\n  if mode", {"own_variables"}),
+        ("loss=x,", "loss=copied(path + '.meta'),", {"meta_files"}),
         ("PER_HOST_V2", "PER_HOST_V1", {"per_host"}),
         ("PER_HOST_V2", "PER_SHARD_V1", {"per_host", "context"}),
         ("(5, per_host)", "(5)", {"per_host"}),

@@ -13,7 +13,7 @@ import re
 import sys
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
-from tpucompat.commands.migrate import loop_inputs
+from tpucompat.commands.migrate import loop_inputs, loop_modes
 
 #: What no module needs to be looked into for: Python's, and those that make no variables and no graphs.
 _KNOWN = {"absl", "numpy", "six", "tensorflow", "training_loop", "session_loop", "hyperparameters"}
@@ -80,7 +80,7 @@ PARTS: Mapping[str, str] = {
     # What it makes: variables that it writes itself, collections that it reads, summaries.
     "own_variables": r"assign(_add|_sub|_moving_average\w*)?|scatter_\w+|count_up_to|ON_READ|"
     r"synchronization=|trainable=|Variable#1|get_variable#5|(local|global|model)_variable|streaming_\w+|"
-    rf"\w*MovingAverage\w*|metrics of model_fn|eval_metric_ops=|{_UPDATES}",
+    rf"\w*MovingAverage\w*|metrics of model_fn|eval_metric_ops=|updates in any mode|{_UPDATES}",
     "collections": r"(get_collection|add_to_collection|get_regularization_loss)\w*|GraphKeys|"
     rf"(?!list_)\w+_variables|get_total_loss|get_losses|\w*regularizer=?|merge_all|{_UPDATES}",
     "summaries": _SUMMARIES,
@@ -105,6 +105,7 @@ PARTS: Mapping[str, str] = {
     "predict_keys": r"predict_keys=|predict#1|\*\*",
     "exporters": r"exporters=|EvalSpec#4|\*\*",
     "assets_extra": r"assets_extra=|export_saved_model#2|(Final|Latest)Exporter#2|BestExporter#4|\*\*",
+    "meta_files": r"'\.?meta'",
     "slots": r"(?!(GradientDescent|CrossShard)Optimizer)\w*Optimizer\w*|optimizers|"
     "apply_gradients of it|foreign",
 }
@@ -161,6 +162,7 @@ def words(tree: ast.Module, own: set[str]) -> set[str]:
     for node in nodes:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             found |= _imported(node, own)
+    found |= {"updates in any mode"} if loop_modes.updates_anywhere(tree) else set()
     return found | _summaries(nodes, found) | _metrics(tree, calls)
 
 
