@@ -205,7 +205,8 @@ def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> d
         subprocess.run(command, env=environment, cwd=work, stdout=log, stderr=log, check=False)
     document = json.loads((work / "result.json").read_text(encoding="utf-8"))
     if document["exit_code"] == 2:
-        return {"not compared": " ".join(map(str, document["problems"]))[:300]}
+        problems = re.sub(r"/\S*/", "", " ".join(map(str, document["problems"])))
+        return {"not compared": problems[:300]}
     rungs = {rung["title"]: rung for rung in document["rungs"]}
     return {
         name: rung["verdict"] + (f" ({float(rung['worst']):.1e})" if rung["worst"] else "")

@@ -62,7 +62,6 @@ est = estimator('listened')
 est.train(input_fn, steps=5, saving_listeners=[Listener('a'), Listener('b')])
 est.train(input_fn, steps=9, saving_listeners=[Listener('c', 9)])
 print(est.get_variable_value('global_step'))
-print([one.rpartition('-')[2] for one in tf.gfile.Glob(est.latest_checkpoint() + '.meta')])
 hook = tf.train.CheckpointSaverHook(sys.argv[1] + 'hooked', save_steps=3, listeners=[Listener('d')])
 estimator('hooked').train(input_fn, hooks=[hook], max_steps=7)
 

@@ -170,7 +170,6 @@ def test_a_small_program_needs_no_part():
         ("ModeKeys.EVAL", "ModeKeys.TRAIN", {"own_variables"}),  # it makes updates in evaluations
         ("  optimizer =", "  if mode == training_loop.ModeKeys.TRAIN:\n    x.minimize()\n  optimizer =", set()),
         ("  if mode", "  x.minimize(y)\n  if mode", {"own_variables"}),
-        ("loss=x,", "loss=copied(path + '.meta'),", {"meta_files"}),
         ("PER_HOST_V2", "PER_HOST_V1", {"per_host"}),
         ("PER_HOST_V2", "PER_SHARD_V1", {"per_host", "context"}),
         ("(5, per_host)", "(5)", {"per_host"}),

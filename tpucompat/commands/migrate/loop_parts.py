@@ -105,7 +105,6 @@ PARTS: Mapping[str, str] = {
     "predict_keys": r"predict_keys=|predict#1|\*\*",
     "exporters": r"exporters=|EvalSpec#4|\*\*",
     "assets_extra": r"assets_extra=|export_saved_model#2|(Final|Latest)Exporter#2|BestExporter#4|\*\*",
-    "meta_files": r"'\.?meta'",
     "slots": r"(?!(GradientDescent|CrossShard)Optimizer)\w*Optimizer\w*|optimizers|"
     "apply_gradients of it|foreign",
 }

@@ -506,10 +506,7 @@ class Model:
         # if own_variables:
         self.undo()
         tf.io.gfile.makedirs(model_dir)
-        # if not meta_files: self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
-        path = self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
-        # if meta_files:
-        v1.train.export_meta_graph(path + ".meta", graph=self.graph)
+        self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
 
     # if not slots: def given(self):
     def given(self, parts=False):
