@@ -35,8 +35,24 @@ from tpucompat.commands.migrate import plan, tree  # noqa: E402
 
 RESULTS = ROOT / "tools" / "migrated_programs_results.json"
 PAGE = ROOT / "docs" / "migrated_programs.md"
-#: What ``python -m`` does, as a script.
-_RUN_MODULE = 'import runpy\nrunpy.run_module("{}", run_name="__main__", alter_sys=True)\n'
+#: Starts a program as its row says: a module or a script, with its paths; where it looks for files around it,
+#: in a copy of its folder.
+_LAUNCHER = """\
+import os, runpy, shutil, sys
+place = os.path.dirname(os.path.abspath(__file__))
+if {beside}:
+    shutil.copytree(place, "program", ignore=shutil.ignore_patterns(os.path.basename(__file__)))
+    os.symlink({data!r}, "data")
+    place = os.path.abspath("program")
+    for name in {beside}:
+        shutil.copy(os.path.join({data!r}, name), os.path.join(place, {folder!r}))
+    os.chdir(os.path.join(place, {folder!r}))
+sys.path[:0] = [os.path.join(place, {home!r}), *(os.path.join(place, one) for one in {paths})]
+if {module!r}:
+    runpy.run_module({module!r}, run_name="__main__", alter_sys=True)
+else:
+    runpy.run_path(os.path.join(place, {script!r}), run_name="__main__")
+"""
 HEAD = """\
 # Public programs with TPUEstimator, migrated
 
@@ -144,10 +160,20 @@ def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> d
     home.mkdir()
     public_data.MAKERS[program["data"]](data, home)
     index, script = step_of(program, work / "old") or (0, work)
-    if program["commands"][index][0] == "-m":
-        script = work / "old" / "run_module.py"
+    is_module = program["commands"][index][0] == "-m"
+    if is_module or program.get("python_path") or program.get("beside"):
+        relative = script.relative_to(work / "old")
+        text = _LAUNCHER.format(
+            beside=program.get("beside", []),
+            data=str(data),
+            folder=program.get("folder", ""),
+            home="" if is_module else str(relative.parent),
+            paths=program.get("python_path", []),
+            module=program["commands"][index][1] if is_module else "",
+            script=str(relative),
+        )
+        script = work / "old" / "launcher.py"
         for half in ("old", "new"):
-            text = _RUN_MODULE.format(program["commands"][index][1])
             (work / half / script.name).write_text(text, encoding="utf-8")
     scripts = [str(script), str(work / "new" / script.relative_to(work / "old"))]
     # Both halves the same: what a script computes may depend on its flag for a TPU. There is none by name.
@@ -179,7 +205,8 @@ def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> d
         subprocess.run(command, env=environment, cwd=work, stdout=log, stderr=log, check=False)
     document = json.loads((work / "result.json").read_text(encoding="utf-8"))
     if document["exit_code"] == 2:
-        return {"not compared": " ".join(map(str, document["problems"]))[:300]}
+        problems = re.sub(r"/\S*/", "", " ".join(map(str, document["problems"])))
+        return {"not compared": problems[:300]}
     rungs = {rung["title"]: rung for rung in document["rungs"]}
     return {
         name: rung["verdict"] + (f" ({float(rung['worst']):.1e})" if rung["worst"] else "")

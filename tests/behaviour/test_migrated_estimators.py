@@ -338,6 +338,15 @@ class Averages(tf.train.SessionRunHook):
   def after_create_session(self, session, coord):
     self.saver.restore(session, tf.train.latest_checkpoint(sys.argv[1]))
 
+class Loaded(tf.train.SessionRunHook):
+  def begin(self):
+    names = tf.train.ExponentialMovingAverage(0.8).variables_to_restore()
+    names['missing'] = tf.trainable_variables()[0]
+    self.load = tf.contrib.framework.assign_from_checkpoint_fn(
+        tf.train.latest_checkpoint(sys.argv[1]), names, ignore_missing_vars=True)
+  def after_create_session(self, session, coord):
+    self.load(session)
+
 class Stop(tf.estimator.SessionRunHook):
   def begin(self):
     self.add = tf.assign_add(tf.trainable_variables()[0], tf.ones([3, 1]))
@@ -411,6 +420,7 @@ for _ in range(2):
 print(open(os.path.join(exports, 'final', final, 'assets.extra', 'more', 'words.txt')).read())
 print('ema', float(est.evaluate(input_fn, 1, hooks=[Averages()])['loss']))
 print('ema', [float(one['y'].sum()) for one in est.predict(predict_fn)])
+print('loaded', float(est.evaluate(input_fn, 1, hooks=[Loaded()])['loss']))
 print('first', tf.train.load_variable(os.path.join(folder, 'model.ckpt-0'), 'w').ravel())
 print('raw', est.get_variable_value('w').ravel())
 """

@@ -80,6 +80,19 @@ def test_only_what_cannot_be_written_out_keeps_tpucompat(tmp_path):
     assert b"class ConvLSTMCell" not in one.beside["contrib_rnn.py"]
 
 
+def test_an_alias_may_have_the_name_of_the_module(tmp_path):
+    """As tf_upgrade_v2 and the programs of its time write it."""
+    text = "import tensorflow as tf\nfrom tensorflow.contrib import image as contrib_image\n"
+    path = tmp_path / "script.py"
+    path.write_text(text + "contrib_image.rotate(x, 0.5)\n")
+    (one,) = tree.with_parts(list(tree.migrate([str(path)])))
+    assert one.way == plan.PLAIN and b"tensorflow.contrib" not in one.after
+    assert b"import contrib_image\n" in one.after and "contrib_image.py" in one.beside
+    path.write_text(text + "contrib_image.rotate(x, 0.5)\ndef f(contrib_image): pass\n")
+    (one,) = tree.with_parts(list(tree.migrate([str(path)])))
+    assert one.way == plan.COMPATIBLE
+
+
 def test_a_script_gives_tf_slim_its_names_and_the_modules_beside_it_do_not(tmp_path):
     more = "first = tf.contrib.layers.xavier_initializer()\n"
     (tmp_path / "script.py").write_text(SCRIPT.rpartition("pairs")[0] + more)

@@ -10,7 +10,15 @@ import pytest
 import tensorflow as tf
 
 from tpucompat.commands.analysis import findings, sources
-from tpucompat.commands.migrate import acceptance, files, plan, resolution, tree, written
+from tpucompat.commands.migrate import (
+    acceptance,
+    files,
+    loop_parts,
+    plan,
+    resolution,
+    tree,
+    written,
+)
 
 _KERAS_3 = tuple(map(int, tf.__version__.split(".")[:2])) >= (2, 16)
 
@@ -142,8 +150,9 @@ def test_a_missing_function_would_be_seen():
 
 
 def test_the_whole_loop_is_a_part_of_itself():
-    everything = {*written.defined(_LOOP), *("# " + name for name in written.SECTIONS)}
-    assert written.part(_LOOP, everything) == written.whole("training_loop.py")
+    everything = {*written.defined(_LOOP), *written.marks(loop_parts.PARTS)}
+    whole = written.part(_LOOP, everything)
+    assert ast.dump(ast.parse(whole)) == ast.dump(ast.parse(_LOOP)) and b"# if " not in whole
 
 
 @pytest.mark.parametrize(
@@ -159,8 +168,8 @@ def test_the_whole_loop_is_a_part_of_itself():
     ],
 )
 def test_a_section_is_there_for_who_uses_it(script, has_hooks, has_operations):
-    uses = (*_TRAINS, "evaluate", *written.mentioned(script.encode()))
-    part = written.part(_LOOP, uses)
+    parts = loop_parts.needed([script.encode()], [])
+    part = written.part(_LOOP, [*_TRAINS, "evaluate", *written.marks(parts)])
     assert not _undefined(part) and b"# if " not in part
     assert (b"class Hooks" in part) == (b"hooks.before()" in part) == has_hooks
     assert (b"def _metric_ops" in part) == (b"= _metric_ops(" in part) == has_operations
@@ -170,7 +179,9 @@ def test_a_section_is_added_for_another_script():
     small, large = (written.part(_LOOP, [*_TRAINS, *more]) for more in ([], ["# hooks"]))
     assert written.of_both("training_loop", small, large) == large
     assert written.of_both("training_loop", large, small) == large
-    assert written.of_both("training_loop", small.replace(b"before", b"first"), large) is None
+    assert (
+        written.of_both("training_loop", small.replace(b"replica_step", b"one_step"), large) is None
+    )
 
 
 def test_a_program_that_is_there_keeps_what_it_uses(tmp_path):

@@ -146,9 +146,9 @@ def test_a_hook_that_saves_replaces_what_the_config_says(tmp_path):
     (result,) = tree.with_parts([result_of(tmp_path, text)])
     assert result.todos == 0 and b"async_checkpoint" not in result.after
     assert b"training_loop.CheckpointSaverHook('out', save_steps=100)" in result.after
-    assert b"config = hooks.saving(config)" in result.beside["training_loop.py"]
-    other = text.replace("save_steps=100", "listeners=[1]")
-    assert "listeners= of" in result_of(tmp_path, other).after.decode()
+    assert b"config = hooks.saving(config, listeners)" in result.beside["training_loop.py"]
+    other = text.replace("save_steps=100", "scaffold=s")
+    assert "scaffold= of" in result_of(tmp_path, other).after.decode()
 
 
 def test_gradients_that_are_applied_in_a_branch(tmp_path):
@@ -186,7 +186,6 @@ def test_tensors_that_a_hook_logs(tmp_path, made):
     ("was", "becomes", "reason"),
     [
         ("config=config", "config=config, embedding_config_spec=1", "embedding_config_spec= of"),
-        ("max_steps=3", "max_steps=3, saving_listeners=[1]", "saving_listeners= of"),
         (
             "  config =",
             "  tf.train.ProfilerHook(9, output_dir='p')\n  config =",
@@ -227,7 +226,7 @@ def test_tensors_that_a_hook_logs(tmp_path, made):
         ("('x', [3])", "('x', [3], partitioner=p)", "partitioner=: leave it out"),
         (
             "  config =",
-            "  tf.contrib.framework.assign_from_checkpoint_fn('o', v)\n  config =",
+            "  tf.contrib.framework.assign_from_checkpoint('o', v)\n  config =",
             "use tf.train.init",
         ),
         (
@@ -298,10 +297,10 @@ def test_hooks_with_a_session_and_where_they_are_given(tmp_path):
     text = SCRIPT.replace("def main", OWN_HOOK).replace("tf.logging.info('end')", "session.run(x)")
     assert "class Hooks" not in parts_of(tmp_path, SCRIPT)[1]
     _, loop = parts_of(tmp_path, text.replace("max_steps=3", "hooks=[Timer()], max_steps=3"))
-    assert "hooks = Hooks(hooks)\n" in loop and '"evaluation_hooks")' not in loop
+    assert "hooks = Hooks(hooks).begin(model)\n" in loop and '"evaluation_hooks")' not in loop
     more = "  estimator.evaluate(f, 3, [Timer()])\n  estimator.train("
     _, loop = parts_of(tmp_path, text.replace("  estimator.train(", more))
-    assert 'hooks = Hooks(hooks, "evaluation_hooks")\n' in loop
+    assert 'hooks = Hooks(hooks, "evaluation_hooks").begin(model)\n' in loop
     spec = text.replace("(mode, loss=loss)", "(mode, loss=loss, evaluation_hooks=[Timer()])")
     spec = spec.replace("  estimator.train(", "  estimator.evaluate(f, 3)\n  estimator.train(")
     after, loop = parts_of(tmp_path, spec)
@@ -318,7 +317,7 @@ def test_what_train_and_evaluate_exports(tmp_path):
     after, loop = parts_of(tmp_path, text)
     assert "training_loop.LatestExporter('l', s, exports_to_keep=2)], throttle_secs=0)" in after
     assert "class LatestExporter(FinalExporter)" in loop and "BestExporter" not in loop
-    assert "hooks = Hooks(hooks)\n" in loop
+    assert "hooks = Hooks(hooks).begin(model)\n" in loop
     again = text.replace(".LatestExporter('l'", ".BestExporter('l'")
     assert "class BestExporter(FinalExporter)" in parts_of(tmp_path, again)[1]
 
@@ -621,7 +620,7 @@ def test_hooks_that_another_module_gives(tmp_path):
         (tmp_path / name).write_text(text)
     results = tree.with_parts(list(tree.migrate([str(tmp_path / name) for name in texts])))
     found = {os.path.basename(one.path): one for one in results}
-    assert b"hooks = Hooks(hooks)\n" in found["script.py"].beside["training_loop.py"]
+    assert b"hooks = Hooks(hooks).begin(model)\n" in found["script.py"].beside["training_loop.py"]
 
 
 KERAS_PROGRAM = {

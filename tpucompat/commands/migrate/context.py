@@ -6,7 +6,7 @@ import ast
 import builtins
 import contextlib
 import textwrap
-from typing import Any, Iterator, NamedTuple
+from typing import AbstractSet, Any, Iterator, NamedTuple
 
 from tpucompat.base.codes import CODES
 from tpucompat.commands.analysis import findings, keras_3
@@ -262,13 +262,18 @@ class Context:
                     self._words.add(word)
         return self._words
 
-    def is_free(self, name: str) -> bool:
-        """Whether nothing in this file has a Python name, but for statements that are taken out."""
+    def is_free(self, name: str, but_for: AbstractSet[int] = frozenset()) -> bool:
+        """Whether nothing in this file has a Python name, but for statements that are taken out.
+
+        Args:
+          name: The name.
+          but_for: Nodes that are rewritten, by their ids.
+        """
         return not any(
             getattr(node, "id", getattr(node, "arg", getattr(node, "name", ""))) == name
             for tree in self.trees.values()
             for node in ast.walk(tree)
-            if id(node) not in self.done
+            if id(node) not in self.done and id(node) not in but_for
         )
 
     def _tf_is_free(self) -> bool:

@@ -55,7 +55,9 @@ def find(context: Context) -> list[Found]:
         beside = os.path.join(folder, module + ".py")
         is_taken = os.path.exists(beside) and not written.is_ours(beside)
         is_gone = bool(words & _GONE.get(module, frozenset()))
-        if is_taken or is_gone or not context.is_free(module):
+        # ``from tensorflow.contrib import image as contrib_image``
+        own = {id(node) for one in found if one.module == module for node in ast.walk(one.use.node)}
+        if is_taken or is_gone or not context.is_free(module, own):
             refused.add(module)
     return [one for one in found if one.module not in refused]
 

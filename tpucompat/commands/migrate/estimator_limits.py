@@ -29,7 +29,7 @@ _OF_GRAPHS = frozenset(
     )
 )
 #: What restores variables by a Saver of its own.
-_RESTORES = tuple(f"contrib.framework.assign_from_checkpoint{end}" for end in ("", "_fn"))
+_RESTORES = "contrib.framework.assign_from_checkpoint"
 #: What a Spec is called for without a TPU; the loop takes one.
 AS_SPEC = "as_estimator_spec"
 #: A method then -> now.

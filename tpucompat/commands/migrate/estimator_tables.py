@@ -27,7 +27,9 @@ _ESTIMATOR: Mapping[str, str] = {
     "TrainSpec": "TrainSpec",
     "EvalSpec": "EvalSpec",
     "train_and_evaluate": "train_and_evaluate",
-    "export.PredictOutput": "PredictOutput",
+    **{
+        f"export.{one}Output": f"{one}Output" for one in ("Predict", "Classification", "Regression")
+    },
     **{
         f"export.build_{kind}_serving_input_receiver_fn": f"build_{kind}_serving_input_receiver_fn"
         for kind in ("raw", "parsing")
@@ -36,11 +38,17 @@ _ESTIMATOR: Mapping[str, str] = {
     "export.TensorServingInputReceiver": "TensorServingInputReceiver",
     **{name: name for name in ("FinalExporter", "LatestExporter", "BestExporter")},
 }
+#: What stops a training -> the parameter that says when; in contrib.estimator, then in estimator.experimental.
+STOPPING: Mapping[str, str] = {
+    "make_early_stopping_hook": "should_stop_fn",
+    **{f"stop_if_{one}_hook": "threshold" for one in ("higher", "lower")},
+    **{f"stop_if_no_{one}_hook": f"max_steps_without_{one}" for one in ("increase", "decrease")},
+}
 #: The hook that says when the loop saves; the others are those of ``tf.compat.v1.train``.
 SAVING = "CheckpointSaverHook"
 #: Names that a file may have for another reason than an estimator.
 ELSEWHERE: frozenset[str] = frozenset(
-    (SAVING, "Saver", "init_from_checkpoint", "from_saved_model"),
+    (SAVING, "Saver", "init_from_checkpoint", "assign_from_checkpoint_fn", "from_saved_model"),
 )
 #: Where the modules of TPUEstimator were, from 1.13 to 1.15.
 _MODULES = (
@@ -70,7 +78,7 @@ _PRIVATE: Mapping[str, tuple[str, ...]] = {
         *("ServingInputReceiver", "TensorServingInputReceiver"),
         *(f"build_{kind}_serving_input_receiver_fn" for kind in ("raw", "parsing")),
     ),
-    "export.export_output": ("PredictOutput",),
+    "export.export_output": ("PredictOutput", "ClassificationOutput", "RegressionOutput"),
 }
 _ROOTS = ("tensorflow.python.estimator.", "tensorflow_estimator.python.estimator.")
 
@@ -92,12 +100,23 @@ NAMES: Mapping[str, str] = {
         for name in ("init_from_checkpoint", "ExponentialMovingAverage", "Saver")
     },
     "tensorflow.contrib.framework.init_from_checkpoint": "init_from_checkpoint",
+    "tensorflow.contrib.framework.assign_from_checkpoint_fn": "assign_from_checkpoint_fn",
     **{
         f"{head}.{module}.{SAVING}": SAVING
         for head in ("tensorflow", "tensorflow.compat.v1")
         for module in ("train", "estimator")
     },
     **{head + "AsyncCheckpointSaverHook": SAVING for head in _ASYNC},
+    **{
+        f"tensorflow.{head}{name}": name
+        for head in (
+            "contrib.estimator.",
+            "estimator.experimental.",
+            "compat.v1.estimator.experimental.",
+        )
+        for name in STOPPING
+    },
+    "tensorflow.contrib.estimator.read_eval_metrics": "read_eval_metrics",
     "tensorflow.contrib.predictor.from_saved_model": "from_saved_model",
     **{
         f"tensorflow.{head}python.tpu.tpu_function.get_tpu_context": "get_tpu_context"
@@ -213,7 +232,7 @@ KEPT: Mapping[str, Mapping[str, str]] = {
             "var_name_to_prev_var_name",
         )
     },
-    "TrainSpec": {name: name for name in ("input_fn", "max_steps", "hooks")},
+    "TrainSpec": {name: name for name in ("input_fn", "max_steps", "hooks", "saving_listeners")},
     "EvalSpec": {
         name: name for name in ("input_fn", "steps", "name", "hooks", "exporters", "throttle_secs")
     },
@@ -237,6 +256,19 @@ KEPT: Mapping[str, Mapping[str, str]] = {
     "ServingInputReceiver": {name: name for name in ("features", "receiver_tensors")},
     "TensorServingInputReceiver": {name: name for name in ("features", "receiver_tensors")},
     "PredictOutput": {"outputs": "outputs"},
+    "ClassificationOutput": {"scores": "scores", "classes": "classes"},
+    "RegressionOutput": {"value": "value"},
+    "read_eval_metrics": {"eval_dir": "eval_dir"},
+    **{
+        name: {
+            one: one
+            for one in (
+                *("estimator", "metric_name", when, "eval_dir", "min_steps"),
+                *("run_every_secs", "run_every_steps"),
+            )
+        }
+        for name, when in STOPPING.items()
+    },
     "build_raw_serving_input_receiver_fn": {
         name: name for name in ("features", "default_batch_size")
     },
@@ -247,10 +279,16 @@ KEPT: Mapping[str, Mapping[str, str]] = {
         "ckpt_dir_or_file": "checkpoint",
         "assignment_map": "assignment_map",
     },
+    "assign_from_checkpoint_fn": {
+        name: name
+        for name in ("model_path", "var_list", "ignore_missing_vars", "reshape_variables")
+    },
     "ExponentialMovingAverage": {
         name: name for name in ("decay", "num_updates", "zero_debias", "name")
     },
-    "CheckpointSaverHook": {name: name for name in ("checkpoint_dir", "save_secs", "save_steps")},
+    "CheckpointSaverHook": {
+        name: name for name in ("checkpoint_dir", "save_secs", "save_steps", "listeners")
+    },
     "from_saved_model": {
         "export_dir": "folder",
         "signature_def_key": "signature",
@@ -263,7 +301,9 @@ KEPT: Mapping[str, Mapping[str, str]] = {
         name: name for name in ("logdir", "max_queue", "flush_millis", "filename_suffix", "name")
     },
     "record_every": {"n": "steps", "global_step": "global_step"},
-    ".train": {name: name for name in ("input_fn", "hooks", "steps", "max_steps")},
+    ".train": {
+        name: name for name in ("input_fn", "hooks", "steps", "max_steps", "saving_listeners")
+    },
     ".evaluate": {name: name for name in ("input_fn", "steps", "hooks", "checkpoint_path", "name")},
     ".predict": {
         name: name
@@ -324,7 +364,7 @@ POSITIONAL: Mapping[str, int] = {
     "EstimatorSpec": 4,
     "Estimator": 5,
     "WarmStartSettings": 4,
-    "TrainSpec": 3,
+    "TrainSpec": 4,
     "EvalSpec": 5,
     "FinalExporter": 3,
     "LatestExporter": 3,
@@ -333,19 +373,25 @@ POSITIONAL: Mapping[str, int] = {
     "ServingInputReceiver": 2,
     "TensorServingInputReceiver": 2,
     "PredictOutput": 1,
+    "ClassificationOutput": 2,
+    "RegressionOutput": 1,
+    "read_eval_metrics": 1,
+    "make_early_stopping_hook": 4,
+    **{name: 7 for name in STOPPING if name.startswith("stop_if_")},
     "build_raw_serving_input_receiver_fn": 2,
     "build_parsing_serving_input_receiver_fn": 2,
     "init_from_checkpoint": 2,
+    "assign_from_checkpoint_fn": 4,
     "ExponentialMovingAverage": 4,
     "get_tpu_context": 0,
     "CheckpointSaverHook": 3,
-    "from_saved_model": 1,
+    "from_saved_model": 2,
     "CrossShardOptimizer": 3,
     "cross_replica_sum": 2,
     "load_global_step": 1,
     "summary_writer": 1,
     "record_every": 2,
-    ".train": 4,
+    ".train": 5,
     ".evaluate": 5,
     ".predict": 5,
     ".export_saved_model": 3,

@@ -13,6 +13,7 @@ from tpucompat.commands.migrate import (
     compat_v1,
     contrib_modules,
     estimators,
+    loop_parts,
     plan,
     record,
     written,
@@ -209,6 +210,7 @@ def with_parts(results: Sequence[Result]) -> list[Result]:
     """The results with only those parts of the modules beside them that their programs use."""
     cut = list(results)
     uses_slim = any(b"tf_slim" in result.after for result in cut)
+    parts = _parts_of_loop(cut)
     for module in written.MODULES:
         name = module + ".py"
         uses: set[str] = set()
@@ -216,6 +218,7 @@ def with_parts(results: Sequence[Result]) -> list[Result]:
             uses |= written.mentioned(result.after)
             for other in {*result.beside} - {name}:  # already cut to what is used
                 uses |= written.mentioned(result.beside[other])
+        uses |= written.marks(parts) if uses else set()
         for index, result in enumerate(cut):
             if name in result.beside:
                 part = written.part(result.beside[name], uses)
@@ -223,6 +226,19 @@ def with_parts(results: Sequence[Result]) -> list[Result]:
                     part = written.completing_tf_slim(part)
                 cut[index] = result._replace(beside={**result.beside, name: part})
     return cut
+
+
+def _parts_of_loop(results: Sequence[Result]) -> set[str]:
+    """The parts of a training loop that the files of a program need; all of them beside a notebook."""
+    if not any("training_loop.py" in result.beside for result in results):
+        return set()
+    if any(result.path.endswith(".ipynb") for result in results):
+        return {*loop_parts.PARTS}
+    files = [(os.path.basename(one.path), one.after) for one in results]
+    files += [pair for one in results for pair in one.beside.items()]
+    texts = [text for name, text in files if name != "training_loop.py"]
+    names = loop_parts.module_names(one.path for one in results)
+    return loop_parts.needed(texts, names | {*written.MODULES})
 
 
 def _importing(results: Sequence[Result], module: str) -> list[Result]:

@@ -8,7 +8,8 @@ import functools
 import json
 import os
 import re
-from typing import Any, Iterable, Iterator, Mapping
+import textwrap
+from typing import Any, Iterable, Iterator, Mapping, NamedTuple
 
 from tpucompat.names.slim_names import MISSING
 
@@ -51,28 +52,13 @@ _CODED = (
     (r'GoneError\((\s*)"TPU\d+",(\s*f".*",)\s*".*",', r"NotImplementedError(\2"),
     ("-> GoneError", "-> NotImplementedError"),
 )
-#: A section of a module: a comment ``# if hooks:`` before a statement -> what a script has that needs it.
-SECTIONS: Mapping[str, frozenset[str]] = {
-    "hooks": frozenset(("hooks", "training_hooks", "evaluation_hooks", "prediction_hooks")),
-    "evaluation_hooks": frozenset(("evaluation_hooks", "prediction_hooks")),
-    "exporters": frozenset(("exporters",)),
-    "assets_extra": frozenset(("assets_extra",)),
-    "batch_axis": frozenset(("batch_axis",)),
-    "num_cores_per_replica": frozenset(("num_cores_per_replica",)),
-    "eval_training_input_configuration": frozenset(("eval_training_input_configuration",)),
-    "eval_metric_ops": frozenset(("eval_metric_ops",)),
-    "hyperparameters": frozenset(("hyperparameters",)),
-    "CheckpointSaverHook": frozenset(("CheckpointSaverHook",)),
-    "recurrent_layers": frozenset(
-        (
-            *("recurrent_layers", "RNN", "GRU", "LSTM", "SimpleRNN", "ConvLSTM2D"),
-            "StackedRNNCells",
-        )
-    ),
-}
-_SECTION = re.compile(r"\s*# if (\w+):")
+#: A comment before a statement that some programs need: ``# if hooks:``; and what others have in the place of
+#: the statement, or of its first line: ``# if not hooks: def loop(iterator):``.
+_SECTION = re.compile(r"(\s*)# if (not )?(\w+(?: or \w+)*):(?: (.*))?")
 #: What stands for a section among the names of what a script uses.
 _MARK = "# "
+#: How a module says which sections it is without.
+_LACKS = "Left out, as the script does not use them: "
 _OF_TF_SLIM = '''\
 #: How modules of tf_slim call a module of TensorFlow -> name in it -> where tf.compat.v1 has that today.
 MISSED_BY_TF_SLIM = {names}
@@ -225,39 +211,12 @@ def mentioned(text: bytes) -> set[str]:
     nodes = list(ast.walk(ast.parse(text)))
     taken = (node for node in nodes if isinstance(node, ast.ImportFrom))
     found = {alias.name for node in taken for alias in node.names}
-    if b"import hyperparameters" in text:
-        found.add(_MARK + "hyperparameters")
-    found |= {one.attr for one in nodes if isinstance(one, ast.Attribute)}
-    found |= {_MARK + name for name in found & SECTIONS["recurrent_layers"]}
-    if "CheckpointSaverHook" in found:
-        found |= {_MARK + "CheckpointSaverHook", _MARK + "hooks"}
-    found |= {_MARK + one.arg for one in nodes if isinstance(one, ast.keyword) and one.arg}
-    calls = [one for one in nodes if isinstance(one, ast.Call)]
-    for one in calls:
-        found |= {_MARK + name for name in _hooks_of(one)}
-    if any(word.arg is None for one in calls for word in one.keywords):
-        any_given = ("hooks", "evaluation_hooks", "eval_metric_ops")
-        found |= {_MARK + name for one in any_given for name in SECTIONS[one]}
-    return found
+    return found | {one.attr for one in nodes if isinstance(one, ast.Attribute)}
 
 
-#: A call that may give hooks -> their place, and their section.
-_GIVES_HOOKS = {
-    "train": (1, "hooks"),
-    "TrainSpec": (2, "hooks"),
-    "evaluate": (2, "evaluation_hooks"),
-    "predict": (2, "evaluation_hooks"),
-    "EvalSpec": (3, "evaluation_hooks"),
-}
-
-
-def _hooks_of(call: ast.Call) -> list[str]:
-    """The sections for hooks that a call gives by name or by place: ``estimator.train(input_fn, hooks)``."""
-    place, section = _GIVES_HOOKS.get(getattr(call.func, "attr", ""), (0, ""))
-    given = [word.value for word in call.keywords if word.arg == "hooks"]
-    given += call.args[place : place + 1] if section else []
-    is_given = any(not isinstance(one, ast.Constant) or one.value is not None for one in given)
-    return [section, "hooks"] if section and is_given else []
+def marks(sections: Iterable[str]) -> set[str]:
+    """Sections, as they stand among the names of what a script uses."""
+    return {_MARK + name for name in sections}
 
 
 def imported_names(text: bytes) -> set[str]:
@@ -287,11 +246,10 @@ def part(text: bytes, uses: Iterable[str]) -> bytes:
 
     Args:
       text: The module.
-      uses: Names of what the script uses; those that the module does not have are ignored.
+      uses: Names of what the script uses, with the :func:`marks` of sections; those that the module does
+        not have are ignored.
     """
-    sections = {
-        name for name, words in SECTIONS.items() if {_MARK + one for one in words} & {*uses}
-    }
+    sections = {name[len(_MARK) :] for name in uses if name.startswith(_MARK)}
     module = _with_sections(text.decode(), sections)
     tree = ast.parse(module)
     lines = module.split("\n")
@@ -313,6 +271,7 @@ def part(text: bytes, uses: Iterable[str]) -> bytes:
         elif _is_kept(node, kept):
             out += lines[first:last]
     content = re.sub(r"\n{4,}", "\n\n\n", "\n".join(out).strip("\n") + "\n")
+    content = _saying_what_it_lacks(content, {*sections_of(text)} - sections)
     return re.sub(r"(from __future__ .*\n)\n*", r"\1\n", content).encode()
 
 
@@ -337,39 +296,79 @@ def of_both(name: str, before: bytes, content: bytes) -> bytes | None:
     return completing_tf_slim(both) if b"tf_slim" in before + content else both
 
 
-def whole(name: str) -> bytes:
-    """A module with all its sections."""
-    return _with_sections(source(name).decode(), {*SECTIONS}).encode()
+def sections_of(text: bytes) -> list[str]:
+    """The sections that a module has, in their order."""
+    found = (name for one in _marked(text.decode()) for name in one.names)
+    return list(dict.fromkeys(found))
 
 
-def _marked(module: str) -> Iterator[tuple[str, int, int]]:
-    """(section, the line of its comment, that behind its statement), with indices of lines."""
+class _Marked(NamedTuple):
+    """A comment of a section, with indices of lines.
+
+    Attributes:
+      names: Those of the sections that it belongs to.
+      instead: What stands there without it; None where nothing does.
+      comment: Its line.
+      first: That of its statement.
+      end: That behind its statement.
+    """
+
+    names: list[str]
+    instead: str | None
+    comment: int
+    first: int
+    end: int
+
+
+def _marked(module: str) -> Iterator[_Marked]:
     lines = module.split("\n")
-    ends = {
-        node.lineno: node.end_lineno or 0
-        for node in ast.walk(ast.parse(module))
-        if isinstance(node, ast.stmt)
-    }
+    ends: dict[int, int] = {}
+    for node in ast.walk(ast.parse(module)):
+        if isinstance(node, (ast.stmt, ast.keyword)):
+            ends[node.lineno] = max(ends.get(node.lineno, 0), node.end_lineno or 0)
     for index, line in enumerate(lines):
         found = _SECTION.fullmatch(line)
         if found:
-            yield found.group(1), index, ends[index + 2]
+            first = next(at for at in range(index, len(lines)) if at + 1 in ends)
+            indent, is_instead, names, text = found.groups()
+            end = first + 1 if (text or "").endswith(":") else ends[first + 1]
+            yield _Marked(
+                names.split(" or "), indent + text if is_instead else None, index, first, end
+            )
 
 
 def _with_sections(module: str, kept: set[str]) -> str:
-    """A module without the comments of its sections, and without the other sections."""
+    """A module without the comments of its sections, and without what only the other sections have."""
     lines: list[str | None] = [*module.split("\n")]
-    for name, comment, end in _marked(module):
-        last = comment + 1 if name in kept else end
-        lines[comment:last] = [None] * (last - comment)
+    for one in _marked(module):
+        if lines[one.comment] is None:  # within what is left out
+            continue
+        lines[one.comment] = None
+        if kept.isdisjoint(one.names):
+            lines[one.comment : one.end] = [None] * (one.end - one.comment)
+            if one.instead is not None:
+                lines[one.first] = one.instead
     return "\n".join(line for line in lines if line is not None)
 
 
+def _saying_what_it_lacks(module: str, sections: set[str]) -> str:
+    """A module whose docstring says which sections it is without."""
+    if not sections:
+        return module
+    said = textwrap.wrap(_LACKS + ", ".join(sorted(sections)) + ".", 100)
+    end = module.index('"""', 3)
+    return "\n".join([module[:end], *said]) + "\n" + module[end:]
+
+
+def _lacking(part_of_it: bytes) -> set[str]:
+    """The sections that a module says it is without."""
+    doc = " ".join((ast.get_docstring(ast.parse(part_of_it)) or "").split())
+    return {*doc.partition(_LACKS)[2].rstrip(".").split(", ")} - {""}
+
+
 def _sections_of(text: bytes, part_of_it: bytes) -> set[str]:
-    """The sections of a module that a part of it has, as :func:`mentioned` names them."""
-    lines, found = text.decode().split("\n"), {*part_of_it.decode().split("\n")}
-    marked = _marked(text.decode())
-    return {_MARK + name for name, comment, _ in marked if lines[comment + 1] in found}
+    """The sections of a module that a part of it has, as :func:`marks` names them."""
+    return marks({*sections_of(text)} - _lacking(part_of_it))
 
 
 def _without_slim(text: bytes) -> bytes:

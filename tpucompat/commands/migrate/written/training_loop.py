@@ -64,7 +64,9 @@ WarmStartSettings = collections.namedtuple(
     "ckpt_to_initialize_from vars_to_warm_start var_name_to_vocab_info var_name_to_prev_var_name",
     defaults=[".*", None, None],
 )
-TrainSpec = collections.namedtuple("TrainSpec", "input_fn max_steps hooks", defaults=[None] * 2)
+TrainSpec = collections.namedtuple(
+    "TrainSpec", "input_fn max_steps hooks saving_listeners", defaults=[None] * 3
+)
 EvalSpec = collections.namedtuple(
     "EvalSpec",
     "input_fn steps name hooks exporters throttle_secs",
@@ -145,6 +147,22 @@ def init_from_checkpoint(checkpoint, assignment_map):
         v1.train.init_from_checkpoint(checkpoint, assignment_map)
 
 
+def assign_from_checkpoint_fn(
+    model_path, var_list, ignore_missing_vars=False, reshape_variables=False
+):
+    """A function of a Session that restores variables, in the graph of the initial values: a step does not."""
+    if tf.inside_function():
+        return lambda session: None
+    named = var_list if isinstance(var_list, dict) else {one.op.name: one for one in var_list}
+    if ignore_missing_vars:
+        there = {name for name, _ in tf.train.list_variables(model_path)}
+        named = {name: one for name, one in named.items() if name in there}
+    if not named:
+        return None
+    saver = v1.train.Saver(named, reshape=reshape_variables)
+    return lambda session: saver.restore(session, model_path)
+
+
 def Saver(*args, **options):
     """That of ``tf.compat.v1``, in the graph of the initial values: a step neither saves nor restores."""
     return None if tf.inside_function() else v1.train.Saver(*args, **options)
@@ -159,8 +177,9 @@ def get_tpu_context():
 class CheckpointSaverHook(v1.train.SessionRunHook):
     """Says when a training saves its checkpoints, in the place of what its RunConfig says."""
 
-    def __init__(self, checkpoint_dir, save_secs=None, save_steps=None):
+    def __init__(self, checkpoint_dir, save_secs=None, save_steps=None, listeners=None):
         self.folder, self.seconds, self.steps = checkpoint_dir, save_secs, save_steps
+        self.listeners = listeners or []
 
 
 class ExponentialMovingAverage(v1.train.ExponentialMovingAverage):
@@ -237,6 +256,12 @@ def _name_of_averaged(tensor):
     return names[-1]
 
 
+def reusing():
+    """A context in which a variable of one name is made once."""
+    scope = v1.get_variable_scope()
+    return v1.variable_scope(scope, reuse=v1.AUTO_REUSE, auxiliary_name_scope=False)
+
+
 @contextlib.contextmanager
 def graph_of_replica():
     """The graph with the collections of this replica, in which a variable of one name is made once.
@@ -264,8 +289,7 @@ def graph_of_replica():
     if replica.num_replicas_in_sync > 1:
         replica.merge_call = merge_call
     try:
-        scope = v1.get_variable_scope()
-        with v1.variable_scope(scope, reuse=v1.AUTO_REUSE, auxiliary_name_scope=False):
+        with reusing():
             yield
     finally:
         vars(replica).pop("merge_call", None)
@@ -287,10 +311,16 @@ class CrossShardOptimizer(v1.train.Optimizer):
 
     def apply_gradients(self, grads_and_vars, global_step=None, name=None):
         """Sums the gradients over the replicas; the optimizers of ``tf.compat.v1`` do it themselves."""
+        # if own_optimizers:
         sums = type(self._optimizer).apply_gradients is v1.train.Optimizer.apply_gradients
-        if not sums or tf.distribute.get_strategy().num_replicas_in_sync > 1:  # dense, as on a TPU
-            pairs = [(tf.convert_to_tensor(g), v) for g, v in grads_and_vars if g is not None]
-            grads_and_vars = pairs if sums else [(cross_replica_sum(g), v) for g, v in pairs]
+        # if not own_optimizers: if tf.distribute.get_strategy().num_replicas_in_sync > 1:
+        if not sums or tf.distribute.get_strategy().num_replicas_in_sync > 1:
+            pairs = [(g, v) for g, v in grads_and_vars if g is not None]  # dense, as on a TPU
+            grads_and_vars = [(tf.convert_to_tensor(g), v) for g, v in pairs]
+            # if own_optimizers:
+            if not sums:
+                grads_and_vars = [(cross_replica_sum(g), v) for g, v in grads_and_vars]
+        # if own_optimizers:
         if not sums:
             _sum_no_more(self._optimizer)
         return self._optimizer.apply_gradients(grads_and_vars, global_step, name)
@@ -369,137 +399,163 @@ class Model:
       inputs: Makes features and labels in a graph.
       strategy: Where the variables go.
       config: A RunConfig.
-      checkpoint: What to restore them from; None to initialize them.
-      warm_start: What to initialize them from; None for their initializers.
-      hooks: Hooks, or None.
     """
 
-    def __init__(self, call, inputs, strategy, config, checkpoint, warm_start=None, hooks=None):
-        self._call, self._strategy, made = call, strategy, []
+    def __init__(self, call, inputs, strategy, config):
+        self._call, self._strategy, self._made = call, strategy, []
 
-        def record(next_creator, **kwargs):
-            scope = contextlib.nullcontext()
-            # if recurrent_layers:
-            scope = v1.name_scope(scope_of_layer())
-            with scope:
-                made.append((kwargs.get("name"), is_own(kwargs), next_creator(**kwargs)))
-            return made[-1][-1]
+        def record(next_creator, **asked):
+            # if not recurrent_layers: variable = next_creator(**asked)
+            with v1.name_scope(scope_of_layer()):
+                variable = next_creator(**asked)
+            # if own_variables:
+            asked["is_own"] = is_own(asked)
+            self._made.append((asked, variable))
+            return variable
 
-        self.graph = tf.Graph()
+        self.graph, self._kept = tf.Graph(), config.keep_checkpoint_max
         with self.graph.as_default(), tf.variable_creator_scope(record):
+            # if tf_random_seed:
             v1.set_random_seed(config.tf_random_seed)
             v1.train.get_or_create_global_step()
             self.spec = call(*inputs())
-            # A summary was called like an operation: a model_fn may have a scope of this name.
+            # if loss_scope:
             self.loss_tag = v1.get_default_graph().unique_name("loss", mark_as_used=False)
+            # if ExponentialMovingAverage:
             self._averaged = v1.get_collection(AVERAGED)
-            unchanged = _unchanged([variable for *_, variable in made], self.spec)
-            scaffold, kept = _scaffold(self.spec, config.keep_checkpoint_max)
-            if warm_start and not checkpoint:
-                v1.train.warm_start(*([warm_start] if isinstance(warm_start, str) else warm_start))
-            # if hooks:
-            if hooks:
-                hooks.begin(self)
+            # if own_variables:
+            self._not_run = _not_run([variable for _, variable in self._made], self.spec)
+            # if not scaffold_fn: self._scaffold = v1.train.Scaffold()
+            self._scaffold, self._kept = _scaffold(self.spec, self._kept)
+
+    def start(self, checkpoint):
+        """Makes the variables, with the values of a checkpoint; None to initialize them."""
+        scaffold, made = self._scaffold, self._made
+        with self.graph.as_default(), v1.Session() as session:
             scaffold.finalize()
+            # if collections or own_variables:
             saved = {id(variable) for variable in v1.global_variables()}
-            with v1.Session() as session:
-                session.run([scaffold.init_op, scaffold.local_init_op], scaffold.init_feed_dict)
-                if checkpoint:
-                    scaffold.saver.restore(session, checkpoint)
-                elif scaffold.init_fn:
-                    scaffold.init_fn(session)
-                values = session.run([variable for *_, variable in made])
-        self.variables, self._asked, self._unchanged = {}, collections.defaultdict(list), []
+            session.run([scaffold.init_op, scaffold.local_init_op], scaffold.init_feed_dict)
+            if checkpoint:
+                scaffold.saver.restore(session, checkpoint)
+            # if scaffold_fn:
+            if scaffold.init_fn and not checkpoint:
+                scaffold.init_fn(session)
+            values = session.run([variable for _, variable in made])
+        self.variables, self._asked = {}, collections.defaultdict(list)
+        # if own_variables:
+        self._unchanged, kinds = [], tf.VariableSynchronization
         # if hooks:
-        self.old, self._new = [old for *_, old in made], []
-        auto, on_read = tf.VariableSynchronization.AUTO, tf.VariableSynchronization.ON_READ
-        for (asked, is_of_replica, old), value in zip(made, values):
-            with strategy.scope():
+        self.old, self._new = [old for _, old in made], []
+        for (asked, old), value in zip(made, values):
+            # if own_variables:
+            kind = kinds.ON_READ if asked["is_own"](old) else kinds.AUTO  # the first one's is saved
+            with self._strategy.scope():
                 variable = tf.Variable(
                     value,
                     name=old.op.name,
                     trainable=old.trainable,
-                    # Some are each replica's own, as they were; the first one's is saved.
-                    synchronization=on_read if is_of_replica(old) else auto,
+                    # if own_variables:
+                    synchronization=kind,
                     aggregation=tf.VariableAggregation.ONLY_FIRST_REPLICA,
                 )
-            self._asked[asked].append(variable)
+            self._asked[asked.get("name")].append(variable)
             # if hooks:
             self._new.append(variable)
-            self._unchanged += [(variable, value)] if id(old) in unchanged else []
+            # if own_variables:
+            self._unchanged += [(variable, value)] if id(old) in self._not_run else []
+            # if not collections or own_variables: self.variables[old.op.name] = variable
             if id(old) in saved:
                 self.variables[old.op.name] = variable
-        first = nest(lambda one: strategy.experimental_local_results(one)[0], self.variables)
-        self._saver = v1.train.Saver(first, max_to_keep=kept)
+        local = self._strategy.experimental_local_results
+        first = nest(lambda one: local(one)[0], self.variables)
+        self._saver = v1.train.Saver(first, max_to_keep=self._kept)
         if checkpoint:
             state = tf.train.get_checkpoint_state(os.path.dirname(checkpoint))
             self._saver.recover_last_checkpoints(state.all_model_checkpoint_paths if state else [])
+        # if host_call:
+        tf.summary.experimental.set_step(self.step)
 
     @property
     def step(self):
         """The global step."""
         return int(self.variables["global_step"].numpy())
 
-    def value(self, index):
+    def value_of(self, index):
         """What the variable at a place in ``old`` holds."""
         return self._strategy.experimental_local_results(self._new[index])[0].numpy()
 
-    def set(self, index, value):
+    def set_value(self, index, value):
         """Gives it another value."""
         variable = self._new[index]
-        if np.array_equal(value, self.value(index)):
+        if np.array_equal(value, self.value_of(index)):
             return
         variable.assign(value)
+        # if own_variables:
         self._unchanged = [
             (one, value if one is variable else before) for one, before in self._unchanged
         ]
 
-    def restore(self):
+    def undo(self):
         """Gives variables their values back that TensorFlow 1 did not write."""
         for variable, value in self._unchanged:
             variable.assign(value)
 
     def save(self, model_dir):
         """Writes a checkpoint."""
-        self.restore()
+        # if own_variables:
+        self.undo()
         tf.io.gfile.makedirs(model_dir)
         self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
 
+    # if not slots: def given(self):
     def given(self, parts=False):
         """A context in which who makes a variable gets the strategy's, of its name and in its turn.
 
-        Args:
-          parts: Whether a strategy asks for its replicas' parts, one by one, to put them together.
+        With ``parts``, a strategy asks for its replicas' parts, one by one, to put them together.
         """
-        counts, shares = collections.Counter(), []
+        counts = collections.Counter()
+        # if slots:
+        shares = []
 
         def give(_, **kwargs):
             name = kwargs.get("name")
+            # if slots:
             if parts and re.search(r"/replica_\d+/$", name or ""):
                 return shares.pop(0)
             counts[name] += 1
             variable = self._asked[name][counts[name] - 1]
+            # if slots:
             if parts:
                 shares[:] = self._strategy.experimental_local_results(variable)
                 return shares.pop(0)
             groups = {*(kwargs.get("collections") or [v1.GraphKeys.GLOBAL_VARIABLES])}
             groups |= {v1.GraphKeys.TRAINABLE_VARIABLES} if variable.trainable else set()
-            v1.add_to_collections(groups, variable)
+            for group in groups:
+                if all(one is not variable for one in v1.get_collection(group)):
+                    v1.add_to_collection(group, variable)
             return variable
 
         return tf.variable_creator_scope(give)
 
     def run(self, replica_step, batch):
-        """Calls a function, which calls the model_fn, on each replica."""
+        """Calls a function, which calls the model_fn, on each replica; its collections begin empty."""
+        graph = v1.get_default_graph()
+        for name in graph.collections:
+            graph.clear_collection(name)
+        # if not slots: return self._strategy.run(replica_step, args=(batch,))
         with self.given(parts=True):  # optimizers make theirs for all replicas together
             return self._strategy.run(replica_step, args=(batch,))
 
     def __call__(self, features, labels):
-        """Calls the model_fn for a replica, in a function that is traced."""
+        """Calls the model_fn for a replica, in a function that is traced; ``last`` is what it gives."""
+        # if not collections: with reusing(), self.given():
         with graph_of_replica(), self.given():
+            # if ExponentialMovingAverage:
             v1.get_collection_ref(AVERAGED).extend(self._averaged)
             v1.train.get_or_create_global_step()
-            return self._call(features, labels)
+            self.last = self._call(features, labels)
+        return self.last
 
 
 class HookSession(v1.Session):
@@ -524,10 +580,10 @@ class HookSession(v1.Session):
         used = [index for index, old in enumerate(self._model.old) if old.handle.op in used]
         for index in used:
             start = self._model.old[index].initializer
-            super().run(start, {start.inputs[1]: eagerly(self._model.value, index)})
+            super().run(start, {start.inputs[1]: eagerly(self._model.value_of, index)})
         found = super().run(fetches, feed_dict, options, run_metadata)
         for index in used:
-            eagerly(self._model.set, index, super().run(self._model.old[index]))
+            eagerly(self._model.set_value, index, super().run(self._model.old[index]))
         return found
 
 
@@ -582,20 +638,22 @@ class Hooks:
         self._hooks, self._field = [*(given or [])], field
 
     def begin(self, model):
-        """Calls them in the graph of the initial values, which nothing is added to later."""
+        """Calls them in the graph of the initial values, which nothing is added to later; returns itself."""
         self._graph, self.session = model.graph, HookSession(model)
         own = self._of(model.spec)
         self._hooks += own
         self._batch = {one for one in model.graph.get_operations() if one.type == "Placeholder"}
         found = self._tensors(own)
-        for one in self._hooks:
-            one.begin()
+        with self._graph.as_default():
+            for one in self._hooks:
+                one.begin()
         known, self._named = {one.name for one in found}, []
         for one in self._tensors(self._hooks):
             if one.name not in known and self._is_of_batch(one):
                 self._named.append(one)
         self._made = [*found, *self._named]
         self._names = [one.name for one in self._made]
+        return self
 
     def start(self):
         """Calls them before the first call of the loop."""
@@ -612,10 +670,11 @@ class Hooks:
     def _is_of_batch(self, one):
         return not self._batch.isdisjoint(reached([getattr(one, "op", one)]))
 
-    def saving(self, config):
-        """A RunConfig with what a hook says of the checkpoints, where one does."""
+    def saving(self, config, listeners):
+        """A RunConfig with what a hook says of the checkpoints, where one does; its listeners join others."""
         for one in self._hooks:
             if isinstance(one, CheckpointSaverHook):
+                listeners.join(one.listeners)
                 if os.path.abspath(one.folder) != os.path.abspath(config.model_dir):
                     raise ValueError(f"checkpoints go to {config.model_dir}, not to {one.folder}")
                 return config._replace(
@@ -688,6 +747,44 @@ class Hooks:
         self.session.close()
 
 
+class Listeners:
+    """Those of ``tf.compat.v1.train.CheckpointSaverListener``, which a training tells of its checkpoints.
+
+    Attributes:
+      stop: Whether one of them asks the training to stop.
+    """
+
+    def __init__(self, given, model):
+        self._listeners, self._model, self.stop = [*(given or [])], model, False
+        # if not hooks: self._session = None
+        self._session = HookSession(model)
+
+    def join(self, more):
+        """Adds listeners."""
+        self._listeners += more
+
+    def begin(self):
+        """Calls them in the graph of the initial values."""
+        with self._model.graph.as_default():
+            for one in self._listeners:
+                one.begin()
+
+    def before_save(self):
+        """Calls them before a checkpoint."""
+        for one in self._listeners:
+            one.before_save(self._session, self._model.step)
+
+    def after_save(self):
+        """Calls them behind it."""
+        for one in self._listeners:
+            self.stop = one.after_save(self._session, self._model.step) is True or self.stop
+
+    def end(self):
+        """Calls them behind the last one."""
+        for one in self._listeners:
+            one.end(self._session, self._model.step)
+
+
 class Trainer:
     """Does with a model_fn what TPUEstimator did.
 
@@ -710,14 +807,15 @@ class Trainer:
         self.config = config or RunConfig()
         self.model_dir = model_dir or self.config.model_dir or tempfile.mkdtemp()
         self.config = self.config._replace(model_dir=self.model_dir)
-        self.params = copy.deepcopy(params or {})
-        self._use_tpu, self._eval_on_tpu = use_tpu, eval_on_tpu
+        self.params, self._model_fn, self._use_tpu = copy.deepcopy(params or {}), model_fn, use_tpu
         self.strategy = tf.distribute.get_strategy()
         if use_tpu and (self.config.strategy or not tf.distribute.has_strategy()):
             self.strategy = self.config.strategy or make_strategy()
-        self._model_fn = model_fn
         sizes = (train_batch_size, eval_batch_size, predict_batch_size)
         self._sizes = dict(zip((ModeKeys.TRAIN, ModeKeys.EVAL, ModeKeys.PREDICT), sizes))
+        # if eval_on_tpu:
+        self._eval_on_tpu = eval_on_tpu
+        # if warm_start_from:
         self._warm_start = warm_start_from
         # if batch_axis:
         self._axes = batch_axis
@@ -728,31 +826,26 @@ class Trainer:
     def _params(self, mode, parts, **options):
         size = self._sizes[mode]
         more = {**options, "batch_size": size // parts} if size else options
+        # if not own_params: return {**copy.deepcopy(self.params), **more}
         params = copy.deepcopy(self.params)
-        # if hyperparameters:
+        # if own_params:
         if hasattr(params, "add_hparam"):
             for name, value in more.items():
                 (params.set_hparam if name in params else params.add_hparam)(name, value)
             return params
+        # if own_params:
         for name, value in more.items():  # an object that is not a dict of Python's stays one
             params[name] = value
+        # if own_params:
         return params
 
-    def _input(self, input_fn, mode, parts, replicas, hosts=1, host=0, turn=None):
+    def _input(self, input_fn, mode, parts, **options):
         """A dataset of an input_fn; tensors that it returns are computed in a graph of their own."""
-        here = replicas // hosts
-        # A device, which call of how many, for how many replicas.
-        deployment = (None, host, hosts, here)
-        deployment = deployment if turn is None else (None, host * here + turn, replicas, 1)
-        context = types.SimpleNamespace(
-            num_replicas=replicas,
-            num_hosts=hosts,
-            current_host=host,
-            current_input_fn_deployment=lambda: deployment,
-        )
-        more = {"context": context} if self._use_tpu else {}
-        options = {"mode": mode, "config": self.config, "params": self._params(mode, parts, **more)}
+        params = self._params(mode, parts, **options)
+        options = {"mode": mode, "config": self.config, "params": params}
+        # if not input_tensors: return _called(input_fn, **options)
         drawn = np.random.get_state()
+        # if input_tensors:
         try:
             made = _called(input_fn, **options)
             if isinstance(made, tf.data.Dataset):
@@ -760,43 +853,44 @@ class Trainer:
         except RuntimeError as error:  # a queue, or an iterator that has to be initialized
             if "eager" not in str(error):
                 raise
+        # if input_tensors:
         with tf.Graph().as_default() as graph:
             np.random.set_state(drawn)  # the second call makes what the first one made
+            # if tf_random_seed:
             v1.set_random_seed(self.config.tf_random_seed)
             made = _called(input_fn, **options)
             if isinstance(made, (list, tuple)):
                 made = made[0] if made[1] is None else tuple(made)
-
-        def batches():
-            with graph.as_default():
-                session = v1.train.MonitoredSession()
-            with session:
-                while not session.should_stop():
-                    yield session.run(made)
-
-        return tf.data.Dataset.from_generator(
-            batches, output_signature=nest(tf.TensorSpec.from_tensor, made)
-        )
+        # if input_tensors:
+        return _computed(made, graph)
 
     def _on_one_device(self):
         other = copy.copy(self)
         other.strategy, other._use_tpu = tf.distribute.get_strategy(), False
         return other
 
-    def _model(self, mode, inputs, checkpoint, hooks=None):
-        strategy, options = self.strategy, {"mode": mode, "config": self.config}
-        replicas = strategy.num_replicas_in_sync
-        hosts = getattr(strategy.extended, "num_hosts", 1)
-        context = types.SimpleNamespace(num_replicas=replicas, num_hosts=hosts)
-        more = {"context": context} if self._use_tpu else {}
-        options["params"] = self._params(mode, replicas, use_tpu=self._use_tpu, **more)
+    def _model(self, mode, inputs):
+        replicas, more = self.strategy.num_replicas_in_sync, {"use_tpu": self._use_tpu}
+        # if context:
+        if self._use_tpu:
+            more["context"] = _context(replicas, getattr(self.strategy.extended, "num_hosts", 1))
+        options = {"mode": mode, "config": self.config}
+        options["params"] = self._params(mode, replicas, **more)
 
         def call(features, labels):
             if mode == ModeKeys.PREDICT and not self._use_tpu:
                 labels = None  # TPUEstimator gave them on a TPU alone
             return _called(self._model_fn, features, labels=labels, **options)
 
-        return Model(call, inputs, strategy, self.config, checkpoint, self._warm_start, hooks)
+        # if not warm_start_from: return Model(call, inputs, self.strategy, self.config)
+        model = Model(call, inputs, self.strategy, self.config)
+        # if warm_start_from:
+        if self._warm_start and not self.latest_checkpoint():
+            given = self._warm_start
+            with model.graph.as_default():
+                v1.train.warm_start(*([given] if isinstance(given, str) else given))
+        # if warm_start_from:
+        return model
 
     def _fed(self, mode):
         """Whether each replica calls input_fn; whether a host splits what it gets from a call."""
@@ -813,20 +907,20 @@ class Trainer:
 
     def _batches(self, input_fn, mode):
         """A dataset with an element for each replica, and what such an element is."""
+        # if tf_random_seed:
         if self.config.tf_random_seed is not None:
             tf.random.set_seed(self.config.tf_random_seed)  # for what shuffles and drops out
-        (is_sharded, is_split), specs = self._fed(mode), []
+        specs = []
 
         def of_host(context):
-            replicas, hosts = context.num_replicas_in_sync, context.num_input_pipelines
-            here, host = replicas // hosts, context.input_pipeline_id
-            parts = hosts if is_split else replicas
-            made = [
-                self._input(input_fn, mode, parts, replicas, hosts, host, turn)
-                for turn in (range(here) if is_sharded else [None])
-            ]
-            turns = tf.data.Dataset.range(here).repeat()
-            data = tf.data.Dataset.choose_from_datasets(made, turns) if is_sharded else made[0]
+            parts = context.num_replicas_in_sync
+            # if per_host:
+            hosts, is_split = context.num_input_pipelines, self._fed(mode)[1]
+            # if per_host:
+            parts, here = hosts if is_split else parts, parts // hosts
+            # if not context: data = self._input(input_fn, mode, parts)
+            data = self._of_calls(input_fn, mode, parts, context)
+            # if per_host:
             if is_split and here > 1:
                 # if batch_axis:
                 data = data.map(lambda *batch: self._turned(batch, lambda axis: (axis, 0)))
@@ -838,6 +932,17 @@ class Trainer:
 
         return self.strategy.distribute_datasets_from_function(of_host), specs[0]
 
+    def _of_calls(self, input_fn, mode, parts, context):
+        """The dataset of a host; where each of its replicas calls input_fn, they take turns."""
+        replicas, hosts = context.num_replicas_in_sync, context.num_input_pipelines
+        here, is_sharded, made = replicas // hosts, self._fed(mode)[0], []
+        for turn in range(here) if is_sharded else [None]:
+            of_call = _context(replicas, hosts, context.input_pipeline_id, turn)
+            more = {"context": of_call} if self._use_tpu else {}
+            made.append(self._input(input_fn, mode, parts, **more))
+        turns = tf.data.Dataset.range(here).repeat()
+        return tf.data.Dataset.choose_from_datasets(made, turns) if is_sharded else made[0]
+
     def _turned(self, batch, axes):
         """A batch with other axes: ``axes`` gives, for the axis that is split, from where to where it moves."""
         pairs = zip(tf.nest.flatten(batch), self._axes or itertools.repeat(0))
@@ -845,90 +950,131 @@ class Trainer:
         batch = tf.nest.pack_sequence_as(batch, moved)
         return batch if len(batch) > 1 else batch[0]
 
-    def train(self, input_fn, hooks=None, steps=None, max_steps=None, after_save=None):
+    def train(self, input_fn, hooks=None, steps=None, max_steps=None, saving_listeners=None):
         """Trains for some steps more, or up to the step max_steps, from the last checkpoint on."""
-        config, local = self.config, self.strategy.experimental_local_results
         data, spec = self._batches(input_fn, ModeKeys.TRAIN)
-        checkpoint = self.latest_checkpoint()
+        config, checkpoint = self.config, self.latest_checkpoint()
+        model = self._model(ModeKeys.TRAIN, lambda: _placeholders(spec))
         # if hooks:
-        hooks = Hooks(hooks)
-        model = self._model(ModeKeys.TRAIN, lambda: _placeholders(spec), checkpoint, hooks)
+        hooks = Hooks(hooks).begin(model)
+        # if saving_listeners:
+        listeners = Listeners(saving_listeners, model)
+        # if CheckpointSaverHook:
+        config = hooks.saving(config, listeners)
+        # if saving_listeners:
+        listeners.begin()
+        model.start(checkpoint)
         last = (model.step + steps if steps else sys.maxsize) if max_steps is None else max_steps
         default = None if tf.distribute.has_strategy() else tf.distribute.get_strategy()
-        host_calls, is_one = [], self.strategy is default
+        is_one = self.strategy is default
+        # if host_call:
+        # if loss_scope:
         tag_of_loss = model.loss_tag
 
         def replica_step(batch):
+            # if host_call or hooks:
             before = tf.convert_to_tensor(model.variables["global_step"])
             with v1.name_scope(None) if is_one else contextlib.nullcontext():
                 spec = model(*_split(batch))
-            values, shown = _given_to_host(spec, host_calls, before), []
+            loss = tf.cast(spec.loss, tf.float32)
+            # if not host_call or hooks or summaries: return {"loss": loss}
+            found = {"loss": loss}
+            # if host_call:
+            found["host_call"] = _given_to_host(spec, before)
             # if hooks:
-            shown = [_as_before(tf.convert_to_tensor(one), before) for one in hooks.tensors(spec)]
-            # Summaries of a model_fn are for one device; a TPU has no strings.
-            summaries = v1.summary.merge_all() if is_one else None
-            summaries = [] if summaries is None else [summaries]
-            return tf.cast(spec.loss, tf.float32), summaries, values, shown
+            found["shown"] = [_as_before(one, before) for one in hooks.tensors(spec)]
+            # if summaries:
+            if is_one:  # summaries of a model_fn are for one device; a TPU has no strings
+                merged = v1.summary.merge_all()
+                found["summaries"] = tf.constant(b"") if merged is None else merged
+            # if host_call or hooks or summaries:
+            return found
 
         @tf.function
+        # if not hooks: def loop(iterator, steps):
         def loop(iterator, steps, shown):
-            loss, summaries = tf.constant(0.0), tf.constant(b"")
+            loss = tf.constant(0.0)
+            # if summaries:
+            summaries = tf.constant(b"")
             for _ in tf.range(steps):
                 # if hooks:
                 tf.autograph.experimental.set_loop_options(shape_invariants=hooks.invariants(shown))
-                losses, texts, values, shown = model.run(replica_step, next(iterator))
-                loss, summaries = local(losses)[0], texts[0] if texts else summaries
-                shown = [local(one)[0] for one in shown]
+                found = model.run(replica_step, next(iterator))
+                loss = self._first(found["loss"])
+                # if hooks:
+                shown = [self._first(one) for one in found["shown"]]
+                # if summaries:
+                summaries = found.get("summaries", summaries)
+                # if host_call:
                 tf.summary.experimental.set_step(model.variables["global_step"])
-                self._host_call(host_calls[0], values, model, tag_of_loss)
-            return loss, summaries, shown
+                # if host_call:
+                # if not loss_scope: self._host_call(model, found["host_call"])
+                self._host_call(model, found["host_call"], tag_of_loss)
+            # if not hooks or summaries: return loss
+            last = {"loss": loss}
+            # if summaries:
+            last["summaries"] = summaries
+            # if hooks:
+            last["shown"] = shown
+            # if hooks or summaries:
+            return last
 
-        def save(is_first=False):
+        def save():
+            # if saving_listeners:
+            listeners.before_save()
             model.save(self.model_dir)
-            if after_save and not is_first:
-                after_save()
+            # if saving_listeners:
+            listeners.after_save()
             return model.step, time.time()
 
         if model.step >= last:
             return self
-        # if CheckpointSaverHook:
-        config = hooks.saving(config)
-        saved, saved_at = (model.step, time.time()) if checkpoint else save(is_first=True)
+        # if not saving_listeners: saved, saved_at = (model.step, time.time()) if checkpoint else save()
+        saved, saved_at = save()
+        # if saving_listeners:
+        listeners.stop = False  # nothing asks what they say of the first one
         # if hooks:
         hooks.start()
         iterator, written, loss = iter(data), -sys.maxsize, None
         # Without a TPU and on one device each call makes one step, as TPUEstimator's did.
         in_one_call = 1 if is_one else config.tpu_config.iterations_per_loop
-        while model.step < last:
-            step, shown = model.step, []
+        # if not saving_listeners: while model.step < last:
+        while model.step < last and not listeners.stop:
+            step = model.step
             # if hooks:
             hooks.before()
-            # if hooks:
-            shown = hooks.zeros()
             try:
                 steps = tf.constant(min(in_one_call, last - step))
-                loss, summaries, shown = loop(iterator, steps, shown)
+                # if not hooks or summaries: loss = loop(iterator, steps)
+                # if not hooks: found = loop(iterator, steps)
+                found = loop(iterator, steps, hooks.zeros())
             except tf.errors.OutOfRangeError:
                 break
+            # if hooks or summaries:
+            loss = found["loss"]
             if np.isnan(loss):
                 raise v1.train.NanLossDuringTrainingError
             if config.save_summary_steps and step + 1 >= written + config.save_summary_steps:
                 written = model.step
                 v1.logging.info("loss = %s, step = %d", loss.numpy(), model.step)
                 with summary_writer(self.model_dir).as_default(written):
+                    # if not loss_scope: tf.summary.scalar("loss", loss)
                     tf.summary.scalar(model.loss_tag, loss)
-                    tf.summary.experimental.write_raw_pb(summaries)
+                    # if summaries:
+                    tf.summary.experimental.write_raw_pb(found["summaries"])
             every = config.save_checkpoints_steps
             late = time.time() - saved_at >= (config.save_checkpoints_secs or float("inf"))
             # Hooks come behind the checkpoint, which is without what they assign, as in TensorFlow 1.
             if model.step - saved >= every if every else late:
                 saved, saved_at = save()
             # if hooks:
-            hooks.after(shown)
+            hooks.after(found["shown"])
             # if hooks:
             last = model.step if hooks.context.stop_requested else last
         if model.step != saved:
             save()
+        # if saving_listeners:
+        listeners.end()
         # if hooks:
         hooks.end()
         flush()
@@ -937,11 +1083,15 @@ class Trainer:
         return self
 
     @tf.autograph.experimental.do_not_convert
-    def _host_call(self, function, values, model, tag_of_loss):
+    # if not loss_scope: def _host_call(self, model, values):
+    def _host_call(self, model, values, tag_of_loss):
+        function, _ = model.last.host_call or (lambda: None, ())
         graph = v1.get_default_graph()
         with graph.name_scope(None):  # tags are without the loop's scope
+            # if loss_scope:
             before = graph.unique_name("loss", mark_as_used=False)
             _given(function, self._together(values))
+            # if loss_scope:
             # The summary of the loss has the name that this left, as in TensorFlow 1.
             if graph.unique_name("loss", mark_as_used=False) != before:
                 model.loss_tag = _next_name(tag_of_loss)
@@ -959,31 +1109,40 @@ class Trainer:
 
     def evaluate(self, input_fn, steps=None, hooks=None, checkpoint_path=None, name=None):
         """The metrics of a checkpoint, with the mean loss of the first replica."""
+        # if eval_on_tpu:
         if self._use_tpu and not self._eval_on_tpu:
             return self._on_one_device().evaluate(input_fn, steps, hooks, checkpoint_path, name)
         data, spec = self._batches(input_fn, ModeKeys.EVAL)
         checkpoint = checkpoint_path or self.latest_checkpoint()
+        model = self._model(ModeKeys.EVAL, lambda: _placeholders(spec))
         # if evaluation_hooks:
-        hooks = Hooks(hooks, "evaluation_hooks")
-        model = self._model(ModeKeys.EVAL, lambda: _placeholders(spec), checkpoint, hooks)
-
-        losses, update, result, host_calls = [], None, dict, []
-        tf.summary.experimental.set_step(model.step)
+        hooks = Hooks(hooks, "evaluation_hooks").begin(model)
+        model.start(checkpoint)
+        losses, update, result = [], None, dict
 
         def replica_step(batch):
+            # if host_call:
             before = tf.convert_to_tensor(model.variables["global_step"])
             spec = model(*_split(batch))
-            found = [spec.loss, spec.eval_metrics[1] if spec.eval_metrics else []]
-            found.append(_given_to_host(spec, host_calls, before))
+            values = spec.eval_metrics[1] if spec.eval_metrics else []
+            # if not host_call or evaluation_hooks: return {"loss": spec.loss, "values": values}
+            found = {"loss": spec.loss, "values": values}
+            # if host_call:
+            found["host_call"] = _given_to_host(spec, before)
             # if evaluation_hooks:
-            found.append(hooks.tensors(spec))
+            found["shown"] = hooks.tensors(spec)
+            # if host_call or evaluation_hooks:
             return found
 
         @tf.function
         def step(batch):
-            loss, values, given, *shown = model.run(replica_step, batch)
-            self._host_call(host_calls[0], given, model, model.loss_tag)
-            return [self._first(loss), self._together(values), *nest(self._first, shown)]
+            found = model.run(replica_step, batch)
+            # if host_call:
+            # if not loss_scope: self._host_call(model, found["host_call"])
+            self._host_call(model, found["host_call"], model.loss_tag)
+            loss, values = self._first(found["loss"]), self._together(found["values"])
+            # if not evaluation_hooks: return loss, values
+            return loss, values, nest(self._first, found["shown"])
 
         # if evaluation_hooks:
         hooks.start()
@@ -993,84 +1152,89 @@ class Trainer:
             # if eval_metric_ops:
             if model.spec.eval_metric_ops and not losses:
                 step, result = _metric_ops(model, spec, hooks)
-            loss, values, *shown = step(batch)
+            # if not evaluation_hooks: loss, values = step(batch)
+            loss, values, shown = step(batch)
             losses.append(loss.numpy())
             # if evaluation_hooks:
-            hooks.after(*shown)
+            hooks.after(shown)
+            # if own_variables:
             if not model.spec.eval_metric_ops:
-                model.restore()
+                model.undo()
             if model.spec.eval_metrics:
-                update, result = (
-                    (update, result) if update else _metrics(*model.spec.eval_metrics, values)
-                )
+                if update is None:
+                    update, result = _metrics(*model.spec.eval_metrics, values)
                 update(*tf.nest.flatten(values))
         # if evaluation_hooks:
         hooks.end()
         found = dict(nest(lambda one: one.numpy(), result()), loss=np.mean(losses))
-        found = dict(sorted(found.items()), global_step=np.int64(model.step))
-        with summary_writer(self.eval_dir(name)).as_default(model.step):
+        return self._report(found, model.step, self.eval_dir(name), checkpoint)
+
+    def _report(self, found, step, folder, checkpoint):
+        """Writes the metrics of a step to the summaries and to the log."""
+        found = dict(sorted(found.items()))
+        with summary_writer(folder).as_default(step):
             for key, value in found.items():
-                if key != "global_step":
-                    (tf.summary.write if np.ndim(value) else tf.summary.scalar)(key, value)
+                (tf.summary.write if np.ndim(value) else tf.summary.scalar)(key, value)
             if checkpoint:
                 tf.summary.text("checkpoint_path", checkpoint)
         flush()
+        found["global_step"] = np.int64(step)
         said = ", ".join(f"{key} = {found[key]}" for key in sorted(found))
-        v1.logging.info("Saving dict for global step %d: %s", model.step, said)
+        v1.logging.info("Saving dict for global step %d: %s", step, said)
         return found
 
     def predict(self, input_fn, predict_keys=None, hooks=None, checkpoint_path=None,
                 yield_single_examples=True):  # fmt: skip
         """Yields the predictions of a checkpoint, or some of them, for each example, or for each batch."""
         mode, replicas = ModeKeys.PREDICT, self.strategy.num_replicas_in_sync
-        size = self._sizes[mode]
-        is_split = self._fed(mode)[1]
-        data = self._input(input_fn, mode, 1 if is_split else replicas, replicas)
+        parts, size = replicas, self._sizes[mode]
+        # if per_host:
+        parts = 1 if self._fed(mode)[1] else replicas
+        # if not context: data = self._input(input_fn, mode, parts)
+        data = self._of_calls(input_fn, mode, parts, tf.distribute.InputContext(1, 0, replicas))
         data = data.unbatch().batch(size) if size else data
         part = size and size // replicas
         spec = nest(lambda one: tf.TensorSpec([part, *one.shape[1:]], one.dtype), data.element_spec)
-        checkpoint = checkpoint_path or self.latest_checkpoint()
+        model = self._model(mode, lambda: _placeholders(spec))
         # if evaluation_hooks:
-        hooks = Hooks(hooks, "prediction_hooks")
-        model = self._model(mode, lambda: _placeholders(spec), checkpoint, hooks)
+        hooks = Hooks(hooks, "prediction_hooks").begin(model)
+        model.start(checkpoint_path or self.latest_checkpoint())
+
+        def replica_step(batch):
+            spec = model(*_split(batch))
+            # if predict_keys:
+            if predict_keys:
+                kept = {key: one for key, one in spec.predictions.items() if key in predict_keys}
+                spec = spec._replace(predictions=kept)
+            # if not evaluation_hooks: return spec.predictions
+            return spec.predictions, hooks.tensors(spec)
 
         @tf.function
         def step(batch):
-            def replica_step(batch):
-                spec = model(*_split(batch))
-                found = [spec.predictions]
-                if predict_keys:
-                    found = [{key: one for key, one in found[0].items() if key in predict_keys}]
-                # if evaluation_hooks:
-                found.append(hooks.tensors(spec))
-                return found
-
-            found = model.run(replica_step, batch)
-            return [self._together(found[0]), *nest(self._first, found[1:])]
+            # if not evaluation_hooks: return self._together(model.run(replica_step, batch))
+            found, shown = model.run(replica_step, batch)
+            # if evaluation_hooks:
+            return self._together(found), nest(self._first, shown)
 
         # if evaluation_hooks:
         hooks.start()
         for batch in data:
             count = len(tf.nest.flatten(batch)[0])
             if size:  # the last batch is filled up: a TPU computes in one shape
-                missing = size - count
-                batch = nest(
-                    lambda one, n=missing: tf.concat([one, tf.repeat(one[-1:], n, 0)], 0), batch
-                )
+                rows = tf.minimum(tf.range(size), count - 1)
+                batch = nest(lambda one, at=rows: tf.gather(one, at), batch)
             if replicas > 1:
-                shares = _parts((batch,), replicas)
-                batch = self.strategy.experimental_distribute_values_from_function(
-                    lambda context, s=shares: nest(
-                        lambda one: one[context.replica_id_in_sync_group], s
-                    )
-                )
+                share = functools.partial(_share, _parts((batch,), replicas))
+                batch = self.strategy.experimental_distribute_values_from_function(share)
             # if evaluation_hooks:
             hooks.before()
-            found, *shown = step(batch)
-            found = nest(lambda one, n=count: one.numpy()[:n], found)
+            # if not evaluation_hooks: found = step(batch)
+            found, shown = step(batch)
             # if evaluation_hooks:
-            hooks.after(*shown)
-            model.restore()
+            hooks.after(shown)
+            # if own_variables:
+            model.undo()
+            found = nest(lambda one, n=count: one.numpy()[:n], found)
             rows = range(count) if yield_single_examples else [slice(None)]
             yield from (nest(lambda one, at=row: one[at], found) for row in rows)
         # if evaluation_hooks:
@@ -1080,7 +1244,7 @@ class Trainer:
         self, export_dir_base, serving_input_receiver_fn, assets_extra=None, *, checkpoint_path=None
     ):
         """Writes a SavedModel with export_outputs as signatures; returns its folder, as bytes."""
-        given, outputs = [], {}
+        given = []
 
         def inputs():
             given[:] = [serving_input_receiver_fn()]
@@ -1088,21 +1252,26 @@ class Trainer:
 
         def build():
             spec = model(*inputs())
-            outputs.update(
-                spec.export_outputs or {"serving_default": PredictOutput(spec.predictions)}
-            )
+            return spec.export_outputs or {"serving_default": PredictOutput(spec.predictions)}
 
-        checkpoint, one_device = checkpoint_path or self.latest_checkpoint(), self._on_one_device()
+        one_device = self._on_one_device()
         one_device._sizes = dict.fromkeys(self._sizes)
-        model = one_device._model(ModeKeys.PREDICT, inputs, checkpoint)
+        model = one_device._model(ModeKeys.PREDICT, inputs)
+        model.start(checkpoint_path or self.latest_checkpoint())
         graph = v1.wrap_function(build, [])
         tensors = given[0].receiver_tensors
         tensors = tensors if isinstance(tensors, dict) else {"input": tensors}
         specs = [tf.TensorSpec(one.shape, one.dtype, name) for name, one in tensors.items()]
         signatures = {}
-        for name, output in outputs.items():
+        for name, output in graph.structured_outputs.items():
             pruned = graph.prune(list(tensors.values()), output)
-            signatures[name] = tf.function(lambda *values, f=pruned: f(*values), specs)
+            # if not examples: signatures[name] = tf.function(lambda *values, f=pruned: f(*values), specs)
+            asked = specs
+            # if examples:
+            if isinstance(output, OfExamples) and len(specs) == 1:
+                asked = [tf.TensorSpec(specs[0].shape, specs[0].dtype, "inputs")]
+            # if examples:
+            signatures[name] = tf.function(lambda *values, f=pruned: f(*values), asked)
         if len(signatures) == 1:
             signatures["serving_default"] = next(iter(signatures.values()))
         module, stamp = tf.Module(), int(time.time())
@@ -1150,7 +1319,7 @@ class Estimator(Trainer):
 
 def train_and_evaluate(trainer, train_spec, eval_spec):
     """Trains, evaluates the checkpoints on the way, not more often than the spec says, and the last one."""
-    evaluated, results, exported = [-float("inf")], [], []
+    evaluated, results, exported = [None], [], []
 
     def evaluate():
         spec = eval_spec
@@ -1163,11 +1332,15 @@ def train_and_evaluate(trainer, train_spec, eval_spec):
         # if exporters:
         exported[:] = [one.export(trainer, results[0], train_spec.max_steps) for one in exporters]
 
-    def after_save():
-        if time.time() - evaluated[0] >= eval_spec.throttle_secs:
-            evaluate()
+    class Evaluating(v1.train.CheckpointSaverListener):
+        def after_save(self, session, global_step_value):
+            if evaluated[0] is None:  # the first one is of the initial values
+                evaluated[0] = -float("inf")
+            elif time.time() - evaluated[0] >= eval_spec.throttle_secs:
+                evaluate()
 
-    trainer.train(train_spec.input_fn, train_spec.hooks, None, train_spec.max_steps, after_save)
+    listeners = [*(train_spec.saving_listeners or []), Evaluating()]
+    trainer.train(train_spec.input_fn, train_spec.hooks, None, train_spec.max_steps, listeners)
     if not results or results[0]["global_step"] != load_global_step(trainer.model_dir):
         evaluate()
     return results[0], exported
@@ -1224,7 +1397,8 @@ class BestExporter(FinalExporter):
     def export(self, trainer, result, last):
         """Exports the model if it is better."""
         if self._pattern:
-            self._read(os.path.join(trainer.model_dir, self._pattern))
+            for metrics in read_eval_metrics(trainer.model_dir, self._pattern).values():
+                self.is_due(metrics, None)
             self._pattern = None
         return super().export(trainer, result, last)
 
@@ -1237,21 +1411,101 @@ class BestExporter(FinalExporter):
         self._best = result
         return True
 
-    def _read(self, files):
-        flush()
-        steps = collections.defaultdict(dict)
-        for path in sorted(tf.io.gfile.glob(files)):
-            for event in v1.train.summary_iterator(path):
-                for one in event.summary.value:
-                    is_old = one.HasField("simple_value")
-                    value = one.simple_value if is_old else tf.make_ndarray(one.tensor)
-                    steps[event.step][one.tag] = value
-        for result in steps.values():
-            self.is_due(result, None)
-
     @staticmethod
     def _has_smaller_loss(best_eval_result, current_eval_result):
         return best_eval_result["loss"] > current_eval_result["loss"]
+
+
+def read_eval_metrics(eval_dir, files="*.tfevents.*"):
+    """The metrics in the event files of a folder: step -> name -> value."""
+    eagerly(flush)
+    steps = collections.defaultdict(dict)
+    for path in sorted(tf.io.gfile.glob(os.path.join(eval_dir, files))):
+        for event in v1.train.summary_iterator(path):
+            for one in event.summary.value:
+                is_old = one.HasField("simple_value")
+                steps[event.step][one.tag] = (
+                    one.simple_value if is_old else tf.make_ndarray(one.tensor)
+                )
+    return dict(sorted(steps.items()))
+
+
+class StopHook(v1.train.SessionRunHook):
+    """Stops a training where a function says so, which is asked each so many seconds or steps."""
+
+    def __init__(self, should_stop, every_secs, every_steps):
+        self._should_stop = should_stop
+        self._timer = v1.train.SecondOrStepTimer(every_secs, every_steps)
+
+    def begin(self):
+        """Finds the step."""
+        self._step = v1.train.get_global_step()
+
+    def before_run(self, run_context):
+        """Fetches it."""
+        return v1.train.SessionRunArgs(self._step)
+
+    def after_run(self, run_context, run_values):
+        """Asks the function."""
+        step = run_values.results
+        if self._timer.should_trigger_for_step(step):
+            self._timer.update_last_triggered_step(step)
+            if self._should_stop():
+                v1.logging.info("Requesting early stopping at global step %d", step)
+                run_context.request_stop()
+
+
+def make_early_stopping_hook(estimator, should_stop_fn, run_every_secs=60, run_every_steps=None):
+    """A hook that stops a training where a function gives True."""
+    return StopHook(should_stop_fn, run_every_secs, run_every_steps)
+
+
+def stop_if_higher_hook(estimator, metric_name, threshold, eval_dir=None, min_steps=0,
+                        run_every_secs=60, run_every_steps=None):  # fmt: skip
+    """A hook that stops a training when a metric of an evaluation is above a threshold."""
+    folder = eval_dir or estimator.eval_dir()
+    is_higher = functools.partial(_is_beyond, folder, metric_name, min_steps, threshold, 1)
+    return StopHook(is_higher, run_every_secs, run_every_steps)
+
+
+def stop_if_lower_hook(estimator, metric_name, threshold, eval_dir=None, min_steps=0,
+                       run_every_secs=60, run_every_steps=None):  # fmt: skip
+    """A hook that stops a training when a metric of an evaluation is below a threshold."""
+    folder = eval_dir or estimator.eval_dir()
+    is_lower = functools.partial(_is_beyond, folder, metric_name, min_steps, threshold, -1)
+    return StopHook(is_lower, run_every_secs, run_every_steps)
+
+
+def stop_if_no_increase_hook(estimator, metric_name, max_steps_without_increase, eval_dir=None,
+                             min_steps=0, run_every_secs=60, run_every_steps=None):  # fmt: skip
+    """A hook that stops a training when a metric of the evaluations has not grown for so many steps."""
+    folder, most = eval_dir or estimator.eval_dir(), max_steps_without_increase
+    is_stuck = functools.partial(_is_stuck, folder, metric_name, min_steps, most, 1)
+    return StopHook(is_stuck, run_every_secs, run_every_steps)
+
+
+def stop_if_no_decrease_hook(estimator, metric_name, max_steps_without_decrease, eval_dir=None,
+                             min_steps=0, run_every_secs=60, run_every_steps=None):  # fmt: skip
+    """A hook that stops a training when a metric of the evaluations has not shrunk for so many steps."""
+    folder, most = eval_dir or estimator.eval_dir(), max_steps_without_decrease
+    is_stuck = functools.partial(_is_stuck, folder, metric_name, min_steps, most, -1)
+    return StopHook(is_stuck, run_every_secs, run_every_steps)
+
+
+def _is_beyond(folder, metric, min_steps, threshold, sign):
+    found = read_eval_metrics(folder).items()
+    return any(sign * (one[metric] - threshold) > 0 for step, one in found if step >= min_steps)
+
+
+def _is_stuck(folder, metric, min_steps, most, sign):
+    best = best_step = None
+    for step, found in read_eval_metrics(folder).items():
+        if step >= min_steps:
+            if best is None or sign * (found[metric] - best) > 0:
+                best, best_step = found[metric], step
+            if step - best_step >= most:
+                return True
+    return False
 
 
 def load_global_step(folder):
@@ -1309,6 +1563,21 @@ def PredictOutput(outputs):
     return outputs if isinstance(outputs, dict) else {"output": outputs}
 
 
+class OfExamples(dict):
+    """The outputs of a signature whose one input is called "inputs"."""
+
+
+def ClassificationOutput(scores=None, classes=None):
+    """The outputs of a signature that classifies: scores, or names of classes, or both."""
+    given = {"scores": scores, "classes": classes}
+    return OfExamples({name: one for name, one in given.items() if one is not None})
+
+
+def RegressionOutput(value):
+    """The output of a signature that predicts a number."""
+    return OfExamples({"outputs": value})
+
+
 def _scaffold(spec, most):
     """What initializes the variables of a graph, and how many checkpoints are kept: its own Saver decides."""
     made = spec.scaffold_fn and spec.scaffold_fn()
@@ -1317,11 +1586,10 @@ def _scaffold(spec, most):
     return made or v1.train.Scaffold(), most
 
 
-def _given_to_host(spec, host_calls, step):
-    """What host_call is given; its function is kept, which is called where the values of all replicas are."""
-    function, values = spec.host_call or (lambda: None, [])
-    host_calls.append(function)
-    return nest(lambda one: _as_before(tf.convert_to_tensor(one), step), values)
+def _given_to_host(spec, step):
+    """What host_call is given: its function is called where the values of all replicas are."""
+    _, values = spec.host_call or ((), [])
+    return nest(lambda one: _as_before(one, step), values)
 
 
 def _metrics(metric_fn, arguments, values):
@@ -1330,18 +1598,19 @@ def _metrics(metric_fn, arguments, values):
     spec = nest(
         lambda one: tf.TensorSpec([None] * (one.shape.rank > 0) + one.shape[1:], one.dtype), values
     )
-    found, given = {}, []
+    found = {}
 
     def build(*flat):
-        given.extend(flat)  # a Python number stays one: a shape may be made of it
+        # A Python number stays one: a shape may be made of it.
         flat = [one if number is None else number for one, number in zip(flat, numbers)]
         metrics = _given(metric_fn, tf.nest.pack_sequence_as(spec, flat))
-        for name, (value, update) in metrics.items():
-            found[name] = tf.convert_to_tensor(value), update  # the value may be a variable
+        # A value may be a variable.
+        found.update({name: tf.convert_to_tensor(value) for name, (value, _) in metrics.items()})
+        with tf.control_dependencies(_updates(metrics)):
+            return tf.constant(True)
 
-    graph = v1.wrap_function(build, tf.nest.flatten(spec))
-    update = graph.prune(given, _updates(found))
-    return update, graph.prune([], {name: value for name, (value, _) in found.items()})
+    update = v1.wrap_function(build, tf.nest.flatten(spec))
+    return update, update.prune([], found)
 
 
 def _updates(metrics):
@@ -1367,7 +1636,7 @@ def _metric_ops(model, spec, hooks):
     return lambda batch: update(*tf.nest.flatten(batch)), result
 
 
-def _unchanged(variables, spec):
+def _not_run(variables, spec):
     """Variables that TensorFlow 1 did not write: it ran what train_op waits for, a tf.function runs all."""
     is_train = spec.mode == ModeKeys.TRAIN and spec.train_op is not None
     ran = reached([getattr(spec.train_op, "op", spec.train_op)] if is_train else [])
@@ -1376,16 +1645,15 @@ def _unchanged(variables, spec):
 
 def _as_before(tensor, step):
     """The same, or the step if that is what it shows: train_op has changed it when it is read behind it."""
-    operation, read = tensor.op, step.op
-    while operation.type in ("Reshape", "ExpandDims", "Cast", "Identity", "Tile", "Pack"):
-        if operation.control_inputs:
-            return tensor
-        operation = operation.inputs[0].op
+    tensor = tf.convert_to_tensor(tensor)
+    shown, read = tensor.op, step.op
+    passing = ("Reshape", "ExpandDims", "Cast", "Identity", "Tile", "Pack")
+    while shown.type in passing and not shown.control_inputs:
+        shown = shown.inputs[0].op
     while read.type != "ReadVariableOp":
         read = read.inputs[0].op
-    if operation.type != read.type or operation.inputs[0].name != read.inputs[0].name:
-        return tensor
-    if operation.control_inputs:  # it asks for what comes after something
+    is_step = shown.type == read.type and shown.inputs[0].name == read.inputs[0].name
+    if shown.control_inputs or not is_step:  # or it asks for what comes after something
         return tensor
     return tf.fill(tf.shape(tensor), tf.cast(step, tensor.dtype))
 
@@ -1394,6 +1662,35 @@ def _next_name(name):
     """What the next operation is called that is given the name of another one."""
     head, _, number = name.partition("_")
     return f"{head}_{int(number or 0) + 1}"
+
+
+def _context(replicas, hosts, host=0, turn=None):
+    """What params hold as context."""
+    here = replicas // hosts
+    # A device, which call of how many, for how many replicas.
+    deployment = (None, host, hosts, here)
+    deployment = deployment if turn is None else (None, host * here + turn, replicas, 1)
+    return types.SimpleNamespace(
+        num_replicas=replicas,
+        num_hosts=hosts,
+        current_host=host,
+        current_input_fn_deployment=lambda: deployment,
+    )
+
+
+def _computed(tensors, graph):
+    """A dataset of what the tensors of a graph are, again and again."""
+
+    def batches():
+        with graph.as_default():
+            session = v1.train.MonitoredSession()
+        with session:
+            while not session.should_stop():
+                yield session.run(tensors)
+
+    with graph.as_default():
+        spec = nest(tf.TensorSpec.from_tensor, tensors)
+    return tf.data.Dataset.from_generator(batches, output_signature=spec)
 
 
 def _called(function, *args, **options):
@@ -1413,6 +1710,10 @@ def _split(batch):
 
 def _parts(batch, count):
     return nest(lambda one: tf.stack(tf.split(one, count)), batch if len(batch) > 1 else batch[0])
+
+
+def _share(shares, context):
+    return nest(lambda one: one[context.replica_id_in_sync_group], shares)
 
 
 def _placeholders(spec):
