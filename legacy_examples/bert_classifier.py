@@ -1,7 +1,8 @@
 """Fine-tunes a small BERT as a classifier of pairs of sentences, on a Cloud TPU.
 
 Written for TensorFlow 1.13. The sentences are numbers already, made up where no --data is given: a
-pair is positive if the second sentence repeats words of the first. With a TPU called demo-tpu:
+pair is positive if the words of its second sentence are of the upper half of the vocabulary; a
+sentence that is too short ends in zeros. With a TPU called demo-tpu:
 
     python bert_classifier.py --tpu=demo-tpu --model_dir=gs://bucket/pairs --init_checkpoint=...
 """
@@ -34,6 +35,7 @@ flags.DEFINE_integer('layers', 2, 'Layers of the encoder.')
 flags.DEFINE_integer('heads', 4, 'Heads of attention.')
 flags.DEFINE_float('learning_rate', 1e-3, 'The highest one.')
 flags.DEFINE_float('weight_decay', 0.01, 'Of the optimizer.')
+flags.DEFINE_float('clip_norm', 1.0, 'The largest norm of all gradients together.')
 flags.DEFINE_float('initializer_range', 0.02, 'Spread of the weights at the start.')
 flags.DEFINE_bool('use_tpu', True, 'Whether to use a TPU.')
 FLAGS = flags.FLAGS
@@ -45,12 +47,14 @@ def load_data():
       return {name: data[name] for name in ('ids', 'segments', 'labels')}
   rng = np.random.RandomState(0)
   half = FLAGS.length // 2
-  first = rng.randint(1, FLAGS.vocabulary, (512, half))
-  second = rng.randint(1, FLAGS.vocabulary, (512, half))
+  topic = (FLAGS.vocabulary - 1) // 2
   labels = rng.randint(0, 2, 512)
-  second = np.where(labels[:, None] == 1, first[:, ::-1], second)
+  first = rng.randint(1, FLAGS.vocabulary, (512, half))
+  second = rng.randint(1, 1 + topic, (512, half)) + topic * labels[:, None]
+  words = rng.randint(half // 2, half + 1, (2, 512, 1))
+  ids = [np.where(np.arange(half) < n, x, 0) for n, x in zip(words, (first, second))]
   return {
-      'ids': np.concatenate([first, second], 1).astype(np.int32),
+      'ids': np.concatenate(ids, 1).astype(np.int32),
       'segments': np.repeat([[0, 1]], half, 1).repeat(512, 0).astype(np.int32),
       'labels': labels.astype(np.int32),
   }
@@ -83,7 +87,7 @@ def layer_norm(x, name):
   return tf.contrib.layers.layer_norm(x, begin_norm_axis=-1, begin_params_axis=-1, scope=name)
 
 
-def attention(x, batch, length):
+def attention(x, mask, batch, length):
   size = FLAGS.width // FLAGS.heads
 
   def heads_of(name):
@@ -92,6 +96,7 @@ def attention(x, batch, length):
 
   query, key, value = heads_of('query'), heads_of('key'), heads_of('value')
   scores = tf.matmul(query, key, transpose_b=True) / np.sqrt(size).astype(np.float32)
+  scores += (1.0 - mask[:, tf.newaxis, tf.newaxis, :]) * -10000.0
   y = tf.matmul(tf.nn.softmax(scores), value)
   return tf.reshape(tf.transpose(y, [0, 2, 1, 3]), [batch, length, FLAGS.width])
 
@@ -99,6 +104,7 @@ def attention(x, batch, length):
 def encoder(ids, segments):
   batch, length = ids.shape.as_list()
   table = weights()
+  mask = tf.cast(tf.not_equal(ids, 0), tf.float32)
   with tf.variable_scope('encoder'):
     words = tf.get_variable('words', [FLAGS.vocabulary, FLAGS.width], initializer=table)
     positions = tf.get_variable('positions', [length, FLAGS.width], initializer=table)
@@ -107,7 +113,7 @@ def encoder(ids, segments):
     x = layer_norm(x, 'norm')
     for index in range(FLAGS.layers):
       with tf.variable_scope('layer_%d' % index):
-        y = dense(attention(x, batch, length), FLAGS.width, 'attended')
+        y = dense(attention(x, mask, batch, length), FLAGS.width, 'attended')
         x = layer_norm(x + y, 'attention_norm')
         y = dense(dense(x, 4 * FLAGS.width, 'intermediate', gelu), FLAGS.width, 'output')
         x = layer_norm(x + y, 'output_norm')
@@ -115,13 +121,14 @@ def encoder(ids, segments):
 
 
 class AdamWeightDecayOptimizer(tf.train.Optimizer):
-  """Adam whose weight decay does not go through the moments."""
+  """Adam of clipped gradients, whose weight decay does not go through the moments."""
 
-  def __init__(self, learning_rate, decay=0.01, beta_1=0.9, beta_2=0.999, epsilon=1e-6,
-               without_decay=('norm', 'bias')):
+  def __init__(self, learning_rate, decay=0.01, clip_norm=1.0, beta_1=0.9, beta_2=0.999,
+               epsilon=1e-6, without_decay=('norm', 'bias')):
     super(AdamWeightDecayOptimizer, self).__init__(False, 'AdamWeightDecayOptimizer')
     self.learning_rate = learning_rate
     self.decay = decay
+    self.clip_norm = clip_norm
     self.beta_1 = beta_1
     self.beta_2 = beta_2
     self.epsilon = epsilon
@@ -129,7 +136,9 @@ class AdamWeightDecayOptimizer(tf.train.Optimizer):
 
   def apply_gradients(self, grads_and_vars, global_step=None, name=None):
     assignments = []
-    for gradient, variable in grads_and_vars:
+    gradients, variables = zip(*grads_and_vars)
+    gradients, _ = tf.clip_by_global_norm(gradients, self.clip_norm)
+    for gradient, variable in zip(gradients, variables):
       if gradient is None:
         continue
       gradient = tf.convert_to_tensor(gradient)
@@ -193,7 +202,7 @@ def model_fn(features, labels, mode, params):
 
   step = tf.train.get_global_step()
   learning_rate = learning_rate_at(step)
-  optimizer = AdamWeightDecayOptimizer(learning_rate, FLAGS.weight_decay)
+  optimizer = AdamWeightDecayOptimizer(learning_rate, FLAGS.weight_decay, FLAGS.clip_norm)
   if FLAGS.use_tpu:
     optimizer = tf.contrib.tpu.CrossShardOptimizer(optimizer)
   # The sum over the cores is that of their gradients, so each core takes its part of the loss.

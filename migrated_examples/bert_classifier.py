@@ -37,6 +37,7 @@ def parse_args() -> argparse.Namespace:
     parser.add_argument("--heads", type=int, default=4)
     parser.add_argument("--learning_rate", type=float, default=1e-3, help="the highest one")
     parser.add_argument("--weight_decay", type=float, default=0.01, help="of the optimizer")
+    parser.add_argument("--clip_norm", type=float, default=1.0, help="of all gradients together")
     parser.add_argument("--initializer_range", type=float, default=0.02, help="of the weights")
     return parser.parse_args()
 
@@ -65,12 +66,14 @@ def load_data(args: argparse.Namespace) -> dict[str, np.ndarray]:
             return {name: data[name] for name in ("ids", "segments", "labels")}
     rng = np.random.RandomState(0)
     half = args.length // 2
-    first = rng.randint(1, args.vocabulary, (512, half))
-    second = rng.randint(1, args.vocabulary, (512, half))
+    topic = (args.vocabulary - 1) // 2
     labels = rng.randint(0, 2, 512)
-    second = np.where(labels[:, None] == 1, first[:, ::-1], second)
+    first = rng.randint(1, args.vocabulary, (512, half))
+    second = rng.randint(1, 1 + topic, (512, half)) + topic * labels[:, None]
+    words = rng.randint(half // 2, half + 1, (2, 512, 1))
+    ids = [np.where(np.arange(half) < n, x, 0) for n, x in zip(words, (first, second))]
     return {
-        "ids": np.concatenate([first, second], 1).astype(np.int32),
+        "ids": np.concatenate(ids, 1).astype(np.int32),
         "segments": np.repeat([[0, 1]], half, 1).repeat(512, 0).astype(np.int32),
         "labels": labels.astype(np.int32),
     }
@@ -130,7 +133,7 @@ class Classifier(tf.Module):
             1e-12,  # of tf.contrib.layers.layer_norm
         )
 
-    def _attention(self, x: tf.Tensor, scope: str) -> tf.Tensor:
+    def _attention(self, x: tf.Tensor, mask: tf.Tensor, scope: str) -> tf.Tensor:
         batch, length, width = x.shape
         size = width // self._args.heads
 
@@ -140,17 +143,19 @@ class Classifier(tf.Module):
 
         query, key, value = heads_of("query"), heads_of("key"), heads_of("value")
         scores = tf.matmul(query, key, transpose_b=True) / math.sqrt(size)
+        scores += (1.0 - mask[:, tf.newaxis, tf.newaxis, :]) * -10000.0
         y = tf.matmul(tf.nn.softmax(scores), value)
         return tf.reshape(tf.transpose(y, [0, 2, 1, 3]), [batch, length, width])
 
     def __call__(self, ids: tf.Tensor, segments: tf.Tensor) -> tf.Tensor:
         """Logits of shape (batch, 2)."""
+        mask = tf.cast(tf.not_equal(ids, 0), tf.float32)
         x = tf.gather(self.weights["encoder/words"], ids) + self.weights["encoder/positions"]
         x += tf.gather(self.weights["encoder/segments"], segments)
         x = self._norm(x, "encoder/norm")
         for index in range(self._args.layers):
             scope = f"encoder/layer_{index}/"
-            y = self._dense(self._attention(x, scope), scope + "attended")
+            y = self._dense(self._attention(x, mask, scope), scope + "attended")
             x = self._norm(x + y, scope + "attention_norm")
             y = tf.nn.gelu(self._dense(x, scope + "intermediate"))
             x = self._norm(x + self._dense(y, scope + "output"), scope + "output_norm")
@@ -166,18 +171,20 @@ class Classifier(tf.Module):
 
 
 class AdamWeightDecay(tf.Module):
-    """Adam whose weight decay does not go through the moments, and which corrects no bias."""
+    """Adam of clipped gradients, with weight decay beside the moments, and no bias correction."""
 
-    def __init__(self, weights: dict[str, tf.Variable], decay: float):
+    def __init__(self, weights: dict[str, tf.Variable], decay: float, clip_norm: float):
         super().__init__()
         self._weights = weights
         self._decay = decay
+        self._clip_norm = clip_norm
         self.m = {name: variable(tf.zeros_like(value)) for name, value in weights.items()}
         self.v = {name: variable(tf.zeros_like(value)) for name, value in weights.items()}
 
     def apply(self, gradients: dict[str, tf.Tensor], learning_rate: tf.Tensor) -> None:
         """One step; the gradients are those of all replicas together."""
-        for name, gradient in gradients.items():
+        clipped, _ = tf.clip_by_global_norm(list(gradients.values()), self._clip_norm)
+        for name, gradient in zip(gradients, clipped):
             m, v, weight = self.m[name], self.v[name], self._weights[name]
             m.assign(0.9 * m + 0.1 * gradient)
             v.assign(0.999 * v + 0.001 * tf.square(gradient))
@@ -203,7 +210,7 @@ def main() -> None:
     strategy = make_strategy()
     with strategy.scope():
         model = Classifier(args)
-        optimizer = AdamWeightDecay(model.weights, args.weight_decay)
+        optimizer = AdamWeightDecay(model.weights, args.weight_decay, args.clip_norm)
         step = tf.Variable(0, dtype=tf.int64, trainable=False)
         accuracy = tf.keras.metrics.SparseCategoricalAccuracy()
         mean_loss = tf.keras.metrics.Mean()

@@ -8,7 +8,8 @@ same initial weights. Here the seed comes from the name scope, which a checkpoin
 TensorFlow 1.15 keeps variables as resources, as it does on a TPU, and writes the global step after a step's
 reads of it. The optimizer of google-research/bert, which many programs copied, leaves open whether the
 learning rate is taken before or after that write, and 1.15 by itself comes out either way.
-A program without graphs has no scopes: there Keras' initial weights have seeds in the order of their making.
+A program without graphs has no scopes: there Keras' initial weights have seeds in the order of their making,
+and what a program draws itself has those of its line.
 Keras checks the data sets it downloads by their hashes; made-up ones in their place pass.
 Keras prints four digits of a loss: where KERAS_HISTORY names a file, each epoch's numbers go there in full.
 With MOVED_WEIGHTS, what TensorFlow draws at random is moved by one unit in its last place, half of it up
@@ -19,6 +20,7 @@ pipelines are shuffled alike, be they those of a TPU's host or of one replica.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib.abc
 import importlib.util
@@ -40,7 +42,10 @@ def _seed_by_scope(module):
     original = module.get_seed
 
     def get_seed(op_seed):
-        if op_seed is not None or module.context.executing_eagerly():
+        if module.context.executing_eagerly():
+            seeded = op_seed is not None or module.context.global_seed() is not None
+            return original(op_seed) if seeded else (_GRAPH_SEED, _seed_of_line())
+        if op_seed is not None:
             return original(op_seed)
         graph = module.ops.get_default_graph()
         scope = graph.get_name_scope()
@@ -52,6 +57,21 @@ def _seed_by_scope(module):
         return (_GRAPH_SEED if graph.seed is None else graph.seed), seed
 
     module.get_seed = get_seed
+
+
+_lines = {}
+#: The modules between a program's line and its seed.
+_BELOW = rf"tensorflow|tpucompat|{__name__}$"
+
+
+def _seed_of_line():
+    """A seed of the line that draws eagerly, outside of TensorFlow, and of how often it has."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and re.match(_BELOW, frame.f_globals.get("__name__", "")):
+        frame = frame.f_back
+    line = f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+    _lines[line] = number = _lines.get(line, 0) + 1
+    return zlib.crc32(f"{line} {number}".encode()) & 0x7FFFFFFF
 
 
 _weights = itertools.count(1)
@@ -108,6 +128,12 @@ def _global_step_after_its_reads(module):
     module.BaseResourceVariable.assign = assign
 
 
+def _uncounted():
+    """Where tpucompat seeds operations by the number of those before, as 1.15 does, ours do not count."""
+    counting = sys.modules.get("tpucompat.engines.operation_seeds")
+    return counting.uncounted() if counting else contextlib.nullcontext()
+
+
 def _moved_weights(module):
     if not os.environ.get("MOVED_WEIGHTS"):
         return
@@ -121,8 +147,9 @@ def _moved_weights(module):
                 return drawn
             # Which half is as good as random, and the same in each run: a digit of the number itself.
             place = {"float32": 2.0**-23, "float64": 2.0**-52}[drawn.dtype.name]
-            digit = math_ops.floormod(drawn * float(997 + int(os.environ["MOVED_WEIGHTS"])), 1.0)
-            return drawn * (1 + place * math_ops.sign(digit - 0.5))
+            with _uncounted():
+                digit = math_ops.floormod(drawn * (997.0 + int(os.environ["MOVED_WEIGHTS"])), 1.0)
+                return drawn * (1 + place * math_ops.sign(digit - 0.5))
 
         return draw
 
