@@ -249,6 +249,22 @@ report(len(training.epoch))
 """,
             BACKEND,
         ),
+        "numbers_and_best_values": (
+            _MODEL
+            + """\
+savers = [tf.keras.callbacks.ModelCheckpoint('best.h5', monitor=word, save_best_only=True, mode=mode)
+          for word, mode in (('acc', 'auto'), ('loss', 'auto'), ('acc', 'min'), ('loss', 'max'))]
+class Found(tf.keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        report(logs['loss'].item(), logs.get('acc').tolist(), logs['loss'].astype('float64'))
+report([saver.best > 0 for saver in savers])
+model.compile('sgd', 'mse', metrics=['acc'])
+history = model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0, callbacks=[savers[1], Found()])
+loss, acc = model.evaluate(x, y, verbose=0)
+report(history.history['loss'][-1].item(), [one.item() for one in history.history['acc']], savers[1].best)
+report(loss.mean(), acc.item(), model.test_on_batch(x, y)[0].round(3).tolist())
+""",
+        ),
         "epochs_of_a_sequence": (
             _MODEL
             + """\

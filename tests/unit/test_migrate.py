@@ -2474,10 +2474,12 @@ def test_files_are_found_by_their_new_extension(test, becomes):
 @pytest.mark.parametrize(
     "line, becomes",
     [
-        ("fit_generator(s, validation_data=s)", "fit(EpochsOf(s), validation_data=EpochsOf(s, trains=False))"),
+        ("fit_generator(s, validation_data=s)",
+         "fit(EpochsOf(s), validation_data=EpochsOf(s, trains=False, ends=False))"),
         ("fit(Batches(), epochs=2)", "fit(EpochsOf(Batches()), epochs=2)"),
-        ("evaluate_generator(s)", "evaluate(EpochsOf(s, trains=False), verbose=0)"),
-        ("predict(s)", "predict(EpochsOf(s, trains=False), verbose=0)"),
+        ("fit(s, workers=0)", "fit(EpochsOf(s, ends=False))"),
+        ("evaluate_generator(s)", "evaluate(EpochsOf(s, trains=False, ends=False), verbose=0)"),
+        ("predict(s)", "predict(EpochsOf(s, trains=False, ends=False), verbose=0)"),
         ("fit(plain)", "fit(plain)"),
         ("summary(print_fn=f)", "summary(print_fn=by_line(f))"),
     ],
@@ -2495,6 +2497,79 @@ def test_epochs_of_a_sequence_end_with_those_of_the_training(line, becomes):
         m.{line}
         """)
     assert f"m.{becomes}\n" in after
+
+
+def test_evaluations_of_tensorflow_2_end_the_epochs_of_their_sequences():
+    after = migrated("""\
+        import tensorflow as tf
+        strategy = tf.distribute.experimental.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver())
+        class Batches(tf.keras.utils.Sequence):
+            def on_epoch_end(self):
+                self.epoch += 1
+        s = Batches()
+        with strategy.scope():
+            m = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        m.fit(s, validation_data=s, workers=0)
+        m.evaluate(s)
+        """)
+    assert "m.fit(EpochsOf(s), validation_data=EpochsOf(s, trains=False))\n" in after
+    assert "m.evaluate(EpochsOf(s, trains=False)" in after
+
+
+@pytest.mark.parametrize(
+    "line, becomes",
+    [
+        ("h.history['loss'][-1].item()", "np.asarray(h.history['loss'][-1]).item()"),
+        ("logs['loss'].tolist()", "np.asarray(logs['loss']).tolist()"),
+        ("logs.get('loss').astype('int')", "np.asarray(logs.get('loss')).astype('int')"),
+        ("[one.item() for one in losses]", "[np.asarray(one).item() for one in losses]"),
+        ("acc.mean()", "np.asarray(acc).mean()"),
+        ("score[1].round(2)", "np.asarray(score[1]).round(2)"),
+        ("m.predict(x).mean()", "m.predict(x, verbose=0).mean()"),
+        ("np.mean(losses)", "np.mean(losses)"),
+        ("saver.best", "best_of(saver)"),
+        ("stop.wait", "stop.wait"),
+    ],
+)
+def test_numbers_of_a_training_are_numbers_of_numpy_where_they_have_to_be(line, becomes):
+    after = migrated(f"""\
+        import numpy as np
+        import tensorflow as tf
+        m = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        saver = tf.keras.callbacks.ModelCheckpoint('m.h5')
+        stop = tf.keras.callbacks.EarlyStopping()
+        h = m.fit(x, y)
+        losses = h.history['loss']
+        score = m.evaluate(x, y)
+        loss, acc = m.evaluate(x, y)
+        r = {line}
+        """)
+    assert f"r = {becomes}\n" in after
+
+
+@pytest.mark.parametrize(
+    "own, becomes", [("pass", "best_of(self)"), ("self.best = 0", "self.best")]
+)
+def test_a_callback_that_keeps_a_best_value_of_its_own_is_left(own, becomes):
+    after = migrated(f"""\
+        import tensorflow as tf
+        class Saver(tf.keras.callbacks.ModelCheckpoint):
+            def on_train_begin(self, logs=None):
+                {own}
+            def on_epoch_end(self, epoch, logs=None):
+                print(self.best)
+        """)
+    assert f"print({becomes})\n" in after
+
+
+def test_the_module_of_mixed_precision_is_renamed_where_it_is_imported():
+    after = migrated("""\
+        import tensorflow as tf
+        from tensorflow.keras.mixed_precision import experimental as mixed_precision
+        mixed_precision.set_policy(mixed_precision.Policy('mixed_bfloat16'))
+        """)
+    assert "TODO" not in after
+    assert "tf.keras.mixed_precision.set_global_policy(mixed_precision.Policy(" in after
 
 
 @pytest.mark.parametrize(

@@ -642,6 +642,21 @@ BEHAVIOURS: Mapping[str, Row] = {
         REFUSED,
         "NumPy 2.4 makes no number of an array that has axes.",
     ),
+    "number_method": Row(
+        "history.history['loss'][-1].item(), model.evaluate(x, y)[0].tolist()",
+        "numpy.asarray(…).item()",
+        "number_method",
+        REFUSED,
+        "Results and logs were NumPy's numbers; Keras 3 gives Python's.",
+    ),
+    "best": Row(
+        "ModelCheckpoint(…).best, before the first value",
+        "best_of(checkpoint), by a function added to the script",
+        "best",
+        BEHAVIOUR,
+        "Keras 2 had the worst value there is; Keras 3 has None.",
+        keras_2=True,
+    ),
     "dim_ordering": Row(
         "K.image_dim_ordering() == 'tf'",
         "K.image_data_format() == 'channels_last'",

@@ -494,6 +494,12 @@ def _retire(
         expression = waiting.pop()
         for name in [node for node in ast.walk(expression) if isinstance(node, ast.Name)]:
             made = only_assignment(context, name.id)
+            for statement, cell in _for_each_conversion(context, name.id) if made is None else ():
+                if not any(statement is other for other in gone):
+                    context.remove(statement, cell)
+                    gone.append(statement)
+                    waiting.append(statement.value)
+                    finish(context, statement)
             if made is None:
                 gone += _remove_function(context, name.id, gone)
             if made is None or not serves_start_up(context, made[0].value):
@@ -518,6 +524,32 @@ def _retire(
     finish(context, one.call.node, but=one.model)
     finish(context, one.call.node.func)
     return named
+
+
+def _for_each_conversion(context: Context, name: str) -> list[tuple[Any, int]]:
+    """The assignments of a name that is made anew for each conversion, and serves nothing else."""
+    found = [
+        (node, cell)
+        for cell, tree in context.trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and _assigns(node, name)
+    ]
+    stores = sum(
+        getattr(node, "id", "") == name and isinstance(node.ctx, ast.Store)  # type: ignore[attr-defined]
+        for tree in context.trees.values()
+        for node in ast.walk(tree)
+    )
+    serve = all(
+        len(one.targets) == 1
+        and serves_start_up(context, one.value)
+        and context.texts[cell].owns_lines(one)
+        for one, cell in found
+    )
+    inside = [call.node for call in context.names.calls if is_conversion(call)]
+    inside += [one for one, _ in found]
+    if len(found) != stores or not serve or copies.loads_outside(context, name, inside):
+        return []
+    return found
 
 
 def _remove_function(context: Context, name: str, gone: Sequence[ast.AST]) -> list[ast.AST]:
