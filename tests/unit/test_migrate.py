@@ -2562,6 +2562,29 @@ def test_a_callback_that_keeps_a_best_value_of_its_own_is_left(own, becomes):
     assert f"print({becomes})\n" in after
 
 
+def test_a_strategy_that_is_made_anew_for_each_conversion():
+    after = migrated("""\
+        import tensorflow as tf
+        from tensorflow.contrib import tpu as contrib_tpu
+        def main(use_tpu):
+            m = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            m.compile('sgd', 'mse')
+            if use_tpu:
+                strategy = contrib_tpu.TPUDistributionStrategy(tf.contrib.cluster_resolver.TPUClusterResolver())
+                m = contrib_tpu.keras_to_tpu_model(m, strategy=strategy)
+            m.fit(x, y)
+            n = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            n.compile('sgd', 'mse')
+            if use_tpu:
+                strategy = contrib_tpu.TPUDistributionStrategy(tf.contrib.cluster_resolver.TPUClusterResolver())
+                n = contrib_tpu.keras_to_tpu_model(n, strategy=strategy)
+            n.predict(x)
+        """)
+    assert "TODO" not in after and "contrib" not in after
+    under = "with (make_strategy() if use_tpu else tf.distribute.get_strategy()).scope():\n"
+    assert after.count(under) == 2
+
+
 def test_the_module_of_mixed_precision_is_renamed_where_it_is_imported():
     after = migrated("""\
         import tensorflow as tf

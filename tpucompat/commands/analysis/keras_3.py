@@ -15,7 +15,6 @@ from tpucompat.commands.analysis import (
     keras_3_losses,
     keras_3_members,
     keras_3_outputs,
-    keras_3_results,
     keras_3_seeds,
     keras_3_training,
     keras_3_values,
@@ -85,7 +84,6 @@ _RULES = (
     *keras_3_values.RULES,
     *keras_3_batches.RULES,
     *keras_3_labels.RULES,
-    keras_3_results.number_methods,
     *keras_1_rules.RULES,
     keras_3_words.optimizers,
 )
@@ -381,7 +379,7 @@ class Finder:
         if node.attr == "reset_states" and not kind and self._is_metric(node.value):
             yield Difference(table.MEMBERS["metrics.Metric", "reset_states"], node, None, "")
         yield from keras_3_values.dimensions(node, self.values)
-        yield from keras_3_results.bests(self, node)
+        yield from keras_3_values.bests(self, node)
         if node.attr == "get_shape" and kind == keras_values.TENSOR:
             yield Difference(table.BEHAVIOURS["tensor_shape"], node, None, "get_shape")
 

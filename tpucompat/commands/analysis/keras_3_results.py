@@ -1,4 +1,4 @@
-"""Results of a training that were numbers of NumPy in Keras 2, and best values of callbacks that have none yet."""
+"""Results of a training that were numbers of NumPy in Keras 2, and best values that a callback has not yet."""
 
 from __future__ import annotations
 

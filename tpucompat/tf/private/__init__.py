@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         static_value,
     )
     from tpucompat.tf.private.inputs import (
+        copy_arrays_of_python,
         data_flow_ops,
         dataset_operations,
         leave_replica_inputs_untuned,
@@ -216,6 +217,7 @@ _NAMES = {
     "inputs": (
         "data_flow_ops",
         "dataset_operations",
+        "copy_arrays_of_python",
         "leave_replica_inputs_untuned",
         "lookup_ops",
         "read_no_element_ahead",
