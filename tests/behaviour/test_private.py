@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import json
 import pkgutil
 import sys
 import time
@@ -232,6 +233,35 @@ def _training_loops():
         model.fit(x, y, **told)
         model.fit_generator(((x, y) for _ in range(3)), steps_per_epoch=1, **told)
     assert read == [[(4, 2), (4, 1), (4,)]] * 2
+
+
+def _logs_and_metrics():
+    """Logs are numbers of NumPy, and a method of an object is a metric."""
+    if not hasattr(tf, "function") or TF1:
+        pytest.skip("1.15 is the model")
+    before = patches.mark()
+    private.log_numbers_of_numpy()
+    private.measure_by_methods()
+    read = []
+
+    class Reading(v1.keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            read.append(
+                [logs["loss"].item(), logs["spread"].tolist(), logs["loss"].astype("float32")]
+            )
+
+        def spread(self, y_true, y_pred):
+            return v1.keras.backend.abs(y_true - y_pred)
+
+    with v1.Graph().as_default():
+        reading = Reading()
+        model = v1.keras.Sequential([v1.keras.layers.Dense(1, input_shape=(2,))])
+        model.compile("sgd", "mse", metrics=[reading.spread])
+        x, y = np.ones((4, 2), "float32"), np.ones((4, 1), "float32")
+        history = model.fit(x, y, verbose=0, callbacks=[reading]).history
+    patches.undo(before)
+    assert read == [[history["loss"][0], history["spread"][0], np.float32(history["loss"][0])]]
+    assert json.dumps(history)
 
 
 def _feed_missing_axes():
@@ -1129,6 +1159,7 @@ CHECKS = {
         "_listed",
         "_of_tensors",
     ],
+    _logs_and_metrics: ["log_numbers_of_numpy", "measure_by_methods"],
     _silence_deprecations: ["silence_deprecations"],
     _forget_eager_start: ["forget_eager_start"],
     _path_functions: ["path_functions", "PathFunction"],

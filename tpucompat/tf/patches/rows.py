@@ -78,6 +78,20 @@ ROWS = (
         "A script's callback reads the validation's arrays as self.validation_data.",
     ),
     Patch(
+        "tpucompat.tf.private.keras_training:log_numbers_of_numpy",
+        GRAPH,
+        ">=2.3",
+        ("*.CallbackList._process_logs",),
+        "Callbacks and histories have numbers of NumPy, as in 1.15.",
+    ),
+    Patch(
+        "tpucompat.tf.private.keras_training:measure_by_methods",
+        GRAPH,
+        ">=2.4",
+        ("*.training_utils_v1.get_metric_function",),
+        "A method of an object may be a metric, as in 1.15.",
+    ),
+    Patch(
         "tpucompat.tf.private.saving:write_graphs_with_any_protobuf",
         GRAPH,
         "protobuf>=7",

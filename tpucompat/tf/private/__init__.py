@@ -85,7 +85,12 @@ if TYPE_CHECKING:
         track_tf_optimizer,
         write_all_h5_files_alike,
     )
-    from tpucompat.tf.private.keras_training import give_validation_data, take_iterators
+    from tpucompat.tf.private.keras_training import (
+        give_validation_data,
+        log_numbers_of_numpy,
+        measure_by_methods,
+        take_iterators,
+    )
     from tpucompat.tf.private.modules import computes_with_onednn, replace_functions
     from tpucompat.tf.private.operations import (
         RawOperations,
@@ -246,6 +251,8 @@ _NAMES = {
     ),
     "keras_training": (
         "give_validation_data",
+        "log_numbers_of_numpy",
+        "measure_by_methods",
         "take_iterators",
     ),
     "modules": (
