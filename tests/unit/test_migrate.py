@@ -2830,6 +2830,11 @@ def test_a_partial_of_an_input_function_is_called():
         ("'%s %-5.1f%%' % (x, found[0])", "'%s %-5.1f%%' % (x, found[0].item())"),
         ("int(text)", "int(text)"),
         ("chr(found[0])", "chr(int(found[0].item()))"),
+        (
+            "[chr(one) for one in [rows[j][1] for j in x]]",
+            "[chr(int(one.item())) for one in [rows[j][1] for j in x]]",
+        ),
+        ("chr(rows[0][0, 0])", "chr(rows[0][0, 0])"),
         ("[int(one) for one in found]", "[int(one.item()) for one in found]"),
         (
             "[int(b) for a, (b, c) in enumerate(zip(found, x))]",
@@ -2865,6 +2870,7 @@ def test_numbers_are_made_of_arrays_with_axes(line, becomes):
         (x, labels), _ = tf.keras.datasets.cifar10.load_data()
         model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
         found = model.predict(x, verbose=0)
+        rows = [x[:, -1:]]
         y = {line}
         """)
     assert f"\ny = {becomes}\n" in after

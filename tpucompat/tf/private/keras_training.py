@@ -58,13 +58,13 @@ def log_numbers_of_numpy() -> None:
     Seen as ``CallbackList._process_logs`` of ``callbacks`` in 2.3 to 2.21, which makes Python's of them.
     """
     kind = importlib.import_module(keras_source() + ".callbacks").CallbackList
-    own = getattr(kind, "_process_logs", None)
-    if own is None:
+    given = getattr(kind, "_process_logs", None)
+    if given is None:
         return
 
-    @functools.wraps(own)
+    @functools.wraps(given)
     def _process_logs(self: Any, logs: Any, *args: Any, **kwargs: Any) -> Any:
-        found = own(self, logs, *args, **kwargs)
+        found = given(self, logs, *args, **kwargs)
         if not isinstance(found, dict):
             return found
         numbers = {key: np.float64(value) for key, value in found.items() if type(value) is float}
@@ -81,11 +81,11 @@ def measure_by_methods() -> None:
     gives.
     """
     module = importlib.import_module(keras_source() + ".engine.training_utils_v1")
-    own = module.get_metric_function
+    given = module.get_metric_function
 
-    @functools.wraps(own)
+    @functools.wraps(given)
     def get_metric_function(*args: Any, **kwargs: Any) -> Any:
-        found = own(*args, **kwargs)
+        found = given(*args, **kwargs)
         return functools.partial(found) if isinstance(found, types.MethodType) else found
 
     patches.replace(module, "get_metric_function", get_metric_function)
