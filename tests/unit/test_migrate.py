@@ -1003,6 +1003,22 @@ def test_a_cell_that_is_indented_as_a_whole_stays_so():
     ]
 
 
+def test_slots_are_made_in_the_cell_of_the_optimizer():
+    cells = [
+        "import tensorflow as tf\nstrategy = tf.distribute.MirroredStrategy()\n"
+        "with strategy.scope():\n"
+        "    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])\n"
+        "    optimizer = tf.keras.optimizers.SGD(0.1, momentum=0.9)",
+        "def step(x):\n    with tf.GradientTape() as tape:\n        loss = tf.reduce_sum(model(x))\n"
+        "    gradients = tape.gradient(loss, model.trainable_variables)\n"
+        "    optimizer.apply_gradients(zip(gradients, model.trainable_variables))\n"
+        "strategy.experimental_run_v2(step, args=(x,))",
+    ]
+    book = {"cells": [{"cell_type": "code", "source": cell} for cell in cells]}
+    after = json.loads(result_of(json.dumps(book), "b.ipynb").after)
+    assert "\n    optimizer.build(model.trainable_variables)\n" in after["cells"][0]["source"]
+
+
 def test_the_first_lines_of_a_cell_may_be_indented_alone():
     cell = "\timport tensorflow as tf\nfrom tensorflow.contrib import slim\nx = slim.flatten\n"
     book = {"cells": [{"cell_type": "code", "source": cell}]}
