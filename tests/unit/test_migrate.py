@@ -1003,6 +1003,14 @@ def test_a_cell_that_is_indented_as_a_whole_stays_so():
     ]
 
 
+def test_the_dtype_of_classes_is_that_of_an_array():
+    after = migrated("""\
+        import tensorflow as tf
+        y = tf.keras.utils.to_categorical(y, num_classes=9, dtype=int)
+        """)
+    assert "y = tf.keras.utils.to_categorical(y, num_classes=9).astype(int)\n" in after
+
+
 def test_slots_are_made_in_the_cell_of_the_optimizer():
     cells = [
         "import tensorflow as tf\nstrategy = tf.distribute.MirroredStrategy()\n"

@@ -220,7 +220,7 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     ("regularizers.l1", "l"): Row("l1(l=)", "l1", "rename", REFUSED),
     ("regularizers.l2", "l"): Row("l2(l=)", "l2", "rename", REFUSED),
     ("utils.to_categorical", "y"): Row("to_categorical(y=)", "x", "rename", REFUSED),
-    ("utils.to_categorical", "dtype"): Row("to_categorical(dtype=)", ".astype", "", REFUSED),
+    ("utils.to_categorical", "dtype"): Row("to_categorical(dtype=)", ".astype", "astype", REFUSED),
     ("preprocessing.text.one_hot", "text"): Row("one_hot(text=)", "input_text", "rename", REFUSED),
     ("preprocessing.text.text_to_word_sequence", "text"): Row(
         "text_to_word_sequence(text=)", "input_text", "rename", REFUSED
