@@ -1003,6 +1003,16 @@ def test_a_cell_that_is_indented_as_a_whole_stays_so():
     ]
 
 
+@pytest.mark.parametrize("scale, marked", [("'dynamic'", False), ("128.", True)])
+def test_a_dynamic_loss_scale_is_the_default(scale, marked):
+    after = migrated(f"""\
+        import tensorflow as tf
+        opt = tf.keras.mixed_precision.experimental.LossScaleOptimizer(sgd, loss_scale={scale})
+        """)
+    assert ("TODO(tpucompat TPU510)" in after) == marked
+    assert ("opt = tf.keras.mixed_precision.LossScaleOptimizer(sgd)\n" in after) != marked
+
+
 def test_the_dtype_of_classes_is_that_of_an_array():
     after = migrated("""\
         import tensorflow as tf

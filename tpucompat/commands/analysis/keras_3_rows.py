@@ -225,6 +225,12 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     ("preprocessing.text.text_to_word_sequence", "text"): Row(
         "text_to_word_sequence(text=)", "input_text", "rename", REFUSED
     ),
+    ("mixed_precision.experimental.LossScaleOptimizer", "loss_scale"): Row(
+        "LossScaleOptimizer(loss_scale='dynamic')",
+        "nothing: it is the default. A fixed scale is initial_scale with no growth",
+        "drop_dynamic",
+        REFUSED,
+    ),
     ("layers.Layer.add_weight", "partitioner"): _dropped(
         "add_weight(partitioner=)", "Variables are whole."
     ),

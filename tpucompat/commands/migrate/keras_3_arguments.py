@@ -43,6 +43,10 @@ def _drop_false(self: Rewriter, one: Difference) -> bool:
     return constant(one.node) is False and _drop(self, one)
 
 
+def _drop_dynamic(self: Rewriter, one: Difference) -> bool:
+    return constant(one.node) == "dynamic" and _drop(self, one)
+
+
 def _rename(self: Rewriter, one: Difference) -> bool:
     word = next((w for w in one.call.keywords if w.value is one.node), None) if one.call else None
     if word is None:
@@ -186,6 +190,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "default": _default,
     "astype": _astype,
     "drop": _drop,
+    "drop_dynamic": _drop_dynamic,
     "drop_false": _drop_false,
     "drop_true": _drop_true,
     "input": _input,
