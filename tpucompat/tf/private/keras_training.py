@@ -86,7 +86,13 @@ def measure_by_methods() -> None:
     @functools.wraps(given)
     def get_metric_function(*args: Any, **kwargs: Any) -> Any:
         found = given(*args, **kwargs)
-        return functools.partial(found) if isinstance(found, types.MethodType) else found
+        if not isinstance(found, types.MethodType):
+            return found
+
+        def measured(*args: Any, **kwargs: Any) -> Any:
+            return found(*args, **kwargs)
+
+        return measured
 
     patches.replace(module, "get_metric_function", get_metric_function)
 
