@@ -249,6 +249,23 @@ report(len(training.epoch))
 """,
             BACKEND,
         ),
+        "numbers_and_best_values": (
+            _MODEL
+            + """\
+rising = tf.keras.callbacks.ModelCheckpoint('best.h5', monitor='acc', save_best_only=True)
+falling = tf.keras.callbacks.ModelCheckpoint('best.h5', monitor='loss', save_best_only=True)
+told = tf.keras.callbacks.ModelCheckpoint('best.h5', monitor='acc', save_best_only=True, mode='min')
+class Found(tf.keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None):
+        report(logs['loss'].item(), logs.get('acc').tolist(), logs['loss'].astype('float64'))
+report(rising.best > 0, falling.best > 0, told.best > 0)
+model.compile('sgd', 'mse', metrics=['acc'])
+history = model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0, callbacks=[falling, Found()])
+loss, acc = model.evaluate(x, y, verbose=0)
+report(history.history['loss'][-1].item(), [one.item() for one in history.history['acc']], falling.best)
+report(loss.mean(), acc.item(), model.test_on_batch(x, y)[0].round(3).tolist())
+""",
+        ),
         "epochs_of_a_sequence": (
             _MODEL
             + """\

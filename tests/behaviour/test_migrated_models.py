@@ -125,7 +125,23 @@ own = Trained(inputs, tf.keras.layers.Dense(1, kernel_initializer='ones', kernel
 own.compile(tf.keras.optimizers.SGD(0.1), 'mse', ['mae'])
 weights = np.linspace(0.5, 1.5, 20)
 logs = own.fit(x, y, sample_weight=weights, batch_size=4, epochs=2, shuffle=False, verbose=0).history
-print('TOLD', json.dumps([told['loss'], told['val_loss'], told['val_mae'], logs['loss'], logs['mae']]))
+
+class Counted(tf.keras.utils.Sequence):
+    def __init__(self):
+        self.ended = 0
+    def __len__(self):
+        return 2
+    def __getitem__(self, index):
+        return x[4 * index:4 * index + 4], y[4 * index:4 * index + 4]
+    def on_epoch_end(self):
+        self.ended += 1
+
+trained, tested, ends = Counted(), Counted(), []
+note = tf.keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: ends.append(tested.ended))
+model.fit(trained, epochs=3, shuffle=False, verbose=0, validation_data=tested, callbacks=[note])
+model.evaluate(tested, verbose=0)
+ends += [trained.ended, tested.ended]
+print('TOLD', json.dumps([told['loss'], told['val_loss'], told['val_mae'], logs['loss'], logs['mae'], ends]))
 """
 TWO = """
 import tensorflow

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
+import json
 import pkgutil
 import sys
 import time
@@ -234,6 +235,35 @@ def _training_loops():
     assert read == [[(4, 2), (4, 1), (4,)]] * 2
 
 
+def _logs_and_metrics():
+    """Logs are numbers of NumPy, and a method of an object is a metric."""
+    if tuple(map(int, tf.__version__.split(".")[:2])) < (2, 4):
+        pytest.skip("1.15 is the model; 2.4 is the first that has both")
+    before = patches.mark()
+    private.log_numbers_of_numpy()
+    private.measure_by_methods()
+    read = []
+
+    class Reading(v1.keras.callbacks.Callback):
+        def on_epoch_end(self, epoch, logs=None):
+            read.append(
+                [logs["loss"].item(), logs["spread"].tolist(), logs["loss"].astype("float32")]
+            )
+
+        def spread(self, y_true, y_pred):
+            return v1.keras.backend.abs(y_true - y_pred)
+
+    with v1.Graph().as_default():
+        reading = Reading()
+        model = v1.keras.Sequential([v1.keras.layers.Dense(1, input_shape=(2,))])
+        model.compile("sgd", "mse", metrics=[reading.spread])
+        x, y = np.ones((4, 2), "float32"), np.ones((4, 1), "float32")
+        history = model.fit(x, y, verbose=0, callbacks=[reading]).history
+    patches.undo(before)
+    assert read == [[history["loss"][0], history["spread"][0], np.float32(history["loss"][0])]]
+    assert json.dumps(history)
+
+
 def _feed_missing_axes():
     if TF1:
         pytest.skip("1.15 refuses it")
@@ -382,6 +412,19 @@ def _limit_start_of_peers(monkeypatch):
     private.limit_start_of_peers(types.SimpleNamespace(cluster_spec=lambda: cluster), 7)
     assert told.get("cluster_register_timeout_in_ms", 7000) == 7000
     assert told or tuple(map(int, tf.__version__.split(".")[:2])) < (2, 15)
+
+
+def _copy_arrays_of_python():
+    """TensorFlow has the memory of an array that Python gives it; a copy leaves the array alone."""
+    registry = importlib.import_module("tensorflow.python.ops.script_ops").FuncRegistry
+    given = np.arange(64, dtype="float32")
+    assert np.may_share_memory(inspect.unwrap(registry._convert)(given[:32]), given)
+    before = patches.mark()
+    private.copy_arrays_of_python()
+    found = registry._convert(given[:32], np.dtype("float32"))
+    assert not np.may_share_memory(found, given) and found.tolist() == given[:32].tolist()
+    assert registry._convert([1, 2]).tolist() == [1, 2]
+    patches.undo(before)
 
 
 def _leave_replica_inputs_untuned(monkeypatch):
@@ -1116,6 +1159,7 @@ CHECKS = {
         "_listed",
         "_of_tensors",
     ],
+    _logs_and_metrics: ["log_numbers_of_numpy", "measure_by_methods"],
     _silence_deprecations: ["silence_deprecations"],
     _forget_eager_start: ["forget_eager_start"],
     _path_functions: ["path_functions", "PathFunction"],
@@ -1133,6 +1177,7 @@ CHECKS = {
     _write_all_h5_files_alike: ["write_all_h5_files_alike", "_by_suffix"],
     _name_recurrent_weights_by_layer: ["name_recurrent_weights_by_layer"],
     _read_no_element_ahead: ["read_no_element_ahead"],
+    _copy_arrays_of_python: ["copy_arrays_of_python"],
     _leave_replica_inputs_untuned: ["leave_replica_inputs_untuned", "_with_dataset"],
     _topology: ["device_assignment", "topology_class", "topology_proto", "topology_rank"],
     _xla_context: ["XlaContext", "_xla_control_flow_context"],

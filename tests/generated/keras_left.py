@@ -354,6 +354,8 @@ def weighted(m, x):
     m.note(name)
     if name == "custom":
         m.apart.add("custom: gradients of a core's part of the batch are clipped")
+    if name == "rnn":
+        m.apart.add("rnn: a scan through the examples of a core's part of the batch")
     call, shape = rows[name]
     return Weighted(call, shape)(x)
 

@@ -1077,6 +1077,40 @@ def test_a_cell_that_is_indented_as_a_whole_stays_so():
     ]
 
 
+@pytest.mark.parametrize("scale, marked", [("'dynamic'", False), ("128.", True)])
+def test_a_dynamic_loss_scale_is_the_default(scale, marked):
+    after = migrated(f"""\
+        import tensorflow as tf
+        opt = tf.keras.mixed_precision.experimental.LossScaleOptimizer(sgd, loss_scale={scale})
+        """)
+    assert ("TODO(tpucompat TPU510)" in after) == marked
+    assert ("opt = tf.keras.mixed_precision.LossScaleOptimizer(sgd)\n" in after) != marked
+
+
+def test_the_dtype_of_classes_is_that_of_an_array():
+    after = migrated("""\
+        import tensorflow as tf
+        y = tf.keras.utils.to_categorical(y, num_classes=9, dtype=int)
+        """)
+    assert "y = tf.keras.utils.to_categorical(y, num_classes=9).astype(int)\n" in after
+
+
+def test_slots_are_made_in_the_cell_of_the_optimizer():
+    cells = [
+        "import tensorflow as tf\nstrategy = tf.distribute.MirroredStrategy()\n"
+        "with strategy.scope():\n"
+        "    model = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(2,))])\n"
+        "    optimizer = tf.keras.optimizers.SGD(0.1, momentum=0.9)",
+        "def step(x):\n    with tf.GradientTape() as tape:\n        loss = tf.reduce_sum(model(x))\n"
+        "    gradients = tape.gradient(loss, model.trainable_variables)\n"
+        "    optimizer.apply_gradients(zip(gradients, model.trainable_variables))\n"
+        "strategy.experimental_run_v2(step, args=(x,))",
+    ]
+    book = {"cells": [{"cell_type": "code", "source": cell} for cell in cells]}
+    after = json.loads(result_of(json.dumps(book), "b.ipynb").after)
+    assert "\n    optimizer.build(model.trainable_variables)\n" in after["cells"][0]["source"]
+
+
 def test_the_first_lines_of_a_cell_may_be_indented_alone():
     cell = "\timport tensorflow as tf\nfrom tensorflow.contrib import slim\nx = slim.flatten\n"
     book = {"cells": [{"cell_type": "code", "source": cell}]}
@@ -2548,10 +2582,12 @@ def test_files_are_found_by_their_new_extension(test, becomes):
 @pytest.mark.parametrize(
     "line, becomes",
     [
-        ("fit_generator(s, validation_data=s)", "fit(EpochsOf(s), validation_data=EpochsOf(s, trains=False))"),
+        ("fit_generator(s, validation_data=s)",
+         "fit(EpochsOf(s), validation_data=EpochsOf(s, trains=False, ends=False))"),
         ("fit(Batches(), epochs=2)", "fit(EpochsOf(Batches()), epochs=2)"),
-        ("evaluate_generator(s)", "evaluate(EpochsOf(s, trains=False), verbose=0)"),
-        ("predict(s)", "predict(EpochsOf(s, trains=False), verbose=0)"),
+        ("fit(s, workers=0)", "fit(EpochsOf(s, ends=False))"),
+        ("evaluate_generator(s)", "evaluate(EpochsOf(s, trains=False, ends=False), verbose=0)"),
+        ("predict(s)", "predict(EpochsOf(s, trains=False, ends=False), verbose=0)"),
         ("fit(plain)", "fit(plain)"),
         ("summary(print_fn=f)", "summary(print_fn=by_line(f))"),
     ],
@@ -2569,6 +2605,102 @@ def test_epochs_of_a_sequence_end_with_those_of_the_training(line, becomes):
         m.{line}
         """)
     assert f"m.{becomes}\n" in after
+
+
+def test_evaluations_of_tensorflow_2_end_the_epochs_of_their_sequences():
+    after = migrated("""\
+        import tensorflow as tf
+        strategy = tf.distribute.experimental.TPUStrategy(tf.distribute.cluster_resolver.TPUClusterResolver())
+        class Batches(tf.keras.utils.Sequence):
+            def on_epoch_end(self):
+                self.epoch += 1
+        s = Batches()
+        with strategy.scope():
+            m = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        m.fit(s, validation_data=s, workers=0)
+        m.evaluate(s)
+        """)
+    assert "m.fit(EpochsOf(s), validation_data=EpochsOf(s, trains=False))\n" in after
+    assert "m.evaluate(EpochsOf(s, trains=False)" in after
+
+
+@pytest.mark.parametrize(
+    "line, becomes",
+    [
+        ("h.history['loss'][-1].item()", "np.asarray(h.history['loss'][-1]).item()"),
+        ("logs['loss'].tolist()", "np.asarray(logs['loss']).tolist()"),
+        ("logs.get('loss').astype('int')", "np.asarray(logs.get('loss')).astype('int')"),
+        ("[one.item() for one in losses]", "[np.asarray(one).item() for one in losses]"),
+        ("acc.mean()", "np.asarray(acc).mean()"),
+        ("score[1].round(2)", "np.asarray(score[1]).round(2)"),
+        ("m.predict(x).mean()", "m.predict(x, verbose=0).mean()"),
+        ("np.mean(losses)", "np.mean(losses)"),
+        ("saver.best", "best_of(saver)"),
+        ("stop.wait", "stop.wait"),
+    ],
+)
+def test_numbers_of_a_training_are_numbers_of_numpy_where_they_have_to_be(line, becomes):
+    after = migrated(f"""\
+        import numpy as np
+        import tensorflow as tf
+        m = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        saver = tf.keras.callbacks.ModelCheckpoint('m.h5')
+        stop = tf.keras.callbacks.EarlyStopping()
+        h = m.fit(x, y)
+        losses = h.history['loss']
+        score = m.evaluate(x, y)
+        loss, acc = m.evaluate(x, y)
+        r = {line}
+        """)
+    assert f"r = {becomes}\n" in after
+
+
+@pytest.mark.parametrize(
+    "own, becomes", [("pass", "best_of(self)"), ("self.best = 0", "self.best")]
+)
+def test_a_callback_that_keeps_a_best_value_of_its_own_is_left(own, becomes):
+    after = migrated(f"""\
+        import tensorflow as tf
+        class Saver(tf.keras.callbacks.ModelCheckpoint):
+            def on_train_begin(self, logs=None):
+                {own}
+            def on_epoch_end(self, epoch, logs=None):
+                print(self.best)
+        """)
+    assert f"print({becomes})\n" in after
+
+
+def test_a_strategy_that_is_made_anew_for_each_conversion():
+    after = migrated("""\
+        import tensorflow as tf
+        from tensorflow.contrib import tpu as contrib_tpu
+        def main(use_tpu):
+            m = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            m.compile('sgd', 'mse')
+            if use_tpu:
+                strategy = contrib_tpu.TPUDistributionStrategy(tf.contrib.cluster_resolver.TPUClusterResolver())
+                m = contrib_tpu.keras_to_tpu_model(m, strategy=strategy)
+            m.fit(x, y)
+            n = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+            n.compile('sgd', 'mse')
+            if use_tpu:
+                strategy = contrib_tpu.TPUDistributionStrategy(tf.contrib.cluster_resolver.TPUClusterResolver())
+                n = contrib_tpu.keras_to_tpu_model(n, strategy=strategy)
+            n.predict(x)
+        """)
+    assert "TODO" not in after and "contrib" not in after
+    under = "with (make_strategy() if use_tpu else tf.distribute.get_strategy()).scope():\n"
+    assert after.count(under) == 2
+
+
+def test_the_module_of_mixed_precision_is_renamed_where_it_is_imported():
+    after = migrated("""\
+        import tensorflow as tf
+        from tensorflow.keras.mixed_precision import experimental as mixed_precision
+        mixed_precision.set_policy(mixed_precision.Policy('mixed_bfloat16'))
+        """)
+    assert "TODO" not in after
+    assert "tf.keras.mixed_precision.set_global_policy(mixed_precision.Policy(" in after
 
 
 @pytest.mark.parametrize(
@@ -2806,6 +2938,11 @@ def test_a_partial_of_an_input_function_is_called():
         ("'%s %-5.1f%%' % (x, found[0])", "'%s %-5.1f%%' % (x, found[0].item())"),
         ("int(text)", "int(text)"),
         ("chr(found[0])", "chr(int(found[0].item()))"),
+        (
+            "[chr(one) for one in [rows[j][1] for j in x]]",
+            "[chr(int(one.item())) for one in [rows[j][1] for j in x]]",
+        ),
+        ("chr(rows[0][0, 0])", "chr(rows[0][0, 0])"),
         ("[int(one) for one in found]", "[int(one.item()) for one in found]"),
         (
             "[int(b) for a, (b, c) in enumerate(zip(found, x))]",
@@ -2841,6 +2978,7 @@ def test_numbers_are_made_of_arrays_with_axes(line, becomes):
         (x, labels), _ = tf.keras.datasets.cifar10.load_data()
         model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
         found = model.predict(x, verbose=0)
+        rows = [x[:, -1:]]
         y = {line}
         """)
     assert f"\ny = {becomes}\n" in after

@@ -32,6 +32,7 @@ def test_cells_are_numbered_as_in_the_file():
         "await something()",
         "\n  x = [1,\n       2]\nx",
         "%%bash\necho 'no python",
+        "#@title A form\n\n%%bash\necho 'no python",
         "get_ipython().magic('matplotlib inline')",
     ],
 )
@@ -43,6 +44,14 @@ def test_magics_are_no_syntax_errors(source):
 def test_the_body_of_a_timed_cell_is_read():
     (cell,) = code("%%time\nimport tensorflow")
     assert "import tensorflow" in cell.python
+
+
+def test_comments_may_stand_above_a_magic():
+    (cell,) = code("#@title A form\n%%time\nimport tensorflow")
+    assert "import tensorflow" in cell.python
+    lines = ["# one\n", "%%bash\n", "ls\n"]
+    assert cells.outdented(lines) == lines[1:]
+    assert cells.outdented(["# one\n", "x = 1\n"]) == ["# one\n", "x = 1\n"]
     (cell,) = code("%%bash\nimport tensorflow")
     assert cell.python == ""
 

@@ -670,6 +670,7 @@ def test_magics_without_a_percent_sign_are_no_python():
     made = sources.without_magics(text)
     assert made.splitlines() == ["pass", "ls -l", "pass", "", "cat = 1", "cd = cat"]
     assert sources.without_magics("x = 1\n") == "x = 1\n"
+    assert sources.without_magics("# of Colab\n%%javascript\nfunction f() {}\n") is None
 
 
 def test_a_program_of_tensorflow_2_is_not_told_of_what_it_may_do_right(scan):

@@ -71,6 +71,7 @@ IDIOMS: Mapping[str, Idiom] = {
             ("LossScaleOptimizer", "LossScaleOptimizer"),
         )
     },
+    "keras.mixed_precision.experimental": Idiom("tf.keras.mixed_precision", "", SAFE, "TPU202"),
     # Functions that tf.keras of Keras 3 has under their short names alone
     **{
         f"keras.{package}.{name}": Idiom(f"tf.keras.{package}.{short}", "", SAFE, "TPU202")

@@ -209,6 +209,8 @@ def fits_both(found: Fate, call: ast.Call | None) -> bool:
 def _of_tensorflow(path: str) -> Fate | None:
     if path == "compat.v1" or path.startswith("compat.v1."):
         return _of_compat_v1(path[len("compat.v1.") :])
+    if path.startswith("compat.v2."):
+        return _of_compat_v2(path[len("compat.v2.") :])
     if path.startswith("compat."):
         return None
     for symbol, rest in _prefixes(path):
@@ -267,6 +269,15 @@ def _at_home(symbol: str, rest: str, home: Home) -> Fate | None:
     if isinstance(row, (Moved, StandIn)):
         return _by_row(symbol, rest, row)
     return Fate("TPU101", was, "", "TensorFlow 2 has no counterpart.", covered, NONE, rest)
+
+
+def _of_compat_v2(path: str) -> Fate | None:
+    """A name of TensorFlow 2 from before its release: only what 2 itself has renamed since is another one."""
+    for symbol, rest in _prefixes(path):
+        if symbol in IDIOMS:
+            found = _of_symbol(symbol, rest)
+            return found and found._replace(was="tf.compat.v2." + symbol)
+    return None
 
 
 def _of_compat_v1(path: str) -> Fate | None:

@@ -379,6 +379,7 @@ class Finder:
         if node.attr == "reset_states" and not kind and self._is_metric(node.value):
             yield Difference(table.MEMBERS["metrics.Metric", "reset_states"], node, None, "")
         yield from keras_3_values.dimensions(node, self.values)
+        yield from keras_3_values.bests(self, node)
         if node.attr == "get_shape" and kind == keras_values.TENSOR:
             yield Difference(table.BEHAVIOURS["tensor_shape"], node, None, "get_shape")
 

@@ -105,14 +105,19 @@ def epochs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     first = _batches(call)
     first = None if counts_steps(finder, call) else first  # which ends its passes itself
     data = None if any(validation_steps(finder, call, below)) else data
-    # They did not in the main thread.
-    ends = trains and constant(keyword(call.node, "workers")) != 0
-    for given, method in ((first, "fit" if ends else ""), (data if trains else None, "")):
+    # TensorFlow 1 ended neither those of evaluations nor those that the main thread read.
+    evaluated = ", trains=False, ends=False" if finder.tf1 else ", trains=False"
+    in_thread = finder.tf1 and constant(keyword(call.node, "workers")) == 0
+    trained = ", ends=False" if in_thread else ""
+    for given, words in (
+        (first, trained if trains else evaluated),
+        (data if trains else None, evaluated),
+    ):
         if given is None or _is_wrapped(given):
             continue
         made = [given] if isinstance(given, ast.Call) else finder.values.values(given)
         if any(_ends_epochs(finder, one) for one in made):
-            yield Difference(table.BEHAVIOURS["epochs_of"], given, call.node, method)
+            yield Difference(table.BEHAVIOURS["epochs_of"], given, call.node, words)
 
 
 def _is_wrapped(node: ast.AST) -> bool:

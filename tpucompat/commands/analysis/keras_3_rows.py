@@ -220,10 +220,16 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     ("regularizers.l1", "l"): Row("l1(l=)", "l1", "rename", REFUSED),
     ("regularizers.l2", "l"): Row("l2(l=)", "l2", "rename", REFUSED),
     ("utils.to_categorical", "y"): Row("to_categorical(y=)", "x", "rename", REFUSED),
-    ("utils.to_categorical", "dtype"): Row("to_categorical(dtype=)", ".astype", "", REFUSED),
+    ("utils.to_categorical", "dtype"): Row("to_categorical(dtype=)", ".astype", "astype", REFUSED),
     ("preprocessing.text.one_hot", "text"): Row("one_hot(text=)", "input_text", "rename", REFUSED),
     ("preprocessing.text.text_to_word_sequence", "text"): Row(
         "text_to_word_sequence(text=)", "input_text", "rename", REFUSED
+    ),
+    ("mixed_precision.experimental.LossScaleOptimizer", "loss_scale"): Row(
+        "LossScaleOptimizer(loss_scale='dynamic')",
+        "nothing: it is the default. A fixed scale is initial_scale with no growth",
+        "drop_dynamic",
+        REFUSED,
     ),
     ("layers.Layer.add_weight", "partitioner"): _dropped(
         "add_weight(partitioner=)", "Variables are whole."
@@ -641,6 +647,21 @@ BEHAVIOURS: Mapping[str, Row] = {
         "one_element",
         REFUSED,
         "NumPy 2.4 makes no number of an array that has axes.",
+    ),
+    "number_method": Row(
+        "history.history['loss'][-1].item(), model.evaluate(x, y)[0].tolist()",
+        "numpy.asarray(…).item()",
+        "number_method",
+        REFUSED,
+        "Results and logs were NumPy's numbers; Keras 3 gives Python's.",
+    ),
+    "best": Row(
+        "ModelCheckpoint(…).best, before the first value",
+        "best_of(checkpoint), by a function added to the script",
+        "best",
+        BEHAVIOUR,
+        "Keras 2 had the worst value there is; Keras 3 has None.",
+        keras_2=True,
     ),
     "dim_ordering": Row(
         "K.image_dim_ordering() == 'tf'",

@@ -7,6 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
+from tpucompat.commands.analysis.keras_3_results import bests as bests
+from tpucompat.commands.analysis.keras_3_results import number_methods
 from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
 from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import MODELS, OPTIMIZER, TENSOR, below_keras, key
@@ -389,6 +391,7 @@ def lite_files(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 
 #: What :mod:`tpucompat.commands.analysis.keras_3` asks of each call.
 RULES = (
+    number_methods,
     built,
     unbuilt,
     words,

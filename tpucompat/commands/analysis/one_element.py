@@ -159,6 +159,10 @@ def _has_axes(finder: Finder, node: ast.AST, indices: int = 0, depth: int = 4) -
         items = (_has_axes(finder, one, indices + 1, depth - 1) for one in values.iterated(node))
         found = (_has_axes(finder, one, indices, depth - 1) for one in values.values(node))
         return any(items) or any(found) or (indices == 1 and _is_loaded(finder, node))
+    if isinstance(node, ast.ListComp):
+        return indices > 0 and _has_axes(finder, node.elt, indices - 1, depth)
+    if isinstance(node, ast.List):
+        return 0 < indices <= max(map(_slices, node.elts), default=0)
     if not isinstance(node, ast.Call):
         return False
     called = values.called.get(id(node), "")
@@ -174,6 +178,12 @@ def _has_axes(finder: Finder, node: ast.AST, indices: int = 0, depth: int = 4) -
         return indices == 0 and whole and is_given(argument(node, 0, "axis"))
     is_model = bool(values.kinds(owner) & MODELS) or key(owner).lower().endswith("model")
     return is_model and node.func.attr in _PREDICTS
+
+
+def _slices(node: ast.AST) -> int:
+    """How many axes ``x[:, -1:]`` has at least."""
+    inner = index_of(node) if isinstance(node, ast.Subscript) else None
+    return sum(isinstance(one, ast.Slice) for one in getattr(inner, "elts", ()))
 
 
 def _is_loaded(finder: Finder, node: ast.Name) -> bool:

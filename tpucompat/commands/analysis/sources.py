@@ -226,7 +226,9 @@ _AUTOMAGIC = re.compile(r"(?P<indent>)(?:pip|conda|cat|cd|cp|ls|mkdir|mv|pwd|rm|
 def without_magics(text: str) -> str | None:
     """A cell with IPython's lines as Python of the same number of lines; None for another language."""
     lines = text.split("\n")
-    first = next((index for index, line in enumerate(lines) if line.strip()), 0)
+    # Colab lets comments, such as those of a form, stand above a magic.
+    code = (index for index, line in enumerate(lines) if line.strip() and line[0] != "#")
+    first = next(code, 0)
     if lines[first].startswith("%%"):
         if not _PYTHON_BODY.match(lines[first]):
             return None

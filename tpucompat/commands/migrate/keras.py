@@ -490,34 +490,43 @@ def _retire(
     named = ""
     waiting = list(removed)
     gone: list[Any] = [one.call.node, *calls]
+
+    def drop(statement: Any, cell: int) -> None:
+        if context.remove(statement, cell):
+            gone.append(statement)
+            waiting.append(statement.value)
+            finish(context, statement)
+
     while waiting:
         expression = waiting.pop()
         for name in [node for node in ast.walk(expression) if isinstance(node, ast.Name)]:
             made = only_assignment(context, name.id)
             if made is None:
+                for other in _for_each_conversion(context, name.id):
+                    if other[0] not in gone:
+                        drop(*other)
                 gone += _remove_function(context, name.id, gone)
-            if made is None or not serves_start_up(context, made[0].value):
+            if made is None or not serves_start_up(context, made[0].value) or made[0] in gone:
                 continue
-            statement, cell = made
-            if any(statement is other for other in gone):
+            is_needed = copies.loads_outside(context, name.id, [*gone, made[0]])
+            if is_needed and expression is not one.strategy:
                 continue
-            if copies.loads_outside(context, name.id, [*gone, statement]):
-                if expression is one.strategy:
-                    named = name.id
-                    context.remove(statement, cell)
-                    gone.append(statement)
-                    waiting.append(statement.value)
-                    finish(context, statement)
-                continue
-            if context.remove(statement, cell):
-                gone.append(statement)
-                waiting.append(statement.value)
-                finish(context, statement)
+            named = name.id if is_needed else named
+            drop(*made)
     for expression in removed:
         finish(context, expression)
     finish(context, one.call.node, but=one.model)
     finish(context, one.call.node.func)
     return named
+
+
+def _for_each_conversion(context: Context, name: str) -> list[tuple[Any, int]]:
+    """The assignments of a name that is made anew for each conversion, and serves nothing else."""
+    found = copies.plain_assignments(context, name)
+    inside: list[Any] = [call.node for call in context.names.calls if is_conversion(call)]
+    serve = all(serves_start_up(context, one.value) for one, _ in found)
+    alone = not copies.loads_outside(context, name, inside + [one for one, _ in found])
+    return found if serve and alone else []
 
 
 def _remove_function(context: Context, name: str, gone: Sequence[ast.AST]) -> list[ast.AST]:
@@ -548,19 +557,8 @@ def finish(context: Context, node: ast.AST, but: ast.AST | None = None) -> None:
 
 def only_assignment(context: Context, name: str) -> tuple[Any, int] | None:
     """The statement that alone assigns a name, and its cell; None where it is not alone, or shares a line."""
-    found = [
-        (node, cell)
-        for cell, tree in context.trees.items()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign) and _assigns(node, name)
-    ]
-    stores = sum(
-        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-        for tree in context.trees.values()
-        for node in ast.walk(tree)
-    )
-    is_plain = len(found) == stores == 1 and len(found[0][0].targets) == 1
-    return found[0] if is_plain and context.texts[found[0][1]].owns_lines(found[0][0]) else None
+    found = copies.plain_assignments(context, name)
+    return found[0] if len(found) == 1 else None
 
 
 def serves_start_up(context: Context, value: ast.AST) -> bool:

@@ -27,12 +27,24 @@ def _drop(self: Rewriter, one: Difference) -> bool:
     return one.call is not None and self.drop(one.call, one.node)
 
 
+def _astype(self: Rewriter, one: Difference) -> bool:
+    """``to_categorical(y, dtype=int)`` -> ``to_categorical(y).astype(int)``"""
+    if one.call is None or not any(word.value is one.node for word in one.call.keywords):
+        return False
+    kind = self.context.texts[self.cell(one.node)].source(one.node)
+    return self.drop(one.call, one.node) and self.wrap(one.call, "", f".astype({kind})")
+
+
 def _drop_true(self: Rewriter, one: Difference) -> bool:
     return constant(one.node) is True and _drop(self, one)
 
 
 def _drop_false(self: Rewriter, one: Difference) -> bool:
     return constant(one.node) is False and _drop(self, one)
+
+
+def _drop_dynamic(self: Rewriter, one: Difference) -> bool:
+    return constant(one.node) == "dynamic" and _drop(self, one)
 
 
 def _rename(self: Rewriter, one: Difference) -> bool:
@@ -176,7 +188,9 @@ def _input(self: Rewriter, one: Difference) -> bool:
 REWRITINGS: Mapping[str, Rewriting] = {
     "decay": _decay,
     "default": _default,
+    "astype": _astype,
     "drop": _drop,
+    "drop_dynamic": _drop_dynamic,
     "drop_false": _drop_false,
     "drop_true": _drop_true,
     "input": _input,

@@ -422,7 +422,7 @@ def _slots(self: Rewriter, one: Difference) -> bool:
         return False
     last = max(model[0], optimizer[0], key=lambda statement: int(statement.lineno))
     text = self.context.texts[model[1]]
-    line = f"{one.name}.build({text.source(variables)})"
+    line = f"{one.name}.build({key(variables)})"  # which may stand in another cell
     indent = text.indent(last.lineno)
     text.insert_line(last.end_lineno + 1, indent + line + text.newline)
     return True

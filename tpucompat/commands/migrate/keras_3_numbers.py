@@ -122,9 +122,20 @@ def _by_line(self: Rewriter, one: Difference) -> bool:
     return self.define("by_line", written.BY_LINE) and self.wrap(one.node, "by_line(", ")")
 
 
+def _best(self: Rewriter, one: Difference) -> bool:
+    """``checkpoint.best`` -> ``best_of(checkpoint)``"""
+    if not self.define("best_of", written.BEST_OF):
+        return False
+    return self.behind(one.node.value, one.node, ")") and self.wrap(one.node.value, "best_of(", "")
+
+
+def _number_method(self: Rewriter, one: Difference) -> bool:
+    return self.wrap(one.node, self.context.local("numpy.asarray") + "(", ")")
+
+
 def _epochs_of(self: Rewriter, one: Difference) -> bool:
     return self.define("EpochsOf", written.EPOCHS_OF) and self.wrap(
-        one.node, "EpochsOf(", ")" if one.name == "fit" else ", trains=False)"
+        one.node, "EpochsOf(", f"{one.name})"
     )
 
 
@@ -277,6 +288,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "crossentropy": _crossentropy,
     "in_order": _in_order,
     "learning_phase": _learning_phase,
+    "best": _best,
     "by_line": _by_line,
     "epochs_of": _epochs_of,
     "log_columns": _log_columns,
@@ -286,6 +298,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "mode": _mode,
     "restored": _restored,
     "note": _note,
+    "number_method": _number_method,
     "python_seed": _python_seed,
     "clone_initializer": _clone_initializer,
     "columns": _columns,

@@ -183,6 +183,16 @@ class RestoringIfStopped({keras}.callbacks.EarlyStopping):
 {i}{i}super().on_train_end(logs)
 '''
 
+BEST_OF = '''
+
+def best_of(callback):
+{i}"""The best value that a callback has seen; before the first one, the worst there is."""
+{i}if callback.best is not None:
+{i}{i}return callback.best
+{i}grows = callback.mode == 'max' or (callback.mode != 'min' and 'acc' in callback.monitor)
+{i}return float('-inf' if grows else 'inf')
+'''
+
 BY_LINE = r'''
 
 def by_line(function):

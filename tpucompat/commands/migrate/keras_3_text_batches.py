@@ -5,11 +5,11 @@ from __future__ import annotations
 EPOCHS_OF = '''
 
 class EpochsOf({keras}.utils.Sequence):
-{i}"""The batches of a Sequence, whose epochs end after those of a training; Keras 3 ends them more often."""
+{i}"""The batches of a Sequence, whose epochs end as they did; Keras 3 ends one before the first batch too."""
 
-{i}def __init__(self, batches, trains=True):
+{i}def __init__(self, batches, trains=True, ends=True):
 {i}{i}super().__init__()
-{i}{i}self.batches, self.trains, self.begun = batches, trains, False
+{i}{i}self.batches, self.trains, self.ends, self.begun = batches, trains, ends, False
 {i}{i}self.ahead = {{0: None, 1: None}}  # what is read before the first epoch, to learn its types
 
 {i}def __len__(self):
@@ -24,9 +24,9 @@ class EpochsOf({keras}.utils.Sequence):
 {i}{i}return batch
 
 {i}def on_epoch_end(self):
-{i}{i}if self.begun and self.trains:
+{i}{i}if self.begun and self.ends:
 {i}{i}{i}self.batches.on_epoch_end()
-{i}{i}self.begun = True
+{i}{i}self.begun = self.trains or not self.begun  # each evaluation is ended before it begins
 '''
 
 PASSES = '''

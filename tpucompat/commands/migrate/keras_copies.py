@@ -146,6 +146,25 @@ def drop_cpu_models(context: Context) -> None:
                     text.replace(inner, end, "")
 
 
+def plain_assignments(context: Context, name: str) -> list[tuple[Any, int]]:
+    """The statements that assign a name, and their cells; none where one assigns more, or shares a line."""
+    found = [
+        (node, cell)
+        for cell, tree in context.trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and any(_key(target) == name for target in node.targets)
+    ]
+    stores = sum(
+        isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
+        for tree in context.trees.values()
+        for node in ast.walk(tree)
+    )
+    is_plain = len(found) == stores and all(
+        len(one.targets) == 1 and context.texts[cell].owns_lines(one) for one, cell in found
+    )
+    return found if is_plain else []
+
+
 def loads_outside(context: Context, name: str, inside: list[Any]) -> bool:
     """Whether a name is read anywhere but in some statements."""
     known = {id(node) for one in inside for node in ast.walk(one)}

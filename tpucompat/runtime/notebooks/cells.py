@@ -39,7 +39,7 @@ def code_cells(notebook: Any) -> Iterator[Cell]:
 
 def as_python(source: str) -> str:
     """A cell with its magics and shell lines turned into calls, as IPython does; "" if it is not Python."""
-    body = source.lstrip("\n")
+    body = "".join(_from_magic(source.splitlines(keepends=True))).lstrip("\n")
     while True:
         magic = _PYTHON_BODY.match(body)
         if magic is None:
@@ -58,13 +58,20 @@ def as_python(source: str) -> str:
 
 
 def outdented(lines: list[str]) -> list[str]:
-    """A cell's lines without the indentation of the first, as IPython reads them up to 8.
+    """A cell's lines from its magic on, without the indentation of the first, as IPython reads them up to 8.
 
     9 takes away what all of them have only (``leading_indent`` of ``IPython/core/inputtransformer2.py``).
     """
+    lines = _from_magic(lines)
     first = next((line for line in lines if line.strip()), "")
     indent = first[: len(first) - len(first.lstrip())]
     return [line[len(indent) :] if line.startswith(indent) else line for line in lines]
+
+
+def _from_magic(lines: list[str]) -> list[str]:
+    """A cell without the comments above its ``%%magic``, which Colab lets stand there."""
+    first = next((n for n, line in enumerate(lines) if line.strip() and line[0] != "#"), 0)
+    return lines[first:] if lines and lines[first].startswith("%%") else lines
 
 
 def syntax_error(cell: Cell) -> SyntaxError | None:

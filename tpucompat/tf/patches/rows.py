@@ -78,6 +78,20 @@ ROWS = (
         "A script's callback reads the validation's arrays as self.validation_data.",
     ),
     Patch(
+        "tpucompat.tf.private.keras_training:log_numbers_of_numpy",
+        GRAPH,
+        ">=2.3",
+        ("*.CallbackList._process_logs",),
+        "Callbacks and histories have numbers of NumPy, as in 1.15.",
+    ),
+    Patch(
+        "tpucompat.tf.private.keras_training:measure_by_methods",
+        GRAPH,
+        ">=2.4",
+        ("*.training_utils_v1.get_metric_function",),
+        "A method of an object may be a metric, as in 1.15.",
+    ),
+    Patch(
         "tpucompat.tf.private.saving:write_graphs_with_any_protobuf",
         GRAPH,
         "protobuf>=7",
@@ -258,6 +272,13 @@ ROWS = (
             "tensorflow.python.data.ops.dataset_ops.DatasetV2._apply_debug_options",
         ),
         "The inputs of simulated cores end at once, and not in minutes.",
+    ),
+    Patch(
+        "tpucompat.tf.private.inputs:copy_arrays_of_python",
+        ON_DEMAND,
+        ALL,
+        ("tensorflow.python.ops.script_ops.FuncRegistry._convert",),
+        "Simulated cores write nothing into the arrays that a script's generators yield.",
     ),
     Patch(
         "tpucompat.tf.private.rehearsal:replicate_by",

@@ -56,6 +56,7 @@ if TYPE_CHECKING:
         static_value,
     )
     from tpucompat.tf.private.inputs import (
+        copy_arrays_of_python,
         data_flow_ops,
         dataset_operations,
         leave_replica_inputs_untuned,
@@ -84,7 +85,12 @@ if TYPE_CHECKING:
         track_tf_optimizer,
         write_all_h5_files_alike,
     )
-    from tpucompat.tf.private.keras_training import give_validation_data, take_iterators
+    from tpucompat.tf.private.keras_training import (
+        give_validation_data,
+        log_numbers_of_numpy,
+        measure_by_methods,
+        take_iterators,
+    )
     from tpucompat.tf.private.modules import computes_with_onednn, replace_functions
     from tpucompat.tf.private.operations import (
         RawOperations,
@@ -216,6 +222,7 @@ _NAMES = {
     "inputs": (
         "data_flow_ops",
         "dataset_operations",
+        "copy_arrays_of_python",
         "leave_replica_inputs_untuned",
         "lookup_ops",
         "read_no_element_ahead",
@@ -244,6 +251,8 @@ _NAMES = {
     ),
     "keras_training": (
         "give_validation_data",
+        "log_numbers_of_numpy",
+        "measure_by_methods",
         "take_iterators",
     ),
     "modules": (

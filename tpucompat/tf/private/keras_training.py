@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import types
 from typing import Any, Callable
 
 import numpy as np
@@ -48,6 +49,52 @@ def give_validation_data() -> None:
     for name, loop in (("training_arrays", "fit_loop"), ("training_generator", "fit_generator")):
         module = _engine_module(name)
         patches.replace(module, loop, _announcing(getattr(module, loop)))
+
+
+@patches.patch
+def log_numbers_of_numpy() -> None:
+    """Lets callbacks and histories have numbers of NumPy, as up to 2.1: ``logs['loss'].item()``.
+
+    Seen as ``CallbackList._process_logs`` of ``callbacks`` in 2.3 to 2.21, which makes Python's of them.
+    """
+    kind = importlib.import_module(keras_source() + ".callbacks").CallbackList
+    given = getattr(kind, "_process_logs", None)
+    if given is None:
+        return
+
+    @functools.wraps(given)
+    def _process_logs(self: Any, logs: Any, *args: Any, **kwargs: Any) -> Any:
+        found = given(self, logs, *args, **kwargs)
+        if not isinstance(found, dict):
+            return found
+        numbers = {key: np.float64(value) for key, value in found.items() if type(value) is float}
+        return {**found, **numbers}
+
+    patches.replace(kind, "_process_logs", _process_logs)
+
+
+@patches.patch
+def measure_by_methods() -> None:
+    """Lets a method of an object be a metric, as up to 2.3: ``metrics=[callback.accuracy]``.
+
+    Seen as ``get_metric_function`` of ``engine.training_utils_v1`` in 2.4 to 2.21, whose caller marks what it
+    gives.
+    """
+    module = importlib.import_module(keras_source() + ".engine.training_utils_v1")
+    given = module.get_metric_function
+
+    @functools.wraps(given)
+    def get_metric_function(*args: Any, **kwargs: Any) -> Any:
+        found = given(*args, **kwargs)
+        if not isinstance(found, types.MethodType):
+            return found
+
+        def measured(*args: Any, **kwargs: Any) -> Any:
+            return found(*args, **kwargs)
+
+        return measured
+
+    patches.replace(module, "get_metric_function", get_metric_function)
 
 
 def _engine_module(name: str) -> Any:

@@ -1,0 +1,34 @@
+"""Several cores leave a script's own arrays alone, also where generators give parts of them."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tpucompat.base.machine import environment
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+RELEASE = environment().release or (0, 0)
+
+
+RUN = ["-m", "tpucompat", "run", "--quiet", "--cores", "8"]
+
+
+@pytest.mark.parametrize(
+    ("program", "command"),
+    [("views_tf1", RUN), ("views_tf2", RUN), ("views_today", [])],
+)
+@pytest.mark.skipif(RELEASE < (2, 16), reason="of the programs, one is for Keras 3")
+def test_parts_of_arrays_stay_as_they_are(program, command, tmp_path):
+    settings = {"PYTHONPATH": os.getcwd(), "VIEWS_OUT": str(tmp_path / "model")}
+    clean = {name: value for name, value in os.environ.items() if name != "TF_USE_LEGACY_KERAS"}
+    done = subprocess.run(
+        [sys.executable, *command, os.path.join(HERE, "programs", f"{program}.py")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        universal_newlines=True,
+        cwd=str(tmp_path),
+        env={**clean, **settings, "CUDA_VISIBLE_DEVICES": "-1"},
+    )
+    assert done.stdout.strip().split("\n")[-1] == "KEPT", done.stderr[-2000:]
