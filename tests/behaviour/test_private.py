@@ -414,19 +414,6 @@ def _limit_start_of_peers(monkeypatch):
     assert told or tuple(map(int, tf.__version__.split(".")[:2])) < (2, 15)
 
 
-def _copy_arrays_of_python():
-    """TensorFlow has the memory of an array that Python gives it; a copy leaves the array alone."""
-    registry = importlib.import_module("tensorflow.python.ops.script_ops").FuncRegistry
-    given = np.arange(64, dtype="float32")
-    assert np.may_share_memory(inspect.unwrap(registry._convert)(given[:32]), given)
-    before = patches.mark()
-    private.copy_arrays_of_python()
-    found = registry._convert(given[:32], np.dtype("float32"))
-    assert not np.may_share_memory(found, given) and found.tolist() == given[:32].tolist()
-    assert registry._convert([1, 2]).tolist() == [1, 2]
-    patches.undo(before)
-
-
 def _leave_replica_inputs_untuned(monkeypatch):
     """What is made for the replicas is told not to tune itself."""
     module = importlib.import_module("tensorflow.python.data.ops.multi_device_iterator_ops")
@@ -1177,7 +1164,6 @@ CHECKS = {
     _write_all_h5_files_alike: ["write_all_h5_files_alike", "_by_suffix"],
     _name_recurrent_weights_by_layer: ["name_recurrent_weights_by_layer"],
     _read_no_element_ahead: ["read_no_element_ahead"],
-    _copy_arrays_of_python: ["copy_arrays_of_python"],
     _leave_replica_inputs_untuned: ["leave_replica_inputs_untuned", "_with_dataset"],
     _topology: ["device_assignment", "topology_class", "topology_proto", "topology_rank"],
     _xla_context: ["XlaContext", "_xla_control_flow_context"],

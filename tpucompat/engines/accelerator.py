@@ -102,7 +102,6 @@ def prepare() -> None:
     if here.rehearsed_cores or here.emulated_cores < 2:
         return
     private.leave_replica_inputs_untuned()  # again, if uninstall() has undone it
-    private.copy_arrays_of_python()
     if _prepared:
         return
     with _lock:

@@ -70,7 +70,6 @@ def strategy_over(cores: int, hosts: int = 1) -> Any:
     """
     tf.config.set_soft_device_placement(True)  # what is for a core is on the CPU, in every thread
     private.leave_replica_inputs_untuned()
-    private.copy_arrays_of_python()
     private.replicate_by(_replicate)
     return private.unpacked_tpu_strategy(Resolver(cores, hosts))
 

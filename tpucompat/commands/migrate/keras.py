@@ -521,7 +521,7 @@ def _retire(
 
 
 def _for_each_conversion(context: Context, name: str) -> list[tuple[Any, int]]:
-    """The assignments of a name that is made anew for each conversion, and serves nothing else."""
+    """The assignments of a name that each conversion makes again for itself alone."""
     found = copies.plain_assignments(context, name)
     inside: list[Any] = [call.node for call in context.names.calls if is_conversion(call)]
     serve = all(serves_start_up(context, one.value) for one, _ in found)

@@ -274,13 +274,6 @@ ROWS = (
         "The inputs of simulated cores end at once, and not in minutes.",
     ),
     Patch(
-        "tpucompat.tf.private.inputs:copy_arrays_of_python",
-        ON_DEMAND,
-        ALL,
-        ("tensorflow.python.ops.script_ops.FuncRegistry._convert",),
-        "Simulated cores write nothing into the arrays that a script's generators yield.",
-    ),
-    Patch(
         "tpucompat.tf.private.rehearsal:replicate_by",
         ON_DEMAND,
         ">=2.15",

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
         static_value,
     )
     from tpucompat.tf.private.inputs import (
-        copy_arrays_of_python,
         data_flow_ops,
         dataset_operations,
         leave_replica_inputs_untuned,
@@ -222,7 +221,6 @@ _NAMES = {
     "inputs": (
         "data_flow_ops",
         "dataset_operations",
-        "copy_arrays_of_python",
         "leave_replica_inputs_untuned",
         "lookup_ops",
         "read_no_element_ahead",

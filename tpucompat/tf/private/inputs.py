@@ -5,11 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any, Callable
 
-import numpy as np
 import tensorflow as tf
 from tensorflow.python.data.ops import dataset_ops, multi_device_iterator_ops
 from tensorflow.python.ops import data_flow_ops as data_flow_ops_module
-from tensorflow.python.ops import gen_dataset_ops, script_ops
+from tensorflow.python.ops import gen_dataset_ops
 from tensorflow.python.ops import lookup_ops as lookup_ops_module
 
 from tpucompat.tf import patches
@@ -81,28 +80,6 @@ def leave_replica_inputs_untuned() -> None:
         kind = getattr(multi_device_iterator_ops, name, None)
         if kind is not None:
             patches.replace(kind, "__init__", _with_dataset(untuned, kind.__init__))
-
-
-@patches.patch
-def copy_arrays_of_python() -> None:
-    """Lets TensorFlow take copies of the arrays that Python's functions and generators give it.
-
-    Of an array that is aligned it takes the memory itself. What several devices of one CPU compute of a batch
-    is then written into that memory, as if nobody else had it: into the script's own data, where a generator
-    or a Sequence yields parts of an array. With one device, nothing was seen to be written.
-
-    Seen in 1.15 to 2.21 as ``FuncRegistry._convert`` of ``tensorflow/python/ops/script_ops.py``, which
-    ``py_func``, ``numpy_function`` and ``Dataset.from_generator`` share.
-    """
-    own = script_ops.FuncRegistry._convert
-
-    @functools.wraps(own)
-    def _convert(value: Any, dtype: Any = None) -> Any:
-        found = own(value, dtype)
-        is_shared = isinstance(value, np.ndarray) and np.may_share_memory(found, value)
-        return found.copy() if is_shared else found
-
-    patches.replace(script_ops.FuncRegistry, "_convert", staticmethod(_convert))
 
 
 def _with_dataset(changed: Callable[[Any], Any], initialize: Any) -> Any:
