@@ -1205,6 +1205,27 @@ report(history.history)
 """,
             LAYERS + "\n" + BACKEND,
         ),
+        "custom_objects_by_name": (
+            """\
+def soft(values):
+    return values * K.sigmoid(1.702 * values)
+
+
+def distance(y_true, y_pred):
+    return K.mean(K.abs(y_true - y_pred))
+
+
+tf.keras.utils.get_custom_objects().update({'soft': Activation(soft), 'distance': distance})
+tf.keras.utils.get_custom_objects()['third'] = soft
+inputs = Input(shape=(10,))
+model = Model(inputs, Activation('third')(Dense(10, activation='soft')(inputs)))
+weigh(model)
+model.compile('sgd', loss='distance', metrics=['distance'])
+history = model.fit(x, x, batch_size=8, epochs=2, shuffle=False, verbose=0)
+report(history.history)
+""",
+            LAYERS + "\n" + BACKEND,
+        ),
         "class_weights_of_a_generator": (
             _MODEL
             + """\

@@ -3511,6 +3511,21 @@ def test_a_loss_of_weights_is_marked(loss):
     assert "TODO(tpucompat TPU51" in after and f"model.add_loss({loss})" in after
 
 
+def test_names_of_a_script_s_own_functions_become_the_functions():
+    after = migrated("""\
+        import tensorflow as tf
+        from tensorflow.keras import layers, utils
+        utils.get_custom_objects().update({'soft': soft, 'near': near})
+        utils.get_custom_objects()['third'] = soft
+        model = tf.keras.Sequential([layers.Dense(1, 'relu', input_shape=(3,)), layers.Activation('third')])
+        model.add(layers.Dense(1, activation='soft', name='soft', kernel_initializer='zeros'))
+        model.compile('sgd', 'near', metrics=['near', 'mae'])
+        """)
+    found = re.findall(r"get_custom_objects\(\)\['(\w+)'\]", after)
+    assert found == ["third", "third", "soft", "near", "near"]
+    assert "name='soft'" in after and "'zeros'" in after and "TODO" not in after
+
+
 def test_losses_that_a_function_makes_are_loaded_as_they_were_compiled():
     after = migrated("""\
         import tensorflow as tf

@@ -601,6 +601,13 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Names have no slash.",
         keras_2=True,
     ),
+    "custom_object": Row(
+        "Dense(4, activation='gelu') with get_custom_objects().update({'gelu': gelu})",
+        "activation=tf.keras.utils.get_custom_objects()['gelu']",
+        "custom_object",
+        REFUSED,
+        "A name stands for a function of Keras alone.",
+    ),
     "own_state": Row(
         "self.add_update, self.add_metric in a class",
         "assign, and a metric that the class keeps",

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Iterator, Mapping
 
-from tpucompat.commands.analysis import keras_1_rules
+from tpucompat.commands.analysis import keras_1_rules, keras_3_custom_objects
 from tpucompat.commands.analysis.keras_3_rows import ARGUMENTS, BEHAVIOURS, WORDS
 from tpucompat.commands.analysis.keras_3_rules import METRIC_OBJECTS, METRICS, Difference, parts
 from tpucompat.commands.analysis.keras_3_texts import item, leaves
@@ -52,7 +52,8 @@ def optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 
 
 def differences(finder: Finder) -> Iterator[Difference]:
-    """``OPTIMIZERS[name](lr=0.1)`` of classes in a dictionary."""
+    """``OPTIMIZERS[name](lr=0.1)`` of classes in a dictionary, and names of functions of the script's own."""
+    yield from keras_3_custom_objects.differences(finder)
     for node in finder.nodes:
         called = node.func if isinstance(node, ast.Call) else None
         if not isinstance(node, ast.Call) or not isinstance(called, ast.Subscript):

@@ -143,6 +143,13 @@ def _add_variable(self: Rewriter, one: Difference) -> bool:
     return True
 
 
+def _custom_object(self: Rewriter, one: Difference) -> bool:
+    if self.is_in_text(one.node):
+        return False
+    asked = self.context.local("tf.keras.utils.get_custom_objects")
+    return self.context.replace(one.node, self.cell(one.node), f"{asked}()[{one.name!r}]")
+
+
 def _built(self: Rewriter, one: Difference) -> bool:
     """``model.build(shape)`` -> ``model(tf.keras.Input(batch_shape=shape))``"""
     shape = argument(one.node, 0, "input_shape")
@@ -190,6 +197,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "keras_1": _keras_1,
     "lite_file": _lite_file,
     "slash": _slash,
+    "custom_object": _custom_object,
     "only_value": _only_value,
     "shape_list": _shape_list,
     "sides": _sides,
