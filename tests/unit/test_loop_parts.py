@@ -3,36 +3,21 @@
 from __future__ import annotations
 
 import ast
-import builtins
 import importlib.util
 import os
 import random
 import re
 import subprocess
-import symtable
 import sys
 
 import pytest
+from written_modules import undefined
 
 from tpucompat.commands.migrate import loop_parts, written
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _LOOP = written.source("training_loop.py")
 _TRAINS = ("Trainer", "RunConfig", "TPUConfig", "Spec", "ModeKeys", "make_strategy", "train")
-
-
-def _undefined(text: bytes) -> set[str]:
-    """Global names that a module reads and does not define."""
-    found: set[str] = set()
-    waiting = [symtable.symtable(text.decode(), "part", "exec")]
-    defined = set(waiting[0].get_identifiers()) | set(dir(builtins)) | {"__file__"}
-    while waiting:
-        table = waiting.pop()
-        waiting += table.get_children()
-        found |= {
-            one.get_name() for one in table.get_symbols() if one.is_global() and one.is_referenced()
-        }
-    return found - defined
 
 
 def test_each_section_of_the_loop_has_a_row():
@@ -77,7 +62,7 @@ def test_each_combination_of_parts_is_whole(tmp_path, seed):
     parts |= {"ExponentialMovingAverage", "CheckpointSaverHook"} & uses
     parts = loop_parts.closed(parts)
     part = written.part(_LOOP, {*uses, *written.marks(parts)})
-    assert not _undefined(part) and b"# if " not in part
+    assert not undefined(part) and b"# if " not in part
     attributes = {one.attr for one in ast.walk(ast.parse(part)) if isinstance(one, ast.Attribute)}
     module = ast.parse(part)
     methods = {one.name for cls in module.body if isinstance(cls, ast.ClassDef) for one in cls.body

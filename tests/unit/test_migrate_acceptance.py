@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-import builtins
-import symtable
 
 import pytest
 import tensorflow as tf
+from written_modules import undefined
 
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.migrate import (
@@ -108,26 +107,12 @@ _LOOP = written.source("training_loop.py")
 _TRAINS = ("Trainer", "RunConfig", "TPUConfig", "Spec", "ModeKeys", "make_strategy", "train")
 
 
-def _undefined(text: bytes) -> set[str]:
-    """Global names that a module reads and does not define."""
-    found: set[str] = set()
-    waiting = [symtable.symtable(text.decode(), "part", "exec")]
-    defined = set(waiting[0].get_identifiers()) | set(dir(builtins)) | {"__file__"}
-    while waiting:
-        table = waiting.pop()
-        waiting += table.get_children()
-        found |= {
-            one.get_name() for one in table.get_symbols() if one.is_global() and one.is_referenced()
-        }
-    return found - defined
-
-
 @pytest.mark.parametrize(
     "uses", [_TRAINS, (*_TRAINS, "evaluate"), (*_TRAINS, "predict", "export_saved_model")]
 )
 def test_a_part_of_the_training_loop_has_all_that_it_uses(uses):
     part = written.part(_LOOP, uses)
-    assert not _undefined(part)
+    assert not undefined(part)
     methods = {one.name for one in ast.walk(ast.parse(part)) if isinstance(one, ast.FunctionDef)}
     assert "train" in methods and ("evaluate" in methods) == ("evaluate" in uses)
     assert len(part.splitlines()) < 0.8 * len(_LOOP.splitlines())
@@ -144,7 +129,7 @@ def test_a_part_keeps_what_a_class_of_tensorflow_calls():
 
 
 def test_a_missing_function_would_be_seen():
-    assert _undefined(
+    assert undefined(
         written.part(_LOOP, _TRAINS).replace(b"def summary_writer(", b"def made(")
     ) == {"summary_writer"}
 
@@ -170,7 +155,7 @@ def test_the_whole_loop_is_a_part_of_itself():
 def test_a_section_is_there_for_who_uses_it(script, has_hooks, has_operations):
     parts = loop_parts.needed([script.encode()], [])
     part = written.part(_LOOP, [*_TRAINS, "evaluate", *written.marks(parts)])
-    assert not _undefined(part) and b"# if " not in part
+    assert not undefined(part) and b"# if " not in part
     assert (b"class Hooks" in part) == (b"hooks.before()" in part) == has_hooks
     assert (b"def _metric_ops" in part) == (b"= _metric_ops(" in part) == has_operations
 
