@@ -157,6 +157,22 @@ report(open('seven.csv').readline().strip().split(',').__len__())
             + _FIT,
             KERAS,
         ),
+        "optimizers_of_the_private_path": (
+            """\
+from tensorflow.python.keras import optimizers
+from tensorflow.python.keras.optimizers import SGD, Adagrad, RMSprop
+"""
+            + _MODEL
+            + """\
+for optimizer in (SGD(0.05 + 0.05, 0.9, 5e-2 * 2, True), optimizers.Adam(0.01, 0.8, 0.99, None, 0.1),
+                  optimizers.Adadelta(), optimizers.Adamax(), Adagrad(), RMSprop(lr=0.01, decay=0.0),
+                  tf.keras.optimizers.Adam(0.01, 0.9, 0.999, None, True)):
+    weigh(model)
+    model.compile(loss='mse', optimizer=optimizer)
+    model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
+    report(model.predict(x))
+""",
+        ),
         "adagrad": (_MODEL + "model.compile(tf.keras.optimizers.Adagrad(), 'mse')\n" + _FIT,),
         "optimizer_words": (_MODEL + "model.compile('adagrad', loss='mse')\n" + _FIT,),
         "metrics_of_rows": (

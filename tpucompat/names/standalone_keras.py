@@ -44,6 +44,15 @@ SIDES: Mapping[str, tuple[str, ...]] = {
 }
 
 
+#: Where TensorFlow 1.15 had the package's optimizers.
+PRIVATE_OPTIMIZERS = "tensorflow.python.keras.optimizers."
+
+
+def is_of_package(name: str) -> bool:
+    """Whether what has a full name takes the package's arguments."""
+    return name.startswith(("keras.", PRIVATE_OPTIMIZERS))
+
+
 @functools.lru_cache(maxsize=None)
 def signatures() -> Mapping[str, Signature]:
     """Class or method of Keras -> how the package declared it."""

@@ -437,6 +437,8 @@ def _of_private(symbol: str, rest: str) -> Fate | None:
     if isinstance(row, Gone):
         return Fate(row.code, was, "", f"{row.reason} {row.instead}".strip(), False, NONE, rest)
     becomes = _public(row.target) if isinstance(row, Moved) else ""
+    if symbol.startswith("python.keras.optimizers."):  # with defaults of their own
+        becomes = "tf." + symbol.partition(".")[2]
     return Fate("TPU205", was, becomes or "tpucompat.v1." + symbol, "", True, SAFE, rest)
 
 

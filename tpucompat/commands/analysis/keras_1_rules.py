@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
 
 _RATES = ("lr", "learning_rate")
+_PACKAGE = "keras."
 
 
 def declared(finder: Finder, call: Call, below: str) -> standalone_keras.Signature | None:
     """How the package declared what a call makes; None where it is of tf.keras, or no other there."""
-    of_package = finder.tf1 and call.name.startswith("keras.")
+    of_package = finder.tf1 and standalone_keras.is_of_package(call.name)
     return standalone_keras.signatures().get(below) if of_package else None
 
 
@@ -29,7 +30,7 @@ def package(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     if signature is None or not below.startswith("optimizers."):
         return
     clip = keyword(call.node, "clipnorm")
-    if clip is not None:
+    if clip is not None and call.name.startswith(_PACKAGE):
         yield Difference(BEHAVIOURS["package_clipnorm"], clip, call.node, "clipnorm", below)
     given = {*signature.order[: len(call.node.args)], *(word.arg for word in call.node.keywords)}
     if {None, *_RATES} & given or any(isinstance(one, ast.Starred) for one in call.node.args):
@@ -86,7 +87,7 @@ def keras_1(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     sides = len(standalone_keras.SIDES.get(last, ()))
     given: list[Any] = call.node.args
     are_sides = len(given) == sides + 1 > 1 and all(_is_number(one) for one in given[1:])
-    if call.name.startswith("keras.") and are_sides:
+    if call.name.startswith(_PACKAGE) and are_sides:
         yield Difference(BEHAVIOURS["sides"], given[1], call.node, "", below, call.guarded)
 
 

@@ -885,7 +885,7 @@ BEHAVIOURS: Mapping[str, Row] = {
     "epsilon": Row(
         "Adam(epsilon=None)",
         "nothing: it is left out",
-        "drop",
+        "no_epsilon",
         REFUSED,
         "None meant 1e-7, which is the default.",
     ),

@@ -11,6 +11,7 @@ from tpucompat.commands.analysis import keras_values
 from tpucompat.commands.analysis.keras_3_rows import Row
 from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import below_keras, key
+from tpucompat.names import standalone_keras
 from tpucompat.names.used import Call, argument, constant, index_of, keyword, walk
 
 if TYPE_CHECKING:
@@ -228,13 +229,16 @@ def _optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         if momentum is None or constant(momentum) == 0:
             yield Difference(table.BEHAVIOURS["rmsprop"], call.node, call.node, "RMSprop")
     given = [argument(call.node, place, word) for place, word in _SMALL]
-    of_package = call.name.startswith("keras.")  # whose accumulator starts with zero
+    of_package = standalone_keras.is_of_package(call.name)  # whose accumulator starts with zero
     if below == "optimizers.Adagrad" and (
         any(given) or of_package
     ):  # else the accumulator is far above epsilon
         yield Difference(table.BEHAVIOURS["rmsprop"], call.node, call.node, "Adagrad")
     if below.startswith("optimizers.") and below != "optimizers.RMSprop":
+        place = _EPSILON.get(below.rpartition(".")[2])
         epsilon = keyword(call.node, "epsilon")
+        if place is not None:
+            epsilon = argument(call.node, place, "epsilon")
         if isinstance(epsilon, ast.Constant) and epsilon.value is None:
             yield Difference(table.BEHAVIOURS["epsilon"], epsilon, call.node, "epsilon")
     if below == "optimizers.Nadam":
@@ -246,6 +250,8 @@ def _optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["nadam"], value, call.node)
 
 
+#: Optimizer -> the place of ``epsilon``, where every Keras has it at the same one.
+_EPSILON = {"Adadelta": 2, "Adam": 3, "Adamax": 3, "Nadam": 3}
 _SMALL = ((1, "initial_accumulator_value"), (2, "epsilon"))
 
 

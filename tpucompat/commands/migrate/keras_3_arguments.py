@@ -9,6 +9,7 @@ from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
+from tpucompat.names import standalone_keras
 from tpucompat.names.used import argument, constant, keyword
 
 _RATES = {  # what Keras 2 took for `lr` where it was not given
@@ -92,13 +93,31 @@ def _decay(self: Rewriter, one: Difference) -> bool:
     decay = text.source(one.node)
     rate = keyword(call, "lr") or argument(call, 0, "learning_rate")
     default = _RATES.get(one.owner.rpartition(".")[2])
+    first = f" / (1 + {_in_brackets(one.node, decay)})" if _counts_first(self, call) else ""
+    decay = _in_brackets(one.node, decay) + first if first else decay
     if rate is not None:
-        self.wrap(rate, f"{schedule}(", f", 1, {decay})")
+        opened, closed = _in_brackets(rate, "\n").split("\n") if first else ("", "")
+        self.wrap(rate, f"{schedule}({opened}", f"{closed}{first}, 1, {decay})")
     elif default is not None:
-        self.add(call, f"learning_rate={schedule}({default}, 1, {decay})")
+        self.add(call, f"learning_rate={schedule}({default}{first}, 1, {decay})")
     else:
         return False
     return self.drop(call, one.node)
+
+
+def _in_brackets(node: ast.AST, text: str) -> str:
+    """The text of an expression as an operand."""
+    return (
+        text if isinstance(node, (ast.Attribute, ast.Call, ast.Constant, ast.Name)) else f"({text})"
+    )
+
+
+def _counts_first(self: Rewriter, call: ast.Call) -> bool:
+    """Whether an optimizer counted a step before it read its rate (``standins/keras_optimizers.py``)."""
+    return any(
+        one.node is call and one.name.startswith(standalone_keras.PRIVATE_OPTIMIZERS)
+        for one in self.context.names.calls
+    )
 
 
 _SET_RATES = frozenset(("callbacks.LearningRateScheduler", "callbacks.ReduceLROnPlateau"))

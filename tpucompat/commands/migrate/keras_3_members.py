@@ -202,11 +202,19 @@ def _outer_epsilon(self: Rewriter, one: Difference) -> bool:
         return self.context.replace(one.node, self.cell(one.node), name)
     epsilon = argument(one.node, 3, "epsilon")
     if isinstance(epsilon, ast.Constant) and constant(epsilon) is None:
-        if any(epsilon is given for given in one.node.args):
-            self.context.replace(epsilon, self.cell(one.node), "1e-7")
-        else:
-            self.drop(one.node, epsilon)
+        _drop_epsilon(self, one.node, epsilon)
     return self.context.replace(one.node.func, self.cell(one.node), name)
+
+
+def _no_epsilon(self: Rewriter, one: Difference) -> bool:
+    return one.call is not None and _drop_epsilon(self, one.call, one.node)
+
+
+def _drop_epsilon(self: Rewriter, call: ast.Call, epsilon: ast.expr) -> bool:
+    """Takes ``epsilon=None`` out; between other arguments, its number takes its place."""
+    if any(epsilon is given for given in call.args):
+        return self.context.replace(epsilon, self.cell(call), "1e-7")
+    return self.drop(call, epsilon)
 
 
 def _made(self: Rewriter, optimizer: str) -> str:
@@ -452,6 +460,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "ndim": _ndim,
     "optimizer_of_text": _optimizer_of_text,
     "optimizer_word": _optimizer_word,
+    "no_epsilon": _no_epsilon,
     "outer_epsilon": _outer_epsilon,
     "output_names": _output_names,
     "predict": _predict,
