@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import gc
 import importlib
 import inspect
 import json
+import logging
 import pkgutil
 import sys
 import time
@@ -1274,3 +1276,19 @@ def test_every_function_has_a_check():
         if getattr(value, "__module__", "") == room.__name__ and not inspect.ismodule(value)
     }
     assert defined == {name for names in CHECKS.values() for name in names}
+
+
+def test_tensorflow_does_not_miss_a_check_that_only_counts():
+    said = []
+    handler = logging.Handler()
+    handler.emit = lambda record: said.append(record.getMessage())
+    log = logging.getLogger("tensorflow")
+    log.addHandler(handler)
+    try:
+        with v1.Graph().as_default():
+            weights = v1.placeholder("float32", [None])
+            assert private.operations_of_weights(weights, v1.placeholder("float32", [None])) > 6
+        gc.collect()  # which is when it would
+    finally:
+        log.removeHandler(handler)
+    assert not [text for text in said if "never used" in text]

@@ -181,5 +181,6 @@ def operations_of_weights(weights: Any, values: Any, are_tensors: bool = False) 
         if are_tensors:
             given = list(map(v1.convert_to_tensor, given))
         before = len(graph.get_operations())
-        weights_broadcast_ops.assert_broadcastable(*given)
-        return len(graph.get_operations()) - before
+        check = weights_broadcast_ops.assert_broadcastable(*given)
+        with graph.control_dependencies([check]):  # else TensorFlow logs that nobody used it
+            return len(graph.get_operations()) - before
