@@ -150,6 +150,21 @@ report(open('seven.csv').readline().strip().split(',').__len__())
             + "model.compile(tf.keras.optimizers.SGD(lr=0.1, decay=0.05, momentum=0.9, nesterov=True), 'mse')\n"
             + _FIT,
         ),
+        "decay_and_rates_that_are_set": (
+            _MODEL
+            + """\
+for optimizer in (tf.keras.optimizers.SGD(lr=0.1, decay=0.05, momentum=0.9),
+                  tf.keras.optimizers.RMSprop(decay=0.1),
+                  tf.keras.optimizers.Adam(0.01, decay=0.2 / 4)):
+    weigh(model)
+    model.compile(optimizer, 'mse')
+    rates = tf.keras.callbacks.LearningRateScheduler(lambda epoch, rate: rate * 0.5)
+    plateau = tf.keras.callbacks.ReduceLROnPlateau(monitor='loss', patience=0, min_delta=10., factor=0.1)
+    model.fit(x, y, batch_size=8, epochs=3, shuffle=False, verbose=0, callbacks=[rates])
+    model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0, callbacks=[plateau])
+    report(model.predict(x), tf.keras.backend.get_value(model.optimizer.lr))
+""",
+        ),
         "decay_default_rate": (
             "from keras.optimizers import Adam\n"
             + _MODEL.replace("tf.keras", "keras")
@@ -171,6 +186,22 @@ for optimizer in (SGD(0.05 + 0.05, 0.9, 5e-2 * 2, True), optimizers.Adam(0.01, 0
     model.compile(loss='mse', optimizer=optimizer)
     model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
     report(model.predict(x))
+""",
+        ),
+        "summed_over_shards": (
+            _MODEL
+            + """\
+for use_tpu in (True, False):
+    weigh(model)
+    optimizer = tf.train.GradientDescentOptimizer(0.1)
+    if use_tpu:
+        optimizer = tf.contrib.tpu.CrossShardOptimizer(optimizer)
+    model.compile(optimizer=optimizer, loss='mse')
+    model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0)
+    report(model.predict(x))
+model.compile(tf.contrib.tpu.CrossShardOptimizer(opt=tf.train.AdamOptimizer()), 'mse')
+model.fit(x, y, batch_size=8, epochs=1, shuffle=False, verbose=0)
+report(model.predict(x))
 """,
         ),
         "adagrad": (_MODEL + "model.compile(tf.keras.optimizers.Adagrad(), 'mse')\n" + _FIT,),

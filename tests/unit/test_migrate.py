@@ -848,6 +848,15 @@ def test_what_makes_no_layers_is_not_moved(made, moved):
     [
         (("  model = tf.keras.Sequential()\n", ""), "cannot find where model is built"),
         (("tf.train.AdamOptimizer(1e-3, beta1=0.8)", "tf.train.AdagradDAOptimizer(1)"), "no such optimizer"),
+        (("tf.train.AdamOptimizer(1e-3, beta1=0.8)", "tf.contrib.opt.AdamWOptimizer(1)"), "no such optimizer"),
+        (("tf.train.AdamOptimizer(1e-3, beta1=0.8)", "tf.contrib.tpu.CrossShardOptimizer(*a)"), "no such"),
+        (
+            (
+                "def main(",
+                "class Own(tf.train.AdamOptimizer):\n  pass\nsgd = Own()\nm.compile(sgd)\ndef main(",
+            ),
+            "Own, a subclass of tf.train.Optimizer",
+        ),
         (("  # the layers\n", "  text = '''\n  a'''\n"), "a multi-line string"),
         (("  # the layers\n", "  tf.Session()\n"), "works in a graph"),
     ],
@@ -2028,12 +2037,13 @@ def test_class_weights_with_a_validation_split_get_a_note():
 def test_what_was_left_to_a_person_is_left_again():
     before = """\
         import tensorflow as tf
+        from tensorflow.python.keras.optimizers import SGD
         model = tf.keras.Sequential()
-        model.compile(tf.keras.optimizers.SGD(lr=0.1, decay=1e-3), 'mse')
+        model.compile(SGD(lr=0.1, decay=1e-3), 'mse')
         model.optimizer.lr = 0.5
         """
     after = migrated(before)
-    assert "decay=1e-3" in after and "InverseTimeDecay(" not in after
+    assert "decay=1e-3" in after and "InverseTimeDecay(" not in after and "decaying" not in after
     assert migrated(after) == after
 
 

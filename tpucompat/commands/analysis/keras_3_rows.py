@@ -169,7 +169,8 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
         "tf.keras.optimizers.schedules.InverseTimeDecay",
         "decay",
         REFUSED,
-        "Keras 3 ignores it with a warning.",
+        "Keras 3 ignores it with a warning. Where the script sets the rate, a function written into it "
+        "divides each step's rate.",
     ),
     ("optimizers.Nadam", "schedule_decay"): _dropped(
         "Nadam(schedule_decay=)", "Keras 3 has no such setting."

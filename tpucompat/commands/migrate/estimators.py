@@ -12,7 +12,7 @@ import os
 import re
 from typing import Any, Iterable, Iterator, NamedTuple
 
-from tpucompat.commands.migrate import estimator_hooks, estimator_limits, written
+from tpucompat.commands.migrate import estimator_hooks, estimator_limits, optimizers, written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.estimator_limits import AS_SPEC
 from tpucompat.commands.migrate.estimator_tables import (
@@ -122,7 +122,10 @@ def is_wanted(context: Context, has_loop: bool = False) -> bool:
       context: The file.
       has_loop: Whether its program has a training loop, so that its summaries are those of a host_call.
     """
-    names = {use.name for use in context.names.uses}
+    of_keras = {id(call.func) for call, _ in optimizers.wrapped(context)}
+    answered = {use.name for use in context.names.uses if id(use.node) in of_keras}
+    asked = (use for use in context.names.uses if id(use.node) not in of_keras)
+    names = {use.name for use in asked if use.statement is None or use.name not in answered}
     found = {target(name).split(".")[1] for name in names if target(name).startswith(MODULE)}
     if has_loop and any(_is_method(call) for call in context.names.calls):
         return True  # of an estimator that another module makes

@@ -120,6 +120,8 @@ def plan(context: Context) -> list[Conversion]:
             reason = optimizers.why_not(context, call)
             if reason:
                 raise CannotSee(f"tf.train.{optimizers.class_of(call)}: {reason}")
+    for _, what in optimizers.refused(context):
+        raise CannotSee(f"{what}: Keras has no such optimizer")
     return found
 
 
@@ -388,7 +390,7 @@ def rewrite(context: Context, conversions: list[Conversion], optimizers_too: boo
             reason = optimizers.why_not(context, call)
             if not reason:
                 optimizers.rewrite(context, call)
-            elif _is_given_to_compile(context, call):
+            elif any(call.node is one for one in optimizers.compiled(context)):
                 what = f"compile takes no tf.train.{optimizers.class_of(call)}: {reason}"
                 context.todo("TPU510", what, call.node, context.cell_of(call.node))
         elif call.name == ".sync_to_cpu" and isinstance(call.node.func, ast.Attribute):
@@ -400,6 +402,9 @@ def rewrite(context: Context, conversions: list[Conversion], optimizers_too: boo
     copies.drop_cpu_models(context)
     if optimizers_too:
         optimizers.rewrite_steps(context)
+        optimizers.unwrap(context)
+        for made, what in optimizers.refused(context):
+            context.todo("TPU510", f"compile takes no {what}", made, context.cell_of(made))
     for one in conversions:
         _convert(context, one, [other.call.node for other in conversions])
     _drop_names(context, conversions)
@@ -424,24 +429,6 @@ def _drop_names(context: Context, conversions: Sequence[Conversion]) -> None:
             continue
         if context.remove(*made):
             _retire(context, one, [made[0].value], [made[0], *calls])
-
-
-def _is_given_to_compile(context: Context, call: Call) -> bool:
-    """Whether an optimizer is an argument of compile, or the value of a name that is."""
-    for other in context.names.calls:
-        given = argument(other.node, 0, "optimizer") if other.name == ".compile" else None
-        if given is call.node:
-            return True
-        if given is not None and _key(given):
-            assigned = (node for tree in context.trees.values() for node in ast.walk(tree))
-            if any(
-                isinstance(node, ast.Assign)
-                and node.value is call.node
-                and any(_key(target) == _key(given) for target in node.targets)
-                for node in assigned
-            ):
-                return True
-    return False
 
 
 def _convert(context: Context, one: Conversion, calls: Sequence[ast.AST]) -> None:

@@ -88,7 +88,7 @@ def _decay(self: Rewriter, one: Difference) -> bool:
     if any(other.row.how in ("learning_rate", "set_value") for other in self.found) or any(
         below_keras(other.name) in _SET_RATES for other in self.context.names.calls
     ):
-        return False  # a schedule cannot be set
+        return _decaying(self, call, one.node)  # a schedule cannot be set
     schedule = self.context.local("tf.keras.optimizers.schedules.InverseTimeDecay")
     decay = text.source(one.node)
     rate = keyword(call, "lr") or argument(call, 0, "learning_rate")
@@ -103,6 +103,16 @@ def _decay(self: Rewriter, one: Difference) -> bool:
     else:
         return False
     return self.drop(call, one.node)
+
+
+def _decaying(self: Rewriter, call: ast.Call, decay: ast.expr) -> bool:
+    """``SGD(lr=0.1, decay=1e-4)`` -> ``decaying(SGD(learning_rate=0.1), 1e-4)``, whose rate can be set."""
+    if self.context.keras == 2 or _counts_first(self, call):
+        return False
+    if not self.define("decaying", written.DECAYING):
+        return False
+    self.wrap(call, "decaying(", f", {self.context.texts[self.cell(call)].source(decay)})")
+    return self.drop(call, decay)
 
 
 def _in_brackets(node: ast.AST, text: str) -> str:

@@ -346,6 +346,20 @@ class OuterEpsilonAdagrad({keras}.optimizers.Adagrad):
 #: Optimizers that add epsilon to a square root.
 OUTER_EPSILON = {"RMSprop": RMSPROP, "Adagrad": ADAGRAD}
 
+DECAYING = '''
+
+def decaying(optimizer, decay):
+{i}"""Divides the rate of each step by 1 + decay * steps, as Keras 2; the rate itself may be set."""
+{i}update = optimizer.update_step
+
+{i}def update_step(gradient, variable, learning_rate):
+{i}{i}steps = {tf}.cast(optimizer.iterations, {tf}.float32)
+{i}{i}update(gradient, variable, {tf}.cast(learning_rate, {tf}.float32) / (1 + decay * steps))
+
+{i}optimizer.update_step = update_step
+{i}return optimizer
+'''
+
 OPTIMIZER_OF = '''
 
 def optimizer_of(identifier):

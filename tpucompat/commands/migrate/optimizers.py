@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Mapping, NamedTuple
 
+from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import Text
 from tpucompat.names.used import Call, argument, constant
@@ -129,10 +130,13 @@ COUNTERPARTS: Mapping[str, Counterpart] = {
 }
 
 
+_TRAIN = ("tensorflow.train.", "tensorflow.compat.v1.train.")
+
+
 def class_of(call: Call) -> str:
     """The class of ``tf.train`` that a call makes an optimizer of; "" for anything else."""
     head, _, name = call.name.rpartition(".")
-    known = head in ("tensorflow.train", "tensorflow.compat.v1.train")
+    known = head + "." in _TRAIN
     return name if known and name.endswith("Optimizer") else ""
 
 
@@ -194,6 +198,86 @@ def rewrite(context: Context, call: Call) -> None:
     ):
         name = counterpart.written
     context.replace(node.func, cell, name)
+
+
+_SUMMING = ".CrossShardOptimizer"
+
+
+def compiled(context: Context) -> list[ast.Call]:
+    """The calls whose results are given to ``compile``, also by a name that they are assigned to."""
+    asked = (
+        argument(one.node, 0, "optimizer") for one in context.names.calls if one.name == ".compile"
+    )
+    given = [one for one in asked if one is not None]
+    names = {key(one) for one in given} - {""}
+    made = [
+        node.value
+        for tree in context.trees.values()
+        for node in (ast.walk(tree) if names else ())
+        if isinstance(node, ast.Assign) and any(key(target) in names for target in node.targets)
+    ]
+    return [one for one in (*given, *made) if isinstance(one, ast.Call)]
+
+
+def refused(context: Context) -> list[tuple[ast.Call, str]]:
+    """Optimizers of TensorFlow 1 that are given to ``compile`` and have no counterpart, and what they are."""
+    names = {id(call.node): call.name for call in context.names.calls}
+    own = _own_classes(context)
+    found = []
+    for call in compiled(context):
+        name = names.get(id(call), "")
+        if name.startswith("tensorflow.contrib.opt."):
+            found.append((call, name.replace("tensorflow.", "tf.", 1)))
+        elif name.endswith(_SUMMING) and argument(call, 0, "opt") is None:
+            found.append((call, "tf.contrib.tpu.CrossShardOptimizer"))
+        elif key(call.func) in own:
+            found.append((call, f"{key(call.func)}, a subclass of tf.train.Optimizer"))
+    return found
+
+
+def _own_classes(context: Context) -> set[str]:
+    """The script's own classes of optimizers of ``tf.train``."""
+    used = {id(use.node): use.name for use in context.names.uses}
+    classes = [
+        node
+        for tree in context.trees.values()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+    ]
+    own: set[str] = set()
+    for node in classes:
+        bases = [used.get(id(base), "") for base in node.bases]
+        is_optimizer = any(
+            base.startswith(_TRAIN) and base.endswith("Optimizer") for base in bases
+        ) or any(key(base) in own for base in node.bases)
+        if is_optimizer:
+            own.add(node.name)
+    return own
+
+
+def wrapped(context: Context) -> list[tuple[ast.Call, ast.expr]]:
+    """``CrossShardOptimizer(optimizer)`` given to ``compile``, each with its optimizer."""
+    names = {id(call.node): call.name for call in context.names.calls}
+    pairs = ((call, argument(call, 0, "opt")) for call in compiled(context))
+    return [
+        (call, opt)
+        for call, opt in pairs
+        if opt is not None and names.get(id(call), "").endswith(_SUMMING)
+    ]
+
+
+def unwrap(context: Context) -> None:
+    """Leaves the optimizer of a ``CrossShardOptimizer``: a strategy sums what Keras trains with."""
+    for call, opt in wrapped(context):
+        if id(call.func) in context.done:
+            continue
+        cell = context.cell_of(call)
+        statement, text = context.statement(call, cell), context.texts[cell]
+        same = isinstance(statement, ast.Assign) and key(statement.targets[0]) == key(opt) != ""
+        if not same or not context.remove(statement, cell):
+            text.replace(text.span(call)[0], text.span(opt)[0], "")
+            text.replace(text.span(opt)[1], text.span(call)[1], "")
+        context.done.add(id(call.func))
 
 
 #: Methods that count a step, and the place of its variable.

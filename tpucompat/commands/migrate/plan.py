@@ -34,6 +34,7 @@ from tpucompat.commands.migrate import (
     library_members,
     methods,
     notebook_text,
+    optimizers,
     record,
     session_inputs,
     session_plan,
@@ -140,6 +141,7 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
     }
     context.planned.update(*(one.handled for one in tpu_connections.listings(context)))
     context.planned.update(symbols.named_modules(context))
+    context.planned.update(id(call.func) for call, _ in optimizers.wrapped(context))
     context.planned.update(id(one.use.node) for one in contrib_modules.find(context))
     known = context.place_of.keys() | handled
     asked: dict[str, set[int]] = collections.defaultdict(set)
