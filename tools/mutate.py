@@ -417,7 +417,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pair", action="append", help="only this one's; may be repeated")
     parser.add_argument("--mistake", default="", help="only those with these words in their names")
-    parser.add_argument("--untried", action="store_true", help="only those that the page has no row for")
+    parser.add_argument(
+        "--untried", action="store_true", help="only those that the page has no row for"
+    )
     parser.add_argument("--drawn", type=int, metavar="N", help="instead, N of each twin's syntax")
     parser.add_argument("--seed", type=int, default=0, help="of --drawn")
     parser.add_argument(
