@@ -479,9 +479,9 @@ def test_initial_values_are_those_that_the_new_run_has_drawn_itself(mistake, ver
 
 @pytest.mark.parametrize("size", [2, 3, 4, 6, 8, 12, 16, 32, 64])
 def test_two_draws_of_few_numbers_agree(size):
-    """4000 pairs of each size: chance alone reaches 4 in one of 16000, and 6 in none."""
+    """6000 pairs of each size: chance alone reaches 4 in one of 16000, and 6 in none."""
     random = np.random.RandomState(size)
-    kinds = (random.randn, lambda n: random.uniform(-1, 1, n))
+    kinds = (random.randn, lambda n: random.uniform(-1, 1, n), lambda n: truncated(random, n))
     found = [
         differences.drawn_alike(draw(size), draw(size)).deviations
         for draw in kinds
@@ -489,6 +489,21 @@ def test_two_draws_of_few_numbers_agree(size):
     ]
     assert max(found) < tolerances.DEFAULTS["initial"].limit
     assert size < 3 or max(found) > 2.4  # they are compared
+
+
+def truncated(random, size):
+    """Numbers of a truncated normal distribution, of as much spread as a uniform one in [-1, 1]."""
+    drawn = random.randn(4 * size + 40)
+    return drawn[np.abs(drawn) < 2][:size] / 0.8796 / np.sqrt(3)
+
+
+def test_a_uniform_draw_for_a_truncated_normal_one_is_seen():
+    random, limit = np.random.RandomState(0), tolerances.DEFAULTS["initial"].limit
+    normal, other = truncated(random, 1152), truncated(random, 1152)
+    uniform = random.uniform(-1, 1, 1152)
+    assert differences.drawn_alike(uniform, normal).deviations > 1.5 * limit
+    assert differences.drawn_alike(normal, uniform).deviations > 1.5 * limit
+    assert differences.drawn_alike(other, normal).deviations < limit
 
 
 def test_another_spread_of_a_small_kernel_is_seen():

@@ -94,9 +94,9 @@ def drawn_alike(actual: Any, expected: Any) -> Difference:
     """Compares two draws of an initializer: equal, or of the same distribution.
 
     Generations of TensorFlow draw other numbers from the same seed. What can be held against each other is the
-    mean, the spread, and the distribution function (Kolmogorov and Smirnov's statistic), each in the deviations
-    of a normal variable that are as rare, so that small tensors are not asked for more than they can tell. A
-    constant has to be equal.
+    mean, the spread, the distribution function (Kolmogorov and Smirnov's statistic) and the extremes. Each is
+    given in the deviations of a normal variable that are as rare, so that small tensors are not asked for more
+    than they can tell. A constant has to be equal.
 
     Args:
       actual: The new run's numbers.
@@ -124,7 +124,20 @@ def drawn_alike(actual: Any, expected: Any) -> Difference:
     shares = [np.searchsorted(x, both, side="right") / size for x in (a, e)]
     # Twice, for a chance as small as that of a mean: 2 exp(-2 (D² n / 2)).
     shape = 2 * np.max(np.abs(shares[0] - shares[1])) * np.sqrt(size / 2)
-    return found._replace(deviations=float(max(mean, spread, shape)))
+    return found._replace(deviations=float(max(mean, spread, shape, _extremes(a, e))))
+
+
+def _extremes(a: np.ndarray, e: np.ndarray) -> float:
+    """How rare it is that so many extreme numbers come from one of two draws.
+
+    A uniform and a truncated normal distribution of the same spread differ little in the middle, but one ends
+    before the other. That the k largest of all numbers come from one draw has a chance of 2^(1-k) at most.
+    """
+    beyond, margin = 0, _COARSE * max(np.max(np.abs(a)), np.max(np.abs(e)))
+    for x, y in ((a, e), (-a, -e), (np.abs(a), np.abs(e))):
+        beyond = max(beyond, int(np.sum(x > y.max() + margin)), int(np.sum(y > x.max() + margin)))
+    # The chance of a mean of so many deviations is 2 exp(-deviations² / 2) at most.
+    return float(np.sqrt(2 * np.log(2) * beyond))
 
 
 def single_draws(actual: Any, expected: Any) -> bool:
@@ -146,6 +159,9 @@ def _is_short(number: float) -> bool:
 
 #: Digits of a constant.
 _SHORT = 4
+
+#: The rounding of bfloat16: where a draw in low precision ends depends on how its generator rounds.
+_COARSE = 2**-8
 
 #: Where the fourth moment of so many numbers is known, it counts as much as that of the normal distribution.
 _FEW, _NORMAL_KURTOSIS = 30, 3
