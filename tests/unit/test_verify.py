@@ -546,6 +546,44 @@ class Adam:
         self.recording = Recording(recorder.folder)
 
 
+def first_step_of_adam(folder, gradient, epsilon=1e-8, rate=1e-3):
+    recorder = Recorder(str(folder))
+    site = Site(recorder, variables(("net/w", (40,))), 1, [])
+    w = np.linspace(-1, 1, 40)
+    site.called(1.0, gradient, w)
+    w = w - rate * gradient / (np.abs(gradient) + epsilon / np.sqrt(0.001))
+    if recorder.wants_snapshot():
+        recorder.snapshot({"net/w": w})
+    return Recording(recorder.folder)
+
+
+@pytest.mark.parametrize(
+    "rounding, options, verdict",
+    [
+        (4e-7, {}, ladder.AGREE),  # 8e-6 of the largest gradient; its sign turns round
+        (1e-7, {}, ladder.AGREE),
+        (0.0, {"epsilon": 1e-7}, ladder.DIFFER),
+        (4e-7, {"epsilon": 1e-7}, ladder.DIFFER),
+        (4e-7, {"rate": 1.01e-3}, ladder.DIFFER),
+    ],
+)
+def test_an_update_may_amplify_the_rounding_of_its_gradient(tmp_path, rounding, options, verdict):
+    gradient = 0.05 * np.cos(np.arange(40))
+    gradient[3] = 2e-7
+    old = first_step_of_adam(tmp_path / "old", gradient)
+    gradient[3] -= rounding
+    found, _ = verdicts(old, first_step_of_adam(tmp_path / "new", gradient, **options))
+    assert found["update"] == verdict
+
+
+def test_more_than_the_rounding_of_a_gradient_explains_no_update():
+    gradient = np.cos(np.arange(40))
+    found = differences.without_amplified(
+        -0.2 * gradient, -0.1 * gradient, 2 * gradient, gradient, 1e-4
+    )
+    assert differences.compare(found, -0.1 * gradient).mean_scaled > 0.99
+
+
 def test_one_update_is_the_first_that_moves_something(tmp_path):
     old, new = (Adam(tmp_path / name).recording for name in ("old", "new"))
     found, result = verdicts(old, new)

@@ -140,6 +140,32 @@ def _extremes(a: np.ndarray, e: np.ndarray) -> float:
     return float(np.sqrt(2 * np.log(2) * beyond))
 
 
+def without_amplified(
+    ours: np.ndarray, theirs: np.ndarray, gradient: np.ndarray, expected: np.ndarray, limit: float
+) -> np.ndarray:
+    """An update, less what the rounding of its gradient explains.
+
+    A gradient g may be near zero, and mostly rounding. Adam, RMSProp and Adagrad divide it by its size. Their
+    first update u(g) is a function of which u(g)/g does not grow with the size of g. So where g differs by d, u
+    differs by no more than u d/g, for the smaller g. For gradient descent that is exact.
+
+    Args:
+      ours: The new run's update.
+      theirs: The old run's.
+      gradient: The new run's gradient.
+      expected: The old run's.
+      limit: How much of the largest gradient the gradients may differ; more explains nothing more.
+    """
+    sizes = np.minimum(np.abs(gradient), np.abs(expected)).astype(np.float64)
+    apart = np.minimum(
+        np.abs(np.subtract(gradient, expected, dtype=np.float64)),
+        limit * np.max(np.abs(expected), initial=0.0),
+    )
+    explained = np.abs(theirs) * np.divide(apart, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+    error = ours - theirs
+    return theirs + np.sign(error) * np.maximum(np.abs(error) - explained, 0.0)
+
+
 def single_draws(actual: Any, expected: Any) -> bool:
     """Whether both are one number that an initializer has drawn.
 

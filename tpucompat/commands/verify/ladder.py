@@ -346,6 +346,10 @@ class _Ladder(Outcomes):
             if name in self.trained and ours.shape == theirs.shape and np.any(theirs):
                 factors.append(float(np.sum(ours * theirs) / np.sum(theirs * theirs)))
         floor = _NOISE * max((float(np.mean(np.abs(t))) for _, _, t in changes), default=0)
+        if step == 1:
+            changes = [
+                (name, self.without_amplified(name, *both), both[1]) for name, *both in changes
+            ]
         rows = [self.row("update", *change, floor) for change in changes]
         still = [s for s in common if s < step]
         notes = [] if step == 1 else [f"after {step} steps"]
@@ -362,6 +366,22 @@ class _Ladder(Outcomes):
         if _all_alike(factors, 0.02) and abs(factors[0] - 1) > 0.02:
             problem = f"all updates are {factors[0]:.4g} times as large"
         return self.rung("update", title, rows, note, problem)
+
+    def without_amplified(self, name: str, ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """A first update, without what the difference of the gradients does to it."""
+        sites = [
+            (old, new)
+            for old_site, new_site in self.sites
+            for each, new, old in self.pairs(
+                self.old.arrays(self.old.first("gradients", site=old_site["site"])),
+                self.new.arrays(self.new.first("gradients", site=new_site["site"])),
+            )
+            if each == name
+        ]
+        if len(sites) != 1 or len({x.shape for x in (ours, theirs, *sites[0])}) != 1:
+            return ours
+        limit = self.limits["gradients"].limit
+        return differences.without_amplified(ours, theirs, sites[0][1], sites[0][0], limit)
 
     def changes(
         self, step: int, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]
