@@ -514,6 +514,35 @@ def test_another_spread_of_a_small_kernel_is_seen():
     assert differences.drawn_alike(drawn[0], drawn[2]).deviations < limit
 
 
+def two_kernels(folder, seeds):
+    recorder = Recorder(str(folder))
+    shapes = {"net/first": (4, 6), "net/second": (6, 5), "net/bias": (20,), "net/other": (20,)}
+    site = Site(recorder, variables(*shapes.items()), 1, [])
+    values = [
+        np.random.RandomState(seed).randn(*shape) for seed, shape in zip(seeds, shapes.values())
+    ]
+    site.called(
+        1.0, *[np.ones(shape) for shape in shapes.values()], *values, np.zeros(20), np.zeros(20)
+    )
+    return Recording(recorder.folder)
+
+
+@pytest.mark.parametrize(
+    "old, new, verdict",
+    [
+        ((1, 2), (3, 4), ladder.AGREE),
+        ((1, 2), (3, 3), ladder.DIFFER),
+        ((1, 1), (3, 3), ladder.AGREE),  # so does the old script
+    ],
+)
+def test_one_seed_for_all_variables_is_seen(tmp_path, old, new, verdict):
+    found, result = verdicts(*(two_kernels(tmp_path / str(each), each) for each in (old, new)))
+    assert found["initial"] == verdict
+    note = "net/first and net/second begin with the same random numbers"
+    said = {rung.key: rung for rung in result.rungs}["initial"].note
+    assert (note in said) == (verdict == ladder.DIFFER)
+
+
 @pytest.mark.parametrize("bias", [0.0, 1.0])
 def test_a_constant_has_to_be_that_constant(bias):
     found = differences.drawn_alike(np.full(8, bias), np.zeros(8))

@@ -140,6 +140,33 @@ def _extremes(a: np.ndarray, e: np.ndarray) -> float:
     return float(np.sqrt(2 * np.log(2) * beyond))
 
 
+def order_of_first(values: Any) -> tuple[int, ...]:
+    """The order of a variable's first numbers: the same for all that are drawn from one random sequence.
+
+    Args:
+      values: Its numbers.
+    """
+    return tuple(np.argsort(np.ravel(values)[:_SEQUENCE], kind="stable").tolist())
+
+
+def same_numbers(one: Any, other: Any) -> bool:
+    """Whether two variables are drawn from the same random numbers, each with its own mean and spread.
+
+    Args:
+      one: Some numbers.
+      other: The numbers of another variable; the smaller one's decide.
+    """
+    size = min(np.size(one), np.size(other))
+    if size < _SEQUENCE:
+        return False
+    first, second = (np.asarray(x, np.float64).ravel()[:size] for x in (one, other))
+    spread = np.std(first) * np.std(second)
+    if not np.isfinite(spread) or not spread:
+        return False
+    product = np.mean((first - first.mean()) * (second - second.mean()))
+    return bool(product > (1 - _EQUAL) * spread)
+
+
 def without_amplified(
     ours: np.ndarray, theirs: np.ndarray, gradient: np.ndarray, expected: np.ndarray, limit: float
 ) -> np.ndarray:
@@ -185,6 +212,9 @@ def _is_short(number: float) -> bool:
 
 #: Digits of a constant.
 _SHORT = 4
+
+#: So many numbers are in the same order by chance in no run.
+_SEQUENCE = 16
 
 #: The rounding of bfloat16: where a draw in low precision ends depends on how its generator rounds.
 _COARSE = 2**-8

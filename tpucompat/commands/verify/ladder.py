@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -167,9 +168,8 @@ class _Ladder(Outcomes):
         found = self.untrained("initial", title)
         if found:
             return found
-        rows, problem = [], ""
+        rows, problems, single = [], [], []
         old, given = self.old.initial(), self.new.initial()
-        single = []
         for name, actual, expected in self.pairs(old, self.new.drawn()):
             found_here = differences.drawn_alike(actual, expected)
             if found_here.deviations and differences.single_draws(actual, expected):
@@ -177,19 +177,34 @@ class _Ladder(Outcomes):
                 continue
             verdict = AGREE if self.within("initial", found_here) else DIFFER
             rows.append(Row(name, found_here, verdict, []))
+        problems += self.drawn_together()
         lost = [
             name
             for name, actual, expected in self.pairs(old, given)
             if self.new.all("own") and not np.array_equal(actual, expected, equal_nan=True)
         ]
         if lost:
-            problem = f"the new run did not use the old run's initial values: {', '.join(lost[:4])}"
+            said = ", ".join(lost[:4])
+            problems.append(f"the new run did not use the old run's initial values: {said}")
         note = ""
         if single:
             note = (
                 f"not compared, because one number shows no distribution: {', '.join(single[:4])}"
             )
-        return self.rung("initial", title, rows, note, problem)
+        return self.rung("initial", title, rows, note, "; ".join(problems))
+
+    def drawn_together(self) -> list[str]:
+        """Variables that only the new run draws from one random sequence, as one seed for all of them does."""
+        kinds: dict[tuple[int, ...], list[tuple[str, np.ndarray, np.ndarray]]] = {}
+        for each in self.pairs(self.old.initial(), self.new.drawn()):
+            kinds.setdefault(differences.order_of_first(each[1]), []).append(each)
+        return [
+            f"{one[0]} and {other[0]} begin with the same random numbers"
+            for kind in kinds.values()
+            for one, other in combinations(kind, 2)
+            if differences.same_numbers(one[1], other[1])
+            and not differences.same_numbers(one[2], other[2])
+        ][:1]
 
     def dropout(self) -> Rung:
         title = "dropout rates"
