@@ -1030,7 +1030,8 @@ def test_mistakes_are_drawn_from_what_a_twin_runs_and_compute_something():
 def test_a_digest_knows_the_scripts_and_the_row(tmp_path):
     row = '[[pair]]\nname = "x"\nflags = []\n'
     found = set()
-    for text, script in ((row, "a"), (row, "b"), (row.replace("[]\n", '["1"]\n'), "a")):
+    flagged, described = row.replace("[]\n", '["1"]\n'), row + 'data = "words"\n'
+    for text, script in ((row, "a"), (described, "a"), (row, "b"), (flagged, "a")):
         (tmp_path / "examples.toml").write_text(text)
         for kind in ("legacy_examples", "migrated_examples"):
             (tmp_path / kind).mkdir(exist_ok=True)
