@@ -1150,4 +1150,28 @@ def _keras_model(tf, directory):
 
 
 #: Whole programs, which give numbers.
-PROGRAMS = {"estimator": _estimator, "keras": _keras_model, "session": _session}
+def _recurrent(tf, directory):
+    """A Keras model whose layers compute all gates at once, and drop out states."""
+    layers, random = tf.keras.layers, np.random.RandomState(0)
+    dropped = {"implementation": 2, "recurrent_dropout": 0.4, "return_sequences": True}
+    model = _keras(
+        tf,
+        layers.LSTM(4, input_shape=(5, 3), dropout=0.3, **dropped),
+        layers.GRU(4, **dropped),
+        layers.GRU(4, dropout=0.3, reset_after=True, **dropped),
+        layers.RNN(layers.GRUCell(4, implementation=2, recurrent_dropout=0.4), unroll=True),
+        layers.Dense(3, activation="softmax"),
+    )
+    model.compile(tf.train.AdamOptimizer(0.05), "sparse_categorical_crossentropy")
+    assert model.layers[0].get_config()["implementation"] == 2
+    x, y = random.randn(64, 5, 3).astype("f"), random.randint(0, 3, 64)
+    losses = model.fit(x, y, batch_size=16, epochs=3, shuffle=False, verbose=0).history["loss"]
+    return [*losses, model.evaluate(x, y, verbose=0)]
+
+
+PROGRAMS = {
+    "estimator": _estimator,
+    "keras": _keras_model,
+    "recurrent": _recurrent,
+    "session": _session,
+}
