@@ -20,6 +20,10 @@ def _cells():
         ):
             yield _ROWS, cell, (3,), options
     yield _ROWS, "LSTM", (3,), {"implementation": 2}
+    for cell, options in (("LSTM", {}), ("GRU", {}), ("GRU", {"reset_after": True})):
+        dropped = {"implementation": 2, "recurrent_dropout": 0.5}
+        yield _ROWS, cell, (3,), {**dropped, **options}
+        yield _ROWS, cell, (3,), {**dropped, "dropout": 0.5, **options}
     for options in ({}, {"reset_after": True}, {"use_bias": False}, {"dropout": 0.5}):
         yield _ROWS, "GRU", (3,), {"implementation": 2, **options}
 

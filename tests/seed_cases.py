@@ -1150,4 +1150,46 @@ def _keras_model(tf, directory):
 
 
 #: Whole programs, which give numbers.
-PROGRAMS = {"estimator": _estimator, "keras": _keras_model, "session": _session}
+def _recurrent(tf, directory):
+    """A Keras model whose layers compute all gates at once, and drop out states."""
+    layers, random = tf.keras.layers, np.random.RandomState(0)
+    dropped = {"implementation": 2, "recurrent_dropout": 0.4, "return_sequences": True}
+    model = _keras(
+        tf,
+        layers.LSTM(4, input_shape=(5, 3), dropout=0.3, **dropped),
+        layers.GRU(4, **dropped),
+        layers.GRU(4, dropout=0.3, reset_after=True, **dropped),
+        layers.RNN(layers.GRUCell(4, implementation=2, recurrent_dropout=0.4), unroll=True),
+        layers.Dense(3, activation="softmax"),
+    )
+    model.compile(tf.train.AdamOptimizer(0.05), "sparse_categorical_crossentropy")
+    assert model.layers[0].get_config()["implementation"] == 2
+    x, y = random.randn(64, 5, 3).astype("f"), random.randint(0, 3, 64)
+    losses = model.fit(x, y, batch_size=16, epochs=3, shuffle=False, verbose=0).history["loss"]
+    return [*losses, model.evaluate(x, y, verbose=0)]
+
+
+def _experimental(tf, directory):
+    """A Keras model of a cell and a learning rate that were experimental."""
+    layers, random, found = tf.keras.layers, np.random.RandomState(0), tf.keras.experimental
+    cells = [
+        found.PeepholeLSTMCell(4, implementation=1, dropout=0.3),
+        found.PeepholeLSTMCell(3, implementation=2, recurrent_dropout=0.4),
+    ]
+    model = _keras(tf, layers.RNN(cells, input_shape=(5, 3)), layers.Dense(3, activation="softmax"))
+    rate = found.LinearCosineDecay(0.5, 10, num_periods=0.7, alpha=0.1)
+    model.compile(tf.keras.optimizers.SGD(rate), "sparse_categorical_crossentropy")
+    x, y = random.randn(64, 5, 3).astype("f"), random.randint(0, 3, 64)
+    losses = model.fit(x, y, batch_size=16, epochs=3, shuffle=False, verbose=0).history["loss"]
+    rates = tf.keras.backend.get_session().run([rate(step) for step in (0, 3, 12)])
+    # All but the last: the biases of a softmax add up to zero.
+    return [*losses, *rates, *[weights.sum() for weights in model.get_weights()[:-1]]]
+
+
+PROGRAMS = {
+    "estimator": _estimator,
+    "experimental": _experimental,
+    "keras": _keras_model,
+    "recurrent": _recurrent,
+    "session": _session,
+}

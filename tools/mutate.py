@@ -1,6 +1,7 @@
 """Puts mistakes into the migrated examples and asks ``tpucompat verify`` for each whether it is found.
 
     python tools/mutate.py [--pair NAME] [--mistake WORD] [--part 1/3] [--cores N] [--json FILE]
+    python tools/mutate.py --untried         # those that the page has no row for yet
     python tools/mutate.py --clean only      # the pairs as they are: they have to agree
     python tools/mutate.py --clean only --documents all.json     # what `tpucompat verify --all --json` writes
     python tools/mutate.py --drawn 20 --seed 1       # mistakes drawn from the syntax of each twin
@@ -416,6 +417,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pair", action="append", help="only this one's; may be repeated")
     parser.add_argument("--mistake", default="", help="only those with these words in their names")
+    parser.add_argument(
+        "--untried", action="store_true", help="only those that the page has no row for"
+    )
     parser.add_argument("--drawn", type=int, metavar="N", help="instead, N of each twin's syntax")
     parser.add_argument("--seed", type=int, default=0, help="of --drawn")
     parser.add_argument(
@@ -459,6 +463,8 @@ def main() -> int:
         mistakes = [*clean_twins(), *(mistakes if options.clean == "too" else [])]
     mistakes = [m for m in mistakes if not options.pair or m.pair in options.pair]
     mistakes = [m for m in mistakes if options.mistake in m.name]
+    if options.untried:
+        mistakes = [m for m in mistakes if (m.pair, m.name) not in rows_of_page()]
     if options.cores:
         mistakes = list(dict.fromkeys(m._replace(cores=options.cores) for m in mistakes))
     done = []

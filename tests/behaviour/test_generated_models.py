@@ -49,7 +49,10 @@ ONE_CORE = ["keras:71003", "keras:71006", "keras_rest:71003", "keras_drawn:71005
 #: What was found and others, which take minutes; on emulated cores an evaluation and a prediction follow the
 #: training.
 #: Not of ``model_fn_more``, many of which a TPU refuses, and not of kinds that have not been tried yet.
-LEFT_OUT = ("model_fn_more", "contrib_drawn", "arguments_drawn")
+LEFT_OUT = (
+    *("model_fn_more", "contrib_drawn", "arguments_drawn"),
+    *("keras_seldom", "estimator_seldom"),
+)
 OTHERS = [f"{kind}:{n}" for kind in run.MODULES if kind not in LEFT_OUT for n in range(12)]
 MORE = list(dict.fromkeys([*FOUND, *OTHERS]))
 

@@ -573,6 +573,22 @@ def _convolutional_masks():
         session.run(output, {second: np.ones([2, 3, 4, 4, 1])})  # needs no value for the first
 
 
+def _states_dropped_together():
+    if not hasattr(tf.distribute.Strategy, "run"):
+        pytest.skip("came with 2.2")
+    private.drop_states_for_all_gates_together()
+    private.drop_states_for_all_gates_together()
+    for kind, gates in ((v1.keras.layers.LSTMCell, 4), (v1.keras.layers.GRUCell, 3)):
+        for number in (1, 2):
+            cell = kind(4, implementation=number, recurrent_dropout=0.5)
+            assert cell.get_config()["implementation"] == number
+            states = [tf.ones([1, 4])] * (2 if gates == 4 else 1)
+            output, _ = cell(tf.ones([1, 3]), states, training=True)
+            masks = cell.get_recurrent_dropout_mask_for_cell(states[0], True, count=gates)
+            used = [each is not None for each in v1.gradients(output, masks)]
+            assert used == [True] + [number == 1] * (gates - 1)
+
+
 def _open_batches():
     layers = v1.keras.layers
     model = v1.keras.Sequential([layers.Dense(3, batch_input_shape=(4, 6))])
@@ -1171,6 +1187,11 @@ CHECKS = {
     _xla_context: ["XlaContext", "_xla_control_flow_context"],
     _added_by_layers: ["added_by_layers"],
     _convolutional_masks: ["forget_masks_of_convolutional_cells"],
+    _states_dropped_together: [
+        "drop_states_for_all_gates_together",
+        "_as_asked_for",
+        "_with_one_mask",
+    ],
     _open_batches: ["open_batches"],
     _keras_models: ["keras_models"],
     _keras_model_engines: ["keras_model_engines"],

@@ -24,7 +24,7 @@ import pytest
 from tpucompat.__main__ import main
 from tpucompat.base.machine import environment
 from tpucompat.commands.verify import ladder, runs, shuffles
-from tpucompat.commands.verify.recorder import Recorder
+from tpucompat.commands.verify.recorder import Recorder, Recording
 
 PROGRAMS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -137,6 +137,28 @@ def test_without_dropout_a_training_loop_drops_in_its_evaluation(tmp_path, monke
         x = tf.ones([100])
         np.testing.assert_array_equal(trainer.model_fn(x, mode="train"), x)
         assert np.any(trainer.model_fn(x, mode="eval").numpy() == 0)
+
+
+def test_dropout_of_whole_axes_is_no_dropout_of_numbers(tmp_path, monkeypatch):
+    """In graphs sizes may be tensors, and a noise shape one tensor."""
+    import tensorflow as tf
+    import tensorflow.compat.v1 as v1
+
+    from tpucompat.tf import private
+
+    _without_dropout(monkeypatch, tmp_path)
+    with private.eager_mode():
+        tf.nn.dropout(tf.ones([2, 4, 5, 3]), rate=0.5, noise_shape=[2, 1, 1, 3])
+        tf.keras.layers.SpatialDropout1D(0.4)(tf.ones([2, 4, 3]), training=True)
+    with tf.Graph().as_default():
+        x = v1.placeholder(tf.float32, [None, 4, 3])
+        shape = tf.shape(x)
+        v1.nn.dropout(x, rate=0.3, noise_shape=tf.stack([shape[0], 1, shape[2]]))
+        v1.nn.dropout(x, rate=0.2, noise_shape=[shape[0], 4, 1])
+        v1.nn.dropout(x, rate=0.1)
+    found = {event["rate"]: event["shape"] for event in Recording(str(tmp_path)).all("dropout")}
+    expected = {0.5: [1, 1, 3], 0.4: [1, 3], 0.3: [1, 3], 0.2: [4, 1], 0.1: [4, 3]}
+    assert found == expected
 
 
 def test_without_dropout_no_function_of_a_session_loop_drops(tmp_path, monkeypatch):

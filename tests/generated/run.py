@@ -53,6 +53,7 @@ MODULES = {
     "keras_own": "keras_own",
     "keras_rest": "keras_rest",
     "keras_script": "keras_scripts",
+    "keras_seldom": "keras_seldom",
     "keras_wide": "keras_wide",
     "model_fn": "model_fns",
     "model_fn_features": "model_fns_features",
@@ -61,6 +62,7 @@ MODULES = {
     "model_fn_wide": "model_fns_wide",
     "estimator_drawn": "estimators_drawn",
     "estimator_script": "estimator_scripts",
+    "estimator_seldom": "estimators_seldom",
     "session_script": "session_scripts",
 }
 

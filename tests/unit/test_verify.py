@@ -479,9 +479,9 @@ def test_initial_values_are_those_that_the_new_run_has_drawn_itself(mistake, ver
 
 @pytest.mark.parametrize("size", [2, 3, 4, 6, 8, 12, 16, 32, 64])
 def test_two_draws_of_few_numbers_agree(size):
-    """4000 pairs of each size: chance alone reaches 4 in one of 16000, and 6 in none."""
+    """6000 pairs of each size: chance alone reaches 4 in one of 16000, and 6 in none."""
     random = np.random.RandomState(size)
-    kinds = (random.randn, lambda n: random.uniform(-1, 1, n))
+    kinds = (random.randn, lambda n: random.uniform(-1, 1, n), lambda n: truncated(random, n))
     found = [
         differences.drawn_alike(draw(size), draw(size)).deviations
         for draw in kinds
@@ -491,12 +491,56 @@ def test_two_draws_of_few_numbers_agree(size):
     assert size < 3 or max(found) > 2.4  # they are compared
 
 
+def truncated(random, size):
+    """Numbers of a truncated normal distribution, of as much spread as a uniform one in [-1, 1]."""
+    drawn = random.randn(4 * size + 40)
+    return drawn[np.abs(drawn) < 2][:size] / 0.8796 / np.sqrt(3)
+
+
+def test_a_uniform_draw_for_a_truncated_normal_one_is_seen():
+    random, limit = np.random.RandomState(0), tolerances.DEFAULTS["initial"].limit
+    normal, other = truncated(random, 1152), truncated(random, 1152)
+    uniform = random.uniform(-1, 1, 1152)
+    assert differences.drawn_alike(uniform, normal).deviations > 1.5 * limit
+    assert differences.drawn_alike(normal, uniform).deviations > 1.5 * limit
+    assert differences.drawn_alike(other, normal).deviations < limit
+
+
 def test_another_spread_of_a_small_kernel_is_seen():
     random = np.random.RandomState(0)
     drawn = [random.randn(100) * spread for spread in (0.02, 0.05, 0.02)]
     limit = tolerances.DEFAULTS["initial"].limit
     assert differences.drawn_alike(drawn[0], drawn[1]).deviations > limit
     assert differences.drawn_alike(drawn[0], drawn[2]).deviations < limit
+
+
+def two_kernels(folder, seeds):
+    recorder = Recorder(str(folder))
+    shapes = {"net/first": (4, 6), "net/second": (6, 5), "net/bias": (20,), "net/other": (20,)}
+    site = Site(recorder, variables(*shapes.items()), 1, [])
+    values = [
+        np.random.RandomState(seed).randn(*shape) for seed, shape in zip(seeds, shapes.values())
+    ]
+    site.called(
+        1.0, *[np.ones(shape) for shape in shapes.values()], *values, np.zeros(20), np.zeros(20)
+    )
+    return Recording(recorder.folder)
+
+
+@pytest.mark.parametrize(
+    "old, new, verdict",
+    [
+        ((1, 2), (3, 4), ladder.AGREE),
+        ((1, 2), (3, 3), ladder.DIFFER),
+        ((1, 1), (3, 3), ladder.AGREE),  # so does the old script
+    ],
+)
+def test_one_seed_for_all_variables_is_seen(tmp_path, old, new, verdict):
+    found, result = verdicts(*(two_kernels(tmp_path / str(each), each) for each in (old, new)))
+    assert found["initial"] == verdict
+    note = "net/first and net/second begin with the same random numbers"
+    said = {rung.key: rung for rung in result.rungs}["initial"].note
+    assert (note in said) == (verdict == ladder.DIFFER)
 
 
 @pytest.mark.parametrize("bias", [0.0, 1.0])
@@ -529,6 +573,44 @@ class Adam:
             if recorder.wants_snapshot():
                 recorder.snapshot({"net/w": w}, slots={"net/w/Adam": m, "net/w/Adam_1": v})
         self.recording = Recording(recorder.folder)
+
+
+def first_step_of_adam(folder, gradient, epsilon=1e-8, rate=1e-3):
+    recorder = Recorder(str(folder))
+    site = Site(recorder, variables(("net/w", (40,))), 1, [])
+    w = np.linspace(-1, 1, 40)
+    site.called(1.0, gradient, w)
+    w = w - rate * gradient / (np.abs(gradient) + epsilon / np.sqrt(0.001))
+    if recorder.wants_snapshot():
+        recorder.snapshot({"net/w": w})
+    return Recording(recorder.folder)
+
+
+@pytest.mark.parametrize(
+    "rounding, options, verdict",
+    [
+        (4e-7, {}, ladder.AGREE),  # 8e-6 of the largest gradient; its sign turns round
+        (1e-7, {}, ladder.AGREE),
+        (0.0, {"epsilon": 1e-7}, ladder.DIFFER),
+        (4e-7, {"epsilon": 1e-7}, ladder.DIFFER),
+        (4e-7, {"rate": 1.01e-3}, ladder.DIFFER),
+    ],
+)
+def test_an_update_may_amplify_the_rounding_of_its_gradient(tmp_path, rounding, options, verdict):
+    gradient = 0.05 * np.cos(np.arange(40))
+    gradient[3] = 2e-7
+    old = first_step_of_adam(tmp_path / "old", gradient)
+    gradient[3] -= rounding
+    found, _ = verdicts(old, first_step_of_adam(tmp_path / "new", gradient, **options))
+    assert found["update"] == verdict
+
+
+def test_more_than_the_rounding_of_a_gradient_explains_no_update():
+    gradient = np.cos(np.arange(40))
+    found = differences.without_amplified(
+        -0.2 * gradient, -0.1 * gradient, 2 * gradient, gradient, 1e-4
+    )
+    assert differences.compare(found, -0.1 * gradient).mean_scaled > 0.99
 
 
 def test_one_update_is_the_first_that_moves_something(tmp_path):
@@ -948,7 +1030,8 @@ def test_mistakes_are_drawn_from_what_a_twin_runs_and_compute_something():
 def test_a_digest_knows_the_scripts_and_the_row(tmp_path):
     row = '[[pair]]\nname = "x"\nflags = []\n'
     found = set()
-    for text, script in ((row, "a"), (row, "b"), (row.replace("[]\n", '["1"]\n'), "a")):
+    flagged, described = row.replace("[]\n", '["1"]\n'), row + 'data = "words"\n'
+    for text, script in ((row, "a"), (described, "a"), (row, "b"), (flagged, "a")):
         (tmp_path / "examples.toml").write_text(text)
         for kind in ("legacy_examples", "migrated_examples"):
             (tmp_path / kind).mkdir(exist_ok=True)

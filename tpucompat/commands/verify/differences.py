@@ -94,9 +94,9 @@ def drawn_alike(actual: Any, expected: Any) -> Difference:
     """Compares two draws of an initializer: equal, or of the same distribution.
 
     Generations of TensorFlow draw other numbers from the same seed. What can be held against each other is the
-    mean, the spread, and the distribution function (Kolmogorov and Smirnov's statistic), each in the deviations
-    of a normal variable that are as rare, so that small tensors are not asked for more than they can tell. A
-    constant has to be equal.
+    mean, the spread, the distribution function (Kolmogorov and Smirnov's statistic) and the extremes. Each is
+    given in the deviations of a normal variable that are as rare, so that small tensors are not asked for more
+    than they can tell. A constant has to be equal.
 
     Args:
       actual: The new run's numbers.
@@ -124,7 +124,73 @@ def drawn_alike(actual: Any, expected: Any) -> Difference:
     shares = [np.searchsorted(x, both, side="right") / size for x in (a, e)]
     # Twice, for a chance as small as that of a mean: 2 exp(-2 (D² n / 2)).
     shape = 2 * np.max(np.abs(shares[0] - shares[1])) * np.sqrt(size / 2)
-    return found._replace(deviations=float(max(mean, spread, shape)))
+    return found._replace(deviations=float(max(mean, spread, shape, _extremes(a, e))))
+
+
+def _extremes(a: np.ndarray, e: np.ndarray) -> float:
+    """How rare it is that so many extreme numbers come from one of two draws.
+
+    A uniform and a truncated normal distribution of the same spread differ little in the middle, but one ends
+    before the other. That the k largest of all numbers come from one draw has a chance of 2^(1-k) at most.
+    """
+    beyond, margin = 0, _COARSE * max(np.max(np.abs(a)), np.max(np.abs(e)))
+    for x, y in ((a, e), (-a, -e), (np.abs(a), np.abs(e))):
+        beyond = max(beyond, int(np.sum(x > y.max() + margin)), int(np.sum(y > x.max() + margin)))
+    # The chance of a mean of so many deviations is 2 exp(-deviations² / 2) at most.
+    return float(np.sqrt(2 * np.log(2) * beyond))
+
+
+def order_of_first(values: Any) -> tuple[int, ...]:
+    """The order of a variable's first numbers: the same for all that are drawn from one random sequence.
+
+    Args:
+      values: Its numbers.
+    """
+    return tuple(np.argsort(np.ravel(values)[:_SEQUENCE], kind="stable").tolist())
+
+
+def same_numbers(one: Any, other: Any) -> bool:
+    """Whether two variables are drawn from the same random numbers, each with its own mean and spread.
+
+    Args:
+      one: Some numbers.
+      other: The numbers of another variable; the smaller one's decide.
+    """
+    size = min(np.size(one), np.size(other))
+    if size < _SEQUENCE:
+        return False
+    first, second = (np.asarray(x, np.float64).ravel()[:size] for x in (one, other))
+    spread = np.std(first) * np.std(second)
+    if not np.isfinite(spread) or not spread:
+        return False
+    product = np.mean((first - first.mean()) * (second - second.mean()))
+    return bool(product > (1 - _EQUAL) * spread)
+
+
+def without_amplified(
+    ours: np.ndarray, theirs: np.ndarray, gradient: np.ndarray, expected: np.ndarray, limit: float
+) -> np.ndarray:
+    """An update, less what the rounding of its gradient explains.
+
+    A gradient g may be near zero, and mostly rounding. Adam, RMSProp and Adagrad divide it by its size. Their
+    first update u(g) is a function of which u(g)/g does not grow with the size of g. So where g differs by d, u
+    differs by no more than u d/g, for the smaller g. For gradient descent that is exact.
+
+    Args:
+      ours: The new run's update.
+      theirs: The old run's.
+      gradient: The new run's gradient.
+      expected: The old run's.
+      limit: How much of the largest gradient the gradients may differ; more explains nothing more.
+    """
+    sizes = np.minimum(np.abs(gradient), np.abs(expected)).astype(np.float64)
+    apart = np.minimum(
+        np.abs(np.subtract(gradient, expected, dtype=np.float64)),
+        limit * np.max(np.abs(expected), initial=0.0),
+    )
+    explained = np.abs(theirs) * np.divide(apart, sizes, out=np.zeros_like(sizes), where=sizes > 0)
+    error = ours - theirs
+    return theirs + np.sign(error) * np.maximum(np.abs(error) - explained, 0.0)
 
 
 def single_draws(actual: Any, expected: Any) -> bool:
@@ -146,6 +212,12 @@ def _is_short(number: float) -> bool:
 
 #: Digits of a constant.
 _SHORT = 4
+
+#: So many numbers are in the same order by chance in no run.
+_SEQUENCE = 16
+
+#: The rounding of bfloat16: where a draw in low precision ends depends on how its generator rounds.
+_COARSE = 2**-8
 
 #: Where the fourth moment of so many numbers is known, it counts as much as that of the normal distribution.
 _FEW, _NORMAL_KURTOSIS = 30, 3

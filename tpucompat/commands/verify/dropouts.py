@@ -98,7 +98,7 @@ class Dropouts:
             try:
                 named = by_name(original, args, kwargs)
                 x = tf.convert_to_tensor(named["x"])
-                self._note(_rate(named), x)
+                self._note(_rate(named), _dropped_at_once(x, named.get("noise_shape")))
                 return original(*args, **kwargs) if self._drops() else tf.identity(x)
             finally:
                 self._thread.inside = False
@@ -117,12 +117,31 @@ class Dropouts:
         trains = getattr(self._thread, "trains", False) or private.may_record_gradients()
         return bool(eager and not trains)
 
-    def _note(self, rate: float | None, x: Any) -> None:
+    def _note(self, rate: float | None, shape: tuple[int | None, ...] | None) -> None:
         # The same layer is called once for each replica, and again where it is traced anew.
-        place = (rate, tuple(x.shape.as_list()[1:]) if x.shape.ndims is not None else None)
+        place = (rate, shape)
         if rate != 0 and place not in self._seen:
             self._seen.add(place)
             self._recorder.write("dropout", rate=rate, shape=place[1], on=self._on)
+
+
+def _dropped_at_once(x: Any, noise_shape: Any) -> tuple[int | None, ...] | None:
+    """The shape of what is drawn for an example: 1 where a whole axis is dropped, as SpatialDropout does."""
+    if x.shape.ndims is None:
+        return None
+    sizes: list[int | None] = x.shape.as_list()
+    if noise_shape is None:
+        return tuple(sizes[1:])
+    if tf.is_tensor(noise_shape):
+        drawn = _static_value(noise_shape, True)
+        noise_shape = [None] * len(sizes) if drawn is None else list(drawn)
+    one = [_static_value(each) if tf.is_tensor(each) else each for each in noise_shape]
+    return tuple(1 if of == 1 else size for size, of in list(zip(sizes, one))[1:])
+
+
+def _static_value(tensor: Any, partial: bool = False) -> Any:
+    """What is known of a tensor without running it; None if nothing is, nor in releases that do not tell."""
+    return tf.get_static_value(tensor, partial) if hasattr(tf, "get_static_value") else None
 
 
 def _rate(named: dict[str, Any]) -> float | None:
@@ -130,7 +149,7 @@ def _rate(named: dict[str, Any]) -> float | None:
     rate, keep = named.get("rate"), named.get("keep_prob")
     given = rate if rate is not None else keep
     if given is not None and not isinstance(given, (int, float)):
-        given = tf.get_static_value(given) if hasattr(tf, "get_static_value") else None
+        given = _static_value(given)
     if given is None:
         return None
     return round(float(given) if rate is not None else 1.0 - float(given), 6)

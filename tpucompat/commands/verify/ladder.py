@@ -9,8 +9,8 @@ import numpy as np
 from tpucompat.commands.verify import contents, differences
 from tpucompat.commands.verify.answers import classes_of, in_their_order, probabilities_of
 from tpucompat.commands.verify.differences import Difference
+from tpucompat.commands.verify.initial_values import InitialValues
 from tpucompat.commands.verify.matching import match
-from tpucompat.commands.verify.outcomes import Outcomes
 from tpucompat.commands.verify.recorder import Recording
 from tpucompat.commands.verify.rungs import AGREE, DIFFER, Comparison, Row, Rung, with_little_said
 from tpucompat.commands.verify.tolerances import Tolerance, tolerances
@@ -48,7 +48,7 @@ def compare(
     return _Ladder(old, new, mapping, tolerances(changes), ignore or {}, exports or {}).climb()
 
 
-class _Ladder(Outcomes):
+class _Ladder(InitialValues):
     def __init__(
         self,
         old: Recording,
@@ -104,27 +104,6 @@ class _Ladder(Outcomes):
         ]
         return Comparison(with_little_said(rungs), self.matches, self.curves)
 
-    def untrained(self, key: str, title: str) -> Rung | None:
-        """The verdict where one run has no training step, or none of them has."""
-        seen = [bool(recording.sites()) for recording in (self.old, self.new)]
-        if all(seen):
-            return None
-        if not any(seen):
-            return self.skipped(key, title, "neither run has a training step")
-        which = "old" if seen[1] else "new"
-        return self.differs(key, title, f"the {which} run does not train")
-
-    def pairs(
-        self, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]
-    ) -> list[tuple[str, np.ndarray, np.ndarray]]:
-        """(name, new value, old value) of the variables that both have, in the new run's order."""
-        order = [variable.name for variable in self.new_variables]
-        return [
-            (name, new[name], old[self.matches.pairs[name]])
-            for name in order
-            if name in new and self.matches.pairs.get(name) in old
-        ]
-
     # The rungs -----------------------------------------------------------------------------------
 
     def variables(self) -> Rung:
@@ -152,44 +131,6 @@ class _Ladder(Outcomes):
                 note += f"; not trained and only in the {which} run: {', '.join(others[:4])}"
         verdict = DIFFER if problems or not matches.pairs else AGREE
         return Rung("variables", title, verdict, None, None, "; ".join([*problems, note]), [])
-
-    def other_types(self) -> list[str]:
-        """Variables of another precision."""
-        found = [
-            f"{name} is {actual.dtype} instead of {expected.dtype}"
-            for name, actual, expected in self.pairs(self.old.initial(), self.new.drawn())
-            if actual.dtype.kind == expected.dtype.kind == "f" and actual.dtype != expected.dtype
-        ]
-        return found[:4]
-
-    def initial(self) -> Rung:
-        title = "initial values have the same distribution"
-        found = self.untrained("initial", title)
-        if found:
-            return found
-        rows, problem = [], ""
-        old, given = self.old.initial(), self.new.initial()
-        single = []
-        for name, actual, expected in self.pairs(old, self.new.drawn()):
-            found_here = differences.drawn_alike(actual, expected)
-            if found_here.deviations and differences.single_draws(actual, expected):
-                single.append(name)
-                continue
-            verdict = AGREE if self.within("initial", found_here) else DIFFER
-            rows.append(Row(name, found_here, verdict, []))
-        lost = [
-            name
-            for name, actual, expected in self.pairs(old, given)
-            if self.new.all("own") and not np.array_equal(actual, expected, equal_nan=True)
-        ]
-        if lost:
-            problem = f"the new run did not use the old run's initial values: {', '.join(lost[:4])}"
-        note = ""
-        if single:
-            note = (
-                f"not compared, because one number shows no distribution: {', '.join(single[:4])}"
-            )
-        return self.rung("initial", title, rows, note, problem)
 
     def dropout(self) -> Rung:
         title = "dropout rates"
@@ -346,6 +287,10 @@ class _Ladder(Outcomes):
             if name in self.trained and ours.shape == theirs.shape and np.any(theirs):
                 factors.append(float(np.sum(ours * theirs) / np.sum(theirs * theirs)))
         floor = _NOISE * max((float(np.mean(np.abs(t))) for _, _, t in changes), default=0)
+        if step == 1:
+            changes = [
+                (name, self.without_amplified(name, *both), both[1]) for name, *both in changes
+            ]
         rows = [self.row("update", *change, floor) for change in changes]
         still = [s for s in common if s < step]
         notes = [] if step == 1 else [f"after {step} steps"]
@@ -362,6 +307,22 @@ class _Ladder(Outcomes):
         if _all_alike(factors, 0.02) and abs(factors[0] - 1) > 0.02:
             problem = f"all updates are {factors[0]:.4g} times as large"
         return self.rung("update", title, rows, note, problem)
+
+    def without_amplified(self, name: str, ours: np.ndarray, theirs: np.ndarray) -> np.ndarray:
+        """A first update, without what the difference of the gradients does to it."""
+        sites = [
+            (old, new)
+            for old_site, new_site in self.sites
+            for each, new, old in self.pairs(
+                self.old.arrays(self.old.first("gradients", site=old_site["site"])),
+                self.new.arrays(self.new.first("gradients", site=new_site["site"])),
+            )
+            if each == name
+        ]
+        if len(sites) != 1 or len({x.shape for x in (ours, theirs, *sites[0])}) != 1:
+            return ours
+        limit = self.limits["gradients"].limit
+        return differences.without_amplified(ours, theirs, sites[0][1], sites[0][0], limit)
 
     def changes(
         self, step: int, old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray]

@@ -299,7 +299,7 @@ class Outcomes(Reports):
         rows = []
         there = {int(v) for n, v in new.items() if contents.counts_steps(n, v)}
         for name, value in old.items():
-            if not contents.counts_steps(name, value) or self.ignored(name, f"checkpoint: {name}"):
+            if not contents.counts_steps(name, value) or self.ignored(f"checkpoint: {name}"):
                 continue
             missing = int(value) not in there
             found = ", ".join(map(str, sorted(there))) or "none"

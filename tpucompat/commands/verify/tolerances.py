@@ -43,10 +43,10 @@ DEFAULTS: Mapping[str, Tolerance] = {
         5e-4,
         "mean_scaled",
         (
-            "the difference of two single-precision values; Adam divides a small gradient, "
-            "and its rounding error, by its own size, so the mean over a tensor is compared, "
-            "not the largest error (pairs that agree: up to 1.2e-4; Adam with Keras' "
-            "epsilon: 2e-3)"
+            "the difference of two single-precision values, without what the rounding of the "
+            "gradient explains: Adam divides a small gradient by its own size, and its error "
+            "too; the mean over a tensor is compared (pairs that agree: up to 1.2e-4; Adam "
+            "with Keras' epsilon: 2e-3)"
         ),
     ),
     "steps": Tolerance(1e-3, "max_rel", "rounding errors grow with every step"),

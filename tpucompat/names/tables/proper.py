@@ -175,16 +175,10 @@ ROWS: dict[str, Row] = {
         "Boosted trees were removed before tf.estimator itself.",
         "Use the package tensorflow-decision-forests, or xgboost.",
     ),
-    **_gone(
-        "keras.experimental:LinearCosineDecay NoisyLinearCosineDecay",
-        "Keras removed these two schedules.",
-        "Use tf.train.linear_cosine_decay and tf.train.noisy_linear_cosine_decay.",
-    ),
-    **_gone(
-        "keras.experimental:PeepholeLSTMCell",
-        "Keras removed it.",
-        "Use tf.nn.rnn_cell.LSTMCell(use_peepholes=True), which a tf.keras.layers.RNN takes as well.",
-    ),
+    **{
+        "keras.experimental." + name: StandIn("tpucompat.standins.keras_experimental:" + name)
+        for name in ("LinearCosineDecay", "NoisyLinearCosineDecay", "PeepholeLSTMCell")
+    },
     **{
         "keras.experimental." + name: StandIn("tpucompat.contrib.saved_model:" + name)
         for name in ("export_saved_model", "load_from_saved_model")

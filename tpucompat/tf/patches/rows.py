@@ -120,6 +120,13 @@ ROWS = (
         "A ConvLSTM2D draws its dropout again whenever it is called.",
     ),
     Patch(
+        "tpucompat.tf.private.keras:drop_states_for_all_gates_together",
+        GRAPH,
+        ">=2.2",
+        ("*Cell.__init__", "*Cell.call"),
+        "With implementation=2, an LSTM or a GRU drops out its states for all gates together.",
+    ),
+    Patch(
         "tpucompat.tf.private.keras:name_losses_like_tensorflow_1",
         GRAPH,
         ">=2.0",

@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from tpucompat.tf.private.keras import (
         added_by_layers,
         average_masked_losses_over_all,
+        drop_states_for_all_gates_together,
         feed_missing_axes,
         first_keras_optimizers,
         forget_masks_of_convolutional_cells,
@@ -230,6 +231,7 @@ _NAMES = {
         "average_masked_losses_over_all",
         "feed_missing_axes",
         "first_keras_optimizers",
+        "drop_states_for_all_gates_together",
         "forget_masks_of_convolutional_cells",
         "functional_model",
         "hdf5_format",

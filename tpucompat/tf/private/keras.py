@@ -423,3 +423,51 @@ def forget_masks_of_convolutional_cells() -> None:
         return call(self, *args, **kwargs)
 
     patches.replace(owner, "call", left_alone_by_autograph(with_masks_of_its_own))
+
+
+@patches.patch
+def drop_states_for_all_gates_together() -> None:
+    """Lets an LSTM and a GRU with ``implementation=2`` drop out their states for all gates by one mask.
+
+    1.15 does (``LSTMCell.call`` and ``GRUCell.call`` in tensorflow/python/keras/layers/recurrent.py), and a
+    GRU's new state takes its part of the dropped ones. Where a later cell has ``recurrent_dropout``, it has
+    ``implementation=1`` instead, and draws a mask for each gate. Seen as ``RECURRENT_DROPOUT_WARNING_MSG``
+    beside the cells of Keras 2.15 and tf-keras 2.21; without it a cell does as 1.15.
+    """
+    for name, gates in (("LSTMCell", 4), ("GRUCell", 3)):
+        kind: Any = getattr(tf.compat.v1.keras.layers, name)
+        owner = next(base for base in kind.__mro__ if "call" in vars(base))
+        if hasattr(importlib.import_module(owner.__module__), "RECURRENT_DROPOUT_WARNING_MSG"):
+            patches.replace(owner, "__init__", _as_asked_for(owner.__init__))
+            patches.replace(
+                owner, "call", left_alone_by_autograph(_with_one_mask(owner.call, gates))
+            )
+
+
+def _as_asked_for(make: Callable[..., None]) -> Callable[..., None]:
+    """A cell's constructor, which keeps ``implementation=2``; that is the default of a cell by itself."""
+
+    @functools.wraps(make)
+    def made(self: Any, *args: Any, **options: Any) -> None:
+        asked = options.get("implementation", 2)
+        make(self, *args, **options)
+        self.implementation = asked
+
+    return made
+
+
+def _with_one_mask(call: Callable[..., Any], gates: int) -> Callable[..., Any]:
+    """A cell's step, from states that are dropped already if the cell itself does not drop them."""
+
+    @functools.wraps(call)
+    def with_one_mask(self: Any, inputs: Any, states: Any, training: Any = None) -> Any:
+        if self.implementation != 1 and 0 < self.recurrent_dropout < 1:
+            state, *rest = states if tf.nest.is_nested(states) else [states]
+            # 1.15 draws what drops the inputs first.
+            self.get_dropout_mask_for_cell(inputs, training, count=gates)
+            masks = self.get_recurrent_dropout_mask_for_cell(state, training, count=gates)
+            dropped = [state * masks[0], *rest]
+            states = dropped if tf.nest.is_nested(states) else dropped[0]
+        return call(self, inputs, states, training)
+
+    return with_one_mask
