@@ -323,6 +323,9 @@ def _of_contrib(symbol: str, rest: str) -> Fate | None:
         return _by_row(symbol, rest, row)
     if kind is None or (kind == "module" and rest):
         return None  # a shorter name may say more
+    public = _public_of_private(f"{symbol}.{rest}" if rest else symbol)
+    if public is not None:
+        return public
     above, package = package_above(symbol)
     if isinstance(package, Gone):
         return _gone(symbol, rest, package)
@@ -342,14 +345,22 @@ def _gone(symbol: str, rest: str, row: Gone) -> Fate:
     return Fate(row.code, "tf." + symbol, "", note, False, NONE, rest)
 
 
-def _unknown(path: str) -> Fate:
-    """A name in ``tf.contrib`` that no table has: a private path, or one that never was."""
+def _public_of_private(path: str) -> Fate | None:
+    """What became of ``contrib.PACKAGE.python.….NAME``, which is ``contrib.PACKAGE.NAME``; None for others."""
     parts = path.split(".")
     public = f"contrib.{parts[1]}.{parts[-1]}"
-    if len(parts) > 3 and parts[2] == "python" and symbols.kind(public) in ("function", "class"):
-        found = _of_symbol(public, "")
-        if found is not None:
-            return found._replace(was="tf." + path)
+    if len(parts) < 4 or parts[2] != "python" or symbols.kind(public) not in ("function", "class"):
+        return None
+    found = _of_symbol(public, "")
+    return found and found._replace(was="tf." + path)
+
+
+def _unknown(path: str) -> Fate:
+    """A name in ``tf.contrib`` that no table has: a private path, or one that never was."""
+    public = _public_of_private(path)
+    if public is not None:
+        return public
+    parts = path.split(".")
     above, package = package_above(path)
     if isinstance(package, Gone):
         return _gone(path, "", package)
@@ -416,6 +427,8 @@ def _package_target(package: Package | Gone | None, below: str) -> str:
     modules = [target.partition(":") for target in package.targets]
     ours = [module for module in modules if module[0] == _SLIM]
     if not ours or (below and _in_module(modules[0][0], below) and modules[0][0] != _SLIM):
+        return ""
+    if below.partition(".")[0] == "python":  # its folder in TensorFlow, which the package has not
         return ""
     target = _slim(ours[0][2])
     return f"{target}.{below}" if target and below else target
