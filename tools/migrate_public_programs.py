@@ -31,7 +31,7 @@ import run_public_programs
 ROOT = run_public_programs.ROOT
 sys.path.insert(0, str(ROOT))
 
-from tpucompat.commands.migrate import plan, tree  # noqa: E402
+from tpucompat.commands.migrate import plan, resolution, tree  # noqa: E402
 
 RESULTS = ROOT / "tools" / "migrated_programs_results.json"
 PAGE = ROOT / "docs" / "migrated_programs.md"
@@ -130,7 +130,8 @@ def migrated(program: dict[str, Any], checkouts: pathlib.Path) -> dict[str, Any]
         script = step[1]
         files = set(modules(program, folder, script))
         everything = sorted({str(one) for path in files for one in path.parent.glob("*.py")})
-        found = [one for one in tree.migrate(everything) if pathlib.Path(one.path) in files]
+        every = resolution.mark(tree.with_parts(list(tree.migrate(everything))))
+        found = [one for one in every if pathlib.Path(one.path) in files]
         way = {pathlib.Path(one.path): one.way for one in found}[script]
         lines, left = 0, []
         for one in sorted(found, key=lambda one: pathlib.Path(one.path) != script):

@@ -101,6 +101,11 @@ def test_names(before, after):
         ("import tensorflow as tf\ndef f(): tf.contrib.training.create_train_op(1, 2)",
          "import tf_slim\nimport tensorflow as tf\ndef f(): tf_slim.training.create_train_op(1, 2)"),
         ("from tensorflow.contrib import slim\ndef f(): slim.conv2d(1)", "import tf_slim as slim\ndef f(): slim.conv2d(1)"),  # noqa: E501
+        ("import tensorflow as tf\ndef f(s): tf.name_scope(s, 'd', [s]), tf.name_scope('x')",
+         "import tensorflow as tf\ndef f(s): tf.compat.v1.name_scope(s, 'd', [s]), tf.name_scope('x')"),
+        ("import tensorflow as tf\ndef f(): tf.Variable(0, use_resource=True), tf.Variable(0, False, name='x')",
+         "import tensorflow as tf\n"
+         "def f(): tf.compat.v1.Variable(0, use_resource=True), tf.Variable(0, False, name='x')"),
         ("from tensorflow.contrib.framework.python.ops import arg_scope\ndef f(): arg_scope(1)",
          "from tf_slim import arg_scope\ndef f(): arg_scope(1)"),
         ("from tensorflow.contrib import layers\ndef f(): layers.fully_connected(1, 2)",

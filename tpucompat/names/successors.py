@@ -73,7 +73,6 @@ class Fate(NamedTuple):
 _ALIKE = frozenset(
     (
         "DeviceSpec",
-        "Variable",
         "VariableAggregation",
         "data.Dataset",
         "data.FixedLengthRecordDataset",
@@ -87,11 +86,20 @@ _ALIKE = frozenset(
         "distribute.StrategyExtended",
         "executing_eagerly",
         "image.ResizeMethod",
-        "name_scope",
         "train.Checkpoint",
         "variable_creator_scope",
     )
 )
+#: Classes whose parameters are others in TensorFlow 2: those of TensorFlow 1, and those of 2.
+_PARAMETERS = {
+    "Variable": (
+        "initial_value,trainable,collections,validate_shape,caching_device,name,variable_def,dtype,"
+        "expected_shape,import_scope,constraint,use_resource,synchronization,aggregation,shape",
+        "initial_value,trainable,validate_shape,caching_device,name,variable_def,dtype,import_scope,"
+        "constraint,synchronization,aggregation,shape,experimental_enable_variable_lifting",
+    ),
+    "name_scope": ("name,default_name,values", "name"),
+}
 # A method that its class has since TensorFlow 2 only, and that migrate writes.
 _CURRENT = ("lite.TFLiteConverter.from_keras_model",)
 # Packages whose functions do something else than before, also with arguments that both take.
@@ -261,6 +269,8 @@ def _at_home(symbol: str, rest: str, home: Home) -> Fate | None:
             return None
         differs = symbol.startswith(_OTHERWISE) or symbol in _OTHERWISE_NAMES
         both = Home(home.kind, home.target) if differs else home
+        if symbol in _PARAMETERS:
+            both = Home(home.kind, home.target, *_PARAMETERS[symbol])
         note = "In TensorFlow 2 this name has other arguments or a different meaning."
         return Fate("TPU204", was, home.target, note, covered, SAFE, rest, both)
     row = lookup.find_row(symbol)
