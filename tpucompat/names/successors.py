@@ -16,7 +16,7 @@ from typing import Mapping, NamedTuple
 from tpucompat.base import package
 from tpucompat.names import lookup, symbols
 from tpucompat.names import surroundings as removed
-from tpucompat.names.fixes import COMPUTATIONS, IDIOMS, NONE, SAFE
+from tpucompat.names.fixes import ALIKE, COMPUTATIONS, IDIOMS, NONE, PARAMETERS, SAFE
 from tpucompat.names.rows import Changed, Constant, Gone, Moved, Package, Row, StandIn
 
 #: Names of tf.contrib.layers that tf-slim has beside its module ``layers``, and not in it.
@@ -69,37 +69,6 @@ class Fate(NamedTuple):
     home: Home | None = None
 
 
-#: Names that mean another class in TensorFlow 2, which old programs use in the same way.
-_ALIKE = frozenset(
-    (
-        "DeviceSpec",
-        "VariableAggregation",
-        "data.Dataset",
-        "data.FixedLengthRecordDataset",
-        "data.Iterator",
-        "data.TFRecordDataset",
-        "data.TextLineDataset",
-        "distribute.MirroredStrategy",
-        "distribute.OneDeviceStrategy",
-        "distribute.ReplicaContext",
-        "distribute.Strategy",
-        "distribute.StrategyExtended",
-        "executing_eagerly",
-        "image.ResizeMethod",
-        "train.Checkpoint",
-        "variable_creator_scope",
-    )
-)
-#: Classes whose parameters are others in TensorFlow 2: those of TensorFlow 1, and those of 2.
-_PARAMETERS = {
-    "Variable": (
-        "initial_value,trainable,collections,validate_shape,caching_device,name,variable_def,dtype,"
-        "expected_shape,import_scope,constraint,use_resource,synchronization,aggregation,shape",
-        "initial_value,trainable,validate_shape,caching_device,name,variable_def,dtype,import_scope,"
-        "constraint,synchronization,aggregation,shape,experimental_enable_variable_lifting",
-    ),
-    "name_scope": ("name,default_name,values", "name"),
-}
 # A method that its class has since TensorFlow 2 only, and that migrate writes.
 _CURRENT = ("lite.TFLiteConverter.from_keras_model",)
 # Packages whose functions do something else than before, also with arguments that both take.
@@ -265,12 +234,12 @@ def _at_home(symbol: str, rest: str, home: Home) -> Fate | None:
         )
         return Fate("TPU207", was, home.target, note, covered, SAFE, rest)
     if home.kind == "changed":
-        if symbol in _ALIKE:
+        if symbol in ALIKE:
             return None
         differs = symbol.startswith(_OTHERWISE) or symbol in _OTHERWISE_NAMES
         both = Home(home.kind, home.target) if differs else home
-        if symbol in _PARAMETERS:
-            both = Home(home.kind, home.target, *_PARAMETERS[symbol])
+        if symbol in PARAMETERS:
+            both = Home(home.kind, home.target, *PARAMETERS[symbol])
         note = "In TensorFlow 2 this name has other arguments or a different meaning."
         return Fate("TPU204", was, home.target, note, covered, SAFE, rest, both)
     row = lookup.find_row(symbol)

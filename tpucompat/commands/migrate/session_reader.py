@@ -187,8 +187,7 @@ class Reader:
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         owner = getattr(getattr(node.func, "value", None), "id", "")
         if called == _TF + "Variable":
-            if len(node.args) != 1 or words - {"trainable", "name", "dtype"}:
-                raise CannotSee("arguments of tf.Variable")
+            session_plan.check_variable(node)
             self._variables[name] = statement
         elif called == _TF + "train.Saver":
             saved = argument(node, 0, "var_list")
@@ -196,7 +195,7 @@ class Reader:
             if not is_all or node.args[1:] or words - {"max_to_keep", "var_list"}:
                 raise CannotSee("it saves some of its variables")
             kept = argument(node, 99, "max_to_keep")
-            more: Parts = [", max_to_keep=", kept] if kept is not None else []
+            more: Parts = [", max_to_keep=", kept] if kept else []
             self._savers[name] = statement
             self._replaced.append((node, [f"{MODULE}.Saver({self._program}", *more, ")"]))
         elif self._asked(node):
@@ -505,8 +504,7 @@ class Reader:
         names |= {*self._steps} | self._inputs.known | self._configs
         names |= session_scopes.graphs(self._session.scopes)
         self._names |= session_blocks.opening(self._session)
-        gone = {id(inside) for one in self._dropped for inside in ast.walk(one)}
-        stored = dict.fromkeys(names, 0)
+        gone, stored = session_plan.identities(self._dropped), dict.fromkeys(names, 0)
         for node in self._seen(names):
             if not isinstance(node.ctx, ast.Load):
                 stored[node.id] += 1
@@ -529,8 +527,7 @@ class Reader:
                 if isinstance(part, ast.AST) and id(part) not in rewritten:
                     kept |= {id(inside) for inside in ast.walk(part)}
         nodes -= kept
-        for one in self._dropped:
-            nodes |= {id(inside) for inside in ast.walk(one)}
+        nodes |= session_plan.identities(self._dropped)
         for statement in self._variables.values():
             nodes.add(id(statement.value.func))  # type: ignore[attr-defined]
         nodes |= session_blocks.opening(self._session)
