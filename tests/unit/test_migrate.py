@@ -106,6 +106,8 @@ def test_names(before, after):
         ("import tensorflow as tf\ndef f(): tf.Variable(0, use_resource=True), tf.Variable(0, False, name='x')",
          "import tensorflow as tf\n"
          "def f(): tf.compat.v1.Variable(0, use_resource=True), tf.Variable(0, False, name='x')"),
+        ("import tensorflow as tf\ndef f(x): return isinstance(x, tf.Variable), tf.to_float(x)",
+         "import tensorflow as tf\ndef f(x): return isinstance(x, tf.Variable), tf.compat.v1.to_float(x)"),
         ("from tensorflow.contrib.framework.python.ops import arg_scope\ndef f(): arg_scope(1)",
          "from tf_slim import arg_scope\ndef f(): arg_scope(1)"),
         ("from tensorflow.contrib import layers\ndef f(): layers.fully_connected(1, 2)",

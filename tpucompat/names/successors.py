@@ -172,7 +172,7 @@ def fits_both(found: Fate, call: ast.Call | None) -> bool:
     if before == now:
         return True
     if call is None:
-        return False
+        return found.was[len("tf.") :] in PARAMETERS  # isinstance(x, tf.Variable)
     if any(isinstance(value, ast.Starred) for value in call.args):
         return False
     count = len(call.args)
