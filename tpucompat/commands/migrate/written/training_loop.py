@@ -1285,7 +1285,9 @@ class Trainer:
             stamp += 1
         module.model_variables = list(model.variables.values())
         path = os.path.join(export_dir_base, str(stamp))
-        tf.saved_model.save(module, path, signatures)
+        # Gradients of a graph's functions, of tf.nn.swish for one, are its own: a server needs none.
+        options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+        tf.saved_model.save(module, path, signatures, options)
         # if assets_extra:
         for name, asset in (assets_extra or {}).items():
             place = os.path.join(path, "assets.extra", name)
