@@ -31,7 +31,7 @@ import run_public_programs
 ROOT = run_public_programs.ROOT
 sys.path.insert(0, str(ROOT))
 
-from tpucompat.commands.migrate import plan, tree  # noqa: E402
+from tpucompat.commands.migrate import plan, resolution, tree  # noqa: E402
 
 RESULTS = ROOT / "tools" / "migrated_programs_results.json"
 PAGE = ROOT / "docs" / "migrated_programs.md"
@@ -39,7 +39,10 @@ PAGE = ROOT / "docs" / "migrated_programs.md"
 #: in a copy of its folder.
 _LAUNCHER = """\
 import os, runpy, shutil, sys
-place = os.path.dirname(os.path.abspath(__file__))
+here = os.path.dirname(os.path.abspath(__file__))
+place = os.path.abspath(os.path.join(here, os.path.relpath(".", {beneath!r})))
+if not here:
+    import {stem}  # what it starts, for those that read it
 if {beside}:
     shutil.copytree(place, "program", ignore=shutil.ignore_patterns(os.path.basename(__file__)))
     os.symlink({data!r}, "data")
@@ -127,7 +130,8 @@ def migrated(program: dict[str, Any], checkouts: pathlib.Path) -> dict[str, Any]
         script = step[1]
         files = set(modules(program, folder, script))
         everything = sorted({str(one) for path in files for one in path.parent.glob("*.py")})
-        found = [one for one in tree.migrate(everything) if pathlib.Path(one.path) in files]
+        every = resolution.mark(tree.with_parts(list(tree.migrate(everything))))
+        found = [one for one in every if pathlib.Path(one.path) in files]
         way = {pathlib.Path(one.path): one.way for one in found}[script]
         lines, left = 0, []
         for one in sorted(found, key=lambda one: pathlib.Path(one.path) != script):
@@ -163,6 +167,7 @@ def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> d
     is_module = program["commands"][index][0] == "-m"
     if is_module or program.get("python_path") or program.get("beside"):
         relative = script.relative_to(work / "old")
+        beneath = pathlib.Path("" if is_module or program.get("beside") else relative.parent)
         text = _LAUNCHER.format(
             beside=program.get("beside", []),
             data=str(data),
@@ -171,10 +176,12 @@ def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> d
             paths=program.get("python_path", []),
             module=program["commands"][index][1] if is_module else "",
             script=str(relative),
+            beneath=str(beneath),
+            stem=relative.stem,
         )
-        script = work / "old" / "launcher.py"
+        script = work / "old" / beneath / "launcher.py"  # what migrate has written is beside it
         for half in ("old", "new"):
-            (work / half / script.name).write_text(text, encoding="utf-8")
+            (work / half / beneath / script.name).write_text(text, encoding="utf-8")
     scripts = [str(script), str(work / "new" / script.relative_to(work / "old"))]
     # Both halves the same: what a script computes may depend on its flag for a TPU. There is none by name.
     more = program.get("plain_arguments", program.get("tpu_arguments", []))

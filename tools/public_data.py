@@ -728,6 +728,63 @@ def numbers_as_text(data: pathlib.Path, home: pathlib.Path) -> None:
     (folder / "params_shapes.json").write_text(json.dumps(shapes), encoding="utf-8")
 
 
+def documents(data: pathlib.Path, home: pathlib.Path) -> None:
+    """Pairs as in `ranking`, with the count of relevant documents and a ranking to replace, for TREC CAR."""
+    count = _vocabulary(data / "vocab.txt")
+    _bert_config(data / "bert_config.json", count)
+    chooser = random.Random(13)
+
+    def pair(label: int) -> bytes:
+        question = [7, *(chooser.randrange(10, 90) for _ in range(3)), 8]
+        document = [*(chooser.randrange(90, count) for _ in range(6)), 8]
+        return example(query_ids=question, doc_ids=document, label=[label], len_gt_titles=[2])
+
+    for name in ("train", "dev", "test"):
+        write_records(data / f"dataset_{name}.tf", [pair(int(n % 4 == 0)) for n in range(32)])
+        lines = [f"q{n // 8} Q0 d{n} {n % 8} 0.5 x\n" for n in range(32)]
+        (data / f"{name}.run").write_text("".join(lines), encoding="utf-8")
+
+
+def yes_no(data: pathlib.Path, home: pathlib.Path) -> None:
+    """Questions on a passage whose answer is yes or no, for BoolQ, and pairs of sentences, for CLUE."""
+    count = _vocabulary(data / "vocab.txt")
+    _bert_config(data / "bert_config.json", count)
+    chooser = random.Random(14)
+    for name, rows in (("train", 64), ("dev", 24), ("test", 24)):
+        lines = []
+        for row in range(rows):
+            question, passage = _sentence(chooser, 5), _sentence(chooser, 14)
+            one = {"question": question, "passage": passage, "answer": row % 2 == 0, "id": row}
+            one |= {"sentence1": question, "sentence2": passage, "label": str(row % 2)}
+            lines.append(json.dumps(one))
+        (data / f"{name}.json").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def fine_tuning(data: pathlib.Path, home: pathlib.Path) -> None:
+    """A small ELECTRA's pre-training records and settings, and MRPC for its fine-tuning."""
+    replaced_words(data, home)
+    bert(data, home)
+    (data / "finetuning_data").mkdir()
+    (data / "mrpc").rename(data / "finetuning_data" / "mrpc")
+    small = json.loads((data / "train.json").read_text(encoding="utf-8"))
+    kept = {k: v for k, v in small.items() if k in ("model_hparam_overrides", "vocab_size")}
+    kept |= {
+        "task_names": ["mrpc"],
+        "max_seq_length": 32,
+        "train_batch_size": 16,
+        "iterations_per_loop": 4,
+    }
+    kept |= {
+        "eval_batch_size": 8,
+        "predict_batch_size": 8,
+        "num_train_epochs": 3.0,
+        "learning_rate": 1e-3,
+    }
+    kept |= {"model_size": "small", "double_unordered": False, "use_tfrecords_if_existing": False}
+    kept["embedding_size"] = small["embedding_size"]
+    (data / "fine.json").write_text(json.dumps(kept), encoding="utf-8")
+
+
 MAKERS: dict[str, Maker] = {
     maker.__name__: maker
     for maker in (
@@ -758,5 +815,8 @@ MAKERS: dict[str, Maker] = {
         faces,
         coloured_batches,
         prepared_digits,
+        documents,
+        yes_no,
+        fine_tuning,
     )
 }

@@ -101,6 +101,15 @@ def test_names(before, after):
         ("import tensorflow as tf\ndef f(): tf.contrib.training.create_train_op(1, 2)",
          "import tf_slim\nimport tensorflow as tf\ndef f(): tf_slim.training.create_train_op(1, 2)"),
         ("from tensorflow.contrib import slim\ndef f(): slim.conv2d(1)", "import tf_slim as slim\ndef f(): slim.conv2d(1)"),  # noqa: E501
+        ("import tensorflow as tf\ndef f(s): tf.name_scope(s, 'd', [s]), tf.name_scope('x')",
+         "import tensorflow as tf\ndef f(s): tf.compat.v1.name_scope(s, 'd', [s]), tf.name_scope('x')"),
+        ("import tensorflow as tf\ndef f(): tf.Variable(0, use_resource=True), tf.Variable(0, False, name='x')",
+         "import tensorflow as tf\n"
+         "def f(): tf.compat.v1.Variable(0, use_resource=True), tf.Variable(0, False, name='x')"),
+        ("import tensorflow as tf\ndef f(x): return isinstance(x, tf.Variable), tf.to_float(x)",
+         "import tensorflow as tf\ndef f(x): return isinstance(x, tf.Variable), tf.compat.v1.to_float(x)"),
+        ("from tensorflow.contrib.framework.python.ops import arg_scope\ndef f(): arg_scope(1)",
+         "from tf_slim import arg_scope\ndef f(): arg_scope(1)"),
         ("from tensorflow.contrib import layers\ndef f(): layers.fully_connected(1, 2)",
          "from tf_slim import layers\ndef f(): layers.fully_connected(1, 2)"),
         ("from tensorflow.contrib.keras import layers as L\ndef f(): L.Dense(1)",
@@ -1608,6 +1617,12 @@ def test_computations_of_plain_functions_are_run_by_a_strategy():
         ("doubled - 9.0", "tf.reduce_sum(doubled)", "its function calls tf.reduce_sum"),
         ("doubled - 9.0", "tf.reduce_sum(doubled, [0, 1])", "its function calls tf.reduce_sum"),
         ("doubled - 9.0", "tf.reduce_sum(doubled, -1)", "its function calls tf.reduce_sum"),
+        (
+            "doubled - 9.0",
+            "tf.nn.l2_normalize(doubled, 0)",
+            "its function calls tf.nn.l2_normalize",
+        ),
+        ("doubled - 9.0", "tf.nn.softmax(doubled)", "its function calls tf.nn.softmax"),
         ("session.run(one)[0]", "session.run(weights)", "fetches more than a computation"),
         ("for _ in", "print(one)\n  for _ in", "one has other uses"),
     ],
@@ -1624,6 +1639,12 @@ def test_other_computations_go_on_with_tpucompat_and_the_reason_is_said(before, 
 def test_a_reduction_over_the_other_axes_leaves_the_rows_alone(axis):
     found = migrated(COMPUTATIONS.replace("doubled - 9.0", f"tf.reduce_sum(doubled, {axis})", 1))
     assert f"tf.reduce_sum(doubled, {axis})" in found and "tpucompat" not in found
+
+
+@pytest.mark.parametrize("call", ["nn.l2_normalize(doubled, 1)", "nn.softmax(doubled, axis=1)"])
+def test_what_goes_along_another_axis_is_computed_row_by_row(call):
+    found = migrated(COMPUTATIONS.replace("doubled - 9.0", f"tf.{call}", 1))
+    assert f"tf.{call}" in found and "tpucompat" not in found
 
 
 @pytest.mark.parametrize(

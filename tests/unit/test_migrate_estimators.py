@@ -386,6 +386,22 @@ def test_axes_of_a_batch_and_cores_of_a_replica(tmp_path):
     assert "num_cores_per_replica or" not in parts_of(tmp_path, SCRIPT)[1]
 
 
+def test_an_export_saves_no_gradients(tmp_path):
+    text = SCRIPT + "\nest = contrib_tpu.TPUEstimator(f)\nest.export_savedmodel('out', None)\n"
+    loop = parts_of(tmp_path, text)[1]
+    assert "SaveOptions(experimental_custom_gradients=False)" in loop
+    assert "tf.saved_model.save(module, path, signatures, options)" in loop
+
+
+def test_host_call_may_be_called_in_some_steps_of_a_loop(tmp_path):
+    text = SCRIPT.replace("num_shards=8", "num_shards=8, experimental_host_call_every_n_steps=3")
+    after, loop = parts_of(tmp_path, text)
+    assert "(iterations_per_loop=10, experimental_host_call_every_n_steps=3)" in after
+    assert loop.count("if index % every > 0:\n                    continue") == 1
+    without = parts_of(tmp_path, SCRIPT)[1]
+    assert "every > 0" not in without and "for _ in tf.range(steps):" in without
+
+
 def test_private_paths_of_contrib(tmp_path):
     text = "from tensorflow.contrib.tpu.python.tpu import bfloat16\n" + SCRIPT
     text = text.replace("  loss = ", "  y = bfloat16.bfloat16_scope()\n  loss = ", 1)

@@ -474,6 +474,41 @@ def test_computations_without_variables_may_run_together():
     assert "fetches more than a computation" in reason_of(trains)
 
 
+@pytest.mark.parametrize(
+    ("made", "opened", "session"),
+    [
+        ("", "with tf.name_scope('tpu'), tf.device('/job:worker/device:TPU:0'):", "TPU_WORKER"),
+        ("graph = tf.Graph()\n", "with graph.as_default():", "TPU_WORKER, graph=graph"),
+        ("graph = tf.Graph()\n", "with graph.as_default(), tf.device('/cpu:0'):", "graph=graph"),
+    ],
+)
+def test_blocks_that_mean_nothing_without_a_session_go(made, opened, session):
+    head, _, rest = SCRIPT.partition("inputs = [")
+    built, _, runs = ("inputs = [" + rest).partition("with tf.Session(TPU_WORKER) as sess:\n")
+    block = f"{made}{opened}\n{textwrap.indent(built, '  ')}with tf.Session({session}) as sess:\n"
+    usual = after_of(SCRIPT)
+    assert after_of(head + block + runs).replace("\n\n", "\n") == usual.replace("\n\n", "\n")
+
+
+def test_a_graph_or_a_block_that_is_used_otherwise_stays():
+    graph = SCRIPT.replace("with tf.Session(TPU_WORKER)", "with tf.Session(graph=graph)")
+    filled = "graph = tf.Graph()\nwith graph.as_default():\n  pass\ngraph.finalize()\ninputs ="
+    assert "graph has other uses" in reason_of(graph.replace("inputs =", filled))
+    scoped = SCRIPT.replace(
+        "inputs =", "with tf.name_scope('in') as scope:\n  print(scope)\ninputs ="
+    )
+    assert "tf.name_scope may need a graph" in reason_of(scoped)
+
+
+def test_names_of_computations_and_several_initializers_are_followed():
+    names = "put = tpu.shard\nCross = tpu.CrossShardOptimizer\n"
+    text = SCRIPT.replace("TPU_WORKER =", names + "TPU_WORKER =", 1)
+    text = text.replace("tpu.shard(", "put(").replace("tpu.CrossShardOptimizer(", "Cross(")
+    both = "tf.group(tf.global_variables_initializer(), tf.local_variables_initializer())"
+    text = text.replace("tf.global_variables_initializer()", both)
+    assert after_of(text) == after_of(SCRIPT)
+
+
 @pytest.mark.parametrize("opened", ["with tf.Session() as s:", "s = tf.InteractiveSession()"])
 def test_the_graph_may_be_built_when_the_session_is_open(opened):
     head, _, rest = SCRIPT.partition("inputs = [")

@@ -9,7 +9,9 @@ import tempfile
 
 import pytest
 
-from tpucompat.commands.migrate import tree
+from tpucompat.commands.migrate import plan, tree
+from tpucompat.commands.scan import scanner
+from tpucompat.commands.scan.configuration import Configuration
 
 EXAMPLES = sorted((pathlib.Path(__file__).parents[2] / "legacy_examples").glob("*.py"))
 _ROOT = "import tensorflow as tf\n"
@@ -118,3 +120,54 @@ def test_a_spelling_goes_the_same_way(tmp_path, path, spelling):
 
 def test_each_spelling_is_one_of_some_example():
     assert {case.values[1] for case in CASES} == set(SPELLINGS)
+
+
+_HELPERS = {
+    "utils.py": "import os\nfrom base import *\n",
+    "base.py": "import tensorflow as tf\nfrom tensorflow.contrib import tpu as contrib_tpu\n",
+}
+
+
+@pytest.fixture
+def starred(tmp_path, monkeypatch):
+    """Writes a script beside modules that import TensorFlow for it; gives its name, from its folder."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in _HELPERS.items():
+        (tmp_path / name).write_text(text)
+
+    def write(text):
+        (tmp_path / "script.py").write_text(text)
+        return "script.py"
+
+    return write
+
+
+def test_names_of_another_module_s_imports_are_followed(starred):
+    path = starred(
+        "from utils import *  # tf\ndef f(x): return tf.to_float(x), contrib_tpu.shard\n"
+    )
+    found = scanner.scan_file(path, Configuration()).findings
+    assert [(one.code, one.line) for one in found] == [("TPU203", 2), ("TPU213", 2)]
+    (result,) = (one for one in tree.migrate([path]) if one.path == path)
+    assert result.way == plan.COMPATIBLE and result.before == pathlib.Path(path).read_bytes()
+    assert b"from utils import *  # tf\n" in result.after
+    assert b"import tpucompat.v1 as tf\n" in result.after
+
+    path = starred("from utils import *\ndef f(x): return tf.to_float(x)\n")
+    (result,) = tree.migrate([path])
+    assert result.before == pathlib.Path(path).read_bytes()
+    assert result.after.endswith(
+        b"from utils import *\nimport tensorflow as tf\ndef f(x): return tf.compat.v1.to_float(x)\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["from utils import *\nx = 1\n", "from utils import *\nimport tf\ntf.to_float(1)\n",
+     "from other import *\ntf.to_float(1)\n", "from utils import f\ntf.to_float(1)\n"],
+)  # fmt: skip
+def test_what_no_star_import_gives_is_not_followed(starred, text):
+    path = starred(text)
+    assert not scanner.scan_file(path, Configuration()).findings
+    (result,) = tree.migrate([path])
+    assert not result.changed and result.before == text.encode()

@@ -173,3 +173,35 @@ IDIOMS: Mapping[str, Idiom] = {
         }.items()
     },
 }
+
+#: Names that mean another class in TensorFlow 2, which old programs use in the same way.
+ALIKE = frozenset(
+    (
+        "DeviceSpec",
+        "VariableAggregation",
+        "data.Dataset",
+        "data.FixedLengthRecordDataset",
+        "data.Iterator",
+        "data.TFRecordDataset",
+        "data.TextLineDataset",
+        "distribute.MirroredStrategy",
+        "distribute.OneDeviceStrategy",
+        "distribute.ReplicaContext",
+        "distribute.Strategy",
+        "distribute.StrategyExtended",
+        "executing_eagerly",
+        "image.ResizeMethod",
+        "train.Checkpoint",
+        "variable_creator_scope",
+    )
+)
+#: Classes whose parameters are others in TensorFlow 2: those of TensorFlow 1, and those of 2.
+PARAMETERS = {
+    "Variable": (
+        "initial_value,trainable,collections,validate_shape,caching_device,name,variable_def,dtype,"
+        "expected_shape,import_scope,constraint,use_resource,synchronization,aggregation,shape",
+        "initial_value,trainable,validate_shape,caching_device,name,variable_def,dtype,import_scope,"
+        "constraint,synchronization,aggregation,shape,experimental_enable_variable_lifting",
+    ),
+    "name_scope": ("name,default_name,values", "name"),
+}

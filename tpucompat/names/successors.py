@@ -16,7 +16,7 @@ from typing import Mapping, NamedTuple
 from tpucompat.base import package
 from tpucompat.names import lookup, symbols
 from tpucompat.names import surroundings as removed
-from tpucompat.names.fixes import COMPUTATIONS, IDIOMS, NONE, SAFE
+from tpucompat.names.fixes import ALIKE, COMPUTATIONS, IDIOMS, NONE, PARAMETERS, SAFE
 from tpucompat.names.rows import Changed, Constant, Gone, Moved, Package, Row, StandIn
 
 #: Names of tf.contrib.layers that tf-slim has beside its module ``layers``, and not in it.
@@ -69,29 +69,6 @@ class Fate(NamedTuple):
     home: Home | None = None
 
 
-#: Names that mean another class in TensorFlow 2, which old programs use in the same way.
-_ALIKE = frozenset(
-    (
-        "DeviceSpec",
-        "Variable",
-        "VariableAggregation",
-        "data.Dataset",
-        "data.FixedLengthRecordDataset",
-        "data.Iterator",
-        "data.TFRecordDataset",
-        "data.TextLineDataset",
-        "distribute.MirroredStrategy",
-        "distribute.OneDeviceStrategy",
-        "distribute.ReplicaContext",
-        "distribute.Strategy",
-        "distribute.StrategyExtended",
-        "executing_eagerly",
-        "image.ResizeMethod",
-        "name_scope",
-        "train.Checkpoint",
-        "variable_creator_scope",
-    )
-)
 # A method that its class has since TensorFlow 2 only, and that migrate writes.
 _CURRENT = ("lite.TFLiteConverter.from_keras_model",)
 # Packages whose functions do something else than before, also with arguments that both take.
@@ -195,7 +172,7 @@ def fits_both(found: Fate, call: ast.Call | None) -> bool:
     if before == now:
         return True
     if call is None:
-        return False
+        return found.was[len("tf.") :] in PARAMETERS  # isinstance(x, tf.Variable)
     if any(isinstance(value, ast.Starred) for value in call.args):
         return False
     count = len(call.args)
@@ -257,10 +234,12 @@ def _at_home(symbol: str, rest: str, home: Home) -> Fate | None:
         )
         return Fate("TPU207", was, home.target, note, covered, SAFE, rest)
     if home.kind == "changed":
-        if symbol in _ALIKE:
+        if symbol in ALIKE:
             return None
         differs = symbol.startswith(_OTHERWISE) or symbol in _OTHERWISE_NAMES
         both = Home(home.kind, home.target) if differs else home
+        if symbol in PARAMETERS:
+            both = Home(home.kind, home.target, *PARAMETERS[symbol])
         note = "In TensorFlow 2 this name has other arguments or a different meaning."
         return Fate("TPU204", was, home.target, note, covered, SAFE, rest, both)
     row = lookup.find_row(symbol)
@@ -323,6 +302,9 @@ def _of_contrib(symbol: str, rest: str) -> Fate | None:
         return _by_row(symbol, rest, row)
     if kind is None or (kind == "module" and rest):
         return None  # a shorter name may say more
+    public = _public_of_private(f"{symbol}.{rest}" if rest else symbol)
+    if public is not None:
+        return public
     above, package = package_above(symbol)
     if isinstance(package, Gone):
         return _gone(symbol, rest, package)
@@ -342,14 +324,22 @@ def _gone(symbol: str, rest: str, row: Gone) -> Fate:
     return Fate(row.code, "tf." + symbol, "", note, False, NONE, rest)
 
 
-def _unknown(path: str) -> Fate:
-    """A name in ``tf.contrib`` that no table has: a private path, or one that never was."""
+def _public_of_private(path: str) -> Fate | None:
+    """What became of ``contrib.PACKAGE.python.….NAME``, which is ``contrib.PACKAGE.NAME``; None for others."""
     parts = path.split(".")
     public = f"contrib.{parts[1]}.{parts[-1]}"
-    if len(parts) > 3 and parts[2] == "python" and symbols.kind(public) in ("function", "class"):
-        found = _of_symbol(public, "")
-        if found is not None:
-            return found._replace(was="tf." + path)
+    if len(parts) < 4 or parts[2] != "python" or symbols.kind(public) not in ("function", "class"):
+        return None
+    found = _of_symbol(public, "")
+    return found and found._replace(was="tf." + path)
+
+
+def _unknown(path: str) -> Fate:
+    """A name in ``tf.contrib`` that no table has: a private path, or one that never was."""
+    public = _public_of_private(path)
+    if public is not None:
+        return public
+    parts = path.split(".")
     above, package = package_above(path)
     if isinstance(package, Gone):
         return _gone(path, "", package)
@@ -416,6 +406,8 @@ def _package_target(package: Package | Gone | None, below: str) -> str:
     modules = [target.partition(":") for target in package.targets]
     ours = [module for module in modules if module[0] == _SLIM]
     if not ours or (below and _in_module(modules[0][0], below) and modules[0][0] != _SLIM):
+        return ""
+    if below.partition(".")[0] == "python":  # its folder in TensorFlow, which the package has not
         return ""
     target = _slim(ours[0][2])
     return f"{target}.{below}" if target and below else target

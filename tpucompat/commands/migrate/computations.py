@@ -16,7 +16,7 @@ from typing import Any, Iterable, NamedTuple
 from tpucompat.commands.migrate import keras, keras_copies
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
-from tpucompat.commands.migrate.text import strings_over_lines
+from tpucompat.commands.migrate.text import Text, strings_over_lines
 from tpucompat.names import fixes
 from tpucompat.names.used import Call, Function, argument, constant
 
@@ -97,13 +97,17 @@ _ROWWISE = frozenset(("matmul", "nn.bias_add", "nn.conv2d", "nn.max_pool", "nn.a
 _REDUCTIONS = frozenset(
     "reduce_" + name for name in ("all", "any", "max", "mean", "min", "prod", "sum")
 )
+#: The same for those that keep the axis that they go along.
+_ALONG = _REDUCTIONS | {
+    *("argmax", "argmin", "cumprod", "cumsum", "nn.l2_normalize", "nn.log_softmax", "nn.softmax")
+}
 #: Without state too.
 _PURE = frozenset(
     (
         *("concat", "constant", "convert_to_tensor", "expand_dims", "eye", "fill", "linspace"),
-        *("nn.l2_loss", "nn.log_softmax", "nn.softmax", "ones", "ones_like", "pow", "range"),
+        *("nn.l2_loss", "ones", "ones_like", "pow", "range"),
         *("reshape", "squeeze", "stack", "tensordot", "tile", "transpose", "where", "zeros"),
-        *("zeros_like", *_REDUCTIONS),
+        *("zeros_like", *_ALONG),
     )
 )
 #: What has nothing to do with graphs.
@@ -192,19 +196,25 @@ def block_of(context: Context, call: Call, cell: int) -> ast.With:
       CannotSee: If it is another statement.
     """
     statement = context.statement(call.node, cell)
-    text = context.texts[cell]
     if (
         not isinstance(statement, ast.With)
         or len(statement.items) != 1
         or statement.items[0].context_expr is not call.node
         or not isinstance(statement.items[0].optional_vars, ast.Name)
-        or statement.body[0].lineno == statement.lineno
-        or not text.owns_lines(statement)
-        or "\f" in text.source(statement) + text.line(statement.lineno)
-        or strings_over_lines(statement, statement.lineno, statement.end_lineno or 0)
+        or not can_go(context.texts[cell], statement)
     ):
         raise CannotSee("the Session is not a plain `with tf.Session(address) as session:`")
     return statement
+
+
+def can_go(text: Text, block: ast.With) -> bool:
+    """Whether the line of a block can be taken out, and what stands in it moved to the left."""
+    return (
+        block.body[0].lineno > block.lineno
+        and text.owns_lines(block)
+        and "\f" not in text.source(block) + text.line(block.lineno)
+        and not strings_over_lines(block, block.lineno, block.end_lineno or 0)
+    )
 
 
 def _is_named(statement: Any, value: ast.AST) -> bool:
@@ -435,7 +445,7 @@ class _Function:
             )
         if not self._by_rows and below in _PURE | _ROWWISE:
             return _ROWS
-        if below in _REDUCTIONS and node.args and _keeps_rows(node):
+        if below in _ALONG and node.args and _keeps_rows(node):
             return self._rowwise([*node.args[:1]])
         if below not in _ROWWISE or not node.args:
             raise CannotSee(f"its function calls {name.replace('tensorflow.', 'tf.')}")
@@ -457,12 +467,13 @@ class _Function:
 
 
 def _keeps_rows(node: ast.Call) -> bool:
-    """Whether a reduction leaves the first axis alone: its axes are counted from the first one."""
+    """Whether an operation leaves the first axis alone: its axes are counted from the first one."""
     given = argument(node, 1, "axis")
     axes = given.elts if isinstance(given, (ast.List, ast.Tuple)) else [given]
     values = [constant(one) for one in axes]
     words = {word.arg for word in node.keywords}
-    is_known = words <= {"axis", "name", "keepdims", "keep_dims"} and len(node.args) <= 2
+    is_known = words <= {"axis", "name", "keepdims", "keep_dims", "epsilon", "output_type"}
+    is_known = is_known and len(node.args) <= 2
     return is_known and bool(values) and all(isinstance(one, int) and one > 0 for one in values)
 
 

@@ -168,6 +168,7 @@ KEPT: Mapping[str, Mapping[str, str]] = {
             "per_host_input_for_training",
             "eval_training_input_configuration",
             "num_cores_per_replica",
+            "experimental_host_call_every_n_steps",
         )
     },
     "Trainer": {

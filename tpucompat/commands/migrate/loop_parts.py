@@ -72,6 +72,7 @@ _UPDATES = r"batch_norm\w*|BatchNorm\w*|keras|nets|optimize_loss|create_train_op
 PARTS: Mapping[str, str] = {
     # What model_fn gives.
     "host_call": _HOST_CALL,
+    "host_call_every": r"experimental_host_call_every_n_steps=|TPUConfig#4|\*\*",
     "scaffold_fn": r"scaffold_fn=|Spec#6|\*\*",
     "eval_metric_ops": r"eval_metric_ops=|Spec#11|\*\*",
     "hooks": f"{_HOOKS}|{_LATER_HOOKS}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Sequence
 
 from tpucompat.commands.migrate import (
     computations,
@@ -15,11 +15,10 @@ from tpucompat.commands.migrate import (
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.session_inputs import is_still
-from tpucompat.commands.migrate.text import strings_over_lines
 from tpucompat.names.used import argument
 
-#: Where the names of computations are defined.
-_MODULES = frozenset(name.rpartition(".")[0] for name in computations.NAMES)
+#: The names of computations, and where they are defined.
+_ALIASED = {*computations.NAMES} | {name.rpartition(".")[0] for name in computations.NAMES}
 _SEEDS = frozenset(("tensorflow.set_random_seed", "tensorflow.random.set_random_seed"))
 _SESSIONS = frozenset(("tensorflow.Session", "tensorflow.InteractiveSession"))
 
@@ -36,6 +35,7 @@ class Opened(NamedTuple):
       block: The part of the file: that ``with``, or all that follows in the same block.
       body: The statements in it.
       graph: ``with tf.Graph().as_default():`` around it, or None.
+      scopes: Other blocks that go, with what they are opened by.
       seed: That of the graph, or None.
     """
 
@@ -47,11 +47,16 @@ class Opened(NamedTuple):
     block: ast.AST
     body: list[ast.stmt]
     graph: ast.With | None
+    scopes: Sequence[ast.stmt]
     seed: ast.AST | None
 
 
-def opened(context: Context) -> Opened:
+def opened(context: Context, scopes: Sequence[ast.stmt] = ()) -> Opened:
     """The one Session of a file.
+
+    Args:
+      context: The file.
+      scopes: Blocks that the tree is read without, and the graphs that they open.
 
     Raises:
       CannotSee: If there are several, or it is opened otherwise.
@@ -87,7 +92,8 @@ def opened(context: Context) -> Opened:
         block = ast.Module(body=body, type_ignores=[])
     graph = _graph(context, statement, cell)
     made_by = maker.function if maker else None
-    return Opened(cell, call.node, made_by, name, statement, block, body, graph, _seed(context))
+    seed = _seed(context)
+    return Opened(cell, call.node, made_by, name, statement, block, body, graph, scopes, seed)
 
 
 def outer(context: Context, found: Opened) -> list[ast.stmt]:
@@ -114,9 +120,7 @@ def _graph(context: Context, statement: Any, cell: int) -> ast.With | None:
     calls = {id(call.node): call.name for call in context.names.calls}
     if calls.get(id(graph)) != "tensorflow.Graph" or above.items[0].optional_vars is not None:
         return None
-    text = context.texts[cell]
-    is_block = above.body[0].lineno > above.lineno and text.owns_lines(above)
-    if not is_block or strings_over_lines(above, above.lineno, above.end_lineno or 0):
+    if not computations.can_go(context.texts[cell], above):
         raise CannotSee("its graph is not opened by a plain `with tf.Graph().as_default():`")
     return above
 
@@ -137,8 +141,8 @@ def _seed(context: Context) -> ast.AST | None:
 
 
 def aliases(context: Context, cell: int) -> dict[str, ast.Assign]:
-    """Statements such as ``tpu = tf.contrib.tpu``: the name -> the statement."""
-    modules = {id(use.node) for use in context.names.uses if use.name in _MODULES}
+    """Statements such as ``tpu = tf.contrib.tpu``, or ``shard = tpu.shard``: the name -> the statement."""
+    modules = {id(use.node) for use in context.names.uses if use.name in _ALIASED}
     found = {}
     for node in ast.walk(context.trees[cell]):
         if isinstance(node, ast.Assign) and id(node.value) in modules:
@@ -154,12 +158,21 @@ def _is_default(node: ast.AST) -> bool:
     return isinstance(function, ast.Attribute) and function.attr == "as_default"
 
 
+def opening(found: Opened) -> set[int]:
+    """The identities of the nodes that open a Session, its graph and the blocks that go."""
+    made: list[ast.AST] = [found.call]
+    for one in (found.graph, *found.scopes):
+        made += one.items if isinstance(one, ast.With) else [one] if one is not None else []
+    return {id(node) for one in made for node in ast.walk(one)}
+
+
 def rewrite(context: Context, found: Opened) -> None:
     """Takes a Session and its graph out, behind all edits in their blocks."""
     cell = found.cell
-    if isinstance(found.statement, ast.Assign):
-        context.remove(found.statement, cell)
-    blocks = (found.graph, found.statement)
+    for one in (found.statement, *found.scopes):
+        if isinstance(one, ast.Assign):
+            context.remove(one, cell)
+    blocks = (found.graph, found.statement, *found.scopes)
     computations.without_blocks(context, cell, [one for one in blocks if isinstance(one, ast.With)])
     computations.retire(context, [found.call], [found.call])
 
@@ -168,7 +181,7 @@ def indent(context: Context, found: Opened, line: int) -> str:
     """What a line is indented by when the blocks of the Session and its graph are gone."""
     text = context.texts[found.cell]
     indented = text.indent(line)
-    for block in (found.graph, found.statement):
+    for block in (found.graph, found.statement, *found.scopes):
         if isinstance(block, ast.With) and block.lineno < line <= (block.end_lineno or 0):
             indented = indented[: len(indented) - _depth(context, found.cell, block)]
     return indented

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import AbstractSet, Any, Mapping, NamedTuple
+from typing import AbstractSet, Any, Iterable, Mapping, NamedTuple
 
 from tpucompat.commands.migrate import session_blocks, session_forms, session_inputs
 from tpucompat.commands.migrate.context import Context
@@ -84,6 +84,22 @@ def check_arguments(node: ast.Call, kind: str) -> None:
             raise CannotSee(f"{word.arg}= of {kind}{_NEXT.get(word.arg or '', '')}")
     if len(node.args) > 3 or (kind == "rewrite" and len(node.args) > 2):
         raise CannotSee(f"arguments of {kind}")
+
+
+def check_variable(node: ast.Call) -> None:
+    """That a ``tf.Variable`` of the host has a counterpart.
+
+    Raises:
+      CannotSee: If it has none.
+    """
+    words = {word.arg for word in node.keywords}
+    if len(node.args) != 1 or words - {"trainable", "name", "dtype"}:
+        raise CannotSee("arguments of tf.Variable")
+
+
+def identities(nodes: Iterable[ast.AST]) -> set[int]:
+    """The identities of some nodes, and of all nodes in them."""
+    return {id(inside) for one in nodes for inside in ast.walk(one)}
 
 
 def _says_nothing(word: ast.keyword) -> bool:

@@ -15,6 +15,7 @@ from tpucompat.commands.migrate import (
     session_functions,
     session_inputs,
     session_plan,
+    session_scopes,
 )
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
@@ -67,7 +68,7 @@ class Reader:
         self._variables: dict[str, ast.Assign] = {}
         self._savers: dict[str, ast.Assign] = {}
         self._loads: dict[str, tuple[str, str]] = {}  # a name -> the variable, and what it is given
-        self._initializers: dict[str, str] = {}
+        self._initializers: dict[str, set[str]] = {}
         #: A name -> the computations that it may stand for.
         self._computations: dict[str, list[Computation]] = {}
         self._outputs: dict[str, tuple[Computation, int]] = {}
@@ -88,7 +89,7 @@ class Reader:
         """Everything that becomes of the file."""
         at = next(index for index, one in enumerate(self._body) if one is self._session.statement)
         outer = session_blocks.outer(self._context, self._session)
-        self._outer = {name: one for one in outer for name in session_functions.bound(one)}
+        self._outer.update((name, one) for one in outer for name in session_functions.bound(one))
         statements = [*outer, *self._body[:at], *self._session.body]
         self._dropped += self._aliases.values()
         if self._session.maker is not None:
@@ -186,8 +187,7 @@ class Reader:
         method = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         owner = getattr(getattr(node.func, "value", None), "id", "")
         if called == _TF + "Variable":
-            if len(node.args) != 1 or words - {"trainable", "name", "dtype"}:
-                raise CannotSee("arguments of tf.Variable")
+            session_plan.check_variable(node)
             self._variables[name] = statement
         elif called == _TF + "train.Saver":
             saved = argument(node, 0, "var_list")
@@ -195,11 +195,11 @@ class Reader:
             if not is_all or node.args[1:] or words - {"max_to_keep", "var_list"}:
                 raise CannotSee("it saves some of its variables")
             kept = argument(node, 99, "max_to_keep")
-            more: Parts = [", max_to_keep=", kept] if kept is not None else []
+            more: Parts = [", max_to_keep=", kept] if kept else []
             self._savers[name] = statement
             self._replaced.append((node, [f"{MODULE}.Saver({self._program}", *more, ")"]))
-        elif called in _GLOBAL | _LOCAL | computations.SYSTEM:
-            self._initializers[name] = called
+        elif self._asked(node):
+            self._initializers[name] = self._asked(node)
             self._dropped.append(statement)
         elif method == "assign" and owner in self._variables:
             given = node.args[0] if len(node.args) == 1 and not node.keywords else None
@@ -425,13 +425,15 @@ class Reader:
     def _asked(self, fetch: ast.AST) -> set[str]:
         """The initializers that are run, and what starts and stops the TPU; nothing if anything else is."""
         several = fetch.elts if isinstance(fetch, (ast.List, ast.Tuple)) else [fetch]
-        names = [
-            self._initializers.get(getattr(one, "id", ""), self._called(one)) for one in several
-        ]
-        if not set(names) <= _GLOBAL | _LOCAL | computations.SYSTEM:
+        if self._called(fetch) == _TF + "group" and not fetch.keywords:  # type: ignore[attr-defined]
+            several = fetch.args  # type: ignore[attr-defined]
+        found: set[str] = set()
+        for one in several:
+            found |= self._initializers.get(getattr(one, "id", ""), {self._called(one)})
+        if not found <= _GLOBAL | _LOCAL | computations.SYSTEM:
             return set()
         self._names.update(map(id, several))
-        return set(names)
+        return found
 
     def _start(self, node: ast.Call, fetch: ast.AST, asked: set[str], makes: bool) -> None:
         statement = self._context.innermost(node, self._cell)
@@ -500,9 +502,9 @@ class Reader:
         names = {name for one in defined for name in one}
         names |= {*self._initializers, *self._computations, *self._outputs, self._name}
         names |= {*self._steps} | self._inputs.known | self._configs
-        self._names |= {id(node) for node in ast.walk(self._session.call)}
-        gone = {id(inside) for one in self._dropped for inside in ast.walk(one)}
-        stored = dict.fromkeys(names, 0)
+        names |= session_scopes.graphs(self._session.scopes)
+        self._names |= session_blocks.opening(self._session)
+        gone, stored = session_plan.identities(self._dropped), dict.fromkeys(names, 0)
         for node in self._seen(names):
             if not isinstance(node.ctx, ast.Load):
                 stored[node.id] += 1
@@ -525,14 +527,13 @@ class Reader:
                 if isinstance(part, ast.AST) and id(part) not in rewritten:
                     kept |= {id(inside) for inside in ast.walk(part)}
         nodes -= kept
-        for one in self._dropped:
-            nodes |= {id(inside) for inside in ast.walk(one)}
+        nodes |= session_plan.identities(self._dropped)
         for statement in self._variables.values():
             nodes.add(id(statement.value.func))  # type: ignore[attr-defined]
-        for made in (self._session.call, self._session.graph and self._session.graph.items[0]):
-            nodes |= {id(inside) for inside in ast.walk(made)} if made is not None else set()
+        nodes |= session_blocks.opening(self._session)
         inside = {id(node) for function in reached for node in ast.walk(function.node)}
         inside |= session_functions.unused(self._context)
+        inside |= {id(one.value) for one in self._aliases.values()}
         for use in self._context.names.uses:
             if use.name in NAMES:
                 if use.statement is None and id(use.node) not in inside:

@@ -8,6 +8,7 @@ whatever else is done with the graph, is found before anything is rewritten; suc
 
 from __future__ import annotations
 
+import ast
 import os
 
 from tpucompat.commands.migrate import (
@@ -16,6 +17,7 @@ from tpucompat.commands.migrate import (
     session_attributes,
     session_blocks,
     session_forms,
+    session_scopes,
     written,
 )
 from tpucompat.commands.migrate.context import Context
@@ -40,12 +42,14 @@ def plan(context: Context) -> Plan:
     if not context.is_free("program"):
         raise CannotSee("the file already defines program")
     names = session_attributes.Names(context)
+    scopes = session_scopes.Scopes(context)
     passed: session_forms.Passed | None = None
     try:
-        opened = session_blocks.opened(context)
+        opened = session_blocks.opened(context, scopes.gone)
         passed = session_forms.Passed(context, opened.name)
         return Reader(context, opened, passed).read()
     except CannotSee:
+        scopes.undo()
         names.undo()
         raise
     finally:  # the tree of the file is read again
@@ -77,8 +81,9 @@ def rewrite(context: Context, found: Plan) -> None:
             "the results have one share for each core of the strategy, in the place of num_shards"
         )
         context.note("TPU213", what, node, found.session.cell)
+    gone = {id(node) for one in found.dropped for node in ast.walk(one)}
     for use in context.names.uses:
-        if use.name in NAMES and use.statement is None:
+        if use.name in NAMES and use.statement is None and id(use.node) not in gone:
             context.replace(use.node, context.cell_of(use.node), f"{MODULE}.{NAMES[use.name]}")
             keras.finish(context, use.node)
     line = found.first.lineno

@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from typing import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
-from tpucompat.commands.analysis import findings, sources
+from tpucompat.commands.analysis import findings, sources, star_imports
 from tpucompat.commands.analysis.sources import SourceError
 from tpucompat.commands.migrate import (
     compat_v1,
@@ -34,6 +34,18 @@ WAYS: Mapping[str, str] = {
     plan.SESSION: "rewritten to TensorFlow 2, with session_loop.py beside it",
     plan.COMPATIBLE: "uses tpucompat.v1; its TODO gives the reason",
 }
+
+
+class Spelled(NamedTuple):
+    """A file that is read otherwise than it lies on the disk.
+
+    Attributes:
+      data: What lies there.
+      prefixed: The file with the prefix ``tf.compat.v1``, where it is read without.
+    """
+
+    data: bytes
+    prefixed: findings.Module | None
 
 
 def said(result: Result) -> str:
@@ -71,25 +83,24 @@ def migrate(paths: Iterable[str], unsafe: bool = False, version: int = 3) -> Ite
 
 def _tree(paths: list[str], unsafe: bool, version: int) -> Iterator[Result]:
     modules: list[findings.Module] = []
-    spelled: dict[
-        str, findings.Module
-    ] = {}  # without the prefix tf.compat.v1: as they lie on the disk
+    spelled: dict[str, Spelled] = {}
     for path in paths:
         try:
-            module = findings.analyse(path)
+            lies = findings.analyse(path)
         except SourceError as error:
             yield Result(path, b"", b"", plan.NOTHING, [findings.problem(path, error)])
             continue
+        module = star_imports.explicit(lies) or lies
         then = compat_v1.respelled(module)
-        if then is not None:
-            spelled[path] = module
+        if then is not None or module is not lies:
+            spelled[os.path.abspath(path)] = Spelled(lies.source.data, then and module)
         modules.append(then or module)
     yield from _programs(modules, spelled, unsafe, version)
 
 
 def _programs(
     modules: list[findings.Module],
-    spelled: Mapping[str, findings.Module],
+    spelled: Mapping[str, Spelled],
     unsafe: bool,
     version: int,
 ) -> Iterator[Result]:
@@ -140,24 +151,27 @@ def _programs(
     settled = functools.partial(_settled, unsafe=unsafe, version=version)
     for module in modules:
         if module.source.is_notebook:
-            yield _as_spelled(spelled.get(module.source.path), settled(module), settled)
+            yield _as_spelled(
+                spelled.get(os.path.abspath(module.source.path)), settled(module), settled
+            )
 
 
 def _as_spelled(
-    own: findings.Module | None, result: Result, settled: Callable[[findings.Module], Result]
+    own: Spelled | None, result: Result, settled: Callable[[findings.Module], Result]
 ) -> Result:
     """The result for a file as it lies on the disk.
 
     Args:
-      own: The file, where it was rewritten without the prefix ``tf.compat.v1``.
+      own: How it lies there, where it was read otherwise.
       result: What became of it.
       settled: Rewrites it.
     """
     if own is None:
         return result
-    if result.way in (plan.NOTHING, plan.COMPATIBLE):  # the prefix is as good there
-        return settled(own)
-    return result._replace(before=own.source.data)
+    if own.prefixed is not None and result.way in (plan.NOTHING, plan.COMPATIBLE):
+        result = settled(own.prefixed)  # the prefix is as good there
+    after = own.data if result.way == plan.NOTHING else result.after
+    return result._replace(before=own.data, after=after)
 
 
 def _of_keras_2(

@@ -10,7 +10,13 @@ from typing import Any, Callable, Iterable, Iterator, Mapping, NamedTuple, Seque
 
 from tpucompat.base import journal
 from tpucompat.base.late import late
-from tpucompat.commands.analysis import findings, guards, keras_3, library_members
+from tpucompat.commands.analysis import (
+    findings,
+    guards,
+    keras_3,
+    library_members,
+    star_imports,
+)
 from tpucompat.commands.analysis.findings import Finding, Module
 from tpucompat.commands.analysis.sources import SourceError
 from tpucompat.commands.cli import console
@@ -154,8 +160,10 @@ def scan_file(path: str, configuration: Configuration) -> FileReport:
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, DEPTH))
     try:
-        module = findings.analyse(path)
-        found = sorted(_found(module), key=lambda one: (one.cell, one.line, one.column, one.code))
+        lies = findings.analyse(path)
+        module = star_imports.explicit(lies, on_line=True)
+        shown = _found(lies) if module is None else _within(lies, _found(module))
+        found = sorted(shown, key=lambda one: (one.cell, one.line, one.column, one.code))
     except SourceError as error:
         return FileReport(path, 0, _kept([findings.problem(path, error)], {}, configuration))
     except RecursionError:
@@ -163,9 +171,15 @@ def scan_file(path: str, configuration: Configuration) -> FileReport:
         return FileReport(path, 0, _kept([findings.problem(path, deep)], {}, configuration))
     finally:
         sys.setrecursionlimit(before)
-    units = {unit.cell: findings.ignored(unit.original) for unit in module.source.units}
-    lines = sum(unit.original.count("\n") + 1 for unit in module.source.units)
+    units = {unit.cell: findings.ignored(unit.original) for unit in lies.source.units}
+    lines = sum(unit.original.count("\n") + 1 for unit in lies.source.units)
     return FileReport(path, lines, _kept(found, units, configuration))
+
+
+def _within(module: Module, found: Iterable[Finding]) -> Iterator[Finding]:
+    """Findings in the text of a file, which was read with more at the end of a line."""
+    lines = module.source.units[0].original.split("\n")
+    yield from (one for one in found if one.column <= len(lines[one.line - 1]))
 
 
 def _found(module: Module) -> Iterator[Finding]:

@@ -45,8 +45,8 @@ Spec = collections.namedtuple(
 TPUConfig = collections.namedtuple(
     "TPUConfig",
     "iterations_per_loop per_host_input_for_training eval_training_input_configuration "
-    "num_cores_per_replica",
-    defaults=[2, True, None, None],
+    "num_cores_per_replica experimental_host_call_every_n_steps",
+    defaults=[2, True, None, None, 1],
 )
 RunConfig = collections.namedtuple(
     "RunConfig",
@@ -970,6 +970,8 @@ class Trainer:
         # if host_call:
         # if loss_scope:
         tag_of_loss = model.loss_tag
+        # if host_call_every:
+        every = config.tpu_config.experimental_host_call_every_n_steps if self._use_tpu else 1
 
         def replica_step(batch):
             # if host_call or hooks:
@@ -996,7 +998,8 @@ class Trainer:
             loss = tf.constant(0.0)
             # if summaries:
             summaries = tf.constant(b"")
-            for _ in tf.range(steps):
+            # if not host_call_every: for _ in tf.range(steps):
+            for index in tf.range(steps):
                 # if hooks:
                 tf.autograph.experimental.set_loop_options(shape_invariants=hooks.invariants(shown))
                 found = model.run(replica_step, next(iterator))
@@ -1005,6 +1008,9 @@ class Trainer:
                 shown = [self._first(one) for one in found["shown"]]
                 # if summaries:
                 summaries = found.get("summaries", summaries)
+                # if host_call_every:
+                if index % every > 0:
+                    continue
                 # if host_call:
                 tf.summary.experimental.set_step(model.variables["global_step"])
                 # if host_call:
@@ -1279,7 +1285,9 @@ class Trainer:
             stamp += 1
         module.model_variables = list(model.variables.values())
         path = os.path.join(export_dir_base, str(stamp))
-        tf.saved_model.save(module, path, signatures)
+        # Gradients of a graph's functions, of tf.nn.swish for one, are its own: a server needs none.
+        options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
+        tf.saved_model.save(module, path, signatures, options)
         # if assets_extra:
         for name, asset in (assets_extra or {}).items():
             place = os.path.join(path, "assets.extra", name)

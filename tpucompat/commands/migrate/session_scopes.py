@@ -1,0 +1,98 @@
+"""Blocks around a Session's graph that mean nothing without it: the tree has what is in them in their place.
+
+``with tf.name_scope('inputs'):`` names operations that nobody sees any more, ``with tf.device('/cpu:0'):``
+places what the strategy places, and ``with graph.as_default():`` fills a graph that is not made.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any, Sequence
+
+from tpucompat.commands.migrate import computations, keras
+from tpucompat.commands.migrate.context import Context
+from tpucompat.names.used import argument
+
+_OPENED = frozenset(
+    f"tensorflow.{version}{name}"
+    for version in ("", "compat.v1.")
+    for name in ("device", "name_scope")
+)
+_SESSIONS = frozenset(("tensorflow.Session", "tensorflow.InteractiveSession"))
+
+
+class Scopes:
+    """The blocks of a file, which is read without them.
+
+    Args:
+      context: The file.
+
+    Attributes:
+      gone: The blocks, and the statements that make the graphs that they fill.
+    """
+
+    def __init__(self, context: Context) -> None:
+        self.gone: list[ast.stmt] = []
+        self._context = context
+        self._undo: list[tuple[list[Any], list[Any]]] = []
+        self._calls = {id(call.node): call for call in context.names.calls}
+        sessions = [call for call in context.names.calls if call.name in _SESSIONS]
+        cell = context.cell_of(sessions[0].node) if len(sessions) == 1 else None
+        if cell is None:
+            return
+        given = argument(sessions[0].node, 99, "graph")
+        self._graph = getattr(given, "id", "")
+        node: Any = sessions[0].node
+        while node is not None:  # the module, and the functions that the Session stands in
+            if isinstance(node, (ast.Module, ast.FunctionDef)):
+                self._flatten(node.body, cell)
+            node = context.parents(cell).get(id(node))
+        self._flatten(context.trees[cell].body, cell)
+        context.forget_parents()
+
+    def undo(self) -> None:
+        """Puts everything back."""
+        for body, before in reversed(self._undo):
+            body[:] = before
+        self._context.forget_parents()
+
+    def _flatten(self, body: list[Any], cell: int) -> None:
+        at = 0
+        while at < len(body):
+            if not self._is_scope(body[at], cell):
+                at += 1
+                continue
+            self._undo.append((body, list(body)))
+            self.gone.append(body[at])
+            body[at : at + 1] = body[at].body
+
+    def _is_scope(self, node: ast.stmt, cell: int) -> bool:
+        if not isinstance(node, ast.With):
+            return False
+        is_known = all(
+            one.optional_vars is None and self._opens_nothing(one.context_expr)
+            for one in node.items
+        )
+        return is_known and computations.can_go(self._context.texts[cell], node)
+
+    def _opens_nothing(self, node: ast.AST) -> bool:
+        call = self._calls.get(id(node))
+        if call is not None and call.name in _OPENED:
+            return True
+        method = node.func if isinstance(node, ast.Call) else None
+        owner = getattr(getattr(method, "value", None), "id", None)
+        if getattr(method, "attr", "") != "as_default" or owner != self._graph:
+            return False
+        made = keras.only_assignment(self._context, owner)
+        graph = self._calls.get(id(made[0].value)) if made else None
+        if made is None or graph is None or graph.name != "tensorflow.Graph":
+            return False
+        if not any(one is made[0] for one in self.gone):
+            self.gone.append(made[0])
+        return True
+
+
+def graphs(scopes: Sequence[ast.stmt]) -> set[str]:
+    """The names of the graphs that such blocks fill."""
+    made = (one.targets[0] for one in scopes if isinstance(one, ast.Assign))
+    return {one.id for one in made if isinstance(one, ast.Name)}
