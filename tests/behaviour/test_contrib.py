@@ -101,6 +101,7 @@ def test_every_case_was_recorded(reference, results):
     assert sorted(results) == sorted(reference)
 
 
+@pytest.mark.long  # changes with the recorder alone
 @pytest.mark.reference
 def test_the_recorded_numbers_are_those_of_tensorflow_1(tmp_path, reference):
     python = os.environ.get("TPUCOMPAT_TF115_PYTHON")

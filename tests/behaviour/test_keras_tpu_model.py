@@ -140,6 +140,7 @@ def test_one_core_gives_the_numbers_of_tensorflow_1_15(case, results):
     assert differences(got, expected) == []
 
 
+@pytest.mark.long  # changes with the recorder alone
 @pytest.mark.reference
 def test_the_recorded_numbers_are_those_of_tensorflow_1_15(tmp_path):
     python = os.environ.get("TPUCOMPAT_TF115_PYTHON")

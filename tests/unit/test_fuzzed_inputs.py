@@ -76,6 +76,7 @@ LONG = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", [scan, migrate])
 @pytest.mark.parametrize("what", LONG)
 def test_time_grows_with_the_size(what, command, tmp_path, capsys):

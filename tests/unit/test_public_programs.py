@@ -26,6 +26,7 @@ def test_a_row_names_what_it_needs(program):
     assert len({other["name"] for other in PROGRAMS}) == len(PROGRAMS)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(public_data.MAKERS))
 def test_data_is_the_same_each_time(name, tmp_path):
     def made(folder):
