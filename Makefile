@@ -3,7 +3,7 @@
 #   make demo            the first pair: both loss curves side by side, and a picture of them
 #   make test            the default tests
 #   make proofs          the pairs compared, a third of the mistakes that verify has to show, and what was
-#                        recorded with 1.15 recorded again: 40 minutes
+#                        recorded with 1.15 recorded again: more than half an hour
 #   make eras            the tests of the borders between TensorFlow's eras, on one release of each
 #   make lint types      ruff and mypy
 #   make docs            the guide, to build/guide; needs Python 3.11

@@ -143,6 +143,20 @@ report(history.history['val_acc'], history.history['acc'])
 report(open('seven.csv').readline().strip().split(',').__len__())
 """,
         ),
+        "names_of_two_kinds": (
+            """\
+x = tf.data.Dataset.from_tensor_slices(x).batch(8)
+inputs = h = tf.keras.Input((10,))
+x = Dense(4)(h)
+h = tf.nn.relu(x)
+x = tf.keras.backend.square(h)
+model = weigh(tf.keras.Model(inputs, Dense(3)(x)))
+model.compile('sgd', 'mse')
+h = model.fit(np.ones((16, 10)), np.ones((16, 3)), shuffle=False, verbose=0)
+report(h.history['loss'])
+""",
+            LAYERS,
+        ),
         # Optimizers ----------------------------------------------------------------------------------
         "lr": (_MODEL + "model.compile(tf.keras.optimizers.Adam(lr=0.01), 'mse')\n" + _FIT,),
         "decay": (

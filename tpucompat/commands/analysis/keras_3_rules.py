@@ -266,15 +266,11 @@ def _tensors(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         name.startswith("tensorflow.") and not below and not name.startswith("tensorflow.data")
     ) or (below.startswith("backend.") and below not in _TAKE_TENSORS)
     if is_operation and any(
-        finder.values.kind(one) == keras_values.TENSOR
+        finder.values.is_tensor(one)
         for one in (*call.node.args, *(word.value for word in call.node.keywords))
     ):
         yield Difference(table.BEHAVIOURS["tensor_operation"], call.node, call.node)
-    if (
-        below in _FAIL
-        and call.node.args
-        and finder.values.kind(call.node.args[0]) == keras_values.TENSOR
-    ):
+    if below in _FAIL and call.node.args and finder.values.is_tensor(call.node.args[0]):
         yield Difference(table.BEHAVIOURS["ndim"], call.node, call.node, below[8:])
     if name == ".add_loss" and finder._is_model(call.node.func.value):  # type: ignore[attr-defined]
         yield Difference(table.BEHAVIOURS["add_loss"], call.node, call.node)
@@ -296,7 +292,7 @@ def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     elif below == "backend.variable" and _is_a_call(call):
         yield Difference(table.BEHAVIOURS["variable"], call.node, call.node)
     elif below == "backend.ctc_decode" and id(call.node) not in finder.wrapped:
-        if not any(finder.values.kind(one) == keras_values.TENSOR for one in call.node.args):
+        if not any(finder.values.is_tensor(one) for one in call.node.args):
             yield Difference(table.BEHAVIOURS["ctc_decode"], call.node, call.node)
     elif below == "backend.function":
         yield Difference(table.BEHAVIOURS["function"], call.node, call.node)

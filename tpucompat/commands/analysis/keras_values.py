@@ -20,6 +20,9 @@ METRIC = "Metric"
 VARIABLE, VARIABLES = "Variable", "[Variable]"
 MODELS = frozenset((MODEL, SEQUENTIAL))
 
+#: What no operation takes: a name that is also one of these elsewhere is none of them in an operation.
+_NO_OPERANDS = MODELS | {LAYER, LAYERS, OPTIMIZER, DATASET, HISTORY, LOGS, CALLBACK, METRIC}
+
 _KERAS = re.compile(
     r"(?:tensorflow\.(?:compat\.v[12]\.)?(?:python\.)?(?:contrib\.)?(?:_api\.v1\.)?)?keras\.(?:_impl\.keras\.|api\.keras\.)?"
     # tf.optimizers is Keras' in TensorFlow 2, and there was none before
@@ -318,6 +321,10 @@ class Values:
         if kinds and kinds <= MODELS:
             return SEQUENTIAL if kinds == {SEQUENTIAL} else MODEL
         return next(iter(kinds)) if len(kinds) == 1 else ""
+
+    def is_tensor(self, node: ast.AST) -> bool:
+        """Whether what an operation is given stands for a model's inputs."""
+        return self.kinds(node) - {OTHER} - _NO_OPERANDS == {TENSOR}
 
     def kinds(self, node: ast.AST) -> AbstractSet[str]:
         """The kinds that an expression may have."""
