@@ -866,6 +866,13 @@ def test_what_makes_no_layers_is_not_moved(made, moved):
             ),
             "Own, a subclass of tf.train.Optimizer",
         ),
+        (
+            (
+                "def main(",
+                "def sgd():\n  return tf.contrib.opt.LazyAdamOptimizer()\nm.compile(sgd())\ndef main(",
+            ),
+            "LazyAdamOptimizer: Keras has no such optimizer",
+        ),
         (("  # the layers\n", "  text = '''\n  a'''\n"), "a multi-line string"),
         (("  # the layers\n", "  tf.Session()\n"), "works in a graph"),
     ],

@@ -205,10 +205,7 @@ _SUMMING = ".CrossShardOptimizer"
 
 def compiled(context: Context) -> list[ast.Call]:
     """The calls whose results are given to ``compile``, also by a name that they are assigned to."""
-    asked = (
-        argument(one.node, 0, "optimizer") for one in context.names.calls if one.name == ".compile"
-    )
-    given = [one for one in asked if one is not None]
+    given = _given(context)
     names = {key(one) for one in given} - {""}
     made = [
         node.value
@@ -219,12 +216,30 @@ def compiled(context: Context) -> list[ast.Call]:
     return [one for one in (*given, *made) if isinstance(one, ast.Call)]
 
 
+def _given(context: Context) -> list[ast.expr]:
+    asked = (
+        argument(one.node, 0, "optimizer") for one in context.names.calls if one.name == ".compile"
+    )
+    return [one for one in asked if one is not None]
+
+
+def _perhaps_compiled(context: Context) -> list[ast.Call]:
+    """As :func:`compiled`; all calls of the file where an optimizer comes from elsewhere in it."""
+    found = compiled(context)
+    given = [one for one in _given(context) if not isinstance(constant(one), str)]
+    of_classes = all(key(one.func).rpartition(".")[2][:1].isupper() for one in found)
+    if of_classes and len(found) >= len(given):
+        return found
+    trees = context.trees.values()
+    return [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+
+
 def refused(context: Context) -> list[tuple[ast.Call, str]]:
     """Optimizers of TensorFlow 1 that are given to ``compile`` and have no counterpart, and what they are."""
     names = {id(call.node): call.name for call in context.names.calls}
     own = _own_classes(context)
     found = []
-    for call in compiled(context):
+    for call in _perhaps_compiled(context):
         name = names.get(id(call), "")
         if name.startswith("tensorflow.contrib.opt."):
             found.append((call, name.replace("tensorflow.", "tf.", 1)))
