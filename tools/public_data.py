@@ -199,19 +199,25 @@ def _masked_language_model(ids: list[int]) -> bytes:
     )
 
 
+def _questions(chooser: random.Random, count: int, **more: list[int]) -> list[bytes]:
+    """32 examples of a question and a document as token numbers below a count; every fourth answers it."""
+
+    def pair(label: int) -> bytes:
+        question = [7, *(chooser.randrange(10, 90) for _ in range(3)), 8]
+        document = [*(chooser.randrange(90, count) for _ in range(6)), 8]
+        return example(query_ids=question, doc_ids=document, label=[label], **more)
+
+    return [pair(int(n % 4 == 0)) for n in range(32)]
+
+
 def ranking(data: pathlib.Path, home: pathlib.Path) -> None:
     """Pairs of a question and a document as token numbers, for dl4marco-bert."""
     count = _vocabulary(data / "vocab.txt")
     _bert_config(data / "bert_config.json", count)
     chooser = random.Random(2)
 
-    def pair(label: int) -> bytes:
-        question = [7, *(chooser.randrange(10, 90) for _ in range(3)), 8]
-        document = [*(chooser.randrange(90, count) for _ in range(6)), 8]
-        return example(query_ids=question, doc_ids=document, label=[label])
-
     for name in ("train", "dev", "eval"):
-        write_records(data / f"dataset_{name}.tf", [pair(int(n % 4 == 0)) for n in range(32)])
+        write_records(data / f"dataset_{name}.tf", _questions(chooser, count))
         lines = [f"q{n // 8}\td{n}\n" for n in range(32)]
         (data / f"query_doc_ids_{name}.txt").write_text("".join(lines), encoding="utf-8")
 
@@ -734,13 +740,8 @@ def documents(data: pathlib.Path, home: pathlib.Path) -> None:
     _bert_config(data / "bert_config.json", count)
     chooser = random.Random(13)
 
-    def pair(label: int) -> bytes:
-        question = [7, *(chooser.randrange(10, 90) for _ in range(3)), 8]
-        document = [*(chooser.randrange(90, count) for _ in range(6)), 8]
-        return example(query_ids=question, doc_ids=document, label=[label], len_gt_titles=[2])
-
     for name in ("train", "dev", "test"):
-        write_records(data / f"dataset_{name}.tf", [pair(int(n % 4 == 0)) for n in range(32)])
+        write_records(data / f"dataset_{name}.tf", _questions(chooser, count, len_gt_titles=[2]))
         lines = [f"q{n // 8} Q0 d{n} {n % 8} 0.5 x\n" for n in range(32)]
         (data / f"{name}.run").write_text("".join(lines), encoding="utf-8")
 
