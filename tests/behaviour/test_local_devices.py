@@ -4,6 +4,7 @@ import pytest
 import tensorflow
 import tensorflow.compat.v1 as tf
 
+from tpucompat.base import journal
 from tpucompat.engines import local_devices
 
 JOBS = [
@@ -51,6 +52,24 @@ def test_operations_of_other_jobs_run_here(job):
             later = total * 2  # what is made when the Session has run
             chosen = tf.cond(total > 0, lambda: later, lambda: a)
         assert session.run([later, chosen]) == [6.0, 6.0]
+
+
+def test_operations_of_a_tpu_run_on_the_host_and_are_said_to(capsys, monkeypatch):
+    monkeypatch.setattr(journal, "quiet", False)
+    journal.reset()
+    with tf.Graph().as_default():
+        with tf.device("/job:tpu_worker/task:0/device:TPU:1"):
+            product = tf.multiply(tf.constant(2.0), 3.0, name="product")
+        meta_graph = tf.train.export_meta_graph()
+        with tf.Session() as session:
+            assert session.run(product) == 6.0
+    said = capsys.readouterr().err
+    assert "TPU464" in said
+    assert "the host runs Mul 'product', which the script places on /job:tpu_worker/task:0/device:TPU:1" in said
+    with tf.Graph().as_default():
+        tf.train.import_meta_graph(meta_graph)
+        with tf.Session() as session:
+            assert session.run("product:0") == 6.0
 
 
 def test_an_imported_graph_runs_here():

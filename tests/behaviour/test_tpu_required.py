@@ -123,9 +123,10 @@ def test_our_own_operations_on_a_tpu_are_no_error(monkeypatch):
 
     monkeypatch.setenv("TPUCOMPAT_REQUIRE_TPU", "1")
     with tf.Graph().as_default() as graph, tf.device("/device:TPU:0"):
+        session = tf.Session()
         assert in_graph.current_device() == "/device:TPU:0"
-        tpu_devices._free(None, graph.get_operations())
+        tpu_devices._free(session, graph.get_operations())
         assert [operation.device for operation in graph.get_operations()] == [""]
         tf.constant(1.0) + 1.0
         with pytest.raises(SetupError, match=r"TPU464.*the script places on /device:TPU:0"):
-            tpu_devices._free(None, graph.get_operations())
+            tpu_devices._free(session, graph.get_operations())

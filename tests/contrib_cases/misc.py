@@ -90,6 +90,53 @@ def case_recurrent(tf):
     return results
 
 
+def case_recurrent_function(tf):
+    results = {}
+    kinds = {
+        "plain": {},
+        "first": {"max_input_length": 3},
+        "last": {"max_input_length": 3, "aligned_end": True},
+    }
+    for kind, options in kinds.items():
+        for own_gradient in (False, True):
+            with tf.Graph().as_default():
+                theta = {"w": tf.constant(numbers(3, 3) / 4), "b": tf.constant(numbers(3))}
+                state = [tf.constant(numbers(2, 3)), tf.constant(numbers(2, 3) + 1)]
+                inputs = {"x": tf.constant(numbers(5, 2, 3) / 4)}
+
+                def cell(theta, state, row):
+                    h = tf.tanh(tf.matmul(state[0] + row["x"], theta["w"]) + theta["b"])
+                    return [h, state[1] * 0.5 + h], {"h": h}
+
+                def gradient(theta, state, row, extras, upstream):  # twice the one of the sum
+                    inside = (upstream[0] + upstream[1]) * (1 - tf.square(extras["h"]))
+                    before = 2 * tf.matmul(inside, theta["w"], transpose_b=True)
+                    dtheta = {
+                        "w": tf.matmul(state[0] + row["x"], inside, transpose_a=True),
+                        "b": tf.reduce_sum(inside, 0),
+                    }
+                    return dtheta, [before, upstream[1] * 0.5], {"x": before}
+
+                states, final = tf.contrib.recurrent.Recurrent(
+                    theta,
+                    state,
+                    inputs,
+                    cell,
+                    gradient if own_gradient else None,
+                    **{
+                        name: tf.constant(value) if name == "max_input_length" else value
+                        for name, value in options.items()
+                    },
+                )
+                loss = tf.reduce_sum(tf.square(states[1])) + tf.reduce_sum(final[0])
+                slopes = tf.gradients(loss, [theta["w"], theta["b"], *state, inputs["x"]])
+                if kind == "last":  # 1.15 takes zeros for the first state there, in the gradient alone
+                    slopes = []
+                with session(tf) as sess:
+                    results[kind + "_own" * own_gradient] = sess.run([states, final, slopes])
+    return results
+
+
 def case_predictor(tf):
     predictor = importlib.import_module(tf.__name__ + ".contrib.predictor")
     folder = os.path.join(tempfile.mkdtemp(), "model")

@@ -282,6 +282,15 @@ def recurrent(m, kind):
                 cell(), cells.GRUCell(units), x, dtype=tf.float32
             )[0], -1
         ),
+        "Recurrent": lambda x: tf.transpose(
+            tf.contrib.recurrent.Recurrent(
+                {"w": tf.get_variable("w", [size(x)], initializer=tf.ones_initializer())},
+                tf.zeros_like(x[:, 0]),
+                tf.transpose(x, [1, 0, 2]),
+                lambda theta, state, row: (tf.tanh(theta["w"] * state + row), {}),
+            )[0],
+            [1, 0, 2],
+        ),
         "dynamic_rnn": lambda x: tf.nn.dynamic_rnn(cell(), x, dtype=tf.float32)[0],
         "static_rnn": lambda x: tf.stack(
             tf.nn.static_rnn(cell(), tf.unstack(x, axis=1), dtype=tf.float32)[0], 1

@@ -893,8 +893,8 @@ CODES: dict[str, Code] = {
         "Operations that the script places on a TPU run on the host",
         "Operations inside `with tf.device('/TPU:0')`, and the graph-mode "
         "tf.contrib.distribute.TPUStrategy, need a Session that owns the TPU. The TPU belongs to the "
-        "TPUStrategy of TensorFlow 2, which a process initializes once. A rehearsal has no such devices "
-        "either.",
+        "TPUStrategy of TensorFlow 2, which a process initializes once. Emulated and rehearsed cores are no "
+        "such devices either.",
         "Run it on the TPU with batch_parallel, shard, rewrite, keras_to_tpu_model or a TPUEstimator. "
         "TPUCOMPAT_REQUIRE_TPU turns this into an error.",
     ),

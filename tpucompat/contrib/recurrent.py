@@ -1,8 +1,8 @@
-"""``tf.contrib.recurrent``: recurrent networks for TPUs, on ``tf.nn.dynamic_rnn``.
+"""``tf.contrib.recurrent``: recurrent networks for TPUs, on ``tf.nn.dynamic_rnn`` and ``tf.scan``.
 
-TensorFlow 1.15 (tensorflow/contrib/recurrent/python/ops/functional_rnn.py) built them from
-functions, because its loops had no gradient on a TPU. Outputs, states and variable names are the
-same.
+TensorFlow 1.15 (tensorflow/contrib/recurrent/python/ops/functional_rnn.py and recurrent.py) built them
+from functions, because its loops had no gradient on a TPU. Outputs, states and variable names are the
+same. So are gradients, but for ``aligned_end``, where 1.15 took zeros for ``state0`` in the gradient.
 """
 
 from __future__ import annotations
@@ -12,6 +12,79 @@ from typing import Any
 import tensorflow.compat.v1 as tf
 
 from tpucompat.contrib import nest
+
+
+def Recurrent(
+    theta: Any,
+    state0: Any,
+    inputs: Any,
+    cell_fn: Any,
+    cell_grad: Any = None,
+    extras: Any = None,
+    max_input_length: Any = None,
+    use_tpu: bool = False,
+    aligned_end: bool = False,
+) -> tuple[Any, Any]:
+    """The states of a cell that is a function, at each time.
+
+    Args:
+      theta: The weights: nested tensors.
+      state0: The first state: nested tensors.
+      inputs: Nested tensors whose first dimension is the time.
+      cell_fn: Returns the next state and extras, from ``theta``, a state and the inputs of a time.
+      cell_grad: Returns the gradients of ``theta``, state and inputs, from what ``cell_fn`` got, its
+        extras and the gradients of the next state; by default those of what ``cell_fn`` computes.
+      extras: Ignored; the shapes of the extras.
+      max_input_length: How many times count; all by default. Beyond, accumulated states are zero.
+      use_tpu: Ignored.
+      aligned_end: Whether the last times count, and not the first.
+
+    Returns:
+      The states of all times in tensors whose first dimension is the time, and the final state.
+    """
+    times = nest.flatten(inputs)[0].shape[0]
+    times = tf.shape(nest.flatten(inputs)[0])[0] if times is None else times
+    step = _step(theta, cell_fn, cell_grad)
+    if max_input_length is None:
+        states = tf.scan(step, inputs, state0)
+        return states, nest.map_structure(lambda one: one[-1], states)
+    first = times - max_input_length if aligned_end else 0
+    counts = tf.range(times)
+    counts = (counts >= first) & (counts < first + max_input_length)
+
+    def guarded(state: Any, row: Any) -> Any:
+        now, row = row
+        return nest.map_structure(
+            lambda new, old: tf.where_v2(now, new, old), step(state, row), state
+        )
+
+    held = tf.scan(guarded, (counts, inputs), state0)
+    states = nest.map_structure(lambda one: tf.where(counts, one, tf.zeros_like(one)), held)
+    return states, nest.map_structure(lambda one: one[-1], held)
+
+
+def _step(theta: Any, cell_fn: Any, cell_grad: Any) -> Any:
+    """The next state of a state and a row of inputs."""
+    if cell_grad is None:
+        return lambda state, row: cell_fn(theta, state, row)[0]
+
+    def step(state: Any, row: Any) -> Any:
+        given = [theta, state, row]
+
+        @tf.custom_gradient
+        def of_tensors(*tensors: Any) -> tuple[Any, Any]:
+            structures = nest.pack_sequence_as(given, tensors)
+            found, extras = cell_fn(*structures)
+
+            def gradient(*gradients: Any) -> list[Any]:
+                gradients = nest.pack_sequence_as(found, gradients)
+                return nest.flatten([*cell_grad(*structures, extras, gradients)])
+
+            return tuple(nest.flatten(found)), gradient
+
+        return nest.pack_sequence_as(state, nest.flatten(of_tensors(*nest.flatten(given))))
+
+    return step
 
 
 def functional_rnn(

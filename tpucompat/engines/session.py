@@ -12,7 +12,7 @@ from tpucompat.base.late import late
 from tpucompat.base.machine import current_environment
 from tpucompat.engines import accelerator, observer
 from tpucompat.tf import patches, private
-from tpucompat.tf.patches.row import GRAPH, SEVERAL_CORES, TPU
+from tpucompat.tf.patches.row import GRAPH, SEVERAL_CORES
 
 tensorflow = late("tensorflow")
 
@@ -51,8 +51,6 @@ def _enter(is_2: bool) -> None:
     patches.apply(GRAPH)
     if accelerator.is_tpu() or accelerator.cores() > 1:
         patches.apply(SEVERAL_CORES)
-    if accelerator.is_tpu():
-        patches.apply(TPU)
 
 
 def v1() -> Any:

@@ -3,7 +3,8 @@
 On a TPU VM every Session makes TPU devices of its own (``TpuNodeDeviceFactory`` in
 ``tensorflow/compiler/jit/xla_tpu_device.cc`` of 2.4 to 2.20), over the chips that ``TPUStrategy`` has
 initialized for its computations. Nothing of a Session's graph may stand on them; so the host runs it,
-and says so. What runs eagerly goes to a TPU, but not in a rehearsal.
+and says so. Without a TPU, and with emulated or rehearsed cores, there are no such devices: the same.
+What runs eagerly goes to a TPU, but not in a rehearsal.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def tell(what: str) -> None:
 
 def _free(session: Any, operations: list[Any]) -> None:
     """Takes operations off the TPU, before a Session gets them."""
-    del session  # the same for all of them
+    if session.sess_str and not current_environment().tpu:  # a server, which has its own devices
+        return
     placed = [operation for operation in operations if "TPU" in operation.device]
     # The calls of our own computations stand where the script calls for them.
     theirs = [operation for operation in placed if not _is_ours(operation)]
@@ -53,7 +55,7 @@ def _free(session: Any, operations: list[Any]) -> None:
 
 
 def _is_ours(operation: Any) -> bool:
-    frames = [frame.filename for frame in operation.traceback]
+    frames = [frame.filename for frame in operation.traceback or ()]  # none of an imported one
     return operation.type in ("NoOp", "Const", "Placeholder") or any(
         file.startswith((_OURS + "idioms", _OURS + "engines")) for file in frames
     )

@@ -190,11 +190,8 @@ ROWS: dict[str, Row] = {
         "sampled_sparse_softmax_loss",
     ),
     "contrib.recurrent": Package(_OURS + "recurrent"),
-    **_stand_ins("recurrent", "recurrent", "bidirectional_functional_rnn", "functional_rnn"),
-    "contrib.recurrent.Recurrent": Gone(
-        "TPU101",
-        "TensorFlow 2 runs recurrent loops on TPUs natively.",
-        "Use tf.while_loop, tf.scan or tf.nn.dynamic_rnn.",
+    **_stand_ins(
+        "recurrent", "recurrent", "Recurrent", "bidirectional_functional_rnn", "functional_rnn"
     ),
     "contrib.linalg": Package("{tf}:linalg"),
     "contrib.proto.decode_proto": Moved("{tf}:io.decode_proto"),

@@ -12,7 +12,6 @@ from packaging.version import Version
 # The groups, and when each is applied.
 GRAPH = "in graph mode"
 SEVERAL_CORES = "in graph mode, on several cores"
-TPU = "in graph mode, on a TPU"
 LIBRARIES = "at the script's first use of TensorFlow"
 GRAPH_KERAS = "at the first use of TensorFlow by a script of TensorFlow 1"
 EAGER_KERAS = "at the first use of TensorFlow by a script of TensorFlow 2"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tpucompat.tf.patches.library_rows import LIBRARY_ROWS
-from tpucompat.tf.patches.row import ALL, GRAPH, LIBRARIES, ON_DEMAND, SEVERAL_CORES, TPU, Patch
+from tpucompat.tf.patches.row import ALL, GRAPH, LIBRARIES, ON_DEMAND, SEVERAL_CORES, Patch
 
 ROWS = (
     # Graph mode -----------------------------------------------------------------------------------
@@ -265,10 +265,10 @@ ROWS = (
     ),
     Patch(
         "tpucompat.engines.tpu_devices:keep_sessions_off",
-        TPU,
+        GRAPH,
         ALL,
         ("tensorflow.python.client.session.BaseSession._extend_graph",),
-        "No Session places an operation on a TPU.",
+        "No Session of this process places an operation on a TPU.",
     ),
     Patch(
         "tpucompat.tf.private.inputs:leave_replica_inputs_untuned",
