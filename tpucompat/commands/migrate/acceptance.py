@@ -16,7 +16,7 @@ from tpucompat.commands.analysis.findings import Module
 from tpucompat.commands.analysis.keras_3_members import own_members
 from tpucompat.commands.analysis.keras_values import Values, below_keras, key
 from tpucompat.names import era
-from tpucompat.names.used import Call, argument, constant
+from tpucompat.names.used import Call, argument, constant, walk
 
 _CALL, _WORD = "call", "word"
 #: Kind of an object -> the class that has its methods.
@@ -66,7 +66,7 @@ def questions(module: Module) -> Iterator[Asked]:
     """What a rewritten file asks of TensorFlow and Keras."""
     trees = [tree for tree in module.trees if tree is not None]
     values = Values(trees, module.names, module.era == era.TF1)
-    own = own_members(one for tree in trees for one in ast.walk(tree))
+    own = own_members(one for tree in trees for one in walk(tree))
     registered = _registered(trees)
     loops = _loops(trees)
     for call in module.names.calls:
@@ -99,7 +99,7 @@ def _loops(trees: list[Any]) -> dict[str, list[ast.expr]]:
     """Variable of a loop -> the list that is written in it."""
     found: dict[str, list[ast.expr]] = {}
     for tree in trees:
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
                 found.setdefault(node.target.id, []).append(node.iter)
     return found
@@ -144,7 +144,7 @@ def _registered(trees: list[Any]) -> set[str]:
     """Words that a script may have given a meaning: keys of its dictionaries, and its own functions."""
     found: set[str] = set()
     for tree in trees:
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, ast.Dict):
                 found.update(str(constant(one)) for one in node.keys if one is not None)
             elif isinstance(node, ast.Subscript):

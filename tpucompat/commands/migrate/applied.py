@@ -6,7 +6,7 @@ import ast
 from typing import Any, Iterator, Mapping, NamedTuple
 
 from tpucompat.commands.migrate.context import Context
-from tpucompat.names.used import Call
+from tpucompat.names.used import Call, walk
 
 #: Function of tf.contrib.data -> (the method, what is added to its arguments).
 _METHODS: Mapping[str, tuple[str, str]] = {
@@ -60,4 +60,4 @@ def rewrite(context: Context, found: list[Applied]) -> None:
             is_empty = not one.inner.args and not one.inner.keywords
             text.replace(closing - 1, closing - 1, more if is_empty else f", {more}")
         text.replace(closing, text.span(one.outer)[1], "")
-        context.done.update(id(node) for node in (one.outer.func, *ast.walk(one.inner.func)))
+        context.done.update(id(node) for node in (one.outer.func, *walk(one.inner.func)))

@@ -18,7 +18,7 @@ from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.text import Text, strings_over_lines
 from tpucompat.names import fixes
-from tpucompat.names.used import Call, Function, argument, constant
+from tpucompat.names.used import Call, Function, argument, constant, walk
 
 _ON_ONE_CORE = '''
 
@@ -235,7 +235,7 @@ def _uses_of_session(
     dropped: list[Any] = []
     runs: list[tuple[ast.Call, ast.Name]] = []
     asked: set[int] = set()
-    for node in ast.walk(session):
+    for node in walk(session):
         method = node.func if isinstance(node, ast.Call) else None
         owner = method.value if isinstance(method, ast.Attribute) else None
         if not isinstance(node, ast.Call) or not isinstance(owner, ast.Name) or owner.id != name:
@@ -256,7 +256,7 @@ def _uses_of_session(
             raise CannotSee("the Session fetches more than the computations")
         dropped.append(statement)
     stores = dict.fromkeys(names, 0)
-    for node in ast.walk(context.trees[cell]):
+    for node in walk(context.trees[cell]):
         if not isinstance(node, ast.Name):
             continue
         if isinstance(node.ctx, ast.Load):
@@ -277,7 +277,7 @@ def start_up(context: Context) -> list[tuple[ast.Expr, int]]:
     return [
         (node, cell)
         for cell, tree in context.trees.items()
-        for node in (ast.walk(tree) if called else ())
+        for node in (walk(tree) if called else ())
         if isinstance(node, ast.Expr) and id(node.value) in called
     ]
 
@@ -301,7 +301,7 @@ def _check_the_rest(context: Context, found: Plan) -> None:
             found.session.items[0].context_expr,
             *(statement for statement, _ in start_up(context)),
         ]
-        for inside in ast.walk(one)
+        for inside in walk(one)
     }
     around |= {id(call.node.func) for call, _ in found.computations}
     for use in context.names.uses:
@@ -357,7 +357,7 @@ def _returning(name: str, node: ast.AST, parameters: ast.arguments, value: ast.e
     body: list[ast.stmt] = [ast.Return(value=value)]
     function = ast.FunctionDef(name=name, args=parameters, body=body, decorator_list=[])
     made = Function(ast.copy_location(function, node), None)
-    made.names.update(one.id for one in ast.walk(value) if isinstance(one, ast.Name))
+    made.names.update(one.id for one in walk(value) if isinstance(one, ast.Name))
     return made
 
 
@@ -544,7 +544,7 @@ def retire(context: Context, removed: list[ast.AST], gone: list[Any]) -> None:
     """Takes out the addresses and resolvers that only served the Session."""
     waiting = list(removed)
     while waiting:
-        for name in [node for node in ast.walk(waiting.pop()) if isinstance(node, ast.Name)]:
+        for name in [node for node in walk(waiting.pop()) if isinstance(node, ast.Name)]:
             made = keras.only_assignment(context, name.id)
             if made is None or not keras.serves_start_up(context, made[0].value):
                 continue

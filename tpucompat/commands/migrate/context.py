@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import functools
 import textwrap
 from typing import AbstractSet, Any, Iterator, NamedTuple
 
@@ -13,7 +14,7 @@ from tpucompat.commands.analysis import findings, keras_3
 from tpucompat.commands.analysis.findings import Finding, Module, Place
 from tpucompat.commands.migrate import written
 from tpucompat.commands.migrate.text import IMPORT, Edit, Overlap, Text
-from tpucompat.names.used import Use
+from tpucompat.names.used import Use, children, walk
 
 #: How a TODO begins; ``TODO(tpucompat TPU212): …``.
 _MARK = "TODO(tpucompat {})"
@@ -102,14 +103,18 @@ class Context:
                 seen[id(use.statement)].uses.append(use)
             start = end
 
+    @functools.cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the file."""
+        return [node for tree in self.trees.values() for node in walk(tree)]
+
     def loads(self, name: str) -> list[ast.Name]:
         """Where the file reads a name; the trees are searched once, however many names are asked for."""
         if self._loads is None:
             self._loads = {}
-            for tree in self.trees.values():
-                for node in ast.walk(tree):
-                    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-                        self._loads.setdefault(node.id, []).append(node)
+            for node in self.nodes:
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                    self._loads.setdefault(node.id, []).append(node)
         return self._loads.get(name, [])
 
     @contextlib.contextmanager
@@ -130,8 +135,8 @@ class Context:
         """The identity of each node of a unit -> the node above it."""
         if cell not in self._parents:
             found: dict[int, ast.AST] = {}
-            for node in ast.walk(self.trees[cell]):
-                for child in ast.iter_child_nodes(node):
+            for node in walk(self.trees[cell]):
+                for child in children(node):
                     found[id(child)] = node
             self._parents[cell] = found
         return self._parents[cell]
@@ -214,7 +219,7 @@ class Context:
         except Overlap:
             return False
         self._removed.add(id(statement))
-        self.done.update(id(node) for node in ast.walk(statement))
+        self.done.update(id(node) for node in walk(statement))
         return True
 
     # Names -------------------------------------------------------------------------------------
@@ -255,7 +260,7 @@ class Context:
     def _said(self) -> set[str]:
         """All names and texts of the file."""
         if not self._words:
-            nodes = (node for tree in self.trees.values() for node in ast.walk(tree))
+            nodes = (node for node in self.nodes)
             for node in nodes:
                 word = getattr(node, "id", getattr(node, "value", None))
                 if isinstance(node, (ast.Name, ast.Constant)) and isinstance(word, str):
@@ -271,8 +276,7 @@ class Context:
         """
         return not any(
             getattr(node, "id", getattr(node, "arg", getattr(node, "name", ""))) == name
-            for tree in self.trees.values()
-            for node in ast.walk(tree)
+            for node in self.nodes
             if id(node) not in self.done and id(node) not in but_for
         )
 
@@ -280,8 +284,7 @@ class Context:
         if self._free_tf is None:
             self._free_tf = all(
                 getattr(node, "id", "") != "tf" and getattr(node, "asname", "") != "tf"
-                for tree in self.trees.values()
-                for node in ast.walk(tree)
+                for node in self.nodes
             )
         return self._free_tf
 
@@ -522,7 +525,7 @@ class Context:
 
 def _is_plain(test: ast.expr) -> bool:
     """Whether asking for it changes nothing."""
-    return not any(isinstance(node, (ast.Call, ast.Await)) for node in ast.walk(test))
+    return not any(isinstance(node, (ast.Call, ast.Await)) for node in walk(test))
 
 
 def _writable(text: str, encoding: str) -> str:

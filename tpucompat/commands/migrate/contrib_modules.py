@@ -6,7 +6,6 @@ the script uses are written into a module that belongs to its user.
 
 from __future__ import annotations
 
-import ast
 import functools
 import os
 from typing import AbstractSet, Mapping, NamedTuple
@@ -16,7 +15,7 @@ from tpucompat.commands.migrate.context import Context
 from tpucompat.names import lookup
 from tpucompat.names import successors as today
 from tpucompat.names.rows import Package, StandIn
-from tpucompat.names.used import Use
+from tpucompat.names.used import Use, walk
 
 #: Module -> attributes and arguments with which it cannot stand beside the script.
 _GONE: Mapping[str, frozenset[str]] = {
@@ -42,13 +41,13 @@ def find(context: Context) -> list[Found]:
     if context.module.source.is_notebook:
         return []
     methods = {
-        id(node) for one in applied.find(context) for node in ast.walk(one.inner.func)
+        id(node) for one in applied.find(context) for node in walk(one.inner.func)
     }  # those of a Dataset
     uses = [use for use in context.names.uses if id(use.node) not in methods]
     found = [Found(use, *home) for use in uses for home in [_home(use.name)] if home]
     modules = {one.module for one in found}
     refused = {one.module for one in found if one.use.guarded}
-    nodes = [node for tree in context.trees.values() for node in ast.walk(tree) if modules]
+    nodes = [node for node in context.nodes if modules]
     words = {getattr(node, "attr", getattr(node, "arg", None)) for node in nodes}
     folder = os.path.dirname(os.path.abspath(context.module.source.path))
     for module in modules:
@@ -56,7 +55,7 @@ def find(context: Context) -> list[Found]:
         is_taken = os.path.exists(beside) and not written.is_ours(beside)
         is_gone = bool(words & _GONE.get(module, frozenset()))
         # ``from tensorflow.contrib import image as contrib_image``
-        own = {id(node) for one in found if one.module == module for node in ast.walk(one.use.node)}
+        own = {id(node) for one in found if one.module == module for node in walk(one.use.node)}
         if is_taken or is_gone or not context.is_free(module, own):
             refused.add(module)
     return [one for one in found if one.module not in refused]
@@ -104,7 +103,7 @@ def rewrite(context: Context, found: list[Found], packages: Mapping[str, str]) -
         if one.use.statement is None:
             node = one.use.node
             context.replace(node, context.cell_of(node), f"{one.module}.{one.name}")
-            context.done.update(map(id, ast.walk(node)))  # so that its import goes
+            context.done.update(map(id, walk(node)))  # so that its import goes
     for module in sorted({one.module for one in found if one.use.statement is None}):
         context.want(module, packages.get(module, ""))
         context.needs_keras_2 |= module in _OF_KERAS_2

@@ -14,7 +14,7 @@ from tpucompat.commands.migrate import written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.estimator_tables import DROPPED
 from tpucompat.commands.migrate.keras import CannotSee
-from tpucompat.names.used import Use, is_given, keyword
+from tpucompat.names.used import Use, is_given, keyword, walk
 
 #: What makes a writer of summaries.
 _WRITERS = ("summary.FileWriter", "summary.FileWriterCache.get")
@@ -59,7 +59,7 @@ def check(
         if is_given(keyword(call.node, "partitioner")):
             raise CannotSee("partitioner=: leave it out, each core has the whole variable")
     names = _members(module)
-    inside = {id(node) for one in of_graphs for node in ast.walk(one)}
+    inside = {id(node) for one in of_graphs for node in walk(one)}
     for use in context.names.uses:
         head, *parts = target(use.name).split(".") if use.statement is None else [""]
         if head == module and len(parts) > 1 and parts[1] not in names.get(parts[0], ()):
@@ -68,7 +68,7 @@ def check(
             raise CannotSee(f"{use.name.rpartition('.')[2]} outside of a tf.Graph")
     classes = {id(call.node): target(call.name).rpartition(".")[2] for call in context.names.calls}
     for tree in context.trees.values():
-        bases = {id(base) for node in ast.walk(tree) for base in getattr(node, "bases", ())}
+        bases = {id(base) for node in walk(tree) for base in getattr(node, "bases", ())}
         for use in context.names.uses:
             if id(use.node) in bases and target(use.name).startswith(module):
                 raise CannotSee(f"a class derived from {use.name.rpartition('.')[2]}")
@@ -120,7 +120,7 @@ def with_graphs(context: Context, calls: Iterable[ast.Call]) -> list[ast.Functio
       calls: The calls that the loop answers.
     """
     of_loop = {id(call) for call in calls}
-    made = {id(node) for one in writers(context) for node in ast.walk(one)}
+    made = {id(node) for one in writers(context) for node in walk(one)}
     lacking = {id(use.node) for use in context.names.uses if _lacks_graph(context, use)} - made
     functions = {
         one.name: one
@@ -131,7 +131,7 @@ def with_graphs(context: Context, calls: Iterable[ast.Call]) -> list[ast.Functio
     return [
         one
         for one in functions.values()
-        if any(id(node) in lacking for node in ast.walk(one))
+        if any(id(node) in lacking for node in walk(one))
         and not one.decorator_list
         and not any(id(node) in of_loop for node in _reached(one, functions))
     ]
@@ -143,7 +143,7 @@ def _reached(
     """The nodes of a function, and of those of the file that it names."""
     seen, waiting = {function.name}, [function]
     while waiting:
-        for node in ast.walk(waiting.pop()):
+        for node in walk(waiting.pop()):
             yield node
             name = getattr(node, "id", "")
             if name in functions and name not in seen:
@@ -166,7 +166,7 @@ def has_graph(context: Context, node: ast.AST) -> bool:
     while above is not None:
         for item in getattr(above, "items", ()) if isinstance(above, ast.With) else ():
             entered = item.context_expr  # not the session of `with tf.Session().as_default()`
-            is_own = any(inside is node for inside in ast.walk(entered))
+            is_own = any(inside is node for inside in walk(entered))
             if _last_name(getattr(entered, "func", None)) == "as_default" and not is_own:
                 return True
         above = parents.get(id(above))
@@ -176,12 +176,12 @@ def has_graph(context: Context, node: ast.AST) -> bool:
 def _asked(tree: ast.AST, classes: Mapping[int, str]) -> Iterator[tuple[ast.Attribute, set[str]]]:
     """Attributes of objects of the loop's classes, with the class; all of a name that functions share."""
     kinds: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, ast.Assign):
             for one in node.targets:
                 kind = _kind(node.value, classes)
                 kinds.setdefault(ast.dump(one).replace("Store()", "Load()"), set()).add(kind)
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if not isinstance(node, ast.Attribute):
             continue
         kind = _kind(node.value, classes)
@@ -217,7 +217,7 @@ def _members(module: str) -> Mapping[str, frozenset[str]]:
         if isinstance(node, ast.ClassDef):
             bases = [getattr(base, "id", "") for base in node.bases]
             if all(base in found for base in bases):  # another class may have more
-                own = {name for inside in ast.walk(node) for name in _stored(inside)}
+                own = {name for inside in walk(node) for name in _stored(inside)}
                 found[node.name] = frozenset(own).union(*(found[base] for base in bases))
         elif _last_name(getattr(getattr(node, "value", None), "func", None)) == "namedtuple":
             fields = node.value.args[1].value.split()
@@ -225,7 +225,7 @@ def _members(module: str) -> Mapping[str, frozenset[str]]:
     # That of an input_fn and that of a model_fn, which is not told who calls it.
     found["context"] = frozenset(
         word.arg or ""
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.Call) and _last_name(node.func) == "SimpleNamespace"
         for word in node.keywords
     )

@@ -32,7 +32,7 @@ from tpucompat.commands.migrate.estimator_tables import (
     SUMMARY,
 )
 from tpucompat.commands.migrate.keras import CannotSee, finish
-from tpucompat.names.used import Call
+from tpucompat.names.used import Call, walk
 
 
 class Home(NamedTuple):
@@ -195,8 +195,7 @@ def plan(context: Context) -> Plan:
     addresses = list(_addresses(context))
     op_names = [
         node
-        for tree in context.trees.values()
-        for node in ast.walk(tree)
+        for node in context.nodes
         if isinstance(node, ast.Attribute)
         and node.attr == "name"
         and isinstance(node.ctx, ast.Load)
@@ -204,7 +203,7 @@ def plan(context: Context) -> Plan:
         and node.value.attr == "op"
     ]
     graphs: list[Any] = estimator_limits.with_graphs(context, [node for node, _ in calls])
-    inside = {id(node) for one in graphs for node in ast.walk(one)}
+    inside = {id(node) for one in graphs for node in walk(one)}
     graphs += [one for one in estimator_limits.writers(context) if id(one) not in inside]
     estimator_limits.check(context, MODULE, target, graphs)
     inputs = list(_inputs(context))
@@ -231,14 +230,13 @@ def _inputs(context: Context) -> Iterator[tuple[ast.Call, ast.expr]]:
 def _aliases(context: Context) -> Iterator[ast.Assign]:
     packages = {SUMMARY[:-1], *(head[:-1] for head in CONTRIB)}
     places = {id(use.node): use for use in context.names.uses if use.name in packages}
-    for tree in context.trees.values():
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.Assign) or id(node.value) not in places:
-                continue
-            package = places[id(node.value)].name
-            below = [use.name for use in context.names.uses if use.base == package]
-            if len(node.targets) == 1 and all(target(name) for name in below):
-                yield node
+    for node in context.nodes:
+        if not isinstance(node, ast.Assign) or id(node.value) not in places:
+            continue
+        package = places[id(node.value)].name
+        below = [use.name for use in context.names.uses if use.base == package]
+        if len(node.targets) == 1 and all(target(name) for name in below):
+            yield node
 
 
 def _row(call: Call) -> str:
@@ -262,11 +260,10 @@ def _estimators(context: Context) -> set[str]:
         if target(call.name).endswith((".Trainer", ".Estimator"))
     }
     found = set()
-    for tree in context.trees.values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Assign) and id(node.value) in makers:
-                for one in node.targets:
-                    found.add(ast.dump(one).replace("ctx=Store()", "ctx=Load()"))
+    for node in context.nodes:
+        if isinstance(node, ast.Assign) and id(node.value) in makers:
+            for one in node.targets:
+                found.add(ast.dump(one).replace("ctx=Store()", "ctx=Load()"))
     return found
 
 
@@ -308,14 +305,14 @@ def _addresses(context: Context) -> Iterator[ast.Call]:
     for tree in context.trees.values():
         names = {
             one.id
-            for node in ast.walk(tree)
+            for node in walk(tree)
             if isinstance(node, ast.Assign)
-            and any(id(inside) in makers for inside in ast.walk(node.value))
+            and any(id(inside) in makers for inside in walk(node.value))
             for one in node.targets
             if isinstance(one, ast.Name)
         }
-        called = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
-        for node in ast.walk(tree):
+        called = {id(node.func): node for node in walk(tree) if isinstance(node, ast.Call)}
+        for node in walk(tree):
             if not isinstance(node, ast.Attribute):
                 continue
             asked = isinstance(node.value, ast.Name) and node.value.id in names
@@ -361,7 +358,7 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
         if use.statement is None and target(use.name) and id(use.node) not in context.done:
             cell = context.cell_of(use.node)
             if context.replace(use.node, cell, _written(context, target(use.name))):
-                context.done.update(map(id, ast.walk(use.node)))  # so that its import goes
+                context.done.update(map(id, walk(use.node)))  # so that its import goes
     for address in found.addresses:
         cell, resolver = context.cell_of(address), address.func.value  # type: ignore[attr-defined]
         if _is_by_address(found.calls):
@@ -372,7 +369,7 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
     for node, tensor in found.inputs:
         cell = context.cell_of(node)
         if context.replace(node, cell, context.texts[cell].source(tensor)):
-            context.done.update(map(id, ast.walk(node)))
+            context.done.update(map(id, walk(node)))
     for node in _with_gradients_in_a_branch(context):
         context.todo("TPU212", _IN_A_BRANCH, node, context.cell_of(node))
     for node in found.graphs:
@@ -409,7 +406,7 @@ def _with_gradients_in_a_branch(context: Context) -> Iterator[ast.Call]:
 
 def _applies(context: Context, node: ast.AST, seen: frozenset[str]) -> bool:
     """Whether something applies gradients, or calls a function of the file that does."""
-    for one in ast.walk(node):
+    for one in walk(node):
         if getattr(one, "attr", "") in ("apply_gradients", "minimize"):
             return True
         name = getattr(one, "id", "")

@@ -12,7 +12,7 @@ from typing import Iterator, Mapping, NamedTuple, Sequence
 
 from tpucompat.commands.analysis.keras_values import below_keras
 from tpucompat.commands.migrate.context import Context
-from tpucompat.names.used import Use, constant
+from tpucompat.names.used import Use, constant, walk
 
 
 class Row(NamedTuple):
@@ -113,7 +113,7 @@ def plan(context: Context) -> list[Found]:
 def nodes(context: Context) -> Iterator[int]:
     """The identities of all that stands in them."""
     for one in plan(context):
-        yield from (id(node) for node in ast.walk(one.node))
+        yield from (id(node) for node in walk(one.node))
 
 
 def rewrite(context: Context, found: list[Found]) -> None:
@@ -122,7 +122,7 @@ def rewrite(context: Context, found: list[Found]) -> None:
         text = f"{context.local('tf.keras.initializers.' + one.name)}({one.arguments})"
         for node, cell in one.loads or [(one.node, one.cell)]:
             context.replace(node, cell, text)
-        context.done.update(id(node) for node in ast.walk(one.node))
+        context.done.update(id(node) for node in walk(one.node))
         if one.loads:
             context.remove(context.parents(one.cell)[id(one.node)], one.cell)
 
@@ -156,7 +156,7 @@ def _arguments(context: Context, use: Use, row: Row, cell: int) -> str | None:
     if any(constant(given[name]) is None for name in row.plain if name in given):
         return None
     followed = {id(other.node) for other in context.names.uses}
-    if any(id(node) in followed for value in given.values() for node in ast.walk(value)):
+    if any(id(node) in followed for value in given.values() for node in walk(value)):
         return None  # something in it is rewritten, too
     words = [f"{name}={text.source(value)}" for name, value in given.items()]
     words += [f"{name}={value}" for name, value in row.defaults.items() if name not in given]
@@ -182,7 +182,7 @@ def _loads(context: Context, node: ast.expr, cell: int) -> list[tuple[ast.expr, 
     named = [
         (other, other_cell)
         for other_cell, tree in context.trees.items()
-        for other in ast.walk(tree)
+        for other in walk(tree)
         if isinstance(other, ast.Name) and other.id == target.id and other is not target
     ]
     if not context.texts[cell].owns_lines(statement):

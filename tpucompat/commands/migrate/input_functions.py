@@ -12,6 +12,7 @@ from typing import Any, Iterator, NamedTuple
 
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import finish
+from tpucompat.names.used import walk
 
 _MAKER = "make_one_shot_iterator"
 _FUNCTIONS = tuple(f"tensorflow.{head}data.{_MAKER}" for head in ("", "compat.v1."))
@@ -31,14 +32,14 @@ def rewrite(context: Context) -> None:
     """Rewrites the functions of a file."""
     for cell, tree in context.trees.items():
         made = dict(_made(context, tree))
-        for function in ast.walk(tree) if made else ():
+        for function in walk(tree) if made else ():
             if isinstance(function, ast.FunctionDef) and _is_input_fn(context, function):
                 _function(context, cell, function, made)
 
 
 def _made(context: Context, tree: ast.AST) -> Iterator[tuple[int, _Made]]:
     names = {id(call.node): call.name for call in context.names.calls if not call.guarded}
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if not isinstance(node, ast.Call) or node.keywords:
             continue
         if names.get(id(node)) == "." + _MAKER and not node.args:
@@ -70,7 +71,7 @@ def _is_called(context: Context, name: str, seen: set[str]) -> bool:
     """Whether something else than a function that hands the result on calls a function."""
     for cell, tree in context.trees.items():
         parents = context.parents(cell)
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if not isinstance(node, ast.Call):
                 continue
             called = getattr(node.func, "id", getattr(node.func, "attr", ""))
@@ -90,7 +91,7 @@ def _is_called(context: Context, name: str, seen: set[str]) -> bool:
 def _function(
     context: Context, cell: int, function: ast.FunctionDef, made: dict[int, _Made]
 ) -> None:
-    for statement in ast.walk(function):
+    for statement in walk(function):
         if not isinstance(statement, ast.Return) or statement.value is None:
             continue
         if _around(context, cell, statement) is not function:
@@ -106,7 +107,7 @@ def _function(
 
 def _assigned(function: ast.FunctionDef, body: list[ast.stmt]) -> dict[tuple[str, ...], ast.Assign]:
     """Names that a statement beside a ``return`` assigns, and that the function has in two places only."""
-    names = [node.id for node in ast.walk(function) if isinstance(node, ast.Name)]
+    names = [node.id for node in walk(function) if isinstance(node, ast.Name)]
     found = {}
     for statement in body:
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
@@ -153,7 +154,7 @@ def _write(
     start, end = text.span(made.call)
     first, last = text.span(made.dataset)
     pattern = _CLOSING if made.call.args else _TAIL
-    home = next((one for one in gone if any(node is made.call for node in ast.walk(one))), None)
+    home = next((one for one in gone if any(node is made.call for node in walk(one))), None)
     outer: Any = statement.value if home is None else home.value
     if outer is not made.call:  # it is asked where it is made
         if text.span(outer)[0] != start or not _NEXT.fullmatch(text.source(outer)[end - start :]):
@@ -186,7 +187,7 @@ def _is_same_later(context: Context, cell: int, dataset: ast.expr, home: ast.Ass
         return False
     lines = [
         node.lineno
-        for node in ast.walk(_around(context, cell, home))
+        for node in walk(_around(context, cell, home))
         if isinstance(node, ast.Name) and node.id == dataset.id and isinstance(node.ctx, ast.Store)
     ]
     return max(lines, default=0) < home.lineno

@@ -15,7 +15,7 @@ from tpucompat.commands.migrate import keras_copies as copies
 from tpucompat.commands.migrate import optimizers
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import strings_over_lines
-from tpucompat.names.used import Call, Function, argument
+from tpucompat.names.used import Call, Function, argument, walk
 
 _HELPER = '''
 
@@ -86,7 +86,7 @@ def _is_used_before(context: Context, one: Conversion) -> bool:
     if not one.runs:
         return False
     asked = (
-        {node.id for node in ast.walk(one.condition) if isinstance(node, ast.Name)}
+        {node.id for node in walk(one.condition) if isinstance(node, ast.Name)}
         if one.condition
         else set()
     )
@@ -96,7 +96,7 @@ def _is_used_before(context: Context, one: Conversion) -> bool:
         and isinstance(node.ctx, ast.Store)
         and node.id in asked
         and run.first.lineno <= node.lineno <= run.last.lineno
-        for node in ast.walk(context.trees[run.cell])
+        for node in walk(context.trees[run.cell])
     )
 
 
@@ -175,7 +175,7 @@ def _copied(context: Context, call: Call, calls: Sequence[Call], why: CannotSee)
         for number, compiled in copies.compiled_later(context, place, one, names):
             optimizer = argument(compiled.value, 0, "optimizer")  # type: ignore[attr-defined]
             above = context.parents(place).get(id(one))
-            is_sure = not isinstance(above, ast.If) or compiled in ast.walk(above)
+            is_sure = not isinstance(above, ast.If) or compiled in walk(above)
             if not is_sure:
                 raise why
             made_before = _made_before(context, optimizer, why)
@@ -275,9 +275,9 @@ def _maker(context: Context, body: list[ast.stmt], name: str) -> ast.stmt | None
         one = body[index]
         targets = one.targets if isinstance(one, ast.Assign) else []
         made = {
-            node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)
+            node.id for target in targets for node in walk(target) if isinstance(node, ast.Name)
         }
-        if made & wanted and any(_may_make_layers(context, node) for node in ast.walk(one)):
+        if made & wanted and any(_may_make_layers(context, node) for node in walk(one)):
             first, wanted = index, wanted | _names_in(one)
     return body[first]
 
@@ -315,7 +315,7 @@ def _names_in(statement: ast.stmt) -> set[str]:
     direct = isinstance(value, ast.Call) and isinstance(
         value.func, (ast.Name, ast.Attribute, ast.Call)
     )
-    found = {node.id for node in ast.walk(value) if isinstance(node, ast.Name)} if value else set()
+    found = {node.id for node in walk(value) if isinstance(node, ast.Name)} if value else set()
     return found if direct else set()
 
 
@@ -343,7 +343,7 @@ def _to_compile(context: Context, cell: int, first: Any, last: Any, names: set[s
 def _other_compiles(context: Context, run: Run, names: set[str], cell: int) -> Iterator[Run]:
     """Where the model is compiled elsewhere: in another cell, or another block."""
     for number, tree in context.trees.items():
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, ast.stmt) and copies.compiles(node, names):
                 inside = number == run.cell and run.first.lineno <= node.lineno <= run.last.lineno
                 if not inside:
@@ -486,7 +486,7 @@ def _retire(
 
     while waiting:
         expression = waiting.pop()
-        for name in [node for node in ast.walk(expression) if isinstance(node, ast.Name)]:
+        for name in [node for node in walk(expression) if isinstance(node, ast.Name)]:
             made = only_assignment(context, name.id)
             if made is None:
                 for other in _for_each_conversion(context, name.id):
@@ -522,12 +522,12 @@ def _remove_function(context: Context, name: str, gone: Sequence[ast.AST]) -> li
         for node in tree.body:
             if not isinstance(node, ast.FunctionDef) or node.name != name or node.decorator_list:
                 continue
-            shared = any(isinstance(one, ast.Global) for one in ast.walk(node))
+            shared = any(isinstance(one, ast.Global) for one in walk(node))
             if shared or copies.loads_outside(context, name, [*gone, node]):
                 continue
             makes = any(
                 call.name.endswith(".TPUDistributionStrategy")
-                and any(call.node is one for one in ast.walk(node))
+                and any(call.node is one for one in walk(node))
                 for call in context.names.calls
             )
             if makes and context.remove(node, cell):
@@ -538,8 +538,8 @@ def _remove_function(context: Context, name: str, gone: Sequence[ast.AST]) -> li
 
 def finish(context: Context, node: ast.AST, but: ast.AST | None = None) -> None:
     """What stands in a place that is gone needs no rewriting of its own."""
-    kept = {id(inside) for inside in ast.walk(but)} if but is not None else set()
-    context.done.update(id(inside) for inside in ast.walk(node) if id(inside) not in kept)
+    kept = {id(inside) for inside in walk(but)} if but is not None else set()
+    context.done.update(id(inside) for inside in walk(node) if id(inside) not in kept)
 
 
 def only_assignment(context: Context, name: str) -> tuple[Any, int] | None:
@@ -550,7 +550,7 @@ def only_assignment(context: Context, name: str) -> tuple[Any, int] | None:
 
 def serves_start_up(context: Context, value: ast.AST) -> bool:
     """Whether an expression makes an address, a resolver or a strategy of a TPU, and nothing else."""
-    inside = {id(node) for node in ast.walk(value)}
+    inside = {id(node) for node in walk(value)}
     if any(id(node) in inside for node, _, _, _ in context.names.strings):
         return True
     return any(

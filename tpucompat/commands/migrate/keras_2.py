@@ -17,6 +17,7 @@ from tpucompat.commands.analysis.keras_values import below_keras
 from tpucompat.commands.migrate import files
 from tpucompat.commands.migrate.context import Context
 from tpucompat.names import era
+from tpucompat.names.used import walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.migrate.plan import Result
@@ -81,7 +82,7 @@ def _import(context: Context, node: Any, cell: int) -> None:
         return
     between = text.newline + text.indent(node.lineno) if text.owns_lines(node) else "; "
     context.replace(node, cell, between.join(lines))
-    context.done.update(id(inside) for inside in ast.walk(node))
+    context.done.update(id(inside) for inside in walk(node))
 
 
 def _imported(node: Any) -> list[str]:

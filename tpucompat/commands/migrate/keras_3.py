@@ -27,6 +27,7 @@ from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
 from tpucompat.names import fixes
 from tpucompat.names import successors as today
+from tpucompat.names.used import walk
 
 _REWRITINGS: Mapping[str, Rewriting] = {
     **keras_3_arguments.REWRITINGS,
@@ -97,7 +98,7 @@ def _import_tf_keras(context: Context) -> None:
         )
         if served and text.is_free(start, end):
             context.remove(node, found.cell)
-            context.done.update(id(inside) for inside in ast.walk(node))
+            context.done.update(id(inside) for inside in walk(node))
         if not lines or not text.is_free(start, end):
             continue
         if text.owns_lines(node):
@@ -105,7 +106,7 @@ def _import_tf_keras(context: Context) -> None:
         else:
             between = "; "
         text.replace(start, end, between.join(lines))
-        context.done.update(id(inside) for inside in ast.walk(node))
+        context.done.update(id(inside) for inside in walk(node))
 
 
 def _shorten(context: Context) -> None:

@@ -10,7 +10,7 @@ from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import MODELS, key
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import ENDINGS, Rewriter, Rewriting
-from tpucompat.names.used import argument, constant, keyword
+from tpucompat.names.used import argument, constant, keyword, walk
 
 
 def _text(self: Rewriter, one: Difference) -> bool:
@@ -40,7 +40,7 @@ def _file(self: Rewriter, one: Difference) -> bool:
         alike = [
             node
             for tree in self.context.trees.values()
-            for node in ast.walk(tree)
+            for node in walk(tree)
             if constant(node) == name and not self.is_in_text(node)
         ]
     done = [self.end_with(node, ending) for node in alike]

@@ -11,7 +11,7 @@ from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.commands.migrate import graph_names
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
-from tpucompat.names.used import argument, constant, keyword
+from tpucompat.names.used import argument, constant, keyword, walk
 
 
 def _steps(self: Rewriter, one: Difference) -> bool:
@@ -121,7 +121,7 @@ def _loads(self: Rewriter, name: str) -> int:
     return sum(
         key(node) == name and isinstance(getattr(node, "ctx", None), ast.Load)
         for tree in self.context.trees.values()
-        for node in ast.walk(tree)
+        for node in walk(tree)
     )
 
 
@@ -185,11 +185,11 @@ def _function(self: Rewriter, one: Difference) -> bool:
     call = one.node
     if len(call.args) != 2 or call.keywords or not self.define("keras_function", written.FUNCTION):
         return False
-    for node in ast.walk(call.args[0]):
+    for node in walk(call.args[0]):
         name = self.finder.values.called.get(id(node), "")
         if below_keras(name) == "backend.learning_phase":
             self.context.replace(node, self.cell(node), "None")
-            self.context.done.update(id(inside) for inside in ast.walk(node))
+            self.context.done.update(id(inside) for inside in walk(node))
     return self.context.replace(call.func, self.cell(call), "keras_function")
 
 
@@ -210,7 +210,7 @@ def _class_weights(self: Rewriter, one: Difference) -> bool:
     word = next((word for word in call.keywords if word.value is one.node), None)
     targets = argument(call, 1, "y")
     owner = key(call.func.value)
-    makes = any(isinstance(node, ast.Call) for node in ast.walk(targets)) if targets else True
+    makes = any(isinstance(node, ast.Call) for node in walk(targets)) if targets else True
     if word is None or targets is None or makes or not owner or call.func.attr not in _ARRAYS:
         return False
     if keyword(call, "sample_weight") is not None or any(
@@ -235,7 +235,7 @@ def _weighted_generator(self: Rewriter, one: Difference) -> bool:
     """``fit(batches(), class_weight=w)`` -> ``fit(weighted_batches(batches(), w))``"""
     call: Any = one.call
     weights = keyword(call, "class_weight")
-    if weights is None or any(isinstance(node, ast.Call) for node in ast.walk(weights)):
+    if weights is None or any(isinstance(node, ast.Call) for node in walk(weights)):
         return False
     given = self.context.texts[self.cell(call)].source(weights)
     if not self.define("weighted_batches", written.WEIGHTED_BATCHES):

@@ -10,7 +10,7 @@ from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate import keras_3_files
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
-from tpucompat.names.used import argument, constant, keyword
+from tpucompat.names.used import argument, constant, keyword, walk
 
 
 def _hard_sigmoid(self: Rewriter, one: Difference) -> bool:
@@ -147,7 +147,7 @@ def _note(self: Rewriter, one: Difference) -> bool:
 def _python_seed(self: Rewriter, one: Difference) -> bool:
     """``random.seed(n)`` behind ``tf.set_random_seed(n)``"""
     seed = argument(one.node, 0, "seed")
-    if seed is None or any(isinstance(node, ast.Call) for node in ast.walk(seed)):
+    if seed is None or any(isinstance(node, ast.Call) for node in walk(seed)):
         return True  # a note says that the numbers are other ones
     is_imported = any(
         isinstance(node, ast.Import) and any(alias.name == "random" for alias in node.names)
@@ -177,7 +177,7 @@ def _learning_phase(self: Rewriter, one: Difference) -> bool:
     statement = self.context.statement(one.node, cell)
     if not isinstance(statement, ast.Expr) or statement.value is not one.node:
         return False
-    self.context.done.update(id(inside) for inside in ast.walk(statement))
+    self.context.done.update(id(inside) for inside in walk(statement))
     return self.context.remove(statement, cell)
 
 

@@ -11,6 +11,7 @@ from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import Overlap
+from tpucompat.names.used import walk
 
 ENDINGS = re.compile(
     r"(?s)(.*?)((?:\.weights)?\.(?:h5|hdf5|hdf|keras|tf|ckpt|model|weights))?(['\"]{1,3})$"
@@ -47,7 +48,7 @@ class Rewriter:
             for node in tree.body
             if isinstance(node, (ast.ClassDef, ast.FunctionDef))
             and ast.get_docstring(node) in _DOCSTRINGS
-            for inside in ast.walk(node)
+            for inside in walk(node)
         }
         self.found = [one for one in self.finder.find() if id(one.node) not in helpers]
         self._added: dict[int, tuple[ast.Call, list[str], str]] = {}
@@ -125,7 +126,7 @@ class Rewriter:
         else:
             behind = len(text.text) - len(text.text[end:].lstrip(" ,"))
             text.replace(start, behind if text.is_free(start, behind) else end, "")
-        self.context.done.update(id(inside) for inside in ast.walk(value))
+        self.context.done.update(id(inside) for inside in walk(value))
         self._dropped.add(id(value))
         return True
 

@@ -7,6 +7,7 @@ from typing import Any, Iterator
 
 from tpucompat.commands.analysis.keras_values import key as _key
 from tpucompat.commands.migrate.context import Context
+from tpucompat.names.used import walk
 
 # As tpu_model of 1.15 did it (contrib/tpu/python/tpu/keras_support.py). Keras 3 has what a model was compiled
 # with in _compile_config alone. A metric with an update_state of its own has it from of_columns.
@@ -66,14 +67,14 @@ def lambda_of(context: Context, cell: int, call: ast.AST) -> str:
 def is_returned(function: ast.FunctionDef, statement: Any) -> bool:
     """Whether a function returns what a statement of it makes."""
     names = {_key(target) for target in getattr(statement, "targets", ())} - {""}
-    returns = [node for node in ast.walk(function) if isinstance(node, ast.Return)]
+    returns = [node for node in walk(function) if isinstance(node, ast.Return)]
     return statement in returns or any(one.value and _key(one.value) in names for one in returns)
 
 
 def assignments(context: Context, function: str) -> Iterator[tuple[int, ast.Assign]]:
     """Where results of a function of the file, or of a method of this name, are assigned; and their cells."""
     for cell, tree in context.trees.items():
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
                 called = node.value.func
                 if function in (_key(called), getattr(called, "attr", "")):
@@ -96,7 +97,7 @@ def goes_on_with(context: Context, cell: int, at: Any, model: str, names: set[st
       names: Those of the copy.
     """
     for number, tree in context.trees.items():
-        for node in ast.walk(tree):
+        for node in walk(tree):
             is_called = isinstance(node, ast.Call) and _key(node.func) in (names | {model}) - {""}
             if is_called:  # a layer of another model
                 return True
@@ -113,7 +114,7 @@ def compiled_later(
 ) -> Iterator[tuple[int, ast.stmt]]:
     """The statements that compile a copy, and their cells."""
     for number, tree in context.trees.items():
-        for node in ast.walk(tree):
+        for node in walk(tree):
             is_later = (number, getattr(node, "lineno", 0)) > (cell, at.end_lineno)
             if is_later and isinstance(node, ast.stmt) and compiles(node, names):
                 yield number, node
@@ -138,7 +139,7 @@ def called(statement: ast.stmt) -> ast.expr | None:
 def drop_cpu_models(context: Context) -> None:
     """``tpu_model._cpu_model`` -> ``tpu_model``, whose weights are the only ones"""
     for cell, tree in context.trees.items():
-        for node in ast.walk(tree):
+        for node in walk(tree):
             if isinstance(node, ast.Attribute) and node.attr == "_cpu_model":
                 text = context.texts[cell]
                 inner, end = text.span(node.value)[1], text.span(node)[1]
@@ -151,13 +152,12 @@ def plain_assignments(context: Context, name: str) -> list[tuple[Any, int]]:
     found = [
         (node, cell)
         for cell, tree in context.trees.items()
-        for node in ast.walk(tree)
+        for node in walk(tree)
         if isinstance(node, ast.Assign) and any(_key(target) == name for target in node.targets)
     ]
     stores = sum(
         isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Store)
-        for tree in context.trees.values()
-        for node in ast.walk(tree)
+        for node in context.nodes
     )
     is_plain = len(found) == stores and all(
         len(one.targets) == 1 and context.texts[cell].owns_lines(one) for one, cell in found
@@ -167,12 +167,11 @@ def plain_assignments(context: Context, name: str) -> list[tuple[Any, int]]:
 
 def loads_outside(context: Context, name: str, inside: list[Any]) -> bool:
     """Whether a name is read anywhere but in some statements."""
-    known = {id(node) for one in inside for node in ast.walk(one)}
+    known = {id(node) for one in inside for node in walk(one)}
     return any(
         isinstance(node, ast.Name)
         and node.id == name
         and isinstance(node.ctx, ast.Load)
         and id(node) not in known
-        for tree in context.trees.values()
-        for node in ast.walk(tree)
+        for node in context.nodes
     )

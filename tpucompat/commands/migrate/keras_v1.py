@@ -6,10 +6,8 @@ defaults, other variables and other numbers. Found by comparing the two modules 
 
 from __future__ import annotations
 
-import ast
-
 from tpucompat.commands.migrate.context import Context
-from tpucompat.names.used import Use
+from tpucompat.names.used import Use, walk
 
 NAMES = frozenset(
     (
@@ -63,4 +61,4 @@ def rewrite(context: Context, found: list[Use]) -> None:
     for use in found:
         new = context.local("tf.compat.v1.keras." + use.name[len(_KERAS) :])
         context.replace(use.node, context.cell_of(use.node), new)
-        context.done.update(map(id, ast.walk(use.node)))
+        context.done.update(map(id, walk(use.node)))

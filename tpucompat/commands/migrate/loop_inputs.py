@@ -6,6 +6,8 @@ import ast
 import re
 from typing import Any, Iterator, Sequence
 
+from tpucompat.names.used import walk
+
 #: What says that an input_fn may return tensors.
 TENSORS = r"returns tensors|get_next|make_\w+_iterator|\w+_input_producer|\w+_input_fn of tensors"
 _METHODS = {
@@ -51,7 +53,7 @@ _NUMPY = re.compile(r"(numpy|pandas)_input_fn")
 def words(trees: Sequence[ast.Module]) -> set[str]:
     """``returns tensors`` where an input_fn may return anything but a dataset."""
     functions: dict[str, list[Any]] = {}
-    nodes = [node for tree in trees for node in ast.walk(tree)]
+    nodes = [node for tree in trees for node in walk(tree)]
     for node in nodes:
         if isinstance(node, ast.FunctionDef):
             functions.setdefault(node.name, []).append(node)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any, Iterator
 
+from tpucompat.names.used import walk
+
 #: What updates variables.
 _UPDATES = ("minimize", "apply_gradients")
 _OTHERS = frozenset(("EVAL", "PREDICT"))
@@ -12,9 +14,9 @@ _OTHERS = frozenset(("EVAL", "PREDICT"))
 
 def updates_anywhere(tree: ast.Module) -> bool:
     """Whether a file may update variables in a mode other than TRAIN; TensorFlow 1 ran no such operation."""
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    functions = [node for node in walk(tree) if isinstance(node, ast.FunctionDef)]
     inside = {id(call) for one in functions for call in _calls(one.body, frozenset(), _names(one))}
-    every = {id(node) for node in ast.walk(tree) if _is_update(node)}
+    every = {id(node) for node in walk(tree) if _is_update(node)}
     return bool(every - inside)
 
 
@@ -24,7 +26,7 @@ def _is_update(node: ast.AST) -> bool:
 
 def _names(function: ast.FunctionDef) -> dict[str, frozenset[str]]:
     """``is_training = mode == tf.estimator.ModeKeys.TRAIN``: name -> the modes."""
-    assigned = [node for node in ast.walk(function) if isinstance(node, ast.Assign)]
+    assigned = [node for node in walk(function) if isinstance(node, ast.Assign)]
     return {
         target.id: _modes(node.value, {})
         for node in assigned
@@ -59,7 +61,7 @@ def _calls(
     for statement in body:
         if not isinstance(statement, ast.If):
             if gone >= _OTHERS:
-                yield from filter(_is_update, ast.walk(statement))
+                yield from filter(_is_update, walk(statement))
                 continue
             for name in ("body", "orelse", "finalbody"):
                 below: Any = getattr(statement, name, [])

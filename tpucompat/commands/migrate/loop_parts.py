@@ -14,6 +14,7 @@ import sys
 from typing import Any, Iterable, Iterator, Mapping, Sequence
 
 from tpucompat.commands.migrate import loop_inputs, loop_modes
+from tpucompat.names.used import walk
 
 #: What no module needs to be looked into for: Python's, and those that make no variables and no graphs.
 _KNOWN = {"absl", "numpy", "six", "tensorflow", "training_loop", "session_loop", "hyperparameters"}
@@ -150,7 +151,7 @@ def words(tree: ast.Module, own: set[str]) -> set[str]:
       tree: The file.
       own: The modules of its program.
     """
-    nodes = list(ast.walk(tree))
+    nodes = list(walk(tree))
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     found = {node.id for node in nodes if isinstance(node, ast.Name)}
     found |= {node.attr for node in nodes if isinstance(node, ast.Attribute)}

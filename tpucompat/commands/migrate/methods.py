@@ -10,7 +10,7 @@ from tpucompat.commands.analysis.keras_values import below_keras
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras_3_text import OF_STEP, STEP_CALLBACK
 from tpucompat.commands.migrate.text import Text
-from tpucompat.names.used import Call, argument, constant, index_of, keyword
+from tpucompat.names.used import Call, argument, constant, index_of, keyword, walk
 
 # Old method -> (new one, its old parameters in order, those with another name now, those that are gone).
 _GENERATORS: Mapping[str, tuple[str, Sequence[str]]] = {
@@ -177,7 +177,7 @@ def _step_logs(context: Context) -> None:
         arguments = [one.arg for one in function.node.args.args]
         if len(arguments) != 3 or not keras_3.applies(context.module):
             continue
-        for node in ast.walk(function.node):
+        for node in walk(function.node):
             cell = context.cell_of(node)
             if _is_items(node, arguments[2]) and context.helper("of_step", OF_STEP):
                 own, number, logs = arguments
@@ -244,7 +244,7 @@ def _needs_loss(context: Context, value: ast.expr) -> bool:
     if len(arguments) != 2 or arguments[1] != "logs":
         return True  # Keras 3 passes them as ``logs``
     uses = reads = 0
-    for node in ast.walk(function):
+    for node in walk(function):
         uses += isinstance(node, ast.Name) and node.id == "logs"
         name = constant(_log(node, "logs"))
         reads += isinstance(name, str) and name not in ("loss", "batch")

@@ -8,7 +8,7 @@ from typing import Mapping, NamedTuple
 from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import Text
-from tpucompat.names.used import Call, argument, constant
+from tpucompat.names.used import Call, argument, constant, walk
 
 
 class Counterpart(NamedTuple):
@@ -210,7 +210,7 @@ def compiled(context: Context) -> list[ast.Call]:
     made = [
         node.value
         for tree in context.trees.values()
-        for node in (ast.walk(tree) if names else ())
+        for node in (walk(tree) if names else ())
         if isinstance(node, ast.Assign) and any(key(target) in names for target in node.targets)
     ]
     return [one for one in (*given, *made) if isinstance(one, ast.Call)]
@@ -231,7 +231,7 @@ def _perhaps_compiled(context: Context) -> list[ast.Call]:
     if of_classes and len(found) >= len(given):
         return found
     trees = context.trees.values()
-    return [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [node for tree in trees for node in walk(tree) if isinstance(node, ast.Call)]
 
 
 def refused(context: Context) -> list[tuple[ast.Call, str]]:
@@ -253,12 +253,7 @@ def refused(context: Context) -> list[tuple[ast.Call, str]]:
 def _own_classes(context: Context) -> set[str]:
     """The script's own classes of optimizers of ``tf.train``."""
     used = {id(use.node): use.name for use in context.names.uses}
-    classes = [
-        node
-        for tree in context.trees.values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
-    ]
+    classes = [node for node in context.nodes if isinstance(node, ast.ClassDef)]
     own: set[str] = set()
     for node in classes:
         bases = [used.get(id(base), "") for base in node.bases]
@@ -316,7 +311,7 @@ def rewrite_steps(context: Context) -> None:
             text.insert_line(statement.end_lineno + 1, line + text.newline)
         word = next((one for one in call.node.keywords if one.value is step), None)
         _drop(text, text.keyword(word)[0] if word is not None else text.span(step)[0], step)
-        context.done.update(id(node) for node in ast.walk(step))
+        context.done.update(id(node) for node in walk(step))
 
 
 def _is_step(context: Context, node: ast.AST) -> bool:
@@ -325,23 +320,22 @@ def _is_step(context: Context, node: ast.AST) -> bool:
     values = [node] + [
         one.value
         for tree in context.trees.values()
-        for one in (ast.walk(tree) if name else ())
+        for one in (walk(tree) if name else ())
         if isinstance(one, ast.Assign) and getattr(one.targets[0], "id", "") == name
     ]
     asked = {id(use.node) for use in context.names.uses if use.name.endswith("_global_step")}
-    return "step" in name or any(id(one) in asked for value in values for one in ast.walk(value))
+    return "step" in name or any(id(one) in asked for value in values for one in walk(value))
 
 
 def _is_read(context: Context, step: ast.AST) -> bool:
     """Whether a program looks at its step elsewhere."""
-    own = {id(node) for node in ast.walk(step)}
+    own = {id(node) for node in walk(step)}
     name = getattr(step, "id", "")
     return any(
         id(use.node) not in own and use.name.endswith("_global_step") for use in context.names.uses
     ) or any(
         id(node) not in own and getattr(node, "id", "") == name and isinstance(node.ctx, ast.Load)
-        for tree in context.trees.values()
-        for node in ast.walk(tree)
+        for node in context.nodes
         if isinstance(node, ast.Name)
     )
 

@@ -49,6 +49,7 @@ from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.scan import hostile
 from tpucompat.names import era
 from tpucompat.names import successors as today
+from tpucompat.names.used import walk
 
 NOTHING, PLAIN, KERAS, COMPATIBLE = "nothing", "plain", "keras", "compatible"
 LOOP, SESSION = "loop", "session"  # with a module beside it
@@ -136,9 +137,7 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
       handled: Identities of nodes that another rewriting has an answer for.
     """
     found: dict[str, str] = {}
-    context.planned |= {
-        id(node) for one in applied.find(context) for node in ast.walk(one.inner.func)
-    }
+    context.planned |= {id(node) for one in applied.find(context) for node in walk(one.inner.func)}
     context.planned.update(*(one.handled for one in tpu_connections.listings(context)))
     context.planned.update(symbols.named_modules(context))
     context.planned.update(id(call.func) for call, _ in optimizers.wrapped(context))

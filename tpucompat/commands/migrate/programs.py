@@ -7,6 +7,7 @@ import os
 from typing import Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from tpucompat.commands.analysis.findings import Module
+from tpucompat.names.used import walk
 
 
 class Link(NamedTuple):
@@ -84,7 +85,7 @@ class Imports:
 
     def _links(self, path: str, module: Module) -> Iterator[Link]:
         for tree in filter(None, module.trees):
-            for node in ast.walk(tree):
+            for node in walk(tree):
                 if isinstance(node, ast.Import):
                     for alias in node.names:
                         yield from self._found(path, alias.name.split("."))

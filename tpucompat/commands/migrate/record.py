@@ -64,11 +64,13 @@ def changes(context: Context) -> list[Change]:
     for cell, text in context.texts.items():
         if cell not in context.trees:
             continue
+        line, counted = 1, 0
         for edit in sorted(text.edits, key=lambda one: (one.start, one.rank)):
+            line += text.text.count("\n", counted, edit.start)
+            counted = edit.start
             was, becomes = text.text[edit.start : edit.end], edit.text
             if was.strip() == becomes.strip():
                 continue  # only indented otherwise
-            line = text.text.count("\n", 0, edit.start) + 1
             found.append(Change(cell, line, edit.rule, was.strip(), becomes.strip()))
     return found
 

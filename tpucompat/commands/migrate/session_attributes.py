@@ -12,6 +12,7 @@ from typing import Any, Iterator, Mapping
 from tpucompat.commands.migrate import session_functions
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
+from tpucompat.names.used import walk
 
 _SESSIONS = frozenset(("tensorflow.Session", "tensorflow.InteractiveSession"))
 
@@ -81,7 +82,7 @@ def _owner(context: Context) -> ast.ClassDef | None:
 
 def _attributes(owner: ast.ClassDef) -> Iterator[tuple[ast.Attribute, str, int | None, ast.AST]]:
     """``self.x`` in a class: the node, the field of its parent, its place in a list there, and the parent."""
-    for parent in ast.walk(owner):
+    for parent in walk(owner):
         for field, value in ast.iter_fields(parent):
             several = isinstance(value, list)
             for index, one in enumerate(value if several else [value]):
@@ -103,7 +104,7 @@ def _check(context: Context, owner: ast.ClassDef) -> None:
             raise CannotSee(f"{method.name} of {owner.name} is not a plain method")
     stored = _stored(owner)
     known = {"self", *(name for tree in context.trees.values() for name in _imported(tree))}
-    nodes = [node for tree in context.trees.values() for node in ast.walk(tree)]
+    nodes = context.nodes
     for node in nodes:
         bases = node.bases if isinstance(node, ast.ClassDef) else []
         if any(getattr(base, "id", "") == owner.name for base in bases):
@@ -125,7 +126,7 @@ def _root(node: ast.AST) -> str:
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+    for node in walk(tree):
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield from (one.asname or one.name.partition(".")[0] for one in node.names)
 

@@ -15,7 +15,7 @@ from tpucompat.commands.migrate import (
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.session_inputs import is_still
-from tpucompat.names.used import argument
+from tpucompat.names.used import argument, walk
 
 #: The names of computations, and where they are defined.
 _ALIASED = {*computations.NAMES} | {name.rpartition(".")[0] for name in computations.NAMES}
@@ -86,7 +86,7 @@ def opened(context: Context, scopes: Sequence[ast.stmt] = ()) -> Opened:
         if name.startswith("self."):
             owner = session_attributes.owner_of(context, statement, cell)
             methods = owner.body if owner is not None else []
-            inits = (one for one in methods if any(statement is inner for inner in ast.walk(one)))
+            inits = (one for one in methods if any(statement is inner for inner in walk(one)))
             init = next(inits, None)
             body = [*body, *(one for one in methods if one is not init)]
         block = ast.Module(body=body, type_ignores=[])
@@ -144,7 +144,7 @@ def aliases(context: Context, cell: int) -> dict[str, ast.Assign]:
     """Statements such as ``tpu = tf.contrib.tpu``, or ``shard = tpu.shard``: the name -> the statement."""
     modules = {id(use.node) for use in context.names.uses if use.name in _ALIASED}
     found = {}
-    for node in ast.walk(context.trees[cell]):
+    for node in walk(context.trees[cell]):
         if isinstance(node, ast.Assign) and id(node.value) in modules:
             name = getattr(node.targets[0], "id", "")
             if keras.only_assignment(context, name) is None:
@@ -163,7 +163,7 @@ def opening(found: Opened) -> set[int]:
     made: list[ast.AST] = [found.call]
     for one in (found.graph, *found.scopes):
         made += one.items if isinstance(one, ast.With) else [one] if one is not None else []
-    return {id(node) for one in made for node in ast.walk(one)}
+    return {id(node) for one in made for node in walk(one)}
 
 
 def rewrite(context: Context, found: Opened) -> None:

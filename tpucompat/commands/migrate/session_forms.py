@@ -12,7 +12,7 @@ from typing import Any, Iterator, NamedTuple
 
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
-from tpucompat.names.used import Call
+from tpucompat.names.used import Call, walk
 
 #: What a function may use of TensorFlow that only makes a Session.
 _OF_MAKERS = ("Session", "InteractiveSession", "ConfigProto", "GPUOptions", "TPUClusterResolver")
@@ -28,17 +28,16 @@ class Maker(NamedTuple):
 
 def functions_of(context: Context) -> Iterator[ast.FunctionDef]:
     """The functions of a file that others can only call by their names."""
-    for tree in context.trees.values():
-        for node in ast.walk(tree):
-            body = [] if isinstance(node, ast.ClassDef) else getattr(node, "body", [])
-            for one in body if isinstance(body, list) else []:
-                if isinstance(one, ast.FunctionDef) and not one.decorator_list:
-                    yield one
+    for node in context.nodes:
+        body = [] if isinstance(node, ast.ClassDef) else getattr(node, "body", [])
+        for one in body if isinstance(body, list) else []:
+            if isinstance(one, ast.FunctionDef) and not one.decorator_list:
+                yield one
 
 
 def calls_of(context: Context, name: str) -> list[ast.Call] | None:
     """All calls of a function; None where something else is done with it."""
-    nodes = [node for tree in context.trees.values() for node in ast.walk(tree)]
+    nodes = context.nodes
     calls = [one for one in nodes if isinstance(one, ast.Call) and _is_name(one.func, name)]
     loads = sum(isinstance(one, ast.Name) and one.id == name for one in nodes)
     return calls if loads == len(calls) else None
@@ -51,7 +50,7 @@ def maker_of(context: Context, session: Call) -> Maker | None:
       CannotSee: If the function does more, or is called more than once.
     """
     for function in functions_of(context):
-        if not any(node is session.node for node in ast.walk(function)):
+        if not any(node is session.node for node in walk(function)):
             continue
         last = function.body[-1]
         value = last.value if isinstance(last, ast.Return) else None
@@ -61,7 +60,7 @@ def maker_of(context: Context, session: Call) -> Maker | None:
             value = named[0] if len(named) == 1 else None
         if value is not session.node:
             continue
-        inside = {id(node) for node in ast.walk(function)}
+        inside = {id(node) for node in walk(function)}
         for use in context.names.uses:
             is_known = use.name.rpartition(".")[2] in _OF_MAKERS or use.name.startswith(_FLAGS)
             if id(use.node) in inside and use.name.startswith("tensorflow") and not is_known:
@@ -107,7 +106,7 @@ class Passed:
             for index, parameter in enumerate(function.args.args):
                 given = [call.args[index] for call in calls if index < len(call.args)]
                 if len(given) == len(calls) == 1 and _is_name(given[0], known):
-                    nodes = ast.walk(function)
+                    nodes = walk(function)
                     yield given[0], [one for one in nodes if _is_name(one, parameter.arg)]  # type: ignore[misc]
 
     def _take(self, function: ast.FunctionDef, session: str) -> bool:
@@ -125,7 +124,7 @@ class Passed:
             return False
         (index,) = places
         name = parameters[index].arg
-        names = [one for one in ast.walk(function) if _is_name(one, name)]
+        names = [one for one in walk(function) if _is_name(one, name)]
         if any(not isinstance(one.ctx, ast.Load) for one in names):  # type: ignore[attr-defined]
             return False
         for call in calls:

@@ -15,7 +15,7 @@ from tpucompat.commands.migrate import computations
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.names import fixes, symbols
-from tpucompat.names.used import Call, Function, Use, keyword
+from tpucompat.names.used import Call, Function, Use, keyword, walk
 
 #: Names of ``tf`` that make variables, or change them.
 _STATEFUL = re.compile(
@@ -69,11 +69,7 @@ def reached(context: Context, calls: list[Call]) -> set[Function]:
       CannotSee: If one of them is not a plain function of the file.
     """
     methods = {
-        id(one)
-        for tree in context.trees.values()
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef)
-        for one in node.body
+        id(one) for node in context.nodes if isinstance(node, ast.ClassDef) for one in node.body
     }
     known = {
         name: one for name, one in context.names.functions.items() if id(one.node) not in methods
@@ -110,7 +106,7 @@ def check(context: Context, functions: set[Function], known: AbstractSet[str]) -
     """
     for function in functions:
         _check_function(context, function)
-    inside = {id(node) for one in functions for node in ast.walk(one.node)}
+    inside = {id(node) for one in functions for node in walk(one.node)}
     names = {one.node.name for one in functions}
     given = {
         id(node)
@@ -122,15 +118,14 @@ def check(context: Context, functions: set[Function], known: AbstractSet[str]) -
     known_names = {getattr(use.node, "id", "") for use in context.names.uses}  # of import *
     _check_imports(context, free - known_names)
     stored = dict.fromkeys(free, 0)
-    for tree in context.trees.values():
-        for node in ast.walk(tree):
-            if id(node) in inside or not isinstance(node, ast.Name):
-                continue
-            if isinstance(node.ctx, ast.Load):
-                if node.id in names and id(node) not in given:
-                    raise CannotSee(f"{node.id} is also called outside of the computations")
-            elif node.id in free:
-                stored[node.id] += 1
+    for node in context.nodes:
+        if id(node) in inside or not isinstance(node, ast.Name):
+            continue
+        if isinstance(node.ctx, ast.Load):
+            if node.id in names and id(node) not in given:
+                raise CannotSee(f"{node.id} is also called outside of the computations")
+        elif node.id in free:
+            stored[node.id] += 1
     for name, count in stored.items():
         if count > 1:
             raise CannotSee(f"{name}, which its function reads, changes")
@@ -184,36 +179,32 @@ def _check_imports(context: Context, free: set[str]) -> None:
     bound = {name for tree in context.trees.values() for name in bound_in(tree)}
     for name in sorted(free - bound - {*dir(builtins)}):
         raise CannotSee(f"its function calls {name}")
-    for tree in context.trees.values():
-        for node in ast.walk(tree):
-            if not isinstance(node, (ast.Import, ast.ImportFrom)):
-                continue
-            for alias in node.names:
-                name = alias.asname or alias.name.partition(".")[0]
-                module = getattr(node, "module", None) or alias.name
-                if name in free and module.partition(".")[0] not in _MODULES:
-                    raise CannotSee(f"its function calls {name}, of another module")
+    for node in context.nodes:
+        if not isinstance(node, (ast.Import, ast.ImportFrom)):
+            continue
+        for alias in node.names:
+            name = alias.asname or alias.name.partition(".")[0]
+            module = getattr(node, "module", None) or alias.name
+            if name in free and module.partition(".")[0] not in _MODULES:
+                raise CannotSee(f"its function calls {name}, of another module")
 
 
 def bound_in(tree: ast.AST) -> set[str]:
     """The names that anything in a file binds."""
     kinds = (ast.FunctionDef, ast.ClassDef)
-    found = bound(tree) | {one.name for one in ast.walk(tree) if isinstance(one, kinds)}
-    aliases = (one for one in ast.walk(tree) if isinstance(one, ast.alias))
+    found = bound(tree) | {one.name for one in walk(tree) if isinstance(one, kinds)}
+    aliases = (one for one in walk(tree) if isinstance(one, ast.alias))
     return found | {one.asname or one.name.partition(".")[0] for one in aliases}
 
 
 def _check_tensors(context: Context, free: set[str]) -> None:
     """That functions with variables read no tensors from outside, which their graph does not have."""
     makes = {id(use.node) for use in context.names.uses if use.statement is None}
-    for tree in context.trees.values():
-        for node in ast.walk(tree):
-            targets = node.targets if isinstance(node, ast.Assign) else []
-            names = {
-                one.id for each in targets for one in ast.walk(each) if isinstance(one, ast.Name)
-            }
-            if names & free and any(id(one) in makes for one in ast.walk(node)):
-                raise CannotSee(f"its function reads the tensor {min(names & free)} from outside")
+    for node in context.nodes:
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        names = {one.id for each in targets for one in walk(each) if isinstance(one, ast.Name)}
+        if names & free and any(id(one) in makes for one in walk(node)):
+            raise CannotSee(f"its function reads the tensor {min(names & free)} from outside")
 
 
 def _check_function(context: Context, function: Function) -> None:
@@ -221,10 +212,10 @@ def _check_function(context: Context, function: Function) -> None:
     if not isinstance(node, ast.FunctionDef) or node.decorator_list:
         raise CannotSee(f"{getattr(node, 'name', 'its function')} is not a plain function")
     named = {id(use.node) for use in context.names.uses}
-    stored = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and _is_stored(one)} | {
-        one.arg for one in ast.walk(node) if isinstance(one, ast.arg)
+    stored = {one.id for one in walk(node) if isinstance(one, ast.Name) and _is_stored(one)} | {
+        one.arg for one in walk(node) if isinstance(one, ast.arg)
     }
-    for one in ast.walk(node):
+    for one in walk(node):
         target = one.value if isinstance(one, (ast.Attribute, ast.Subscript)) else None
         changes = isinstance(one, (ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await))
         if target is not None and _is_stored(one):
@@ -251,15 +242,13 @@ def _is_nested(value: ast.AST | None) -> bool:
 
 def bound(node: ast.AST) -> set[str]:
     """The names that are assigned in a function, and its parameters."""
-    names = (one for one in ast.walk(node) if isinstance(one, ast.Name) and _is_stored(one))
-    return {one.id for one in names} | {
-        one.arg for one in ast.walk(node) if isinstance(one, ast.arg)
-    }
+    names = (one for one in walk(node) if isinstance(one, ast.Name) and _is_stored(one))
+    return {one.id for one in names} | {one.arg for one in walk(node) if isinstance(one, ast.arg)}
 
 
 def _free(node: ast.AST) -> set[str]:
     """The names that a function reads from outside."""
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} - bound(node)
+    return {one.id for one in walk(node) if isinstance(one, ast.Name)} - bound(node)
 
 
 def check_around(context: Context, functions: set[Function], handled: AbstractSet[int]) -> None:
@@ -268,8 +257,8 @@ def check_around(context: Context, functions: set[Function], handled: AbstractSe
     Raises:
       CannotSee: If something is.
     """
-    inside = {id(node) for one in functions for node in ast.walk(one.node)} | unused(context)
-    inside |= {id(node) for one, _ in computations.start_up(context) for node in ast.walk(one)}
+    inside = {id(node) for one in functions for node in walk(one.node)} | unused(context)
+    inside |= {id(node) for one, _ in computations.start_up(context) for node in walk(one)}
     for call in context.names.calls:
         method = call.name.rpartition(".")[2]
         asks = method.endswith("_iterator") or method == "get_next"
@@ -289,11 +278,11 @@ def check_around(context: Context, functions: set[Function], handled: AbstractSe
 
 def unused(context: Context) -> set[int]:
     """The identities of the nodes of functions that nobody calls."""
-    nodes = [node for tree in context.trees.values() for node in ast.walk(tree)]
+    nodes = context.nodes
     read = {one.id for one in nodes if isinstance(one, ast.Name)}
     read |= {one.attr for one in nodes if isinstance(one, ast.Attribute)}
     dead = (one.node for name, one in context.names.functions.items() if name not in read)
-    return {id(node) for one in dead for node in ast.walk(one)}
+    return {id(node) for one in dead for node in walk(one)}
 
 
 def _given_to_datasets(context: Context) -> set[int]:
@@ -305,20 +294,15 @@ def _given_to_datasets(context: Context) -> set[int]:
             given.update(id(one) for one in call.node.args)
             found += [one for one in call.node.args if isinstance(one, ast.Lambda)]
     for name, function in context.names.functions.items():
-        loads = [
-            node
-            for tree in context.trees.values()
-            for node in ast.walk(tree)
-            if isinstance(node, ast.Name) and node.id == name
-        ]
+        loads = [node for node in context.nodes if isinstance(node, ast.Name) and node.id == name]
         if loads and all(id(node) in given for node in loads):
             found.append(function.node)
-    return {id(node) for one in found for node in ast.walk(one)}
+    return {id(node) for one in found for node in walk(one)}
 
 
 def trains(context: Context, functions: set[Function]) -> bool:
     """Whether one of some functions has an optimizer."""
-    inside = {id(node) for one in functions for node in ast.walk(one.node)}
+    inside = {id(node) for one in functions for node in walk(one.node)}
     return any(
         id(use.node) in inside and use.name.endswith("Optimizer") for use in context.names.uses
     )
@@ -351,7 +335,7 @@ def has_shares(context: Context, call: Call, makes: bool) -> bool:
       CannotSee: If that is all the function is for; a training has such results by the way.
     """
     function = computations.function_of(context, call).node
-    returns = (one for one in ast.walk(function) if isinstance(one, ast.Return))
+    returns = (one for one in walk(function) if isinstance(one, ast.Return))
     if computations.NAMES[call.name] == "rewrite" or not any(one.value for one in returns):
         return False
     try:

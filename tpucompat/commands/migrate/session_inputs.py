@@ -8,7 +8,7 @@ from typing import Any, Mapping, Sequence, Union
 from tpucompat.commands.migrate import keras
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
-from tpucompat.names.used import argument
+from tpucompat.names.used import argument, walk
 
 #: The module that is written beside the script.
 MODULE = "session_loop"
@@ -206,4 +206,4 @@ class Inputs:
 
 def is_still(node: ast.AST | None) -> bool:
     """Whether it does not matter when an expression is computed, and how often."""
-    return node is not None and all(isinstance(one, _STILL) for one in ast.walk(node))
+    return node is not None and all(isinstance(one, _STILL) for one in walk(node))

@@ -8,7 +8,7 @@ from typing import AbstractSet, Any, Iterable, Mapping, NamedTuple
 from tpucompat.commands.migrate import session_blocks, session_forms, session_inputs
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
-from tpucompat.names.used import constant
+from tpucompat.names.used import constant, walk
 
 #: What puts a function onto cores -> the method of a program that does it.
 METHODS = {"rewrite": "on_one_core", "shard": "on_all_cores", "batch_parallel": "on_all_cores"}
@@ -99,7 +99,7 @@ def check_variable(node: ast.Call) -> None:
 
 def identities(nodes: Iterable[ast.AST]) -> set[int]:
     """The identities of some nodes, and of all nodes in them."""
-    return {id(inside) for one in nodes for inside in ast.walk(one)}
+    return {id(inside) for one in nodes for inside in walk(one)}
 
 
 def _says_nothing(word: ast.keyword) -> bool:

@@ -21,7 +21,7 @@ from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.session_inputs import MODULE, Parts
 from tpucompat.commands.migrate.session_plan import Computation, Plan
-from tpucompat.names.used import Call, argument, constant, index_of
+from tpucompat.names.used import Call, argument, constant, index_of, walk
 
 _TF = "tensorflow."
 _GLOBAL = {_TF + "global_variables_initializer", _TF + "initialize_all_variables"}
@@ -109,10 +109,10 @@ class Reader:
         self._read_steps(reached)
         self._pass_on()
         blocks = [self._session.block, *self._passed.functions]
-        runs = {id(node): node for one in blocks for node in ast.walk(one) if self._method(node)}
+        runs = {id(node): node for one in blocks for node in walk(one) if self._method(node)}
         for node in runs.values():
             self._run(node, makes)  # type: ignore[arg-type]
-        for node in (node for one in blocks for node in ast.walk(one) if id(node) not in runs):
+        for node in (node for one in blocks for node in walk(one) if id(node) not in runs):
             self._initialize(node, makes)
         if not any(computation.node for _, computation in self._made):
             raise CannotSee("no computation runs")
@@ -160,7 +160,7 @@ class Reader:
 
     def _read_steps(self, reached: set[Any]) -> None:
         """Functions that read the global step from outside ask for it by themselves."""
-        inside = {id(node) for function in reached for node in ast.walk(function.node)}
+        inside = {id(node) for function in reached for node in walk(function.node)}
         asks = self._context.local("tf.compat.v1") + ".train.get_global_step()"
         for node in self._seen({*self._steps}) if self._steps else ():
             if id(node) in inside and isinstance(node.ctx, ast.Load):
@@ -282,7 +282,7 @@ class Reader:
         """``for label, operations in table:`` of a table that has a computation in each row."""
         row = self._parents[id(one.node)]
         column = row.elts.index(one.node) if row is not table else -1  # type: ignore[attr-defined]
-        for node in ast.walk(self._session.block):
+        for node in walk(self._session.block):
             if not isinstance(node, ast.For) or getattr(node.iter, "id", "") != name:
                 continue
             target: Any = node.target
@@ -457,7 +457,7 @@ class Reader:
             if one is statement:
                 return
             if not any(one is dropped for dropped in self._dropped):
-                yield from ast.walk(one)
+                yield from walk(one)
 
     def _save(self, node: ast.Call, method: str) -> None:
         """``saver.save(session, path, global_step=step)`` without its Session."""
@@ -522,23 +522,23 @@ class Reader:
         nodes: set[int] = set()
         rewritten = {id(node) for node, _ in self._replaced}
         for node, parts in self._replaced:
-            nodes |= {id(inside) for inside in ast.walk(node)}
+            nodes |= {id(inside) for inside in walk(node)}
             for part in parts:
                 if isinstance(part, ast.AST) and id(part) not in rewritten:
-                    kept |= {id(inside) for inside in ast.walk(part)}
+                    kept |= {id(inside) for inside in walk(part)}
         nodes -= kept
         nodes |= session_plan.identities(self._dropped)
         for statement in self._variables.values():
             nodes.add(id(statement.value.func))  # type: ignore[attr-defined]
         nodes |= session_blocks.opening(self._session)
-        inside = {id(node) for function in reached for node in ast.walk(function.node)}
+        inside = {id(node) for function in reached for node in walk(function.node)}
         inside |= session_functions.unused(self._context)
         inside |= {id(one.value) for one in self._aliases.values()}
         for use in self._context.names.uses:
             if use.name in NAMES:
                 if use.statement is None and id(use.node) not in inside:
                     raise CannotSee(f"{NAMES[use.name]} outside of a computation")
-                nodes |= {id(inside) for inside in ast.walk(use.node)}
+                nodes |= {id(inside) for inside in walk(use.node)}
         nodes |= session_plan.imports(self._context, nodes)
         for node in self._seen({*self._aliases}) if self._aliases else ():
             if id(node) not in nodes:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.commands.migrate.context import Context
-from tpucompat.names.used import constant
+from tpucompat.names.used import constant, walk
 
 _GROWTH = (
     "for gpu in {tf}.config.list_physical_devices('GPU'):\n"
@@ -69,7 +69,7 @@ def plan(context: Context) -> Plan:
         statements = _Reader(context, calls).read()
     except _CannotSee:
         return _NOTHING
-    nodes = frozenset(id(node) for one, _, _ in statements for node in ast.walk(one))
+    nodes = frozenset(id(node) for one, _, _ in statements for node in walk(one))
     return Plan(statements, nodes)
 
 
@@ -80,7 +80,7 @@ def rewrite(context: Context, found: Plan) -> None:
         text = context.texts[cell]
         fresh = [line for line in lines if line not in said]
         said.update(fresh)
-        context.done.update(id(node) for node in ast.walk(statement))
+        context.done.update(id(node) for node in walk(statement))
         if not fresh:
             context.remove(statement, cell)
             continue
@@ -106,7 +106,7 @@ class _Reader:
         statements = [
             (node, cell)
             for cell, tree in self.context.trees.items()
-            for node in ast.walk(tree)
+            for node in walk(tree)
             if isinstance(node, (ast.Assign, ast.Expr))
             and self.context.texts[cell].owns_lines(node)
         ]
@@ -218,9 +218,9 @@ class _Reader:
 
     def _check(self, statements: list[ast.AST]) -> None:
         """Nothing outside of the statements may use a Session or a ConfigProto."""
-        inside = {id(node) for one in statements for node in ast.walk(one)}
+        inside = {id(node) for one in statements for node in walk(one)}
         for tree in self.context.trees.values():
-            for node in ast.walk(tree):
+            for node in walk(tree):
                 if id(node) in inside:
                     continue
                 name = self._called(node)

@@ -8,7 +8,6 @@ whatever else is done with the graph, is found before anything is rewritten; suc
 
 from __future__ import annotations
 
-import ast
 import os
 
 from tpucompat.commands.migrate import (
@@ -25,6 +24,7 @@ from tpucompat.commands.migrate.keras import CannotSee
 from tpucompat.commands.migrate.session_inputs import MODULE
 from tpucompat.commands.migrate.session_plan import Plan
 from tpucompat.commands.migrate.session_reader import NAMES, Reader
+from tpucompat.names.used import walk
 
 
 def plan(context: Context) -> Plan:
@@ -81,7 +81,7 @@ def rewrite(context: Context, found: Plan) -> None:
             "the results have one share for each core of the strategy, in the place of num_shards"
         )
         context.note("TPU213", what, node, found.session.cell)
-    gone = {id(node) for one in found.dropped for node in ast.walk(one)}
+    gone = {id(node) for one in found.dropped for node in walk(one)}
     for use in context.names.uses:
         if use.name in NAMES and use.statement is None and id(use.node) not in gone:
             context.replace(use.node, context.cell_of(use.node), f"{MODULE}.{NAMES[use.name]}")

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from tpucompat.commands.migrate import keras, keras_copies
 from tpucompat.commands.migrate.context import Context
 from tpucompat.names import era
-from tpucompat.names.used import Call, constant
+from tpucompat.names.used import Call, constant, walk
 
 # Keras 3 learns the types of a training from the mean over the replicas of its first batch
 # (``_maybe_symbolic_build`` of its TensorFlow backend), which has no value where their parts have other sizes.
@@ -82,7 +82,7 @@ def _strategy_setup(context: Context, call: Call, calls: dict[int, Call]) -> Str
 
 def _is_old(context: Context, statements: list[Any]) -> bool:
     """Whether anything in the start-up is outdated."""
-    inside = {id(node) for one in statements for node in ast.walk(one)}
+    inside = {id(node) for one in statements for node in walk(one)}
     old = [place.use.node for place in context.places]
     old += [node for node, _, _, _ in context.names.strings]
     return any(id(node) in inside for node in old)
@@ -132,7 +132,7 @@ def rewrite(context: Context, found: list[StrategySetup]) -> None:
             words = f"with_uneven_batches({words})"
         context.replace(one.strategy.value, one.cell, words)
         keras.finish(context, one.strategy)
-        for node in ast.walk(one.resolver.value):
+        for node in walk(one.resolver.value):
             made = keras.only_assignment(context, node.id) if isinstance(node, ast.Name) else None
             if made is None or not keras.serves_start_up(context, made[0].value):
                 continue

@@ -14,6 +14,8 @@ import re
 import textwrap
 from typing import Any, NamedTuple, Sequence
 
+from tpucompat.names.used import walk
+
 _KEYWORD = re.compile(r"\w+\s*=[\s(]*$")
 _LINE_END = re.compile("\r\n|\r|\n")
 
@@ -200,7 +202,7 @@ class Text:
 
 def strings_over_lines(tree: ast.AST, first: int, last: int) -> bool:
     """Whether a string goes over several lines between two lines, so that their indentation cannot change."""
-    for node in ast.walk(tree):
+    for node in walk(tree):
         is_text = isinstance(node, (ast.Constant, ast.JoinedStr))
         if is_text and isinstance(getattr(node, "value", ""), (str, bytes, list)):
             line, end = getattr(node, "lineno", 0), getattr(node, "end_lineno", 0)

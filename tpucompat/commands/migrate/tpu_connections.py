@@ -11,7 +11,7 @@ from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import Text, strings_over_lines
 from tpucompat.names import fixes
 from tpucompat.names import successors as today
-from tpucompat.names.used import Call, argument, constant
+from tpucompat.names.used import Call, argument, constant, walk
 
 LOCAL = "'local'"
 
@@ -96,7 +96,7 @@ class Listing(NamedTuple):
     def handled(self) -> set[int]:
         """The identities of what needs no other answer."""
         nodes = [self.session.items[0].context_expr, *self.dropped, *self.cores]
-        return {id(inside) for node in nodes for inside in ast.walk(node)}
+        return {id(inside) for node in nodes for inside in walk(node)}
 
 
 def listings(context: Context) -> list[Listing]:
@@ -108,7 +108,7 @@ def listings(context: Context) -> list[Listing]:
     """
     found = []
     for cell, tree in context.trees.items():
-        for node in ast.walk(tree):
+        for node in walk(tree):
             one = _listing(context, node, cell) if isinstance(node, ast.With) else None
             if one is not None:
                 found.append(one)
@@ -121,9 +121,9 @@ def _listing(context: Context, node: ast.With, cell: int) -> Listing | None:
     called = {id(call.node): call.name for call in context.names.calls if not call.guarded}
     if len(node.items) != 1 or not name or called.get(id(item.context_expr)) not in _SESSIONS:
         return None
-    inside = [one for statement in node.body for one in ast.walk(statement)]
+    inside = [one for statement in node.body for one in walk(statement)]
     dropped = [one for one in node.body if _starts_or_stops(one, name, called)]
-    known = {id(one) for statement in dropped for one in ast.walk(statement)}
+    known = {id(one) for statement in dropped for one in walk(statement)}
     uses = [one for one in inside if isinstance(one, ast.Name) and one.id == name]
     listed = {id(one.func.value) for one in inside if _listed(one) == name}  # type: ignore[attr-defined]
     text = context.texts[cell]
@@ -168,19 +168,18 @@ def _counts(
     name = getattr(made.targets[0], "id", "")
     parents = context.parents(cell)
     found: list[ast.Attribute] = []
-    for tree in context.trees.values():
-        for node in ast.walk(tree):
-            if not isinstance(node, ast.Name) or node.id != name or node is made.targets[0]:
-                continue
-            above = parents.get(id(node))
-            call = parents.get(id(above)) if isinstance(above, ast.keyword) else above
-            asked = parents.get(id(call))
-            if called.get(id(call)) not in _TOPOLOGIES or not isinstance(asked, ast.Attribute):
-                return None
-            only = isinstance(call, ast.Call) and len(call.args) + len(call.keywords) == 1
-            if not only or asked.attr != "num_tpus_per_task":
-                return None
-            found.append(asked)
+    for node in context.nodes:
+        if not isinstance(node, ast.Name) or node.id != name or node is made.targets[0]:
+            continue
+        above = parents.get(id(node))
+        call = parents.get(id(above)) if isinstance(above, ast.keyword) else above
+        asked = parents.get(id(call))
+        if called.get(id(call)) not in _TOPOLOGIES or not isinstance(asked, ast.Attribute):
+            return None
+        only = isinstance(call, ast.Call) and len(call.args) + len(call.keywords) == 1
+        if not only or asked.attr != "num_tpus_per_task":
+            return None
+        found.append(asked)
     return found if name and len(made.targets) == 1 else None
 
 
@@ -215,7 +214,7 @@ def rewrite_listings(context: Context, found: list[Listing]) -> None:
             if line not in gone:
                 text.dedent_line(line, by)
         name = context.local("tf.config.list_logical_devices")
-        for call in ast.walk(node):
+        for call in walk(node):
             if _listed(call):
                 context.replace(call.func, cell, name)  # type: ignore[attr-defined]
         for asked in one.cores:
@@ -334,7 +333,7 @@ def checks(tree: ast.AST, text: Text) -> list[tuple[ast.If, list[ast.stmt]]]:
       tpu_address = 'grpc://' + os.environ['COLAB_TPU_ADDR']
     """
     found = []
-    for node in ast.walk(tree):
+    for node in walk(tree):
         test = node.test if isinstance(node, ast.If) else None
         if not isinstance(test, ast.Compare) or constant(test.left) != "COLAB_TPU_ADDR":
             continue

@@ -12,6 +12,7 @@ import textwrap
 from typing import Any, Iterable, Iterator, Mapping, NamedTuple
 
 from tpucompat.names.slim_names import MISSING
+from tpucompat.names.used import walk
 
 #: Module -> how it begins.
 MODULES: Mapping[str, str] = {
@@ -208,7 +209,7 @@ def imported(text: bytes) -> str:
 
 def mentioned(text: bytes) -> set[str]:
     """What a script may use of a module: attributes, keywords, and what it imports by name."""
-    nodes = list(ast.walk(ast.parse(text)))
+    nodes = list(walk(ast.parse(text)))
     taken = (node for node in nodes if isinstance(node, ast.ImportFrom))
     found = {alias.name for node in taken for alias in node.names}
     return found | {one.attr for one in nodes if isinstance(one, ast.Attribute)}
@@ -225,7 +226,7 @@ def imported_names(text: bytes) -> set[str]:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return set()
-    found = [one for one in ast.walk(tree) if isinstance(one, (ast.Import, ast.ImportFrom))]
+    found = [one for one in walk(tree) if isinstance(one, (ast.Import, ast.ImportFrom))]
     names = [alias.name for one in found for alias in one.names]
     names += [getattr(one, "module", None) or "" for one in found]
     return {name.rpartition(".")[2] for name in names}
@@ -236,7 +237,7 @@ def defined(text: bytes) -> set[str]:
     tree = ast.parse(text)
     kinds = (ast.FunctionDef, ast.ClassDef)
     constants = (one for node in tree.body if isinstance(node, ast.Assign) for one in node.targets)
-    return {one.name for one in ast.walk(tree) if isinstance(one, kinds)} | {
+    return {one.name for one in walk(tree) if isinstance(one, kinds)} | {
         one.id for one in constants if isinstance(one, ast.Name)
     }
 
@@ -323,7 +324,7 @@ class _Marked(NamedTuple):
 def _marked(module: str) -> Iterator[_Marked]:
     lines = module.split("\n")
     ends: dict[int, int] = {}
-    for node in ast.walk(ast.parse(module)):
+    for node in walk(ast.parse(module)):
         if isinstance(node, (ast.stmt, ast.keyword)):
             ends[node.lineno] = max(ends.get(node.lineno, 0), node.end_lineno or 0)
     for index, line in enumerate(lines):
@@ -469,8 +470,8 @@ def _names_of(node: Any, kept: set[str], derived: set[str]) -> set[str]:
 
 
 def _names(node: ast.AST) -> set[str]:
-    found = {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
-    return found | {"." + one.attr for one in ast.walk(node) if isinstance(one, ast.Attribute)}
+    found = {one.id for one in walk(node) if isinstance(one, ast.Name)}
+    return found | {"." + one.attr for one in walk(node) if isinstance(one, ast.Attribute)}
 
 
 def _reached(tree: ast.Module, kept: set[str]) -> set[str]:
