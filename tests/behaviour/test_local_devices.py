@@ -65,7 +65,10 @@ def test_operations_of_a_tpu_run_on_the_host_and_are_said_to(capsys, monkeypatch
             assert session.run(product) == 6.0
     said = capsys.readouterr().err
     assert "TPU464" in said
-    assert "the host runs Mul 'product', which the script places on /job:tpu_worker/task:0/device:TPU:1" in said
+    assert (
+        "the host runs Mul 'product', which the script places on /job:tpu_worker/task:0/device:TPU:1"
+        in said
+    )
     with tf.Graph().as_default():
         tf.train.import_meta_graph(meta_graph)
         with tf.Session() as session:

@@ -1194,8 +1194,10 @@ def test_nothing_is_written_without_write(old, capsys):
     shown = capsys.readouterr().out
     assert "-tf.log(1)\r\n+tf.math.log(1)\r\n" in shown
     assert command.main(["--check", str(old)]) == 1
+    assert capsys.readouterr().out == f"{old}: would be rewritten to TensorFlow 2\n"
     assert old.read_bytes() == before
     assert command.main(["--write", str(old.parent)]) == 0
+    assert capsys.readouterr().out == f"{old}: rewritten to TensorFlow 2\n"
     assert old.read_bytes() == b"import tensorflow as tf\r\ntf.math.log(1)\r\n"
     assert stat.S_IMODE(old.stat().st_mode) == 0o750
     assert os.listdir(old.parent) == ["old.py"]

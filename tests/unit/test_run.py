@@ -298,7 +298,10 @@ def test_what_tensorflow_s_own_code_logs_is_off_unless_asked_for(folder):
         assert tpucompat_run(folder, "--quiet", script, TF_CPP_MIN_LOG_LEVEL="0").stdout == "0\n"
 
 
-@pytest.mark.parametrize("command", ["run", "check", "doctor", "explain", "verify"])
+@pytest.mark.parametrize(
+    "command",
+    ["run", "scan", "migrate", "check", "doctor", "explain", "verify", "convert-checkpoint"],
+)
 def test_help_texts_are_plain_text(folder, command):
     shown = python(folder, "-m", "tpucompat", command, "--help").stdout
     assert "usage:" in shown.lower() and "``" not in shown

@@ -27,7 +27,7 @@ def parser() -> argparse.ArgumentParser:
     result = Parser(
         prog="tpucompat check",
         usage=USAGE,
-        description=(__doc__ or "").replace("``", "`"),
+        description=__doc__,
         allow_abbrev=False,
     )
     add = result.add_argument

@@ -24,7 +24,7 @@ _COLOURS = {"error": "31", "warning": "33", "note": "36", "ok": "32"}
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    result = Parser(prog="tpucompat doctor", description=(__doc__ or "").replace("``", "`"))
+    result = Parser(prog="tpucompat doctor", description=__doc__)
     result.add_argument("--json", action="store_true", help="print everything as JSON")
     result.add_argument(
         "--patches",

@@ -17,7 +17,7 @@ from tpucompat.names.rows import Constant, Gone, Moved, Package, Row, StandIn
 
 def parser() -> argparse.ArgumentParser:
     """The options of the command."""
-    result = Parser(prog="tpucompat explain", description=(__doc__ or "").replace("``", "`"))
+    result = Parser(prog="tpucompat explain", description=__doc__)
     result.add_argument("what", metavar="CODE|SYMBOL", help="TPU410, or tf.contrib.tpu.shard")
     return result
 

@@ -214,7 +214,7 @@ def _deal_with(result: plan.Result, options: argparse.Namespace) -> report.Outco
             beside = os.path.join(os.path.dirname(result.path), module)
             console.write(f"and {console.shown(beside)}\n")
     if not options.quiet and (target or options.check):
-        console.write(f"{name}: {tree.said(result)}\n")
+        console.write(f"{name}: {tree.said(result, not options.check)}\n")
     return outcome
 
 

@@ -19,7 +19,14 @@ class Option(NamedTuple):
 
 
 class Parser(argparse.ArgumentParser):
-    """An argparse parser whose errors have a code, the option that may have been meant, and a next step."""
+    """An argparse parser whose errors have a code, the option that may have been meant, and a next step.
+
+    A description may be a docstring: its double backquotes become single ones.
+    """
+
+    def format_help(self) -> str:
+        """The help, in plain text."""
+        return super().format_help().replace("``", "`")
 
     def error(self, message: str) -> NoReturn:
         """Says what is wrong with the command line, and ends the process."""

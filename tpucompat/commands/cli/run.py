@@ -120,7 +120,7 @@ def parser() -> argparse.ArgumentParser:
     result = Parser(
         prog="tpucompat run",
         usage=USAGE,
-        description=(__doc__ or "").replace("``", "`"),
+        description=__doc__,
         allow_abbrev=False,
     )
     add_options(result, _OPTIONS)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import sys
 from typing import Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
@@ -48,8 +49,17 @@ class Spelled(NamedTuple):
     prefixed: findings.Module | None
 
 
-def said(result: Result) -> str:
-    """What is said of a file: that it is TensorFlow 2 only where nothing is left to do in it."""
+def said(result: Result, written: bool = True) -> str:
+    """What is said of a file: that it is TensorFlow 2 only where nothing is left to do in it.
+
+    Args:
+      result: What becomes of it.
+      written: Whether it has become that, or would.
+    """
+    if not written:
+        return re.sub(
+            "^uses", "would use", re.sub("^(partly )?rewritten", r"would be \g<0>", said(result))
+        )
     if result.way == plan.COMPATIBLE and not result.todos:
         return "uses tpucompat.v1, as another module of its program does"
     if result.todos == 0 or result.way == plan.COMPATIBLE:
