@@ -44,7 +44,6 @@ def pass_over_damaged(model_dir: str) -> None:
     whole = list(there)
     while whole and not is_whole(whole[-1]):
         whole.pop()
-    named = os.path.basename(state.model_checkpoint_path) if state else "the one that is not named"
     if not whole:
         if there:
             raise BadValueError(
@@ -53,10 +52,14 @@ def pass_over_damaged(model_dir: str) -> None:
                 "Restore a backup of the directory, or use a different model_dir.",
             )
         return
-    journal.notice(
-        "TPU322",
-        f"the checkpoint {named} in {model_dir} is incomplete, using {os.path.basename(whole[-1])}",
+    named = (
+        f"the checkpoint {os.path.basename(state.model_checkpoint_path)}"
+        if state
+        else "the file checkpoint"
     )
+    wrong = "is incomplete" if state else "cannot be read"
+    text = f"{named} in {model_dir} {wrong}, using {os.path.basename(whole[-1])}"
+    journal.notice("TPU322", text)
     tf.train.update_checkpoint_state(model_dir, whole[-1], whole)
 
 
