@@ -32,8 +32,9 @@ ERAS ?= py37-tf1.15 py311-tf2.15 py312-tf2.16 py313-tf2.21
 ERA_TESTS ?= tests/behaviour/test_private.py tests/behaviour/test_symbols.py tests/behaviour/test_session_scripts.py \
   tests/behaviour/test_estimator_pairs.py tests/behaviour/test_patches.py
 # The tests that take minutes and that no usual change breaks.
-LONG_TESTS ?= tests/behaviour/test_verified_pairs.py tests/behaviour/test_contrib.py \
-  tests/behaviour/test_keras_tpu_model.py tests/unit/test_fuzzed_inputs.py tests/unit/test_public_programs.py
+LONG_TESTS ?= tests/behaviour/test_batch_parallel.py tests/behaviour/test_contrib.py \
+  tests/behaviour/test_first_pair.py tests/behaviour/test_keras_tpu_model.py \
+  tests/behaviour/test_verified_pairs.py tests/unit/test_fuzzed_inputs.py tests/unit/test_public_programs.py
 # Where this names a folder, environments are kept there and used again while their pins are the same; else each
 # is removed after its tests: together they take 6 GB.
 TOX_WORK ?=

@@ -59,6 +59,6 @@ def test_called_from_a_session_on_a_strategy():
 
 @pytest.mark.reference
 @pytest.mark.skipif(not REFERENCE, reason="TPUCOMPAT_TF115_PYTHON is not set")
-@pytest.mark.parametrize("cores", [1, 8])
+@pytest.mark.parametrize("cores", [pytest.param(1, marks=pytest.mark.long), 8])
 def test_on_tensorflow_1(cores):
     assert run_all(REFERENCE, cores) == {}

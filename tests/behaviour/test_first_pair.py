@@ -84,6 +84,7 @@ def test_eight_cores_train_like_one_replica_without_batch_norm():
     assert largest(legacy("plain", cores=8), legacy("plain")) <= 1e-5
 
 
+@pytest.mark.long  # changes with the recorder alone
 @pytest.mark.reference
 @pytest.mark.skipif(not TF115, reason="TPUCOMPAT_TF115_PYTHON is not set")
 @pytest.mark.parametrize("case", ["plain", "batch_norm_float64"])
