@@ -1417,6 +1417,25 @@ model.compile('sgd', 'mse')
 """
             + _FIT,
         ),
+        "weights_and_the_optimizer": (
+            _MODEL
+            + """\
+model.compile(tf.keras.optimizers.Adam(lr=0.05), 'mse')
+best = tf.keras.callbacks.ModelCheckpoint('best.h5', save_weights_only=True)
+whole = tf.keras.callbacks.ModelCheckpoint('whole.h5')
+model.save_weights('first.h5')
+report(model.fit(x, y, epochs=2, shuffle=False, verbose=0, callbacks=[best, whole]).history['loss'])
+tf.keras.backend.set_value(model.optimizer.lr, 0.01)
+for name in ('best.h5', 'first.h5'):
+    model.fit(x, y, shuffle=False, verbose=0)
+    model.load_weights(name)
+    report(model.fit(x, y, shuffle=False, verbose=0).history['loss'])
+report(float(tf.keras.backend.get_value(model.optimizer.lr)))
+model.load_weights('whole.h5')
+report(model.fit(x, y, shuffle=False, verbose=0).history['loss'])
+report(float(tf.keras.backend.get_value(model.optimizer.lr)))
+""",
+        ),
         "sequence_in_the_main_thread": (
             _MODEL
             + """\

@@ -1384,6 +1384,13 @@ BEHAVIOURS: Mapping[str, Row] = {
         BEHAVIOUR,
         "Keras 3 builds an optimizer for the first weights that it trains, and refuses others.",
     ),
+    "optimizer_in_weights": Row(
+        "load_weights('w.h5') in a program that trains on",
+        "the same without the optimizer, by a function added to the script",
+        "layers_only",
+        BEHAVIOUR,
+        "Weights files of Keras 3 hold the optimizer's state and learning rate, which load_weights restores.",
+    ),
     "params": Row(
         "callback.params['samples']",
         "",

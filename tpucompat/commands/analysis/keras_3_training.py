@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import OPTIMIZER, below_keras, key
-from tpucompat.names.used import Call, argument, constant, walk
+from tpucompat.names.used import Call, argument, constant, keyword, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -25,6 +26,7 @@ def differences(finder: Finder) -> Iterator[Difference]:
         yield from _shared(finder)
     if finder.normalizes:
         yield from _frozen_statistics(finder)
+    yield from _loaded(finder)
     for node in finder.nodes:
         if isinstance(node, ast.ClassDef):
             yield from _compared(finder, node)
@@ -108,6 +110,34 @@ def _compiled_before(finder: Finder, model: ast.expr, at: ast.AST, depth: int = 
                 if given is not None:
                     here += _compiled_before(finder, given, call.node, depth - 1)
     return here
+
+
+def _loaded(finder: Finder) -> Iterator[Difference]:
+    """Weights of layers that a program saves to HDF5, loads and goes on from."""
+    files = [one for one in finder.file_arguments() if one[2] != "signatures"]
+    saved = {(finder.text_of(path), rule) for path, _, rule, saves in files if saves}
+    folders = {rule for text, rule in saved if not _may_be_hdf5(text)}
+    if not saved or "weights_file" in folders:
+        return  # TensorFlow's own format had the optimizer too
+    uses: list[Any] = [call.node for call in finder.names.calls if call.name in _TRAINS]
+    uses += [node for node in finder.nodes if getattr(node, "attr", "") == "optimizer"]
+    used = {id(one) for one in uses}
+    again: set[int] = set()  # what a use may follow though it stands above
+    for node in finder.nodes:
+        if isinstance(node, (ast.For, ast.While, ast.FunctionDef)):
+            inside = {id(one) for one in walk(node)}
+            if isinstance(node, ast.FunctionDef) == inside.isdisjoint(used):
+                again |= inside
+    for path, call, rule, saves in files:
+        is_old = not saves and rule == "weights_file" and _may_be_hdf5(finder.text_of(path))
+        goes_on = id(call) in again or any(call.lineno < one.lineno for one in uses)
+        if is_old and goes_on and uses and keyword(call, "by_name") is None:
+            yield Difference(table.BEHAVIOURS["optimizer_in_weights"], call.func, call)
+
+
+def _may_be_hdf5(text: str | None) -> bool:
+    """Whether a name may be one of Keras 2's weights in HDF5, by its end."""
+    return text is None or re.search(r"(?<!\.weights)\.(h5|hdf5?)$", text) is not None
 
 
 # Optimizers -----------------------------------------------------------------------------------------

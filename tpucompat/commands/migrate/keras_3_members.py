@@ -37,6 +37,14 @@ def _classes(self: Rewriter, one: Difference) -> bool:
     )
 
 
+def _layers_only(self: Rewriter, one: Difference) -> bool:
+    return (
+        one.call is not None
+        and self.define("load_layers", written.LOAD_LAYERS)
+        and self.to_function(one.call, "load_layers")
+    )
+
+
 def _reset(self: Rewriter, one: Difference) -> bool:
     call = self.call_of(one.node)
     return (
@@ -465,6 +473,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "output_names": _output_names,
     "predict": _predict,
     "private": _private,
+    "layers_only": _layers_only,
     "reset": _reset,
     "schedule_step": _schedule_step,
     "set_value": _set_value,

@@ -31,6 +31,17 @@ def predict_classes(model, x, batch_size=None, verbose=0, steps=None):
 {i}return (probabilities > 0.5).astype('int32')
 '''
 
+LOAD_LAYERS = '''
+
+def load_layers(model, filepath):
+{i}"""Loads weights and leaves the optimizer as it is, as Keras 2 did."""
+{i}variables = getattr(getattr(model, 'optimizer', None), 'variables', [])
+{i}values = [variable.numpy() for variable in variables]
+{i}model.load_weights(filepath)
+{i}for variable, value in zip(variables, values):
+{i}{i}variable.assign(value)
+'''
+
 RESET_STATES = '''
 
 def reset_states(model):
