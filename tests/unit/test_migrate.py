@@ -823,6 +823,14 @@ def test_layers_between_inputs_and_outputs_are_moved_too():
     )
 
 
+def test_a_model_that_is_chosen_is_moved_with_the_choice():
+    """``if net == 'small': model = small()``, ``elif``: the making is the whole choice."""
+    choice = "  if net == 'a':\n    model = a()\n  elif net == 'b':\n    n = 5\n    model = b(n)\n"
+    after = migrated(KERAS.replace("  model = tf.keras.Sequential()\n", choice))
+    assert ".scope():\n" + textwrap.indent(choice, "  ") in after
+    assert "tpucompat" not in after
+
+
 @pytest.mark.parametrize(
     "made, moved",
     [
