@@ -70,6 +70,27 @@ def check_noop(before):
 # Names ---------------------------------------------------------------------------------------------
 
 
+def test_a_private_module_that_moved_is_imported_from_where_it_is():
+    """Optimizers of one's own call TensorFlow's kernels, whose module 2.14 put elsewhere."""
+    check_transformed(
+        """\
+        from tensorflow.python.training import optimizer, training_ops
+        from tensorflow.python.training.training_ops import resource_apply_adam as adam
+        training_ops.resource_apply_momentum(v, m, rate, g, 0.9)
+        adam(v)
+        """,
+        """\
+        from tensorflow.python.training import optimizer
+        from tensorflow.python.ops import gen_training_ops as training_ops
+        from tensorflow.python.ops.gen_training_ops import resource_apply_adam as adam
+        training_ops.resource_apply_momentum(v, m, rate, g, 0.9)
+        adam(v)
+        """,
+    )
+    text = "import tensorflow.python.training.training_ops\ntensorflow.python.training.training_ops.f()\n"
+    assert migrated(text).count("TODO(tpucompat TPU205)") == 2
+
+
 @pytest.mark.parametrize(
     "before, after",
     [
