@@ -495,6 +495,18 @@ def test_a_start_up_as_a_whole():
     check_noop("".join(line for line in todays.splitlines(True) if "COLAB" not in line))
 
 
+def test_the_address_of_a_tpu_node_goes_with_its_start_up():
+    """TPU nodes are gone, and their addresses with them."""
+    after = migrated("""\
+        import tensorflow as tf
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu='grpc://10.240.1.2:8470')
+        tf.config.experimental_connect_to_cluster(resolver)
+        tf.tpu.experimental.initialize_tpu_system(resolver)
+        strategy = tf.distribute.experimental.TPUStrategy(resolver)
+        """)
+    assert after.endswith("\n\n\nstrategy = make_strategy()\n") and "grpc" not in after
+
+
 @pytest.mark.parametrize(
     "address",
     [

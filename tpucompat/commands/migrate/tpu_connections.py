@@ -252,15 +252,16 @@ def whole_address(context: Context, node: ast.AST, cell: int) -> Any | None:
 
 def _makes_address(node: ast.AST | None) -> bool:
     if isinstance(node, ast.BinOp):
-        return isinstance(node.op, (ast.Add, ast.Mod)) and _is_grpc(constant(node.left))
+        return isinstance(node.op, (ast.Add, ast.Mod)) and is_grpc(constant(node.left))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr == "format" and _is_grpc(constant(node.func.value))
+        return node.func.attr == "format" and is_grpc(constant(node.func.value))
     if isinstance(node, ast.JoinedStr):
-        return bool(node.values) and _is_grpc(constant(node.values[0]))
+        return bool(node.values) and is_grpc(constant(node.values[0]))
     return isinstance(node, ast.FormattedValue)
 
 
-def _is_grpc(value: Any) -> bool:
+def is_grpc(value: Any) -> bool:
+    """Whether a value is the address of a TPU node, or the beginning of one."""
     return isinstance(value, str) and value.startswith("grpc://")
 
 
