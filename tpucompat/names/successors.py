@@ -215,6 +215,9 @@ def _of_symbol(symbol: str, rest: str) -> Fate | None:
         return _estimator(was, rest, symbol)
     if symbol.startswith("python."):
         return _of_private(symbol, rest)
+    if symbol.startswith("examples."):  # what its wheels had beside TensorFlow
+        row = lookup.find_row(symbol)
+        return row and Fate("TPU206", was, "tpucompat.v1." + symbol, "", True, SAFE, rest)
     home = homes().get(symbol)
     return None if home is None else _at_home(symbol, rest, home)
 
