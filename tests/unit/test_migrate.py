@@ -2858,6 +2858,27 @@ def test_steps_of_gives_the_same_batches_as_often_as_keras_asks():
     assert batches[0] == 8
 
 
+def test_batches_of_generators_that_are_not_seen_have_their_arrays_in_tuples():
+    """What Keras 3 refuses: "`output_signature` must contain ... but found <class 'list'>"."""
+    sequence = type("Sequence", (), {"__init__": lambda self: None})
+    keras = types.SimpleNamespace(utils=types.SimpleNamespace(Sequence=sequence))
+    batch = ([np.ones(2)], [1, (2, 3)])
+    steps_of = _written("STEPS_OF", keras=keras, threading=threading, deepcopy=copy.deepcopy)
+    first_of = _written("FIRST_OF", keras=keras, StepsOf=steps_of.StepsOf).first_of
+    for batches in (steps_of.StepsOf(iter([batch]), 1), first_of(iter([batch]), 1)):
+        (x,), y = batches[0]
+        assert len(batches) == 1 and type(batches[0][0]) is tuple
+        assert x.tolist() == [1, 1] and y == (1, (2, 3))
+    assert first_of(batch, 1) is batch
+    after = migrated("""\
+        import tensorflow as tf
+        def train(model, train_gen, val_gen):
+            model.fit_generator(train_gen, 9, validation_data=val_gen, validation_steps=2)
+        train(tf.keras.Sequential([tf.keras.layers.Dense(1)]), a, b)
+        """)
+    assert "validation_data=first_of(val_gen, 2)" in after and "class StepsOf(" in after
+
+
 def test_passes_end_as_those_of_workers_did():
     class Batches(list):
         ended = 0
