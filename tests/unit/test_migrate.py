@@ -507,6 +507,17 @@ def test_the_address_of_a_tpu_node_goes_with_its_start_up():
     assert after.endswith("\n\n\nstrategy = make_strategy()\n") and "grpc" not in after
 
 
+@pytest.mark.parametrize("call", ["tpu.shutdown_system()", "tf.contrib.tpu.initialize_system()"])
+def test_a_start_or_end_that_nothing_runs_goes(call):
+    """A script of Keras' whose author took it for an end: it only makes an operation."""
+    conversion = (
+        "from tensorflow.contrib import tpu\n" + BUILD + f"  return {CONVERT}(m, {STRATEGY})\n"
+    )
+    after = migrated(conversion + f"build().fit(x)\n{call}\n")
+    assert "tpucompat" not in after and "_system" not in after.partition("build().fit")[2]
+    assert "tpucompat" in migrated(conversion + f"build().fit(x)\ns.run({call})\n")
+
+
 @pytest.mark.parametrize(
     "address",
     [
@@ -2870,6 +2881,11 @@ def test_batches_of_generators_that_are_not_seen_have_their_arrays_in_tuples():
         assert len(batches) == 1 and type(batches[0][0]) is tuple
         assert x.tolist() == [1, 1] and y == (1, (2, 3))
     assert first_of(batch, 1) is batch
+    pictures = type("Pictures", (sequence,), {"__len__": lambda self: 9, "__next__": None})()
+    assert len(first_of(pictures, 4)) == 4 and first_of(pictures, 4) is not pictures
+    assert not isinstance(
+        first_of(pictures, 4), steps_of.StepsOf
+    )  # each evaluation has the first ones
     after = migrated("""\
         import tensorflow as tf
         def train(model, train_gen, val_gen):

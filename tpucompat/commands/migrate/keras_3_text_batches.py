@@ -49,10 +49,8 @@ FIRST_OF = '''
 
 def first_of(batches, steps):
 {i}"""The first batches of a Sequence, for each evaluation; Keras 3 continues where the last one ended."""
-{i}if hasattr(batches, '__next__'):
-{i}{i}return StepsOf(batches, steps)
 {i}if not isinstance(batches, {keras}.utils.Sequence):
-{i}{i}return batches
+{i}{i}return StepsOf(batches, steps) if hasattr(batches, '__next__') else batches
 
 {i}class First({keras}.utils.Sequence):
 {i}{i}def __len__(self):
