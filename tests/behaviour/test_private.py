@@ -549,14 +549,20 @@ def _added_by_layers():
         def build(self, input_shape):
             self.count = self.add_weight("count", shape=(), initializer="zeros", trainable=False)
 
-    inner = v1.keras.Sequential([layers.Dense(3, input_shape=(6,)), Adding()])
-    model = v1.keras.Sequential([inner, layers.Dense(2)])
-    # The inner model was called once for itself, and once in the other.
-    found = [
-        ([getattr(one, mark) for one in added], mark)
-        for added, mark in private.added_by_layers(model)
-    ]
-    assert found == [([True] * 2, "_unconditional_loss"), ([True] * 2, "_unconditional_update")]
+    class Unsorted(v1.keras.Sequential):
+        @property
+        def submodules(self):  # as that of a model of 1.15 with a dictionary whose keys are layers
+            raise TypeError("'<' not supported between instances of 'InputLayer' and 'Model'")
+
+    for kind in (v1.keras.Sequential, Unsorted):
+        inner = v1.keras.Sequential([layers.Dense(3, input_shape=(6,)), Adding()])
+        model = kind([inner, layers.Dense(2)])
+        # The inner model was called once for itself, and once in the other.
+        found = [
+            ([getattr(one, mark) for one in added], mark)
+            for added, mark in private.added_by_layers(model)
+        ]
+        assert found == [([True] * 2, "_unconditional_loss"), ([True] * 2, "_unconditional_update")]
 
 
 def _convolutional_masks():

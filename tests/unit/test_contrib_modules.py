@@ -80,6 +80,26 @@ def test_only_what_cannot_be_written_out_keeps_tpucompat(tmp_path):
     assert b"class ConvLSTMCell" not in one.beside["contrib_rnn.py"]
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "from tensorflow.examples.tutorials.mnist import input_data\ninput_data.",
+        "import tensorflow.examples.tutorials.mnist.input_data as data\ndata.",
+        "from tensorflow.examples.tutorials.mnist.input_data import read_data_sets\n",
+        "import tensorflow as tf\ntf.contrib.learn.datasets.mnist.",
+    ],
+)
+def test_the_reader_of_mnist_is_written_too(tmp_path, lines):
+    (tmp_path / "script.py").write_text(lines + "read_data_sets('data', one_hot=True)\n")
+    (one,) = tree.with_parts(list(tree.migrate([str(tmp_path / "script.py")])))
+    after = one.after.decode()
+    assert after == "import mnist_data\n" + ("import tensorflow as tf\n" * ("tf." in lines)) + (
+        "mnist_data.read_data_sets('data', one_hot=True)\n"
+    )
+    part = one.beside["mnist_data.py"].decode()
+    assert "\n_IMAGES, _LABELS = " in part and "load_mnist" not in part
+
+
 def test_an_alias_may_have_the_name_of_the_module(tmp_path):
     """As tf_upgrade_v2 and the programs of its time write it."""
     text = "import tensorflow as tf\nfrom tensorflow.contrib import image as contrib_image\n"

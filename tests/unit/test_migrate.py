@@ -70,6 +70,27 @@ def check_noop(before):
 # Names ---------------------------------------------------------------------------------------------
 
 
+def test_a_private_module_that_moved_is_imported_from_where_it_is():
+    """Optimizers of one's own call TensorFlow's kernels, whose module 2.14 put elsewhere."""
+    check_transformed(
+        """\
+        from tensorflow.python.training import optimizer, training_ops
+        from tensorflow.python.training.training_ops import resource_apply_adam as adam
+        training_ops.resource_apply_momentum(v, m, rate, g, 0.9)
+        adam(v)
+        """,
+        """\
+        from tensorflow.python.training import optimizer
+        from tensorflow.python.ops import gen_training_ops as training_ops
+        from tensorflow.python.ops.gen_training_ops import resource_apply_adam as adam
+        training_ops.resource_apply_momentum(v, m, rate, g, 0.9)
+        adam(v)
+        """,
+    )
+    text = "import tensorflow.python.training.training_ops\ntensorflow.python.training.training_ops.f()\n"
+    assert migrated(text).count("TODO(tpucompat TPU205)") == 2
+
+
 @pytest.mark.parametrize(
     "before, after",
     [
@@ -474,6 +495,29 @@ def test_a_start_up_as_a_whole():
     check_noop("".join(line for line in todays.splitlines(True) if "COLAB" not in line))
 
 
+def test_the_address_of_a_tpu_node_goes_with_its_start_up():
+    """TPU nodes are gone, and their addresses with them."""
+    after = migrated("""\
+        import tensorflow as tf
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu='grpc://10.240.1.2:8470')
+        tf.config.experimental_connect_to_cluster(resolver)
+        tf.tpu.experimental.initialize_tpu_system(resolver)
+        strategy = tf.distribute.experimental.TPUStrategy(resolver)
+        """)
+    assert after.endswith("\n\n\nstrategy = make_strategy()\n") and "grpc" not in after
+
+
+@pytest.mark.parametrize("call", ["tpu.shutdown_system()", "tf.contrib.tpu.initialize_system()"])
+def test_a_start_or_end_that_nothing_runs_goes(call):
+    """A script of Keras' whose author took it for an end: it only makes an operation."""
+    conversion = (
+        "from tensorflow.contrib import tpu\n" + BUILD + f"  return {CONVERT}(m, {STRATEGY})\n"
+    )
+    after = migrated(conversion + f"build().fit(x)\n{call}\n")
+    assert "tpucompat" not in after and "_system" not in after.partition("build().fit")[2]
+    assert "tpucompat" in migrated(conversion + f"build().fit(x)\ns.run({call})\n")
+
+
 @pytest.mark.parametrize(
     "address",
     [
@@ -821,6 +865,14 @@ def test_layers_between_inputs_and_outputs_are_moved_too():
     assert (
         ".scope():\n    i = tf.keras.Input([2])\n    x = dense(i)\n    n = 5\n    model = " in after
     )
+
+
+def test_a_model_that_is_chosen_is_moved_with_the_choice():
+    """``if net == 'small': model = small()``, ``elif``: the making is the whole choice."""
+    choice = "  if net == 'a':\n    model = a()\n  elif net == 'b':\n    n = 5\n    model = b(n)\n"
+    after = migrated(KERAS.replace("  model = tf.keras.Sequential()\n", choice))
+    assert ".scope():\n" + textwrap.indent(choice, "  ") in after
+    assert "tpucompat" not in after
 
 
 @pytest.mark.parametrize(
@@ -2817,6 +2869,32 @@ def test_steps_of_gives_the_same_batches_as_often_as_keras_asks():
     batches.on_epoch_end()
     batches.on_epoch_end()  # evaluate ends an epoch before each of its own
     assert batches[0] == 8
+
+
+def test_batches_of_generators_that_are_not_seen_have_their_arrays_in_tuples():
+    """What Keras 3 refuses: "`output_signature` must contain ... but found <class 'list'>"."""
+    sequence = type("Sequence", (), {"__init__": lambda self: None})
+    keras = types.SimpleNamespace(utils=types.SimpleNamespace(Sequence=sequence))
+    batch = ([np.ones(2)], [1, (2, 3)])
+    steps_of = _written("STEPS_OF", keras=keras, threading=threading, deepcopy=copy.deepcopy)
+    first_of = _written("FIRST_OF", keras=keras, StepsOf=steps_of.StepsOf).first_of
+    for batches in (steps_of.StepsOf(iter([batch]), 1), first_of(iter([batch]), 1)):
+        (x,), y = batches[0]
+        assert len(batches) == 1 and type(batches[0][0]) is tuple
+        assert x.tolist() == [1, 1] and y == (1, (2, 3))
+    assert first_of(batch, 1) is batch
+    pictures = type("Pictures", (sequence,), {"__len__": lambda self: 9, "__next__": None})()
+    assert len(first_of(pictures, 4)) == 4 and first_of(pictures, 4) is not pictures
+    assert not isinstance(
+        first_of(pictures, 4), steps_of.StepsOf
+    )  # each evaluation has the first ones
+    after = migrated("""\
+        import tensorflow as tf
+        def train(model, train_gen, val_gen):
+            model.fit_generator(train_gen, 9, validation_data=val_gen, validation_steps=2)
+        train(tf.keras.Sequential([tf.keras.layers.Dense(1)]), a, b)
+        """)
+    assert "validation_data=first_of(val_gen, 2)" in after and "class StepsOf(" in after
 
 
 def test_passes_end_as_those_of_workers_did():

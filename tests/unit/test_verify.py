@@ -697,6 +697,12 @@ def test_printed_numbers_are_compared_by_the_words_before_them():
         "": [8],
         "of": [16],
     }
+    shown = printed.numbers(
+        "{'loss': np.float32(0.25), 'global_step': np.int64(6), 'ok': np.True_}"
+    )
+    assert {name: one.values.tolist() for name, one in shown.items()} == (
+        {"loss": [0.25], "global_step": [6.0]}
+    )
     weights = printed.numbers("weights [ 1.5 -2. 0. 3. 4.]  bias nan")["weights"]
     assert weights.values.tolist() == [1.5, -2, 0, 3, 4]
     record = printed.numbers("[100 0.5]\n[200 0.25]")

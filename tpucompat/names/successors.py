@@ -18,6 +18,7 @@ from tpucompat.names import lookup, symbols
 from tpucompat.names import surroundings as removed
 from tpucompat.names.fixes import ALIKE, COMPUTATIONS, IDIOMS, NONE, PARAMETERS, SAFE
 from tpucompat.names.rows import Changed, Constant, Gone, Moved, Package, Row, StandIn
+from tpucompat.names.tables import private_modules
 
 #: Names of tf.contrib.layers that tf-slim has beside its module ``layers``, and not in it.
 _ABOVE_LAYERS = frozenset(
@@ -214,6 +215,9 @@ def _of_symbol(symbol: str, rest: str) -> Fate | None:
         return _estimator(was, rest, symbol)
     if symbol.startswith("python."):
         return _of_private(symbol, rest)
+    if symbol.startswith("examples."):  # what its wheels had beside TensorFlow
+        row = lookup.find_row(symbol)
+        return row and Fate("TPU206", was, "tpucompat.v1." + symbol, "", True, SAFE, rest)
     home = homes().get(symbol)
     return None if home is None else _at_home(symbol, rest, home)
 
@@ -419,6 +423,8 @@ def _of_private(symbol: str, rest: str) -> Fate | None:
     was = "tensorflow." + symbol
     if row is None:
         return None
+    if symbol in private_modules.TODAY:
+        return Fate("TPU205", was, private_modules.TODAY[symbol], "", True, SAFE, rest)
     if isinstance(row, Package):
         if symbol.startswith(("python.layers", "python.tpu", "python.estimator")):
             return Fate("TPU205", was, "tpucompat.v1." + symbol, "", True, SAFE, rest)

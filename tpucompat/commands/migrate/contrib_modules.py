@@ -1,4 +1,4 @@
-"""Names of ``tf.contrib`` whose code stands in a module of its own beside the script.
+"""Names of ``tf.contrib`` and TensorFlow's examples whose code stands in a module of its own beside the script.
 
 TensorFlow 2 has no counterpart of them, and tpucompat's code for them needs TensorFlow alone: the parts that
 the script uses are written into a module that belongs to its user.
@@ -24,6 +24,7 @@ _GONE: Mapping[str, frozenset[str]] = {
     # Its Saver belongs to a Session.
     "contrib_opt": frozenset(("swapping_saver",)),
 }
+_REMOVED = ("tensorflow.contrib.", "tensorflow.examples.")
 #: Those whose classes are made of Keras 2's.
 _OF_KERAS_2 = frozenset(("contrib_rnn", "contrib_cudnn_rnn"))
 
@@ -74,7 +75,7 @@ def needs_keras_2(context: Context) -> bool:
 @functools.lru_cache(maxsize=None)
 def _home(name: str) -> tuple[str, str] | None:
     """The module of an old name, and its name there."""
-    fate = today.fate(name) if name.startswith("tensorflow.contrib.") else None
+    fate = today.fate(name) if name.startswith(_REMOVED) else None
     if fate is None or not fate.becomes.startswith("tpucompat.v1"):
         return None
     row = lookup.find_row(name)

@@ -364,6 +364,9 @@ def _check(context: Context, run: Run) -> None:
 
 
 def _assigns(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement makes what a name stands for, or chooses by ``if`` how to make it."""
+    if isinstance(statement, ast.If):
+        return any(_assigns(one, name) for one in [*statement.body, *statement.orelse])
     targets = statement.targets if isinstance(statement, ast.Assign) else []
     return any(_key(target) == name for target in targets)
 

@@ -34,7 +34,7 @@ def _validation_generator(self: Rewriter, one: Difference) -> bool:
 def _first_batches(self: Rewriter, one: Difference) -> bool:
     """``validation_data=batches`` -> ``validation_data=first_of(batches, n)``"""
     steps = keyword(one.call, "validation_steps") if one.call else None
-    if steps is None or not self.define("first_of", written.FIRST_OF):
+    if steps is None or not _define_steps_of(self) or not self.define("first_of", written.FIRST_OF):
         return False
     count = self.context.texts[self.cell(steps)].source(steps)
     if any(other.row.how == "steps" and other.node is steps for other in self.found):

@@ -50,7 +50,7 @@ FIRST_OF = '''
 def first_of(batches, steps):
 {i}"""The first batches of a Sequence, for each evaluation; Keras 3 continues where the last one ended."""
 {i}if not isinstance(batches, {keras}.utils.Sequence):
-{i}{i}return batches
+{i}{i}return StepsOf(batches, steps) if hasattr(batches, '__next__') else batches
 
 {i}class First({keras}.utils.Sequence):
 {i}{i}def __len__(self):
@@ -78,10 +78,14 @@ class StepsOf({keras}.utils.Sequence):
 {i}def __getitem__(self, index):
 {i}{i}with self.lock:
 {i}{i}{i}while self.count <= index:
-{i}{i}{i}{i}self.read[self.count] = deepcopy(next(self.batches))
+{i}{i}{i}{i}self.read[self.count] = self.with_tuples(deepcopy(next(self.batches)))
 {i}{i}{i}{i}self.read.pop(self.count - 32, None)  # Keras asks for the first ones again
 {i}{i}{i}{i}self.count += 1
 {i}{i}{i}return self.read[index]
+
+{i}def with_tuples(self, batch):
+{i}{i}"""Arrays in tuples, as in lists Keras 3 refuses them."""
+{i}{i}return tuple(map(self.with_tuples, batch)) if isinstance(batch, (list, tuple)) else batch
 
 {i}def on_epoch_begin(self):
 {i}{i}self.begun = True

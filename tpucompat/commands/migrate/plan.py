@@ -139,6 +139,7 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
     found: dict[str, str] = {}
     context.planned |= {id(node) for one in applied.find(context) for node in walk(one.inner.func)}
     context.planned.update(*(one.handled for one in tpu_connections.listings(context)))
+    context.planned.update(id(call.node.func) for call in tpu_connections.idle_calls(context))
     context.planned.update(symbols.named_modules(context))
     context.planned.update(id(call.func) for call, _ in optimizers.wrapped(context))
     context.planned.update(id(one.use.node) for one in contrib_modules.find(context))
@@ -386,6 +387,8 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Home | Non
         strategy_setup.rewrite(context, strategy_setup.find(context))
         tpu_connections.rewrite(context)
         tpu_connections.remove_eager_calls(context)
+    with context.rule("TPU213"):
+        tpu_connections.remove_idle_calls(context)
     if way.loop is None and way.program is None:  # a graph, which Keras 2 alone can build
         keras_3.rewrite(context)
     else:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import Any, NamedTuple
 
-from tpucompat.commands.migrate import keras, keras_copies
+from tpucompat.commands.migrate import keras, keras_copies, tpu_connections
 from tpucompat.commands.migrate.context import Context
 from tpucompat.names import era
 from tpucompat.names.used import Call, constant, walk
@@ -94,7 +94,7 @@ def _is_assignment(statement: Any, value: ast.AST) -> bool:
 
 
 def _takes_colab(context: Context, value: ast.AST, calls: dict[int, Call]) -> bool:
-    """Whether a resolver asks for Colab's TPU, or for whichever there is."""
+    """Whether a resolver asks for Colab's TPU, for whichever there is, or for a node of before the TPU VMs."""
     call = calls.get(id(value))
     if call is None or not call.name.endswith(".TPUClusterResolver"):
         return False
@@ -103,7 +103,7 @@ def _takes_colab(context: Context, value: ast.AST, calls: dict[int, Call]) -> bo
         return True
     if len(given) > 1 or any(word.arg != "tpu" for word in call.node.keywords):
         return False
-    if constant(given[0]) in ("", "local"):
+    if constant(given[0]) in ("", "local") or tpu_connections.is_grpc(constant(given[0])):
         return True
     if isinstance(given[0], ast.Name):
         made = keras.only_assignment(context, given[0].id)

@@ -13,6 +13,8 @@ from tpucompat.names import successors as today
 
 _TENSORFLOW = ("tensorflow", "keras")
 _OURS = "tpucompat."
+#: A private module that moved; its names follow.
+_PRIVATE = "tensorflow.python."
 #: Modules that hold other names in TensorFlow 2.
 _MEANS_ANOTHER = frozenset(
     (
@@ -161,6 +163,10 @@ def _expression(context: Context, place: Place) -> bool:
     cell = place.finding.cell
     if not isinstance(target, (ast.Attribute, ast.Name, ast.Call)):
         return False
+    if fate.becomes.startswith(
+        _PRIVATE
+    ):  # which only an import finds: tf has no attribute `python`
+        return False
     if place.finding.code == "TPU220" and fate.becomes.startswith("-"):
         return context.replace(target, cell, "(-" + context.local(fate.becomes[1:]) + ")")
     if isinstance(target, ast.Call) and not _is_getattr(target):
@@ -268,7 +274,7 @@ def _new_import(context: Context, found: Import, alias: Any, fate: today.Fate) -
         fate.fix != fixes.SAFE
         or not fate.becomes
         or fate.becomes.startswith(_OURS)
-        or fate.rest
+        or (fate.rest and not (is_from and fate.becomes.startswith(_PRIVATE)))
         or (not is_from and not alias.asname)
     ):
         return None
@@ -276,7 +282,7 @@ def _new_import(context: Context, found: Import, alias: Any, fate: today.Fate) -
     if name == "*":
         package = _package(context, fate.becomes)
         return f"from {package} import *"
-    module, _, last = fate.becomes.rpartition(".")
+    module, _, last = ".".join(filter(None, (fate.becomes, fate.rest))).rpartition(".")
     if not module:
         return None if last in ("int", "float", "bool", "object", "str", "complex") else (
             f"import {last}" + (f" as {name}" if name != last else "")

@@ -71,10 +71,32 @@ def eager_calls(context: Context) -> list[Call]:
 def remove_eager_calls(context: Context) -> None:
     """Takes out what asks for the mode that TensorFlow 2 is in."""
     for call in eager_calls(context):
+        if _stands_alone(context, call.node):
+            cell = context.cell_of(call.node)
+            context.remove(context.statement(call.node, cell), cell)
+
+
+def idle_calls(context: Context) -> list[Call]:
+    """``tpu.shutdown_system()`` as a statement of its own, whose operation nothing runs."""
+    return [
+        call
+        for call in context.names.calls
+        if call.name in _SYSTEM and not call.guarded and _stands_alone(context, call.node)
+    ]
+
+
+def _stands_alone(context: Context, node: ast.AST) -> bool:
+    statement = context.statement(node, context.cell_of(node))
+    return isinstance(statement, ast.Expr) and statement.value is node
+
+
+def remove_idle_calls(context: Context) -> None:
+    """Takes such statements out."""
+    for call in idle_calls(context):
         cell = context.cell_of(call.node)
         statement = context.statement(call.node, cell)
-        if isinstance(statement, ast.Expr) and statement.value is call.node:
-            context.remove(statement, cell)
+        context.remove(statement, cell)
+        keras.finish(context, statement)
 
 
 class Listing(NamedTuple):
@@ -251,15 +273,16 @@ def whole_address(context: Context, node: ast.AST, cell: int) -> Any | None:
 
 def _makes_address(node: ast.AST | None) -> bool:
     if isinstance(node, ast.BinOp):
-        return isinstance(node.op, (ast.Add, ast.Mod)) and _is_grpc(constant(node.left))
+        return isinstance(node.op, (ast.Add, ast.Mod)) and is_grpc(constant(node.left))
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-        return node.func.attr == "format" and _is_grpc(constant(node.func.value))
+        return node.func.attr == "format" and is_grpc(constant(node.func.value))
     if isinstance(node, ast.JoinedStr):
-        return bool(node.values) and _is_grpc(constant(node.values[0]))
+        return bool(node.values) and is_grpc(constant(node.values[0]))
     return isinstance(node, ast.FormattedValue)
 
 
-def _is_grpc(value: Any) -> bool:
+def is_grpc(value: Any) -> bool:
+    """Whether a value is the address of a TPU node, or the beginning of one."""
     return isinstance(value, str) and value.startswith("grpc://")
 
 

@@ -23,6 +23,8 @@ _NUMBER = re.compile(
 _FEW = 4
 _NAMED = re.compile(r"\s*([^\W\d_][\w ]*?)\s*[:=]\s*(\S.*)")
 _WORD = re.compile(r"[^\W\d_][\w-]*")
+#: How NumPy 2 shows a number in a list or dictionary, where NumPy 1, and `tpucompat run`, show it alone.
+_TYPED = re.compile(r"\bnp\.(?:u?int|float|longdouble|bool)\d*\(([^()]*)\)")
 
 
 class Numbers(NamedTuple):
@@ -81,7 +83,7 @@ def numbers(text: str) -> dict[str, Numbers]:
     one is apart from the first: beside a step, an error of a loss would be nothing.
     """
     found: dict[str, list[tuple[float, float]]] = {}
-    for line in text.splitlines():
+    for line in _TYPED.sub(r"\1", text).splitlines():
         runs: list[tuple[str, list[tuple[float, float]]]] = []
         end = 0
         for match in _NUMBER.finditer(line):

@@ -43,6 +43,18 @@ _PLACES = {
     ),
 }
 
+#: Of these, the modules that have all that scripts took from them in one other place today (2.14 or later).
+TODAY = {
+    "python." + module: _PYTHON + place
+    for module, place in {
+        "distribute.all_reduce": "distribute.v1.all_reduce",
+        "distribute.distribution_strategy_context": "distribute.distribute_lib",
+        "training.gen_training_ops": "ops.gen_training_ops",
+        "training.tracking.data_structures": "trackable.data_structures",
+        "training.training_ops": "ops.gen_training_ops",
+    }.items()
+}
+
 ROWS: dict[str, Row] = {
     **{
         "python." + module: Package(tuple(_PYTHON + place for place in places.split()))

@@ -167,7 +167,7 @@ def added_by_layers(model: Any) -> Iterator[tuple[list[Any], str]]:
     Yields:
       A list with tensors and operations, and the attribute that says of each whether it belongs to no inputs.
     """
-    for layer in (model, *getattr(model, "submodules", model.layers)):
+    for layer in (model, *_layers_below(model)):
         for name, mark in (
             ("_losses", "_unconditional_loss"),
             ("_updates", "_unconditional_update"),
@@ -175,6 +175,25 @@ def added_by_layers(model: Any) -> Iterator[tuple[list[Any], str]]:
             added = getattr(layer, name, None)
             if added and not any(map(callable, added)):
                 yield added, mark
+
+
+def _layers_below(model: Any) -> list[Any]:
+    """A model's layers, with those inside them.
+
+    1.14 and 1.15 look for ``submodules`` in all attributes, and fail to sort one whose keys are layers.
+    """
+    try:
+        return list(getattr(model, "submodules", model.layers))
+    except TypeError:
+        found: dict[int, Any] = {}
+        waiting: list[Any] = [model]
+        while waiting:
+            above: Any = waiting.pop()
+            inside: Any = getattr(above, "_layers", None) or getattr(above, "layers", ())
+            new = [one for one in inside if id(one) not in found]
+            found.update((id(one), one) for one in new)
+            waiting += new
+        return list(found.values())
 
 
 @patches.patch

@@ -27,6 +27,7 @@ MODULES: Mapping[str, str] = {
     "contrib_opt": '"""``tf.contrib.opt``',
     "contrib_rnn": '"""``tf.contrib.rnn``',
     "contrib_training": '"""``tf.contrib.training``',
+    "mnist_data": '"""``tf.contrib.learn.datasets`` and',
 }
 #: Those that run a program's steps: the way that it went, and Keras 2 for its layers.
 LOOPS = ("training_loop", "session_loop")
@@ -41,6 +42,7 @@ OURS: Mapping[str, tuple[str, ...]] = {
     "contrib_opt": ("opt",),
     "contrib_rnn": ("rnn", "rnn_cells"),
     "contrib_training": ("training",),
+    "mnist_data": ("learn_datasets",),
 }
 _CONTRIB = "tpucompat.contrib."
 _FOLDER = os.path.join(os.path.dirname(__file__), "..", "..", "..", "contrib")
@@ -446,7 +448,8 @@ def _is_kept(node: Any, kept: set[str]) -> bool:
         return node.name in kept
     if isinstance(node, (ast.Assign, ast.AnnAssign)):
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        return bool({getattr(one, "id", "") for one in targets} & kept)
+        names = {getattr(one, "id", "") for target in targets for one in ast.walk(target)}
+        return bool(names & kept)
     return not isinstance(node, (ast.Import, ast.ImportFrom))
 
 
