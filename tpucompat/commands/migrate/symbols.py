@@ -163,9 +163,7 @@ def _expression(context: Context, place: Place) -> bool:
     cell = place.finding.cell
     if not isinstance(target, (ast.Attribute, ast.Name, ast.Call)):
         return False
-    if fate.becomes.startswith(
-        _PRIVATE
-    ):  # which only an import finds: tf has no attribute `python`
+    if fate.becomes.startswith(_PRIVATE):  # tf has no attribute `python`: an import alone finds it
         return False
     if place.finding.code == "TPU220" and fate.becomes.startswith("-"):
         return context.replace(target, cell, "(-" + context.local(fate.becomes[1:]) + ")")
