@@ -78,10 +78,10 @@ def checked(assertion, *given):
 
 
 def sparse(x):
-    """The first two columns as a sparse matrix."""
+    """The first two columns, or the only one, as a sparse matrix."""
     every = flat(x)
-    count = every.shape.as_list()[0] or 1
-    indices = np.array([[row, col] for row in range(count) for col in range(2)], "int64")
+    count, columns = every.shape.as_list()[0] or 1, min(size(x), 2)
+    indices = np.array([[row, col] for row in range(count) for col in range(columns)], "int64")
     return tf.SparseTensor(indices, tf.reshape(every[:count, :2], [-1]), [count, size(x)])
 
 
