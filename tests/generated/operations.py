@@ -304,7 +304,7 @@ ANY = {
     "sparse_segment_sum": lambda x: (
         x + 0.1 * tf.sparse_segment_sum(tf.fill([3, size(x)], 0.2), [0, 1], [0, 0])[0]
     ),
-    "sparse_to_dense": lambda x: x + tf.sparse_to_dense([1], [size(x)], 0.5),
+    "sparse_to_dense": lambda x: x + tf.sparse_to_dense([size(x) - 1], [size(x)], 0.5),
     # Distributions
     "Normal": lambda x: 0.1 * tf.distributions.Normal(x, above(x)).log_prob(0.5 * x + 0.1),
     "Laplace": lambda x: 0.1 * tf.distributions.Laplace(x, 1.0).cdf(0.3) + x,
