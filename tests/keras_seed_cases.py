@@ -118,17 +118,24 @@ def _mean_of_products(truth, prediction):
     return (truth * prediction)[0, 0]  # a custom loss without dimensions
 
 
-def _trained(loss="mse", optimizer="sgd", metrics=(), activation=None):
+def _dense(tf, activation=None):
+    return [
+        tf.keras.layers.Dense(5, input_shape=(4,)),
+        tf.keras.layers.Dense(3, activation=activation),
+    ]
+
+
+def _embedded(tf, **options):
+    layers = tf.keras.layers
+    return [layers.Embedding(9, 3, input_length=5, **options), layers.Flatten(), layers.Dense(2)]
+
+
+def _trained(loss="mse", optimizer="sgd", metrics=(), activation=None, layers=None):
     """A model that is compiled, and trained one step: what a second model of the graph starts from."""
 
     def case(tf):
         made = optimizer if isinstance(optimizer, str) else optimizer(tf)
-        model = tf.keras.Sequential(
-            [
-                tf.keras.layers.Dense(5, input_shape=(4,)),
-                tf.keras.layers.Dense(3, activation=activation),
-            ]
-        )
+        model = tf.keras.Sequential(layers(tf) if layers else _dense(tf, activation))
         model.compile(made, loss, metrics=list(metrics))
         model._make_train_function()
         tf.keras.layers.Dense(2)(tf.keras.layers.Input((3,)))
@@ -136,6 +143,33 @@ def _trained(loss="mse", optimizer="sgd", metrics=(), activation=None):
     return case
 
 
+#: Models by what else their training step computes.
+_MODELS = {
+    **{
+        f"{cell} of masked words": lambda tf, cell=cell: [
+            tf.keras.layers.Embedding(9, 3, mask_zero=True, input_length=5),
+            getattr(tf.keras.layers, cell)(3),
+        ]
+        for cell in ("LSTM", "GRU", "SimpleRNN")
+    },
+    "LSTM of masked words, unrolled": lambda tf: [
+        tf.keras.layers.Embedding(9, 3, mask_zero=True, input_length=5),
+        tf.keras.layers.LSTM(3, unroll=True),
+    ],
+    **{
+        f"Dense, {argument} {kind}": lambda tf, argument=argument, kind=kind: [
+            tf.keras.layers.Dense(
+                3, input_shape=(4,), **{argument: getattr(tf.keras.regularizers, kind)(0.1)}
+            )
+        ]
+        for argument in ("kernel_regularizer", "activity_regularizer")
+        for kind in ("l1", "l2", "l1_l2")
+    },
+    "Dense, a regularizer of 0": lambda tf: [
+        tf.keras.layers.Dense(3, input_shape=(4,), kernel_regularizer=tf.keras.regularizers.l2(0.0))
+    ],
+    "Embedding, regularized": lambda tf: _embedded(tf, embeddings_regularizer="l2"),
+}
 _LOSSES = ("mse", "mae", "mape", "logcosh", "kld", "cosine_similarity", "hinge", "poisson")
 _OPTIMIZERS = {
     **{
@@ -143,6 +177,7 @@ _OPTIMIZERS = {
         for name in ("Adam", "SGD", "RMSprop", "Adagrad", "Adadelta", "Adamax", "Nadam", "Ftrl")
     },
     "train.Adam": lambda tf: tf.train.AdamOptimizer(0.1),
+    "train.GradientDescent": lambda tf: tf.train.GradientDescentOptimizer(0.1),
 }
 CASES = {
     **dict(_of_layers()),
@@ -181,4 +216,9 @@ CASES = {
     **{
         f"keras trained with {name}": _trained(optimizer=made) for name, made in _OPTIMIZERS.items()
     },
+    **{
+        f"keras Embedding trained with {name}": _trained(optimizer=made, layers=_embedded)
+        for name, made in _OPTIMIZERS.items()
+    },
+    **{f"keras trained: {name}": _trained(layers=made) for name, made in _MODELS.items()},
 }

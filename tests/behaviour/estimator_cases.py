@@ -660,6 +660,17 @@ def asynchronous_checkpoints():
     return result
 
 
+def saver_elsewhere():
+    """A CheckpointSaverHook that saves in another folder, and the steps that either has."""
+    folders = [tempfile.mkdtemp(), tempfile.mkdtemp()]
+    estimator = make_estimator(make_model_fn(), folders[0], loop=1)
+    estimator.train(
+        input_fn, steps=4, hooks=[tf.train.CheckpointSaverHook(folders[1], save_steps=2)]
+    )
+    names = [sorted(os.listdir(each)) for each in folders]  # a Saver that is shared lists all
+    return [[int(n[11:-6]) for n in each if n.endswith(".index")] for each in names]
+
+
 def summaries():
     """host_call's summaries of tf.contrib.summary, and TPUEstimator's own loss."""
     model_dir = tempfile.mkdtemp()
@@ -816,6 +827,7 @@ CASES = [
     switched_off,
     train_and_evaluate,
     asynchronous_checkpoints,
+    saver_elsewhere,
     summaries,
     bad_input,
 ]

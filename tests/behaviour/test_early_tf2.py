@@ -595,6 +595,64 @@ def test_cross_entropies_take_no_logits_of_another_activation(tmp_path):
     assert np.array(told) == pytest.approx(np.array([CROSS_ENTROPIES_OF_21] * 2).T, rel=1e-5)
 
 
+INITIAL_WEIGHTS = """
+import warnings
+warnings.filterwarnings('error', message='The initializer')
+layers = tf.keras.layers
+
+class Model(tf.keras.Model):
+    def __init__(self):
+        super().__init__()
+        self.one, self.two = layers.Dense(4, 'relu'), layers.Dense(1)
+    def build(self, shape):
+        self.w = self.add_weight('w', (4,), initializer='uniform')
+        super().build(shape)
+    def call(self, x):
+        return self.two(self.one(x) * self.w)
+
+def told(model):
+    tell([float(w.ravel()[-1]) for w in model.get_weights() if w.std()])
+
+tf.random.set_seed(7)
+with strategy.scope():
+    shared = tf.keras.initializers.he_normal()  # is called twice, and draws twice
+    words = layers.Input((8,), dtype='int32')
+    x = layers.LSTM(4, return_sequences=True)(layers.Embedding(20, 6)(words))
+    x = layers.Dense(3, kernel_initializer=shared)(layers.Conv1D(5, 3, kernel_initializer=shared)(x))
+    x = layers.GlobalAveragePooling1D()(layers.Dense(3, kernel_initializer='lecun_uniform')(x))
+    told(tf.keras.Model(words, layers.Dense(1, kernel_initializer='truncated_normal')(x)))
+tell(tf.random.normal([2]).numpy().tolist())
+with strategy.scope():
+    model = Model()
+    model.compile(tf.keras.optimizers.SGD(0.0), 'mse')
+model.fit(np.ones((16, 8), 'f'), np.ones((16, 1), 'f'), batch_size=8, verbose=0)
+told(model)
+if release_of(tf.__version__) >= (2, 10):  # what later programs call keeps what it means
+    import random
+    tf.keras.utils.set_random_seed(3)
+    seed = random.Random(3).randint(1, 10**9)
+    drawn = tf.keras.initializers.GlorotUniform()((4, 3))
+    assert np.array_equal(drawn, tf.keras.initializers.GlorotUniform(seed)((4, 3)))
+"""
+# What TensorFlow 2.0.4 and 2.4.4 give.
+INITIAL_WEIGHTS_OF_24 = [
+    [-0.00853879, -0.34188777, 0.43824327, 0.0, -0.43384689, -1.13478768, -0.65463924, 0.06837385],
+    [-0.02612975, -1.19850719],
+    [0.10205472, -1.05033588, -0.02034654],
+]
+
+
+@pytest.mark.parametrize("cores", [1, 4])
+def test_the_seed_decides_the_initial_weights(tmp_path, cores):
+    start = START_UPS["Colab, with an address"]
+    text = textwrap.dedent(start) + INITIAL_WEIGHTS
+    told, _ = run(tmp_path, text, *targets.options(cores))
+    assert len(told) == len(INITIAL_WEIGHTS_OF_24)
+    for (found,), expected in zip(told, INITIAL_WEIGHTS_OF_24):
+        # Its processor may compute an orthogonal matrix, or a square root, with another last bit.
+        assert found == pytest.approx(expected, rel=1e-5)
+
+
 def test_a_required_tpu_is_an_error_that_no_fallback_swallows(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(PREAMBLE + textwrap.dedent(START_UPS["Kaggle, with a way without TPU"]))

@@ -42,6 +42,7 @@ FOUND = {
     "model_fn_more:27": "a loop's condition alone took one of its values (test_branches.py)",
     "model_fn_more:1016": "a norm of zeros, whose gradient XLA computes as 0 / 0, on a TPU too",
     "model_fn_more:1023": "an interleaved dataset could not be repeated (test_repeated_shuffles.py)",
+    "estimator_seldom:612400": "a hook that saves elsewhere replaced checkpoints (test_tpu_estimator.py)",
     "session_script:9": "variables made after a computation had other seeds (test_operation_seeds.py)",
 }
 #: Sparse gradients met optimizers whose sparse updates no TPU has (``words`` in test_rehearsal.py).

@@ -1133,7 +1133,16 @@ def _threshold_within_wrappers():
     patches.undo(before)
 
 
+def _is_seeded_by_keras(monkeypatch):
+    assert not private.is_seeded_by_keras()
+    if (environment().release or (2, 10)) >= (2, 10):
+        backend = importlib.import_module(private.keras_source() + ".backend")
+        monkeypatch.setattr(backend._SEED_GENERATOR, "generator", "a generator", raising=False)
+        assert private.is_seeded_by_keras()
+
+
 CHECKS = {
+    _is_seeded_by_keras: ["is_seeded_by_keras"],
     _complete_api: ["complete_api", "RawOperations"],
     _complete_variables: [
         "complete_resource_variables",

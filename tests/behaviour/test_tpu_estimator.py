@@ -266,6 +266,11 @@ def test_checkpoints_of_eight_cores(on):
 
 
 @pytest.mark.parametrize("cores", [1, 8])
+def test_a_hook_that_saves_elsewhere_replaces_no_checkpoint(on, cores):
+    assert on("saver_elsewhere", cores) == [[0, 4], [0, 2, 4]]
+
+
+@pytest.mark.parametrize("cores", [1, 8])
 def test_asynchronous_checkpoints_hold_one_step(on, cores):
     ours = on("asynchronous_checkpoints", cores)
     assert "model.ckpt-6" in ours  # one that is due while another is written is left out

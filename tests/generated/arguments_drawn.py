@@ -189,6 +189,17 @@ CLASSES["image"] += [
     "BatchNormalization",
     "ReLU",
 ]
+CLASSES["video"] = [
+    "Conv3D",
+    "Conv3DTranspose",
+    "ConvLSTM2D",
+    "MaxPooling3D",
+    "AveragePooling3D",
+    "ZeroPadding3D",
+    "UpSampling3D",
+    "SpatialDropout3D",
+    "LeakyReLU",
+]
 #: Class -> arguments that it has, but not here.
 WITHOUT = {
     # A mask in the middle of a model reaches layers that take none, on 1.15 too.
@@ -202,6 +213,7 @@ WITHOUT = {
     "SeparableConv2D": ("strides",),  # no CPU has unequal ones
     "DepthwiseConv2D": ("dilation_rate", "filters"),
     "Conv2DTranspose": ("dilation_rate",),
+    "Conv3DTranspose": ("dilation_rate",),
     "BatchNormalization": ("virtual_batch_size",),
     "LayerNormalization": ("axis",),
     "Softmax": ("axis",),
@@ -225,7 +237,7 @@ def layer(m, kind):
     options = drawn(m, cls, *WITHOUT.get(name, ()))
     if name == "Activation":
         options["activation"] = m.one("tanh", "relu", "softplus")
-    if name in ("LSTM", "GRU", "SimpleRNN"):
+    if name in ("LSTM", "GRU", "SimpleRNN", "ConvLSTM2D"):
         options["return_sequences"] = True
     if name == "BatchNormalization" and options.get("trainable", True):
         if m.exact:

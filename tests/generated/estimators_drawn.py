@@ -695,11 +695,12 @@ def training_of(m):
                 with tf.control_dependencies([norm]):
                     op = made.apply_gradients(pairs, step, "train_op")
             elif way == "by variable":
-                ops = [
-                    made.apply_gradients([(g, v)])
-                    for g, v in made.compute_gradients(loss)
-                    if g is not None
-                ]
+                ops = []
+                for gradient, variable in made.compute_gradients(loss):
+                    # Without an order, Adam's powers of beta are read before or after another update.
+                    with tf.control_dependencies(ops[-1:]):
+                        if gradient is not None:
+                            ops.append(made.apply_gradients([(gradient, variable)]))
                 with tf.control_dependencies(ops):
                     op = tf.assign_add(step, 1)
             elif way == "twice":

@@ -189,6 +189,8 @@ def pictures_convolved(m, x):
         lambda: layers.AveragePooling2D(2, strides=1, padding="same"),
         lambda: layers.BatchNormalization(trainable=False),
     )()
+    if isinstance(made, layers.BatchNormalization):  # whose statistics 1.15 takes from the batch
+        m.apart.add("batch normalization: statistics of a core's part of the batch")
     return layers.TimeDistributed(made)(x)
 
 

@@ -78,10 +78,10 @@ def checked(assertion, *given):
 
 
 def sparse(x):
-    """The first two columns as a sparse matrix."""
+    """The first two columns, or the only one, as a sparse matrix."""
     every = flat(x)
-    count = every.shape.as_list()[0] or 1
-    indices = np.array([[row, col] for row in range(count) for col in range(2)], "int64")
+    count, columns = every.shape.as_list()[0] or 1, min(size(x), 2)
+    indices = np.array([[row, col] for row in range(count) for col in range(columns)], "int64")
     return tf.SparseTensor(indices, tf.reshape(every[:count, :2], [-1]), [count, size(x)])
 
 
@@ -304,7 +304,7 @@ ANY = {
     "sparse_segment_sum": lambda x: (
         x + 0.1 * tf.sparse_segment_sum(tf.fill([3, size(x)], 0.2), [0, 1], [0, 0])[0]
     ),
-    "sparse_to_dense": lambda x: x + tf.sparse_to_dense([1], [size(x)], 0.5),
+    "sparse_to_dense": lambda x: x + tf.sparse_to_dense([size(x) - 1], [size(x)], 0.5),
     # Distributions
     "Normal": lambda x: 0.1 * tf.distributions.Normal(x, above(x)).log_prob(0.5 * x + 0.1),
     "Laplace": lambda x: 0.1 * tf.distributions.Laplace(x, 1.0).cdf(0.3) + x,

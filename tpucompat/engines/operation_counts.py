@@ -180,13 +180,6 @@ def _recurrent(arguments: Arguments) -> More:
     return More(after=-19 if looped else 0)
 
 
-def _regularization(arguments: Arguments) -> More:
-    """1.15 adds up from 0, and sums squares."""
-    layer = arguments["self"]
-    more = {"L1": 2, "L2": 4}.get(type(layer).__name__, 0)
-    return More(after=more or 2 * bool(getattr(layer, "l2", 0)))
-
-
 def _keys(features: Any) -> int:
     """How many keys of a tf.Example some features read."""
     keys: set[str] = set()
@@ -427,9 +420,16 @@ def _masked_average(arguments: Arguments) -> More:
     return More(after=0 if arguments["mask"] is None else -4)
 
 
-def _updated(arguments: Arguments) -> More:
-    """2.x reads the number of steps and each variable after they were changed."""
-    return More(after=-1 - len(arguments["params"]))
+def _aggregated(arguments: Arguments) -> More:
+    """2.x sums dense gradients over replicas by a function with a gradient of its own: an Identity each."""
+    gradients = [gradient for gradient, _ in arguments["grads_and_vars"]]
+    is_dense = all(isinstance(each, tensorflow.Tensor) for each in gradients)
+    return More(after=-(1 + len(gradients)) * is_dense)
+
+
+def _scattered(arguments: Arguments) -> More:
+    """1.15 makes a constant of the learning rate again."""
+    return More(after=int(not tensorflow.is_tensor(arguments["self"]._learning_rate)))
 
 
 def _sparse_lookup(arguments: Arguments) -> More:
@@ -542,7 +542,13 @@ DIFFERENCES: Mapping[str, Difference] = {
     "keras/metrics.accuracy_metrics:categorical_accuracy": _always(after=-1),
     "keras/metrics.accuracy_metrics:sparse_categorical_accuracy": _always(after=-2),
     "keras/metrics.accuracy_metrics:top_k_categorical_accuracy": _always(after=-2),
-    "keras/optimizers.legacy.optimizer_v2:OptimizerV2.get_updates": _updated,
+    "keras/optimizers.legacy.optimizer_v2:OptimizerV2._aggregate_gradients": _aggregated,
+    "tensorflow.python.training.gradient_descent:GradientDescentOptimizer"
+    "._resource_apply_sparse_duplicate_indices": _scattered,
+    # beta, of which a number is made here, and what is computed of it
+    "keras/optimizers.legacy.ftrl:Ftrl._prepare_local": _always(after=-2),
+    "keras/optimizers.legacy.ftrl:Ftrl._resource_apply_dense": _always(after=-4),
+    "keras/optimizers.legacy.ftrl:Ftrl._resource_apply_sparse": _always(after=-4),
     "keras:BatchNormalization._fused_batch_norm": _batch_normalization,
     "keras:TimeDistributed.call": _always(after=-2),  # a reshape to the shape that is there
     "keras:LayerNormalization.call": _always(after=-19),  # by way of a fused batch normalization
@@ -554,9 +560,6 @@ DIFFERENCES: Mapping[str, Difference] = {
     ),
     "tensorflow.python.ops.weights_broadcast_ops:broadcast_weights": _broadcast_weights,
     "keras/backend:rnn": _recurrent,
-    "keras/regularizers:L1.__call__": _regularization,
-    "keras/regularizers:L2.__call__": _regularization,
-    "keras/regularizers:L1L2.__call__": _regularization,
     "tensorflow.python.ops.array_ops:zeros": _filled,
     "tensorflow.python.ops.array_ops:ones": _filled,
     "tensorflow.python.ops.array_ops:reshape": _reshaped,

@@ -55,6 +55,7 @@ def install_tf1_op_seeds() -> None:
             for operation, difference in gradient_counts.DIFFERENCES.items()
         }
     )
+    private.replace_gradients({"SelectV2": _of_masks})
 
 
 def _softmax_by_parts(softmax: Callable[..., Any]) -> Callable[..., Any]:
@@ -128,6 +129,36 @@ def _flip_one(flip: Callable[..., Any]) -> Callable[..., Any]:
     return computed
 
 
+def _regularized(call: Callable[..., Any]) -> Callable[..., Any]:
+    """A regularizer as 1.15 computed it: it adds up from 0, and sums squares."""
+
+    @functools.wraps(call)
+    def computed(regularizer: Any, x: Any) -> Any:
+        if tensorflow.executing_eagerly():
+            return call(regularizer, x)
+        sizes = (("l1", tensorflow.abs), ("l2", tensorflow.square))
+        strengths = [(getattr(regularizer, name, 0.0), size) for name, size in sizes]
+        if not any(strength for strength, _ in strengths):
+            return tensorflow.constant(0.0)
+        return sum(
+            (factor * tensorflow.reduce_sum(size(x)) for factor, size in strengths if factor), 0.0
+        )
+
+    return computed
+
+
+def _without_beta(start: Callable[..., Any]) -> Callable[..., Any]:
+    """Ftrl, to which 2.4 gave a variable for beta: of its 0 none is made."""
+
+    @functools.wraps(start)
+    def started(optimizer: Any, *args: Any, **options: Any) -> None:
+        start(optimizer, *args, **options)
+        if not tensorflow.executing_eagerly() and optimizer._hyper.get("beta") == 0.0:
+            optimizer._set_hyper("beta", lambda: 0.0)
+
+    return started
+
+
 #: Keras' functions of probabilities, which early TensorFlow 2 computed in the same way.
 _CROSS_ENTROPIES: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "keras/backend:categorical_crossentropy": _of_logits("Softmax"),
@@ -142,6 +173,8 @@ _OTHERWISE: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "tensorflow.python.ops.special_math_ops:_enclosing_tpu_context": lambda _: lambda: None,
     "keras/activations:softmax": _softmax_by_parts,
     **_CROSS_ENTROPIES,
+    **{f"keras/regularizers:{name}.__call__": _regularized for name in ("L1", "L2", "L1L2")},
+    "keras/optimizers.legacy.ftrl:Ftrl.__init__": _without_beta,
     "tensorflow.python.ops.image_ops_impl:_random_flip": _flip_one,
     "tensorflow.python.ops.gen_io_ops:matching_files": lambda original: missing_folders.checked(
         original, add
@@ -288,6 +321,28 @@ def _counted_gradient(
         return function(operation, gradient, *others)
 
     return as_counted
+
+
+def _is_of_one_shape(choice: Any, gradient: Any) -> bool:
+    """Whether a mask was tiled to the shape of what it chooses from, outside of a loop: Keras' ``rnn``."""
+    mask, *tensors = choice.inputs
+    shapes = [each.shape.rank and each.shape.as_list() for each in (*tensors, gradient)]
+    is_tiled = mask.op.type == "Tile" and not private.is_in_loop(choice)
+    return is_tiled and bool(shapes[0]) and shapes[1:] == shapes[:-1]
+
+
+def _of_masks(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The gradient of what a mask of Keras chooses, as of 1.15's Select: all have one shape."""
+
+    @functools.wraps(function)
+    def computed(operation: Any, gradient: Any) -> Any:
+        mask, chosen, _ = operation.inputs
+        if tensorflow.executing_eagerly() or not _is_of_one_shape(operation, gradient):
+            return function(operation, gradient)
+        zeros = tensorflow.zeros_like(chosen)
+        return None, _v1.where(mask, gradient, zeros), _v1.where(mask, zeros, gradient)
+
+    return computed
 
 
 def _got(original: Callable[..., Any]) -> Callable[..., Any]:

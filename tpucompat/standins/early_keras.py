@@ -9,14 +9,14 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from typing import Any
+from typing import Any, Callable
 
 import numpy as np
 import tensorflow
 
 from tpucompat.engines import session
 from tpucompat.standins import standalone_keras
-from tpucompat.tf import patches
+from tpucompat.tf import patches, private
 
 _keras: Any = tensorflow.keras
 _optimizers: Any = session.optimizers_of_the_era()
@@ -78,6 +78,45 @@ def LossScaleOptimizer(opt: Any, loss_scale: Any = "dynamic") -> Any:
     if loss_scale == "dynamic":
         return _precision.LossScaleOptimizer(opt)
     return _precision.LossScaleOptimizer(opt, dynamic=False, initial_scale=float(loss_scale))
+
+
+@patches.patch
+def draw_by_global_seed() -> None:
+    """Lets initializers without a seed draw what ``tf.random.set_seed`` decides, as up to 2.9.
+
+    Since 2.10 they take a seed from Python's ``random``, which ``tf.keras.utils.set_random_seed`` alone sets.
+    A script that calls that keeps its values.
+    """
+    generator = "keras/backend:RandomGenerator"
+    private.replace_functions({f"{generator}._maybe_init": _drawn_by_operations})
+    reuse = "keras/initializers.initializers:Initializer._warn_reuse"
+    older = "keras/initializers.initializers_v2:Initializer._warn_reuse"  # up to 2.12
+    private.replace_functions({reuse: _not_the_same_again, older: _not_the_same_again})
+
+
+def _drawn_by_operations(start: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(start)
+    def started(generator: Any) -> Any:
+        unseeded = generator._seed is None and not generator._built
+        if (
+            unseeded
+            and generator._rng_type == generator.RNG_STATELESS
+            and not private.is_seeded_by_keras()
+        ):
+            generator._rng_type = generator.RNG_LEGACY_STATEFUL
+        return start(generator)
+
+    return started
+
+
+def _not_the_same_again(warn: Callable[..., Any]) -> Callable[..., Any]:
+    """The warning that values repeat."""
+
+    @functools.wraps(warn)
+    def warned(initializer: Any) -> Any:
+        return warn(initializer) if private.is_seeded_by_keras() else None
+
+    return warned
 
 
 @patches.patch

@@ -87,8 +87,19 @@ def call_model_fn(
         return spec if signals is None else _without_padding(spec, signals)
     spec = _as_estimator_spec(spec, ctx.mode)
     if ctx.mode == _ModeKeys.TRAIN:
-        spec = spec._replace(training_hooks=(*hooks(spec.loss), *spec.training_hooks))
+        spec = spec._replace(
+            training_hooks=(*hooks(spec.loss), *spec.training_hooks),
+            training_chief_hooks=(*_saving_hooks(config, spec), *spec.training_chief_hooks),
+        )
     return spec if signals is None else _without_padding(spec, signals)
+
+
+def _saving_hooks(config: Any, spec: Any) -> list[Any]:
+    """The hook that saves in model_dir; on a TPU a script's own CheckpointSaverHook does not replace it."""
+    secs, steps = config.save_checkpoints_secs, config.save_checkpoints_steps
+    if not (secs or steps):
+        return []
+    return [tf.train.CheckpointSaverHook(config.model_dir, secs, steps, scaffold=spec.scaffold)]
 
 
 def _check_partitions(features: Any, labels: Any, ctx: Any) -> None:

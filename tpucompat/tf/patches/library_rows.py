@@ -128,6 +128,13 @@ LIBRARY_ROWS = (
         "A cross entropy takes the logits of its own activation alone, as up to 2.3.",
     ),
     Patch(
+        "tpucompat.standins.early_keras:draw_by_global_seed",
+        EAGER_KERAS,
+        ">=2.10",
+        ("*.RandomGenerator._maybe_init", "*.Initializer._warn_reuse"),
+        "tf.random.set_seed decides the initial weights of Keras' layers, as up to 2.9.",
+    ),
+    Patch(
         "tpucompat.standins.early_keras:restore_compile",
         EAGER_KERAS,
         ">=2.2",

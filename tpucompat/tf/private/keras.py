@@ -22,6 +22,15 @@ def keras_source() -> str:
     return ".".join(root[:depth])
 
 
+def is_seeded_by_keras() -> bool:
+    """Whether ``tf.keras.utils.set_random_seed`` has set what initializers draw their seeds from.
+
+    Seen as ``backend._SEED_GENERATOR`` in 2.10 to 2.15 (bundled Keras) and in tf-keras 2.16 to 2.21.
+    """
+    backend = importlib.import_module(keras_source() + ".backend")
+    return bool(getattr(getattr(backend, "_SEED_GENERATOR", None), "generator", None))
+
+
 def is_of_keras(cls: type) -> bool:
     """Whether Keras 2 itself, or this package in its name, defines a class."""
     return f"{cls.__module__}.".startswith((keras_source() + ".", "tpucompat."))
