@@ -3782,3 +3782,15 @@ def test_a_history_of_its_own_is_that_of_no_training(own):
     training = head + own + "g = model.fit(x, y, verbose=0)\nprint(list(g.history.values()))\n"
     after = migrated(training + "print(list(h.history.values()))\n")
     assert "list(h.history.values())" in after and "list(g.history.values())" not in after
+
+
+def test_a_statement_is_added_behind_one_that_shares_its_line():
+    after = migrated(
+        "from tensorflow.keras.layers import Dense, Input\n"
+        "from tensorflow.keras.models import Model, Sequential\n"
+        "d = Sequential([Dense(1, input_shape=(4,))]); d.compile('sgd', 'mse'); d.summary()\n"
+        "z = Input(shape=(4,)); d.trainable = False\n"
+        "gan = Model(z, d(z)); gan.compile('sgd', 'mse')\n"
+    )
+    assert "d.compile('sgd', 'mse'); keep_trainable(d); d.summary()\n" in after
+    assert "TODO" not in after

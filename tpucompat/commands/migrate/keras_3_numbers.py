@@ -231,10 +231,14 @@ def _cudnn(self: Rewriter, one: Difference) -> bool:
 def _behind(self: Rewriter, one: Difference, words: str) -> bool:
     """Writes a statement behind the one that a call is."""
     cell = self.cell(one.node)
-    statement = self.context.statement(one.node, cell)
+    statement: Any = self.context.parents(cell).get(id(one.node))
     text = self.context.texts[cell]
-    if not isinstance(statement, ast.Expr) or not text.owns_lines(statement):
+    if not isinstance(statement, ast.Expr):
         return False
+    if not text.owns_lines(statement):
+        place = text.span(statement)[1]
+        text.replace(place, place, f"; {words}")
+        return True
     end = statement.end_lineno or statement.lineno
     text.insert_line(end + 1, text.indent(statement.lineno) + words + text.newline)
     return True

@@ -467,6 +467,9 @@ class AddLoss({keras}.layers.Layer):
 {i}{i}self.add_loss({tf}.reduce_mean(loss))
 {i}{i}return outputs
 
+{i}def compute_output_shape(self, shapes):
+{i}{i}return shapes[0]
+
 
 def with_loss(model, loss):
 {i}"""The model with one more loss, a tensor that was computed from its inputs."""
