@@ -1436,6 +1436,27 @@ report(model.fit(x, y, shuffle=False, verbose=0).history['loss'])
 report(float(tf.keras.backend.get_value(model.optimizer.lr)))
 """,
         ),
+        "frozen_batch_normalization": (
+            """\
+inner = tf.keras.Sequential([
+    tf.keras.layers.Dense(6, input_shape=(10,)), tf.keras.layers.BatchNormalization(),
+    tf.keras.layers.Activation('relu')])
+model = tf.keras.Sequential([
+    inner, tf.keras.layers.BatchNormalization(momentum=0.5), tf.keras.layers.Dense(1)])
+weigh(model)
+for layer in inner.layers:
+    layer.trainable = False
+model.layers[1].trainable = False
+model.compile('sgd', 'mse')
+history = model.fit(x, y, epochs=2, batch_size=8, shuffle=False, verbose=0, validation_data=(x, y))
+report(history.history)
+report([float(value) for weights in model.get_weights() for value in weights.ravel()])
+model.layers[1].trainable = True
+model.compile('sgd', 'mse')
+report(model.fit(x, y, epochs=2, batch_size=8, shuffle=False, verbose=0).history['loss'])
+report([float(value) for weights in model.get_weights() for value in weights.ravel()])
+""",
+        ),
         "sequence_in_the_main_thread": (
             _MODEL
             + """\

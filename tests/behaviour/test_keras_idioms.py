@@ -26,7 +26,12 @@ _QUICK = (
     *("order_of_logs", "best_weights", "epochs_of_a_sequence", "lines_of_a_summary"),
     *("names_of_other_parts", "optimizers_by_texts", "words_by_names"),
     *("names_of_two_kinds", "decay_and_rates_that_are_set", "optimizers_of_the_private_path"),
-    *("summed_over_shards", "sequence_in_the_main_thread", "weights_and_the_optimizer"),
+    *(
+        "summed_over_shards",
+        "sequence_in_the_main_thread",
+        "weights_and_the_optimizer",
+        "frozen_batch_normalization",
+    ),
 )
 # What a person has to do has a TODO: the script is not said to be rewritten.
 _LEFT = {"loss_of_tensors": "TPU515", "target_tensors": "TPU515"}

@@ -164,12 +164,7 @@ def _unchecked_weights(values: str, are_tensors: bool = False) -> Difference:
 def _broadcast_weights(arguments: Arguments) -> More:
     """As the losses; weights of the values' shape are returned as they are."""
     weights, values = (getattr(arguments[name], "shape", None) for name in ("weights", "values"))
-    if (
-        weights is not None
-        and values is not None
-        and weights.is_fully_defined()
-        and weights == values
-    ):
+    if weights is not None and weights.is_fully_defined() and weights == values:
         return More()
     return _unchecked_weights("values")(arguments)
 

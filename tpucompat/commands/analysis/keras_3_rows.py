@@ -914,8 +914,8 @@ BEHAVIOURS: Mapping[str, Row] = {
     ),
     "frozen_statistics": Row(
         "layer.trainable = False with batch normalization",
-        "",
-        "",
+        "a layer that goes on normalizing by the batch, by a class added to the script",
+        "normalize_by_batch",
         BEHAVIOUR,
         "TensorFlow 1 kept normalizing by the batch; Keras 3 uses the moving averages.",
         tf1=True,

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
 
 _TRAINS = (".fit", ".fit_generator", ".train_on_batch")
-_KEEPS, _SHARES = "keep_trainable", "share_optimizer"
+_KEEPS, _SHARES, _BY_BATCH = "keep_trainable", "share_optimizer", "normalize_by_batch"
 
 
 def differences(finder: Finder) -> Iterator[Difference]:
@@ -24,7 +24,7 @@ def differences(finder: Finder) -> Iterator[Difference]:
         yield from _frozen(finder)
     if _SHARES not in finder.names.functions:
         yield from _shared(finder)
-    if finder.normalizes:
+    if finder.normalizes and _BY_BATCH not in finder.names.functions:
         yield from _frozen_statistics(finder)
     yield from _loaded(finder)
     for node in finder.nodes:

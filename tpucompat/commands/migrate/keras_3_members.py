@@ -10,7 +10,7 @@ from tpucompat.commands.analysis import keras_3_words
 from tpucompat.commands.analysis.keras_3_loops import variables_of
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import IS_OF_TRAIN, key
-from tpucompat.commands.migrate import keras
+from tpucompat.commands.migrate import keras, keras_3_text_training
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
 from tpucompat.commands.migrate.keras_copies import functions_around
@@ -40,7 +40,7 @@ def _classes(self: Rewriter, one: Difference) -> bool:
 def _layers_only(self: Rewriter, one: Difference) -> bool:
     return (
         one.call is not None
-        and self.define("load_layers", written.LOAD_LAYERS)
+        and self.define("load_layers", keras_3_text_training.LOAD_LAYERS)
         and self.to_function(one.call, "load_layers")
     )
 

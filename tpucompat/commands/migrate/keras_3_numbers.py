@@ -7,7 +7,7 @@ from typing import Any, Mapping
 
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import key
-from tpucompat.commands.migrate import keras_3_files
+from tpucompat.commands.migrate import keras_3_files, keras_3_text_training
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
 from tpucompat.names.used import argument, constant, keyword, walk
@@ -229,11 +229,11 @@ def _cudnn(self: Rewriter, one: Difference) -> bool:
 
 
 def _behind(self: Rewriter, one: Difference, words: str) -> bool:
-    """Writes a statement behind the one that a call is."""
+    """Writes a statement behind the one that a call or assignment is."""
     cell = self.cell(one.node)
     statement: Any = self.context.parents(cell).get(id(one.node))
     text = self.context.texts[cell]
-    if not isinstance(statement, ast.Expr):
+    if not isinstance(statement, (ast.Expr, ast.Assign)):
         return False
     if not text.owns_lines(statement):
         place = text.span(statement)[1]
@@ -244,17 +244,24 @@ def _behind(self: Rewriter, one: Difference, words: str) -> bool:
     return True
 
 
+def _normalize_by_batch(self: Rewriter, one: Difference) -> bool:
+    text = self.context.texts[self.cell(one.node)]
+    return self.define("normalize_by_batch", keras_3_text_training.NORMALIZE_BY_BATCH) and _behind(
+        self, one, f"normalize_by_batch({text.source(one.node.value)})"
+    )
+
+
 def _keep_trainable(self: Rewriter, one: Difference) -> bool:
     model = key(one.node.func.value)
     return (
         bool(model)
-        and self.define("keep_trainable", written.KEEP_TRAINABLE)
+        and self.define("keep_trainable", keras_3_text_training.KEEP_TRAINABLE)
         and _behind(self, one, f"keep_trainable({model})")
     )
 
 
 def _share_optimizer(self: Rewriter, one: Difference) -> bool:
-    return self.define("share_optimizer", written.SHARE_OPTIMIZER) and _behind(
+    return self.define("share_optimizer", keras_3_text_training.SHARE_OPTIMIZER) and _behind(
         self, one, f"share_optimizer({one.name})"
     )
 
@@ -320,5 +327,6 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "hard_sigmoid": _hard_sigmoid,
     "lambda_layer": _lambda_layer,
     "keep_trainable": _keep_trainable,
+    "normalize_by_batch": _normalize_by_batch,
     "share_optimizer": _share_optimizer,
 }

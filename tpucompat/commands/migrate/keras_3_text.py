@@ -31,17 +31,6 @@ def predict_classes(model, x, batch_size=None, verbose=0, steps=None):
 {i}return (probabilities > 0.5).astype('int32')
 '''
 
-LOAD_LAYERS = '''
-
-def load_layers(model, filepath):
-{i}"""Loads weights and leaves the optimizer as it is, as Keras 2 did."""
-{i}variables = getattr(getattr(model, 'optimizer', None), 'variables', [])
-{i}values = [variable.numpy() for variable in variables]
-{i}model.load_weights(filepath)
-{i}for variable, value in zip(variables, values):
-{i}{i}variable.assign(value)
-'''
-
 RESET_STATES = '''
 
 def reset_states(model):
@@ -49,44 +38,6 @@ def reset_states(model):
 {i}for layer in model.layers:
 {i}{i}if hasattr(layer, 'reset_states'):
 {i}{i}{i}layer.reset_states()
-'''
-
-KEEP_TRAINABLE = '''
-
-def keep_trainable(model):
-{i}"""Lets a model train the weights that are trainable now, whatever is set later."""
-{i}def parts(one):
-{i}{i}yield one
-{i}{i}for layer in getattr(one, 'layers', ()):
-{i}{i}{i}yield from parts(layer)
-
-{i}def mark(states):
-{i}{i}for one, trainable in states:
-{i}{i}{i}one.trainable = trainable
-
-{i}compiled = [(one, one.trainable) for one in parts(model)]
-
-{i}def keeping(method):
-{i}{i}@functools.wraps(method)
-{i}{i}def train(*args, **kwargs):
-{i}{i}{i}now = [(one, one.trainable) for one, _ in compiled]
-{i}{i}{i}mark(compiled)
-{i}{i}{i}try:
-{i}{i}{i}{i}return method(model, *args, **kwargs)
-{i}{i}{i}finally:
-{i}{i}{i}{i}mark(now)
-
-{i}{i}return train
-
-{i}model.fit, model.train_on_batch = keeping(type(model).fit), keeping(type(model).train_on_batch)
-'''
-
-SHARE_OPTIMIZER = '''
-
-def share_optimizer(optimizer, *models):
-{i}"""Lets one optimizer train the weights of several models."""
-{i}weights = {{id(weight): weight for model in models for weight in model.weights}}
-{i}optimizer.build(list(weights.values()))
 '''
 
 COSINE = '''

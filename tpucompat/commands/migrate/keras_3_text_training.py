@@ -1,0 +1,75 @@
+"""What migrate writes into scripts for weights and optimizers of models that train on."""
+
+from __future__ import annotations
+
+LOAD_LAYERS = '''
+
+def load_layers(model, filepath):
+{i}"""Loads weights and leaves the optimizer as it is, as Keras 2 did."""
+{i}variables = getattr(getattr(model, 'optimizer', None), 'variables', [])
+{i}values = [variable.numpy() for variable in variables]
+{i}model.load_weights(filepath)
+{i}for variable, value in zip(variables, values):
+{i}{i}variable.assign(value)
+'''
+
+NORMALIZE_BY_BATCH = '''
+
+@{keras}.utils.register_keras_serializable()
+class ByBatch({keras}.layers.BatchNormalization):
+{i}"""Normalizes by the batch where it is frozen too, as in TensorFlow 1, without new averages."""
+
+{i}def call(self, inputs, training=None, mask=None):
+{i}{i}if not training or self.trainable:
+{i}{i}{i}return super().call(inputs, training=training, mask=mask)
+{i}{i}axes = [axis for axis in range(len(inputs.shape)) if axis != self.axis % len(inputs.shape)]
+{i}{i}mean, variance = {tf}.nn.moments({tf}.cast(inputs, 'float32'), axes)
+{i}{i}return {keras}.ops.batch_normalization(
+{i}{i}{i}inputs, mean, variance, self.axis, self.beta, self.gamma, self.epsilon)
+
+
+def normalize_by_batch(layer):
+{i}"""Makes the batch normalization of a layer or model a ByBatch."""
+{i}for one in getattr(layer, 'layers', []):
+{i}{i}normalize_by_batch(one)
+{i}if type(layer) is {keras}.layers.BatchNormalization:
+{i}{i}layer.__class__ = ByBatch
+'''
+
+KEEP_TRAINABLE = '''
+
+def keep_trainable(model):
+{i}"""Lets a model train the weights that are trainable now, whatever is set later."""
+{i}def parts(one):
+{i}{i}yield one
+{i}{i}for layer in getattr(one, 'layers', ()):
+{i}{i}{i}yield from parts(layer)
+
+{i}def mark(states):
+{i}{i}for one, trainable in states:
+{i}{i}{i}one.trainable = trainable
+
+{i}compiled = [(one, one.trainable) for one in parts(model)]
+
+{i}def keeping(method):
+{i}{i}@functools.wraps(method)
+{i}{i}def train(*args, **kwargs):
+{i}{i}{i}now = [(one, one.trainable) for one, _ in compiled]
+{i}{i}{i}mark(compiled)
+{i}{i}{i}try:
+{i}{i}{i}{i}return method(model, *args, **kwargs)
+{i}{i}{i}finally:
+{i}{i}{i}{i}mark(now)
+
+{i}{i}return train
+
+{i}model.fit, model.train_on_batch = keeping(type(model).fit), keeping(type(model).train_on_batch)
+'''
+
+SHARE_OPTIMIZER = '''
+
+def share_optimizer(optimizer, *models):
+{i}"""Lets one optimizer train the weights of several models."""
+{i}weights = {{id(weight): weight for model in models for weight in model.weights}}
+{i}optimizer.build(list(weights.values()))
+'''
