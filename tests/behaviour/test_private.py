@@ -1200,7 +1200,7 @@ CHECKS = {
     _leave_replica_inputs_untuned: ["leave_replica_inputs_untuned", "_with_dataset"],
     _topology: ["device_assignment", "topology_class", "topology_proto", "topology_rank"],
     _xla_context: ["XlaContext", "_xla_control_flow_context"],
-    _added_by_layers: ["added_by_layers"],
+    _added_by_layers: ["added_by_layers", "_layers_below"],
     _convolutional_masks: ["forget_masks_of_convolutional_cells"],
     _states_dropped_together: [
         "drop_states_for_all_gates_together",

@@ -55,7 +55,7 @@ def _free(session: Any, operations: list[Any]) -> None:
 
 
 def _is_ours(operation: Any) -> bool:
-    frames = [frame.filename for frame in operation.traceback or ()]  # none of an imported one
+    frames = [frame[0] for frame in operation.traceback or ()]  # none of an imported one
     return operation.type in ("NoOp", "Const", "Placeholder") or any(
         file.startswith((_OURS + "idioms", _OURS + "engines")) for file in frames
     )
