@@ -668,7 +668,7 @@ def saver_elsewhere():
         input_fn, steps=4, hooks=[tf.train.CheckpointSaverHook(folders[1], save_steps=2)]
     )
     names = [sorted(os.listdir(each)) for each in folders]  # a Saver that is shared lists all
-    return [[int(n[11:-6]) for n in each if n.endswith(".index")] for each in names]
+    return {"steps": [[int(n[11:-6]) for n in each if n.endswith(".index")] for each in names]}
 
 
 def summaries():

@@ -267,7 +267,7 @@ def test_checkpoints_of_eight_cores(on):
 
 @pytest.mark.parametrize("cores", [1, 8])
 def test_a_hook_that_saves_elsewhere_replaces_no_checkpoint(on, cores):
-    assert on("saver_elsewhere", cores) == [[0, 4], [0, 2, 4]]
+    assert on("saver_elsewhere", cores)["steps"] == [[0, 4], [0, 2, 4]]
 
 
 @pytest.mark.parametrize("cores", [1, 8])
