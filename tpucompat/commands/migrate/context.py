@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
-import functools
 import textwrap
 from typing import AbstractSet, Any, Iterator, NamedTuple
 
@@ -72,6 +71,7 @@ class Context:
         self._rules: dict[str, str] = {}
         self._parents: dict[int, dict[int, ast.AST]] = {}
         self._loads: dict[str, list[ast.Name]] | None = None
+        self._nodes: list[ast.AST] | None = None
         #: What is put before the first import of TensorFlow, and behind the imports.
         self.before_imports: list[str] = []
         self.after_imports: list[str] = []
@@ -103,10 +103,12 @@ class Context:
                 seen[id(use.statement)].uses.append(use)
             start = end
 
-    @functools.cached_property
+    @property
     def nodes(self) -> list[ast.AST]:
-        """All nodes of the file."""
-        return [node for tree in self.trees.values() for node in walk(tree)]
+        """All nodes of the file; the trees are walked once."""
+        if self._nodes is None:
+            self._nodes = [node for tree in self.trees.values() for node in walk(tree)]
+        return self._nodes
 
     def loads(self, name: str) -> list[ast.Name]:
         """Where the file reads a name; the trees are searched once, however many names are asked for."""
