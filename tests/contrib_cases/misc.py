@@ -130,9 +130,7 @@ def case_recurrent_function(tf):
                 )
                 loss = tf.reduce_sum(tf.square(states[1])) + tf.reduce_sum(final[0])
                 slopes = tf.gradients(loss, [theta["w"], theta["b"], *state, inputs["x"]])
-                if (
-                    kind == "last"
-                ):  # 1.15 takes zeros for the first state there, in the gradient alone
+                if kind == "last":  # in whose gradient 1.15 takes zeros for the first state
                     slopes = []
                 with session(tf) as sess:
                     results[kind + "_own" * own_gradient] = sess.run([states, final, slopes])
