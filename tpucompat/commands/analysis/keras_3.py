@@ -8,6 +8,7 @@ from typing import Any, Iterator, Mapping
 from tpucompat.commands.analysis import (
     keras_1_rules,
     keras_3_batches,
+    keras_3_calls,
     keras_3_files,
     keras_3_labels,
     keras_3_logs,
@@ -28,6 +29,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
     COSINES,
     LOSSES,
     METRIC_OBJECTS,
+    METRIC_WORDS,
     METRICS,
     RULES,
     WRAPPERS,
@@ -118,6 +120,7 @@ class Finder:
             for argument in call.node.args
         }
         self.own_members = keras_3_members.own_members(self.nodes)
+        self.exported = keras_3_files.exported(self)
         #: Whether a callback of its own writes a learning rate into the logs.
         self.logs_rate = any(map(keras_3_logs.writes_rate, self.nodes))
         #: The callbacks that go on to log it under its old name.
@@ -188,6 +191,7 @@ class Finder:
             keras_3_logs,
             keras_3_loops,
             keras_3_words,
+            keras_3_calls,
         ):
             yield from module.differences(self)
         yield from self._files()
@@ -468,11 +472,14 @@ class Finder:
                 path = argument(call.node, 0, "filepath")
                 if constant(argument(call.node, 4, "save_weights_only")):
                     rule = "weights_file"
-            if saves and keyword(call.node, "signatures") is not None:
-                rule = "signatures"
             written = isinstance(path, ast.Call) and key(path.func).endswith(("_file",))
-            if path is not None and not written:
-                yield path, call.node, rule, saves
+            if path is None or written:
+                continue
+            is_export = rule == "model_file" and self.text_of(path) in self.exported
+            if saves and (is_export or keyword(call.node, "signatures") is not None):
+                rule = "signatures"
+            for one in keras_3_files.names(self, path):
+                yield one, call.node, rule, saves
 
     def _is_other(self, call: Call) -> bool:
         owner = getattr(call.node.func, "value", None)
@@ -534,9 +541,8 @@ class Finder:
 
     def _metric(self, call: Call, text: ast.AST, word: str) -> Iterator[Difference]:
         if word in METRIC_OBJECTS:
-            yield Difference(
-                table.BEHAVIOURS["metric_object"], text, call.node, METRIC_OBJECTS[word]
-            )
+            row = table.BEHAVIOURS["metric_word" if word in METRIC_WORDS else "metric_object"]
+            yield Difference(row, text, call.node, METRIC_OBJECTS[word])
             return
         name = METRICS.get(word, "acc")
         other = keras_3_losses.accuracy(self, call, text) if name == "acc" else None

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from typing import TYPE_CHECKING
+
+from tpucompat.commands.analysis.keras_values import below_keras, key
+from tpucompat.names.used import argument, constant, walk
+
+if TYPE_CHECKING:
+    from tpucompat.commands.analysis.keras_3 import Finder
 
 #: How files end that Keras 3 loads, its own and those of Keras 2.
 LOADABLE = (".keras", ".h5", ".hdf5")
@@ -24,3 +32,41 @@ def ends_well(text: str | None, rule: str) -> bool:
     if text is None:
         return False
     return text.endswith(".weights.h5" if rule == "weights_file" else (".keras", ".h5"))
+
+
+#: What reads a SavedModel: the end of the call's name -> the argument with its folder.
+_READERS = {
+    "saved_model.load": "export_dir",
+    "saved_model.load_v2": "export_dir",
+    "TFLiteConverter.from_saved_model": "saved_model_dir",
+}
+
+
+def exported(finder: Finder) -> set[str | None]:
+    """The folders of which the script reads a SavedModel, or which it says are one and does not load itself."""
+    loaded: set[str | None] = set()
+    read: set[str | None] = set()
+    said: set[str | None] = set()
+    for call in finder.names.calls:
+        for ending, word in _READERS.items():
+            folder = argument(call.node, 0, word)
+            if call.name.endswith(ending) and folder is not None:
+                read.add(finder.text_of(folder))
+        path = argument(call.node, 0, "filepath")
+        if path is not None and below_keras(call.name).endswith("load_model"):
+            loaded.update(map(finder.text_of, names(finder, path)))
+        elif constant(argument(call.node, 3, "save_format")) == "tf":
+            place = 0 if call.name.startswith(".") else 1
+            path = argument(call.node, place, "filepath")
+            said.update([] if path is None else [finder.text_of(path)])
+    return (read | (said - loaded)) - {None}
+
+
+def names(finder: Finder, path: ast.expr) -> list[ast.expr]:
+    """The name of a file; of a loop over names that stand in the script, each of these."""
+    for loop in finder.nodes if isinstance(path, ast.Name) else ():
+        if isinstance(loop, ast.For) and key(loop.target) == key(path) and path in walk(loop):
+            written = list(getattr(loop.iter, "elts", ()))
+            if written and all(isinstance(constant(one), str) for one in written):
+                return written
+    return [path]

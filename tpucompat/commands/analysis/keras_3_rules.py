@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 
 from tpucompat.commands.analysis import keras_3_rows as table
@@ -40,7 +39,6 @@ class Difference(NamedTuple):
     uncertain: bool = False
 
 
-_CAPITALS = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=K)(?=C)")
 _NAMES_OF_METRICS = {  # what TensorFlow 1 called them in logs -> what a script may call them
     "acc": ("accuracy",),
     "mean_squared_error": ("mse", "MSE"),
@@ -57,26 +55,33 @@ LOSSES = {
 }
 #: The loss whose sign has changed, as a text and as a function.
 COSINES = frozenset(("cosine_proximity", "cosine_similarity"))
-#: Metrics that Keras 3 does not know by a text, or not by what TensorFlow 1 logged -> its object.
-METRIC_OBJECTS = {
-    **dict.fromkeys(
-        ("kld", "KLD", "kullback_leibler_divergence"),
-        "KLDivergence('kullback_leibler_divergence')",
-    ),
-    "logcosh": "LogCoshError('logcosh')",
-    **dict.fromkeys(
-        ("cosine_proximity", "cosine_similarity"), "CosineSimilarity('cosine_proximity')"
-    ),
-    # Of a class that is given by name, TensorFlow 1 logged the name of its instances.
+#: Metrics that Keras 3 does not know by a text, or logs under that text -> the object of their Keras 2 name.
+METRIC_WORDS = {
     **{
-        name: f"{name}('{_CAPITALS.sub('_', name).lower()}')"
+        name: f"{name}()"
         for name in (
-            *("AUC", "Precision", "Recall", "RootMeanSquaredError", "BinaryAccuracy"),
-            *("CategoricalAccuracy", "SparseCategoricalAccuracy", "TopKCategoricalAccuracy"),
-            *("TruePositives", "TrueNegatives", "FalsePositives", "FalseNegatives"),
-            *("MeanSquaredError", "MeanAbsoluteError", "CosineSimilarity"),
+            *("AUC", "Accuracy", "BinaryAccuracy", "BinaryCrossentropy", "CategoricalAccuracy"),
+            *("CategoricalCrossentropy", "CategoricalHinge", "CosineSimilarity", "FalseNegatives"),
+            *("FalsePositives", "Hinge", "MeanAbsoluteError", "MeanAbsolutePercentageError"),
+            *("MeanSquaredError", "MeanSquaredLogarithmicError", "Poisson", "Precision", "Recall"),
+            *("RootMeanSquaredError", "SparseCategoricalAccuracy", "SparseCategoricalCrossentropy"),
+            *("SparseTopKCategoricalAccuracy", "SquaredHinge", "TopKCategoricalAccuracy"),
+            *("TrueNegatives", "TruePositives"),
         )
     },
+    **dict.fromkeys(
+        ("KLDivergence", "kullback_leibler_divergence"),
+        "KLDivergence('kullback_leibler_divergence')",
+    ),
+    **dict.fromkeys(("LogCoshError", "logcosh"), "LogCoshError('logcosh')"),
+    "log_cosh": "LogCoshError('log_cosh')",
+    "cosine_proximity": "CosineSimilarity('cosine_proximity')",
+}
+#: The same of TensorFlow 1 alone, which logged short words under long names.
+METRIC_OBJECTS = {
+    **METRIC_WORDS,
+    **dict.fromkeys(("kld", "KLD"), METRIC_WORDS["kullback_leibler_divergence"]),
+    "cosine_similarity": METRIC_WORDS["cosine_proximity"],
 }
 #: Functions that migrate writes around others, and for losses.
 WRAPPERS = frozenset(
@@ -272,8 +277,8 @@ def _tensors(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         yield Difference(table.BEHAVIOURS["tensor_operation"], call.node, call.node)
     if below in _FAIL and call.node.args and finder.values.is_tensor(call.node.args[0]):
         yield Difference(table.BEHAVIOURS["ndim"], call.node, call.node, below[8:])
-    if name == ".add_loss" and finder._is_model(call.node.func.value):  # type: ignore[attr-defined]
-        yield Difference(table.BEHAVIOURS["add_loss"], call.node, call.node)
+    if name in (".add_loss", ".add_metric") and finder._is_model(call.node.func.value):  # type: ignore[attr-defined]
+        yield Difference(table.BEHAVIOURS[name[1:]], call.node, call.node)
 
 
 _FAIL = frozenset(("backend.ndim", "backend.dtype"))

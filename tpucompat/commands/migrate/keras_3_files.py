@@ -169,17 +169,22 @@ def _signatures(self: Rewriter, one: Difference) -> bool:
     """``model.save(path, signatures=f)`` -> ``tf.saved_model.save(model, path, signatures=f)``."""
     call: Any = one.call
     function = call.func
-    words = {word.arg for word in call.keywords}
     is_method = isinstance(function, ast.Attribute) and function.attr == "save"
-    if not is_method or len(call.args) != 1 or not words <= {"signatures", "save_format"}:
+    words = {word.arg for word in call.keywords}
+    if not words <= {"signatures", "save_format"} or len(call.args) != (1 if is_method else 2):
         return False
     name = key(one.node)
     loads = (path for path, _, _, saves in self.finder.file_arguments() if not saves)
-    if any(key(path) == name for path in loads) or not key(function.value):
+    if name and any(key(path) == name for path in loads):
         return False
     made = self.context.local("tensorflow.saved_model.save")
-    return self.context.replace(function, self.cell(call), made) and self.wrap(
-        one.node, f"{key(function.value)}, ", ""
+    if not is_method:
+        return self.context.replace(function, self.cell(call), made)
+    model = key(function.value)
+    return (
+        bool(model)
+        and self.context.replace(function, self.cell(call), made)
+        and self.wrap(one.node, f"{model}, ", "")
     )
 
 

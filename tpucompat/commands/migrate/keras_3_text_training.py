@@ -73,3 +73,28 @@ def share_optimizer(optimizer, *models):
 {i}weights = {{id(weight): weight for model in models for weight in model.weights}}
 {i}optimizer.build(list(weights.values()))
 '''
+
+WITH_METRIC = '''
+
+class AddMetric({keras}.layers.Layer):
+{i}"""Passes on its first input, and logs the mean of the second."""
+
+{i}def __init__(self, name):
+{i}{i}super().__init__()
+{i}{i}self.metric = {keras}.metrics.Mean(name=name)
+
+{i}def call(self, inputs):
+{i}{i}outputs, value = inputs
+{i}{i}self.metric.update_state(value)
+{i}{i}return outputs
+
+{i}def compute_output_shape(self, shapes):
+{i}{i}return shapes[0]
+
+
+def with_metric(model, value, name):
+{i}"""The model with one more metric, the mean of a tensor that was computed from its inputs."""
+{i}first, *others = model.outputs
+{i}outputs = [AddMetric(name)([first, value]), *others]
+{i}return {keras}.Model(model.inputs, outputs if others else outputs[0], name=model.name)
+'''

@@ -117,18 +117,51 @@ def _dim_ordering(self: Rewriter, one: Difference) -> bool:
 def _add_loss(self: Rewriter, one: Difference) -> bool:
     """``model.add_loss(tensor)`` -> ``model = with_loss(model, tensor)``"""
     call: Any = one.call
-    cell = self.cell(call)
-    statement = self.context.statement(call, cell)
-    name = key(call.func.value)
-    if not isinstance(statement, ast.Expr) or len(call.args) != 1 or call.keywords or not name:
+    if len(call.args) != 1 or call.keywords:
         return False
     given = call.args[0]
     if isinstance(given, ast.Lambda) or getattr(given, "id", "") in self.context.names.functions:
         return False  # it computes from weights, later
-    if not self.define("with_loss", written.WITH_LOSS):
+    return _pass_through(self, call, "with_loss", written.WITH_LOSS)
+
+
+def _add_metric(self: Rewriter, one: Difference) -> bool:
+    """``model.add_metric(tensor, name='m')`` -> ``model = with_metric(model, tensor, name='m')``"""
+    call: Any = one.call
+    words = {word.arg: constant(word.value) for word in call.keywords}
+    aggregation = words.pop("aggregation", "mean")
+    if len(call.args) != 1 or words.keys() != {"name"} or aggregation != "mean":
         return False
-    text = self.context.texts[cell]
-    text.replace(text.span(call)[0], text.span(call.args[0])[0], f"{name} = with_loss({name}, ")
+    if not _pass_through(self, call, "with_metric", keras_3_text_training.WITH_METRIC):
+        return False
+    self.drop(call, "aggregation")
+    return True
+
+
+def _pass_through(self: Rewriter, call: Any, name: str, text: str) -> bool:
+    """``model.method(tensor, …)`` -> ``model = name(model, tensor, …)``"""
+    cell = self.cell(call)
+    model = key(call.func.value)
+    is_statement = isinstance(self.context.statement(call, cell), ast.Expr)
+    if not is_statement or not model or not self.define(name, text):
+        return False
+    file = self.context.texts[cell]
+    file.replace(file.span(call)[0], file.span(call.args[0])[0], f"{model} = {name}({model}, ")
+    return True
+
+
+def _positional(self: Rewriter, one: Difference) -> bool:
+    """``layer(x, True, mask)`` -> ``layer(x, training=True, mask=mask)``"""
+    call: Any = one.call
+    text = self.context.texts[self.cell(call)]
+    names = one.name.split(",")
+    for name, value in zip(names, call.args[-len(names) :]):
+        start = text.span(value)[0]
+        if not text.text[:start].rstrip().endswith(","):
+            return False  # it stands in brackets of its own
+    for name, value in zip(names, call.args[-len(names) :]):
+        start = text.span(value)[0]
+        text.replace(start, start, name + "=")
     return True
 
 
@@ -188,6 +221,8 @@ def _tuple(self: Rewriter, one: Difference) -> bool:
 #: ``how`` of a row -> its rewriting.
 REWRITINGS: Mapping[str, Rewriting] = {
     "add_loss": _add_loss,
+    "add_metric": _add_metric,
+    "positional": _positional,
     "add_variable": _add_variable,
     "built": _built,
     "dim_ordering": _dim_ordering,
