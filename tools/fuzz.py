@@ -774,6 +774,23 @@ def table(path: str) -> Iterator[str]:
     yield f"| total | {total[0]:,} | {total[1]:,} | {slowest:.2f} | {total[2]} |"
 
 
+def asked(word: str) -> tuple[str, int, int]:
+    """KIND:START:END, or KIND:NUMBER for one input.
+
+    Raises:
+      ValueError: No input is asked for.
+    """
+    kind, *numbers = word.split(":")
+    if kind not in KINDS:
+        raise ValueError(f"{word}: unknown kind; choose from {', '.join(KINDS)}")
+    if len(numbers) not in (1, 2) or not all(map(str.isdecimal, numbers)):
+        raise ValueError(f"{word}: expected KIND:START:END or KIND:NUMBER")
+    first, last = int(numbers[0]), int(numbers[-1]) + (len(numbers) == 1)
+    if first >= last:
+        raise ValueError(f"{word}: no input; END is not a count, and comes after START")
+    return kind, first, last
+
+
 def main(argv: list[str]) -> int:
     """Runs what is asked for; 1 if there was a failure."""
     global WATCH
@@ -787,9 +804,10 @@ def main(argv: list[str]) -> int:
     if options.table:
         print("\n".join(table(options.table)))
         return 0
-    unknown = [word for word in options.what if word.split(":")[0] not in KINDS]
-    if unknown:
-        parser.error(f"unknown kind: {', '.join(unknown)}; choose from {', '.join(KINDS)}")
+    try:
+        wanted = [asked(word) for word in options.what]
+    except ValueError as error:
+        parser.error(str(error))
     warnings.simplefilter("ignore")
     signal.signal(signal.SIGALRM, over)
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -816,9 +834,7 @@ def main(argv: list[str]) -> int:
         if any(word.startswith("resolver") for word in options.what):
             from tpucompat.idioms.startup import cluster_resolver  # noqa: F401
         WATCH = Watch()
-        for word in options.what:
-            kind, start, *rest = word.split(":")
-            given = kind, int(start), int(rest[0]) if rest else int(start) + 1
+        for given in wanted:
             if given in done:
                 continue
             figures = run(*given)

@@ -90,6 +90,21 @@ def test_arguments_have_the_positions_of_then(era, tmp_path):
     }
 
 
+@pytest.mark.parametrize("era", ["tf1", "tf2"])
+def test_arguments_and_callbacks_have_the_names_of_then(era, tmp_path):
+    program = os.path.join(os.path.dirname(__file__), "programs", "keras_arguments.py")
+    done = subprocess.run(
+        [sys.executable, "-m", "tpucompat", "run", "--quiet", "--era", era, program],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": os.getcwd(), "CUDA_VISIBLE_DEVICES": "-1"},
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    count, failed = json.loads(done.stdout.strip().split("\n")[-1])
+    assert failed == [] and count > 60
+
+
 def test_the_table_names_what_keras_has():
     import tensorflow as tf
 

@@ -1,5 +1,6 @@
 """Codes that no other test reads by their number: each is provoked here, and its advice read."""
 
+import sys
 import types
 
 import numpy as np
@@ -170,6 +171,13 @@ def reference(monkeypatch):
     tpu.rewrite(lambda: weight._ref() * 2.0)
 
 
+def without_tf_slim(monkeypatch):
+    from tpucompat.contrib import slim
+
+    monkeypatch.setitem(sys.modules, "tf_slim", None)
+    slim.package()
+
+
 def circle(monkeypatch):
     nodes = {}
     for name, source in (("a", "b"), ("b", "a")):
@@ -185,6 +193,7 @@ def circle(monkeypatch):
             lambda patch: tf.contrib.image.translate(tf.zeros([2]), [0, 0]),
             "TensorFlow 1.15 documentation",
         ),
+        ("TPU110", without_tf_slim, "pip install tf-slim"),
         ("TPU313", joined_text, "dense numeric tensors"),
         ("TPU318", without_model_dir, "shared storage"),
         ("TPU320", lambda patch: several_machines(), "TPUEstimator does not need train_distribute"),

@@ -117,6 +117,7 @@ def test_what_a_tpu_cannot_run_is_refused_with_the_line(tmp_path, kind):
     told = done.stderr[done.stderr.index("Traceback (most recent call last)") :]
     assert code in told and operation in told and line in told
     assert len(told.splitlines()) <= 25
+    assert kind != "unknown" or "drop_remainder=True" in told
 
 
 #: What is refused in forms that scripts have -> the code, the operation, and the line of another module.

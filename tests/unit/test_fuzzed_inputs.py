@@ -45,6 +45,14 @@ def test_inputs_of_the_campaign():
     assert done.stdout.count('"failures": []') == len(SOME) + len(FAILED)
 
 
+@pytest.mark.skipif(sys.version_info < (3, 9) or os.name != "posix", reason="a tool, on POSIX")
+@pytest.mark.parametrize("asked", ["scan:5000:900", "scan:5:5", "scan", "scan:a:b", "nothing:0:1"])
+def test_a_campaign_of_no_input_is_an_error(asked):
+    """Its figures would be those of a campaign without failures."""
+    done = subprocess.run([sys.executable, TOOL, asked], stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2 and f"{asked}: " in done.stderr
+
+
 FUNCTION = "def f{0}(x):\n  return tf.log(f{0}(x))\n"
 GUARD = """
 try:

@@ -109,6 +109,7 @@ def test_an_old_package_is_told_by_its_code(site_packages, text, old):
     journal.reset()
     scope = scopes.Scope()
     assert not scope.owns(modules["other"])
+    assert not scope.adopts(modules["use"], "tf2")  # whose namespace has no tf.contrib
     assert scope.adopts(modules["other"]) is old
     assert [scope.owns(modules[each]) for each in modules] == [old] * 3
     told = [text for code, text in journal.notices() if code == "TPU427"]
@@ -176,6 +177,7 @@ def test_an_old_package_is_told_by_what_it_uses_on_import(site_packages, monkeyp
     scopes.old_packages.is_old.cache_clear()
     found = installed_package(site_packages, "written_then", **{"use": "", **modules})
     assert scopes.Scope().adopts(found["use"]) is old
+    assert scopes.Scope().adopts(found["use"], "tf2") is old
     scopes.old_packages._is_gone.cache_clear()
 
 
@@ -229,16 +231,18 @@ def test_an_old_package_is_told_by_its_release(site_packages, monkeypatch, name,
     assert scopes.Scope().adopts(modules["use"]) is old
 
 
-def test_an_old_package_gets_what_it_imported_before(hook, site_packages, monkeypatch):
+@pytest.mark.parametrize("era", ["tf1", "tf2"])
+def test_an_old_package_gets_what_it_imported_before(hook, site_packages, monkeypatch, era):
     """The made-up view stands for TensorFlow's."""
     installed_package(
         site_packages,
         "written_then",
         __init__="import numpy\nfrom written_then import use\nbefore = numpy.float\n",
-        use="import oldpkg\ndef f():\n    import tensorflow as tf\n    return tf.contrib\n",
+        use="import oldpkg\ndef f():\n    import tensorflow as tf\n    return tf.contrib\n"
+        "def _set_hyper(): pass\ndef _resource_apply_dense(): pass\n",
     )
     monkeypatch.syspath_prepend(str(site_packages))
-    monkeypatch.setattr(hook, "era", "tf1")
+    monkeypatch.setattr(hook, "era", era)
     try:
         package = importlib.import_module("written_then")
         assert package.use.oldpkg.name == "real"

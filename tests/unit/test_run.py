@@ -217,6 +217,26 @@ def test_a_script_that_reads_the_tpu_s_address_where_there_is_none(folder):
     assert "Next: Unset TPUCOMPAT_NO_TPU" in ours.stderr and "[TPU477]" in ours.stderr
 
 
+@pytest.mark.parametrize(
+    "source, said",
+    [
+        ("raise OSError('no such file or directory: run prepare.py')", ""),
+        ("raise ValueError('no matching files for the pattern')", ""),
+        ("class ConnectionError(Exception): pass\nraise ConnectionError('of two layers')", ""),
+        ("raise RuntimeError('gs://b: the credentials are not in the list')", ""),
+        ("import ctypes\nctypes.CDLL('libabsent.so')", "Put the file there"),
+        ("1 / 0", ""),
+        ("import subprocess\nsubprocess.run(['absent-program'])", "Install it, or correct"),
+        ("open('absent.txt')", "Put the file there"),
+        ("try:\n    open('absent.txt')\nexcept OSError as e:\n    raise e", "Put the file there"),
+    ],
+)
+def test_a_next_step_is_said_of_errors_that_are_not_the_script_s_own(folder, source, said):
+    ours = tpucompat_run(folder, write(folder, source))
+    assert ours.returncode == 1 and ours.stderr.count("Next: ") == bool(said)
+    assert said in ours.stderr
+
+
 def test_a_coding_line_is_honoured(folder):
     (folder / "latin.py").write_bytes(b"# -*- coding: latin-1 -*-\nprint(len('caf\xe9'))\n")
     assert tpucompat_run(folder, "--quiet", "latin.py").stdout == "4\n"

@@ -40,6 +40,8 @@ _FILES = 2000
 _MAY_BE_GONE = re.compile(
     rb"\bestimator\b|\bcontrib\b|\bpython(?:\.| import )keras\b|\bkeras\.\w+\b|\bwrappers\b"
 )
+# Packages of TensorFlow that the script's namespace still has, by its era.
+_GONE: Mapping[str, tuple[str, ...]] = {"tf1": ("contrib", "estimator"), "tf2": ("estimator",)}
 # The private copy of TensorFlow has lost modules since 2.6, and the public package `wrappers`.
 _KERAS = ("tensorflow.python.keras", "tensorflow.keras")
 # What Keras' optimizers up to 2.10 were made of, and how code says that it knows of others.
@@ -50,7 +52,7 @@ _AWARE = re.compile(rb"\bcompat\.v1\b|\bcompat import v1\b|hasattr\(\s*\w+\s*,\s
 
 
 @functools.lru_cache(maxsize=None)
-def is_old(package: str, location: str, file: str) -> bool:
+def is_old(package: str, location: str, file: str, era: str = "tf1") -> bool:
     """Whether an installed package was written for a TensorFlow or a Keras that is no more.
 
     It is one of the table above in an early release. Or its code uses ``tf.contrib``, and none of it names
@@ -61,10 +63,12 @@ def is_old(package: str, location: str, file: str) -> bool:
       package: The name under which it is imported.
       location: Its folder, or its one file.
       file: The module of it that imports TensorFlow.
+      era: The script's; "tf2" has no ``tf.contrib``.
     """
     if package in _FIRST_OF_TODAY:
         return _is_before(*_FIRST_OF_TODAY[package])
-    return _is_for_tensorflow_1(location) or _fails_here(package, location, file)
+    contrib = era == "tf1" and _is_for_tensorflow_1(location)
+    return contrib or _fails_here(package, location, file, era)
 
 
 def _is_for_tensorflow_1(location: str) -> bool:
@@ -83,7 +87,7 @@ def _is_for_tensorflow_1(location: str) -> bool:
     return uses
 
 
-def _fails_here(package: str, location: str, file: str) -> bool:
+def _fails_here(package: str, location: str, file: str, era: str) -> bool:
     """Whether a module that is imported on the way uses on import what is gone, or has an early optimizer."""
     todo = [file]
     seen: set[str] = set()
@@ -112,7 +116,7 @@ def _fails_here(package: str, location: str, file: str) -> bool:
                 # What stands for one Keras or another (an `if` chooses it) has lost the module in each.
                 use.function is None
                 and (not use.guarded or use.base in _KERAS)
-                and _is_gone(use.name)
+                and _is_gone(use.name, era)
                 for use in names.uses
             ):
                 return True
@@ -156,15 +160,18 @@ def _imported(tree: ast.Module, package: str, location: str, path: str) -> Itera
 
 
 @functools.lru_cache(maxsize=None)
-def _is_gone(name: str) -> bool:
-    """Whether TensorFlow or Keras has no such package or module here: their files tell, without an import."""
+def _is_gone(name: str, era: str = "tf1") -> bool:
+    """Whether TensorFlow or Keras has no such package or module here: their files tell, without an import.
+
+    What the script's namespace does not have either is left to TensorFlow's own error.
+    """
     root, *parts = name.split(".")
     for world in (["compat", "v1"], ["compat", "v2"]):
         if parts[:2] == world:
             parts = parts[2:]
     if not parts:
         return False
-    if root == "tensorflow" and parts[0] in ("contrib", "estimator"):
+    if root == "tensorflow" and parts[0] in _GONE[era]:
         return not _has_folder("tensorflow", "_api", "v2", parts[0])
     if root == "tensorflow" and parts[:2] == ["python", "keras"]:
         module = [name for name in parts[2:3] if name.islower() and name != "backend"]

@@ -87,10 +87,11 @@ class Scope:
         """Whether the module with these globals belongs to an installed package that is an old one."""
         return str(importer.get("__name__")).partition(".")[0] in self._packages
 
-    def adopts(self, importer: Mapping[str, Any]) -> bool:
+    def adopts(self, importer: Mapping[str, Any], era: str = "tf1") -> bool:
         """Whether a module that imports TensorFlow is of an installed package that is an old one.
 
-        The package counts as the script's own from then on.
+        In a script of TensorFlow 2 it is one that Keras or TensorFlow have left behind since: there is no
+        ``tf.contrib`` to show to the others. The package counts as the script's own from then on.
         """
         name, file = importer.get("__name__"), importer.get("__file__")
         if not isinstance(name, str) or not isinstance(file, str):
@@ -101,7 +102,7 @@ class Scope:
         location = file
         for _ in range(inner.count(".") + bool(inner) + _is_folder(file)):
             location = os.path.dirname(location)
-        if not old_packages.is_old(package, location, file):
+        if not old_packages.is_old(package, location, file, era):
             return False
         self._packages |= {package}
         self._own = {key: own for key, own in self._own.items() if not is_part(key[0], package)}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from importlib import machinery
 from typing import Iterable, NamedTuple
@@ -130,7 +131,8 @@ ROWS: tuple[tuple[str, str, str], ...] = (
     # training/saver.py
     ("TPU444", r"ValueError", r"save_path is not a valid checkpoint"),
     ("TPU447", r"ModuleNotFoundError", r"No module named '(?!tensorflow['.])"),
-    ("TPU446", r".*", r"\.so\b.*(undefined symbol|cannot open shared object)"),
+    ("TPU446", r".*", r"\.so\b.*undefined symbol"),
+    ("TPU446", r"NotFoundError|ImportError", r"\.so\b.*cannot open shared object"),
     ("TPU444", r"FileNotFoundError|NotFoundError|OSError|IOError", r"[Nn]o such file or directory"),
     # What CPython says of the iterators and views that were lists in Python 2.
     (
@@ -259,6 +261,10 @@ def for_error(kind: str, text: str, files: Iterable[str] = (), line: str = "") -
         return None
     if _NOT_MADE.search(text) and _MAKES.search(line):
         return for_code("TPU476")
+    files = list(files)
+    if kind == "FileNotFoundError" and files[-1:] == [subprocess.__file__]:
+        step = "Install it, or correct its path; the folder that `cwd=` names has to exist."
+        return Advice("TPU444", "A program that the script starts is missing.", step)
     missing = _MODULE.match(text)
     if kind == "ModuleNotFoundError" and missing and missing.group(1) in PYTHON_2_MODULES:
         module, today = missing.group(1), PYTHON_2_MODULES[missing.group(1)]

@@ -36,6 +36,8 @@ _HEADING = re.compile(
     r"|Detected at node|Graph execution error:|\w+: in user code:|in user code:|Node: '|During handling of"
     r"|<stack traces unavailable>|\d+ root error|\d+ successful operations|\d+ derived errors|Errors may have)"
 )
+# `raise` and `raise error` pass on what was caught.
+_RAISES = re.compile(r"raise\s+(?!\w+\s*(from\b.*)?$)")
 # The same error of several replicas (`status.cc` of 2.x), and the nodes on the way to it.
 _NUMBERED = re.compile(r"\(\d+\) ([A-Z_]+|[A-Z][a-z ]+): +")
 _NODES = re.compile(r"\[\[.*\]\]")
@@ -63,9 +65,9 @@ def excepthook(before: Callable[..., None], advise: bool, whole: bool) -> Callab
         long = len(lines) > LINES - _ADVICE and not whole
         place = place_of(error) if long else ""
         found = None
-        if advise and not isinstance(error, TPUCompatError):
-            inner = traceback.extract_tb(trace)[-1:]
-            line = inner[0].line or "" if inner else ""
+        inner = traceback.extract_tb(trace)[-1:]
+        line = inner[0].line or "" if inner else ""
+        if advise and not isinstance(error, TPUCompatError) and not _says_itself(trace, line):
             files = tracebacks.files(trace)
             found = advice.for_error(kind.__name__, str(error), files, line)
             if isinstance(error, SyntaxError) and python_2.is_python_2(error):
@@ -80,6 +82,15 @@ def excepthook(before: Callable[..., None], advise: bool, whole: bool) -> Callab
             sys.stderr.write(f"{found}\n")
 
     return show
+
+
+def _says_itself(trace: Any, line: str) -> bool:
+    """Whether the script raises the error, whose words are then its own; it may pass on one that it caught."""
+    if trace is None or not _RAISES.match(line):
+        return False
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return scopes.current().owns(trace.tb_frame.f_globals)
 
 
 class Terse(logging.Filter):

@@ -113,9 +113,9 @@ class ImportHook:
         """Whether what a module imports is answered for the script's era."""
         if self._scope.owns(importer):
             return True
-        if self.era != "tf1" or name.partition(".")[0] not in self._view:
+        if name.partition(".")[0] not in self._view:
             return False
-        if not self._scope.adopts(importer):
+        if not self._scope.adopts(importer, self.era):
             return False
         self._show_again(importer["__name__"].partition(".")[0])
         return True
