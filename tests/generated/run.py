@@ -56,6 +56,7 @@ MODULES = {
     "keras_seldom": "keras_seldom",
     "keras_wide": "keras_wide",
     "model_fn": "model_fns",
+    "model_fn_arguments": "model_fns_arguments",
     "model_fn_features": "model_fns_features",
     "model_fn_more": "model_fns_more",
     "model_fn_rest": "model_fns_rest",
