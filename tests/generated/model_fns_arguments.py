@@ -367,7 +367,7 @@ def recurrent(m, kind):
         if more.pop("initial_state", None):
             for one, name in zip(made, ("_fw", "_bw") if both else ("",)):
                 more["initial_state" + name] = tf.nest.map_structure(
-                    lambda zeros: zeros + 0.1, one.zero_state(batch, tf.float32)
+                    lambda zeros: zeros + 0.1, one.zero_state(batch or tf.shape(x)[0], tf.float32)
                 )
         with tf.variable_scope(None, "recurrent"):
             turned = tf.transpose(x, [1, 0, 2])
@@ -414,10 +414,11 @@ REDUCTIONS = ["NONE", "SUM", "MEAN", "SUM_OVER_BATCH_SIZE", "SUM_OVER_NONZERO_WE
 def loss_of(m, labels):
     names = {"classes": m.one(*CLASSES), "numbers": m.one(*NUMBERS)}
     options = {name: drawn(m, LOSSES[name]) for name in names.values()}
-    weighted, reduction, total = m.one("no", "constant", "examples"), m.one(*REDUCTIONS), m.often(0.3)
+    weighted, reduction = m.one("no", "constant", "examples"), m.one(*REDUCTIONS)
+    collected = not any("loss_collection" in one for one in options.values()) and m.often()
     if reduction == "MEAN" and weighted == "examples":
         weighted = "constant"
-    m.note(f"losses {options}, weights: {weighted}, {reduction}, get_total_loss: {total}")
+    m.note(f"losses {options}, weights: {weighted}, {reduction}, get_total_loss: {collected}")
 
     def one(given, outputs, name, columns):
         losses, more = tf.losses, dict(options[name])
@@ -442,14 +443,13 @@ def loss_of(m, labels):
         if "classes" in labels:
             given, logits, name = labels["classes"], outputs["classes"], names["classes"]
             logits = tf.nn.softmax(logits) if name == "log_loss" else logits
-            matrix = name in ("hinge_loss", "log_loss")
+            matrix = name in ("hinge_loss", "log_loss", "sigmoid_cross_entropy")
             ones = given if name.startswith("sparse") else tf.one_hot(given, 3)
             value += one(ones, logits, name, "matrix" if matrix else "vector")
         if "numbers" in labels:
             value += one(labels["numbers"], outputs["numbers"], names["numbers"], "matrix")
-        if total and reduction not in ("NONE", "SUM"):
-            collected = tf.losses.get_total_loss(add_regularization_losses=True)
-            return 0.5 * value + 0.5 * collected
+        if collected and reduction not in ("NONE", "SUM"):
+            return 0.5 * (value + tf.losses.get_total_loss(add_regularization_losses=True))
         return value + tf.losses.get_regularization_loss()
 
     return apply
@@ -485,7 +485,6 @@ OPTIMIZERS = {
     "contrib.opt.MomentumWOptimizer": "momentum! use_nesterov use_locking name",
     "contrib.opt.LARSOptimizer": "momentum weight_decay eeta epsilon skip_list use_nesterov name",
     "contrib.opt.LazyAdamOptimizer": "epsilon! beta1 beta2 use_locking name",
-    "contrib.opt.AdaMaxOptimizer": "epsilon! beta1 beta2 use_locking name",
     "contrib.opt.NadamOptimizer": "epsilon! beta1 beta2 use_locking name",
 }
 MINIMIZE = "gate_gradients aggregation_method colocate_gradients_with_ops name"
@@ -497,7 +496,6 @@ def training_of(m):
     options, minimized = drawn(m, OPTIMIZERS[make]), drawn(m, MINIMIZE)
     averaged = drawn(m, "num_updates zero_debias name") if m.often(0.3) else None
     way = m.one("minimize", "apply_gradients", "optimize_loss", "var_list")
-    reduction = m.one("MEAN", "SUM_BY_NONZERO_WEIGHTS")
     m.note(f"{rate} {rate_options}, {make} {options}, {way} {minimized}, average {averaged}")
 
     def optimizer_at(step, value):
@@ -508,8 +506,8 @@ def training_of(m):
         step = tf.train.get_global_step()
         value = getattr(tf.train, rate)(*(step if g is None else g for g in given), **rate_options)
         value = tf.convert_to_tensor(value)
-        reduced = getattr(tf.losses.Reduction, reduction)
-        optimizer = tpu.CrossShardOptimizer(optimizer_at(step, value), reduced, name="Cross")
+        mean = tf.losses.Reduction.MEAN
+        optimizer = tpu.CrossShardOptimizer(optimizer_at(step, value), mean, name="Cross")
         updates = tf.get_collection(tf.GraphKeys.UPDATE_OPS)
         updates += tf.get_collection("own_updates")
         more = {k: v for k, v in minimized.items() if k != "name"}
@@ -595,9 +593,8 @@ def metrics_of(m):
                 continue
             tensors, more = given[METRICS[name][0]], dict(options[name])
             if more.pop("weights", None):
-                rows = 0.5 + tf.range(tf.shape(tensors[0])[0]) % 2
+                rows = 0.5 + tf.cast(tf.range(tf.shape(tensors[0])[0]) % 2, tf.float32)
                 wide = tensors[-1].shape.ndims > 1 and METRICS[name][0] != "scores"
-                rows = tf.cast(rows, tf.float32)
                 more["weights"] = rows[:, None] if wide else rows
             made[f"of_{name}"] = getattr(tf.metrics, name)(*tensors, **more)
         return made
@@ -623,9 +620,8 @@ def estimator_options(m):
             "keep_checkpoint_every_n_hours": 1,
             "log_step_count_steps": m.one(1, None),
             "session_config": tf.ConfigProto(allow_soft_placement=True),
-            "master": "",
-            "evaluation_master": "",
-            "cluster": tf.contrib.cluster_resolver.TPUClusterResolver() if m.on_tpu else None,
+            "master": None,
+            "evaluation_master": None,
             "protocol": None,
             "session_creation_timeout_secs": 600,
         },
@@ -690,7 +686,6 @@ def train(seed, brief=False):
     """Makes the program of a seed and runs it, as ``model_fns.train``."""
     m = plain.Maker(seed)
     m.random = random.Random(seed + 1)
-    m.on_tpu = hasattr(tf.contrib.tpu, "keras_to_tpu_model")
     others = {"TABLE": TABLE, "loss_of": loss_of, "training_of": training_of}
     others.update(metrics=metrics_of(m), tpu=given_to(m, estimator_options(m), specs_of(m)))
     with mock.patch.multiple(plain, **others):

@@ -47,6 +47,7 @@ MODULES = {
     "arguments_drawn": "arguments_drawn",
     "contrib_drawn": "contrib_drawn",
     "keras": "keras_models",
+    "keras_arguments": "keras_arguments",
     "keras_drawn": "keras_drawn",
     "keras_left": "keras_left",
     "keras_network": "keras_networks",
