@@ -134,7 +134,8 @@ def names_of(cls):
             break
     if issubclass(cls, layers.Layer):
         found.update(dict.fromkeys(("trainable", "name", "dtype")))
-    return [name for name in found if name not in ("self", "args", "kwargs")]
+    # In their order by name: releases have the same ones in another order.
+    return sorted(set(found) - {"self", "args", "kwargs"})
 
 
 def drawn(m, cls, *without, probability=0.35):
@@ -207,6 +208,7 @@ WITHOUT = {
     "LocallyConnected1D": ("padding",),  # valid alone
     "LocallyConnected2D": ("padding",),
     "Cropping2D": ("cropping",),
+    **{f"ZeroPadding{rank}D": ("padding",) for rank in (1, 2, 3)},  # there a number
     "UpSampling1D": ("size",),
     "PReLU": ("shared_axes",),
     "SeparableConv1D": ("strides",),

@@ -56,16 +56,11 @@ def cell(m):
 
 
 def cells(m):
-    """RNN of cells, of stacked ones, over time first, with states that are read."""
+    """RNN of cells, of stacked ones, with states that are read."""
     made = [cell(m) for _ in range(m.one(1, 1, 2))]
     one = layers.StackedRNNCells(made) if len(made) > 1 else made[0]
-    options, way = some(m, RNN), m.one("sequences", "time_major", "states", "initial states")
+    options, way = some(m, RNN), m.one("sequences", "states")
     m.note(f"RNN {options} {way}")
-    if way == "time_major":
-        layer = layers.RNN(one, return_sequences=True, time_major=True, **options)
-        turn = layers.Lambda(lambda y: tf.transpose(y, [1, 0, 2]), name=f"turn_{len(m.log)}")
-        back = layers.Lambda(lambda y: tf.transpose(y, [1, 0, 2]), name=f"back_{len(m.log)}")
-        return lambda x: back(layer(turn(x)))
     if way == "states":
         layer = layers.RNN(one, return_sequences=True, return_state=True, **options)
 
@@ -231,7 +226,7 @@ FOR_NUMBERS = {
     "MeanAbsoluteError": {},
     "LogCoshError": {},
     "CosineSimilarity": {"axis": -1},
-    "Poisson": {},
+    "MeanAbsolutePercentageError": {},
 }
 #: Kind of an output -> losses with their arguments, metrics.
 OUTPUTS = {
@@ -448,8 +443,8 @@ def _train(m, folder, brief):
         options["loss_weights"] = m.one(shares, dict(zip(names, shares)))
     if not several and m.often(0.3):
         options["weighted_metrics"] = [keras.metrics.MeanSquaredError(name="weighted")]
-    made.compile(optimizer(m), **options)
     model = plain.convert(made)
+    model.compile(optimizer(m), **options)
     seen = walked(m, model, data, labels, several, folder, brief)
     return {"seen": seen, "weights": model.get_weights()}
 

@@ -151,7 +151,7 @@ VALUES = {
     "label_smoothing": lambda m: 0.2,
     "delta": lambda m: m.one(0.1, 0.5),
     "loss_collection": lambda m: m.one(None, "own_losses"),
-    "gate_gradients": lambda m: m.one(0, 1, 2),
+    "gate_gradients": lambda m: m.one(1, 2),  # with 0 (GATE_NONE) reads and assignments race
     "aggregation_method": lambda m: m.one(0, 1, 2),
     "colocate_gradients_with_ops": lambda m: True,
     "num_updates": lambda m: True,
