@@ -216,7 +216,8 @@ WITHOUT = {
     "DepthwiseConv2D": ("dilation_rate", "filters"),
     "Conv2DTranspose": ("dilation_rate",),
     "Conv3DTranspose": ("dilation_rate",),
-    "BatchNormalization": ("virtual_batch_size",),
+    # A random variance may be negative.
+    "BatchNormalization": ("virtual_batch_size", "moving_variance_initializer"),
     "LayerNormalization": ("axis",),
     "Softmax": ("axis",),
 }

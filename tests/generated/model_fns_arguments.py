@@ -611,7 +611,7 @@ def estimator_options(m):
             "num_cores_per_replica": None,
             "tpu_job_name": None,
             "initial_infeed_sleep_secs": 0,
-            "per_host_input_for_training": m.one(True, False),
+            "per_host_input_for_training": True,
         },
         "RunConfig": {
             "save_summary_steps": m.one(1, None),
