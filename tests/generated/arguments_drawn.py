@@ -229,6 +229,8 @@ def layer(m, kind):
         inner = getattr(layers, m.one("LSTM", "GRU", "SimpleRNN"))
         options = drawn(m, inner, "go_backwards", "name", "trainable")
         options["return_sequences"] = True
+        if getattr(options.get("activation"), "__name__", "") == "<lambda>":
+            options.pop("activation")  # the copy for the way back knows it by its name
         merge = m.one("sum", "mul", "concat", "ave")
         m.note(f"Bidirectional {inner.__name__} {merge} {sorted(options)}")
         return layers.Bidirectional(inner(**options), merge_mode=merge)

@@ -293,8 +293,11 @@ def layer(m, kind):
             more.update(keep_prob=1.0 - rate, is_training=training)
         if not fits(path, first, more, x):
             return x
-        y = found(path)(x, *first, **more)
-        return y
+        if path.startswith("layers.") and m.seed % 3 == 0:  # the layer as an object
+            called = {"training": more.pop("training")} if "training" in more else {}
+            cls = getattr(tf.layers, path.split(".")[1].title().replace("_", ""))
+            return cls(*first, **more)(x, **called)
+        return found(path)(x, *first, **more)
 
     return apply
 
