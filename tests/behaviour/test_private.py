@@ -1099,6 +1099,21 @@ def _convolutions_of_no_examples():
     patches.undo(before)
 
 
+def _activate_selu_by_elu():
+    before = patches.mark()
+    private.activate_selu_by_elu()
+    with v1.Graph().as_default(), v1.Session() as session:
+        x = tf.constant([0.0, -0.0, 2.0, -2.5])
+        for function in (v1.keras.activations.selu, v1.keras.activations.get("selu")):
+            y = function(x)
+            found = session.run([y, v1.gradients(y, x)[0]])
+            assert found[0].tolist() == pytest.approx([0.0, 0.0, 2.101402, -1.6137857])
+            # Of 1.15.5; tf.nn.selu has 1.050701 at zero, there too.
+            assert found[1].tolist() == pytest.approx([1.7580993, 1.7580993, 1.050701, 0.1443136])
+    assert v1.keras.activations.serialize(function) == "selu"
+    patches.undo(before)
+
+
 def _refuse_other_shapes(tmp_path):
     before = patches.mark()
     private.refuse_other_shapes()
@@ -1227,6 +1242,7 @@ CHECKS = {
     _zero_state: ["zero_state"],
     _checked_image: ["checked_image"],
     _threshold_within_wrappers: ["threshold_within_wrappers"],
+    _activate_selu_by_elu: ["activate_selu_by_elu"],
     _refuse_other_shapes: ["refuse_other_shapes", "_other_shapes"],
     _convolutions_of_no_examples: ["shape_convolutions_of_no_examples"],
     _function_of_a_dataset: ["is_function_of_a_dataset"],

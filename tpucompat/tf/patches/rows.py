@@ -57,6 +57,13 @@ ROWS = (
         "TimeDistributed takes a ThresholdedReLU.",
     ),
     Patch(
+        "tpucompat.tf.private.keras:activate_selu_by_elu",
+        GRAPH,
+        ">=2.0",
+        ("*.activations.selu",),
+        "At zero, Keras' selu has the slope of 1.15.",
+    ),
+    Patch(
         "tpucompat.tf.private.keras:feed_missing_axes",
         GRAPH,
         ">=2.0",

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         read_no_element_ahead,
     )
     from tpucompat.tf.private.keras import (
+        activate_selu_by_elu,
         added_by_layers,
         average_masked_losses_over_all,
         drop_states_for_all_gates_together,
@@ -228,6 +229,7 @@ _NAMES = {
         "read_no_element_ahead",
     ),
     "keras": (
+        "activate_selu_by_elu",
         "added_by_layers",
         "average_masked_losses_over_all",
         "feed_missing_axes",

@@ -277,6 +277,25 @@ def threshold_within_wrappers() -> None:
 
 
 @patches.patch
+def activate_selu_by_elu() -> None:
+    """Computes Keras' ``selu`` of an ``elu``, as 1.15 (``tensorflow/python/keras/activations.py``).
+
+    At zero, of which masked and padded inputs are full, that has the slope of negative numbers. ``tf.nn.selu``,
+    of which later Keras computes it, has the slope of positive ones.
+    """
+    module = importlib.import_module(keras_source() + ".activations")
+    alpha, scale = 1.6732632423543772, 1.0507009873554805
+
+    @functools.wraps(module.selu)
+    def selu(x: Any) -> Any:
+        values = tf.nn.elu(x)
+        return scale * v1.where_v2(x > 0, values, alpha * values)
+
+    for owner in (module, v1.keras.activations):
+        patches.replace(owner, "selu", selu)
+
+
+@patches.patch
 def feed_missing_axes() -> None:
     """Lets a target without its last axis be fed where the graph takes that axis off again.
 
