@@ -559,7 +559,7 @@ def reads_the_step_that_it_writes():
 
 
 def averages_of_recurrent_weights():
-    """Moving averages after the update of weights that dynamic_rnn would cache: weight -> start, end, average."""
+    """Averages after the update of weights that dynamic_rnn would cache: name -> start, end, average."""
     starts = {}
 
     def getter(getter, name, *args, **options):
@@ -572,9 +572,7 @@ def averages_of_recurrent_weights():
     def model_fn(features, labels, mode, params):
         with tf.variable_scope("", custom_getter=getter):
             cells = [tf.nn.rnn_cell.BasicRNNCell(2), tf.nn.rnn_cell.GRUCell(2)]
-            outputs, _ = tf.nn.dynamic_rnn(
-                cells[0], features["x"][:, None, :], dtype=tf.float32
-            )
+            outputs, _ = tf.nn.dynamic_rnn(cells[0], features["x"][:, None, :], dtype=tf.float32)
             outputs, _ = tf.nn.static_rnn(cells[1], [outputs[:, 0]], dtype=tf.float32)
             logits = tf.layers.dense(outputs[0], 1)
         loss = tf.losses.mean_squared_error(labels, logits)

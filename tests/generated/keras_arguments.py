@@ -76,7 +76,7 @@ def cells(m):
 def both_ways(m):
     """Bidirectional with a layer of its own for the way back."""
     kind, units = m.one("LSTM", "GRU", "SimpleRNN"), m.units()
-    names = sorted(some(m, {name: True for name in WEIGHT}, 0.2))
+    names = sorted(some(m, dict.fromkeys(WEIGHT, True), 0.2))
     options = {name: WEIGHT[name](m) for name in names}
     own = m.often()
     merge = m.one("concat", "sum", "mul", "ave", None)
@@ -127,7 +127,15 @@ def merge(m):
 
 def spread(m):
     """Noise of a shape, the axes of a softmax or a normalization, formats of pictures."""
-    kinds = ["noise_shape", "Softmax", "LayerNormalization", "Lambda", "renorm", "virtual", "Flatten"]
+    kinds = [
+        "noise_shape",
+        "Softmax",
+        "LayerNormalization",
+        "Lambda",
+        "renorm",
+        "virtual",
+        "Flatten",
+    ]
     kind = m.one(*kinds)
     m.note(kind)
 
@@ -231,7 +239,10 @@ FOR_NUMBERS = {
 #: Kind of an output -> losses with their arguments, metrics.
 OUTPUTS = {
     "shares": ({"BinaryCrossentropy": {"label_smoothing": 0.1}, "Hinge": {}}, FOR_SHARES),
-    "classes": ({"CategoricalCrossentropy": {"label_smoothing": 0.2}, "KLDivergence": {}}, FOR_CLASSES),
+    "classes": (
+        {"CategoricalCrossentropy": {"label_smoothing": 0.2}, "KLDivergence": {}},
+        FOR_CLASSES,
+    ),
     "indices": ({"SparseCategoricalCrossentropy": {}}, FOR_INDICES),
     "numbers": (
         {
@@ -358,7 +369,10 @@ def walked(m, model, data, labels, several, folder, brief):
     if rated and scheduled:
         made = []
     first = slice(0, 2 * BATCH)
-    validation = plain.unlisted([p[first] for p in data]), plain.unlisted([p[first] for p in labels])
+    validation = (
+        plain.unlisted([p[first] for p in data]),
+        plain.unlisted([p[first] for p in labels]),
+    )
     way = m.one("fit", "fit_generator", "batches")
     m.note(f"{way} {sorted(options)} {epochs}")
     validated = {"validation_data": validation, **some(m, {"validation_freq": 2})}
@@ -380,11 +394,19 @@ def walked(m, model, data, labels, several, folder, brief):
 
         options.pop("workers", None)
         seen["fit"] = model.fit_generator(
-            forever(), steps_per_epoch=2, callbacks=made, verbose=0, **epochs, **validated, **options
+            forever(),
+            steps_per_epoch=2,
+            callbacks=made,
+            verbose=0,
+            **epochs,
+            **validated,
+            **options,
         ).history
     else:
         kept = some(m, {"reset_metrics": False})
-        weights = {} if several else some(m, {"sample_weight": lambda m: m.numbers.rand(BATCH) + 0.5})
+        weights = (
+            {} if several else some(m, {"sample_weight": lambda m: m.numbers.rand(BATCH) + 0.5})
+        )
         parts = list(plain.batches(data, labels, BATCH))[:2]
         seen["batches"] = [model.train_on_batch(*part, **kept, **weights) for part in parts]
         if not brief:

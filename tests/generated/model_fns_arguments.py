@@ -1,7 +1,7 @@
 """Random model functions whose arguments are drawn function by function.
 
-``arguments_drawn.py`` does this for Keras. A function of tf.layers, tf.contrib.layers, tf.nn, tf.losses, tf.train,
-tf.metrics or of an Estimator has its arguments in a table; any of them may be given, a value out of
+``arguments_drawn.py`` does this for Keras. A function of tf.layers, tf.contrib.layers, tf.nn, tf.losses,
+tf.train, tf.metrics or of an Estimator has its arguments in a table; any of them may be given, a value out of
 :data:`VALUES`. The programs are those of ``model_fns.py``.
 """
 
@@ -12,7 +12,6 @@ import types
 from unittest import mock
 
 import model_fns as plain
-import numpy as np
 
 import tpucompat.v1 as tf
 
@@ -104,7 +103,9 @@ VALUES = {
     "updates_collections": lambda m: m.one(None, "update_ops", "own_updates"),
     "variables_collections": lambda m: m.one(["own_variables"], {"biases": ["own_biases"]}),
     "outputs_collections": lambda m: "own_outputs",
-    "normalizer_fn": lambda m: m.one(slim.layer_norm, slim.unit_norm, tf.layers.batch_normalization),
+    "normalizer_fn": lambda m: m.one(
+        slim.layer_norm, slim.unit_norm, tf.layers.batch_normalization
+    ),
     "param_initializers": lambda m: {"beta": tf.constant_initializer(0.2)},
     "begin_norm_axis": lambda m: m.one(1, -1),
     "forget_bias": lambda m: m.one(0.0, 0.5),
@@ -197,7 +198,9 @@ NORM = "momentum epsilon center scale beta_initializer gamma_initializer moving_
 NORM += " moving_variance_initializer beta_regularizer gamma_regularizer beta_constraint"
 NORM += " gamma_constraint trainable name fused renorm renorm_clipping renorm_momentum"
 SLIM_NORM = "decay center scale epsilon activation_fn param_initializers updates_collections"
-SLIM_NORM += " variables_collections outputs_collections trainable fused zero_debias_moving_mean scope"
+SLIM_NORM += (
+    " variables_collections outputs_collections trainable fused zero_debias_moving_mean scope"
+)
 OUT = "outputs_collections scope"
 #: Kind of tensor -> function -> what it is given first, and the arguments that may be given.
 LAYERS = {
