@@ -66,6 +66,10 @@ def activation(m):
     return m.one(None, *found, lambda x: 0.5 * x)
 
 
+def last_norm(x, **_):
+    return slim.unit_norm(x, x.shape.ndims - 1, epsilon=1e-2)
+
+
 #: The end of an argument's name -> what it may be.
 VALUES = {
     "bias_initializer": vector_initializer,
@@ -103,9 +107,7 @@ VALUES = {
     "updates_collections": lambda m: m.one(None, "update_ops", "own_updates"),
     "variables_collections": lambda m: m.one(["own_variables"], {"biases": ["own_biases"]}),
     "outputs_collections": lambda m: "own_outputs",
-    "normalizer_fn": lambda m: m.one(
-        slim.layer_norm, slim.unit_norm, tf.layers.batch_normalization
-    ),
+    "normalizer_fn": lambda m: m.one(slim.layer_norm, last_norm, tf.layers.batch_normalization),
     "param_initializers": lambda m: {"beta": tf.constant_initializer(0.2)},
     "begin_norm_axis": lambda m: m.one(1, -1),
     "forget_bias": lambda m: m.one(0.0, 0.5),

@@ -39,8 +39,15 @@ ROWS = (
         "tpucompat.tf.private.keras:normalize_without_masks",
         GRAPH,
         ">=2.6",
-        ("*.BatchNormalizationBase.__init_subclass__",),
-        "A subclass of BatchNormalization may define _moments without a mask.",
+        ("*.BatchNormalizationBase.__init_subclass__", "*.BatchNormalizationBase.call"),
+        "BatchNormalization looks at no mask, and a subclass may define _moments without one, as in 1.15.",
+    ),
+    Patch(
+        "tpucompat.tf.private.keras:name_layers_by_their_classes",
+        GRAPH,
+        ">=2.0",
+        ("*.to_snake_case",),
+        "A layer's name is made of its class as in 1.15: ConvLSTM2D is conv_lst_m2d.",
     ),
     Patch(
         "tpucompat.tf.private.saving:refuse_other_shapes",
