@@ -430,7 +430,7 @@ def variable_rules(looped: bool = False) -> Iterator[None]:
 
     Args:
       looped: Whether a TPU would run the computation in a loop, as TPUEstimator's steps. There ``dynamic_rnn``
-        and its kin ask for no caching device: who reads after an update (a moving average) sees its result.
+        and its kin ask for no caching device, so a moving average after an update sees its result.
     """
     scope = tf.get_variable_scope()
     use_resource, custom_getter = scope.use_resource, scope.custom_getter
