@@ -1106,6 +1106,21 @@ def _convolutions_of_no_examples():
     patches.undo(before)
 
 
+def _look_at_the_nearest_threshold():
+    before = patches.mark()
+    private.look_at_the_nearest_threshold()
+    found, metrics = [], v1.keras.metrics
+    with v1.Graph().as_default(), v1.Session() as session:
+        for make in (metrics.SensitivityAtSpecificity, metrics.SpecificityAtSensitivity):
+            metric = make(0.6, num_thresholds=4)
+            update = metric.update_state([0, 0, 1, 1, 1], [0.1, 0.5, 0.2, 0.4, 0.9])
+            session.run(v1.variables_initializer(metric.variables))
+            session.run(update)
+            found.append(float(session.run(metric.result())))
+    assert found == pytest.approx([2.0 / 3.0, 0.5])  # of 1.15.5
+    patches.undo(before)
+
+
 def _name_layers_by_their_classes():
     before = patches.mark()
     private.name_layers_by_their_classes()
@@ -1263,6 +1278,7 @@ CHECKS = {
     _zero_state: ["zero_state"],
     _checked_image: ["checked_image"],
     _threshold_within_wrappers: ["threshold_within_wrappers"],
+    _look_at_the_nearest_threshold: ["look_at_the_nearest_threshold"],
     _name_layers_by_their_classes: ["name_layers_by_their_classes", "_in_words"],
     _activate_selu_by_elu: ["activate_selu_by_elu"],
     _refuse_other_shapes: ["refuse_other_shapes", "_other_shapes"],

@@ -66,7 +66,8 @@ def cells(m):
 
         def with_state(x):
             sequence, *states = layer(x)
-            scale = layers.Dense(sequence.shape.as_list()[-1])(states[-1])
+            last = tf.nest.flatten(states)[-1]
+            scale = layers.Dense(sequence.shape.as_list()[-1])(last)
             return layers.Multiply(name=f"scaled_{len(m.log)}")([sequence, scale])
 
         return with_state

@@ -99,6 +99,16 @@ ROWS = (
         "Callbacks and histories have numbers of NumPy, as in 1.15.",
     ),
     Patch(
+        "tpucompat.tf.private.keras_training:look_at_the_nearest_threshold",
+        GRAPH,
+        ">=2.2",
+        (
+            "*.SensitivityAtSpecificity._find_max_under_constraint",
+            "*.SpecificityAtSensitivity._find_max_under_constraint",
+        ),
+        "SensitivityAtSpecificity and its opposite look at the nearest threshold, as in 1.15.",
+    ),
+    Patch(
         "tpucompat.tf.private.keras_training:measure_by_methods",
         GRAPH,
         ">=2.4",

@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from tpucompat.tf.private.keras_training import (
         give_validation_data,
         log_numbers_of_numpy,
+        look_at_the_nearest_threshold,
         measure_by_methods,
         take_iterators,
     )
@@ -258,6 +259,7 @@ _NAMES = {
     "keras_training": (
         "give_validation_data",
         "log_numbers_of_numpy",
+        "look_at_the_nearest_threshold",
         "measure_by_methods",
         "take_iterators",
     ),
