@@ -156,7 +156,7 @@ def _as_list(part: Any) -> list[Any]:
 def look_at_the_nearest_threshold() -> None:
     """Gives SensitivityAtSpecificity and its opposite at the threshold that comes nearest to their value.
 
-    1.15 does (``tensorflow/python/keras/metrics.py``). Later Keras gives the best one of all thresholds that reach
+    1.15 does (``tensorflow/python/keras/metrics.py``). Later Keras gives the best of all thresholds that reach
     the value: ``_find_max_under_constraint``, seen in Keras 2.15 and tf-keras 2.16 to 2.21.
     """
 
