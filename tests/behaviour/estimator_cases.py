@@ -558,6 +558,39 @@ def reads_the_step_that_it_writes():
     return {"rates": rates, "waiting": waiting, "later": later}
 
 
+def averages_of_recurrent_weights():
+    """Averages after the update of weights that dynamic_rnn would cache: name -> start, end, average."""
+    starts = {}
+
+    def getter(getter, name, *args, **options):
+        if options.get("trainable", True):
+            shape = tf.TensorShape(options["shape"]).as_list()
+            starts[name] = weights(*shape, seed=len(name)).tolist()
+            options["initializer"] = tf.constant_initializer(starts[name])
+        return getter(name, *args, **options)
+
+    def model_fn(features, labels, mode, params):
+        with tf.variable_scope("", custom_getter=getter):
+            cells = [tf.nn.rnn_cell.BasicRNNCell(2), tf.nn.rnn_cell.GRUCell(2)]
+            outputs, _ = tf.nn.dynamic_rnn(cells[0], features["x"][:, None, :], dtype=tf.float32)
+            outputs, _ = tf.nn.static_rnn(cells[1], [outputs[:, 0]], dtype=tf.float32)
+            logits = tf.layers.dense(outputs[0], 1)
+        loss = tf.losses.mean_squared_error(labels, logits)
+        optimizer = tpu.CrossShardOptimizer(tf.train.GradientDescentOptimizer(0.5))
+        average = tf.train.ExponentialMovingAverage(0.5)
+        with tf.control_dependencies([optimizer.minimize(loss, tf.train.get_global_step())]):
+            train_op = average.apply(tf.trainable_variables())
+        return tpu.TPUEstimatorSpec(mode, loss=loss, train_op=train_op)
+
+    estimator = make_estimator(model_fn, loop=1)
+    estimator.train(input_fn, steps=1)
+    read = estimator.get_variable_value
+    return {
+        name: [start, read(name).tolist(), read(f"{name}/ExponentialMovingAverage").tolist()]
+        for name, start in starts.items()
+    }
+
+
 def exported(export_to_tpu=False):
     """export_saved_model, loaded back."""
     estimator = make_estimator(make_model_fn(), export_to_tpu=export_to_tpu)
@@ -821,6 +854,7 @@ CASES = [
     scaffold_and_initial_values,
     assigns_inside_the_replica,
     reads_the_step_that_it_writes,
+    averages_of_recurrent_weights,
     exported,
     exported_for_tpu,
     left_in_the_middle,

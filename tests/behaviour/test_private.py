@@ -213,6 +213,13 @@ def _normalize_without_masks():
             session.run(v1.global_variables_initializer())
             values = np.squeeze(session.run(found))
     np.testing.assert_allclose(values, [[-2.0, 0.0], [-1.0, 1.0]], atol=1e-6)
+    layers = v1.keras.layers
+    with v1.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None, 2, 1])
+        y = layers.BatchNormalization(epsilon=0.0)(layers.Masking(0.0)(x), training=True)
+        session.run(v1.global_variables_initializer())
+        found = session.run(y, {x: [[[0.0], [4.0]]]})  # of mean 2 and variance 4
+    np.testing.assert_allclose(np.ravel(found), [-1.0, 1.0], atol=1e-6)
 
 
 def _training_loops():
@@ -1099,6 +1106,50 @@ def _convolutions_of_no_examples():
     patches.undo(before)
 
 
+def _look_at_the_nearest_threshold():
+    before = patches.mark()
+    private.look_at_the_nearest_threshold()
+    found, metrics = [], v1.keras.metrics
+    with v1.Graph().as_default(), v1.Session() as session:
+        for make in (metrics.SensitivityAtSpecificity, metrics.SpecificityAtSensitivity):
+            metric = make(0.6, num_thresholds=4)
+            update = metric.update_state([0, 0, 1, 1, 1], [0.1, 0.5, 0.2, 0.4, 0.9])
+            session.run(v1.variables_initializer(metric.variables))
+            session.run(update)
+            found.append(float(session.run(metric.result())))
+    assert found == pytest.approx([2.0 / 3.0, 0.5])  # of 1.15.5
+    patches.undo(before)
+
+
+def _name_layers_by_their_classes():
+    before = patches.mark()
+    private.name_layers_by_their_classes()
+    layers = v1.keras.layers
+    own = type("FC1", (layers.Layer,), {})
+    hidden = type("_Hidden2", (layers.Layer,), {})
+    with v1.Graph().as_default():
+        made = [layers.ConvLSTM2D(2, 2), layers.Conv2DTranspose(2, 2), own(), hidden()]
+        names = [each.name for each in made]
+    # Of 1.15.5
+    assert names == ["conv_lst_m2d", "conv2d_transpose", "f_c1", "private__hidden2"]
+    patches.undo(before)
+
+
+def _activate_selu_by_elu():
+    before = patches.mark()
+    private.activate_selu_by_elu()
+    with v1.Graph().as_default(), v1.Session() as session:
+        x = tf.constant([0.0, -0.0, 2.0, -2.5])
+        for function in (v1.keras.activations.selu, v1.keras.activations.get("selu")):
+            y = function(x)
+            found = session.run([y, v1.gradients(y, x)[0]])
+            assert found[0].tolist() == pytest.approx([0.0, 0.0, 2.101402, -1.6137857])
+            # Of 1.15.5; tf.nn.selu has 1.050701 at zero, there too.
+            assert found[1].tolist() == pytest.approx([1.7580993, 1.7580993, 1.050701, 0.1443136])
+    assert v1.keras.activations.serialize(function) == "selu"
+    patches.undo(before)
+
+
 def _refuse_other_shapes(tmp_path):
     before = patches.mark()
     private.refuse_other_shapes()
@@ -1227,6 +1278,9 @@ CHECKS = {
     _zero_state: ["zero_state"],
     _checked_image: ["checked_image"],
     _threshold_within_wrappers: ["threshold_within_wrappers"],
+    _look_at_the_nearest_threshold: ["look_at_the_nearest_threshold"],
+    _name_layers_by_their_classes: ["name_layers_by_their_classes", "_in_words"],
+    _activate_selu_by_elu: ["activate_selu_by_elu"],
     _refuse_other_shapes: ["refuse_other_shapes", "_other_shapes"],
     _convolutions_of_no_examples: ["shape_convolutions_of_no_examples"],
     _function_of_a_dataset: ["is_function_of_a_dataset"],

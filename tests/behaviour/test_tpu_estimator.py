@@ -266,6 +266,16 @@ def test_checkpoints_of_eight_cores(on):
 
 
 @pytest.mark.parametrize("cores", [1, 8])
+def test_an_average_sees_the_update_of_recurrent_weights(on, cores):
+    found = on("averages_of_recurrent_weights", cores)
+    assert len(found) == 8
+    for name, numbers in found.items():
+        start, end, average = map(np.array, numbers)
+        assert np.abs(end - start).max() > 1e-6, name
+        np.testing.assert_allclose(average, 0.5 * (start + end), rtol=1e-6, atol=1e-8, err_msg=name)
+
+
+@pytest.mark.parametrize("cores", [1, 8])
 def test_a_hook_that_saves_elsewhere_replaces_no_checkpoint(on, cores):
     assert on("saver_elsewhere", cores)["steps"] == [[0, 4], [0, 2, 4]]
 

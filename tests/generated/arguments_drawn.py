@@ -134,7 +134,8 @@ def names_of(cls):
             break
     if issubclass(cls, layers.Layer):
         found.update(dict.fromkeys(("trainable", "name", "dtype")))
-    return [name for name in found if name not in ("self", "args", "kwargs")]
+    # In their order by name: releases have the same ones in another order.
+    return sorted(set(found) - {"self", "args", "kwargs"})
 
 
 def drawn(m, cls, *without, probability=0.35):
@@ -207,6 +208,7 @@ WITHOUT = {
     "LocallyConnected1D": ("padding",),  # valid alone
     "LocallyConnected2D": ("padding",),
     "Cropping2D": ("cropping",),
+    **{f"ZeroPadding{rank}D": ("padding",) for rank in (1, 2, 3)},  # there a number
     "UpSampling1D": ("size",),
     "PReLU": ("shared_axes",),
     "SeparableConv1D": ("strides",),
@@ -214,7 +216,8 @@ WITHOUT = {
     "DepthwiseConv2D": ("dilation_rate", "filters"),
     "Conv2DTranspose": ("dilation_rate",),
     "Conv3DTranspose": ("dilation_rate",),
-    "BatchNormalization": ("virtual_batch_size",),
+    # A random variance may be negative.
+    "BatchNormalization": ("virtual_batch_size", "moving_variance_initializer"),
     "LayerNormalization": ("axis",),
     "Softmax": ("axis",),
 }
@@ -226,6 +229,8 @@ def layer(m, kind):
         inner = getattr(layers, m.one("LSTM", "GRU", "SimpleRNN"))
         options = drawn(m, inner, "go_backwards", "name", "trainable")
         options["return_sequences"] = True
+        if getattr(options.get("activation"), "__name__", "") == "<lambda>":
+            options.pop("activation")  # the copy for the way back knows it by its name
         merge = m.one("sum", "mul", "concat", "ave")
         m.note(f"Bidirectional {inner.__name__} {merge} {sorted(options)}")
         return layers.Bidirectional(inner(**options), merge_mode=merge)

@@ -529,7 +529,6 @@ DIFFERENCES: Mapping[str, Difference] = {
     "keras/backend:batch_dot": _batch_dot,
     "keras:GlobalAveragePooling1D.call": _masked_average,
     "keras/backend:bias_add": _added_bias,
-    "keras/activations:selu": _always(after=7),  # of an elu, which is scaled and chosen from
     "tensorflow.python.ops.array_ops:ones_like_v2": _always(after=2),  # for which 2.x has OnesLike
     "keras/losses:mean_absolute_percentage_error": _always(after=2),
     "keras/losses:mean_squared_logarithmic_error": _always(after=4),

@@ -424,9 +424,14 @@ def _core_of(device_assignment: Any) -> Callable[[int], int]:
 
 
 @contextlib.contextmanager
-def variable_rules() -> Iterator[None]:
+def variable_rules(looped: bool = False) -> Iterator[None]:
     """Within: new variables are resource variables and are not partitioned, as in TensorFlow
-    1.15."""
+    1.15.
+
+    Args:
+      looped: Whether a TPU would run the computation in a loop, as TPUEstimator's steps. There ``dynamic_rnn``
+        and its kin ask for no caching device, so a moving average after an update sees its result.
+    """
     scope = tf.get_variable_scope()
     use_resource, custom_getter = scope.use_resource, scope.custom_getter
 
@@ -438,6 +443,8 @@ def variable_rules() -> Iterator[None]:
                 "variable %s.",
                 name,
             )
+        if looped:
+            kwargs["caching_device"] = None
         if custom_getter is None:
             return getter(name, *args, **kwargs)
         return custom_getter(getter, name, *args, **kwargs)

@@ -81,7 +81,7 @@ def call_model_fn(
         features = features["features"]
     if ctx.input_partition_dims is not None:
         _check_partitions(features, labels, ctx)
-    with _one_shard(ctx), batch_parallel.variable_rules():
+    with _one_shard(ctx), batch_parallel.variable_rules(looped=True):
         spec = _OneReplica(model_fn, config, params, ctx)._call_model_fn(features, labels)
     if not isinstance(spec, _model_fn_lib._TPUEstimatorSpec):
         return spec if signals is None else _without_padding(spec, signals)

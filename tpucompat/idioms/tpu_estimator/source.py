@@ -443,7 +443,7 @@ def _core(module: Any, ctx: Any, replica: Any) -> Iterator[None]:
     """Within: the step of one core is being built."""
     with contextlib.ExitStack() as stack:
         stack.enter_context(cross_shard.tpu_shard_context(ctx.num_replicas))
-        stack.enter_context(batch_parallel.variable_rules())
+        stack.enter_context(batch_parallel.variable_rules(looped=True))
         told = getattr(module.tpu_context, "_TPUEstimatorReplicaContext", None)
         if told is not None:  # 1.14 does not tell a model function its replica
             stack.enter_context(told(replica))

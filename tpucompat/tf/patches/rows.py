@@ -39,8 +39,15 @@ ROWS = (
         "tpucompat.tf.private.keras:normalize_without_masks",
         GRAPH,
         ">=2.6",
-        ("*.BatchNormalizationBase.__init_subclass__",),
-        "A subclass of BatchNormalization may define _moments without a mask.",
+        ("*.BatchNormalizationBase.__init_subclass__", "*.BatchNormalizationBase.call"),
+        "BatchNormalization looks at no mask, and a subclass may define _moments without one, as in 1.15.",
+    ),
+    Patch(
+        "tpucompat.tf.private.keras:name_layers_by_their_classes",
+        GRAPH,
+        ">=2.0",
+        ("*.to_snake_case",),
+        "A layer's name is made of its class as in 1.15: ConvLSTM2D is conv_lst_m2d.",
     ),
     Patch(
         "tpucompat.tf.private.saving:refuse_other_shapes",
@@ -55,6 +62,13 @@ ROWS = (
         ">=2.4",
         ("*.ThresholdedReLU.call",),
         "TimeDistributed takes a ThresholdedReLU.",
+    ),
+    Patch(
+        "tpucompat.tf.private.keras:activate_selu_by_elu",
+        GRAPH,
+        ">=2.0",
+        ("*.activations.selu",),
+        "At zero, Keras' selu has the slope of 1.15.",
     ),
     Patch(
         "tpucompat.tf.private.keras:feed_missing_axes",
@@ -83,6 +97,16 @@ ROWS = (
         ">=2.3",
         ("*.CallbackList._process_logs",),
         "Callbacks and histories have numbers of NumPy, as in 1.15.",
+    ),
+    Patch(
+        "tpucompat.tf.private.keras_training:look_at_the_nearest_threshold",
+        GRAPH,
+        ">=2.2",
+        (
+            "*.SensitivityAtSpecificity._find_max_under_constraint",
+            "*.SpecificityAtSensitivity._find_max_under_constraint",
+        ),
+        "SensitivityAtSpecificity and its opposite look at the nearest threshold, as in 1.15.",
     ),
     Patch(
         "tpucompat.tf.private.keras_training:measure_by_methods",

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         read_no_element_ahead,
     )
     from tpucompat.tf.private.keras import (
+        activate_selu_by_elu,
         added_by_layers,
         average_masked_losses_over_all,
         drop_states_for_all_gates_together,
@@ -77,6 +78,7 @@ if TYPE_CHECKING:
         keras_model_engines,
         keras_models,
         keras_source,
+        name_layers_by_their_classes,
         name_losses_like_tensorflow_1,
         name_recurrent_weights_by_layer,
         normalize_without_masks,
@@ -89,6 +91,7 @@ if TYPE_CHECKING:
     from tpucompat.tf.private.keras_training import (
         give_validation_data,
         log_numbers_of_numpy,
+        look_at_the_nearest_threshold,
         measure_by_methods,
         take_iterators,
     )
@@ -228,6 +231,7 @@ _NAMES = {
         "read_no_element_ahead",
     ),
     "keras": (
+        "activate_selu_by_elu",
         "added_by_layers",
         "average_masked_losses_over_all",
         "feed_missing_axes",
@@ -242,6 +246,7 @@ _NAMES = {
         "keras_model_engines",
         "keras_models",
         "keras_source",
+        "name_layers_by_their_classes",
         "name_losses_like_tensorflow_1",
         "name_recurrent_weights_by_layer",
         "normalize_without_masks",
@@ -254,6 +259,7 @@ _NAMES = {
     "keras_training": (
         "give_validation_data",
         "log_numbers_of_numpy",
+        "look_at_the_nearest_threshold",
         "measure_by_methods",
         "take_iterators",
     ),

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import importlib
 import inspect
+import re
 from typing import Any, Callable, ContextManager, Iterator, cast
 
 import tensorflow as tf
@@ -227,11 +228,12 @@ def average_masked_losses_over_all() -> None:
 
 @patches.patch
 def normalize_without_masks() -> None:
-    """Lets a subclass of BatchNormalization define ``_moments(inputs, reduction_axes, keep_dims)`` as ever.
+    """Lets BatchNormalization take all steps into its statistics, and subclasses define ``_moments`` as ever.
 
-    Models that average over the cores of a TPU do so there. Up to 1.15 Keras asks for no more
-    (``tensorflow/python/keras/layers/normalization.py``); ``layers.normalization.batch_normalization`` gives a
-    ``mask`` besides, seen in Keras 2.15 and tf-keras 2.16 to 2.21, which such a layer does not look at.
+    Up to 1.15 Keras passes a mask on without looking at it, and asks for no more than ``_moments(inputs,
+    reduction_axes, keep_dims)``, where models average over the cores of a TPU
+    (``tensorflow/python/keras/layers/normalization.py``). ``layers.normalization.batch_normalization`` leaves
+    masked steps out, and gives ``_moments`` a ``mask``; seen in Keras 2.15 and tf-keras 2.16 to 2.21.
     """
     try:
         path = keras_source() + ".layers.normalization.batch_normalization"
@@ -259,6 +261,35 @@ def normalize_without_masks() -> None:
                 setattr(cls, name, without_mask(method))
 
     patches.replace(base, "__init_subclass__", classmethod(cast(Any, adapt)))
+    call = base.call
+    if "mask" not in inspect.signature(call).parameters:
+        return
+
+    @functools.wraps(call)
+    def over_all_steps(self: Any, inputs: Any, training: Any = None, mask: Any = None) -> Any:
+        return call(self, inputs, training)
+
+    patches.replace(base, "call", left_alone_by_autograph(over_all_steps))
+
+
+@patches.patch
+def name_layers_by_their_classes() -> None:
+    """Makes a layer's name of its class as 1.15: ``ConvLSTM2D`` is ``conv_lst_m2d``, ``FC1`` is ``f_c1``.
+
+    Checkpoints have these names. ``utils.generic_utils.to_snake_case`` counts digits to the words there
+    (``tensorflow/python/keras/utils/generic_utils.py``); without, in Keras 2.15 and tf-keras 2.16 to 2.21.
+    """
+    source = keras_source()
+    for path in ("utils.generic_utils", "engine.base_layer", "engine.base_layer_v1"):
+        module = importlib.import_module(f"{source}.{path}")
+        if hasattr(module, "to_snake_case"):
+            patches.replace(module, "to_snake_case", _in_words)
+
+
+def _in_words(name: str) -> str:
+    words = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
+    words = re.sub("([a-z])([A-Z])", r"\1_\2", words).lower()
+    return "private" + words if words.startswith("_") else words
 
 
 @patches.patch
@@ -274,6 +305,25 @@ def threshold_within_wrappers() -> None:
         return inputs * tf.cast(tf.greater(inputs, self.theta), inputs.dtype)
 
     patches.replace(v1.keras.layers.ThresholdedReLU, "call", call)
+
+
+@patches.patch
+def activate_selu_by_elu() -> None:
+    """Computes Keras' ``selu`` of an ``elu``, as 1.15 (``tensorflow/python/keras/activations.py``).
+
+    At zero, of which masked and padded inputs are full, that has the slope of negative numbers. ``tf.nn.selu``,
+    of which later Keras computes it, has the slope of positive ones.
+    """
+    module = importlib.import_module(keras_source() + ".activations")
+    alpha, scale = 1.6732632423543772, 1.0507009873554805
+
+    @functools.wraps(module.selu)
+    def selu(x: Any) -> Any:
+        values = tf.nn.elu(x)
+        return scale * v1.where_v2(x > 0, values, alpha * values)
+
+    for owner in (module, v1.keras.activations):
+        patches.replace(owner, "selu", selu)
 
 
 @patches.patch

@@ -150,3 +150,20 @@ def _as_list(part: Any) -> list[Any]:
     if isinstance(part, dict):
         return list(part.values())
     return list(part) if isinstance(part, (list, tuple)) else [part]
+
+
+@patches.patch
+def look_at_the_nearest_threshold() -> None:
+    """Gives SensitivityAtSpecificity and its opposite at the threshold that comes nearest to their value.
+
+    1.15 does (``tensorflow/python/keras/metrics.py``). Later Keras gives the best of all thresholds that reach
+    the value: ``_find_max_under_constraint``, seen in Keras 2.15 and tf-keras 2.16 to 2.21.
+    """
+
+    def nearest(self: Any, constrained: Any, dependent: Any, predicate: Any) -> Any:
+        return dependent[v1.argmin(v1.abs(constrained - self.value), axis=0)]
+
+    for name in ("SensitivityAtSpecificity", "SpecificityAtSensitivity"):
+        kind: Any = getattr(v1.keras.metrics, name)
+        if hasattr(kind, "_find_max_under_constraint"):
+            patches.replace(kind, "_find_max_under_constraint", nearest)
