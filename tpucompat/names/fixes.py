@@ -72,6 +72,13 @@ IDIOMS: Mapping[str, Idiom] = {
         )
     },
     "keras.mixed_precision.experimental": Idiom("tf.keras.mixed_precision", "", SAFE, "TPU202"),
+    # Of the class that TensorFlow 2 calls so, which has none of these
+    **{
+        f"data.Iterator.{name}": Idiom(f"tf.compat.v1.data.Iterator.{name}", "", SAFE, "TPU203")
+        for name in ("from_string_handle", "from_structure")
+    },
+    # Of the package keras, which tf.keras did not have
+    "keras.backend.logsumexp": Idiom("tf.reduce_logsumexp", "", SAFE, "TPU202"),
     # Functions that tf.keras of Keras 3 has under their short names alone
     **{
         f"keras.{package}.{name}": Idiom(f"tf.keras.{package}.{short}", "", SAFE, "TPU202")

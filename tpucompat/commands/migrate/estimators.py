@@ -12,7 +12,13 @@ import os
 import re
 from typing import Any, Iterable, Iterator, NamedTuple
 
-from tpucompat.commands.migrate import estimator_hooks, estimator_limits, optimizers, written
+from tpucompat.commands.migrate import (
+    estimator_hooks,
+    estimator_limits,
+    optimizers,
+    tpu_connections,
+    written,
+)
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.estimator_limits import AS_SPEC
 from tpucompat.commands.migrate.estimator_tables import (
@@ -205,7 +211,8 @@ def plan(context: Context) -> Plan:
     graphs: list[Any] = estimator_limits.with_graphs(context, [node for node, _ in calls])
     inside = {id(node) for one in graphs for node in walk(one)}
     graphs += [one for one in estimator_limits.writers(context) if id(one) not in inside]
-    estimator_limits.check(context, MODULE, target, graphs)
+    listings = [one.session for one in tpu_connections.listings(context)]
+    estimator_limits.check(context, MODULE, target, [*graphs, *listings])
     inputs = list(_inputs(context))
     specs = [call.node for call in context.names.calls if call.name.endswith(f".{AS_SPEC}")]
     aliases = list(_aliases(context))

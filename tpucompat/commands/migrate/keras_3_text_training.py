@@ -73,3 +73,25 @@ def share_optimizer(optimizer, *models):
 {i}weights = {{id(weight): weight for model in models for weight in model.weights}}
 {i}optimizer.build(list(weights.values()))
 '''
+
+MODEL_GRADIENTS = '''
+
+class Gradients({keras}.layers.Layer):
+{i}"""The gradients of what a part of a model computes, by what it is given."""
+
+{i}def __init__(self, part):
+{i}{i}super().__init__()
+{i}{i}self.part = part
+
+{i}def call(self, values, training=None):
+{i}{i}with {tf}.GradientTape() as tape:
+{i}{i}{i}tape.watch(values)
+{i}{i}{i}found = self.part(values, training=training)
+{i}{i}return tape.gradient(found, values)
+
+
+def model_gradients(loss, tensors):
+{i}"""The gradients of a tensor of a model by others that it is computed from."""
+{i}tensors = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+{i}return list(Gradients({keras}.Model(tensors, loss))(tensors))
+'''
