@@ -185,11 +185,12 @@ def _lists(self: Rewriter, one: Difference) -> bool:
 
 def _function(self: Rewriter, one: Difference) -> bool:
     call = one.node
-    given = [argument(call, place, name) for place, name in enumerate(("inputs", "outputs"))]
-    count = len(call.args) + len(call.keywords)
-    if None in given or count != 2 or not self.define("keras_function", written.FUNCTION):
+    inputs, outputs = argument(call, 0, "inputs"), argument(call, 1, "outputs")
+    if inputs is None or outputs is None or len(call.args) + len(call.keywords) != 2:
         return False
-    for node in walk(given[0]):
+    if not self.define("keras_function", written.FUNCTION):
+        return False
+    for node in walk(inputs):
         name = self.finder.values.called.get(id(node), "")
         if below_keras(name) == "backend.learning_phase":
             self.context.replace(node, self.cell(node), "None")

@@ -93,5 +93,16 @@ class Gradients({keras}.layers.Layer):
 def model_gradients(loss, tensors):
 {i}"""The gradients of a tensor of a model by others that it is computed from."""
 {i}tensors = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
-{i}return list(Gradients({keras}.Model(tensors, loss))(tensors))
+
+{i}def of_calls(tensor):
+{i}{i}layer, _, place = tensor._keras_history
+{i}{i}return [node.output_tensors[place] for node in reversed(layer._inbound_nodes)]
+
+{i}for one in zip(*map(of_calls, tensors)):  # a Sequential calls its layers again for each that is added
+{i}{i}try:
+{i}{i}{i}part = {keras}.Model(list(one), loss)
+{i}{i}except ValueError:  # of another call
+{i}{i}{i}continue
+{i}{i}return list(Gradients(part)(list(one)))
+{i}raise ValueError('The loss does not depend on these tensors.')
 '''

@@ -97,6 +97,7 @@ PARTS: Mapping[str, str] = {
     "batch_axis": r"batch_axis=|Trainer#10|\*\*",
     "eval_training_input_configuration": r"eval_training_input_configuration=|TPUConfig#2|\*\*",
     # What an Estimator is made with, and what it is asked.
+    "meta_graph": "import_meta_graph",
     "own_params": "params of it",
     "tf_random_seed": r"tf_random_seed=|RunConfig#3|\*\*",
     "num_cores_per_replica": r"num_cores_per_replica=|TPUConfig#3|\*\*",

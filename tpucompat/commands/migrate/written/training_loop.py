@@ -506,7 +506,12 @@ class Model:
         # if own_variables:
         self.undo()
         tf.io.gfile.makedirs(model_dir)
-        self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
+        # if not meta_graph: self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
+        path = self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
+        # if meta_graph:
+        saver = self._scaffold.saver.saver_def
+        # if meta_graph:
+        v1.train.export_meta_graph(f"{path}.meta", graph=self.graph, saver_def=saver)
 
     # if not slots: def given(self):
     def given(self, parts=False):
