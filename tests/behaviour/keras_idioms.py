@@ -694,7 +694,7 @@ report(model.predict(x))
             + """\
 first = model.layers[0]
 middle = K.function(inputs=[first.input], outputs=[first.output])
-report(middle([x])[0], list(first.input_shape), K.int_shape(first.output))
+report(middle([x])[0], first.input_shape[1], K.int_shape(first.output)[1])
 """,
             BACKEND,
         ),

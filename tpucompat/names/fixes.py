@@ -79,6 +79,11 @@ IDIOMS: Mapping[str, Idiom] = {
     },
     # Of the package keras, which tf.keras did not have
     "keras.backend.logsumexp": Idiom("tf.reduce_logsumexp", "", SAFE, "TPU202"),
+    "keras.backend.is_tensor": Idiom("tf.is_tensor", "", SAFE, "TPU202"),
+    **{
+        f"keras.layers.{name}": Idiom(f"tf.keras.{name}", "", SAFE, "TPU202")
+        for name in ("activations", "constraints", "initializers", "regularizers")
+    },
     # Functions that tf.keras of Keras 3 has under their short names alone
     **{
         f"keras.{package}.{name}": Idiom(f"tf.keras.{package}.{short}", "", SAFE, "TPU202")

@@ -379,6 +379,7 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
             context.done.update(map(id, walk(node)))
     for node in _with_gradients_in_a_branch(context):
         context.todo("TPU212", _IN_A_BRANCH, node, context.cell_of(node))
+    _drop_resets(context, found.graphs)
     for node in found.graphs:
         cell = context.cell_of(node)
         start = context.texts[cell].span(node)[0]
@@ -400,6 +401,17 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
         context.texts[cell].replace(start, end, '.name.split(":")[0]')
     if any(target(use.name) for use in context.names.uses):
         context.want(MODULE, package)
+
+
+def _drop_resets(context: Context, graphs: list[Any]) -> None:
+    """Takes ``tf.reset_default_graph()`` out of functions that get a new graph each time."""
+    inside = {id(node) for one in graphs for node in walk(one)}
+    for call in context.names.calls:
+        if id(call.node) in inside and call.name.endswith(".reset_default_graph"):
+            cell = context.cell_of(call.node)
+            statement = context.innermost(call.node, cell)
+            if getattr(statement, "value", None) is call.node:
+                context.remove(statement, cell)
 
 
 def _with_gradients_in_a_branch(context: Context) -> Iterator[ast.Call]:

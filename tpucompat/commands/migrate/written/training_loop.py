@@ -509,9 +509,9 @@ class Model:
         # if not meta_graph: self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
         path = self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
         # if meta_graph:
-        saver = self._scaffold.saver.saver_def
-        # if meta_graph:
-        v1.train.export_meta_graph(f"{path}.meta", graph=self.graph, saver_def=saver)
+        with self.graph.as_default():
+            saver = self._scaffold.saver.saver_def
+            v1.train.export_meta_graph(f"{path}.meta", graph=self.graph, saver_def=saver)
 
     # if not slots: def given(self):
     def given(self, parts=False):
@@ -1640,7 +1640,7 @@ def _export_graph(model, checkpoint, tensors, path):
     outputs = model.spec.export_outputs or {
         "serving_default": PredictOutput(model.spec.predictions)
     }
-    signatures, scaffold = {}, model._scaffold
+    signatures = {}
     with model.graph.as_default(), v1.Session() as session:
         for name, output in outputs.items():
             given = tensors
@@ -1650,16 +1650,16 @@ def _export_graph(model, checkpoint, tensors, path):
             signatures[name] = v1.saved_model.predict_signature_def(given, output)
         if len(signatures) == 1:
             signatures["serving_default"] = next(iter(signatures.values()))
-        scaffold.finalize()
-        scaffold.saver.restore(session, checkpoint)
+        saver = model._scaffold.saver or v1.train.Saver()
+        saver.restore(session, checkpoint)
         builder = v1.saved_model.Builder(path)
         builder.add_meta_graph_and_variables(
             session,
             ["serve"],
             signatures,
             assets_collection=v1.get_collection(v1.GraphKeys.ASSET_FILEPATHS),
-            main_op=scaffold.local_init_op,
-            saver=scaffold.saver,
+            main_op=tf.group(v1.local_variables_initializer(), v1.tables_initializer()),
+            saver=saver,
         )
         builder.save()
 
