@@ -60,7 +60,7 @@ def count(folder):
     values = session.run(tf.trainable_variables())
   return sum(one.size for one in values), [float(one.sum()) for one in values]
 
-print('count', count(sys.argv[1]))
+print('count', count(sys.argv[1]), count(sys.argv[1]))
 """
 
 

@@ -41,6 +41,19 @@ from tpucompat.commands.migrate.keras import CannotSee, finish
 from tpucompat.names.used import Call, walk
 
 
+_IN_NEW_GRAPH = '''
+
+def in_new_graph(function):
+{i}"""Calls a function in a new graph each time."""
+{i}@functools.wraps(function)
+{i}def call(*args, **kwargs):
+{i}{i}with {tf}.Graph().as_default():
+{i}{i}{i}return function(*args, **kwargs)
+
+{i}return call
+'''
+
+
 class Home(NamedTuple):
     """Where a program has a module that is written beside one of its files.
 
@@ -379,7 +392,7 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
             context.done.update(map(id, walk(node)))
     for node in _with_gradients_in_a_branch(context):
         context.todo("TPU212", _IN_A_BRANCH, node, context.cell_of(node))
-    _drop_resets(context, found.graphs)
+    cleared = _drop_resets(context, found.graphs)
     for node in found.graphs:
         cell = context.cell_of(node)
         start = context.texts[cell].span(node)[0]
@@ -387,6 +400,8 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
         indent = context.texts[cell].indent(node.lineno)
         is_function = isinstance(node, ast.FunctionDef)
         before = f"@{graph}\n" if is_function else f"with {graph}:\n{indent}  "
+        if id(node) in cleared and context.helper("in_new_graph", _IN_NEW_GRAPH):
+            before = "@in_new_graph\n"
         context.texts[cell].replace(start, start, before)
     for spec in found.specs:
         cell = context.cell_of(spec)
@@ -403,15 +418,21 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
         context.want(MODULE, package)
 
 
-def _drop_resets(context: Context, graphs: list[Any]) -> None:
-    """Takes ``tf.reset_default_graph()`` out of functions that get a new graph each time."""
-    inside = {id(node) for one in graphs for node in walk(one)}
+def _drop_resets(context: Context, graphs: list[Any]) -> set[int]:
+    """Takes ``tf.reset_default_graph()`` out of functions that get a graph of their own.
+
+    Returns:
+      The identities of these functions, whose graph has to be a new one each time.
+    """
+    owners = {id(node): id(one) for one in graphs for node in walk(one)}
+    found: set[int] = set()
     for call in context.names.calls:
-        if id(call.node) in inside and call.name.endswith(".reset_default_graph"):
+        if id(call.node) in owners and call.name.endswith(".reset_default_graph"):
             cell = context.cell_of(call.node)
             statement = context.innermost(call.node, cell)
-            if getattr(statement, "value", None) is call.node:
-                context.remove(statement, cell)
+            if getattr(statement, "value", None) is call.node and context.remove(statement, cell):
+                found.add(owners[id(call.node)])
+    return found
 
 
 def _with_gradients_in_a_branch(context: Context) -> Iterator[ast.Call]:
