@@ -40,7 +40,6 @@ from tpucompat.commands.migrate.estimator_tables import (
 from tpucompat.commands.migrate.keras import CannotSee, finish
 from tpucompat.names.used import Call, walk
 
-
 _IN_NEW_GRAPH = '''
 
 def in_new_graph(function):
