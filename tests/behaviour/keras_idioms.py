@@ -677,7 +677,90 @@ report(middle([x, 0])[0])
 """,
             BACKEND,
         ),
+        "several_gpus": (
+            """\
+from keras.utils import multi_gpu_model
+model = Sequential([Dense(8, activation='tanh', input_shape=(10,)), Dense(1)])
+weigh(model)
+parallel = multi_gpu_model(model, gpus=2)
+parallel.compile(loss='mse', optimizer=keras.optimizers.SGD(lr=0.05))
+report(parallel.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0).history['loss'])
+report(model.predict(x))
+""",
+            KERAS,
+        ),
+        "function_by_words": (
+            _MODEL
+            + """\
+first = model.layers[0]
+middle = K.function(inputs=[first.input], outputs=[first.output])
+report(middle([x])[0], first.input_shape[1], K.int_shape(first.output)[1])
+""",
+            BACKEND,
+        ),
+        "gradients_of_outputs": (
+            """\
+model = Sequential()
+model.add(keras.layers.Conv2D(4, (2, 2), padding='same', input_shape=(4, 4, 2), name='last'))
+model.add(keras.layers.GlobalAveragePooling2D())
+model.add(Dense(3, activation='softmax'))
+weigh(model)
+images = np.resize(x, (2, 4, 4, 2))
+layer = model.get_layer('last')
+gradients = K.gradients(model.output[:, 1], layer.output)[0]
+pooled = K.mean(gradients, axis=(0, 1, 2))
+heat = K.function([model.input], [pooled, layer.output[0], gradients])
+report(*heat([images]))
+""",
+            KERAS,
+        ),
+        "logsumexp": (
+            """\
+def spread(y_true, y_pred):
+    return K.logsumexp(y_pred - y_true, axis=-1)
+model = weigh(Sequential([Dense(4, input_shape=(10,))]))
+model.compile('sgd', spread)
+report(model.fit(x, x[:, :4], batch_size=8, epochs=2, shuffle=False, verbose=0).history)
+""",
+            KERAS,
+        ),
         # Input ---------------------------------------------------------------------------------------
+        "sequence_of_lists": (
+            """\
+class Batches(tf.keras.utils.Sequence):
+    def __len__(self):
+        return 4
+    def __getitem__(self, index):
+        part = slice(8 * index, 8 * index + 8)
+        if index % 2:
+            return [x[part, :5], x[part, 5:]], y[part]
+        given = [each[part] for each in (x[:, :5], x[:, 5:])]
+        return given, y[part]
+    def on_epoch_end(self):
+        pass
+left, right = Input((5,)), Input((5,))
+model = weigh(Model([left, right], Dense(1)(concatenate([left, right]))))
+model.compile('sgd', 'mse')
+report(model.fit_generator(Batches(), epochs=2, shuffle=False, verbose=0).history)
+report(model.evaluate_generator(Batches()))
+""",
+            LAYERS,
+        ),
+        "names_before_training": (
+            """\
+inputs = Input((10,))
+model = Model(inputs, [Dense(1, name='one')(inputs), Dense(1, name='two')(inputs)])
+weigh(model)
+def far(y_true, y_pred):
+    return K.max(K.abs(y_true - y_pred), axis=-1)
+model.compile('sgd', {'one': 'mse', 'two': 'mae'}, metrics={'one': ['mae', far], 'two': far})
+report(model.metrics_names)
+model.compile('sgd', 'mse', metrics=[far])
+report(model.metrics_names)
+report(model.evaluate(x, [y, y], verbose=0))
+""",
+            LAYERS + "\n" + BACKEND,
+        ),
         "one_shot_iterator": (
             _MODEL
             + """\

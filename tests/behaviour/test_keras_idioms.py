@@ -25,6 +25,8 @@ _QUICK = (
     *("initializer_with_a_name", "seed_of_tensorflow", "logs_in_a_file"),
     *("order_of_logs", "best_weights", "epochs_of_a_sequence", "lines_of_a_summary"),
     *("names_of_other_parts", "optimizers_by_texts", "words_by_names"),
+    *("sequence_of_lists", "names_before_training", "function_by_words", "gradients_of_outputs"),
+    "several_gpus",
     *("names_of_two_kinds", "decay_and_rates_that_are_set", "optimizers_of_the_private_path"),
     *(
         "summed_over_shards",

@@ -72,6 +72,18 @@ IDIOMS: Mapping[str, Idiom] = {
         )
     },
     "keras.mixed_precision.experimental": Idiom("tf.keras.mixed_precision", "", SAFE, "TPU202"),
+    # Of the class that TensorFlow 2 calls so, which has none of these
+    **{
+        f"data.Iterator.{name}": Idiom(f"tf.compat.v1.data.Iterator.{name}", "", SAFE, "TPU203")
+        for name in ("from_string_handle", "from_structure")
+    },
+    # Of the package keras, which tf.keras did not have
+    "keras.backend.logsumexp": Idiom("tf.reduce_logsumexp", "", SAFE, "TPU202"),
+    "keras.backend.is_tensor": Idiom("tf.is_tensor", "", SAFE, "TPU202"),
+    **{
+        f"keras.layers.{name}": Idiom(f"tf.keras.{name}", "", SAFE, "TPU202")
+        for name in ("activations", "constraints", "initializers", "regularizers")
+    },
     # Functions that tf.keras of Keras 3 has under their short names alone
     **{
         f"keras.{package}.{name}": Idiom(f"tf.keras.{package}.{short}", "", SAFE, "TPU202")

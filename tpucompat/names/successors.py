@@ -476,7 +476,9 @@ def _of_keras(path: str) -> Fate | None:
         home = homes().get(symbol)
         if symbol in IDIOMS:
             found = _of_symbol(symbol, rest)
-            return found and found._replace(was=symbol, becomes=found.becomes[len("tf.") :])
+            if found is None or not found.becomes.startswith("tf.keras."):
+                return found and found._replace(was=symbol)
+            return found._replace(was=symbol, becomes=found.becomes[len("tf.") :])
         if home is not None:
             found = _at_home(symbol, rest, home)
             return found and found._replace(was=symbol)

@@ -184,6 +184,8 @@ class Finder:
                 yield from one_element.numbers(self, node)
             elif isinstance(node, ast.FunctionDef) and fits_generators:
                 yield from self._generator(node)
+            elif isinstance(node, ast.ClassDef):
+                yield from keras_3_batches.returned_lists(self, node)
         for module in (
             keras_3_training,
             keras_3_members,
@@ -407,11 +409,7 @@ class Finder:
         yield from keras_3_outputs.weights_of_outputs(self, call, below)
 
     def _generator(self, node: ast.FunctionDef) -> Iterator[Difference]:
-        for inside in walk(node):
-            pair = inside.value if isinstance(inside, ast.Yield) else None
-            for part in pair.elts if isinstance(pair, ast.Tuple) else ():
-                if isinstance(part, ast.List):
-                    yield Difference(table.BEHAVIOURS["generator_lists"], part)
+        yield from keras_3_batches.lists(self, node, ast.Yield)
         yield from keras_3_values.yielded_targets(self, node)
         yield from keras_3_outputs.yielded_weights(self, node)
         yield from keras_3_labels.yielded(self, node)

@@ -129,10 +129,30 @@ def _ends_epochs(finder: Finder, made: ast.AST) -> bool:
     """Whether an object is a Sequence of a class of the file that has on_epoch_end."""
     for node in finder.nodes:
         if isinstance(node, ast.ClassDef) and node.name == key(getattr(made, "func", made)):
-            bases = (below_keras(finder.values.used.get(id(base), "")) for base in node.bases)
             methods = {getattr(one, "name", "") for one in node.body}
-            return "on_epoch_end" in methods and any(one.endswith(".Sequence") for one in bases)
+            return "on_epoch_end" in methods and _extends_sequence(finder, node)
     return False
+
+
+def _extends_sequence(finder: Finder, node: ast.ClassDef) -> bool:
+    bases = (below_keras(finder.values.used.get(id(base), "")) for base in node.bases)
+    return any(one.endswith(".Sequence") for one in bases)
+
+
+def lists(finder: Finder, node: ast.AST, kind: type) -> Iterator[Difference]:
+    """Lists of arrays in the batches that a function yields or returns."""
+    for inside in walk(node):
+        pair = getattr(inside, "value", None) if isinstance(inside, kind) else None
+        for part in pair.elts if isinstance(pair, ast.Tuple) and len(pair.elts) > 1 else ():
+            made = finder.values.values(part) if isinstance(part, ast.Name) else [part]
+            if made and all(isinstance(one, (ast.List, ast.ListComp)) for one in made):
+                yield Difference(table.BEHAVIOURS["generator_lists"], part)
+
+
+def returned_lists(finder: Finder, node: ast.ClassDef) -> Iterator[Difference]:
+    """The same in the methods of a Sequence."""
+    if _extends_sequence(finder, node):
+        yield from lists(finder, node, ast.Return)
 
 
 _TAKE_SEQUENCES = frozenset(
@@ -225,10 +245,7 @@ def _is_sequence(finder: Finder, made: ast.AST) -> bool:
     return getattr(getattr(made, "func", None), "attr", "") in _FLOWS or any(
         isinstance(node, ast.ClassDef)
         and node.name == key(getattr(made, "func", made))
-        and any(
-            below_keras(finder.values.used.get(id(base), "")).endswith(".Sequence")
-            for base in node.bases
-        )
+        and _extends_sequence(finder, node)
         for node in finder.nodes
     )
 

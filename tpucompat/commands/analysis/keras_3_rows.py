@@ -1226,7 +1226,7 @@ BEHAVIOURS: Mapping[str, Row] = {
         "In TensorFlow 2 that is a single batch.",
     ),
     "generator_lists": Row(
-        "yield [a, b], y",
+        "yield [a, b], y, or return of a Sequence",
         "yield (a, b), y",
         "lists",
         REFUSED,
@@ -1279,8 +1279,8 @@ BEHAVIOURS: Mapping[str, Row] = {
     ),
     "gradients": Row(
         "K.gradients(model.output, model.input)",
-        "tf.GradientTape",
-        "",
+        "a layer with a tf.GradientTape, by a function added to the script",
+        "model_gradients",
         GRAPH,
     ),
     "positional": Row(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
+import re
 import textwrap
 from typing import AbstractSet, Any, Iterator, NamedTuple
 
@@ -331,7 +332,7 @@ class Context:
           name: What it is called.
           template: Its text; {i} is one indentation, {tf}, {keras} and {numpy} what the file calls them.
         """
-        if template in self.helpers:
+        if template in self.helpers or self._has_helper(name, template):
             return True
         if not self.is_free(name):
             return False
@@ -344,6 +345,16 @@ class Context:
                 self.want(module)
         self.define(template.format(i=self.indent_unit(), tf=tf, keras=keras, numpy=numpy))
         return True
+
+    def _has_helper(self, name: str, template: str) -> bool:
+        """Whether an earlier pass has written it."""
+        docstring = re.search(r'"""(.*?)"""', template)
+        return docstring is not None and any(
+            getattr(node, "name", "") == name
+            and ast.get_docstring(node) == docstring.group(1).replace("{{", "{").replace("}}", "}")  # type: ignore[arg-type]
+            for tree in self.trees.values()
+            for node in tree.body
+        )
 
     def indent_unit(self) -> str:
         """How far this file indents a block."""

@@ -34,6 +34,7 @@ _ESTIMATOR: Mapping[str, str] = {
         f"export.build_{kind}_serving_input_receiver_fn": f"build_{kind}_serving_input_receiver_fn"
         for kind in ("raw", "parsing")
     },
+    **{f"inputs.{kind}_input_fn": f"{kind}_input_fn" for kind in ("numpy", "pandas")},
     "export.ServingInputReceiver": "ServingInputReceiver",
     "export.TensorServingInputReceiver": "TensorServingInputReceiver",
     **{name: name for name in ("FinalExporter", "LatestExporter", "BestExporter")},
@@ -73,6 +74,8 @@ _PRIVATE: Mapping[str, tuple[str, ...]] = {
     "mode_keys": ("ModeKeys",),
     "run_config": ("RunConfig",),
     "training": ("EvalSpec", "TrainSpec", "train_and_evaluate"),
+    "inputs.numpy_io": ("numpy_input_fn",),
+    "inputs.pandas_io": ("pandas_input_fn",),
     "exporter": ("BestExporter", "FinalExporter", "LatestExporter"),
     "export.export": (
         *("ServingInputReceiver", "TensorServingInputReceiver"),

@@ -12,7 +12,13 @@ import os
 import re
 from typing import Any, Iterable, Iterator, NamedTuple
 
-from tpucompat.commands.migrate import estimator_hooks, estimator_limits, optimizers, written
+from tpucompat.commands.migrate import (
+    estimator_hooks,
+    estimator_limits,
+    optimizers,
+    tpu_connections,
+    written,
+)
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.estimator_limits import AS_SPEC
 from tpucompat.commands.migrate.estimator_tables import (
@@ -33,6 +39,18 @@ from tpucompat.commands.migrate.estimator_tables import (
 )
 from tpucompat.commands.migrate.keras import CannotSee, finish
 from tpucompat.names.used import Call, walk
+
+_IN_NEW_GRAPH = '''
+
+def in_new_graph(function):
+{i}"""Calls a function in a new graph each time."""
+{i}@functools.wraps(function)
+{i}def call(*args, **kwargs):
+{i}{i}with {tf}.Graph().as_default():
+{i}{i}{i}return function(*args, **kwargs)
+
+{i}return call
+'''
 
 
 class Home(NamedTuple):
@@ -205,7 +223,8 @@ def plan(context: Context) -> Plan:
     graphs: list[Any] = estimator_limits.with_graphs(context, [node for node, _ in calls])
     inside = {id(node) for one in graphs for node in walk(one)}
     graphs += [one for one in estimator_limits.writers(context) if id(one) not in inside]
-    estimator_limits.check(context, MODULE, target, graphs)
+    listings = [one.session for one in tpu_connections.listings(context)]
+    estimator_limits.check(context, MODULE, target, [*graphs, *listings])
     inputs = list(_inputs(context))
     specs = [call.node for call in context.names.calls if call.name.endswith(f".{AS_SPEC}")]
     aliases = list(_aliases(context))
@@ -372,6 +391,7 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
             context.done.update(map(id, walk(node)))
     for node in _with_gradients_in_a_branch(context):
         context.todo("TPU212", _IN_A_BRANCH, node, context.cell_of(node))
+    cleared = _drop_resets(context, found.graphs)
     for node in found.graphs:
         cell = context.cell_of(node)
         start = context.texts[cell].span(node)[0]
@@ -379,6 +399,8 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
         indent = context.texts[cell].indent(node.lineno)
         is_function = isinstance(node, ast.FunctionDef)
         before = f"@{graph}\n" if is_function else f"with {graph}:\n{indent}  "
+        if id(node) in cleared and context.helper("in_new_graph", _IN_NEW_GRAPH):
+            before = "@in_new_graph\n"
         context.texts[cell].replace(start, start, before)
     for spec in found.specs:
         cell = context.cell_of(spec)
@@ -393,6 +415,23 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
         context.texts[cell].replace(start, end, '.name.split(":")[0]')
     if any(target(use.name) for use in context.names.uses):
         context.want(MODULE, package)
+
+
+def _drop_resets(context: Context, graphs: list[Any]) -> set[int]:
+    """Takes ``tf.reset_default_graph()`` out of functions that get a graph of their own.
+
+    Returns:
+      The identities of these functions, whose graph has to be a new one each time.
+    """
+    owners = {id(node): id(one) for one in graphs for node in walk(one)}
+    found: set[int] = set()
+    for call in context.names.calls:
+        if id(call.node) in owners and call.name.endswith(".reset_default_graph"):
+            cell = context.cell_of(call.node)
+            statement = context.innermost(call.node, cell)
+            if getattr(statement, "value", None) is call.node and context.remove(statement, cell):
+                found.add(owners[id(call.node)])
+    return found
 
 
 def _with_gradients_in_a_branch(context: Context) -> Iterator[ast.Call]:

@@ -8,7 +8,7 @@ from typing import Any, Mapping
 from tpucompat.commands.analysis.keras_3_batches import steps_of
 from tpucompat.commands.analysis.keras_3_rules import Difference, is_generator
 from tpucompat.commands.analysis.keras_values import below_keras, key
-from tpucompat.commands.migrate import graph_names
+from tpucompat.commands.migrate import graph_names, keras_3_text_training
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
 from tpucompat.names.used import argument, constant, keyword, walk
@@ -174,6 +174,8 @@ def _batch(self: Rewriter, one: Difference) -> bool:
 
 
 def _lists(self: Rewriter, one: Difference) -> bool:
+    if not isinstance(one.node, ast.List):
+        return self.wrap(one.node, "tuple(", ")")
     text = self.context.texts[self.cell(one.node)]
     start, end = text.span(one.node)
     text.replace(start, start + 1, "(")
@@ -183,14 +185,29 @@ def _lists(self: Rewriter, one: Difference) -> bool:
 
 def _function(self: Rewriter, one: Difference) -> bool:
     call = one.node
-    if len(call.args) != 2 or call.keywords or not self.define("keras_function", written.FUNCTION):
+    inputs, outputs = argument(call, 0, "inputs"), argument(call, 1, "outputs")
+    if inputs is None or outputs is None or len(call.args) + len(call.keywords) != 2:
         return False
-    for node in walk(call.args[0]):
+    if not self.define("keras_function", written.FUNCTION):
+        return False
+    for node in walk(inputs):
         name = self.finder.values.called.get(id(node), "")
         if below_keras(name) == "backend.learning_phase":
             self.context.replace(node, self.cell(node), "None")
             self.context.done.update(id(inside) for inside in walk(node))
     return self.context.replace(call.func, self.cell(call), "keras_function")
+
+
+def _model_gradients(self: Rewriter, one: Difference) -> bool:
+    """``K.gradients(model.output, layer.output)``, outside of losses, where Keras 3 has arrays."""
+    call = one.node
+    parts = [part for value in call.args[1:] for part in getattr(value, "elts", [value])]
+    are_tensors = all(map(self.finder.values.is_tensor, [*call.args[:1], *parts]))
+    if len(call.args) != 2 or call.keywords or not are_tensors:
+        return False
+    if not self.define("model_gradients", keras_3_text_training.MODEL_GRADIENTS):
+        return False
+    return self.context.replace(call.func, self.cell(call), "model_gradients")
 
 
 def _standalone(self: Rewriter, one: Difference) -> bool:
@@ -281,6 +298,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "graph_mode": _graph_mode,
     "class_weights": _class_weights,
     "function": _function,
+    "model_gradients": _model_gradients,
     "iterator": _iterator,
     "lists": _lists,
     "numbers": _numbers,

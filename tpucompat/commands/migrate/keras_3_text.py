@@ -76,8 +76,18 @@ def metrics_names(model):
 {i}{i}found = model.get_metrics_result()
 {i}except ValueError:  # nothing has been computed yet
 {i}{i}given = model.get_compile_config()['metrics'] or []
-{i}{i}given = [one if isinstance(one, str) else one['config'] for one in given]
-{i}{i}return ['loss'] + [one if isinstance(one, str) else one['name'] for one in given]
+{i}{i}outputs = getattr(model, 'output_names', None) or ['']
+{i}{i}if not isinstance(given, dict):
+{i}{i}{i}each = len(outputs) > 1 and any(isinstance(one, list) for one in given)
+{i}{i}{i}given = dict(zip(outputs, given if each else [given] * len(outputs)))
+{i}{i}heads = [name + '_' if len(outputs) > 1 else '' for name in outputs]
+{i}{i}names = ['loss', *(head + 'loss' for head in heads if head)]
+{i}{i}for name, head in zip(outputs, heads):
+{i}{i}{i}metrics = given.get(name) or []
+{i}{i}{i}for one in metrics if isinstance(metrics, list) else [metrics]:
+{i}{i}{i}{i}one = one if isinstance(one, str) else one['config']
+{i}{i}{i}{i}names.append(head + (one if isinstance(one, str) else one['name']))
+{i}{i}return names
 {i}known = [
 {i}{i}one.name
 {i}{i}for metric in model.metrics
@@ -93,7 +103,10 @@ def in_order(model, values):
 {i}"""What evaluate returns, each value once, metrics in the order of the outputs that they are of."""
 {i}if not isinstance(values, list):
 {i}{i}return values
-{i}found = model.get_metrics_result()
+{i}try:
+{i}{i}found = model.get_metrics_result()
+{i}except ValueError:  # nothing has been computed yet
+{i}{i}return values
 {i}parts = [part for one in model.metrics for part in getattr(one, 'metrics', None) or [one]]
 {i}known = [part.name for part in parts if part.name in found]  # one name may stand for two metrics
 {i}names = known + sorted(set(found) - set(known))

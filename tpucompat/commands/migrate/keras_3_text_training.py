@@ -98,3 +98,36 @@ def with_metric(model, value, name):
 {i}outputs = [AddMetric(name)([first, value]), *others]
 {i}return {keras}.Model(model.inputs, outputs if others else outputs[0], name=model.name)
 '''
+
+MODEL_GRADIENTS = '''
+
+class Gradients({keras}.layers.Layer):
+{i}"""The gradients of what a part of a model computes, by what it is given."""
+
+{i}def __init__(self, part):
+{i}{i}super().__init__()
+{i}{i}self.part = part
+
+{i}def call(self, values, training=None):
+{i}{i}with {tf}.GradientTape() as tape:
+{i}{i}{i}tape.watch(values)
+{i}{i}{i}found = self.part(values, training=training)
+{i}{i}return tape.gradient(found, values)
+
+
+def model_gradients(loss, tensors):
+{i}"""The gradients of a tensor of a model by others that it is computed from."""
+{i}tensors = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+
+{i}def of_calls(tensor):
+{i}{i}layer, _, place = tensor._keras_history
+{i}{i}return [node.output_tensors[place] for node in reversed(layer._inbound_nodes)]
+
+{i}for one in zip(*map(of_calls, tensors)):  # a Sequential calls its layers again for each that is added
+{i}{i}try:
+{i}{i}{i}part = {keras}.Model(list(one), loss)
+{i}{i}except ValueError:  # of another call
+{i}{i}{i}continue
+{i}{i}return list(Gradients(part)(list(one)))
+{i}raise ValueError('The loss does not depend on these tensors.')
+'''

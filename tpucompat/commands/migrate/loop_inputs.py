@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import Any, Iterator, Sequence
 
 from tpucompat.names.used import walk
@@ -47,7 +46,8 @@ _METHODS = {
 }
 #: A call -> the place of an input_fn in it.
 _PLACES = {"train": 0, "evaluate": 0, "predict": 0, "TrainSpec": 0, "EvalSpec": 0}
-_NUMPY = re.compile(r"(numpy|pandas)_input_fn")
+#: The functions of the loop that make an input_fn.
+_MAKERS = ("numpy_input_fn", "pandas_input_fn")
 
 
 def words(trees: Sequence[ast.Module]) -> set[str]:
@@ -60,8 +60,6 @@ def words(trees: Sequence[ast.Module]) -> set[str]:
     calls = [node for node in nodes if isinstance(node, ast.Call)]
     reader = _Reader(functions)
     given = [one for call in calls for one in _given(call)]
-    if any(_NUMPY.fullmatch(reader.name(one)) for one in calls):
-        return {"returns tensors"}
     return set() if given and all(map(reader.makes, given)) else {"returns tensors"}
 
 
@@ -95,6 +93,8 @@ class _Reader:
         if isinstance(node, ast.Call) and self.name(node) == "partial" and node.args:
             return self.makes(node.args[0], around)
         if isinstance(node, ast.Call):
+            if self.name(node) in _MAKERS:
+                return True
             made = self._functions.get(self.name(node), [])
             return bool(made) and all(self._all(one, self.makes) for one in made)
         found = self._functions.get(self.name(node), [])

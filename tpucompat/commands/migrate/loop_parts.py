@@ -97,6 +97,7 @@ PARTS: Mapping[str, str] = {
     "batch_axis": r"batch_axis=|Trainer#10|\*\*",
     "eval_training_input_configuration": r"eval_training_input_configuration=|TPUConfig#2|\*\*",
     # What an Estimator is made with, and what it is asked.
+    "meta_graph": "import_meta_graph",
     "own_params": "params of it",
     "tf_random_seed": r"tf_random_seed=|RunConfig#3|\*\*",
     "num_cores_per_replica": r"num_cores_per_replica=|TPUConfig#3|\*\*",
@@ -104,6 +105,8 @@ PARTS: Mapping[str, str] = {
     "eval_on_tpu": r"eval_on_tpu=|Trainer#9|\*\*",
     "saving_listeners": r"train_and_evaluate|saving_listeners=|train#4|CheckpointSaverHook|\*\*",
     "examples": "ClassificationOutput|RegressionOutput",
+    "tables": r"categorical_column_with_vocabulary_\w+|\w*(index_table|_to_string_table)\w*|"
+    r"\w*(Hash|Vocabulary)Table\w*|foreign",
     "predict_keys": r"predict_keys=|predict#1|\*\*",
     "exporters": r"exporters=|EvalSpec#4|\*\*",
     "assets_extra": r"assets_extra=|export_saved_model#2|(Final|Latest)Exporter#2|BestExporter#4|\*\*",

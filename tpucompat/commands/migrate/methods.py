@@ -49,6 +49,8 @@ _GENERATORS: Mapping[str, tuple[str, Sequence[str]]] = {
 }
 # How the batches are fetched, not which: later releases decide by themselves.
 _GONE = ("max_queue_size", "workers", "use_multiprocessing")
+#: What a Dataset of TensorFlow 1 told of its elements.
+_STRUCTURES = ("output_types", "output_shapes", "output_classes")
 _ITERATORS = (".make_one_shot_iterator", ".make_initializable_iterator")
 # Variables of TensorFlow 2 raise NotImplementedError.
 _INITIALIZED = '''
@@ -73,8 +75,31 @@ def rewrite(context: Context) -> None:
             _iterator(context, call)
         elif call.name == ".initialized_value" and not (call.node.args or call.node.keywords):
             _initialized(context, call.node)
+    _structures(context)
     _step_logs(context)
     _step_functions(context)
+
+
+def _structures(context: Context) -> None:
+    """``dataset.output_types`` -> ``tf.compat.v1.data.get_output_types(dataset)``"""
+    if not any(use.name.startswith("tensorflow.data.") for use in context.names.uses):
+        return
+    found = [
+        node
+        for node in context.nodes
+        if isinstance(node, ast.Attribute) and node.attr in _STRUCTURES
+    ]
+    own = {node.attr for node in found if isinstance(node.ctx, ast.Store)}
+    for node in found:
+        cell = context.cell_of(node)
+        text = context.texts[cell]
+        start, end = text.span(node.value)[1], text.span(node)[1]
+        if node.attr in own or id(node) in context.done or not text.is_free(start, end):
+            continue
+        name = context.local(f"tf.compat.v1.data.get_{node.attr}")
+        text.replace(start, end, ")")
+        text.replace(text.span(node)[0], text.span(node)[0], f"{name}(")
+        context.done.add(id(node))
 
 
 def _generator(context: Context, call: Call) -> None:

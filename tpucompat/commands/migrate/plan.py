@@ -40,6 +40,7 @@ from tpucompat.commands.migrate import (
     session_plan,
     session_settings,
     sessions,
+    several_gpus,
     strategy_setup,
     symbols,
     tpu_connections,
@@ -140,6 +141,7 @@ def needs(context: Context, handled: AbstractSet[int] = frozenset()) -> Mapping[
     context.planned |= {id(node) for one in applied.find(context) for node in walk(one.inner.func)}
     context.planned.update(*(one.handled for one in tpu_connections.listings(context)))
     context.planned.update(id(call.node.func) for call in tpu_connections.idle_calls(context))
+    context.planned.update(id(call.node.func) for call in several_gpus.find(context))
     context.planned.update(symbols.named_modules(context))
     context.planned.update(id(call.func) for call, _ in optimizers.wrapped(context))
     context.planned.update(id(one.use.node) for one in contrib_modules.find(context))
@@ -371,6 +373,8 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Home | Non
             sessions.rewrite(context, way.program)
     with context.rule("TPU214"):
         applied.rewrite(context, applied.find(context))
+    with context.rule("TPU426"):
+        several_gpus.rewrite(context, several_gpus.find(context))
     if not way.graph:
         with context.rule("TPU515"):
             session_settings.rewrite(context, session_settings.plan(context))

@@ -506,7 +506,12 @@ class Model:
         # if own_variables:
         self.undo()
         tf.io.gfile.makedirs(model_dir)
-        self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
+        # if not meta_graph: self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
+        path = self._saver.save(None, os.path.join(model_dir, "model.ckpt"), self.step)
+        # if meta_graph:
+        with self.graph.as_default():
+            saver = self._scaffold.saver.saver_def
+            v1.train.export_meta_graph(f"{path}.meta", graph=self.graph, saver_def=saver)
 
     # if not slots: def given(self):
     def given(self, parts=False):
@@ -1260,17 +1265,30 @@ class Trainer:
             spec = model(*inputs())
             return spec.export_outputs or {"serving_default": PredictOutput(spec.predictions)}
 
+        def tensors():
+            found = given[0].receiver_tensors
+            return found if isinstance(found, dict) else {"input": found}
+
+        module, stamp = tf.Module(), int(time.time())
+        while tf.io.gfile.exists(os.path.join(export_dir_base, str(stamp))):
+            stamp += 1
+        path = os.path.join(export_dir_base, str(stamp))
         one_device = self._on_one_device()
         one_device._sizes = dict.fromkeys(self._sizes)
         model = one_device._model(ModeKeys.PREDICT, inputs)
-        model.start(checkpoint_path or self.latest_checkpoint())
+        checkpoint = checkpoint_path or self.latest_checkpoint()
+        # if tables:
+        if model.graph.get_collection(v1.GraphKeys.TABLE_INITIALIZERS):
+            _export_graph(model, checkpoint, tensors(), path)
+            # if assets_extra:
+            _add_assets(path, assets_extra)
+            return os.fsencode(path)
+        model.start(checkpoint)
         graph = v1.wrap_function(build, [])
-        tensors = given[0].receiver_tensors
-        tensors = tensors if isinstance(tensors, dict) else {"input": tensors}
-        specs = [tf.TensorSpec(one.shape, one.dtype, name) for name, one in tensors.items()]
+        specs = [tf.TensorSpec(one.shape, one.dtype, name) for name, one in tensors().items()]
         signatures = {}
         for name, output in graph.structured_outputs.items():
-            pruned = graph.prune(list(tensors.values()), output)
+            pruned = graph.prune(list(tensors().values()), output)
             # if not examples: signatures[name] = tf.function(lambda *values, f=pruned: f(*values), specs)
             asked = specs
             # if examples:
@@ -1280,19 +1298,12 @@ class Trainer:
             signatures[name] = tf.function(lambda *values, f=pruned: f(*values), asked)
         if len(signatures) == 1:
             signatures["serving_default"] = next(iter(signatures.values()))
-        module, stamp = tf.Module(), int(time.time())
-        while tf.io.gfile.exists(os.path.join(export_dir_base, str(stamp))):
-            stamp += 1
         module.model_variables = list(model.variables.values())
-        path = os.path.join(export_dir_base, str(stamp))
         # Gradients of a graph's functions, of tf.nn.swish for one, are its own: a server needs none.
         options = tf.saved_model.SaveOptions(experimental_custom_gradients=False)
         tf.saved_model.save(module, path, signatures, options)
         # if assets_extra:
-        for name, asset in (assets_extra or {}).items():
-            place = os.path.join(path, "assets.extra", name)
-            tf.io.gfile.makedirs(os.path.dirname(place))
-            tf.io.gfile.copy(asset, place)
+        _add_assets(path, assets_extra)
         return os.fsencode(path)
 
     def eval_dir(self, name=None):
@@ -1537,6 +1548,37 @@ def from_saved_model(folder, signature="serving_default"):
     return compute
 
 
+def numpy_input_fn(
+    x, y=None, batch_size=128, num_epochs=1, shuffle=None, queue_capacity=1000, num_threads=1
+):
+    """An input_fn that gives arrays in batches, which may go on from one epoch into the next."""
+    del num_threads
+
+    def input_fn():
+        dataset = tf.data.Dataset.from_tensor_slices(x if y is None else (x, y))
+        dataset = dataset.shuffle(queue_capacity) if shuffle else dataset
+        return dataset.repeat(num_epochs).batch(batch_size)
+
+    return input_fn
+
+
+def pandas_input_fn(
+    x,
+    y=None,
+    batch_size=128,
+    num_epochs=1,
+    shuffle=None,
+    queue_capacity=1000,
+    num_threads=1,
+    target_column="target",
+):
+    """The same of a DataFrame, whose columns become features by name; y is a Series."""
+    del target_column
+    columns = {name: np.asarray(x[name]) for name in x.columns}
+    y = None if y is None else np.asarray(y)
+    return numpy_input_fn(columns, y, batch_size, num_epochs, shuffle, queue_capacity, num_threads)
+
+
 def build_raw_serving_input_receiver_fn(features, default_batch_size=None):
     """A serving_input_receiver_fn that is given features as they are, which some tensors are examples of."""
 
@@ -1584,6 +1626,42 @@ def ClassificationOutput(scores=None, classes=None):
 def RegressionOutput(value):
     """The output of a signature that predicts a number."""
     return OfExamples({"outputs": value})
+
+
+def _add_assets(path, assets):
+    for name, asset in (assets or {}).items():
+        place = os.path.join(path, "assets.extra", name)
+        tf.io.gfile.makedirs(os.path.dirname(place))
+        tf.io.gfile.copy(asset, place)
+
+
+def _export_graph(model, checkpoint, tensors, path):
+    """Writes a SavedModel of a graph and its tables, such as those of a vocabulary."""
+    outputs = model.spec.export_outputs or {
+        "serving_default": PredictOutput(model.spec.predictions)
+    }
+    signatures = {}
+    with model.graph.as_default(), v1.Session() as session:
+        for name, output in outputs.items():
+            given = tensors
+            # if examples:
+            if isinstance(output, OfExamples) and len(tensors) == 1:
+                given = {"inputs": next(iter(tensors.values()))}
+            signatures[name] = v1.saved_model.predict_signature_def(given, output)
+        if len(signatures) == 1:
+            signatures["serving_default"] = next(iter(signatures.values()))
+        saver = model._scaffold.saver or v1.train.Saver()
+        saver.restore(session, checkpoint)
+        builder = v1.saved_model.Builder(path)
+        builder.add_meta_graph_and_variables(
+            session,
+            ["serve"],
+            signatures,
+            assets_collection=v1.get_collection(v1.GraphKeys.ASSET_FILEPATHS),
+            main_op=tf.group(v1.local_variables_initializer(), v1.tables_initializer()),
+            saver=saver,
+        )
+        builder.save()
 
 
 def _scaffold(spec, most):
