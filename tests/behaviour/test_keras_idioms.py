@@ -1,4 +1,4 @@
-"""Keras of 2018, before migration under ``tpucompat run`` and after it under plain Python: the same numbers."""
+"""Keras of 2018 and of early TensorFlow 2, before migration and after it: the same numbers."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 
+import early_keras_idioms
 import keras_idioms
 import numpy as np
 import pytest
@@ -59,8 +60,8 @@ for name in sys.argv[2:]:
 """
 
 
-def _migrated(name):
-    source = sources.decode(f"{name}.py", keras_idioms.SCRIPTS[name].encode())
+def _migrated(name, text):
+    source = sources.decode(f"{name}.py", text.encode())
     return plan.migrate(findings.understand(source))
 
 
@@ -89,15 +90,15 @@ def _flat(value):
     return [float(value) if not isinstance(value, str) else value]
 
 
-def _check(tmp_path, names):
-    results = {name: _migrated(name) for name in names}
+def _check(tmp_path, names, scripts=keras_idioms.SCRIPTS, options=()):
+    results = {name: _migrated(name, scripts[name]) for name in names}
     for name, result in results.items():
         assert not result.problems and result.changed, name
         assert (b"TODO(tpucompat" in result.after) == (name in _LEFT), result.after.decode()
     plain = {name: one.after for name, one in results.items() if name not in _LEFT}
     assert not any(b"tpucompat.v1" in text for text in plain.values())
-    old = {name: keras_idioms.SCRIPTS[name].encode() for name in plain if name not in _NOT_BEFORE}
-    before = _run(tmp_path / "before", old, ["-m", "tpucompat", "run"])
+    old = {name: scripts[name].encode() for name in plain if name not in _NOT_BEFORE}
+    before = _run(tmp_path / "before", old, ["-m", "tpucompat", "run", *options])
     after = _run(tmp_path / "after", plain, [])
     failed = {name: text for name, text in {**before, **after}.items() if isinstance(text, str)}
     assert not failed, "\n".join(f"{name}: {text[-700:]}" for name, text in failed.items())
@@ -117,6 +118,11 @@ def _check(tmp_path, names):
 
 def test_a_sample_of_the_idioms_computes_the_same(tmp_path):
     assert len(_check(tmp_path, _QUICK)) == len(_QUICK)
+
+
+def test_those_of_early_tensorflow_2_compute_the_same(tmp_path):
+    scripts = early_keras_idioms.SCRIPTS
+    assert _check(tmp_path, list(scripts), scripts, ("--era", "tf2")).keys() == scripts.keys()
 
 
 @pytest.mark.long

@@ -32,7 +32,9 @@ def _own(finder: Finder) -> dict[str, tuple[str, ...]]:
     """Class -> the parameters of its ``call``."""
     found = {}
     for node in finder.nodes:
-        for method in node.body if isinstance(node, ast.ClassDef) and node.bases else ():
+        if not isinstance(node, ast.ClassDef) or not node.bases:
+            continue
+        for method in node.body:
             if isinstance(method, ast.FunctionDef) and method.name == "call":
                 found[node.name] = tuple(one.arg for one in method.args.args[1:])
     return found

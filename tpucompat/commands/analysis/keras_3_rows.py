@@ -117,6 +117,8 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
         "save_model(save_format=)", "The file name determines the format."
     ),
     ("Model.save", "signatures"): Row("", "", "keep"),  # see BEHAVIOURS
+    ("Model.add_metric", "value"): Row("", "", "keep"),
+    ("Model.add_metric", "aggregation"): Row("", "", "keep"),
     # HDF5 takes them as before (keras/src/models/model.py), and such a file keeps its format.
     ("Model.save", "include_optimizer"): Row("", "", "keep"),
     ("models.save_model", "include_optimizer"): Row("", "", "keep"),
@@ -896,7 +898,6 @@ BEHAVIOURS: Mapping[str, Row] = {
         "",
         BEHAVIOUR,
         "The momentum schedule was 0.96 ** (0.004 t), and is now 0.96 ** t.",
-        tf1=True,
     ),
     "sequential_tensors": Row(
         "model.input of a Sequential",
@@ -1238,7 +1239,6 @@ BEHAVIOURS: Mapping[str, Row] = {
         "outer_epsilon",
         BEHAVIOUR,
         ("TensorFlow 1 added epsilon to the square root, Keras 3 adds it inside the square root."),
-        tf1=True,
     ),
     "optimizer_word": Row(
         "compile(optimizer='adagrad')",
@@ -1246,7 +1246,6 @@ BEHAVIOURS: Mapping[str, Row] = {
         "optimizer_word",
         BEHAVIOUR,
         "By name, TensorFlow 1 started with a zero accumulator.",
-        tf1=True,
     ),
     "optimizer_of_text": Row(
         "compile(optimizer=name)",
@@ -1254,7 +1253,6 @@ BEHAVIOURS: Mapping[str, Row] = {
         "optimizer_of_text",
         BEHAVIOUR,
         "For some names, TensorFlow 1 made an optimizer with another epsilon or other settings.",
-        tf1=True,
     ),
     "validation_generator": Row(
         "fit_generator(validation_data=generator)",

@@ -26,14 +26,13 @@ _NADAM = "nadam"
 
 def optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """What ``compile`` and ``optimizers.get`` take for an optimizer."""
-    if not finder.tf1:
-        return
     if below == "optimizers.deserialize":
         yield from _of_config(finder, call)
     if call.name != ".compile" and below != "optimizers.get":
         return
     given = argument(call.node, 0, "optimizer" if call.name == ".compile" else "identifier")
-    known = made_of(finder)
+    # Early TensorFlow 2 started Adagrad's sums as Keras 3 does; its RMSprop was that of TensorFlow 1.
+    known = made_of(finder) if finder.tf1 else {"rmsprop": WORDS["rmsprop"]}
     if given is None:
         yield from _of_settings(finder, call, known)
     elif isinstance(constant(given), str):

@@ -10,6 +10,7 @@ from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_3_values import PLACES
 from tpucompat.commands.analysis.keras_values import key
 from tpucompat.commands.migrate import keras_3_text as written
+from tpucompat.commands.migrate import keras_3_text_training
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
 from tpucompat.names import keras1
 from tpucompat.names.used import argument, constant, keyword
@@ -128,14 +129,13 @@ def _add_loss(self: Rewriter, one: Difference) -> bool:
 def _add_metric(self: Rewriter, one: Difference) -> bool:
     """``model.add_metric(tensor, name='m')`` -> ``model = with_metric(model, tensor, name='m')``"""
     call: Any = one.call
-    words = {word.arg: constant(word.value) for word in call.keywords}
-    aggregation = words.pop("aggregation", "mean")
-    if len(call.args) != 1 or words.keys() != {"name"} or aggregation != "mean":
+    aggregation = keyword(call, "aggregation")
+    words = {word.arg for word in call.keywords} - {"aggregation"}
+    if len(call.args) != 1 or words != {"name"} or constant(aggregation) not in (None, "mean"):
         return False
     if not _pass_through(self, call, "with_metric", keras_3_text_training.WITH_METRIC):
         return False
-    self.drop(call, "aggregation")
-    return True
+    return aggregation is None or self.drop(call, aggregation)
 
 
 def _pass_through(self: Rewriter, call: Any, name: str, text: str) -> bool:
@@ -155,12 +155,10 @@ def _positional(self: Rewriter, one: Difference) -> bool:
     call: Any = one.call
     text = self.context.texts[self.cell(call)]
     names = one.name.split(",")
-    for name, value in zip(names, call.args[-len(names) :]):
-        start = text.span(value)[0]
-        if not text.text[:start].rstrip().endswith(","):
-            return False  # it stands in brackets of its own
-    for name, value in zip(names, call.args[-len(names) :]):
-        start = text.span(value)[0]
+    starts = [text.span(value)[0] for value in call.args[-len(names) :]]
+    if not all(text.text[:start].rstrip().endswith(",") for start in starts):
+        return False  # one stands in brackets of its own
+    for name, start in zip(names, starts):
         text.replace(start, start, name + "=")
     return True
 
