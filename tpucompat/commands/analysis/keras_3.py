@@ -196,7 +196,7 @@ class Finder:
             keras_3_calls,
         ):
             yield from module.differences(self)
-        yield from self._files()
+        yield from keras_3_files.differences(self)
         yield from self._texts()
         yield from keras_3_losses.functions(self)
         for use in self.names.uses:
@@ -422,32 +422,6 @@ class Finder:
         )
 
     # Names of files --------------------------------------------------------------------------------
-
-    def _files(self) -> Iterator[Difference]:
-        files = [(self.text_of(one[0]), *one) for one in self.file_arguments()]
-        # A compiled model in HDF5 can be saved, and not loaded again where a loss has a short name.
-        again = {
-            text
-            for text, _, call, rule, saves in files
-            if not saves and keras_3_values.compiles(call)
-        }
-        wrong: set[str | None] = set()
-        for text, path, call, rule, saves in files:
-            is_again = text in again and str(text).endswith(".h5")
-            well = keras_3_files.ends_well(text, rule) and not is_again
-            if saves and (rule == "signatures" or not well):
-                wrong.add(text)
-                unseen = text is None and not self.tf1 and rule != "signatures"
-                yield Difference(table.BEHAVIOURS[rule], path, call, "save", uncertain=unseen)
-        saved = {rule for _, _, _, rule, saves in files if saves}
-        for text, path, call, rule, saves in files:
-            never = text is not None and not text.endswith(keras_3_files.LOADABLE)
-            may_be = text not in wrong and any(keras_3_files.may_be(text, one) for one in wrong)
-            if not saves and (text in wrong or never or may_be):
-                unseen = text is None and not self.tf1
-                row = table.BEHAVIOURS[rule]
-                row = row if text in wrong or rule in saved else row._replace(how="")
-                yield Difference(row, path, call, "either" if may_be else "load", uncertain=unseen)
 
     def file_arguments(self) -> Iterator[tuple[ast.expr, ast.Call, str, bool]]:
         """(the expression of a file's name, the call, the rule that it falls under, whether it is written)."""

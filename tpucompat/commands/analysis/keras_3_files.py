@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Iterator
 
+from tpucompat.commands.analysis import keras_3_rows as table
+from tpucompat.commands.analysis import keras_3_values
+from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras, key
 from tpucompat.names.used import argument, constant, walk
 
@@ -60,6 +63,32 @@ def exported(finder: Finder) -> set[str | None]:
             path = argument(call.node, place, "filepath")
             said.update([] if path is None else [finder.text_of(path)])
     return (read | (said - loaded)) - {None}
+
+
+def differences(finder: Finder) -> Iterator[Difference]:
+    """Files of models and weights whose names Keras 3 does not take, where they are written and where read."""
+    files = [(finder.text_of(one[0]), *one) for one in finder.file_arguments()]
+    # A compiled model in HDF5 can be saved, and not loaded again where a loss has a short name.
+    again = {
+        text for text, _, call, rule, saves in files if not saves and keras_3_values.compiles(call)
+    }
+    wrong: set[str | None] = set()
+    for text, path, call, rule, saves in files:
+        is_again = text in again and str(text).endswith(".h5")
+        well = ends_well(text, rule) and not is_again
+        if saves and (rule == "signatures" or not well):
+            wrong.add(text)
+            unseen = text is None and not finder.tf1 and rule != "signatures"
+            yield Difference(table.BEHAVIOURS[rule], path, call, "save", uncertain=unseen)
+    saved = {rule for _, _, _, rule, saves in files if saves}
+    for text, path, call, rule, saves in files:
+        never = text is not None and not text.endswith(LOADABLE)
+        may_be = text not in wrong and any(may_be(text, one) for one in wrong)
+        if not saves and (text in wrong or never or may_be):
+            unseen = text is None and not finder.tf1
+            row = table.BEHAVIOURS[rule]
+            row = row if text in wrong or rule in saved else row._replace(how="")
+            yield Difference(row, path, call, "either" if may_be else "load", uncertain=unseen)
 
 
 def names(finder: Finder, path: ast.expr) -> list[ast.expr]:
