@@ -39,6 +39,12 @@ h = fit(model, validation_data=(x, y))
 report(h.history, sorted(h.history))
 print('best', max(h.history['val_auc']))
 """,
+    "metric_objects": _MODEL
+    + """\
+metrics = [tf.keras.metrics.KLDivergence(), tf.keras.metrics.AUC(name='auc'), tf.keras.metrics.LogCoshError()]
+model.compile('adam', 'binary_crossentropy', metrics=metrics)
+report(fit(model).history)
+""",
     "saved_models": _MODEL
     + """\
 model.compile('adam', 'mse')

@@ -210,6 +210,9 @@ precision = tf.keras.mixed_precision.experimental
 precision.set_policy(precision.Policy('mixed_bfloat16', loss_scale=None))
 tell('policy', precision.global_policy().name, precision.global_policy().compute_dtype)
 precision.set_policy('float32')
+
+rate = tf.keras.experimental.LinearCosineDecay(0.1, 8)
+tell('rates', *(float(rate(step)) for step in (0, 4)))
 strategy = tf.distribute.get_strategy()
 tell('strategy', strategy.experimental_run_v2(lambda x: x + 1, args=(2,)),
      [part.numpy().tolist() for part in strategy.experimental_make_numpy_dataset(Y[:2, 0])])
@@ -423,6 +426,7 @@ def test_names_of_early_keras(tmp_path):
         "options": [0.25, pytest.approx(0.001)],
         "classes": [[4, 1]],
         "policy": ["mixed_bfloat16", "bfloat16"],
+        "rates": pytest.approx([0.1001, 0.0251], rel=1e-5),  # of TensorFlow 2.3.4
         "strategy": [3, [1.0, 0.0]],
     }
 

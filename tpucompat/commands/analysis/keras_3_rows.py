@@ -1065,6 +1065,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Keras 2 logged a class under the name of its instances; Keras 3 uses the text, or does not know it.",
         keras_2=True,
     ),
+    "kl_divergence": Row(
+        "tf.keras.metrics.KLDivergence()",
+        "KLDivergence(name='kullback_leibler_divergence')",
+        "kl_divergence",
+        BEHAVIOUR,
+        "Keras 3 has another default name, which is that in logs.",
+        keras_2=True,
+    ),
     "metric_object": Row(
         "metrics=['kld', 'cosine_similarity']",
         "metrics=[tf.keras.metrics.KLDivergence('kullback_leibler_divergence')]",

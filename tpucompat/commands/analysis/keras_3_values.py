@@ -354,6 +354,12 @@ def default_names(finder: Finder, call: Call, below: str) -> Iterator[Difference
             yield Difference(table.BEHAVIOURS["default_name"], node, call.node)
 
 
+def metric_names(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """The only metric whose default name has changed."""
+    if below == "metrics.KLDivergence" and argument(call.node, 0, "name") is None:
+        yield Difference(table.BEHAVIOURS["kl_divergence"], call.node, call.node)
+
+
 def _gives_name(finder: Finder, name: str) -> bool:
     return any(constant(keyword(one.node, "name")) == name for one in finder.names.calls)
 
@@ -407,6 +413,7 @@ RULES = (
     image_statistics,
     slashes,
     default_names,
+    metric_names,
     tensors_of_inputs,
     lite_files,
 )

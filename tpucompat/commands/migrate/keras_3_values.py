@@ -163,6 +163,10 @@ def _positional(self: Rewriter, one: Difference) -> bool:
     return True
 
 
+def _kl_divergence(self: Rewriter, one: Difference) -> bool:
+    return self.add(one.node, "name='kullback_leibler_divergence'")
+
+
 def _add_variable(self: Rewriter, one: Difference) -> bool:
     call: Any = one.call
     text = self.context.texts[self.cell(call)]
@@ -220,6 +224,7 @@ def _tuple(self: Rewriter, one: Difference) -> bool:
 REWRITINGS: Mapping[str, Rewriting] = {
     "add_loss": _add_loss,
     "add_metric": _add_metric,
+    "kl_divergence": _kl_divergence,
     "positional": _positional,
     "add_variable": _add_variable,
     "built": _built,

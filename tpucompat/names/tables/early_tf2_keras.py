@@ -39,6 +39,11 @@ ROWS: dict[str, Row] = {
     },
     # 2.4 changed what the baseline means, tf-keras 2.16 brings the best weights back at every end.
     "keras.callbacks.EarlyStopping": StandIn("tpucompat.standins.keras_callbacks:EarlyStopping"),
+    # 2.3 still had these.
+    **{
+        "keras.experimental." + name: StandIn("tpucompat.standins.keras_experimental:" + name)
+        for name in ("LinearCosineDecay", "NoisyLinearCosineDecay", "PeepholeLSTMCell")
+    },
     # 2.4 made mixed precision stable under shorter paths, 2.11 removed these.
     "keras.mixed_precision.experimental": Package("{tf}:keras.mixed_precision"),
     **{
