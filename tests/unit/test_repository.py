@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tpucompat.__main__ import COMMANDS
 from tpucompat.base.codes import GUIDE
+from tpucompat.commands.cli import migrate
 
 ROOT = Path(__file__).parents[2]
 
@@ -100,3 +102,15 @@ def test_a_package_index_gets_no_link_to_a_file():
             assert (ROOT / re.sub(r".*/(?:raw|blob)/v1\.0\.0/", "", link)).exists()
     urls = package_page.with_repository(text("pyproject.toml"), address).split("[project.urls]")[1]
     assert f'Issues = "{address}/issues"' in urls.split("[project.scripts]")[0]
+
+
+def test_the_security_page_says_what_each_command_does_with_untrusted_files():
+    table = [line for line in text("SECURITY.md").splitlines() if line.startswith("| `")]
+    named = {word for line in table for word in re.findall(r"`([^`]+)`", line.split("|")[1])}
+    runs = [line for line in table if line.rstrip(" |").endswith("not safe")]
+    assert {name for name in named if " " not in name} == COMMANDS.keys()
+    assert len(runs) == 1 and "**runs it**" in runs[0]
+    options = migrate.parser().format_help()
+    for option in re.findall(r"(--\w+) +run (?:each|every)", options):
+        assert f"`migrate {option}`" in runs[0], option
+    assert "--try" in options
