@@ -45,6 +45,26 @@ metrics = [tf.keras.metrics.KLDivergence(), tf.keras.metrics.AUC(name='auc'), tf
 model.compile('adam', 'binary_crossentropy', metrics=metrics)
 report(fit(model).history)
 """,
+    "callbacks": _MODEL
+    + """\
+model.compile(tf.keras.optimizers.SGD(0.1), 'mse', metrics=['mae'])
+class Own(tf.keras.callbacks.Callback):
+    def on_train_batch_end(self, batch, logs=None):
+        print('RESULT', json.dumps([batch, float(logs['loss'])]))
+    def on_epoch_end(self, epoch, logs=None):
+        print('RESULT', json.dumps([epoch, sorted(logs), float(logs['lr'])]))
+        if logs.get('mae') < 0.1:
+            self.model.stop_training = True
+h = fit(model, validation_data=(x, y), callbacks=[
+    tf.keras.callbacks.LearningRateScheduler(lambda epoch, lr: lr * 0.5),
+    tf.keras.callbacks.ReduceLROnPlateau(monitor='val_loss', factor=0.1, patience=1, min_lr=1e-5, verbose=0),
+    tf.keras.callbacks.EarlyStopping(patience=3, restore_best_weights=True), Own(),
+    tf.keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: report(float(logs['val_loss']))),
+    tf.keras.callbacks.CSVLogger('log.csv'),
+    tf.keras.callbacks.TensorBoard('tb', update_freq='epoch', profile_batch=0)])
+report(h.history['lr'], h.history, h.epoch)
+print('RESULT', json.dumps(open('log.csv').read().split()[0]))
+""",
     "saved_models": _MODEL
     + """\
 model.compile('adam', 'mse')

@@ -10,6 +10,7 @@ from tpucompat.commands.analysis.keras_values import below_keras
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras_3_text import OF_STEP, STEP_CALLBACK
 from tpucompat.commands.migrate.text import Text
+from tpucompat.names import era
 from tpucompat.names.used import Call, argument, constant, index_of, keyword, walk
 
 # Old method -> (new one, its old parameters in order, those with another name now, those that are gone).
@@ -195,7 +196,11 @@ _OF_STEPS = frozenset(
 
 
 def _step_logs(context: Context) -> None:
-    """The logs of a step: in TensorFlow 1 its loss, metrics since the epoch began, its number and its size."""
+    """The logs of a step: in TensorFlow 1 its loss, metrics since the epoch began, its number and its size.
+
+    TensorFlow 2.2 made its loss the mean since the epoch began, as it is in Keras 3.
+    """
+    is_own = context.module.era == era.TF1
     for function in context.names.functions.values():
         if function.node.name not in _OF_STEPS:
             continue
@@ -204,14 +209,15 @@ def _step_logs(context: Context) -> None:
             continue
         for node in walk(function.node):
             cell = context.cell_of(node)
-            if _is_items(node, arguments[2]) and context.helper("of_step", OF_STEP):
+            has_items = is_own and _is_items(node, arguments[2])
+            if has_items and context.helper("of_step", OF_STEP):
                 own, number, logs = arguments
                 each = f"{{**{logs}, 'batch': {number}, 'loss': of_step({own}, 'loss')}}"
                 context.replace(node.func.value, cell, each)  # type: ignore[attr-defined]
                 context.note("TPU511", _NO_SIZE, node, cell)
                 continue
             name = _log(node, arguments[2])
-            if name is not None:
+            if name is not None and (is_own or constant(name) != "loss"):
                 _step_log(context, node, name, arguments)
 
 
