@@ -2996,10 +2996,10 @@ def test_the_object_of_a_cosine_is_left_to_a_person():
 @pytest.mark.parametrize(
     "metric, becomes",
     [
-        ("'AUC'", "tf.keras.metrics.AUC('auc')"),
+        ("'AUC'", "tf.keras.metrics.AUC()"),
         (
             "'RootMeanSquaredError'",
-            "tf.keras.metrics.RootMeanSquaredError('root_mean_squared_error')",
+            "tf.keras.metrics.RootMeanSquaredError()",
         ),
         ("'cosine_similarity'", "tf.keras.metrics.CosineSimilarity('cosine_proximity')"),
         ("'binary_crossentropy'", "of_probabilities(tf.keras.metrics.binary_crossentropy)"),

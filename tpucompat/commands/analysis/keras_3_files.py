@@ -83,12 +83,12 @@ def differences(finder: Finder) -> Iterator[Difference]:
     saved = {rule for _, _, _, rule, saves in files if saves}
     for text, path, call, rule, saves in files:
         never = text is not None and not text.endswith(LOADABLE)
-        may_be = text not in wrong and any(may_be(text, one) for one in wrong)
-        if not saves and (text in wrong or never or may_be):
+        is_alike = text not in wrong and any(may_be(text, one) for one in wrong)
+        if not saves and (text in wrong or never or is_alike):
             unseen = text is None and not finder.tf1
             row = table.BEHAVIOURS[rule]
             row = row if text in wrong or rule in saved else row._replace(how="")
-            yield Difference(row, path, call, "either" if may_be else "load", uncertain=unseen)
+            yield Difference(row, path, call, "either" if is_alike else "load", uncertain=unseen)
 
 
 def names(finder: Finder, path: ast.expr) -> list[ast.expr]:
