@@ -1279,7 +1279,7 @@ CHECKS = {
     _checked_image: ["checked_image"],
     _threshold_within_wrappers: ["threshold_within_wrappers"],
     _look_at_the_nearest_threshold: ["look_at_the_nearest_threshold"],
-    _name_layers_by_their_classes: ["name_layers_by_their_classes", "_in_words"],
+    _name_layers_by_their_classes: ["name_layers_by_their_classes"],
     _activate_selu_by_elu: ["activate_selu_by_elu"],
     _refuse_other_shapes: ["refuse_other_shapes", "_other_shapes"],
     _convolutions_of_no_examples: ["shape_convolutions_of_no_examples"],

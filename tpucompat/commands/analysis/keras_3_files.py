@@ -43,6 +43,10 @@ _READERS = {
     "saved_model.load_v2": "export_dir",
     "TFLiteConverter.from_saved_model": "saved_model_dir",
 }
+#: The last names of all calls that read or write models.
+_OF_MODELS = frozenset(
+    (*(name.rpartition(".")[2] for name in _READERS), "load_model", "save", "save_model")
+)
 
 
 def exported(finder: Finder) -> set[str | None]:
@@ -51,6 +55,8 @@ def exported(finder: Finder) -> set[str | None]:
     read: set[str | None] = set()
     said: set[str | None] = set()
     for call in finder.names.calls:
+        if call.name.rpartition(".")[2] not in _OF_MODELS:
+            continue
         for ending, word in _READERS.items():
             folder = argument(call.node, 0, word)
             if call.name.endswith(ending) and folder is not None:

@@ -6,7 +6,6 @@ import contextlib
 import functools
 import importlib
 import inspect
-import re
 from typing import Any, Callable, ContextManager, Iterator, cast
 
 import tensorflow as tf
@@ -276,20 +275,15 @@ def normalize_without_masks() -> None:
 def name_layers_by_their_classes() -> None:
     """Makes a layer's name of its class as 1.15: ``ConvLSTM2D`` is ``conv_lst_m2d``, ``FC1`` is ``f_c1``.
 
-    Checkpoints have these names. ``utils.generic_utils.to_snake_case`` counts digits to the words there
-    (``tensorflow/python/keras/utils/generic_utils.py``); without, in Keras 2.15 and tf-keras 2.16 to 2.21.
+    Checkpoints have these names. ``to_snake_case`` counts digits to the words there, and in the Keras that
+    TensorFlow keeps for itself, seen in 2.15, 2.16 and 2.21. Keras 2.15 and tf-keras 2.16 to 2.21 do not.
     """
     source = keras_source()
+    in_words = importlib.import_module("tensorflow.python.keras.utils.generic_utils").to_snake_case
     for path in ("utils.generic_utils", "engine.base_layer", "engine.base_layer_v1"):
         module = importlib.import_module(f"{source}.{path}")
         if hasattr(module, "to_snake_case"):
-            patches.replace(module, "to_snake_case", _in_words)
-
-
-def _in_words(name: str) -> str:
-    words = re.sub("(.)([A-Z][a-z0-9]+)", r"\1_\2", name)
-    words = re.sub("([a-z])([A-Z])", r"\1_\2", words).lower()
-    return "private" + words if words.startswith("_") else words
+            patches.replace(module, "to_snake_case", in_words)
 
 
 @patches.patch
