@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
+import importlib.util
 import inspect
 from typing import Any, Callable, ContextManager, Iterator, cast
 
@@ -281,9 +282,11 @@ def name_layers_by_their_classes() -> None:
     source = keras_source()
     in_words = importlib.import_module("tensorflow.python.keras.utils.generic_utils").to_snake_case
     for path in ("utils.generic_utils", "engine.base_layer", "engine.base_layer_v1"):
-        module = importlib.import_module(f"{source}.{path}")
-        if hasattr(module, "to_snake_case"):
-            patches.replace(module, "to_snake_case", in_words)
+        # 2.2 is the first with base_layer_v1.
+        if importlib.util.find_spec(f"{source}.{path}"):
+            module = importlib.import_module(f"{source}.{path}")
+            if hasattr(module, "to_snake_case"):
+                patches.replace(module, "to_snake_case", in_words)
 
 
 @patches.patch
