@@ -246,8 +246,8 @@ def _training_loops():
 
 def _logs_and_metrics():
     """Logs are numbers of NumPy, and a method of an object is a metric."""
-    if tuple(map(int, tf.__version__.split(".")[:2])) < (2, 4):
-        pytest.skip("1.15 is the model; 2.4 is the first that has both")
+    if tuple(map(int, tf.__version__.split(".")[:2])) < (2, 5):
+        pytest.skip("1.15 is the model; 2.5 is the first that has both")
     before = patches.mark()
     private.log_numbers_of_numpy()
     private.measure_by_methods()

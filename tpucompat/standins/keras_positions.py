@@ -56,7 +56,7 @@ def _replace(owner: Any, name: str, then: Sequence[str]) -> None:
         then = ["self", *then]
     today = inspect.signature(function).parameters
     alike = len(list(itertools.takewhile(lambda pair: pair[0] == pair[1], zip(then, today))))
-    if alike < len(then):
+    if alike < min(len(then), len(today)):
         patches.replace(owner, name, _in_order(function, then, alike))
 
 

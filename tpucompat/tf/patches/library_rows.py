@@ -40,7 +40,7 @@ LIBRARY_ROWS = (
     Patch(
         "tpucompat.standins.keras_positions:accept_old_positions",
         LIBRARIES,
-        ALL,
+        ">=2.2",
         (
             *("*.__init__", "*.Model.*", "*.Layer.add_metric"),
             *("*.save_model", "*.model_to_dot", "*.plot_model"),

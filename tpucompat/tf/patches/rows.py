@@ -94,7 +94,7 @@ ROWS = (
     Patch(
         "tpucompat.tf.private.keras_training:log_numbers_of_numpy",
         GRAPH,
-        ">=2.3",
+        ">=2.5",
         ("*.CallbackList._process_logs",),
         "Callbacks and histories have numbers of NumPy, as in 1.15.",
     ),

@@ -53,9 +53,9 @@ def give_validation_data() -> None:
 
 @patches.patch
 def log_numbers_of_numpy() -> None:
-    """Lets callbacks and histories have numbers of NumPy, as up to 2.1: ``logs['loss'].item()``.
+    """Lets callbacks and histories have numbers of NumPy, as up to 2.4: ``logs['loss'].item()``.
 
-    Seen as ``CallbackList._process_logs`` of ``callbacks`` in 2.3 to 2.21, which makes Python's of them.
+    Seen as ``CallbackList._process_logs`` of ``callbacks`` in 2.8 to 2.21, which makes Python's of them.
     """
     kind = importlib.import_module(keras_source() + ".callbacks").CallbackList
     given = getattr(kind, "_process_logs", None)
