@@ -52,7 +52,9 @@ def _use_graphs():
     assert old.Session and old.estimator.Estimator and old.contrib.slim.conv2d
     applied = {change.patch.make for change in patches.changes()}
     for row in rows.ROWS:
-        if row.make not in applied and row.group != EAGER_KERAS and _has_library(row):
+        if row.make in applied or row.group == EAGER_KERAS or not row.is_needed():
+            continue
+        if _has_library(row):
             module, _, name = row.make.partition(":")
             getattr(importlib.import_module(module), name)(*_arguments(name))
 

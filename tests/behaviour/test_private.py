@@ -1037,7 +1037,7 @@ def _inputs_of_imports(monkeypatch):
 
 def _sizes_of_specs():
     private.give_specs_their_sizes()
-    assert tf.TensorSpec([2, None])._shape_tuple == (2, None)
+    assert tf.TensorSpec([2, None], tf.float32)._shape_tuple == (2, None)
 
 
 # The names of tpucompat.tf.private that each check covers.
@@ -1096,7 +1096,7 @@ def _convolutions_of_no_examples():
     private.shape_convolutions_of_no_examples()
     with v1.Graph().as_default(), v1.Session() as session:
         pictures = v1.placeholder(tf.float32, [None, 4, 4, 1])
-        result = tf.nn.conv2d(pictures, tf.ones([3, 3, 1, 2]), 1, "VALID")
+        result = tf.nn.conv2d(pictures, tf.ones([3, 3, 1, 2]), [1, 1, 1, 1], "VALID")
         assert result.op.type == (
             "Reshape" if (environment().release or (2, 5)) >= (2, 5) else "Conv2D"
         )

@@ -576,10 +576,11 @@ CODES: dict[str, Code] = {
         'Nothing. The tag "serve" without "tpu" selects the version for other devices.',
     ),
     "TPU357": Code(
-        "Several cores need TensorFlow 1.14 or later",
-        "Multi-core computations are traced into separate graphs and run under TensorFlow 2 strategies. "
+        "Several cores, shard and rewrite need TensorFlow 1.14 or later",
+        "Their computations are traced into separate graphs and run under TensorFlow 2 strategies. "
         "TensorFlow 1.13 supports neither.",
-        "Run the script on TensorFlow 1.15 or 2.x, or on one core: unset TPUCOMPAT_CORES.",
+        "Run the script on TensorFlow 1.15 or 2.x. Keras models and TPUEstimator also train on one core: "
+        "unset TPUCOMPAT_CORES.",
     ),
     "TPU358": Code(
         "A computation that needs the host, while a TPU is required",

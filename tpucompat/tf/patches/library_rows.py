@@ -179,7 +179,7 @@ LIBRARY_ROWS = (
     Patch(
         "tpucompat.contrib.slim:complete_tf_slim",
         ON_DEMAND,
-        ALL,
+        ">=1.14",
         ("tf_slim.*",),
         "tf-slim's modules have the names that they miss in TensorFlow's.",
     ),

@@ -321,7 +321,7 @@ ROWS = (
     Patch(
         "tpucompat.idioms.startup.distribute:take_partial_batches",
         ON_DEMAND,
-        ALL,
+        ">=1.14",
         ("*.get_input_params",),
         "Keras evaluates numbers of examples that the batch does not divide, as on a TPU.",
     ),
