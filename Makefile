@@ -26,8 +26,9 @@ INSTALLED := $(VENV)/.installed
 LINTERS := $(VENV)/.linters
 TOX := $(VENV)/.tox
 
-# The last TensorFlow with tf.contrib, with tf.estimator and Keras 2, the first without, the newest known.
-ERAS ?= py37-tf1.15 py311-tf2.15 py312-tf2.16 py313-tf2.21
+# The last TensorFlow with tf.contrib, the oldest of version 2 as tensorflow-cpu, one of the middle, the last with
+# tf.estimator and Keras 2, the first without, the newest known.
+ERAS ?= py37-tf1.15 py37-tf2.1 py310-tf2.8 py311-tf2.15 py312-tf2.16 py313-tf2.21
 # What differs between them: private paths, symbols, and how whole scripts run.
 ERA_TESTS ?= tests/behaviour/test_private.py tests/behaviour/test_symbols.py tests/behaviour/test_session_scripts.py \
   tests/behaviour/test_estimator_pairs.py tests/behaviour/test_patches.py

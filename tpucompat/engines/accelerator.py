@@ -348,7 +348,8 @@ def require_several_cores(here: Environment) -> None:
     """Raises SetupError (TPU357) on TensorFlow 1.13, which has no graphs and strategies for them."""
     if not here.has("several_cores"):
         raise SetupError(
-            "TPU357", f"TensorFlow {here.tensorflow} can run no computations of a TPU and no second core."
+            "TPU357",
+            f"TensorFlow {here.tensorflow} can run no computations of a TPU and no second core.",
         )
 
 
