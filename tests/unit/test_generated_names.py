@@ -10,9 +10,13 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import pytest
+
+if sys.version_info < (3, 8):
+    pytest.skip("ast.Constant is new in Python 3.8", allow_module_level=True)
 
 from tpucompat.names import lookup
 from tpucompat.names.rows import Gone

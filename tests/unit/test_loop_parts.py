@@ -13,6 +13,9 @@ import sys
 import pytest
 from written_modules import undefined
 
+if sys.version_info < (3, 8):
+    pytest.skip("migrate needs Python 3.8", allow_module_level=True)
+
 from tpucompat.commands.migrate import loop_parts, written
 
 _ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))

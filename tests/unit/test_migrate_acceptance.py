@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import ast
+import sys
 
 import pytest
 import tensorflow as tf
 from written_modules import undefined
+
+if sys.version_info < (3, 8):
+    pytest.skip("migrate needs Python 3.8", allow_module_level=True)
 
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.migrate import (

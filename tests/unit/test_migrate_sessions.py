@@ -6,9 +6,13 @@ import ast
 import builtins
 import pathlib
 import re
+import sys
 import textwrap
 
 import pytest
+
+if sys.version_info < (3, 8):
+    pytest.skip("migrate needs Python 3.8", allow_module_level=True)
 
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.migrate import files, plan, tree, written

@@ -5,9 +5,13 @@ from __future__ import annotations
 import functools
 import pathlib
 import re
+import sys
 import tempfile
 
 import pytest
+
+if sys.version_info < (3, 8):
+    pytest.skip("migrate needs Python 3.8", allow_module_level=True)
 
 from tpucompat.commands.migrate import plan, tree
 from tpucompat.commands.scan import scanner

@@ -299,7 +299,7 @@ def _reader(where: str) -> Any:
     reader = tf.compat.v1.train.NewCheckpointReader(where)
     types = reader.get_variable_to_dtype_map()
     declared = sum(
-        int(np.prod(shape, dtype=object)) * (0 if types[key] == tf.string else types[key].size)
+        int(np.prod(np.array(shape, object))) * (0 if types[key] == tf.string else types[key].size)
         for key, shape in reader.get_variable_to_shape_map().items()
     )
     folder, name = os.path.split(where)

@@ -82,7 +82,7 @@ class Reader:
         if found is None or name not in found.attrs:
             return []
         declared = found.attrs.get_id(name)
-        self._take(int(np.prod(declared.shape, dtype=object)) * declared.dtype.itemsize, where)
+        self._take(int(np.prod(np.array(declared.shape, object))) * declared.dtype.itemsize, where)
         return [
             text.decode("utf-8") if isinstance(text, bytes) else str(text)
             for text in np.ravel(found.attrs[name])
@@ -140,4 +140,4 @@ class Reader:
 
 def _size(dataset: Any) -> int:
     """Bytes of a dataset, from what it declares."""
-    return int(np.prod(dataset.shape or (), dtype=object)) * int(dataset.dtype.itemsize)
+    return int(np.prod(np.array(dataset.shape or (), object))) * int(dataset.dtype.itemsize)

@@ -193,6 +193,12 @@ def without_amplified(
     return theirs + np.sign(error) * np.maximum(np.abs(error) - explained, 0.0)
 
 
+def are_same(actual: Any, expected: Any) -> bool:
+    """Whether two arrays hold the same numbers, bit by bit but for the sign of a zero; NaN equals NaN."""
+    found = compare(actual, expected)
+    return found.comparable and not found.nans and not found.max_abs
+
+
 def single_draws(actual: Any, expected: Any) -> bool:
     """Whether both are one number that an initializer has drawn.
 

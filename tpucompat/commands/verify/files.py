@@ -197,7 +197,7 @@ def _collect(thing: Any, path: str, found: dict[str, np.ndarray]) -> None:
         array = of_words(array.ravel().tolist()).reshape(array.shape)
         # Whoever reads the file is given words.
         path += " (in quotes)" * (array.dtype.kind == "f")
-    if array.dtype.kind in "biuf" or (array.dtype.kind == "U" and array.size and np.any(array)):
+    if array.dtype.kind in "biuf" or (array.dtype.kind == "U" and (array != "").any()):
         found[path] = array
     elif isinstance(thing, list):
         for index, value in enumerate(thing):
@@ -242,7 +242,7 @@ def _of_table(text: str, tabs: bool) -> dict[str, np.ndarray]:
     columns = {}
     for index, name in enumerate(head):
         column = of_words([row[index] for row in rows])
-        if column.size and (column.dtype.kind == "f" or np.any(column)):
+        if column.size and (column.dtype.kind == "f" or (column != "").any()):
             columns[name if name not in columns else f"{name} {index + 1}"] = column
     return columns
 

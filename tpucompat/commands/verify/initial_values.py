@@ -71,7 +71,7 @@ class InitialValues(Outcomes):
         lost = [
             name
             for name, actual, expected in self.pairs(old, given)
-            if self.new.all("own") and not np.array_equal(actual, expected, equal_nan=True)
+            if self.new.all("own") and not differences.are_same(actual, expected)
         ]
         if lost:
             said = ", ".join(lost[:4])
