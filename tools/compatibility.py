@@ -22,6 +22,7 @@ from typing import Any, Iterator, NamedTuple
 
 import expected_failures
 import make_constraints
+import provenance
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 RECORDS = os.path.join(ROOT, "docs", "compatibility.json")
@@ -103,6 +104,7 @@ def cell_of(module: str, name: str) -> str:
 def record(folder: str) -> None:
     """Adds the results in a folder to the records; an environment's newer results replace its older ones."""
     records = read_records()
+    recorded = {key: provenance.where()[key] for key in ("revision", "date")}
     found: dict[str, list[str]] = collections.defaultdict(list)
     for path in sorted(glob.glob(os.path.join(folder, "**", "*.xml"), recursive=True)):
         relative = os.path.relpath(path, folder)
@@ -115,6 +117,7 @@ def record(folder: str) -> None:
         skipped = collections.Counter(each.reason for each in last.values() if each.reason)
         records[name] = {
             "cells": {cell: dict(sorted(counts.items())) for cell, counts in sorted(cells.items())},
+            "recorded": recorded,
             "seconds": round(sum(each.seconds for each in last.values())),
             "skipped": dict(sorted(skipped.items())),
         }
@@ -203,6 +206,7 @@ def page(records: dict[str, Any]) -> str:
         "Results of the tests on each TensorFlow, written by `tools/compatibility.py` from the environments in",
         "`tox.ini`. *Cannot* counts tests that a release cannot pass, and *skipped* those that do not apply to",
         "it; both are listed below with their causes. *Minutes* is the time of the tests, one after the other.",
+        "*Recorded* is the day of the run, and the revision that was tested.",
         "",
         *_totals(records),
         "",
@@ -253,8 +257,8 @@ def page(records: dict[str, Any]) -> str:
 
 def _totals(records: dict[str, Any]) -> list[str]:
     """The table of all tests, one row for each environment and one for their sum."""
-    lines = ["| TensorFlow | Python | " + " | ".join(_WORDS.values()) + " | minutes |"]
-    lines.append("|---" * (len(OUTCOMES) + 3) + "|")
+    lines = ["| TensorFlow | Python | " + " | ".join(_WORDS.values()) + " | minutes | recorded |"]
+    lines.append("|---" * (len(OUTCOMES) + 4) + "|")
     total: collections.Counter[str] = collections.Counter()
     seconds = 0
     for environment in _ordered(records):
@@ -265,9 +269,11 @@ def _totals(records: dict[str, Any]) -> list[str]:
         seconds += records[environment]["seconds"]
         shown = " | ".join(str(counts[outcome]) for outcome in OUTCOMES)
         minutes = f"{records[environment]['seconds'] / 60:.0f}"
-        lines.append(f"| {_title(environment)} | {_python(environment)} | {shown} | {minutes} |")
+        recorded = "{date}, {revision}".format(**records[environment]["recorded"])
+        cells = [_title(environment), _python(environment), shown, minutes, recorded]
+        lines.append(f"| {' | '.join(cells)} |")
     shown = " | ".join(str(total[outcome]) for outcome in OUTCOMES)
-    lines.append(f"| {len(_ordered(records))} environments | | {shown} | {seconds / 60:.0f} |")
+    lines.append(f"| {len(_ordered(records))} environments | | {shown} | {seconds / 60:.0f} | |")
     return lines
 
 

@@ -6,6 +6,7 @@ import json
 
 import compatibility as tool
 
+RECORDED = {"date": "2026-11-28", "revision": "0123456789"}
 _FILE = '<testsuites><testsuite name="pytest">{}</testsuite></testsuites>'
 
 
@@ -22,6 +23,7 @@ def _write(path, *cases):
 
 def _record(tmp_path, monkeypatch):
     monkeypatch.setattr(tool, "RECORDS", str(tmp_path / "records.json"))
+    monkeypatch.setattr(tool.provenance, "where", lambda: {**RECORDED, "processor": "some"})
     tool.record(str(tmp_path / "results"))
     return json.loads((tmp_path / "records.json").read_text())
 
@@ -50,6 +52,7 @@ def test_a_test_counts_with_its_last_result(tmp_path, monkeypatch):
             "keras_to_tpu_model, several": {"expected": 1},
             "without TensorFlow, one": {"passed": 1, "skipped": 1},
         },
+        "recorded": RECORDED,
         "seconds": 66,
         "skipped": {"a  reason": 1},
     }
@@ -67,9 +70,9 @@ def test_the_page_shows_totals_and_reasons(tmp_path, monkeypatch):
         _case("unit.test_scan", "c", "<failure/>", 0.0),
     )
     lines = tool.page(_record(tmp_path, monkeypatch)).splitlines()
-    assert "| 2.7.4 | 3.9 | 0 | 0 | 0 | 1 | 0 |" in lines
-    assert "| 2.21.0 | 3.13 | 0 | 0 | 1 | 2 | 3 |" in lines
-    assert "| 2 environments | | 0 | 0 | 1 | 3 | 3 |" in lines
+    assert "| 2.7.4 | 3.9 | 0 | 0 | 0 | 1 | 0 | 2026-11-28, 0123456789 |" in lines
+    assert "| 2.21.0 | 3.13 | 0 | 0 | 1 | 2 | 3 | 2026-11-28, 0123456789 |" in lines
+    assert "| 2 environments | | 0 | 0 | 1 | 3 | 3 | |" in lines
     assert lines.index("| 1 | x | all |") < lines.index("| 1 | y | 2.21.0 |")
 
 

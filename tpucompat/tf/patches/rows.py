@@ -101,7 +101,7 @@ ROWS = (
     Patch(
         "tpucompat.tf.private.keras_training:look_at_the_nearest_threshold",
         GRAPH,
-        ">=2.2",
+        ">=2.3",
         (
             "*.SensitivityAtSpecificity._find_max_under_constraint",
             "*.SpecificityAtSensitivity._find_max_under_constraint",

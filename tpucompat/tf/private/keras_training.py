@@ -157,7 +157,7 @@ def look_at_the_nearest_threshold() -> None:
     """Gives SensitivityAtSpecificity and its opposite at the threshold that comes nearest to their value.
 
     1.15 does (``tensorflow/python/keras/metrics.py``). Later Keras gives the best of all thresholds that reach
-    the value: ``_find_max_under_constraint``, seen in Keras 2.15 and tf-keras 2.16 to 2.21.
+    the value: ``_find_max_under_constraint``, seen in 2.3 to 2.15 and in tf-keras 2.16 to 2.21.
     """
 
     def nearest(self: Any, constrained: Any, dependent: Any, predicate: Any) -> Any:
