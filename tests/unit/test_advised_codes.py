@@ -115,7 +115,7 @@ def test_a_new_folder_for_a_bucket(tmp_path):
 
 
 def test_a_migration_by_an_old_python(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "version_info", (3, 7, 9))
+    monkeypatch.setattr(sys, "version_info", (3, 8, 18))
     assert migrate.main([str(tmp_path)]) == 2
     shown = capsys.readouterr().err
     assert "TPU453" in shown and "with a later Python" in shown

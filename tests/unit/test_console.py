@@ -59,7 +59,7 @@ def test_scan_is_coloured_on_demand(monkeypatch, tmp_path, capsys):
     assert "\033[33mTPU202\033[0m" in coloured and "\033" not in plain
 
 
-@pytest.mark.skipif(sys.version_info < (3, 8), reason="migrate needs Python 3.8")
+@pytest.mark.skipif(sys.version_info < (3, 9), reason="migrate needs Python 3.9")
 def test_the_diff_of_migrate_is_coloured_on_demand(monkeypatch, tmp_path, capsys):
     (tmp_path / "old.py").write_bytes(b"import tensorflow as tf\r\ntf.log(1.0)\r\n")
     printed = {}
@@ -74,7 +74,7 @@ def test_the_diff_of_migrate_is_coloured_on_demand(monkeypatch, tmp_path, capsys
     assert re.sub("\033\\[[0-9]*m", "", printed["FORCE_COLOR"]) == printed["NO_COLOR"]
 
 
-@pytest.mark.skipif(sys.version_info < (3, 8), reason="migrate needs Python 3.8")
+@pytest.mark.skipif(sys.version_info < (3, 9), reason="migrate needs Python 3.9")
 def test_migrate_shows_its_progress_and_logs_what_it_does(logger, monkeypatch, tmp_path, capsys):
     for name in ("one.py", "two.py"):
         (tmp_path / name).write_text("import tensorflow as tf\ntf.log(1.0)\n")

@@ -19,8 +19,8 @@ import types
 import numpy as np
 import pytest
 
-if sys.version_info < (3, 8):
-    pytest.skip("migrate requires Python 3.8", allow_module_level=True)
+if sys.version_info < (3, 9):
+    pytest.skip("migrate needs Python 3.9", allow_module_level=True)
 
 from tpucompat.base import journal
 from tpucompat.commands.analysis import findings, sources

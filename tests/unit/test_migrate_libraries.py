@@ -9,8 +9,8 @@ import textwrap
 
 import pytest
 
-if sys.version_info < (3, 8):
-    pytest.skip("migrate requires Python 3.8", allow_module_level=True)
+if sys.version_info < (3, 9):
+    pytest.skip("migrate needs Python 3.9", allow_module_level=True)
 
 from test_migrate import migrated, result_of
 

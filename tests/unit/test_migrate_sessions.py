@@ -11,8 +11,8 @@ import textwrap
 
 import pytest
 
-if sys.version_info < (3, 8):
-    pytest.skip("migrate needs Python 3.8", allow_module_level=True)
+if sys.version_info < (3, 9):
+    pytest.skip("migrate needs Python 3.9", allow_module_level=True)
 
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.migrate import files, plan, tree, written

@@ -10,8 +10,8 @@ import tempfile
 
 import pytest
 
-if sys.version_info < (3, 8):
-    pytest.skip("migrate needs Python 3.8", allow_module_level=True)
+if sys.version_info < (3, 9):
+    pytest.skip("migrate needs Python 3.9", allow_module_level=True)
 
 from tpucompat.commands.migrate import plan, tree
 from tpucompat.commands.scan import scanner

@@ -34,7 +34,7 @@ def test_scan_and_doctor_follow_their_schemas(tmp_path, capsys):
         schemas.check("scan", document)
 
 
-@pytest.mark.skipif(sys.version_info < (3, 8), reason="migrate needs Python 3.8")
+@pytest.mark.skipif(sys.version_info < (3, 9), reason="migrate needs Python 3.9")
 def test_migrate_follows_its_schema(tmp_path, capsys):
     programs = os.path.join(ROOT, "legacy_examples")
     scripts = [

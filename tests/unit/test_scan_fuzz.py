@@ -13,8 +13,8 @@ import warnings
 
 import pytest
 
-if sys.version_info < (3, 8):
-    pytest.skip("migrate needs Python 3.8", allow_module_level=True)
+if sys.version_info < (3, 9):
+    pytest.skip("migrate needs Python 3.9", allow_module_level=True)
 
 hypothesis = pytest.importorskip("hypothesis")
 st = hypothesis.strategies

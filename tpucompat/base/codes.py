@@ -831,9 +831,9 @@ CODES: dict[str, Code] = {
         "Check the permissions of the file and its folder.",
     ),
     "TPU453": Code(
-        "migrate requires Python 3.8 or later",
-        "Python 3.8 was the first release to record where an expression ends, which is needed to replace "
-        "it in place.",
+        "migrate requires Python 3.9 or later",
+        "Python 3.9 was the first release to record where each argument of a call stands, which is needed to "
+        "replace it in place. The TensorFlow that migrate writes for needs it too.",
         "Run `tpucompat migrate` with a later Python. The scripts may target any version.",
     ),
     "TPU454": Code(

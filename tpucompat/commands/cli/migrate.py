@@ -160,8 +160,8 @@ def _watched(results: Iterator[plan.Result], total: int) -> Iterator[plan.Result
 
 
 def _check(options: argparse.Namespace) -> None:
-    if sys.version_info < (3, 8):
-        raise ScriptError("TPU453", "migrate requires Python 3.8 or later.")
+    if sys.version_info < (3, 9):
+        raise ScriptError("TPU453", "migrate requires Python 3.9 or later.")
     for path in options.paths:
         if not os.path.lexists(path):
             raise ScriptError("TPU420", f"{path}: no such file or folder.", missing.next_step(path))

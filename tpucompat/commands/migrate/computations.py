@@ -347,7 +347,7 @@ def function_of(context: Context, call: Call) -> Function:
         return _returning("its partial", partial, nothing, partial)
     function = context.names.functions.get(given.id) if isinstance(given, ast.Name) else None
     if function is None:
-        what = ast.unparse(given) if given is not None and hasattr(ast, "unparse") else "none"
+        what = ast.unparse(given) if given is not None else "none"
         raise CannotSee(f"its function is {what}: give it a function of this file by its name")
     return function
 

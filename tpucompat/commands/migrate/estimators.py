@@ -288,7 +288,7 @@ def _estimators(context: Context) -> set[str]:
 
 def _check(context: Context, node: ast.Call, row: str) -> None:
     """That all arguments of a call have a place in the module."""
-    shown = ast.unparse(node.func) if hasattr(ast, "unparse") else row
+    shown = ast.unparse(node.func)
     if len(node.args) > POSITIONAL[row] and not any(
         isinstance(one, ast.Starred) for one in node.args
     ):

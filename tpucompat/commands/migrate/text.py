@@ -1,6 +1,6 @@
 """Replaces spans of a text, and leaves everything else as it is.
 
-The standard library's ``ast`` gives the place of every expression (since Python 3.8), and the rewriting needs
+The standard library's ``ast`` gives the place of every expression (since Python 3.9), and the rewriting needs
 no more: what lies between the spans is copied byte for byte, so that formatting, comments and line ends survive
 by construction. A concrete syntax tree would parse each file some thirty times more slowly, and be one more
 package.

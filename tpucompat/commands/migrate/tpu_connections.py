@@ -256,8 +256,6 @@ def whole_address(context: Context, node: ast.AST, cell: int) -> Any | None:
     """
     parents = context.parents(cell)
     found = parents.get(id(node))
-    if type(found).__name__ == "Index":  # Python 3.8
-        found = parents.get(id(found))
     is_lookup = isinstance(found, ast.Subscript) and isinstance(found.ctx, ast.Load)
     is_get = isinstance(found, ast.Call) and isinstance(found.func, ast.Attribute)
     if is_get and found.func.attr not in ("get", "getenv"):  # type: ignore[union-attr]
