@@ -270,7 +270,8 @@ def _logs_and_metrics():
         history = model.fit(x, y, verbose=0, callbacks=[reading]).history
     patches.undo(before)
     assert read == [[history["loss"][0], history["spread"][0], np.float32(history["loss"][0])]]
-    assert json.dumps(history)
+    if tuple(map(int, tf.__version__.split(".")[:2])) >= (2, 8):  # before, Keras' own are of NumPy
+        assert json.dumps(history)
 
 
 def _feed_missing_axes():
