@@ -507,6 +507,45 @@ def test_the_address_of_a_tpu_node_goes_with_its_start_up():
     assert after.endswith("\n\n\nstrategy = make_strategy()\n") and "grpc" not in after
 
 
+@pytest.mark.parametrize(
+    ("given", "passed"),
+    [
+        ("tpu=FLAGS.tpu", "tpu=FLAGS.tpu"),
+        ("tf.flags.FLAGS.tpu, FLAGS.zone", "tf.compat.v1.flags.FLAGS.tpu, FLAGS.zone"),
+        ("name or None, project=FLAGS.project", "name or None, project=FLAGS.project"),
+    ],
+)
+def test_a_start_up_of_a_tpu_that_a_flag_names(given, passed):
+    """The name is empty where there is no TPU, which is an error to today's resolver."""
+    after = migrated(f"""\
+        import tensorflow as tf
+
+        def run():
+          resolver = tf.contrib.cluster_resolver.TPUClusterResolver({given})
+          tf.contrib.distribute.initialize_tpu_system(resolver)
+          strategy = tf.contrib.distribute.TPUStrategy(resolver, steps_per_run=100)
+          with strategy.scope():
+            model = build()
+          model.fit(x, y)
+        """)
+    assert f"def run():\n  strategy = make_strategy({passed})\n  with strategy" in after
+    assert "\ndef make_strategy(tpu=None, zone=None, project=None):\n" in after
+    assert migrated(after) == after and "TODO" not in after
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["'mine'", "tpu=['mine']", "FLAGS.tpu, job_name='a'", "*names", "FLAGS.tpu, None, None, 'a'"],
+)
+def test_a_start_up_with_more_than_a_name_keeps_its_calls(given):
+    after = migrated(f"""\
+        import tensorflow as tf
+        resolver = tf.contrib.cluster_resolver.TPUClusterResolver({given})
+        strategy = tf.contrib.distribute.TPUStrategy(resolver)
+        """)
+    assert f"resolver = tf.distribute.cluster_resolver.TPUClusterResolver({given})" in after
+
+
 @pytest.mark.parametrize("call", ["tpu.shutdown_system()", "tf.contrib.tpu.initialize_system()"])
 def test_a_start_or_end_that_nothing_runs_goes(call):
     """A script of Keras' whose author took it for an end: it only makes an operation."""

@@ -442,14 +442,33 @@ def _connection(context: Context, call: Call) -> None:
     context.replace(node, cell, resolver)  # type: ignore[arg-type]
 
 
+def only_resolver(context: Context, call: Call) -> ast.expr | None:
+    """The resolver that a strategy is given, where it is given nothing else that matters today."""
+    node, steps = call.node, _steps_of(call)
+    given = [*node.args, *(word.value for word in node.keywords)]
+    rest = [one for one in given if one is not steps or not _is_of_keras(context)]
+    return rest[0] if len(rest) == 1 and given[0] is rest[0] and node.args else None
+
+
+def _steps_of(call: Call) -> ast.expr | None:
+    """How many steps a strategy runs at once."""
+    place = 1 if call.name.startswith("tensorflow.contrib.") else len(call.node.args)
+    return argument(call.node, place, "steps_per_run")
+
+
+def _is_of_keras(context: Context) -> bool:
+    """Whether Keras' loop alone knows how many steps a strategy runs at once."""
+    looped = any(".experimental_run" in one.name for one in context.names.calls)
+    return not looped and any(one.name.endswith(".fit") for one in context.names.calls)
+
+
 def _arguments_of_strategy(context: Context, call: Call) -> None:
     """What TPUStrategy of 1.x and of early TensorFlow 2 took under other names, or took at all."""
     if today.fate(call.name) is None:
         return
     cell = context.cell_of(call.node)
     text = context.texts[cell]
-    place = 1 if call.name.startswith("tensorflow.contrib.") else len(call.node.args)
-    steps = argument(call.node, place, "steps_per_run")
+    steps = _steps_of(call)
     if steps is not None and not _without(context, call, steps):
         context.todo(
             "TPU208", "TPUStrategy has no steps_per_run; loop in a tf.function", call.node, cell
@@ -461,8 +480,7 @@ def _arguments_of_strategy(context: Context, call: Call) -> None:
 
 def _without(context: Context, call: Call, steps: ast.expr) -> bool:
     """Takes out how many steps a strategy runs at once, where Keras' loop alone knows of it."""
-    looped = any(".experimental_run" in one.name for one in context.names.calls)
-    if looped or not any(one.name.endswith(".fit") for one in context.names.calls):
+    if not _is_of_keras(context):
         return False
     text = context.texts[context.cell_of(call.node)]
     words = {id(word.value): word for word in call.node.keywords}
