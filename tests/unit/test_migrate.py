@@ -1628,6 +1628,19 @@ def test_endings_that_the_script_looks_for_are_those_that_it_writes():
     assert "endswith('.weights.h5'), glob.glob('a/*.weights.h5'), '.hdf5')" in after
 
 
+def test_a_file_of_weights_has_one_name_however_its_folder_is_written():
+    after = migrated("""\
+        import zipfile
+        import tensorflow as tf
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.save_weights('./w.hdf5', save_format='h5')
+        zipfile.ZipFile('all.zip', 'w').write('w.hdf5')
+        print('a/./w.hdf5', 'v.hdf5')
+        """)
+    assert "save_weights('./w.weights.h5')" in after and "write('w.weights.h5')" in after
+    assert "print('a/./w.hdf5', 'v.hdf5')" in after
+
+
 def test_a_file_that_changed_in_the_meantime_stays(old):
     with pytest.raises(WriteError, match="TPU452"):
         files.write(str(old), b"other", b"new")
