@@ -533,6 +533,20 @@ def test_a_start_up_of_a_tpu_that_a_flag_names(given, passed):
     assert migrated(after) == after and "TODO" not in after
 
 
+def test_a_start_up_by_compat_v1_of_a_tpu_that_a_flag_names():
+    """Today's TensorFlow has all of its names, and raises where the flag is None."""
+    text = """\
+        import {tf}
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=FLAGS.tpu)
+        tf.config.experimental_connect_to_cluster(resolver)
+        tf.tpu.experimental.initialize_tpu_system(resolver)
+        strategy = tf.distribute.{TPU}Strategy(resolver)
+        """
+    after = migrated(text.format(tf="tensorflow.compat.v1 as tf", TPU="experimental.TPU"))
+    assert after.endswith("\nstrategy = make_strategy(tpu=FLAGS.tpu)\n")
+    check_noop(text.format(tf="tensorflow as tf", TPU="TPU"))
+
+
 @pytest.mark.parametrize(
     "given",
     ["'mine'", "tpu=['mine']", "FLAGS.tpu, job_name='a'", "*names", "FLAGS.tpu, None, None, 'a'"],

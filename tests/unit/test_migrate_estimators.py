@@ -727,6 +727,39 @@ def test_one_module_that_stays_keeps_the_others_of_its_program(tmp_path):
     assert why in b" ".join(found["lm/train.py"].after.replace(b"#", b"").split())
 
 
+LAYERS = """\
+import tensorflow.compat.v1 as tf
+
+def build():
+    return tf.keras.Sequential([tf.keras.layers.Dense(1)])
+"""
+OF_SESSIONS = """\
+import tensorflow.compat.v1 as tf
+import layers
+resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=name)
+tf.tpu.experimental.initialize_tpu_system(resolver)
+strategy = tf.distribute.experimental.TPUStrategy(resolver)
+with strategy.scope():
+    model = layers.build()
+loss = strategy.run(step, args=(next(iterator),))
+with tf.Session(resolver.master()) as session:
+    print(session.run(loss))
+"""
+
+
+def test_a_strategy_in_a_session_stays_and_a_program_beside_it_is_told(tmp_path):
+    eager = (
+        "import tensorflow as tf\nimport layers\n@tf.function\ndef f():\n    pass\nlayers.build()\n"
+    )
+    found = result_of_tree(tmp_path, {"a.py": OF_SESSIONS, "b.py": eager, "layers.py": LAYERS})
+    assert found["a.py"].way == found["layers.py"].way == plan.COMPATIBLE
+    assert b"TODO(tpucompat TPU213): TPUStrategy (in the graph of a Session)" in found["a.py"].after
+    assert b"TODO(tpucompat TPU203): a.py of the same program uses" in found["b.py"].after
+    assert found["b.py"].todos == 1
+    found = result_of_tree(tmp_path, {"b.py": eager, "layers.py": LAYERS})
+    assert not found["b.py"].todos
+
+
 def test_a_module_that_builds_nothing_keeps_two_programs_apart(tmp_path):
     other = "import tensorflow as tf\nfrom util import words\ntf.contrib.gan.gan_model(None)\n"
     found = result_of_tree(tmp_path, {**PACKAGES, "other.py": other})

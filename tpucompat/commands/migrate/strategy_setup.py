@@ -89,7 +89,8 @@ def _strategy_setup(context: Context, call: Call, calls: dict[int, Call]) -> Str
     in_order = [one for one in body if any(one is other for other in together)]
     alone = not keras_copies.loads_outside(context, name.id, together)
     owned = all(context.texts[cell].owns_lines(one) for one in together)
-    if in_order != together or not alone or not owned or not _is_old(context, together):
+    is_old = _is_old(context, together) or (is_named and _is_of_tensorflow_1(context, call))
+    if in_order != together or not alone or not owned or not is_old:
         return None
     return StrategySetup(cell, made[0], others, strategy, is_named)
 
@@ -100,6 +101,11 @@ def _is_old(context: Context, statements: list[Any]) -> bool:
     old = [place.use.node for place in context.places]
     old += [node for node, _, _, _ in context.names.strings]
     return any(id(node) in inside for node in old)
+
+
+def _is_of_tensorflow_1(context: Context, call: Call) -> bool:
+    """Whether a program of TensorFlow 1 makes the strategy, by the names that today's TensorFlow has too."""
+    return bool(context.places) or call.name.startswith("tensorflow.compat.v1.")
 
 
 def _is_assignment(statement: Any, value: ast.AST) -> bool:

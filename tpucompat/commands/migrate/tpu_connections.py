@@ -6,10 +6,10 @@ import ast
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from tpucompat.commands.analysis import sources
-from tpucompat.commands.migrate import keras
+from tpucompat.commands.migrate import keras, session_settings
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import Text, strings_over_lines
-from tpucompat.names import fixes
+from tpucompat.names import era, fixes
 from tpucompat.names import successors as today
 from tpucompat.names.used import Call, argument, constant, walk
 
@@ -135,6 +135,23 @@ def listings(context: Context) -> list[Listing]:
             if one is not None:
                 found.append(one)
     return found
+
+
+def in_session(context: Context, graph: str) -> bool:
+    """Whether a program of TensorFlow 1 runs the computations of a TPUStrategy in a Session.
+
+    Args:
+      context: The file.
+      graph: What of it works in a graph; "" if nothing does.
+    """
+    if context.module.era != era.TF1 or eager_calls(context):
+        return False
+    gone = {node for one in listings(context) for node in one.handled}
+    gone |= session_settings.plan(context).nodes
+    calls = [call for call in context.names.calls if not call.guarded and id(call.node) not in gone]
+    opens = bool(graph) or any(call.name in _SESSIONS for call in calls)
+    made = (call.name for call in calls if call.name.startswith("tensorflow."))
+    return opens and any(name.endswith(".TPUStrategy") for name in made)
 
 
 def _listing(context: Context, node: ast.With, cell: int) -> Listing | None:
