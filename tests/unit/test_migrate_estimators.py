@@ -393,6 +393,16 @@ def test_an_export_saves_no_gradients(tmp_path):
     assert "tf.saved_model.save(module, path, signatures, options)" in loop
 
 
+def test_a_writer_of_tensorflow_2_outlives_the_step_too(tmp_path):
+    """TensorFlow 1.15 has it below compat.v2; what a traced function makes ends with the tracing."""
+    import_of_2 = "import tensorflow as tf\nimport tensorflow.compat.v2 as tf2\n"
+    text = SCRIPT.replace("import tensorflow as tf\n", import_of_2)
+    text = text.replace("summary.create_file_writer(", "tf2.summary.create_file_writer(")
+    after, _ = parts_of(tmp_path, text)
+    assert "with training_loop.summary_writer('logs').as_default()" in after
+    assert "create_file_writer" not in after
+
+
 def test_host_call_may_be_called_in_some_steps_of_a_loop(tmp_path):
     text = SCRIPT.replace("num_shards=8", "num_shards=8, experimental_host_call_every_n_steps=3")
     after, loop = parts_of(tmp_path, text)
