@@ -548,6 +548,42 @@ def test_a_start_up_by_compat_v1_of_a_tpu_that_a_flag_names():
 
 
 @pytest.mark.parametrize(
+    ("tpu", "body"),
+    [
+        ("tpu=name", "strategy = make_strategy(tpu=name)\n  print(name)\n  return strategy\n"),
+        ("", "print(name)\n  return make_strategy()\n"),
+    ],
+)
+def test_a_start_up_whose_strategy_a_function_returns(tpu, body):
+    after = migrated(f"""\
+        import tensorflow as tf
+
+        def start(name):
+          resolver = tf.contrib.cluster_resolver.TPUClusterResolver({tpu})
+          tf.contrib.distribute.initialize_tpu_system(resolver)
+          print(name)
+          return tf.contrib.distribute.TPUStrategy(resolver)
+        """)
+    assert after.endswith("\ndef start(name):\n  " + body)
+
+
+@pytest.mark.parametrize(
+    ("line", "marked"),
+    [
+        ("resolver = tf.contrib.cluster_resolver.TPUClusterResolver(FLAGS.tpu)", True),
+        ("resolver = tf.contrib.cluster_resolver.TPUClusterResolver(tpu='')", True),
+        ("resolver = tf.contrib.cluster_resolver.TPUClusterResolver('mine')", False),
+        ("try:\n  resolver = tf.contrib.cluster_resolver.TPUClusterResolver()\n"
+         "except ValueError:\n  resolver = None", False),
+    ],
+)  # fmt: skip
+def test_a_resolver_without_a_name_that_stays_is_marked(line, marked):
+    after = migrated(f"import tensorflow as tf\n{line}\nprint(resolver.cluster_spec())\n")
+    assert ("# TODO(tpucompat TPU208): TPUClusterResolver raises where" in after) == marked
+    assert migrated(after) == after
+
+
+@pytest.mark.parametrize(
     "given",
     ["'mine'", "tpu=['mine']", "FLAGS.tpu, job_name='a'", "*names", "FLAGS.tpu, None, None, 'a'"],
 )
@@ -1347,6 +1383,20 @@ def test_a_name_with_advice_gets_no_second_todo(old, monkeypatch):
     old.write_bytes(b"import tensorflow as tf\nmodel = tf.keras.experimental.LinearModel()\n")
     assert command.main(["--write", str(old)]) == 0
     assert b"TPU207" in old.read_bytes() and b"TPU516" not in old.read_bytes()
+
+
+def test_a_module_that_needs_no_rewriting_is_asked_about_with_its_program(tmp_path, monkeypatch):
+    name = "keras.utils.conv_utils"
+    monkeypatch.setattr(resolution, "answers", lambda *_: resolution.Answers(frozenset({name})))
+    uses = "from keras.utils import conv_utils\nprint(conv_utils.pad)\n"
+    files = [str(tmp_path / one) for one in ("script.py", "layer.py")]
+    (tmp_path / "script.py").write_text("import tensorflow as tf\ntf.log(1.0)\n")
+    (tmp_path / "layer.py").write_text(uses)
+    script, layer = resolution.mark(list(tree.migrate(files)))
+    assert b"# TODO(tpucompat TPU516): keras.utils.conv_utils does not exist" in layer.after
+    assert layer.way == plan.PLAIN and not script.todos
+    (alone,) = resolution.mark(list(tree.migrate(files[1:])))
+    assert not alone.changed  # TensorFlow is not started where nothing is rewritten
 
 
 def test_names_are_looked_up_as_python_does():

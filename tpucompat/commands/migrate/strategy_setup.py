@@ -75,7 +75,8 @@ def _strategy_setup(context: Context, call: Call, calls: dict[int, Call]) -> Str
     cell = context.cell_of(call.node)
     strategy = context.statement(call.node, cell)
     name = tpu_connections.only_resolver(context, call)
-    if not _is_assignment(strategy, call.node) or not isinstance(name, ast.Name):
+    is_made = _is_assignment(strategy, call.node) or _is_return(strategy, call.node)
+    if not is_made or not isinstance(name, ast.Name):
         return None
     made = keras.only_assignment(context, name.id)
     if made is None or made[1] != cell:
@@ -111,6 +112,10 @@ def _is_of_tensorflow_1(context: Context, call: Call) -> bool:
 def _is_assignment(statement: Any, value: ast.AST) -> bool:
     is_one = isinstance(statement, ast.Assign) and statement.value is value
     return is_one and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name)
+
+
+def _is_return(statement: Any, value: ast.AST) -> bool:
+    return isinstance(statement, ast.Return) and statement.value is value
 
 
 def _takes_colab(context: Context, value: ast.AST, calls: dict[int, Call]) -> bool:
@@ -161,8 +166,9 @@ def rewrite(context: Context, found: list[StrategySetup]) -> None:
     """Puts ``make_strategy()`` in the place of each."""
     with_name = any(one.is_named for one in found)
     for one in found:
-        gone = [one.strategy] if one.is_named else [one.resolver]
-        for statement in [*gone, *one.others]:
+        is_returned = isinstance(one.strategy, ast.Return)
+        gone = [] if is_returned else [one.strategy]
+        for statement in [*(gone if one.is_named else [one.resolver]), *one.others]:
             context.remove(statement, one.cell)
         wrapped = _trains(context) and context.helper("with_uneven_batches", _UNEVEN)
         before, after = ("with_uneven_batches(", ")") if wrapped else ("", "")
@@ -178,7 +184,12 @@ def rewrite(context: Context, found: list[StrategySetup]) -> None:
 def _rename(context: Context, one: StrategySetup, function: str, after: str) -> None:
     """Makes the strategy where the resolver was made, of the same name, zone and project."""
     text, made = context.texts[one.cell], one.resolver.value
-    context.replace(one.resolver.targets[0], one.cell, text.source(one.strategy.targets[0]))
+    if isinstance(one.strategy, ast.Return):
+        name = "strategy" if context.is_free("strategy") else text.source(one.resolver.targets[0])
+        context.replace(one.strategy.value, one.cell, name)  # type: ignore[arg-type]
+    else:
+        name = text.source(one.strategy.targets[0])
+    context.replace(one.resolver.targets[0], one.cell, name)
     context.replace(made.func, one.cell, function)
     keras.finish(context, made.func)
     if after:

@@ -25,6 +25,7 @@ METHODS = {
     "experimental_run_v2": "run",
     "experimental_distribute_datasets_from_function": "distribute_datasets_from_function",
 }
+_NO_NAME = "TPUClusterResolver raises where it is given no name: TPUClusterResolver(tpu='local')"
 NUMPY_DATASET = "experimental_make_numpy_dataset"
 _SESSIONS = ("tensorflow.Session", "tensorflow.compat.v1.Session")
 _SYSTEM = {
@@ -52,11 +53,24 @@ def rewrite(context: Context) -> None:
             _connection(context, call)
         elif call.name.endswith(".TPUStrategy") and not call.guarded:
             _arguments_of_strategy(context, call)
+        elif call.name.endswith(".TPUClusterResolver") and _may_name_nothing(context, call):
+            context.todo("TPU208", _NO_NAME, call.node, context.cell_of(call.node))
         elif call.name[1:] in METHODS and not call.guarded:
             _method(context, call, METHODS[call.name[1:]])
         elif call.name == "." + NUMPY_DATASET and not call.guarded and len(call.node.args) == 1:
             made = context.local("tf.data.Dataset.from_tensor_slices")
             context.replace(call.node.func, context.cell_of(call.node), made)
+
+
+def _may_name_nothing(context: Context, call: Call) -> bool:
+    """Whether a program of TensorFlow 1 makes a resolver that today's TensorFlow refuses without a name."""
+    is_old = context.module.era == era.TF1 or call.name.startswith("tensorflow.compat.v1.")
+    above: Any = call.node
+    while above is not None and not isinstance(above, ast.Try):
+        above = context.parents(context.cell_of(call.node)).get(id(above))
+    name = argument(call.node, 0, "tpu")
+    named = isinstance(name, (ast.List, ast.Tuple)) or bool(constant(name))
+    return is_old and not named and not call.guarded and above is None
 
 
 def eager_calls(context: Context) -> list[Call]:
