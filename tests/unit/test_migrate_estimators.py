@@ -770,6 +770,23 @@ def test_a_strategy_in_a_session_stays_and_a_program_beside_it_is_told(tmp_path)
     assert not found["b.py"].todos
 
 
+@pytest.mark.parametrize(("tensor", "stays"), [("top_5/value:0", True), ("loss:0", False)])
+def test_a_hook_that_finds_a_metric_by_its_name_stays(tmp_path, tensor, stays):
+    """The loop computes metrics outside of the graph; the tensors of the model_fn are in it."""
+    hook = f"""\
+import tensorflow as tf
+
+class Report(tf.train.SessionRunHook):
+    def end(self, session):
+        print(session.run(session.graph.get_tensor_by_name('{tensor}')))
+"""
+    found = result_of_tree(tmp_path, {"hook.py": hook, "main.py": "import hook\n" + SCRIPT})
+    ways = (plan.COMPATIBLE, plan.COMPATIBLE) if stays else (plan.PLAIN, plan.LOOP)
+    assert (found["hook.py"].way, found["main.py"].way) == ways
+    why = b"TODO(tpucompat TPU212): a hook that finds the tensor of a metric by its name"
+    assert (why in found["hook.py"].after) == stays
+
+
 def test_a_module_that_builds_nothing_keeps_two_programs_apart(tmp_path):
     other = "import tensorflow as tf\nfrom util import words\ntf.contrib.gan.gan_model(None)\n"
     found = result_of_tree(tmp_path, {**PACKAGES, "other.py": other})

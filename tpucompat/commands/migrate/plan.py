@@ -22,6 +22,7 @@ from tpucompat.commands.migrate import (
     compatible,
     computations,
     contrib_modules,
+    estimator_hooks,
     estimator_tables,
     estimators,
     graph_names,
@@ -333,6 +334,8 @@ def _choose(context: Context, together: str, has_loop: bool) -> _Way:
             maker = next(iter(makers), reasons.get("TPU212", "TPUEstimator"))
             served = {id(use.node) for use in context.names.uses if estimators.target(use.name)}
             reasons = {**needs(context, served), "TPU212": f"{maker} ({error})"}
+    if context.module.era == era.TF1 and estimator_hooks.finds_metrics(context):
+        reasons.setdefault("TPU212", "a hook that finds the tensor of a metric by its name")
     if not together and has_loop and not is_script(context):
         graph = ""
     conversions: list[keras.Conversion] = []
