@@ -431,6 +431,69 @@ def test_hooks_with_a_session_and_exporters(tmp_path):
     assert printed.count("after") > 8 and printed.count("end") > 3
 
 
+WITH_VARIABLES = """\
+import sys
+import numpy as np
+import tensorflow as tf
+
+def counters():
+  with tf.variable_scope(tf.get_variable_scope(), reuse=tf.AUTO_REUSE):
+    with tf.variable_scope('counters', reuse=tf.AUTO_REUSE):
+      return [tf.get_variable(name, [], tf.int64, tf.constant_initializer(first), trainable=False)
+              for name, first in (('calls', 0), ('before', 100), ('total', -1))]
+
+class Counts(tf.train.SessionRunHook):
+  def begin(self):
+    calls, before, total = counters()
+    with tf.name_scope('counting'):
+      self.count = calls.assign_add(1)
+      self.total = tf.cond(tf.equal(before % 2, 0), lambda: total.assign(before + self.count),
+                           lambda: tf.identity(total))
+      self.own = tf.Variable(0.5, trainable=False, name='own')
+      self.double = self.own.assign(2 * self.own)
+  def after_create_session(self, session, coord):
+    print('starts with', [float(one) for one in session.run(counters() + [self.own])])
+  def before_run(self, run_context):
+    return tf.train.SessionRunArgs([self.count, self.total, self.double])
+  def after_run(self, run_context, run_values):
+    print('after', [float(one) for one in run_values.results])
+
+class Saves(tf.train.CheckpointSaverListener):
+  def begin(self):
+    calls, before, total = counters()
+    self.keep, self.reset = before.assign(calls), calls.assign(0)
+  def before_save(self, session, global_step_value):
+    print('before', global_step_value, session.run(self.keep))
+  def after_save(self, session, global_step_value):
+    session.run(self.reset)
+
+def model_fn(features, labels, mode, params):
+  loss = tf.reduce_mean(tf.square(tf.matmul(features, tf.get_variable('w', [3, 1])) - labels))
+  rate = 0.01 * tf.cast(counters()[0] + 1, tf.float32)
+  train_op = tf.train.GradientDescentOptimizer(rate).minimize(loss, tf.train.get_global_step())
+  return tf.contrib.tpu.TPUEstimatorSpec(mode, loss=loss, train_op=train_op)
+
+def input_fn(params):
+  x = np.random.RandomState(0).rand(32, 3).astype('float32')
+  data = tf.data.Dataset.from_tensor_slices((x, x.sum(1, keepdims=True))).repeat()
+  return data.batch(params['batch_size'], drop_remainder=True)
+
+config = tf.contrib.tpu.RunConfig(
+    model_dir=sys.argv[1], save_checkpoints_steps=3, tpu_config=tf.contrib.tpu.TPUConfig(1))
+est = tf.contrib.tpu.TPUEstimator(model_fn, config=config, train_batch_size=8, eval_batch_size=8)
+for last in (4, 6):
+  est.train(input_fn, max_steps=last, hooks=[Counts()], saving_listeners=[Saves()])
+  print(sorted(est.get_variable_names()))
+  print([float(est.get_variable_value(one)) for one in ('counters/total', 'counters/calls', 'counting/own')])
+"""
+
+
+def test_hooks_and_listeners_that_make_variables(tmp_path):
+    """They begin with the model's: a checkpoint has them, and a hook shares them with a listener."""
+    printed, _ = printed_by_both(tmp_path, WITH_VARIABLES)
+    assert printed.count("after") == 6 and printed.count("before") == 5
+
+
 REPLICAS = """\
 import training_loop
 import tensorflow as tf

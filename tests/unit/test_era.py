@@ -34,6 +34,10 @@ TF1 = [
     "import tensorflow.compat.v1 as tf\ntf.config.experimental_connect_to_cluster(resolver)\n"
     "tf.tpu.experimental.initialize_tpu_system(resolver)\n"
     "strategy = tf.distribute.experimental.TPUStrategy(resolver)\nwith tf.Session() as session: pass",
+    # A training loop of 1.15, in a graph.
+    "import tensorflow.compat.v1 as tf\nstrategy = tf.distribute.experimental.TPUStrategy(resolver)\n"
+    "with tf.GradientTape() as tape: pass\nloss = strategy.run(step, args=(next(iterator),))\n"
+    "with tf.Session() as session: session.run(loss)",
 ]
 TF2 = [
     "import tensorflow as tf\nstrategy = tf.distribute.TPUStrategy(resolver)",
@@ -154,6 +158,16 @@ WORDS = (
     "keras_to_tpu_model(m)",
     "TPUEstimator(f)",
 )
+
+
+def test_modules_by_compat_v1_say_nothing_where_a_session_is_opened():
+    names = {"compat.v1", "Session", "GradientTape", "distribute.experimental"}
+    script = ("strategy.run(step)", names)
+    assert era.weigh([script, ("", {"compat.v1"})]).era == era.TF1
+    assert (
+        era.weigh([("strategy.run(step)", names - {"Session"}), ("", {"compat.v1"})]).era == era.TF2
+    )
+    assert era.weigh([("", names | {"function"}), ("", {"compat.v1"})]).era == era.TF2
 
 
 def test_each_part_of_a_word_leads_to_it():

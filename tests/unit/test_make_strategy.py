@@ -24,7 +24,7 @@ class OpError(Exception):
 def tensorflow(problem, gpus):
     """As much of TensorFlow as the function calls, with a TPU that fails, or that does not."""
 
-    def resolve(tpu):
+    def resolve(tpu, zone=None, project=None):
         if problem is not None:
             raise problem
         return tpu
@@ -50,7 +50,7 @@ def tensorflow(problem, gpus):
 
 def source(name):
     if name == "tpucompat migrate":
-        return keras._HELPER.format(i="  ", tf="tf")
+        return keras.helper("  ", "tf")
     with open(name, encoding="utf-8") as stream:
         tree = ast.parse(stream.read())
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
@@ -77,6 +77,25 @@ def test_a_tpu_that_was_asked_for_and_fails_is_an_error(name, monkeypatch):
     assert make(OpError(), ["GPU:0"]) == make(ValueError()) == "default"
     with pytest.raises(KeyError):  # a mistake of the program's own is no missing TPU
         make(KeyError("x"))
+
+
+def test_a_tpu_that_a_flag_names_is_asked_for_and_none_is_not(monkeypatch):
+    def make(tpu, problem=None):
+        names = {"tf": tensorflow(problem, ()), "os": os}
+        exec(keras.helper("  ", "tf", is_named=True), names)
+        return names["make_strategy"](tpu, "zone", project="project")
+
+    monkeypatch.delenv("TPU_NAME", raising=False)
+    assert make("mine") == "TPU mine" and make("") == make(None) == "TPU local"
+    assert (
+        make("", ValueError()) == make(None, OpError()) == make("local", ValueError()) == "default"
+    )
+    with pytest.raises(ValueError):
+        make("mine", ValueError())
+    monkeypatch.setenv("TPU_NAME", "other")
+    assert make("mine") == "TPU mine" and make("") == "TPU other"
+    with pytest.raises(OpError):
+        make("", OpError())
 
 
 @pytest.mark.skipif("sys.version_info < (3, 9)", reason="ast.unparse is new in Python 3.9")

@@ -507,6 +507,95 @@ def test_the_address_of_a_tpu_node_goes_with_its_start_up():
     assert after.endswith("\n\n\nstrategy = make_strategy()\n") and "grpc" not in after
 
 
+@pytest.mark.parametrize(
+    ("given", "passed"),
+    [
+        ("tpu=FLAGS.tpu", "tpu=FLAGS.tpu"),
+        ("tf.flags.FLAGS.tpu, FLAGS.zone", "tf.compat.v1.flags.FLAGS.tpu, FLAGS.zone"),
+        ("name or None, project=FLAGS.project", "name or None, project=FLAGS.project"),
+    ],
+)
+def test_a_start_up_of_a_tpu_that_a_flag_names(given, passed):
+    """The name is empty where there is no TPU, which is an error to today's resolver."""
+    after = migrated(f"""\
+        import tensorflow as tf
+
+        def run():
+          resolver = tf.contrib.cluster_resolver.TPUClusterResolver({given})
+          tf.contrib.distribute.initialize_tpu_system(resolver)
+          strategy = tf.contrib.distribute.TPUStrategy(resolver, steps_per_run=100)
+          with strategy.scope():
+            model = build()
+          model.fit(x, y)
+        """)
+    assert f"def run():\n  strategy = make_strategy({passed})\n  with strategy" in after
+    assert "\ndef make_strategy(tpu=None, zone=None, project=None):\n" in after
+    assert migrated(after) == after and "TODO" not in after
+
+
+def test_a_start_up_by_compat_v1_of_a_tpu_that_a_flag_names():
+    """Today's TensorFlow has all of its names, and raises where the flag is None."""
+    text = """\
+        import {tf}
+        resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=FLAGS.tpu)
+        tf.config.experimental_connect_to_cluster(resolver)
+        tf.tpu.experimental.initialize_tpu_system(resolver)
+        strategy = tf.distribute.{TPU}Strategy(resolver)
+        """
+    after = migrated(text.format(tf="tensorflow.compat.v1 as tf", TPU="experimental.TPU"))
+    assert after.endswith("\nstrategy = make_strategy(tpu=FLAGS.tpu)\n")
+    check_noop(text.format(tf="tensorflow as tf", TPU="TPU"))
+
+
+@pytest.mark.parametrize(
+    ("tpu", "body"),
+    [
+        ("tpu=name", "strategy = make_strategy(tpu=name)\n  print(name)\n  return strategy\n"),
+        ("", "print(name)\n  return make_strategy()\n"),
+    ],
+)
+def test_a_start_up_whose_strategy_a_function_returns(tpu, body):
+    after = migrated(f"""\
+        import tensorflow as tf
+
+        def start(name):
+          resolver = tf.contrib.cluster_resolver.TPUClusterResolver({tpu})
+          tf.contrib.distribute.initialize_tpu_system(resolver)
+          print(name)
+          return tf.contrib.distribute.TPUStrategy(resolver)
+        """)
+    assert after.endswith("\ndef start(name):\n  " + body)
+
+
+@pytest.mark.parametrize(
+    ("line", "marked"),
+    [
+        ("resolver = tf.contrib.cluster_resolver.TPUClusterResolver(FLAGS.tpu)", True),
+        ("resolver = tf.contrib.cluster_resolver.TPUClusterResolver(tpu='')", True),
+        ("resolver = tf.contrib.cluster_resolver.TPUClusterResolver('mine')", False),
+        ("try:\n  resolver = tf.contrib.cluster_resolver.TPUClusterResolver()\n"
+         "except ValueError:\n  resolver = None", False),
+    ],
+)  # fmt: skip
+def test_a_resolver_without_a_name_that_stays_is_marked(line, marked):
+    after = migrated(f"import tensorflow as tf\n{line}\nprint(resolver.cluster_spec())\n")
+    assert ("# TODO(tpucompat TPU208): TPUClusterResolver raises where" in after) == marked
+    assert migrated(after) == after
+
+
+@pytest.mark.parametrize(
+    "given",
+    ["'mine'", "tpu=['mine']", "FLAGS.tpu, job_name='a'", "*names", "FLAGS.tpu, None, None, 'a'"],
+)
+def test_a_start_up_with_more_than_a_name_keeps_its_calls(given):
+    after = migrated(f"""\
+        import tensorflow as tf
+        resolver = tf.contrib.cluster_resolver.TPUClusterResolver({given})
+        strategy = tf.contrib.distribute.TPUStrategy(resolver)
+        """)
+    assert f"resolver = tf.distribute.cluster_resolver.TPUClusterResolver({given})" in after
+
+
 @pytest.mark.parametrize("call", ["tpu.shutdown_system()", "tf.contrib.tpu.initialize_system()"])
 def test_a_start_or_end_that_nothing_runs_goes(call):
     """A script of Keras' whose author took it for an end: it only makes an operation."""
@@ -1296,6 +1385,20 @@ def test_a_name_with_advice_gets_no_second_todo(old, monkeypatch):
     assert b"TPU207" in old.read_bytes() and b"TPU516" not in old.read_bytes()
 
 
+def test_a_module_that_needs_no_rewriting_is_asked_about_with_its_program(tmp_path, monkeypatch):
+    name = "keras.utils.conv_utils"
+    monkeypatch.setattr(resolution, "answers", lambda *_: resolution.Answers(frozenset({name})))
+    uses = "from keras.utils import conv_utils\nprint(conv_utils.pad)\n"
+    files = [str(tmp_path / one) for one in ("script.py", "layer.py")]
+    (tmp_path / "script.py").write_text("import tensorflow as tf\ntf.log(1.0)\n")
+    (tmp_path / "layer.py").write_text(uses)
+    script, layer = resolution.mark(list(tree.migrate(files)))
+    assert b"# TODO(tpucompat TPU516): keras.utils.conv_utils does not exist" in layer.after
+    assert layer.way == plan.PLAIN and not script.todos
+    (alone,) = resolution.mark(list(tree.migrate(files[1:])))
+    assert not alone.changed  # TensorFlow is not started where nothing is rewritten
+
+
 def test_names_are_looked_up_as_python_does():
     assert resolution.is_there("os.path.join") and not resolution.is_there("os.path.joined")
     assert resolution.is_there("xml.dom.minidom.parse") and resolution.is_there("no_such_package.x")
@@ -1587,6 +1690,19 @@ def test_endings_that_the_script_looks_for_are_those_that_it_writes():
         """
     after = migrated(before)
     assert "endswith('.weights.h5'), glob.glob('a/*.weights.h5'), '.hdf5')" in after
+
+
+def test_a_file_of_weights_has_one_name_however_its_folder_is_written():
+    after = migrated("""\
+        import zipfile
+        import tensorflow as tf
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.save_weights('./w.hdf5', save_format='h5')
+        zipfile.ZipFile('all.zip', 'w').write('w.hdf5')
+        print('a/./w.hdf5', 'v.hdf5')
+        """)
+    assert "save_weights('./w.weights.h5')" in after and "write('w.weights.h5')" in after
+    assert "print('a/./w.hdf5', 'v.hdf5')" in after
 
 
 def test_a_file_that_changed_in_the_meantime_stays(old):

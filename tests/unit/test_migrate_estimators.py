@@ -393,6 +393,16 @@ def test_an_export_saves_no_gradients(tmp_path):
     assert "tf.saved_model.save(module, path, signatures, options)" in loop
 
 
+def test_a_writer_of_tensorflow_2_outlives_the_step_too(tmp_path):
+    """TensorFlow 1.15 has it below compat.v2; what a traced function makes ends with the tracing."""
+    import_of_2 = "import tensorflow as tf\nimport tensorflow.compat.v2 as tf2\n"
+    text = SCRIPT.replace("import tensorflow as tf\n", import_of_2)
+    text = text.replace("summary.create_file_writer(", "tf2.summary.create_file_writer(")
+    after, _ = parts_of(tmp_path, text)
+    assert "with training_loop.summary_writer('logs').as_default()" in after
+    assert "create_file_writer" not in after
+
+
 def test_host_call_may_be_called_in_some_steps_of_a_loop(tmp_path):
     text = SCRIPT.replace("num_shards=8", "num_shards=8, experimental_host_call_every_n_steps=3")
     after, loop = parts_of(tmp_path, text)
@@ -725,6 +735,56 @@ def test_one_module_that_stays_keeps_the_others_of_its_program(tmp_path):
         assert found[name].way == plan.COMPATIBLE, name
     why = b"words.py of the same program uses tpucompat.v1"
     assert why in b" ".join(found["lm/train.py"].after.replace(b"#", b"").split())
+
+
+LAYERS = """\
+import tensorflow.compat.v1 as tf
+
+def build():
+    return tf.keras.Sequential([tf.keras.layers.Dense(1)])
+"""
+OF_SESSIONS = """\
+import tensorflow.compat.v1 as tf
+import layers
+resolver = tf.distribute.cluster_resolver.TPUClusterResolver(tpu=name)
+tf.tpu.experimental.initialize_tpu_system(resolver)
+strategy = tf.distribute.experimental.TPUStrategy(resolver)
+with strategy.scope():
+    model = layers.build()
+loss = strategy.run(step, args=(next(iterator),))
+with tf.Session(resolver.master()) as session:
+    print(session.run(loss))
+"""
+
+
+def test_a_strategy_in_a_session_stays_and_a_program_beside_it_is_told(tmp_path):
+    eager = (
+        "import tensorflow as tf\nimport layers\n@tf.function\ndef f():\n    pass\nlayers.build()\n"
+    )
+    found = result_of_tree(tmp_path, {"a.py": OF_SESSIONS, "b.py": eager, "layers.py": LAYERS})
+    assert found["a.py"].way == found["layers.py"].way == plan.COMPATIBLE
+    assert b"TODO(tpucompat TPU213): TPUStrategy (in the graph of a Session)" in found["a.py"].after
+    assert b"TODO(tpucompat TPU203): a.py of the same program uses" in found["b.py"].after
+    assert found["b.py"].todos == 1
+    found = result_of_tree(tmp_path, {"b.py": eager, "layers.py": LAYERS})
+    assert not found["b.py"].todos
+
+
+@pytest.mark.parametrize(("tensor", "stays"), [("top_5/value:0", True), ("loss:0", False)])
+def test_a_hook_that_finds_a_metric_by_its_name_stays(tmp_path, tensor, stays):
+    """The loop computes metrics outside of the graph; the tensors of the model_fn are in it."""
+    hook = f"""\
+import tensorflow as tf
+
+class Report(tf.train.SessionRunHook):
+    def end(self, session):
+        print(session.run(session.graph.get_tensor_by_name('{tensor}')))
+"""
+    found = result_of_tree(tmp_path, {"hook.py": hook, "main.py": "import hook\n" + SCRIPT})
+    ways = (plan.COMPATIBLE, plan.COMPATIBLE) if stays else (plan.PLAIN, plan.LOOP)
+    assert (found["hook.py"].way, found["main.py"].way) == ways
+    why = b"TODO(tpucompat TPU212): a hook that finds the tensor of a metric by its name"
+    assert (why in found["hook.py"].after) == stays
 
 
 def test_a_module_that_builds_nothing_keeps_two_programs_apart(tmp_path):

@@ -174,6 +174,9 @@ _IN_BOTH = frozenset(
         "tpu.experimental",
     )
 )
+# So do these of a script that opens a Session: 1.15 has them in graphs.
+_IN_GRAPHS = frozenset(("tf.GradientTape", "experimental_run_v2", "strategy.run("))
+_SESSIONS = frozenset(("Session", "InteractiveSession"))
 # A Session by tensorflow.compat.v1 is a graph's; tf.logging may be a habit.
 _OF_GRAPHS = frozenset(
     mark for mark, weight in MARKS[TF1].items() if weight >= 10 and "." not in mark
@@ -224,14 +227,17 @@ def weigh(sources: Iterable[tuple[str, set[str]]]) -> Verdict:
     """The era of a program whose texts are known, each with the names below ``tensorflow`` that it takes."""
     evidence: dict[str, dict[str, int]] = {TF1: {}, TF2: {}}
     lost: set[str] = set()
-    serves_both = False
+    is_habit = asks = False
     for text, names in sources:
-        is_habit = "compat.v1" in names and names.isdisjoint(_OF_GRAPHS)
-        serves_both |= is_habit or "executing_eagerly" in names
+        is_habit |= "compat.v1" in names and names.isdisjoint(_OF_GRAPHS)
+        asks |= "executing_eagerly" in names
         lost.update(name for name in names if _lost(name))
         for era, mark, weight in _marks(text, names):
             evidence[era][mark] = weight
     in_both = {"tf." + mark for mark in _IN_BOTH}
+    opens = not lost.isdisjoint(_SESSIONS)
+    in_both |= _IN_GRAPHS if opens else set()
+    serves_both = asks or (is_habit and not opens)
     only_there = [
         mark for mark, weight in evidence[TF2].items() if weight >= 5 and mark not in in_both
     ]

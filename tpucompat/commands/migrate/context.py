@@ -389,7 +389,9 @@ class Context:
             self._todos.setdefault((cell, line), {}).setdefault(code, what or CODES[code].title)
 
     def todo_at_import(self, code: str, what: str) -> None:
-        """Marks the first import of TensorFlow with what holds for the whole file."""
+        """Marks the first import of TensorFlow with what holds for the whole file, once."""
+        if any(self.is_marked(code, found.node, found.cell) for found in self.imports):
+            return
         for found in self.imports:
             if found.uses[0].name.partition(".")[0] == "tensorflow":
                 self.todo(code, what, found.node, found.cell)

@@ -6,9 +6,12 @@ values. What they fetch of a batch is a tensor that they hold, or one that is fo
 
 from __future__ import annotations
 
+import ast
+import re
+
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.keras import CannotSee
-from tpucompat.names.used import argument
+from tpucompat.names.used import argument, constant, walk
 
 _PLACES = tuple(
     f"tensorflow.{head}{module}."
@@ -20,6 +23,23 @@ _OF_SESSIONS = {
     "ProfilerHook": ": profile the training by tf.profiler.experimental",
     "FeedFnHook": ": let input_fn give what it feeds",
 }
+#: The tensors of ``tf.metrics``, which a hook of an evaluation finds by their names.
+_METRICS = re.compile(r"(.*/)?(value|update_op):0")
+
+
+def finds_metrics(context: Context) -> bool:
+    """Whether a hook of a file asks its Session for a metric, which the loop computes outside of the graph."""
+    uses = (use for use in context.names.uses if use.name.endswith(".SessionRunHook"))
+    bases = {id(use.node) for use in uses}
+    nodes = (node for tree in context.trees.values() for node in walk(tree))
+    hooks = [one for one in nodes if bases & {id(base) for base in getattr(one, "bases", ())}]
+    asked = [
+        constant(argument(node, 0, "name"))
+        for hook in hooks
+        for node in walk(hook)
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "get_tensor_by_name"
+    ]
+    return any(isinstance(name, str) and _METRICS.fullmatch(name) for name in asked)
 
 
 def check(context: Context) -> None:

@@ -120,6 +120,11 @@ NAMES: Mapping[str, str] = {
         for name in STOPPING
     },
     "tensorflow.contrib.estimator.read_eval_metrics": "read_eval_metrics",
+    # A host_call makes its writer in a function, which would end it.
+    **{
+        f"tensorflow.{head}summary.create_file_writer": "summary_writer"
+        for head in ("", "compat.v2.")
+    },
     "tensorflow.contrib.predictor.from_saved_model": "from_saved_model",
     **{
         f"tensorflow.{head}python.tpu.tpu_function.get_tpu_context": "get_tpu_context"

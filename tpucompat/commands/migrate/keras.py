@@ -19,21 +19,29 @@ from tpucompat.names.used import Call, Function, argument, walk
 
 _HELPER = '''
 
-def make_strategy():
+def make_strategy({given}):
 {i}"""A strategy for the TPU where there is one, else for the devices that are here."""
 {i}try:
 {i}{i}resolver = {tf}.distribute.cluster_resolver.TPUClusterResolver(
-{i}{i}{i}{i}tpu=os.environ.get('TPU_NAME', 'local'))
+{i}{i}{i}{i}tpu={name}os.environ.get('TPU_NAME', 'local'){others})
 {i}{i}{tf}.config.experimental_connect_to_cluster(resolver)
 {i}{i}{tf}.tpu.experimental.initialize_tpu_system(resolver)
 {i}{i}return {tf}.distribute.TPUStrategy(resolver)
 {i}except (ValueError, {tf}.errors.OpError):
-{i}{i}if 'TPU_NAME' in os.environ:
+{i}{i}if {asked}'TPU_NAME' in os.environ:
 {i}{i}{i}raise
 {i}{i}if len({tf}.config.list_physical_devices('GPU')) > 1:
 {i}{i}{i}return {tf}.distribute.MirroredStrategy()
 {i}{i}return {tf}.distribute.get_strategy()
 '''
+_WITHOUT_NAME = {"given": "", "name": "", "others": "", "asked": ""}
+# The same where the program names its TPU in what it is started with.
+_WITH_NAME = {
+    "given": "tpu=None, zone=None, project=None",
+    "name": "tpu or ",
+    "others": ", zone=zone, project=project",
+    "asked": "(tpu or 'local') != 'local' or ",
+}
 
 
 # Methods of argparse's parsers, whose results are no layers.
@@ -568,11 +576,21 @@ def has_helper(context: Context) -> bool:
     return any("def make_strategy" in one for one in context.after_imports)
 
 
-def add_helper(context: Context) -> None:
+def helper(indent: str, tf: str, is_named: bool = False) -> str:
+    """The text of ``make_strategy``.
+
+    Args:
+      indent: One indentation.
+      tf: What the file calls TensorFlow.
+      is_named: Whether it takes the name of a TPU, its zone and its project.
+    """
+    return _HELPER.format(i=indent, tf=tf, **(_WITH_NAME if is_named else _WITHOUT_NAME))
+
+
+def add_helper(context: Context, is_named: bool = False) -> None:
     """Defines ``make_strategy`` behind the imports, once."""
     if has_helper(context):
         return
     tf = context.local("tf.distribute").rpartition(".")[0]
-    helper = _HELPER.format(i=context.indent_unit(), tf=tf)
     context.want("os")
-    context.define(helper)
+    context.define(helper(context.indent_unit(), tf, is_named))

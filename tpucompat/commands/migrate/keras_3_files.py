@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import posixpath
 import re
 from typing import Any, Mapping
 
@@ -41,7 +42,7 @@ def _file(self: Rewriter, one: Difference) -> bool:
             node
             for tree in self.context.trees.values()
             for node in walk(tree)
-            if constant(node) == name and not self.is_in_text(node)
+            if _is_path(constant(node), name) and not self.is_in_text(node)
         ]
     done = [self.end_with(node, ending) for node in alike]
     if not all(done):
@@ -55,6 +56,11 @@ def _file(self: Rewriter, one: Difference) -> bool:
     elif one.name == "save" and one.call is not None:
         _make_folder(self, one, name)
     return True
+
+
+def _is_path(text: Any, name: str) -> bool:
+    """Whether a text names the same file: ``weights.h5`` is ``./weights.h5``."""
+    return isinstance(text, str) and posixpath.normpath(text) == posixpath.normpath(name)
 
 
 def loaded_by_name(self: Rewriter) -> set[str]:

@@ -22,6 +22,7 @@ from tpucompat.commands.migrate import (
     compatible,
     computations,
     contrib_modules,
+    estimator_hooks,
     estimator_tables,
     estimators,
     graph_names,
@@ -67,7 +68,10 @@ _LEGACY_KERAS = (
     "os.environ.setdefault('TF_USE_LEGACY_KERAS', '1')  # tf.layers: pip install tf-keras"
 )
 
-
+_SHARES = (
+    "{} of the same program uses tpucompat.v1, and a process has one mode: give each of them a copy of the "
+    "modules that both import"
+)
 _KERAS_2 = (
     "tf.layers and tf.nn.rnn_cell need tf-keras, and TF_USE_LEGACY_KERAS=1 before "
     "TensorFlow is imported"
@@ -299,6 +303,8 @@ def _rewrite(
         packages = {name: home.package for name, home in homes.items()}
         contrib_modules.rewrite(context, contrib_modules.find(context), packages)
     _rewrite_parts(context, way, with_loop)
+    if together and context.module.era == era.TF2:
+        context.todo_at_import("TPU203", _SHARES.format(together))
     if way.graph and is_script(context):
         with context.rule("TPU203"):
             _enter_graph(context)
@@ -328,6 +334,8 @@ def _choose(context: Context, together: str, has_loop: bool) -> _Way:
             maker = next(iter(makers), reasons.get("TPU212", "TPUEstimator"))
             served = {id(use.node) for use in context.names.uses if estimators.target(use.name)}
             reasons = {**needs(context, served), "TPU212": f"{maker} ({error})"}
+    if context.module.era == era.TF1 and estimator_hooks.finds_metrics(context):
+        reasons.setdefault("TPU212", "a hook that finds the tensor of a metric by its name")
     if not together and has_loop and not is_script(context):
         graph = ""
     conversions: list[keras.Conversion] = []
@@ -355,6 +363,8 @@ def _choose(context: Context, together: str, has_loop: bool) -> _Way:
                 reasons, graph = dict(needs(context, program.handled)), ""
             except keras.CannotSee as error:
                 reasons["TPU213"] += f" ({error})"
+    if not reasons and loop is None and tpu_connections.in_session(context, graph):
+        reasons["TPU213"] = "TPUStrategy (in the graph of a Session)"
     if graph and not reasons and keras_3.uses_models(context):
         reasons["TPU515"] = f"{graph} works in a graph"
     return _Way(reasons, graph, loop, conversions, on_cores, program)

@@ -20,7 +20,7 @@ from tpucompat.commands.analysis.findings import Module
 from tpucompat.commands.migrate import acceptance, symbols, written
 from tpucompat.commands.migrate.acceptance import Asked, Question
 from tpucompat.commands.migrate.context import Context
-from tpucompat.commands.migrate.plan import COMPATIBLE, Result, encoded
+from tpucompat.commands.migrate.plan import COMPATIBLE, NOTHING, PLAIN, Result, encoded
 from tpucompat.commands.migrate.programs import Imports
 from tpucompat.names.used import Use
 
@@ -83,11 +83,15 @@ def answers(
 
 
 def mark(results: Sequence[Result]) -> list[Result]:
-    """Rewritten files with a TODO at each name that does not exist; one process answers for all of them."""
+    """Files with a TODO at each name that does not exist; one process answers for all of them.
+
+    A file that needs no rewriting is asked about too where another one of its tree is rewritten.
+    """
+    is_asked = any(result.way != COMPATIBLE and result.changed for result in results)
     modules = {
         index: findings.understand(sources.decode(result.path, result.after))
         for index, result in enumerate(results)
-        if result.way != COMPATIBLE and result.changed
+        if is_asked and result.way != COMPATIBLE and (result.changed or not result.problems)
     }
     asked = {index: list(acceptance.questions(module)) for index, module in modules.items()}
     kinds = _kinds(results, modules)
@@ -158,7 +162,10 @@ def _marked(result: Result, module: Module, asked: Sequence[Asked], found: Answe
             what = found.objections[one.question]
             context.todo(_REFUSED, what, one.node, context.cell_of(one.node))
             marked = True
-    return result._replace(after=encoded(module, context.finish())) if marked else result
+    if not marked:
+        return result
+    way = PLAIN if result.way == NOTHING else result.way
+    return result._replace(after=encoded(module, context.finish()), way=way)
 
 
 def is_there(name: str) -> bool:

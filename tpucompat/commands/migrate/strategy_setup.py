@@ -1,7 +1,8 @@
 """The start-up of early TensorFlow 2 as a whole: resolver, connection, initialization, strategy.
 
 Where the four statements stand together and nothing else uses the resolver, ``make_strategy()`` takes their
-place, which is the same on a TPU and goes on without one. Otherwise
+place, which is the same on a TPU and goes on without one. Where what the program is started with names the TPU,
+it takes that name. Otherwise
 :mod:`tpucompat.commands.migrate.tpu_connections` rewrites each call.
 """
 
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 from tpucompat.commands.migrate import keras, keras_copies, tpu_connections
 from tpucompat.commands.migrate.context import Context
 from tpucompat.names import era
-from tpucompat.names.used import Call, constant, walk
+from tpucompat.names.used import Call, argument, constant, walk
 
 # Keras 3 learns the types of a training from the mean over the replicas of its first batch
 # (``_maybe_symbolic_build`` of its TensorFlow backend), which has no value where their parts have other sizes.
@@ -34,15 +35,26 @@ def with_uneven_batches(strategy):
 '''
 _CONNECTS = (".experimental_connect_to_host", ".experimental_connect_to_cluster")
 _INITIALIZES = ".initialize_tpu_system"
+#: What names a TPU, in the order of ``TPUClusterResolver`` and of ``make_strategy``.
+_NAMING = ("tpu", "zone", "project")
 
 
 class StrategySetup(NamedTuple):
-    """The statements of one start-up in one block."""
+    """The statements of one start-up in one block.
+
+    Attributes:
+      cell: Where they stand.
+      resolver: What makes the resolver.
+      others: What connects to the TPU and initializes it.
+      strategy: What makes the strategy.
+      is_named: Whether a value that only the running program knows names the TPU.
+    """
 
     cell: int
     resolver: Any
     others: list[Any]
     strategy: Any
+    is_named: bool
 
 
 def find(context: Context) -> list[StrategySetup]:
@@ -62,12 +74,15 @@ def find(context: Context) -> list[StrategySetup]:
 def _strategy_setup(context: Context, call: Call, calls: dict[int, Call]) -> StrategySetup | None:
     cell = context.cell_of(call.node)
     strategy = context.statement(call.node, cell)
-    plain = len(call.node.args) == 1 and not call.node.keywords
-    name = call.node.args[0] if plain else None
-    if not _is_assignment(strategy, call.node) or not isinstance(name, ast.Name):
+    name = tpu_connections.only_resolver(context, call)
+    is_made = _is_assignment(strategy, call.node) or _is_return(strategy, call.node)
+    if not is_made or not isinstance(name, ast.Name):
         return None
     made = keras.only_assignment(context, name.id)
-    if made is None or made[1] != cell or not _takes_colab(context, made[0].value, calls):
+    if made is None or made[1] != cell:
+        return None
+    is_named = _is_named(context, made[0].value, calls)
+    if not is_named and not _takes_colab(context, made[0].value, calls):
         return None
     body = context.body_of(strategy, cell)
     others = [one for one in body if isinstance(one, ast.Expr) and _prepares(one.value, calls)]
@@ -75,9 +90,10 @@ def _strategy_setup(context: Context, call: Call, calls: dict[int, Call]) -> Str
     in_order = [one for one in body if any(one is other for other in together)]
     alone = not keras_copies.loads_outside(context, name.id, together)
     owned = all(context.texts[cell].owns_lines(one) for one in together)
-    if in_order != together or not alone or not owned or not _is_old(context, together):
+    is_old = _is_old(context, together) or (is_named and _is_of_tensorflow_1(context, call))
+    if in_order != together or not alone or not owned or not is_old:
         return None
-    return StrategySetup(cell, made[0], others, strategy)
+    return StrategySetup(cell, made[0], others, strategy, is_named)
 
 
 def _is_old(context: Context, statements: list[Any]) -> bool:
@@ -88,9 +104,18 @@ def _is_old(context: Context, statements: list[Any]) -> bool:
     return any(id(node) in inside for node in old)
 
 
+def _is_of_tensorflow_1(context: Context, call: Call) -> bool:
+    """Whether a program of TensorFlow 1 makes the strategy, by the names that today's TensorFlow has too."""
+    return bool(context.places) or call.name.startswith("tensorflow.compat.v1.")
+
+
 def _is_assignment(statement: Any, value: ast.AST) -> bool:
     is_one = isinstance(statement, ast.Assign) and statement.value is value
     return is_one and len(statement.targets) == 1 and isinstance(statement.targets[0], ast.Name)
+
+
+def _is_return(statement: Any, value: ast.AST) -> bool:
+    return isinstance(statement, ast.Return) and statement.value is value
 
 
 def _takes_colab(context: Context, value: ast.AST, calls: dict[int, Call]) -> bool:
@@ -111,6 +136,21 @@ def _takes_colab(context: Context, value: ast.AST, calls: dict[int, Call]) -> bo
     return keras.serves_start_up(context, given[0])
 
 
+def _is_named(context: Context, value: ast.AST, calls: dict[int, Call]) -> bool:
+    """Whether a resolver is given a name, zone or project that is not a constant: a flag, a parameter."""
+    call = calls.get(id(value))
+    if call is None or not call.name.endswith(".TPUClusterResolver") or keras.has_helper(context):
+        return False
+    words = {word.arg: word.value for word in call.node.keywords}
+    given = [*call.node.args, *words.values()]
+    is_plain = len(call.node.args) <= len(_NAMING) and words.keys() <= set(_NAMING)
+    tpu = argument(call.node, 0, "tpu")
+    is_known = any(
+        isinstance(one, (ast.Constant, ast.List, ast.Starred)) for one in [tpu, *given[:1]]
+    )
+    return is_plain and bool(given) and not is_known and not _takes_colab(context, value, calls)
+
+
 def _prepares(value: ast.AST, calls: dict[int, Call]) -> bool:
     call = calls.get(id(value))
     return call is not None and call.name.endswith((*_CONNECTS, _INITIALIZES))
@@ -124,18 +164,43 @@ def _trains(context: Context) -> bool:
 
 def rewrite(context: Context, found: list[StrategySetup]) -> None:
     """Puts ``make_strategy()`` in the place of each."""
+    with_name = any(one.is_named for one in found)
     for one in found:
-        for statement in [one.resolver, *one.others]:
+        is_returned = isinstance(one.strategy, ast.Return)
+        gone = [] if is_returned else [one.strategy]
+        for statement in [*(gone if one.is_named else [one.resolver]), *one.others]:
             context.remove(statement, one.cell)
-        words = "make_strategy()"
-        if _trains(context) and context.helper("with_uneven_batches", _UNEVEN):
-            words = f"with_uneven_batches({words})"
-        context.replace(one.strategy.value, one.cell, words)
+        wrapped = _trains(context) and context.helper("with_uneven_batches", _UNEVEN)
+        before, after = ("with_uneven_batches(", ")") if wrapped else ("", "")
+        if one.is_named:
+            _rename(context, one, before + "make_strategy", after)
+        else:
+            context.replace(one.strategy.value, one.cell, before + "make_strategy()" + after)
+            _drop_names(context, one)
         keras.finish(context, one.strategy)
-        for node in walk(one.resolver.value):
-            made = keras.only_assignment(context, node.id) if isinstance(node, ast.Name) else None
-            if made is None or not keras.serves_start_up(context, made[0].value):
-                continue
-            if not keras_copies.loads_outside(context, node.id, [one.resolver]):  # type: ignore[attr-defined]
-                context.remove(*made)
-        keras.add_helper(context)
+        keras.add_helper(context, with_name)
+
+
+def _rename(context: Context, one: StrategySetup, function: str, after: str) -> None:
+    """Makes the strategy where the resolver was made, of the same name, zone and project."""
+    text, made = context.texts[one.cell], one.resolver.value
+    if isinstance(one.strategy, ast.Return):
+        name = "strategy" if context.is_free("strategy") else text.source(one.resolver.targets[0])
+        context.replace(one.strategy.value, one.cell, name)  # type: ignore[arg-type]
+    else:
+        name = text.source(one.strategy.targets[0])
+    context.replace(one.resolver.targets[0], one.cell, name)
+    context.replace(made.func, one.cell, function)
+    keras.finish(context, made.func)
+    if after:
+        text.replace(text.span(made)[1], text.span(made)[1], after)
+
+
+def _drop_names(context: Context, one: StrategySetup) -> None:
+    """Takes out the address that only this resolver was given."""
+    for node in walk(one.resolver.value):
+        made = keras.only_assignment(context, node.id) if isinstance(node, ast.Name) else None
+        if made is None or not keras.serves_start_up(context, made[0].value):
+            continue
+        if not keras_copies.loads_outside(context, node.id, [one.resolver]):  # type: ignore[attr-defined]
+            context.remove(*made)

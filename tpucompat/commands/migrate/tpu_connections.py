@@ -6,10 +6,10 @@ import ast
 from typing import Any, Mapping, NamedTuple, Sequence
 
 from tpucompat.commands.analysis import sources
-from tpucompat.commands.migrate import keras
+from tpucompat.commands.migrate import keras, session_settings
 from tpucompat.commands.migrate.context import Context
 from tpucompat.commands.migrate.text import Text, strings_over_lines
-from tpucompat.names import fixes
+from tpucompat.names import era, fixes
 from tpucompat.names import successors as today
 from tpucompat.names.used import Call, argument, constant, walk
 
@@ -25,6 +25,7 @@ METHODS = {
     "experimental_run_v2": "run",
     "experimental_distribute_datasets_from_function": "distribute_datasets_from_function",
 }
+_NO_NAME = "TPUClusterResolver raises where it is given no name: TPUClusterResolver(tpu='local')"
 NUMPY_DATASET = "experimental_make_numpy_dataset"
 _SESSIONS = ("tensorflow.Session", "tensorflow.compat.v1.Session")
 _SYSTEM = {
@@ -52,11 +53,24 @@ def rewrite(context: Context) -> None:
             _connection(context, call)
         elif call.name.endswith(".TPUStrategy") and not call.guarded:
             _arguments_of_strategy(context, call)
+        elif call.name.endswith(".TPUClusterResolver") and _may_name_nothing(context, call):
+            context.todo("TPU208", _NO_NAME, call.node, context.cell_of(call.node))
         elif call.name[1:] in METHODS and not call.guarded:
             _method(context, call, METHODS[call.name[1:]])
         elif call.name == "." + NUMPY_DATASET and not call.guarded and len(call.node.args) == 1:
             made = context.local("tf.data.Dataset.from_tensor_slices")
             context.replace(call.node.func, context.cell_of(call.node), made)
+
+
+def _may_name_nothing(context: Context, call: Call) -> bool:
+    """Whether a program of TensorFlow 1 makes a resolver that today's TensorFlow refuses without a name."""
+    is_old = context.module.era == era.TF1 or call.name.startswith("tensorflow.compat.v1.")
+    above: Any = call.node
+    while above is not None and not isinstance(above, ast.Try):
+        above = context.parents(context.cell_of(call.node)).get(id(above))
+    name = argument(call.node, 0, "tpu")
+    named = isinstance(name, (ast.List, ast.Tuple)) or bool(constant(name))
+    return is_old and not named and not call.guarded and above is None
 
 
 def eager_calls(context: Context) -> list[Call]:
@@ -135,6 +149,23 @@ def listings(context: Context) -> list[Listing]:
             if one is not None:
                 found.append(one)
     return found
+
+
+def in_session(context: Context, graph: str) -> bool:
+    """Whether a program of TensorFlow 1 runs the computations of a TPUStrategy in a Session.
+
+    Args:
+      context: The file.
+      graph: What of it works in a graph; "" if nothing does.
+    """
+    if context.module.era != era.TF1 or eager_calls(context):
+        return False
+    gone = {node for one in listings(context) for node in one.handled}
+    gone |= session_settings.plan(context).nodes
+    calls = [call for call in context.names.calls if not call.guarded and id(call.node) not in gone]
+    opens = bool(graph) or any(call.name in _SESSIONS for call in calls)
+    made = (call.name for call in calls if call.name.startswith("tensorflow."))
+    return opens and any(name.endswith(".TPUStrategy") for name in made)
 
 
 def _listing(context: Context, node: ast.With, cell: int) -> Listing | None:
@@ -440,14 +471,33 @@ def _connection(context: Context, call: Call) -> None:
     context.replace(node, cell, resolver)  # type: ignore[arg-type]
 
 
+def only_resolver(context: Context, call: Call) -> ast.expr | None:
+    """The resolver that a strategy is given, where it is given nothing else that matters today."""
+    node, steps = call.node, _steps_of(call)
+    given = [*node.args, *(word.value for word in node.keywords)]
+    rest = [one for one in given if one is not steps or not _is_of_keras(context)]
+    return rest[0] if len(rest) == 1 and given[0] is rest[0] and node.args else None
+
+
+def _steps_of(call: Call) -> ast.expr | None:
+    """How many steps a strategy runs at once."""
+    place = 1 if call.name.startswith("tensorflow.contrib.") else len(call.node.args)
+    return argument(call.node, place, "steps_per_run")
+
+
+def _is_of_keras(context: Context) -> bool:
+    """Whether Keras' loop alone knows how many steps a strategy runs at once."""
+    looped = any(".experimental_run" in one.name for one in context.names.calls)
+    return not looped and any(one.name.endswith(".fit") for one in context.names.calls)
+
+
 def _arguments_of_strategy(context: Context, call: Call) -> None:
     """What TPUStrategy of 1.x and of early TensorFlow 2 took under other names, or took at all."""
     if today.fate(call.name) is None:
         return
     cell = context.cell_of(call.node)
     text = context.texts[cell]
-    place = 1 if call.name.startswith("tensorflow.contrib.") else len(call.node.args)
-    steps = argument(call.node, place, "steps_per_run")
+    steps = _steps_of(call)
     if steps is not None and not _without(context, call, steps):
         context.todo(
             "TPU208", "TPUStrategy has no steps_per_run; loop in a tf.function", call.node, cell
@@ -459,8 +509,7 @@ def _arguments_of_strategy(context: Context, call: Call) -> None:
 
 def _without(context: Context, call: Call, steps: ast.expr) -> bool:
     """Takes out how many steps a strategy runs at once, where Keras' loop alone knows of it."""
-    looped = any(".experimental_run" in one.name for one in context.names.calls)
-    if looped or not any(one.name.endswith(".fit") for one in context.names.calls):
+    if not _is_of_keras(context):
         return False
     text = context.texts[context.cell_of(call.node)]
     words = {id(word.value): word for word in call.node.keywords}

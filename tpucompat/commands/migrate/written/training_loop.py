@@ -403,18 +403,8 @@ class Model:
 
     def __init__(self, call, inputs, strategy, config):
         self._call, self._strategy, self._made = call, strategy, []
-
-        def record(next_creator, **asked):
-            # if not recurrent_layers: variable = next_creator(**asked)
-            with v1.name_scope(scope_of_layer()):
-                variable = next_creator(**asked)
-            # if own_variables:
-            asked["is_own"] = is_own(asked)
-            self._made.append((asked, variable))
-            return variable
-
         self.graph, self._kept = tf.Graph(), config.keep_checkpoint_max
-        with self.graph.as_default(), tf.variable_creator_scope(record):
+        with self.building():
             # if tf_random_seed:
             v1.set_random_seed(config.tf_random_seed)
             v1.train.get_or_create_global_step()
@@ -427,6 +417,22 @@ class Model:
             self._not_run = _not_run([variable for _, variable in self._made], self.spec)
             # if not scaffold_fn: self._scaffold = v1.train.Scaffold()
             self._scaffold, self._kept = _scaffold(self.spec, self._kept)
+
+    @contextlib.contextmanager
+    def building(self):
+        """A context in which the graph gets more; variables that are made belong to the model."""
+
+        def record(next_creator, **asked):
+            # if not recurrent_layers: variable = next_creator(**asked)
+            with v1.name_scope(scope_of_layer()):
+                variable = next_creator(**asked)
+            # if own_variables:
+            asked["is_own"] = is_own(asked)
+            self._made.append((asked, variable))
+            return variable
+
+        with self.graph.as_default(), tf.variable_creator_scope(record):
+            yield
 
     def start(self, checkpoint):
         """Makes the variables, with the values of a checkpoint; None to initialize them."""
@@ -643,13 +649,13 @@ class Hooks:
         self._hooks, self._field = [*(given or [])], field
 
     def begin(self, model):
-        """Calls them in the graph of the initial values, which nothing is added to later; returns itself."""
+        """Calls them in the graph of the initial values, with the variables that they make; returns itself."""
         self._graph, self.session = model.graph, HookSession(model)
         own = self._of(model.spec)
         self._hooks += own
         self._batch = {one for one in model.graph.get_operations() if one.type == "Placeholder"}
         found = self._tensors(own)
-        with self._graph.as_default():
+        with model.building():
             for one in self._hooks:
                 one.begin()
         known, self._named = {one.name for one in found}, []
@@ -710,23 +716,32 @@ class Hooks:
         return [(value, one.shape) for value, one in zip(values, self._made)]
 
     def before(self):
-        """Calls them before a call of the loop; what they fetch of variables is what these hold then."""
+        """Calls them before a call of the loop; what they fetch of variables is what one run gives then."""
         self.context = v1.train.SessionRunContext(None, self.session)
         with self._graph.as_default():
             asked = [one.before_run(self.context) for one in self._hooks]
-            self._fetched = [mapped(self._fetch, one.fetches) if one else None for one in asked]
+            fetched = [one.fetches if one else () for one in asked]
+            of_variables = {}
+            mapped(lambda name: self._sort(name, of_variables), fetched)
+            found = self.session.run(of_variables) if of_variables else {}
+            found.update((name, self._graph.as_graph_element(name)) for name in self._names)
+            names = self._graph.as_graph_element
+            shown = [mapped(lambda name: found[names(name).name], one) for one in fetched]
+            self._fetched = [values if one else None for one, values in zip(asked, shown)]
         if any(one and one.feed_dict for one in asked):
             raise ValueError("a hook feeds placeholders, and the loop has none")
 
-    def _fetch(self, name):
+    def _sort(self, name, of_variables):
+        """Puts what a hook fetches to what a run gives before a call, or to what the call gives."""
         one = self._graph.as_graph_element(name)
-        if one.name not in self._names:
-            if not self._is_of_batch(one):
-                return self.session.run(one)
-            for known in (self._named, self._made):  # the next call of the loop has it
-                known.append(one)
-            self._names.append(one.name)
-        return one
+        if one.name in self._names:
+            return
+        if not self._is_of_batch(one):
+            of_variables[one.name] = one
+            return
+        for known in (self._named, self._made):  # the next call of the loop has it
+            known.append(one)
+        self._names.append(one.name)
 
     def after(self, values):
         """Calls them behind it, with the values of its last step."""
@@ -769,8 +784,8 @@ class Listeners:
         self._listeners += more
 
     def begin(self):
-        """Calls them in the graph of the initial values."""
-        with self._model.graph.as_default():
+        """Calls them in the graph of the initial values, with the variables that they make."""
+        with self._model.building():
             for one in self._listeners:
                 one.begin()
 
