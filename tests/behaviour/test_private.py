@@ -972,8 +972,10 @@ def _complete_variables():
     variable = v1.get_variable("whole", [], initializer=v1.ones_initializer(), use_resource=True)
     assert isinstance(variable, private.resource_variable_class()) and variable._ref() is variable
     assert private.control_flow_context(variable.op) is None
+    with v1.control_dependencies([v1.assign(variable, 5.0)]):
+        initial = variable.initialized_value()
     with v1.Session() as session:
-        assert session.run(variable.initialized_value()) == 1.0
+        assert session.run(initial) == 1.0  # which is not assigned for it
         variable.load(2.0)
         assert session.run(variable) == 2.0
     with pytest.raises(ValueError):

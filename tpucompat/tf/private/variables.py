@@ -81,8 +81,9 @@ def complete_resource_variables() -> None:
         return
 
     def initialized_value(self: Any) -> Any:
-        known = tf.compat.v1.is_variable_initialized(self)
-        return tf.compat.v1.cond(known, self.read_value, lambda: self.initial_value)
+        with tf.control_dependencies(None):  # what initializes by it waits for no step
+            known = tf.compat.v1.is_variable_initialized(self)
+            return tf.compat.v1.cond(known, self.read_value, lambda: self.initial_value)
 
     def load(self: Any, value: Any, session: Any = None) -> None:
         if tf.executing_eagerly():
