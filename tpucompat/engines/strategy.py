@@ -156,7 +156,8 @@ class ReplicatedStep:
         self._loops: dict[bool, Callable[..., Any]] = {}
         self._cut, self._config = traced.cut, None
         if self.replicas > 1 and collectives.are_cores_of_a_cpu(strategy):
-            self._cut = calls.shared(traced.cut, traced.provided)
+            if environment().has("calls_of_arrays"):
+                self._cut = calls.shared(traced.cut, traced.provided)
             if traced.size > _MOST_OPTIMIZED_NODES:
                 with private.eager_mode():
                     self._config = private.call_config(optimized=False)
