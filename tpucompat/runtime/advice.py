@@ -230,7 +230,7 @@ _LACKS = re.compile(
     r"module '(\w+)[\w.]*' has no attribute|cannot import name '\w+' from '(\w+)[\w.]*'"
 )
 _LACKS_V1 = re.compile(
-    r"module 'tensorflow\._api\.v2\.compat\.v1((?:\.\w+)*)' has no attribute '(\w+)'"
+    r"module 'tensorflow(?:_core)?\.(?:_api\.v2\.)?compat\.v1((?:\.\w+)*)' has no attribute '(\w+)'"
 )
 # Python 3.12 and later say more of modules that are not complete.
 _HIDDEN = re.compile(
