@@ -70,7 +70,8 @@ def _process():
     return {
         "eager": tf.executing_eagerly(),
         "resource variables": tf.compat.v1.resource_variables_enabled(),
-        "environment": dict(os.environ),
+        # OpenMP's settings are scikit-learn's doing, up to 1.0.
+        "environment": {key: one for key, one in os.environ.items() if key[:4] != "KMP_"},
         "import": builtins.__import__,
         "finders": list(sys.meta_path),
         "warnings": list(warnings.filters),
@@ -85,7 +86,7 @@ def _effects(modules, before, attributes):
     if "contrib" in modules:
         # tf.compat.v1.layers, whose classes others derive from, is that of tf-keras from 2.16 on.
         os.environ["TF_USE_LEGACY_KERAS"] = "1"
-        before = dict(before, environment=dict(os.environ))
+        before = dict(before, environment=_process()["environment"])
     for module in modules.split("+"):
         importlib.import_module(module)
     after = _process()

@@ -48,13 +48,13 @@ print(json.dumps({
     'activation': one.layers[0].activation.__name__,
     'by name': bool(np.all(two.get_weights()[0] == one.get_weights()[0])),
     'saved': sorted(h5py.File('m.h5', 'r').keys()),
-    'own layer': [wide.activation.__name__, wide.groups, type(wide).from_config(dict(
+    'own layer': [wide.activation.__name__, getattr(wide, 'groups', 1), type(wide).from_config(dict(
         filters=1, activation='tanh')).activation.__name__],
     'config': K.layers.Conv2D.from_config(K.layers.Conv2D(4, 3).get_config()).filters,
     'reduction': [K.losses.SparseCategoricalCrossentropy(True, 'none').reduction,
                   K.losses.BinaryCrossentropy(True, 0, 'sum').reduction],
     'metric': K.metrics.SensitivityAtSpecificity(.5, 10, 'named').name,
-    'metrics': counted.fit(np.ones((4, 3)), np.ones((4, 1)), 4, 1, 0).history['total'],
+    'metrics': [float(one) for one in counted.fit(np.ones((4, 3)), np.ones((4, 1)), 4, 1, 0).history['total']],
     'saved with': sorted(h5py.File('n.h5', 'r').keys()),
     'recurrent': [lstm['recurrent_dropout'], lstm['return_sequences'], cell['reset_after']],
     'words': [K.preprocessing.text.text_to_word_sequence(text='a b'),
