@@ -3218,6 +3218,40 @@ def test_numbers_are_made_of_arrays_with_axes(line, becomes):
     assert f"\ny = {becomes}\n" in after
 
 
+@pytest.mark.parametrize(
+    "lines, becomes",
+    [
+        ("for x, y in data: f(float(x.numpy()))", "float(x.numpy().item())"),
+        ("for x, y in data: f('%d' % y)", "'%d' % y.numpy().item()"),
+        ("for x, y in data.as_numpy_iterator(): f(int(y > 1))", "int((y > 1).item())"),
+        ("for i, (x, y) in enumerate(data.take(2)): f(int(y), int(i))",
+         "int(y.numpy().item()), int(i)"),
+        ("for x, y in tfds.as_numpy(data): f(int(y))", "int(y.item())"),
+        ("x, y = next(iter(data)); f(int(y))", "int(y.numpy().item())"),
+        ("batch = next(data.as_numpy_iterator()); f(int(batch['y']))", "int(batch['y'].item())"),
+        ("y = 3\nfor x, y in data: f(int(y))", "int(numpy.asarray(y).item())"),
+        ("for y in make(): f(int(y), [int(one) for one in make()])",
+         "int(y.numpy().item()), [int(one.numpy().item()) for one in make()]"),
+        ("for x, y in tf.data.Dataset.range(3): f(int(y))", "f(int(y))"),
+        ("for y in data.unbatch(): f(int(y))", "f(int(y))"),
+        ("for y in data.map(g): f(int(y))", "f(int(y))"),
+        ("for y in loader.batch(3): f(int(y))", "f(int(y))"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("keras", [False, True])
+def test_numbers_are_made_of_elements_of_batches(lines, becomes, keras):
+    after = migrated(f"""\
+        import tensorflow as tf
+        {"model = tf.keras.Sequential()" if keras else ""}
+        def make():
+            return tf.data.Dataset.range(3).batch(1, drop_remainder=True).prefetch(1)
+        data = tf.data.Dataset.from_tensor_slices(values).map(g).batch(1)
+        {textwrap.indent(lines, " " * 8).strip()}
+        """)
+    assert becomes in after
+    assert ("item()" in becomes) == (".item()" in after)
+
+
 @pytest.mark.parametrize("inputs", ["x", "inputs=x", "inputs=True"])
 def test_a_loss_of_a_layer_is_of_its_call(inputs):
     after = migrated(f"""\

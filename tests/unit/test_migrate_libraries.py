@@ -147,6 +147,17 @@ def test_secrets_of_kaggle_are_variables(monkeypatch):
     client.set_tensorflow_credential(client.get_gcloud_credential())
 
 
+def test_data_sets_of_kaggle_in_a_script_that_stays_on_tpucompat():
+    after = migrated("""\
+        import tensorflow as tf
+        from kaggle_datasets import KaggleDatasets
+        path = KaggleDatasets().get_gcs_path("flowers")
+        tf.contrib.tpu.replicate(f)
+        """)
+    assert "tpucompat.v1" in after and "class KaggleDatasets:" in after
+    assert "import KaggleDatasets" not in after
+
+
 @pytest.mark.parametrize(
     "lines",
     [

@@ -10,6 +10,7 @@ import ast
 from typing import Any, Iterator, Mapping
 
 from tpucompat.commands.analysis import one_element
+from tpucompat.commands.analysis.findings import Module
 from tpucompat.commands.analysis.keras_3 import Finder, applies
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras
@@ -42,6 +43,7 @@ _REWRITINGS: Mapping[str, Rewriting] = {
 def rewrite(context: Context) -> None:
     """Rewrites every difference of a file, or marks it."""
     if not applies(context.module):
+        rewrite_numbers(context, has_estimators=False)
         return
     rewriter = Rewriter(context, _REWRITINGS)
     if context.keras == 2:
@@ -62,16 +64,24 @@ def rewrite(context: Context) -> None:
 class _Numbers(Finder):
     """Looks for arrays in the place of numbers alone: what a graph is made of stays that of Keras 2."""
 
-    has_estimators = True
+    def __init__(self, module: Module, has_estimators: bool) -> None:
+        super().__init__(module)
+        self.has_estimators = has_estimators
 
     def _all(self) -> Iterator[Difference]:
         for node in self.nodes:
             yield from one_element.numbers(self, node)
 
 
-def rewrite_numbers(context: Context) -> None:
-    """Rewrites, where a script has a loop beside it, numbers that NumPy no longer makes of arrays with axes."""
-    rewriter = Rewriter(context, keras_3_values.REWRITINGS, _Numbers(context.module))
+def rewrite_numbers(context: Context, has_estimators: bool = True) -> None:
+    """Rewrites numbers that NumPy no longer makes of arrays with axes, and nothing else.
+
+    Args:
+      context: A file whose models of Keras, if any, stay those of Keras 2.
+      has_estimators: Whether ``predict`` of what is not known is that of an Estimator.
+    """
+    finder = _Numbers(context.module, has_estimators)
+    rewriter = Rewriter(context, keras_3_values.REWRITINGS, finder)
     for one in rewriter.found:
         with context.rule("TPU221"):
             rewriter.rewrite(one)
