@@ -251,6 +251,10 @@ def serving():
   x = tf.placeholder(tf.float32, [2, 3], name='x')
   return tf.estimator.export.build_raw_serving_input_receiver_fn({'x': x})()
 
+def serving_by(name):
+  x = tf.placeholder(tf.float32, [None, 3])
+  return tf.estimator.export.ServingInputReceiver({'x': x}, {name: x})
+
 config = tf.contrib.tpu.RunConfig(
     model_dir=sys.argv[1], tpu_config=tf.contrib.tpu.TPUConfig(iterations_per_loop=4))
 est = tf.contrib.tpu.TPUEstimator(model_fn, config=config, train_batch_size=8, predict_batch_size=8)
@@ -268,6 +272,9 @@ for one in est.predict(predict_fn, predict_keys=['y', 'twice']):
 folder = est.export_saved_model(sys.argv[1] + '/export', serving)
 found = predictor.from_saved_model(folder)({'x': np.eye(3)})
 print(sorted((name, float(one.sum())) for name, one in found.items()))
+for name in ('class', 'petal-width', 'a/b', '0'):
+  folder = est.export_saved_model(sys.argv[1] + '/named', lambda: serving_by(name))
+  print(predictor.from_saved_model(folder)({name: [[1., 2., 3.]]})['y'].ravel())
 spec = {'x': tf.FixedLenFeature([3], tf.float32)}
 parsing = tf.estimator.export.build_parsing_serving_input_receiver_fn(spec)
 floats = tf.train.Feature(float_list=tf.train.FloatList(value=[1., 2., 3.]))

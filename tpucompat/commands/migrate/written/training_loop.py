@@ -13,6 +13,7 @@ import copy
 import functools
 import inspect
 import itertools
+import keyword
 import os
 import re
 import sys
@@ -1292,8 +1293,10 @@ class Trainer:
         one_device._sizes = dict.fromkeys(self._sizes)
         model = one_device._model(ModeKeys.PREDICT, inputs)
         checkpoint = checkpoint_path or self.latest_checkpoint()
-        # if tables:
-        if model.graph.get_collection(v1.GraphKeys.TABLE_INITIALIZERS):
+        has_tables = bool(model.graph.get_collection(v1.GraphKeys.TABLE_INITIALIZERS))
+        # Functions can have no such parameters: 'class', 'sepal-length'.
+        names = [re.sub(r"\A(?=\d)|\W", "_", name) for name in tensors()]
+        if has_tables or names != [*tensors()] or any(map(keyword.iskeyword, names)):
             _export_graph(model, checkpoint, tensors(), path)
             # if assets_extra:
             _add_assets(path, assets_extra)
@@ -1550,15 +1553,17 @@ def load_global_step(folder):
 
 def from_saved_model(folder, signature="serving_default"):
     """A function that computes with a SavedModel: a dict of arrays from a dict of what it is given."""
-    model = tf.saved_model.load(os.fsdecode(folder))
-    function = model.signatures[signature]
-    specs = function.structured_input_signature[1]
+    session = v1.Session(graph=tf.Graph())
+    with session.graph.as_default():
+        model = v1.saved_model.load(session, ["serve"], os.fsdecode(folder))
+    inputs, outputs = (
+        {name: one.name for name, one in tensors.items()}
+        for made in [model.signature_def[signature]]
+        for tensors in (made.inputs, made.outputs)
+    )
 
     def compute(given):
-        tensors = {
-            name: tf.convert_to_tensor(one, specs[name].dtype) for name, one in given.items()
-        }
-        return {name: one.numpy() for name, one in function(**tensors).items()}
+        return session.run(outputs, {inputs[name]: one for name, one in given.items()})
 
     return compute
 
@@ -1651,7 +1656,7 @@ def _add_assets(path, assets):
 
 
 def _export_graph(model, checkpoint, tensors, path):
-    """Writes a SavedModel of a graph and its tables, such as those of a vocabulary."""
+    """Writes a SavedModel of a graph, with its tables and any names of inputs."""
     outputs = model.spec.export_outputs or {
         "serving_default": PredictOutput(model.spec.predictions)
     }
