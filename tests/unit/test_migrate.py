@@ -892,6 +892,44 @@ def test_methods_that_strategies_had(old, new):
     assert after.endswith(f"\na = {new}\n") and "TODO" not in after
 
 
+@pytest.mark.parametrize("use", ["print(resolver.master())", "spec = resolver.cluster_spec()"])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_resolver_that_is_asked_stays_beside_a_converted_model(use, named):
+    made = "strategy" if named else "tf.contrib.tpu.TPUDistributionStrategy(resolver)"
+    strategy = "strategy = tf.contrib.tpu.TPUDistributionStrategy(resolver)" if named else ""
+    after = migrated(f"""\
+        import tensorflow as tf
+        resolver = tf.contrib.cluster_resolver.TPUClusterResolver()
+        {strategy}
+        {use}
+        model = tf.keras.Sequential()
+        model.compile('sgd', 'mse')
+        tpu_model = tf.contrib.tpu.keras_to_tpu_model(model, strategy={made})
+        """)
+    assert "\nresolver = tf.distribute.cluster_resolver.TPUClusterResolver()\n" in after
+    assert after.count("TODO(tpucompat TPU208)") == 1 and use in after
+    assert "with make_strategy().scope():\n" in after and "strategy = tf" not in after
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("optimizers import adam", "tensorflow.keras.optimizers import Adam as adam"),
+        ("layers import Deconv2D as up", "tensorflow.keras.layers import Conv2DTranspose as up"),
+        ("applications.mobilenet import relu6", "tensorflow.compat.v1.nn import relu6"),
+        (
+            "applications.mobilenet import DepthwiseConv2D as deep",
+            "tensorflow.keras.layers import DepthwiseConv2D as deep",
+        ),
+    ],
+)
+def test_spellings_of_standalone_keras_are_imported_by_their_current_names(old, new):
+    name = old.split()[-1]
+    text = "from keras.{}\nfrom keras.models import Model\nprint({}, Model(x, y))\n"
+    after = migrated(text.format(old, name))
+    assert after.startswith(f"from {new}\n") and f"print({name}, " in after
+
+
 @pytest.mark.parametrize("method, uneven", [("fit(data)", True), ("predict(data)", False)])
 def test_keras_is_shown_a_first_batch_that_replicas_cannot_share(method, uneven):
     after = migrated(f"""\

@@ -162,19 +162,26 @@ def _imported(context: Context, node: Any) -> list[str]:
                 continue
             is_module = full in _PRIVATE_MODULES
             below = below_keras(full + ".x")[:-2] if is_module else below_keras(full)
-            below = _successor(full, below)
-            package, _, name = f"tensorflow.keras.{below}".rpartition(".")
+            package, _, name = _full(fate, _successor(full, below)).rpartition(".")
             given = one.asname or one.name
             groups.setdefault(package, []).append(name if name == given else f"{name} as {given}")
     return [f"from {package} import {', '.join(names)}" for package, names in groups.items()]
+
+
+def _full(fate: today.Fate | None, below: str) -> str:
+    """The full name of a name below tf.keras, or of what TensorFlow has in its place elsewhere."""
+    becomes = fate.becomes if fate is not None and fate.fix == fixes.SAFE else ""
+    if becomes.startswith("tf.") and not becomes.startswith("tf.keras."):
+        return "tensorflow" + becomes[len("tf") :]
+    return f"tensorflow.keras.{below}"
 
 
 def _successor(full: str, below: str) -> str:
     """What an imported name is called below tf.keras today: ``LSTM`` of ``CuDNNLSTM``."""
     for found in (today.fate(full), today.fate("tensorflow.keras." + below)):
         is_safe = found is not None and found.fix == fixes.SAFE
-        if found is not None and is_safe and found.becomes.startswith("tf.keras."):
-            return found.becomes[len("tf.keras.") :]
+        if found is not None and is_safe and found.becomes.startswith(("tf.keras.", "keras.")):
+            return found.becomes.partition("keras.")[2]
     return below
 
 
