@@ -3290,6 +3290,32 @@ def test_numbers_are_made_of_elements_of_batches(lines, becomes, keras):
     assert ("item()" in becomes) == (".item()" in after)
 
 
+@pytest.mark.parametrize(
+    "lines, becomes",
+    [
+        ("a, b = s.run([x, y])\nf(float(b[3]), int(b[0][1]))", "float(np.asarray(b[3]).item()), int(b[0][1])"),
+        ("a = s.run(x)\nf('%d' % a[0])", "'%d' % np.asarray(a[0]).item()"),
+        ("a = s.run([x, y])\nf(int(a[1]), int(a[1][2]))", "int(a[1]), int(np.asarray(a[1][2]).item())"),
+        ("f(int(s.run(x)[0]), int(x.eval()[0]))",
+         "int(np.asarray(s.run(x)[0]).item()), int(np.asarray(x.eval()[0]).item())"),
+        ("f(int(s.run(x)), [int(one) for one in s.run(x)[:2]])",
+         "int(s.run(x)), [int(one) for one in s.run(x)[:2]]"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("stays", [False, True])
+def test_numbers_are_made_of_rows_that_a_session_gives(lines, becomes, stays):
+    after = migrated(f"""\
+        import numpy as np
+        import tensorflow as tf
+        x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+        s = tf.Session()
+        {"tf.contrib.tpu.replicate(g)" if stays else ""}
+        {textwrap.indent(lines, " " * 8).strip()}
+        """)
+    assert becomes in after and after.count(".item()") == becomes.count(".item()")
+    assert ("tpucompat.v1" in after) == stays
+
+
 @pytest.mark.parametrize("inputs", ["x", "inputs=x", "inputs=True"])
 def test_a_loss_of_a_layer_is_of_its_call(inputs):
     after = migrated(f"""\

@@ -1,4 +1,4 @@
-"""Elements of batched Datasets where a number is wanted, which NumPy 2.4 no longer makes: ``int(label)``."""
+"""Arrays of Datasets and Sessions where a number is wanted, which NumPy 2.4 no longer makes: ``int(label)``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DEPTH = 5
 def kind(
     values: Values, functions: Mapping[str, Function], node: ast.AST, depth: int = _DEPTH
 ) -> str:
-    """Which kind of element of a batched Dataset an expression is; "" where it is none or not known.
+    """Which kind of element of a batched Dataset, or row of a Session's result, a node is; "" if neither.
 
     Args:
       values: What the file's names have.
@@ -41,6 +41,8 @@ def kind(
         return made.pop() if len(made) == 1 else MIXED if made - {""} else ""
     if isinstance(node, ast.Subscript):  # of a dictionary
         is_text = isinstance(constant(index_of(node)), str)
+        if not is_text and _is_row_of_run(values, node):
+            return MIXED
         return kind(values, functions, node.value, depth) if is_text else ""
     if not isinstance(node, ast.Call):
         return ""
@@ -50,6 +52,27 @@ def kind(
         of_tensor = kind(values, functions, node.func.value, depth) in (TENSOR, MIXED)
         return ARRAY if of_tensor else ""
     return ""
+
+
+def _is_row_of_run(values: Values, node: ast.Subscript) -> bool:
+    """Whether an expression is a part of an array that a Session gave, which may be a row: ``run(x)[0]``."""
+    if isinstance(index_of(node), ast.Slice):
+        return False
+    whole: Any = node.value
+    if isinstance(whole, ast.Subscript):  # of one of several results
+        whole = whole.value
+        return any(_is_run(one, several=True) for one in [whole, *values.values(whole)])
+    if any(_is_run(one, several=True) for one in values.unpacked(whole)):
+        return True
+    return any(_is_run(one, several=False) for one in [whole, *values.values(whole)])
+
+
+def _is_run(node: Any, several: bool) -> bool:
+    """Whether an expression runs a Session for several results, or for one."""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    if not is_call or node.func.attr not in ("run", "eval"):
+        return False
+    return isinstance(node.args[0], (ast.List, ast.Tuple)) == several if node.args else not several
 
 
 def _is_next(node: Any) -> bool:

@@ -423,6 +423,7 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Home | Non
 
 def _rewrite_around(context: Context) -> None:
     """Rewrites what other libraries have removed, and leaves TensorFlow's names to tpucompat.v1."""
+    keras_3.rewrite_numbers(context)
     installations.rewrite(context)
     kaggle.rewrite(context)
     library_members.rewrite(context)
