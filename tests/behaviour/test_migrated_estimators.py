@@ -321,6 +321,37 @@ def test_hooks_some_of_the_predictions_and_a_predictor(tmp_path):
         assert one.count("cost = ") >= 2 and "logits = " in one
 
 
+LAZY = """\
+import sys
+import numpy as np
+import tensorflow as tf
+
+def model_fn(features, labels, mode, params):
+  rows = tf.get_variable('rows', [5, 2], initializer=tf.constant_initializer(0.5))
+  logits = tf.reduce_sum(tf.nn.embedding_lookup(rows, features), [1, 2])
+  loss = tf.losses.mean_squared_error(labels, logits)
+  optimizer = tf.contrib.tpu.CrossShardOptimizer(tf.contrib.opt.LazyAdamOptimizer(0.1))
+  return tf.contrib.tpu.TPUEstimatorSpec(
+      mode, loss=loss, train_op=optimizer.minimize(loss, tf.train.get_global_step()))
+
+def input_fn(params):
+  ids = np.repeat(np.int32([[0, 1], [2, 3]]), 8, axis=0)
+  data = tf.data.Dataset.from_tensor_slices((ids, np.arange(16, dtype=np.float32)))
+  return data.repeat().batch(params['batch_size'], drop_remainder=True)
+
+est = tf.contrib.tpu.TPUEstimator(
+    model_fn, sys.argv[1], tf.contrib.tpu.RunConfig(model_dir=sys.argv[1]), train_batch_size=8)
+est.train(input_fn, max_steps=3)
+print('rows', est.get_variable_value('rows').ravel())
+"""
+
+
+def test_gradients_of_rows_are_dense_on_one_replica_too(tmp_path):
+    """As sums over the cores of a TPU are: the moments of rows without a gradient decay."""
+    printed, _ = printed_by_both(tmp_path, LAZY)
+    assert printed[0] == "rows" and len(printed) >= 11
+
+
 WITH_SESSION = """\
 import os, sys
 import numpy as np

@@ -314,13 +314,11 @@ class CrossShardOptimizer(v1.train.Optimizer):
         """Sums the gradients over the replicas; the optimizers of ``tf.compat.v1`` do it themselves."""
         # if own_optimizers:
         sums = type(self._optimizer).apply_gradients is v1.train.Optimizer.apply_gradients
-        # if not own_optimizers: if tf.distribute.get_strategy().num_replicas_in_sync > 1:
-        if not sums or tf.distribute.get_strategy().num_replicas_in_sync > 1:
-            pairs = [(g, v) for g, v in grads_and_vars if g is not None]  # dense, as on a TPU
-            grads_and_vars = [(tf.convert_to_tensor(g), v) for g, v in pairs]
-            # if own_optimizers:
-            if not sums:
-                grads_and_vars = [(cross_replica_sum(g), v) for g, v in grads_and_vars]
+        pairs = [(g, v) for g, v in grads_and_vars if g is not None]
+        grads_and_vars = [(tf.convert_to_tensor(g), v) for g, v in pairs]  # dense, as sums on a TPU
+        # if own_optimizers:
+        if not sums:
+            grads_and_vars = [(cross_replica_sum(g), v) for g, v in grads_and_vars]
         # if own_optimizers:
         if not sums:
             _sum_no_more(self._optimizer)
