@@ -3316,6 +3316,17 @@ def test_numbers_are_made_of_rows_that_a_session_gives(lines, becomes, stays):
     assert ("tpucompat.v1" in after) == stays
 
 
+def test_the_reduction_of_losses_that_keras_3_does_not_accept():
+    after = migrated("""\
+        import tensorflow as tf
+        class Focal(tf.keras.losses.Loss):
+            def __init__(self, reduction=tf.keras.losses.Reduction.AUTO, name='focal'):
+                super().__init__(reduction=reduction, name=name)
+        """)
+    assert "reduction=tf.keras.losses.Reduction.SUM_OVER_BATCH_SIZE, name" in after
+    assert "TODO" not in after
+
+
 @pytest.mark.parametrize("inputs", ["x", "inputs=x", "inputs=True"])
 def test_a_loss_of_a_layer_is_of_its_call(inputs):
     after = migrated(f"""\
