@@ -251,6 +251,10 @@ def serving():
   x = tf.placeholder(tf.float32, [2, 3], name='x')
   return tf.estimator.export.build_raw_serving_input_receiver_fn({'x': x})()
 
+def serving_by(name):
+  x = tf.placeholder(tf.float32, [None, 3])
+  return tf.estimator.export.ServingInputReceiver({'x': x}, {name: x})
+
 config = tf.contrib.tpu.RunConfig(
     model_dir=sys.argv[1], tpu_config=tf.contrib.tpu.TPUConfig(iterations_per_loop=4))
 est = tf.contrib.tpu.TPUEstimator(model_fn, config=config, train_batch_size=8, predict_batch_size=8)
@@ -268,6 +272,9 @@ for one in est.predict(predict_fn, predict_keys=['y', 'twice']):
 folder = est.export_saved_model(sys.argv[1] + '/export', serving)
 found = predictor.from_saved_model(folder)({'x': np.eye(3)})
 print(sorted((name, float(one.sum())) for name, one in found.items()))
+for name in ('class', 'petal-width', 'a/b', '0'):
+  folder = est.export_saved_model(sys.argv[1] + '/named', lambda: serving_by(name))
+  print(predictor.from_saved_model(folder)({name: [[1., 2., 3.]]})['y'].ravel())
 spec = {'x': tf.FixedLenFeature([3], tf.float32)}
 parsing = tf.estimator.export.build_parsing_serving_input_receiver_fn(spec)
 floats = tf.train.Feature(float_list=tf.train.FloatList(value=[1., 2., 3.]))
@@ -312,6 +319,37 @@ def test_hooks_some_of_the_predictions_and_a_predictor(tmp_path):
     assert printed[:2] == ["calls", "3"]
     for one in logged:
         assert one.count("cost = ") >= 2 and "logits = " in one
+
+
+LAZY = """\
+import sys
+import numpy as np
+import tensorflow as tf
+
+def model_fn(features, labels, mode, params):
+  rows = tf.get_variable('rows', [5, 2], initializer=tf.constant_initializer(0.5))
+  logits = tf.reduce_sum(tf.nn.embedding_lookup(rows, features), [1, 2])
+  loss = tf.losses.mean_squared_error(labels, logits)
+  optimizer = tf.contrib.tpu.CrossShardOptimizer(tf.contrib.opt.LazyAdamOptimizer(0.1))
+  return tf.contrib.tpu.TPUEstimatorSpec(
+      mode, loss=loss, train_op=optimizer.minimize(loss, tf.train.get_global_step()))
+
+def input_fn(params):
+  ids = np.repeat(np.int32([[0, 1], [2, 3]]), 8, axis=0)
+  data = tf.data.Dataset.from_tensor_slices((ids, np.arange(16, dtype=np.float32)))
+  return data.repeat().batch(params['batch_size'], drop_remainder=True)
+
+est = tf.contrib.tpu.TPUEstimator(
+    model_fn, sys.argv[1], tf.contrib.tpu.RunConfig(model_dir=sys.argv[1]), train_batch_size=8)
+est.train(input_fn, max_steps=3)
+print('rows', est.get_variable_value('rows').ravel())
+"""
+
+
+def test_gradients_of_rows_are_dense_on_one_replica_too(tmp_path):
+    """As sums over the cores of a TPU are: the moments of rows without a gradient decay."""
+    printed, _ = printed_by_both(tmp_path, LAZY)
+    assert printed[0] == "rows" and len(printed) >= 11
 
 
 WITH_SESSION = """\

@@ -192,6 +192,8 @@ checks["what modules had imported"] = (
     and K.common.epsilon() == K.epsilon()
     and keras.constraints.maxnorm(2).max_value == 2
     and keras.applications.mobilenetv2.MobileNetV2 is keras.applications.mobilenet_v2.MobileNetV2
+    and keras.applications.mobilenet.relu6 is tf.nn.relu6
+    and keras.applications.mobilenet.DepthwiseConv2D is keras.layers.DepthwiseConv2D
 )
 checks["version"] = "2.2" <= keras.__version__ < "2.3"
 

@@ -892,6 +892,44 @@ def test_methods_that_strategies_had(old, new):
     assert after.endswith(f"\na = {new}\n") and "TODO" not in after
 
 
+@pytest.mark.parametrize("use", ["print(resolver.master())", "spec = resolver.cluster_spec()"])
+@pytest.mark.parametrize("named", [True, False])
+def test_a_resolver_that_is_asked_stays_beside_a_converted_model(use, named):
+    made = "strategy" if named else "tf.contrib.tpu.TPUDistributionStrategy(resolver)"
+    strategy = "strategy = tf.contrib.tpu.TPUDistributionStrategy(resolver)" if named else ""
+    after = migrated(f"""\
+        import tensorflow as tf
+        resolver = tf.contrib.cluster_resolver.TPUClusterResolver()
+        {strategy}
+        {use}
+        model = tf.keras.Sequential()
+        model.compile('sgd', 'mse')
+        tpu_model = tf.contrib.tpu.keras_to_tpu_model(model, strategy={made})
+        """)
+    assert "\nresolver = tf.distribute.cluster_resolver.TPUClusterResolver()\n" in after
+    assert after.count("TODO(tpucompat TPU208)") == 1 and use in after
+    assert "with make_strategy().scope():\n" in after and "strategy = tf" not in after
+
+
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        ("optimizers import adam", "tensorflow.keras.optimizers import Adam as adam"),
+        ("layers import Deconv2D as up", "tensorflow.keras.layers import Conv2DTranspose as up"),
+        ("applications.mobilenet import relu6", "tensorflow.compat.v1.nn import relu6"),
+        (
+            "applications.mobilenet import DepthwiseConv2D as deep",
+            "tensorflow.keras.layers import DepthwiseConv2D as deep",
+        ),
+    ],
+)
+def test_spellings_of_standalone_keras_are_imported_by_their_current_names(old, new):
+    name = old.split()[-1]
+    text = "from keras.{}\nfrom keras.models import Model\nprint({}, Model(x, y))\n"
+    after = migrated(text.format(old, name))
+    assert after.startswith(f"from {new}\n") and f"print({name}, " in after
+
+
 @pytest.mark.parametrize("method, uneven", [("fit(data)", True), ("predict(data)", False)])
 def test_keras_is_shown_a_first_batch_that_replicas_cannot_share(method, uneven):
     after = migrated(f"""\
@@ -3216,6 +3254,77 @@ def test_numbers_are_made_of_arrays_with_axes(line, becomes):
         y = {line}
         """)
     assert f"\ny = {becomes}\n" in after
+
+
+@pytest.mark.parametrize(
+    "lines, becomes",
+    [
+        ("for x, y in data: f(float(x.numpy()))", "float(x.numpy().item())"),
+        ("for x, y in data: f('%d' % y)", "'%d' % y.numpy().item()"),
+        ("for x, y in data.as_numpy_iterator(): f(int(y > 1))", "int((y > 1).item())"),
+        ("for i, (x, y) in enumerate(data.take(2)): f(int(y), int(i))",
+         "int(y.numpy().item()), int(i)"),
+        ("for x, y in tfds.as_numpy(data): f(int(y))", "int(y.item())"),
+        ("x, y = next(iter(data)); f(int(y))", "int(y.numpy().item())"),
+        ("batch = next(data.as_numpy_iterator()); f(int(batch['y']))", "int(batch['y'].item())"),
+        ("y = 3\nfor x, y in data: f(int(y))", "int(numpy.asarray(y).item())"),
+        ("for y in make(): f(int(y), [int(one) for one in make()])",
+         "int(y.numpy().item()), [int(one.numpy().item()) for one in make()]"),
+        ("for x, y in tf.data.Dataset.range(3): f(int(y))", "f(int(y))"),
+        ("for y in data.unbatch(): f(int(y))", "f(int(y))"),
+        ("for y in data.map(g): f(int(y))", "f(int(y))"),
+        ("for y in loader.batch(3): f(int(y))", "f(int(y))"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("keras", [False, True])
+def test_numbers_are_made_of_elements_of_batches(lines, becomes, keras):
+    after = migrated(f"""\
+        import tensorflow as tf
+        {"model = tf.keras.Sequential()" if keras else ""}
+        def make():
+            return tf.data.Dataset.range(3).batch(1, drop_remainder=True).prefetch(1)
+        data = tf.data.Dataset.from_tensor_slices(values).map(g).batch(1)
+        {textwrap.indent(lines, " " * 8).strip()}
+        """)
+    assert becomes in after
+    assert ("item()" in becomes) == (".item()" in after)
+
+
+@pytest.mark.parametrize(
+    "lines, becomes",
+    [
+        ("a, b = s.run([x, y])\nf(float(b[3]), int(b[0][1]))", "float(np.asarray(b[3]).item()), int(b[0][1])"),
+        ("a = s.run(x)\nf('%d' % a[0])", "'%d' % np.asarray(a[0]).item()"),
+        ("a = s.run([x, y])\nf(int(a[1]), int(a[1][2]))", "int(a[1]), int(np.asarray(a[1][2]).item())"),
+        ("f(int(s.run(x)[0]), int(x.eval()[0]))",
+         "int(np.asarray(s.run(x)[0]).item()), int(np.asarray(x.eval()[0]).item())"),
+        ("f(int(s.run(x)), [int(one) for one in s.run(x)[:2]])",
+         "int(s.run(x)), [int(one) for one in s.run(x)[:2]]"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("stays", [False, True])
+def test_numbers_are_made_of_rows_that_a_session_gives(lines, becomes, stays):
+    after = migrated(f"""\
+        import numpy as np
+        import tensorflow as tf
+        x, y = tf.placeholder(tf.float32), tf.placeholder(tf.float32)
+        s = tf.Session()
+        {"tf.contrib.tpu.replicate(g)" if stays else ""}
+        {textwrap.indent(lines, " " * 8).strip()}
+        """)
+    assert becomes in after and after.count(".item()") == becomes.count(".item()")
+    assert ("tpucompat.v1" in after) == stays
+
+
+def test_the_reduction_of_losses_that_keras_3_does_not_accept():
+    after = migrated("""\
+        import tensorflow as tf
+        class Focal(tf.keras.losses.Loss):
+            def __init__(self, reduction=tf.keras.losses.Reduction.AUTO, name='focal'):
+                super().__init__(reduction=reduction, name=name)
+        """)
+    assert "reduction=tf.keras.losses.Reduction.SUM_OVER_BATCH_SIZE, name" in after
+    assert "TODO" not in after
 
 
 @pytest.mark.parametrize("inputs", ["x", "inputs=x", "inputs=True"])

@@ -12,7 +12,7 @@ import pytest
 if sys.version_info < (3, 9):
     pytest.skip("migrate needs Python 3.9", allow_module_level=True)
 
-from test_migrate import migrated, result_of
+from test_migrate import check_noop, migrated, result_of
 
 from tpucompat.commands.analysis import findings, library_rows, python_2, sources
 from tpucompat.commands.analysis import library_members as members
@@ -97,6 +97,92 @@ def test_names_that_numpy_has_nowhere_have_a_todo(name):
     line = f"a = {name.replace('numpy', 'np')}\n"
     after = migrated("import numpy as np\nimport tensorflow as tf\n" + line)
     assert after.count("TODO(tpucompat TPU220)") == 1 and after.endswith(line)
+
+
+KAGGLE = [
+    ("from kaggle_datasets import KaggleDatasets", "KaggleDatasets()"),
+    ("from kaggle_datasets import KaggleDatasets as KD", "KD()"),
+    ("import kaggle_datasets", "kaggle_datasets.KaggleDatasets()"),
+    ("import kaggle_datasets as kd", "kd.KaggleDatasets()"),
+    ("from kaggle_datasets import KaggleDatasets, other", "KaggleDatasets()"),
+]
+
+
+@pytest.mark.parametrize("statement, made", KAGGLE)
+def test_data_sets_of_kaggle_are_folders(statement, made, tmp_path, monkeypatch):
+    """As in `tpucompat run`: by name or as the only one, in the same folder."""
+    after = migrated(f"""\
+        import numpy as np
+        {statement}
+        named = {made}.get_gcs_path("flowers")
+        only = {made}.get_gcs_path()
+        """)
+    assert "kaggle_datasets" not in after and "TODO" not in after
+    monkeypatch.chdir(tmp_path)
+    for place, variable in (("mine", "mine"), ("input", "")):
+        (tmp_path / place / "flowers").mkdir(parents=True)
+        monkeypatch.setenv("TPUCOMPAT_KAGGLE_INPUT", variable)
+        found: dict = {}
+        exec(after, found)
+        assert found["named"] == found["only"] == str(tmp_path / place / "flowers")
+    (tmp_path / "input" / "second").mkdir()
+    with pytest.raises(FileNotFoundError, match="Not one folder"):
+        found["KaggleDatasets"]().get_gcs_path()
+    with pytest.raises(FileNotFoundError, match="Not one folder absent in"):
+        found["KaggleDatasets"]().get_gcs_path("absent")
+
+
+def test_secrets_of_kaggle_are_variables(monkeypatch):
+    after = migrated("""\
+        import numpy as np
+        from kaggle_secrets import UserSecretsClient
+        client = UserSecretsClient()
+        """)
+    assert "import UserSecretsClient" not in after
+    monkeypatch.setenv("WANDB", "s3cret")
+    found: dict = {}
+    exec(after, found)
+    client = found["UserSecretsClient"]()
+    assert client.get_secret("WANDB") == "s3cret"
+    client.set_tensorflow_credential(client.get_gcloud_credential())
+
+
+def test_data_sets_of_kaggle_in_a_script_that_stays_on_tpucompat():
+    after = migrated("""\
+        import tensorflow as tf
+        from kaggle_datasets import KaggleDatasets
+        path = KaggleDatasets().get_gcs_path("flowers")
+        tf.contrib.tpu.replicate(f)
+        """)
+    assert "tpucompat.v1" in after and "class KaggleDatasets:" in after
+    assert "import KaggleDatasets" not in after
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "from kaggle_datasets import KaggleDatasets\nKaggleDatasets = KaggleDatasets()",
+        "from kaggle_datasets import KaggleDatasets as KD, other\nKD(other)",
+        "import kaggle_datasets as kd\nprint(kd)",
+        "from kaggle_datasets import KaggleDatasets as KD\nKaggleDatasets = KD()",
+    ],
+)
+def test_another_use_of_a_package_of_kaggle_has_a_todo(lines):
+    after = migrated(f"import numpy as np\n{lines}\n")
+    assert "TODO(tpucompat TPU220)" in after and "class" not in after
+
+
+def test_a_question_for_kaggle_stays():
+    """Elsewhere the answer is no, as without the package."""
+    check_noop("""\
+        import tensorflow as tf
+        try:
+            from kaggle_datasets import KaggleDatasets
+            path = KaggleDatasets().get_gcs_path("flowers")
+        except ImportError:
+            path = "flowers"
+        print(tf.__version__, path)
+        """)
 
 
 def test_every_attribute_that_is_gone_has_a_row():

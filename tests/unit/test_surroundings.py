@@ -256,6 +256,27 @@ def test_arrays_of_one_element_are_numbers(script):
             float(np.ones(1))
 
 
+def test_tensors_of_one_element_are_numbers(script):
+    """Who asks is the script, though an eager tensor asks its array in a method of TensorFlow's."""
+    import numpy as np
+
+    class Tensor:
+        def __int__(self):
+            return int(np.full((1, 1), 3))
+
+        def __float__(self):
+            return float(np.ones(1))
+
+    assert script("result = (int(tensor), float(tensor), '%d' % tensor)", tensor=Tensor()) == (
+        3,
+        1.0,
+        "3",
+    )
+    if array_numbers.refused():
+        with pytest.raises(TypeError):
+            int(Tensor())
+
+
 def test_empty_arrays_are_false(script):
     import numpy as np
 

@@ -72,6 +72,10 @@ IDIOMS: Mapping[str, Idiom] = {
         )
     },
     "keras.mixed_precision.experimental": Idiom("tf.keras.mixed_precision", "", SAFE, "TPU202"),
+    # Keras 3 has the name, and accepts its value nowhere.
+    "keras.losses.Reduction.AUTO": Idiom(
+        "tf.keras.losses.Reduction.SUM_OVER_BATCH_SIZE", "", SAFE, "TPU202"
+    ),
     # Of the class that TensorFlow 2 calls so, which has none of these
     **{
         f"data.Iterator.{name}": Idiom(f"tf.compat.v1.data.Iterator.{name}", "", SAFE, "TPU203")

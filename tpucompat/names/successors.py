@@ -569,6 +569,9 @@ def _names_of(module: str) -> frozenset[str]:
 # Around TensorFlow -----------------------------------------------------------------------------------
 
 
+_ON_KAGGLE = "It exists on Kaggle only."
+
+
 def _of_library(name: str) -> Fate | None:
     for module, rest in _prefixes(name):
         rows = removed.ROWS.get(module)
@@ -581,7 +584,7 @@ def _of_library(name: str) -> Fate | None:
             target = removed.MODULES[module]
             if target and not target.startswith("tpucompat."):
                 return Fate("TPU220", module, target, "", True, SAFE, rest)
-            note = "Later releases have no such module."
+            note = _ON_KAGGLE if module in removed.PLACES else "Later releases have no such module."
             return Fate("TPU220", module, "", note, True, NONE, rest)
     return None
 
@@ -601,6 +604,5 @@ def _of_row(was: str, rest: str, row: Row) -> Fate:
 def _prefixes(path: str) -> list[tuple[str, str]]:
     """(``a.b.c``, ""), (``a.b``, ``c``), (``a``, ``b.c``)."""
     parts = path.split(".")
-    return [
-        (".".join(parts[:length]), ".".join(parts[length:])) for length in range(len(parts), 0, -1)
-    ]
+    lengths = range(len(parts), 0, -1)
+    return [(".".join(parts[:length]), ".".join(parts[length:])) for length in lengths]

@@ -84,12 +84,12 @@ def _replace_method(name: str, owns: Owns) -> None:
     convert = np.ndarray.__dict__[name]  # keeps NumPy's C function, whatever the field says
 
     def number(self: Any) -> Any:
-        if self.ndim and self.size == 1 and owns(sys._getframe(1).f_globals):
+        if self.ndim and self.size == 1 and owns(_caller(sys._getframe(1))):
             return convert(self.reshape(()))
         return convert(self)
 
     def truth(self: Any) -> Any:
-        if not self.size and owns(sys._getframe(1).f_globals):
+        if not self.size and owns(_caller(sys._getframe(1))):
             return False
         return convert(self)
 
@@ -102,6 +102,13 @@ def _replace_method(name: str, owns: Owns) -> None:
         functools.partial(setattr, field, "value"),
     )
     patches.replace(setting, "", _field(_ByName, name).value)
+
+
+def _caller(frame: Any) -> Any:
+    """The globals of the module that asks for a number; an eager tensor asks its array in its own method."""
+    while frame.f_code.co_name in _FUNCTIONS and frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_globals
 
 
 def _replace_chr(owns: Owns) -> None:

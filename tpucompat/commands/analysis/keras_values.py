@@ -243,6 +243,18 @@ class Values:
             if any(key(one) == name for one in ast.walk(target)) and isinstance(value, ast.Call)
         ]
 
+    def parts_of_items(self, node: ast.AST) -> list[ast.AST]:
+        """What a loop goes through whose variables a name is one of: ``for x, y in data``."""
+        name, scopes = key(node), self.scope(node)
+        found: list[ast.AST] = []
+        for scope, target, value, how in self._pairs:
+            counts = isinstance(value, ast.Call) and key(value.func) == "enumerate"
+            if how == "item" and scope[-1] in scopes and isinstance(target, (ast.Tuple, ast.List)):
+                parts = target.elts[1:] if counts else target.elts
+                if any(key(one) == name for part in parts for one in ast.walk(part)):
+                    found.append(value)
+        return found
+
     def converted(self, models: set[str]) -> set[str]:
         """Names of models, with those of the models that a function made of them."""
         return models | {

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any, Iterator
 
+from tpucompat.commands.analysis import batch_elements
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.array_shapes import axes
 from tpucompat.commands.analysis.keras_3_rules import Difference
@@ -71,8 +72,22 @@ def numbers(finder: Finder, node: ast.AST) -> Iterator[Difference]:
     elif isinstance(node, ast.Assign) and _is_item(finder, node.targets[0]):
         given = [node.value] if _is_prediction(finder, node.value) else []
     for value in given:
-        if _is_array(finder, value, indices):
+        element = "" if indices else _of_batch(finder, value)
+        if element in (batch_elements.TENSOR, batch_elements.MIXED):
+            yield Difference(table.BEHAVIOURS["one_element"], value, None, element)
+        elif element or _is_array(finder, value, indices):
             yield Difference(table.BEHAVIOURS["one_element"], value, None, name)
+
+
+def _of_batch(finder: Finder, node: ast.AST) -> str:
+    """The kind of the element of a batched Dataset that an expression is, or is computed from."""
+    if isinstance(node, (ast.BinOp, ast.Compare)):
+        sides = [node.left, *([node.right] if isinstance(node, ast.BinOp) else node.comparators)]
+        found = {_of_batch(finder, one) for one in sides} - {""}
+        return found.pop() if len(found) == 1 else batch_elements.MIXED if found else ""
+    if isinstance(node, ast.UnaryOp):
+        return _of_batch(finder, node.operand)
+    return batch_elements.kind(finder.values, finder.names.functions, node)
 
 
 def _is_item(finder: Finder, target: ast.AST) -> bool:

@@ -485,7 +485,7 @@ class Context:
                 text.rule = self._rules.get(words, "")
                 text.insert_line(line, text.indent(line) + words + text.newline, IMPORT)
         if self.after_imports:
-            cell, line, indent = self._behind_imports()
+            cell, line, indent = self.behind_imports()
             text = self.texts[cell]
             at_end = text.line_start(line) >= len(text.text)
             for index, words in enumerate(self.after_imports, 1):
@@ -519,7 +519,7 @@ class Context:
                     return cell, statement.lineno
         return next(iter(self.texts)), 1
 
-    def _behind_imports(self) -> tuple[int, int, str]:
+    def behind_imports(self) -> tuple[int, int, str]:
         """(cell, line, indent) behind the imports of the unit that imports TensorFlow first."""
         cell, first = self._first_import()
         body = self.trees[cell].body

@@ -507,8 +507,8 @@ def _retire(
             if made is None or not serves_start_up(context, made[0].value) or made[0] in gone:
                 continue
             is_needed = copies.loads_outside(context, name.id, [*gone, made[0]])
-            if is_needed and expression is not one.strategy:
-                continue
+            if is_needed and name is not one.strategy:
+                continue  # such as a resolver that is asked for its address
             named = name.id if is_needed else named
             drop(*made)
     for expression in removed:

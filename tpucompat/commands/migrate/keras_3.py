@@ -10,6 +10,7 @@ import ast
 from typing import Any, Iterator, Mapping
 
 from tpucompat.commands.analysis import one_element
+from tpucompat.commands.analysis.findings import Module
 from tpucompat.commands.analysis.keras_3 import Finder, applies
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras
@@ -42,6 +43,7 @@ _REWRITINGS: Mapping[str, Rewriting] = {
 def rewrite(context: Context) -> None:
     """Rewrites every difference of a file, or marks it."""
     if not applies(context.module):
+        rewrite_numbers(context, has_estimators=False)
         return
     rewriter = Rewriter(context, _REWRITINGS)
     if context.keras == 2:
@@ -62,16 +64,24 @@ def rewrite(context: Context) -> None:
 class _Numbers(Finder):
     """Looks for arrays in the place of numbers alone: what a graph is made of stays that of Keras 2."""
 
-    has_estimators = True
+    def __init__(self, module: Module, has_estimators: bool) -> None:
+        super().__init__(module)
+        self.has_estimators = has_estimators
 
     def _all(self) -> Iterator[Difference]:
         for node in self.nodes:
             yield from one_element.numbers(self, node)
 
 
-def rewrite_numbers(context: Context) -> None:
-    """Rewrites, where a script has a loop beside it, numbers that NumPy no longer makes of arrays with axes."""
-    rewriter = Rewriter(context, keras_3_values.REWRITINGS, _Numbers(context.module))
+def rewrite_numbers(context: Context, has_estimators: bool = True) -> None:
+    """Rewrites numbers that NumPy no longer makes of arrays with axes, and nothing else.
+
+    Args:
+      context: A file whose models of Keras, if any, stay those of Keras 2.
+      has_estimators: Whether ``predict`` of what is not known is that of an Estimator.
+    """
+    finder = _Numbers(context.module, has_estimators)
+    rewriter = Rewriter(context, keras_3_values.REWRITINGS, finder)
     for one in rewriter.found:
         with context.rule("TPU221"):
             rewriter.rewrite(one)
@@ -152,19 +162,26 @@ def _imported(context: Context, node: Any) -> list[str]:
                 continue
             is_module = full in _PRIVATE_MODULES
             below = below_keras(full + ".x")[:-2] if is_module else below_keras(full)
-            below = _successor(full, below)
-            package, _, name = f"tensorflow.keras.{below}".rpartition(".")
+            package, _, name = _full(fate, _successor(full, below)).rpartition(".")
             given = one.asname or one.name
             groups.setdefault(package, []).append(name if name == given else f"{name} as {given}")
     return [f"from {package} import {', '.join(names)}" for package, names in groups.items()]
+
+
+def _full(fate: today.Fate | None, below: str) -> str:
+    """The full name of a name below tf.keras, or of what TensorFlow has in its place elsewhere."""
+    becomes = fate.becomes if fate is not None and fate.fix == fixes.SAFE else ""
+    if becomes.startswith("tf.") and not becomes.startswith("tf.keras."):
+        return "tensorflow" + becomes[len("tf") :]
+    return f"tensorflow.keras.{below}"
 
 
 def _successor(full: str, below: str) -> str:
     """What an imported name is called below tf.keras today: ``LSTM`` of ``CuDNNLSTM``."""
     for found in (today.fate(full), today.fate("tensorflow.keras." + below)):
         is_safe = found is not None and found.fix == fixes.SAFE
-        if found is not None and is_safe and found.becomes.startswith("tf.keras."):
-            return found.becomes[len("tf.keras.") :]
+        if found is not None and is_safe and found.becomes.startswith(("tf.keras.", "keras.")):
+            return found.becomes.partition("keras.")[2]
     return below
 
 

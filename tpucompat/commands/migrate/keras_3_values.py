@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Mapping
 
-from tpucompat.commands.analysis import keras_1_rules
+from tpucompat.commands.analysis import batch_elements, keras_1_rules
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_3_values import PLACES
 from tpucompat.commands.analysis.keras_values import key
@@ -71,6 +71,9 @@ def _one_element(self: Rewriter, one: Difference) -> bool:
     whole = one.name == "chr"  # of a character's number as a float, too
     is_sum = isinstance(one.node, (ast.BinOp, ast.Compare, ast.UnaryOp))
     before, after = ("(", ")") if is_sum else ("", "")
+    if one.name == batch_elements.MIXED:
+        before, after = self.context.local("numpy.asarray") + "(", ")"
+    after += ".numpy()" if one.name == batch_elements.TENSOR else ""
     after += ".item())" if whole else ".item()"
     return self.wrap(one.node, ("int(" if whole else "") + before, after)
 

@@ -105,8 +105,6 @@ PARTS: Mapping[str, str] = {
     "eval_on_tpu": r"eval_on_tpu=|Trainer#9|\*\*",
     "saving_listeners": r"train_and_evaluate|saving_listeners=|train#4|CheckpointSaverHook|\*\*",
     "examples": "ClassificationOutput|RegressionOutput",
-    "tables": r"categorical_column_with_vocabulary_\w+|\w*(index_table|_to_string_table)\w*|"
-    r"\w*(Hash|Vocabulary)Table\w*|foreign",
     "predict_keys": r"predict_keys=|predict#1|\*\*",
     "exporters": r"exporters=|EvalSpec#4|\*\*",
     "assets_extra": r"assets_extra=|export_saved_model#2|(Final|Latest)Exporter#2|BestExporter#4|\*\*",

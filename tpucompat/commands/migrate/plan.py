@@ -29,6 +29,7 @@ from tpucompat.commands.migrate import (
     initializers,
     input_functions,
     installations,
+    kaggle,
     keras,
     keras_3,
     keras_v1,
@@ -413,6 +414,7 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Home | Non
             keras_v1.rewrite(context, keras_v1.find(context))
         methods.rewrite(context)
     installations.rewrite(context)
+    kaggle.rewrite(context)
     library_members.rewrite(context)
     symbols.rewrite(context)
     _mark_conditions(context)
@@ -421,7 +423,9 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Home | Non
 
 def _rewrite_around(context: Context) -> None:
     """Rewrites what other libraries have removed, and leaves TensorFlow's names to tpucompat.v1."""
+    keras_3.rewrite_numbers(context)
     installations.rewrite(context)
+    kaggle.rewrite(context)
     library_members.rewrite(context)
     symbols.rewrite(context, around_only=True)
 

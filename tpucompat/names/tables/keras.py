@@ -72,6 +72,9 @@ COMMON: dict[str, Row] = {
     # Its name in Keras 1, kept as an alias in Keras 2.
     "keras.objectives": Package("{tf}:keras.losses"),
     "keras.applications.mobilenetv2": Package("{tf}:keras.applications.mobilenet_v2"),
+    # Keras up to 2.2 defined both there; files of its MobileNet ask for them by these names.
+    "keras.applications.mobilenet.relu6": Moved("{tf}:nn.relu6"),
+    "keras.applications.mobilenet.DepthwiseConv2D": Moved("{tf}:keras.layers.DepthwiseConv2D"),
     "keras.engine.topology": Package(_ENGINE),
     # Weights in HDF5 groups: 2.2 moved them out of topology, tf.keras had them elsewhere.
     "keras.engine.saving": Package((_SAVING, "{tf}:keras.models")),

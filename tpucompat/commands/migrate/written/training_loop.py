@@ -13,6 +13,7 @@ import copy
 import functools
 import inspect
 import itertools
+import keyword
 import os
 import re
 import sys
@@ -313,13 +314,11 @@ class CrossShardOptimizer(v1.train.Optimizer):
         """Sums the gradients over the replicas; the optimizers of ``tf.compat.v1`` do it themselves."""
         # if own_optimizers:
         sums = type(self._optimizer).apply_gradients is v1.train.Optimizer.apply_gradients
-        # if not own_optimizers: if tf.distribute.get_strategy().num_replicas_in_sync > 1:
-        if not sums or tf.distribute.get_strategy().num_replicas_in_sync > 1:
-            pairs = [(g, v) for g, v in grads_and_vars if g is not None]  # dense, as on a TPU
-            grads_and_vars = [(tf.convert_to_tensor(g), v) for g, v in pairs]
-            # if own_optimizers:
-            if not sums:
-                grads_and_vars = [(cross_replica_sum(g), v) for g, v in grads_and_vars]
+        pairs = [(g, v) for g, v in grads_and_vars if g is not None]
+        grads_and_vars = [(tf.convert_to_tensor(g), v) for g, v in pairs]  # dense, as sums on a TPU
+        # if own_optimizers:
+        if not sums:
+            grads_and_vars = [(cross_replica_sum(g), v) for g, v in grads_and_vars]
         # if own_optimizers:
         if not sums:
             _sum_no_more(self._optimizer)
@@ -1292,8 +1291,10 @@ class Trainer:
         one_device._sizes = dict.fromkeys(self._sizes)
         model = one_device._model(ModeKeys.PREDICT, inputs)
         checkpoint = checkpoint_path or self.latest_checkpoint()
-        # if tables:
-        if model.graph.get_collection(v1.GraphKeys.TABLE_INITIALIZERS):
+        has_tables = bool(model.graph.get_collection(v1.GraphKeys.TABLE_INITIALIZERS))
+        # Functions can have no such parameters: 'class', 'sepal-length'.
+        names = [re.sub(r"\A(?=\d)|\W", "_", name) for name in tensors()]
+        if has_tables or names != [*tensors()] or any(map(keyword.iskeyword, names)):
             _export_graph(model, checkpoint, tensors(), path)
             # if assets_extra:
             _add_assets(path, assets_extra)
@@ -1550,15 +1551,17 @@ def load_global_step(folder):
 
 def from_saved_model(folder, signature="serving_default"):
     """A function that computes with a SavedModel: a dict of arrays from a dict of what it is given."""
-    model = tf.saved_model.load(os.fsdecode(folder))
-    function = model.signatures[signature]
-    specs = function.structured_input_signature[1]
+    session = v1.Session(graph=tf.Graph())
+    with session.graph.as_default():
+        model = v1.saved_model.load(session, ["serve"], os.fsdecode(folder))
+    inputs, outputs = (
+        {name: one.name for name, one in tensors.items()}
+        for made in [model.signature_def[signature]]
+        for tensors in (made.inputs, made.outputs)
+    )
 
     def compute(given):
-        tensors = {
-            name: tf.convert_to_tensor(one, specs[name].dtype) for name, one in given.items()
-        }
-        return {name: one.numpy() for name, one in function(**tensors).items()}
+        return session.run(outputs, {inputs[name]: one for name, one in given.items()})
 
     return compute
 
@@ -1651,7 +1654,7 @@ def _add_assets(path, assets):
 
 
 def _export_graph(model, checkpoint, tensors, path):
-    """Writes a SavedModel of a graph and its tables, such as those of a vocabulary."""
+    """Writes a SavedModel of a graph, with its tables and any names of inputs."""
     outputs = model.spec.export_outputs or {
         "serving_default": PredictOutput(model.spec.predictions)
     }
