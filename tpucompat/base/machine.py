@@ -136,8 +136,8 @@ CAPABILITIES: tuple[Capability, ...] = (
         "calls_of_arrays",
         (2, 3),
         None,
-        "2.2 refuses to import a call that is given a TensorArray of another call (Shapes must be equal "
-        "rank: it looks at shapes that it has freed); 2.3 imports it",
+        "2.3 tf.graph_util.import_graph_def: 2.2 refuses a call that is given a TensorArray of another call "
+        "(Shapes must be equal rank: it looks at shapes that it has freed)",
     ),
     Capability(
         "rehearsal",

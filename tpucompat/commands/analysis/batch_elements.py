@@ -34,11 +34,10 @@ def kind(
         return ""
     inner = functions, depth - 1
     if isinstance(node, ast.Name):
-        made = {kind(values, functions, one, depth - 1) for one in values.values(node)}
-        gone = [*values.iterated(node), *values.parts_of_items(node)]
-        gone += [one.args[0] for one in values.unpacked(node) if _is_next(one)]  # type: ignore[attr-defined]
-        made |= {_of_items(values, one, *inner) for one in gone}
-        return made.pop() if len(made) == 1 else MIXED if made - {""} else ""
+        place = values.scope(node), node.id, depth
+        if place not in values.elements:
+            values.elements[place] = _of_name(values, node, *inner)
+        return values.elements[place]
     if isinstance(node, ast.Subscript):  # of a dictionary
         is_text = isinstance(constant(index_of(node)), str)
         if not is_text and _is_row_of_run(values, node):
@@ -52,6 +51,15 @@ def kind(
         of_tensor = kind(values, functions, node.func.value, depth) in (TENSOR, MIXED)
         return ARRAY if of_tensor else ""
     return ""
+
+
+def _of_name(values: Values, node: ast.Name, functions: Mapping[str, Function], depth: int) -> str:
+    """The kind of what a name may have; MIXED where that is not one kind."""
+    made = {kind(values, functions, one, depth) for one in values.values(node)}
+    gone = [*values.iterated(node), *values.parts_of_items(node)]
+    gone += [one.args[0] for one in values.unpacked(node) if _is_next(one)]  # type: ignore[attr-defined]
+    made |= {_of_items(values, one, functions, depth) for one in gone}
+    return made.pop() if len(made) == 1 else MIXED if made - {""} else ""
 
 
 def _is_row_of_run(values: Values, node: ast.Subscript) -> bool:

@@ -114,6 +114,9 @@ class Values:
         self._scopes: dict[int, tuple[int, ...]] = {}
         #: (scope, name) -> the expressions that are assigned to it.
         self.assigned: dict[tuple[int, str], list[ast.AST]] = {}
+        #: (scopes, name, depth) -> what :mod:`~tpucompat.commands.analysis.batch_elements` knows of it.
+        self.elements: dict[tuple[tuple[int, ...], str, int], str] = {}
+        self._held: set[tuple[int, int]] = set()  # (list, expression): what stands in such a list
         #: (scope, name) -> the expressions whose items it goes through.
         self._iterated: dict[tuple[int, str], list[ast.AST]] = {}
         self._own_calls: list[ast.Call] = []
@@ -322,7 +325,8 @@ class Values:
         where = (0 if name.startswith("self.") else scope[-1], name)
         self._kinds.setdefault(where, set()).update(kinds)
         held = (self.assigned if values is None else values).setdefault(where, [])
-        if value is not None and not any(one is value for one in held):
+        if value is not None and (id(held), id(value)) not in self._held:
+            self._held.add((id(held), id(value)))
             held.append(value)
 
     # Kinds -----------------------------------------------------------------------------------------
