@@ -35,7 +35,8 @@ ERA_TESTS ?= tests/behaviour/test_private.py tests/behaviour/test_symbols.py tes
 # The tests that take minutes and that no usual change breaks.
 LONG_TESTS ?= tests/behaviour/test_batch_parallel.py tests/behaviour/test_contrib.py \
   tests/behaviour/test_first_pair.py tests/behaviour/test_keras_tpu_model.py \
-  tests/behaviour/test_verified_pairs.py tests/unit/test_fuzzed_inputs.py tests/unit/test_public_programs.py
+  tests/behaviour/test_verified_migrations.py tests/behaviour/test_verified_pairs.py \
+  tests/unit/test_fuzzed_inputs.py tests/unit/test_public_programs.py
 # Where this names a folder, environments are kept there and used again while their pins are the same; else each
 # is removed after its tests: together they take 6 GB.
 TOX_WORK ?=

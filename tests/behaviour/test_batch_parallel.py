@@ -51,6 +51,7 @@ def test_on_eight_emulated_cores():
     assert run_all(sys.executable, 8) == {}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(tf.__version__.startswith("1."), reason="a strategy needs TensorFlow 2")
 def test_called_from_a_session_on_a_strategy():
     """As on a TPU: one shard on each replica, called from within the Session."""

@@ -53,6 +53,7 @@ def test_the_old_script_learns_and_predicts():
     assert [sum(guess) for guess in result["predictions"]] == pytest.approx([1] * 8, rel=1e-5)
 
 
+@pytest.mark.long
 def test_tpucompat_adds_nothing_to_single_precision_batch_norm():
     """The same TensorFlow without tpucompat makes the very same numbers.
 

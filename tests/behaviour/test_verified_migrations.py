@@ -132,6 +132,7 @@ def test_a_model_of_keras_with_its_own_optimizer(tmp_path, beside):
     assert "conv/bias" not in [row["name"] for row in rungs["gradients"]["rows"]]
 
 
+@pytest.mark.long
 def test_an_estimator_on_cores(tmp_path):
     """Its slots and averages are seen, although the model is gone when the script ends.
 
