@@ -123,6 +123,8 @@ class Names:
         self._guards = 0
         self._branches = 0
         self._deferred: list[tuple[Callable[[], None], _Scope, int]] = []
+        #: All nodes of the trees, once something asks for them.
+        self.nodes: list[ast.AST] = []
 
     # The walk ----------------------------------------------------------------------------------
 

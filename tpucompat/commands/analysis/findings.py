@@ -76,6 +76,14 @@ class Module(NamedTuple):
         """Whether it sees TensorFlow through ``tpucompat.v1``, which answers to old habits."""
         return any(use.name.startswith("tpucompat.v1") for use in self.names.uses)
 
+    @property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the trees, listed at the first question: the text of many files rules every row out."""
+        found = self.names.nodes
+        if not found:
+            found += [node for tree in self.trees if tree is not None for node in walk(tree)]
+        return found
+
 
 #: Methods by which old programs are known -> (what one writes, note, fix).
 METHODS: Mapping[str, tuple[str, str, str]] = {

@@ -42,7 +42,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
 from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import EAGER, MODELS, Values, below_keras, key
 from tpucompat.names import era, fixes, symbols
-from tpucompat.names.used import Call, argument, constant, index_of, is_given, keyword, walk
+from tpucompat.names.used import Call, argument, constant, index_of, is_given, keyword
 
 #: Methods of models and layers -> where the list keeps their arguments.
 _OWNERS = {
@@ -104,7 +104,7 @@ class Finder:
     def __init__(self, module: Any) -> None:
         self.module = module
         self.trees = [tree for tree in module.trees if tree is not None]
-        self.nodes = [node for tree in self.trees for node in walk(tree)]
+        self.nodes = module.nodes
         self.names = module.names
         self.tf1 = module.era == era.TF1
         #: Whether batches are normalized in it.

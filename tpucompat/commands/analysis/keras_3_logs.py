@@ -183,7 +183,7 @@ def _ordered(finder: Finder) -> Iterator[Difference]:
         is_item = isinstance(parent, ast.Subscript) and parent.value is node
         is_named = isinstance(parent, ast.Compare) or getattr(parent, "attr", "") == "get"
         is_whole = isinstance(node, ast.Attribute) and not (is_item or is_named)
-        if is_whole and id(node.value) not in finder.wrapped:  # type: ignore[attr-defined]
+        if is_whole and id(node.value) not in finder.wrapped:
             yield Difference(table.BEHAVIOURS["log_order"], node, None, "history")
 
 

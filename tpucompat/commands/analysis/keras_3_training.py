@@ -50,7 +50,7 @@ def _frozen_statistics(finder: Finder) -> Iterator[Difference]:
     for node in finder.nodes:
         for target in node.targets if isinstance(node, ast.Assign) else ():
             is_frozen = isinstance(target, ast.Attribute) and target.attr == "trainable"
-            if is_frozen and constant(node.value) is False:  # type: ignore[attr-defined]
+            if is_frozen and constant(node.value) is False:
                 yield Difference(table.BEHAVIOURS["frozen_statistics"], target)
 
 

@@ -13,7 +13,7 @@ from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.library_values import LibraryValues
 from tpucompat.commands.analysis.sources import spelled
 from tpucompat.names import era, renamed
-from tpucompat.names.used import Call, argument, constant, keyword, walk
+from tpucompat.names.used import Call, argument, constant, keyword
 
 #: scikit-learn's functions are imported from its packages too.
 _PUBLIC = {
@@ -66,10 +66,10 @@ class Finder:
     """
 
     def __init__(self, module: Any) -> None:
+        self.module = module
         self.trees = [tree for tree in module.trees if tree is not None]
         self.names = module.names
         self._text = spelled("\n".join(unit.text or "" for unit in module.source.units))
-        self._found: list[ast.AST] = []
         aliases = [(node, one) for node in self.names.imports for one in node.names]
         self._imported = {one.asname or one.name for _, one in aliases}
         modules = {getattr(node, "module", None) or one.name for node, one in aliases}
@@ -80,13 +80,6 @@ class Finder:
         self._values: LibraryValues | None = None
         #: The function of each call -> the call.
         self._calls = {id(call.node.func): call.node for call in module.names.calls}
-
-    @property
-    def _nodes(self) -> list[ast.AST]:
-        """All nodes; found at the first question, as the text of most files rules every row out."""
-        if not self._found:
-            self._found = [node for tree in self.trees for node in walk(tree)]
-        return self._found
 
     @property
     def values(self) -> LibraryValues:
@@ -119,16 +112,16 @@ class Finder:
             yield from self._members()
 
     def _of_python_2(self) -> Iterator[Difference]:
-        for name, row in python_2.names(self._nodes):
+        for name, row in python_2.names(self.module.nodes):
             yield Difference(row, name, None, name.id)
-        for method in python_2.steps(self._nodes):
+        for method in python_2.steps(self.module.nodes):
             yield Difference(python_2.NEXT, method, None, "next")
-        for function in python_2.encodings(self._nodes):
+        for function in python_2.encodings(self.module.nodes):
             yield Difference(python_2.ENCODING, function, None, "setdefaultencoding")
 
     def _members(self) -> Iterator[Difference]:
         node: Any
-        for node in self._nodes:
+        for node in self.module.nodes:
             if node.__class__ is ast.Attribute and node.ctx.__class__ is ast.Load:
                 yield from self._member(node)
             elif node.__class__ is ast.Assign:
@@ -212,7 +205,7 @@ class Finder:
             isinstance(node, ast.Subscript)
             and isinstance(node.ctx, ast.Store)
             and kinds.H5_GROUP in self.values.kinds(node.value)
-            for node in self._nodes
+            for node in self.module.nodes
         )
 
     # Attributes --------------------------------------------------------------------------------
@@ -256,7 +249,7 @@ class Finder:
         """The kinds of what an element was taken from."""
         if isinstance(node, ast.Subscript):
             return self.values.kinds(node.value)
-        for loop in self._nodes:
+        for loop in self.module.nodes:
             if isinstance(loop, (ast.comprehension, ast.For)):
                 is_it = getattr(loop.target, "id", "") == getattr(node, "id", "-")
                 if is_it and isinstance(loop.iter, ast.Subscript):

@@ -32,7 +32,8 @@ ENCODING = Row("sys.setdefaultencoding()", "", "no_encoding", "TPU220")
 _NAME = "|".join(rf"{name}(?<!\w{name})\b" for name in NAMES)
 _ANY = re.compile(rf"{_NAME}|\.next\(\)|\.setdefaultencoding\(")
 #: What no text is without whose trees have something for ``names``, ``steps`` or ``encodings``.
-_WORDS = re.compile(rf"{_NAME}|\.\s*(?:next\b|\\|#)|setdefaultencoding")
+# (An attribute may stand behind the ends and the comments of some lines, but hardly of more than twenty.)
+_WORDS = re.compile(rf"{_NAME}|\.\s*(?:(?:\\|#[^\n]*)\n\s*){{0,20}}next\b|setdefaultencoding")
 
 
 def may_be_in(texts: Sequence[str]) -> bool:

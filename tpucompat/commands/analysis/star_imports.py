@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import ast
 import os
-from typing import Iterator
+from typing import Iterable, Iterator
 
 from tpucompat.commands.analysis import findings, sources
 from tpucompat.commands.analysis.findings import Module
 from tpucompat.commands.analysis.sources import SourceError
-from tpucompat.names.used import FOLLOWED
+from tpucompat.names.used import FOLLOWED, walk
 
 #: How many such modules may stand behind each other.
 _DEPTH = 3
@@ -29,14 +29,16 @@ def explicit(module: Module, on_line: bool = False) -> Module | None:
     tree = module.trees[0] if len(module.trees) == 1 else None
     if tree is None or source.is_notebook or module.problems:
         return None
-    names = [one for one in ast.walk(tree) if isinstance(one, ast.Name)]
-    own = {one.id for one in names if not isinstance(one.ctx, ast.Load)} | {*_imported(tree)}
+    stars = [node for node in tree.body if _is_star(node)]
+    if not stars:
+        return None  # most files, whose names need not be collected
+    nodes = walk(tree)
+    names = [one for one in nodes if isinstance(one, ast.Name)]
+    own = {one.id for one in names if not isinstance(one.ctx, ast.Load)} | {*_imported(nodes)}
     wanted = {one.id for one in names} - own
     lines = source.data.splitlines(keepends=True)
     changed = False
-    for node in reversed(tree.body):
-        if not _is_star(node):
-            continue
+    for node in reversed(stars):
         found = {k: v for k, v in _given(source.path, node, _DEPTH).items() if k in wanted}
         wanted -= found.keys()
         last = (node.end_lineno or node.lineno) - 1
@@ -60,8 +62,8 @@ def _is_star(node: ast.stmt) -> bool:
     return isinstance(node, ast.ImportFrom) and node.names[0].name == "*"
 
 
-def _imported(tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _imported(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    for node in nodes:
         if isinstance(node, (ast.Import, ast.ImportFrom)):
             yield from (one.asname or one.name.partition(".")[0] for one in node.names)
 
