@@ -53,6 +53,30 @@ def summarize_without_sizes() -> None:
 
 
 @patches.patch
+def configure_without_input_layers() -> None:
+    """Lets the configuration of a Sequential model begin with its first layer, which has the inputs' shape.
+
+    Scripts change layers by their places: ``config["layers"][0]["config"]["batch_input_shape"]``. Since 2.3
+    the input layer is in the list as well. ``from_config`` takes either.
+    """
+    owner: Any = session.keras().Sequential
+    original = owner.get_config
+
+    @functools.wraps(original)
+    def get_config(self: Any) -> Any:
+        config = original(self)
+        first, *others = config["layers"] or [{}]
+        if first.get("class_name") == "InputLayer" and others:
+            config["layers"] = others
+            others[0]["config"].setdefault(
+                "batch_input_shape", first["config"]["batch_input_shape"]
+            )
+        return config
+
+    patches.replace(owner, "get_config", get_config)
+
+
+@patches.patch
 def show_metrics_alone() -> None:
     """Lets the progress bar of steps leave out the number and the size of a batch, as in 1.15.
 

@@ -87,6 +87,7 @@ def differences(finder: Finder) -> Iterator[Difference]:
             unseen = text is None and not finder.tf1 and rule != "signatures"
             yield Difference(table.BEHAVIOURS[rule], path, call, "save", uncertain=unseen)
     saved = {rule for _, _, _, rule, saves in files if saves}
+    made = {text for text, _, _, _, saves in files if saves}
     for text, path, call, rule, saves in files:
         never = text is not None and not text.endswith(LOADABLE)
         is_alike = text not in wrong and any(may_be(text, one) for one in wrong)
@@ -95,6 +96,8 @@ def differences(finder: Finder) -> Iterator[Difference]:
             row = table.BEHAVIOURS[rule]
             row = row if text in wrong or rule in saved else row._replace(how="")
             yield Difference(row, path, call, "either" if is_alike else "load", uncertain=unseen)
+        elif rule == "model_file" and text not in made and str(text).endswith((".h5", ".hdf5")):
+            yield Difference(table.BEHAVIOURS["old_model"], path, call, "load")
 
 
 def names(finder: Finder, path: ast.expr) -> list[ast.expr]:

@@ -1015,6 +1015,16 @@ BEHAVIOURS: Mapping[str, Row] = {
             "was given by name."
         ),
     ),
+    "old_model": Row(
+        "load_model('old.h5')",
+        "load_model('old.keras')",
+        "",
+        FILE,
+        (
+            "Keras 3 cannot load most whole models that Keras 2 saved; tpucompat convert-checkpoint old.h5 "
+            "old.keras makes them its own."
+        ),
+    ),
     "learning_rate": Row(
         "optimizer.lr",
         "optimizer.learning_rate",

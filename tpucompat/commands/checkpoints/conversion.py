@@ -11,8 +11,9 @@ import numpy as np
 
 from tpucompat.base import temporary
 from tpucompat.base.late import late
-from tpucompat.commands.checkpoints import formats, optimizers
+from tpucompat.commands.checkpoints import formats, optimizers, whole_models
 from tpucompat.commands.checkpoints.formats import UnreadableError
+from tpucompat.commands.checkpoints.states import StateError
 from tpucompat.commands.verify.matching import Matches, match
 from tpucompat.commands.verify.recorder import Variable
 
@@ -37,6 +38,7 @@ class Converted(NamedTuple):
       matches: How they were found; None where no layout was given.
       kept: Names whose values are those of the layout's own file.
       state: Key of what the optimizer keeps -> where its value is from; None where that was not converted.
+      remarks: What else to know of it.
     """
 
     source: str
@@ -45,6 +47,7 @@ class Converted(NamedTuple):
     matches: Matches | None
     kept: list[str]
     state: Mapping[str, str] | None = None
+    remarks: tuple[str, ...] = ()
 
 
 def convert(
@@ -73,6 +76,8 @@ def convert(
       ConversionError: Variables have no twin, or the target cannot be made without ``like``.
     """
     values = formats.read(source)
+    if like is None and target.endswith(".keras") and whole_models.is_whole(source):
+        return _convert_model(source, values, target, mapping, optimizer)
     if not values:
         raise UnreadableError(f"{source}: contains no model variables")
     kind = to or _kind_of_target(target, like)
@@ -157,6 +162,39 @@ def _convert_freely(
         )
     _write(target, chosen, lambda made: _WRITERS[kind](made, chosen))
     return Converted(formats.kind(source), kind, names, None, [])
+
+
+def _convert_model(
+    source: str,
+    values: Mapping[str, np.ndarray],
+    target: str,
+    mapping: Mapping[str, str] | None,
+    wanted: optimizers.Wanted | None,
+) -> Converted:
+    """A whole model of Keras 2, which needs no layout: its own configuration says what belongs where."""
+    if mapping:
+        raise ConversionError("a whole model requires --like FILE for --map FILE")
+    place = os.path.realpath(target)
+    os.makedirs(os.path.dirname(place), exist_ok=True)
+    with temporary.folder(beside=place) as folder:
+        made = os.path.join(folder, os.path.basename(place))
+        try:
+            problem = whole_models.write(source, made)
+        except whole_models.UntranslatableError as error:
+            raise ConversionError(f"{target} was not written: {error}") from error
+        remarks = [f"not compiled: {problem}"] if problem else []
+        done = Converted("h5", "keras", dict(zip(values, values)), None, [])
+        if not problem and whole_models.has_state(source):
+            try:
+                done = convert(
+                    source, made, "keras", made, None, False, wanted or optimizers.Wanted()
+                )
+            except (ConversionError, StateError) as error:
+                if wanted is not None:
+                    raise
+                remarks.append(f"the optimizer starts without its state: {error}")
+        os.replace(made, place)
+    return done._replace(remarks=(whole_models.SAME, *remarks))
 
 
 def _write(

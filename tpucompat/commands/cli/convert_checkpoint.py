@@ -156,7 +156,7 @@ def convert(argv: Sequence[str]) -> int:
         print(json.dumps(_document(options, done), indent=1))
         return 0
     print(f"{options.old} ({done.source}) -> {options.new} ({done.target})")
-    width = max(map(len, done.names))
+    width = max(map(len, done.names), default=0)
     for ours, theirs in done.names.items():
         how = f"  by {done.matches.how[ours]}" if done.matches is not None else ""
         print(f"  {ours:<{width}} <- {theirs}{how}")
@@ -164,6 +164,8 @@ def convert(argv: Sequence[str]) -> int:
         print(f"  {key} <- {origin}")
     for name in done.kept:
         print(f"  {name:<{width}} keeps the value of {options.like}")
+    for remark in done.remarks:
+        print(f"  {remark}")
     state = "" if done.state is None else f" and {len(done.state)} values of the optimizer"
     print(f"{len(done.names)} variables{state} written and verified")
     return 0
@@ -180,5 +182,6 @@ def _document(options: argparse.Namespace, done: conversion.Converted) -> dict[s
             {"name": name, "was": was, "by": how.get(name, "")} for name, was in done.names.items()
         ],
         "kept": list(done.kept),
+        "remarks": list(done.remarks),
         "state": [{"name": key, "was": was} for key, was in (done.state or {}).items()],
     }

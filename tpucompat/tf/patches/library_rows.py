@@ -93,6 +93,13 @@ LIBRARY_ROWS = (
         "A model's summary ends with the numbers of parameters alone, as in 1.15.",
     ),
     Patch(
+        "tpucompat.standins.keras_models:configure_without_input_layers",
+        GRAPH_KERAS,
+        ">=2.3",
+        ("*.Sequential.get_config",),
+        "The layers of a Sequential model's configuration begin with its own first layer, as in 1.15.",
+    ),
+    Patch(
         "tpucompat.standins.keras_models:show_metrics_alone",
         GRAPH_KERAS,
         ">=2.2",
