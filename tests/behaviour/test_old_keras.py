@@ -358,6 +358,16 @@ checks["the class of connected layers"] = (
     and outer.name.startswith("model") and inner.name != outer.name
     and np.allclose([again.predict(x), stored.predict(x)], outer.predict(x))
 )
+grown = Sequential([keras.layers.InputLayer((4,)), Dense(3), Sequential([Dense(2, input_shape=(3,))])]).get_config()
+names = [layer["class_name"] for layer in grown["layers"]]
+grown["layers"][0]["config"].update(batch_input_shape=(None, 6), units=5)
+grown["layers"][1]["config"]["layers"][0]["config"]["batch_input_shape"] = (None, 5)
+grown = Sequential.from_config(grown)
+checks["the configuration of a Sequential model"] = (
+    names == ["Dense", "Sequential"]
+    and [grown.input_shape, grown.output_shape] == [(None, 6), (None, 2)]
+    and len(Sequential.from_config(Sequential([Dense(2)]).get_config()).layers) == 1
+)
 try:
     Dense(2, output_dim=3, units=2)
 except TypeError:
@@ -751,7 +761,7 @@ def test_models_of_layers_have_one_class(tmp_path):
 
 
 def test_old_keras(tmp_path):
-    failed = _checks(tmp_path, SCRIPT, 52)
+    failed = _checks(tmp_path, SCRIPT, 53)
     if environment().has("contrib"):
         # 1.15 counts a step before it or after it reads the count, in no order.
         failed.discard("decay of the private path")
