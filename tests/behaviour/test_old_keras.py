@@ -358,7 +358,8 @@ checks["the class of connected layers"] = (
     and outer.name.startswith("model") and inner.name != outer.name
     and np.allclose([again.predict(x), stored.predict(x)], outer.predict(x))
 )
-grown = Sequential([keras.layers.InputLayer((4,)), Dense(3), Sequential([Dense(2, input_shape=(3,))])]).get_config()
+inner = Sequential([Dense(2, input_shape=(3,))])
+grown = Sequential([keras.layers.InputLayer((4,)), Dense(3), inner]).get_config()
 names = [layer["class_name"] for layer in grown["layers"]]
 grown["layers"][0]["config"].update(batch_input_shape=(None, 6), units=5)
 grown["layers"][1]["config"]["layers"][0]["config"]["batch_input_shape"] = (None, 5)

@@ -687,6 +687,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "A configuration of Keras 3 has no such entry; dtype is a dictionary.",
         keras_2=True,
     ),
+    "config_layers": Row(
+        "model.get_config()['layers'][0]",
+        "one place further on in a Sequential model",
+        "",
+        BEHAVIOUR,
+        "The layers of a Sequential model's configuration begin with its InputLayer, which has a batch_shape.",
+        tf1=True,
+    ),
     "default_name": Row(
         "model.get_layer('input_1'), fit({'input_1': x})",
         "a name that the script gives, or input_layer",

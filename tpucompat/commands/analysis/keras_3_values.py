@@ -133,6 +133,14 @@ def config_keys(finder: Finder, node: ast.Subscript) -> Iterator[Difference]:
             "decay" if of_optimizer else "dtype"
         ):
             yield Difference(table.BEHAVIOURS["config_key"], text)
+    if isinstance(owner, ast.Subscript) and constant(index_of(owner)) == "layers":
+        sources = [owner.value, *finder.values.values(owner.value)]
+        is_config = any(
+            getattr(getattr(one, "func", None), "attr", "") == "get_config" for one in sources
+        )
+        place = constant(text)
+        if is_config and isinstance(place, int) and place >= 0:
+            yield Difference(table.BEHAVIOURS["config_layers"], node)
     parts = [inside for one in (owner, *made) for inside in walk(one)]
     of_config = any("config" in f"{constant(one)} {getattr(one, 'attr', '')}" for one in parts)
     if constant(text) == "batch_input_shape" and of_config and isinstance(node.ctx, ast.Load):

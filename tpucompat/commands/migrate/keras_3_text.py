@@ -558,6 +558,9 @@ def model_file(path):
 
 def saved_model_file(path):
 {i}"""The name under which a model was saved: by this program, or by an older one."""
+{i}for name in ('bce', 'kld', 'mae', 'mape', 'mse', 'msle'):  # Keras 3 misses these losses in .h5 files
+{i}{i}for spelled in (name, name.upper()):
+{i}{i}{i}{keras}.utils.get_custom_objects()[spelled] = {keras}.losses.get(name)
 {i}return model_file(path) if os.path.exists(model_file(path)) else path
 ''',
     ),
