@@ -176,7 +176,9 @@ def recurrent(m, kind):
                 return layer(x)
             if way == "convolution":
                 given = tf.reshape(x, [batch, steps, -1, 1])
-                one = rnn.Conv1DLSTMCell([given.shape.as_list()[2], 1], 2, [2])
+                one = rnn.Conv1DLSTMCell(
+                    input_shape=[given.shape.as_list()[2], 1], output_channels=2, kernel_shape=[2]
+                )
                 outputs, _ = tf.nn.dynamic_rnn(one, given, **options)
                 return tf.reshape(outputs, [batch, steps, -1])
             outputs, state = tf.nn.dynamic_rnn(cell(), x, lengths_of(x), **options)
