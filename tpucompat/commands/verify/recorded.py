@@ -186,6 +186,9 @@ class _Recorded:
             tf.random.set_seed(self._spec["seed"])
         # Whoever looks for variables among all objects need not look at TensorFlow's half a million.
         gc.freeze()
+        self._environment()
+
+    def _environment(self) -> None:
         self._recorder.write(
             "environment",
             python=platform.python_version(),
