@@ -42,7 +42,9 @@ import os, runpy, shutil, sys
 here = os.path.dirname(os.path.abspath(__file__))
 place = os.path.abspath(os.path.join(here, os.path.relpath(".", {beneath!r})))
 if not here:
-    import {stem}  # what it starts, for those that read it
+    import {module_name}  # what it starts, for those that read it
+if {own_data}:
+    shutil.copytree({data!r}, "data")
 if {beside}:
     shutil.copytree(place, "program", ignore=shutil.ignore_patterns(os.path.basename(__file__)))
     os.symlink({data!r}, "data")
@@ -56,6 +58,8 @@ if {module!r}:
 else:
     runpy.run_path(os.path.join(place, {script!r}), run_name="__main__")
 """
+#: What a row has where its script is started by another one.
+_LAUNCHED = ("python_path", "beside", "own_data")
 HEAD = """\
 # Public programs with TPUEstimator, migrated
 
@@ -66,8 +70,8 @@ script and its modules, without `training_loop.py`.
 
 `tpucompat verify` compared the program with its migration, both on TensorFlow 2.21 on one device, with
 synthetic data, without dropout, and from the same initial values: forward pass, losses, gradients, updates,
-evaluations and predictions, as far as a program has them. tpu_lstm_estimator draws its batches at random and
-was compared by its losses over six seeds. `tools/migrate_public_programs.py --verify` writes this page.
+evaluations and predictions, as far as a program has them. A program that computes something else in each run
+says so. `tools/migrate_public_programs.py --verify` writes this page.
 
 | program | becomes | lines | verify | left to do by hand |
 |---|---|---|---|---|
@@ -76,7 +80,8 @@ was compared by its losses over six seeds. `tools/migrate_public_programs.py --v
 
 def step_of(program: dict[str, Any], folder: pathlib.Path) -> tuple[int, pathlib.Path] | None:
     """The last of a program's commands whose script uses TPUEstimator, itself or in what it imports."""
-    for index, command in reversed(list(enumerate(program["commands"]))):
+    commands = program["commands"][: program.get("verified_commands")]
+    for index, command in reversed(list(enumerate(commands))):
         words = command[1:] if command[0] == "-m" else command
         name = words[0].replace(".", "/") + ".py" if command[0] == "-m" else words[0]
         path = folder / program.get("folder", "") / name
@@ -152,6 +157,31 @@ def reasons(text: bytes) -> Iterator[str]:
         yield " ".join(re.sub(r"\n *#  ", " ", found).replace("): ", ": ", 1).split())
 
 
+def launched(
+    program: dict[str, Any], work: pathlib.Path, index: int, script: pathlib.Path
+) -> pathlib.Path:
+    """A script of the old half that starts another one as a program's row says; the new half has it too."""
+    command = program["commands"][index]
+    is_module = command[0] == "-m"
+    relative = script.relative_to(work / "old")
+    beneath = pathlib.Path("" if is_module or program.get("beside") else relative.parent)
+    text = _LAUNCHER.format(
+        beside=program.get("beside", []),
+        own_data=program.get("own_data", False),
+        data=str(work / "data"),
+        folder=program.get("folder", ""),
+        home="" if is_module else str(relative.parent),
+        paths=program.get("python_path", []),
+        module=command[1] if is_module else "",
+        script=str(relative),
+        beneath=str(beneath),
+        module_name=".".join(relative.relative_to(beneath).with_suffix("").parts),
+    )
+    for half in ("old", "new"):
+        (work / half / beneath / "launcher.py").write_text(text, encoding="utf-8")
+    return work / "old" / beneath / "launcher.py"  # what migrate has written may be beside it
+
+
 def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> dict[str, str]:
     """What ``tpucompat verify`` says of a program and its migration: rung -> verdict."""
     work = args.work / program["name"]
@@ -164,33 +194,19 @@ def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> d
     home.mkdir()
     public_data.MAKERS[program["data"]](data, home)
     index, script = step_of(program, work / "old") or (0, work)
-    is_module = program["commands"][index][0] == "-m"
-    if is_module or program.get("python_path") or program.get("beside"):
-        relative = script.relative_to(work / "old")
-        beneath = pathlib.Path("" if is_module or program.get("beside") else relative.parent)
-        text = _LAUNCHER.format(
-            beside=program.get("beside", []),
-            data=str(data),
-            folder=program.get("folder", ""),
-            home="" if is_module else str(relative.parent),
-            paths=program.get("python_path", []),
-            module=program["commands"][index][1] if is_module else "",
-            script=str(relative),
-            beneath=str(beneath),
-            stem=relative.stem,
-        )
-        script = work / "old" / beneath / "launcher.py"  # what migrate has written is beside it
-        for half in ("old", "new"):
-            (work / half / beneath / script.name).write_text(text, encoding="utf-8")
+    own_data = "data" if program.get("own_data") else ""
+    if program["commands"][index][0] == "-m" or any(map(program.get, _LAUNCHED)):
+        script = launched(program, work, index, script)
     scripts = [str(script), str(work / "new" / script.relative_to(work / "old"))]
     # Both halves the same: what a script computes may depend on its flag for a TPU. There is none by name.
     more = program.get("plain_arguments", program.get("tpu_arguments", []))
     *before, last = (
-        [word.replace("{data}", str(data)).replace("{cores}", str(cores)) for word in step]
-        for step in program["commands"][: index + 1]
+        [word.replace("{data}", place).replace("{cores}", str(cores)) for word in step]
+        for step, place in zip(program["commands"], [str(data)] * index + [own_data or str(data)])
     )
     first = str(work / "first")
-    environment = {**os.environ, "HOME": str(home), "PYTHONPATH": str(ROOT)}
+    paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    environment = {**os.environ, "HOME": str(home), "PYTHONPATH": paths}
     with open(work / "log", "w", encoding="utf-8") as log:
         for step in before:  # what it needs of another script
             step = [word.replace("{out}", first) for word in step]
@@ -222,14 +238,18 @@ def verified(program: dict[str, Any], args: argparse.Namespace, cores: int) -> d
     }
 
 
-def verdict(rungs: dict[str, str]) -> str:
-    """A comparison in few words."""
+def verdict(program: dict[str, Any], rungs: dict[str, str]) -> str:
+    """A comparison in few words; without what is another one in each run of the program itself."""
     if not rungs:
         return "not run"
     if "not compared" in rungs:
         return "could not be compared: " + rungs["not compared"]
+    rungs = {
+        name: said for name, said in rungs.items() if name not in program.get("random_rungs", [])
+    }
     wrong = [f"{name}: {said}" for name, said in rungs.items() if not said.startswith("agree")]
-    return "; ".join(wrong) if wrong else f"agrees ({len(rungs)} rungs)"
+    count = len(rungs) - len(wrong)
+    return "; ".join([*wrong, f"{count} agree"]) if wrong else f"agrees ({count} rungs)"
 
 
 def page(programs: list[dict[str, Any]], results: dict[str, Any]) -> str:
@@ -239,7 +259,9 @@ def page(programs: list[dict[str, Any]], results: dict[str, Any]) -> str:
         found = results.get(program["name"])
         if not found:
             continue
-        shown = verdict(found.get("verify", {}))
+        rungs = found.get("verify", {})
+        notes = [program["verify_note"]] if rungs and "verify_note" in program else []
+        shown = "; ".join([verdict(program, rungs), *notes])
         left = found["left"]
         more = f"; {len(left) - 2} more" if len(left) > 2 else ""
         todo = "; ".join(left[:2]) + more if left else "nothing"
@@ -276,7 +298,7 @@ def main() -> int:
         found["verify"] = results.get(program["name"], {}).get("verify", {})
         if args.verify and found["becomes"] != "stays":
             found["verify"] = verified(program, args, 1)
-            wrong += "agrees" not in verdict(found["verify"])
+            wrong += "agrees" not in verdict(program, found["verify"])
         print(program["name"], found, flush=True)
         results[program["name"]] = found
         lines = [

@@ -20,6 +20,7 @@ import training_loop
 from training_loop import InputPipelineConfig, RunConfig, Spec, TPUConfig, Trainer
 
 v1, folder, asked, restored, given = tf.compat.v1, sys.argv[1], {}, set(), []
+profiled = []
 cpu = tf.config.list_physical_devices('CPU')[0]
 tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
 
@@ -47,6 +48,9 @@ def model_fn(features, labels, mode, params):
 def adding(features, labels, mode):
   w = v1.get_variable('w', [], initializer=v1.ones_initializer())
   cost = tf.multiply(w, tf.reduce_sum(features), name='cost')
+  options = {**v1.profiler.ProfileOptionBuilder.float_operation(), 'output': 'none'}
+  profiled.append(training_loop.profile(
+    v1.get_default_graph(), options=options).total_float_ops)
   gradients = v1.get_variable('gradients', [], trainable=False, initializer=v1.zeros_initializer())
   with tf.control_dependencies([gradients.assign_add(tf.reduce_sum(features))]):
     added = gradients.read_value()
@@ -101,6 +105,7 @@ events = (e for one in tf.io.gfile.glob(f'{folder}/called/*') for e in v1.train.
 values = ((v.tag, e.step, float(tf.make_ndarray(v.tensor))) for e in events for v in e.summary.value)
 found['summaries'] = sorted(set(values))
 found['added'] = [float(trainer.get_variable_value(name)) for name in ('gradients', 'w')]
+found['profiled'] = profiled
 print(json.dumps(found))
 """
 
@@ -186,3 +191,10 @@ def test_tensors_are_averaged_from_zero(found):
 
 def test_averages_are_restored_in_the_graph_alone(found):
     assert found["restored"] == [[], ["w/ExponentialMovingAverage", "global_step"]]
+
+
+def test_a_step_is_not_profiled_again(found):
+    """What it gets is of the graph, in which variables are operations, as TensorFlow 1 counted them."""
+    assert (
+        len(found["profiled"]) > 3 and len({*found["profiled"]}) == 1 and found["profiled"][0] > 0
+    )

@@ -70,6 +70,37 @@ for until in (3, 6):
   estimator.train(input_fn, max_steps=until)
 print("loss %.6f" % estimator.evaluate(input_fn, steps=2)["loss"])
 """
+PACKAGE = """
+import numpy as np
+import tensorflow as tf
+
+def input_fn(params):
+  x = np.random.RandomState(0).rand(64, 5).astype(np.float32)
+  data = tf.data.Dataset.from_tensor_slices((x, (x[:, 0] > 0.5).astype(np.int32)))
+  return data.repeat().batch(params["batch_size"], drop_remainder=True)
+
+def model_fn(features, labels, mode, params):
+  print("norm: none")
+  hidden = tf.layers.dense(features, 8, tf.nn.relu, name="a")
+  if mode == tf.estimator.ModeKeys.TRAIN:
+    hidden = tf.nn.dropout(hidden, rate=0.4)
+  logits = tf.layers.dense(hidden, 2, name="b")
+  loss = tf.losses.sparse_softmax_cross_entropy(labels, logits)
+  if mode == tf.estimator.ModeKeys.EVAL:
+    return tf.contrib.tpu.TPUEstimatorSpec(mode, loss=loss)
+  optimizer = tf.contrib.tpu.CrossShardOptimizer(tf.train.GradientDescentOptimizer(0.1))
+  return tf.contrib.tpu.TPUEstimatorSpec(
+    mode, loss=loss, train_op=optimizer.minimize(loss, tf.train.get_global_step()))
+
+def main(folder):
+  loop = tf.contrib.tpu.TPUConfig(iterations_per_loop=3)
+  config = tf.contrib.tpu.RunConfig(model_dir=folder, tpu_config=loop)
+  estimator = tf.contrib.tpu.TPUEstimator(
+    model_fn, use_tpu=True, config=config, train_batch_size=16, eval_batch_size=16)
+  estimator.train(input_fn, max_steps=6)
+  for step in (0, 6):
+    estimator.evaluate(input_fn, steps=2, checkpoint_path=folder + "/model.ckpt-%d" % step)
+"""
 SESSION = """
 import sys
 import numpy as np
@@ -145,6 +176,30 @@ def test_an_estimator_on_cores(tmp_path):
     _, bad = _compared(tmp_path, ESTIMATOR, 8, ("ExponentialMovingAverage(0.9)",
                                                 "ExponentialMovingAverage(0.5)"))  # fmt: skip
     assert "ExponentialMovingAverage" in bad["update"]
+
+
+def test_an_estimator_in_a_package(tmp_path):
+    """The loop is a module of the package, which a module beside the script would not be.
+
+    The script evaluates the initial values too, and its model_fn prints: the loop calls it again for its steps.
+    """
+    old = tmp_path / "old"
+    (old / "net").mkdir(parents=True)
+    (old / "main.py").write_text("import sys\nfrom net import model\n\nmodel.main(sys.argv[1])\n")
+    (old / "net" / "__init__.py").write_text("")
+    (old / "net" / "model.py").write_text(PACKAGE)
+    assert main(["migrate", "--output", str(tmp_path / "new"), str(old)]) == 0
+    new, data = tmp_path / "new" / "main.py", tmp_path / "r.json"
+    assert os.path.exists(tmp_path / "new" / "net" / "training_loop.py")
+    options = ["--args", "{out}", "--no-dropout", "--timeout", "200", "--json", str(data)]
+    main(["verify", str(old / "main.py"), str(new), *options])
+    rungs = {rung["key"]: rung for rung in json.loads(data.read_text())["rungs"]}
+    assert not [key for key, rung in rungs.items() if rung["verdict"] == "differ"]
+    compared = {key for key, rung in rungs.items() if rung["verdict"] == "agree"}
+    assert {"loss", "gradients", "update", "steps", "evaluation", "printed"} <= compared
+    said = [row["name"] for row in rungs["evaluation"]["rows"]]
+    assert {"evaluation 1: loss", "evaluation 2: loss"} <= {*said}
+    assert "norm" in [row["name"] for row in rungs["printed"]["rows"]]
 
 
 def test_a_session_that_stays_one(tmp_path):

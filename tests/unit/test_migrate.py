@@ -404,6 +404,26 @@ def _with_trainer(folder, modules, imports):
         (folder / name).write_text(before)
 
 
+@pytest.mark.parametrize("call", [
+    "tf.profiler.profile(tf.get_default_graph())", "tf.train.Saver()", "tf.train.init_from_checkpoint('c', {})",
+])  # fmt: skip
+def test_a_module_of_a_model_fn_says_nothing_else_of_an_estimator(tmp_path, call):
+    """In a step there are no operations of variables to profile, to save or to initialize."""
+    helper = f"import tensorflow as tf\ndef helped():\n  return {call}\n"
+    model = "import helper\nimport tensorflow as tf\ndef net(x):\n  return helper.helped() and x\n"
+    _with_trainer(tmp_path, {"model.py": model, "helper.py": helper}, "import model")
+    made = {
+        os.path.basename(one.path): one.after
+        for one in tree.migrate(map(str, tmp_path.glob("*.py")))
+    }
+    name = call.partition("(")[0].rpartition(".")[2]
+    assert b"\n  return training_loop." + name.encode() + b"(" in made["helper.py"]
+    alone = tmp_path / "alone"
+    alone.mkdir()
+    (alone / "helper.py").write_text(helper)
+    assert b"training_loop" not in next(iter(tree.migrate([str(alone / "helper.py")]))).after
+
+
 # Start-up and methods ------------------------------------------------------------------------------
 
 

@@ -49,7 +49,14 @@ STOPPING: Mapping[str, str] = {
 SAVING = "CheckpointSaverHook"
 #: Names that a file may have for another reason than an estimator.
 ELSEWHERE: frozenset[str] = frozenset(
-    (SAVING, "Saver", "init_from_checkpoint", "assign_from_checkpoint_fn", "from_saved_model"),
+    (
+        SAVING,
+        "Saver",
+        "init_from_checkpoint",
+        "assign_from_checkpoint_fn",
+        "from_saved_model",
+        "profile",
+    ),
 )
 #: Where the modules of TPUEstimator were, from 1.13 to 1.15.
 _MODULES = (
@@ -102,6 +109,7 @@ NAMES: Mapping[str, str] = {
         for head in ("tensorflow", "tensorflow.compat.v1")
         for name in ("init_from_checkpoint", "ExponentialMovingAverage", "Saver")
     },
+    **{f"tensorflow.{head}profiler.profile": "profile" for head in ("", "compat.v1.")},
     "tensorflow.contrib.framework.init_from_checkpoint": "init_from_checkpoint",
     "tensorflow.contrib.framework.assign_from_checkpoint_fn": "assign_from_checkpoint_fn",
     **{

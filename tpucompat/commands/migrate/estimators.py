@@ -150,7 +150,9 @@ def is_wanted(context: Context, has_loop: bool = False) -> bool:
     found -= {"make_strategy"} if has_loop else _OF_ANY_PROGRAM
     if found - {*_OF_COMPUTATIONS, *ELSEWHERE}:
         return True
-    return bool(found & _OF_COMPUTATIONS) and not _has_session(context)
+    # A function that a model_fn calls may stand in a module of its own, which says nothing else.
+    others = _OF_COMPUTATIONS | ELSEWHERE if has_loop else _OF_COMPUTATIONS
+    return bool(found & others) and not _has_session(context)
 
 
 def _is_method(call: Call) -> bool:

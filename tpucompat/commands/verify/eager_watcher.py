@@ -46,6 +46,7 @@ class EagerWatcher:
         self._given: set[str] = set()
         self._slots: dict[str, Any] = {}
         self._past: set[str] = set()
+        self._saved: list[Callable[[], None]] = []
         self._calls = 0
 
     def open(self) -> None:
@@ -104,6 +105,11 @@ class EagerWatcher:
         self._past = set(self._variables)
         self._slots = {}
 
+    def saved(self, again: Callable[[], None]) -> None:
+        """A checkpoint was written; one from before the first step has to have the old run's values."""
+        if self._initial is not None and not self._recorder.steps:
+            self._saved.append(again)
+
     def finish(self) -> None:
         """The script has ended: the variables are final."""
         if self._recorder.steps:
@@ -117,6 +123,9 @@ class EagerWatcher:
             for name, variable in names.untrained_variables(self._variables):
                 self._variables.setdefault(name, variable)
             self._give()
+            for again in self._saved:
+                again()
+        self._saved = []
         self._snapshot(last=True)
 
     def _give(self) -> None:

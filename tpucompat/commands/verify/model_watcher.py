@@ -9,6 +9,7 @@ from typing import Any, Callable, Iterator
 import numpy as np
 
 from tpucompat.commands.verify.graph_watcher import GraphWatcher
+from tpucompat.commands.verify.outputs import not_converted
 from tpucompat.commands.verify.recorder import Recorder
 from tpucompat.tf import private
 
@@ -24,21 +25,28 @@ class ModelWatcher:
     Args:
       recorder: Where to write.
       graphs: The watcher of graphs, which is told about models on several cores.
+      repeats: A context for what a model_fn prints when it is called again: the loop that ``tpucompat
+        migrate`` writes calls it in a graph, and in its steps.
       between_calls: Called after a training; nothing of the model runs then.
       begins_anew: Called before a training that makes its variables again.
+      saved: Called when a checkpoint of a model is written, with what writes it again.
     """
 
     def __init__(
         self,
         recorder: Recorder,
         graphs: GraphWatcher | None,
+        repeats: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext,
         between_calls: Callable[[], None] = lambda: None,
         begins_anew: Callable[[], None] = lambda: None,
+        saved: Callable[[Callable[[], None]], None] = lambda again: None,
     ) -> None:
         self._recorder = recorder
         self._graphs = graphs
+        self._repeats = repeats
         self._between_calls = between_calls
         self._begins_anew = begins_anew
+        self._saved = saved
 
     def open_keras(self) -> None:
         """Begins to watch Keras' models."""
@@ -86,14 +94,38 @@ class ModelWatcher:
     def open_training_loop(self, module: Any) -> None:
         """Begins to watch what ``tpucompat migrate`` writes in the place of TPUEstimator."""
         self._watch_estimators(module.Trainer)
-        original = module.Trainer.train
+        for kind, name, watched in (
+            (module.Trainer, "train", self._watched_training),
+            (module.Model, "save", self._watched_save),
+            (module.Model, "__call__", self._watched_call),
+        ):
+            if hasattr(kind, name):  # a program that only predicts may have a part of the loop
+                setattr(kind, name, watched(getattr(kind, name)))
 
+    def _watched_training(self, original: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(original)
         def train(this: Any, *args: Any, **kwargs: Any) -> Any:
             self._begins_anew()
             return original(this, *args, **kwargs)
 
-        module.Trainer.train = train
+        return train
+
+    def _watched_save(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def save(this: Any, *args: Any, **kwargs: Any) -> Any:
+            result = original(this, *args, **kwargs)
+            self._saved(lambda: original(this, *args, **kwargs))
+            return result
+
+        return save
+
+    def _watched_call(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(original)
+        def call(this: Any, *args: Any, **kwargs: Any) -> Any:
+            with self._repeats():
+                return original(this, *args, **kwargs)
+
+        return not_converted(call)
 
     def _watch_estimators(self, kind: Any) -> None:
         for one in kind.__mro__:

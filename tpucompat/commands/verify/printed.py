@@ -5,10 +5,11 @@ Progress bars and log lines of libraries are theirs, and other ones in each gene
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import sys
-from typing import Any, NamedTuple
+from typing import Any, Iterator, NamedTuple
 
 import numpy as np
 
@@ -52,6 +53,7 @@ class Printed:
         self._folder = os.path.join(os.path.dirname(os.path.realpath(script)), "")
         self._pieces: list[str] = []
         self._size = 0
+        self._repeating = 0
 
     def open(self) -> None:
         """Begins to watch."""
@@ -59,12 +61,22 @@ class Printed:
         original = stream.write
 
         def write(text: str) -> Any:
-            if self._size < _MOST and self._is_own(sys._getframe(1).f_globals):
+            own = not self._repeating and self._is_own(sys._getframe(1).f_globals)
+            if own and self._size < _MOST:
                 self._pieces.append(text)
                 self._size += len(text)
             return original(text)
 
         stream.write = write
+
+    @contextlib.contextmanager
+    def repeated(self) -> Iterator[None]:
+        """Within: what is printed is printed again, and does not count."""
+        self._repeating += 1
+        try:
+            yield
+        finally:
+            self._repeating -= 1
 
     def _is_own(self, names: dict[str, Any]) -> bool:
         file = str(names.get("__file__", ""))

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import functools
 import gc
-import importlib
 import json
 import os
-import pathlib
 import platform
 import random
 import runpy
@@ -28,8 +26,8 @@ from tpucompat.base.machine import environment
 from tpucompat.commands.analysis import findings
 from tpucompat.commands.analysis.sources import SourceError
 from tpucompat.commands.cli import run
-from tpucompat.commands.migrate import estimator_tables, session_inputs, written
-from tpucompat.commands.verify import files
+from tpucompat.commands.migrate import estimator_tables, session_inputs
+from tpucompat.commands.verify import files, loops
 from tpucompat.commands.verify.flags import Flags
 from tpucompat.commands.verify.printed import Printed
 from tpucompat.commands.verify.recorder import Recorder, Recording
@@ -78,7 +76,8 @@ class _Recorded:
         self._watchers: list[Any] = []
         self._models: Any = None
         self._dropouts: Any = None
-        for own in (Printed(recorder, spec["script"]), Flags(recorder)):
+        self._printed = Printed(recorder, spec["script"])
+        for own in (self._printed, Flags(recorder)):
             own.open()
             self._watchers.append(own)
 
@@ -129,13 +128,12 @@ class _Recorded:
         self._open(graph=goes_on)
         sys.argv[:] = [spec["script"], *spec["arguments"]]
         sys.path[0] = os.path.dirname(os.path.realpath(spec["script"]))
-        written_here = _loops_of(spec["script"])
-        if estimator_tables.MODULE in written_here:
-            loop = importlib.import_module(estimator_tables.MODULE)
-            self._models.open_training_loop(loop)
-            self._dropouts.open_training_loop(loop)
-        if session_inputs.MODULE in written_here:
-            self._dropouts.open_session_loop(importlib.import_module(session_inputs.MODULE))
+        models, dropouts = self._models, self._dropouts
+        opened = {
+            estimator_tables.MODULE: [models.open_training_loop, dropouts.open_training_loop],
+            session_inputs.MODULE: [dropouts.open_session_loop],
+        }
+        loops.Watch(opened).open()
         runpy.run_path(spec["script"], run_name="__main__")
 
     def _open(self, graph: bool) -> None:
@@ -153,7 +151,7 @@ class _Recorded:
         start = _initial(self._spec["initial"])
         # A script of TensorFlow 2 may keep its Sessions, too; those of a loop are for initial values.
         graphs = None
-        if graph or not _loops_of(self._spec["script"]):
+        if graph or not loops.of(self._spec["script"]):
             graphs = graph_watcher.GraphWatcher(self._recorder, start, self._spec["map"])
         if not tf.__version__.startswith("1."):
             _compile_plainly()
@@ -164,8 +162,12 @@ class _Recorded:
         self._dropouts = dropouts.Dropouts(self._recorder, self._spec["dropout"])
         self._dropouts.open()
         shuffles.Shuffles(self._recorder, _orders(self._spec["initial"])).open()
+        calls = [eager.between_calls, eager.begins_anew, eager.saved] if eager else []
         models = model_watcher.ModelWatcher(
-            self._recorder, graphs, *([eager.between_calls, eager.begins_anew] if eager else [])
+            self._recorder,
+            graphs,
+            self._printed.repeated,
+            *calls,  # type: ignore[arg-type]
         )
         models.open_keras()
         self._models = models
@@ -184,6 +186,9 @@ class _Recorded:
             tf.random.set_seed(self._spec["seed"])
         # Whoever looks for variables among all objects need not look at TensorFlow's half a million.
         gc.freeze()
+        self._environment()
+
+    def _environment(self) -> None:
         self._recorder.write(
             "environment",
             python=platform.python_version(),
@@ -206,26 +211,10 @@ class _Recorded:
 
 def asks_for_keras_2(script: str) -> bool:
     """Whether a script sets TF_USE_LEGACY_KERAS itself, or what ``migrate`` has written beside it does."""
-    if _loops_of(script):
+    if loops.of(script):
         return True
     with open(script, "rb") as stream:
         return b"'TF_USE_LEGACY_KERAS', '1'" in stream.read().replace(b'"', b"'")
-
-
-def _loops_of(script: str) -> list[str]:
-    """The loops that ``tpucompat migrate`` has written beside a script for it, or for what it imports."""
-    folder = os.path.dirname(os.path.realpath(script))
-    paths = {name: os.path.join(folder, name + ".py") for name in written.LOOPS}
-    loops = [name for name, path in paths.items() if os.path.exists(path) and written.is_ours(path)]
-    waiting, reached = {os.path.realpath(script)}, set()
-    modules = list(pathlib.Path(folder).rglob("*.py")) if loops else []
-    while loops and waiting:
-        path = waiting.pop()
-        reached.add(path)
-        with open(path, "rb") as stream:
-            names = written.imported_names(stream.read())
-        waiting |= {str(each) for each in modules if each.stem in names} - reached
-    return [name for name in loops if os.path.realpath(paths[name]) in reached]
 
 
 def _initial(folder: str | None) -> Any:

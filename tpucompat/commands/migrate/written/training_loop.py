@@ -31,6 +31,7 @@ v1.disable_v2_tensorshape()  # a model_fn asks for x.shape[0].value
 v1.disable_tensor_equality()  # and puts variables into sets
 nest = tf.nest.map_structure
 _WRITERS = {}
+_PROFILES = {}
 AVERAGED = "averaged"  # a collection: the names of tensors that a model_fn averages
 
 #: What a model_fn returns. ``eval_metrics`` and ``host_call`` are a function and its arguments; the function
@@ -167,6 +168,15 @@ def assign_from_checkpoint_fn(
 def Saver(*args, **options):
     """That of ``tf.compat.v1``, in the graph of the initial values: a step neither saves nor restores."""
     return None if tf.inside_function() else v1.train.Saver(*args, **options)
+
+
+def profile(*args, **options):
+    """That of ``tf.compat.v1``, in the graph of the initial values; a step gets what this line found there."""
+    caller = sys._getframe(1)
+    line = caller.f_code, caller.f_lineno
+    if not tf.inside_function():
+        _PROFILES[line] = v1.profiler.profile(*args, **options)
+    return _PROFILES[line]
 
 
 def get_tpu_context():
