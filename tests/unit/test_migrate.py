@@ -457,6 +457,7 @@ def test_start_up_of_early_tensorflow_2():
         tf.config.experimental_connect_to_host(resolver.master())
         tf.tpu.experimental.initialize_tpu_system(resolver)
         strategy = tf.distribute.experimental.TPUStrategy(resolver)
+        tf.tpu.experimental.initialize_tpu_system(resolver)
         strategy.experimental_run_v2(step, args=(resolver,))
         """,
         """\
@@ -467,9 +468,46 @@ def test_start_up_of_early_tensorflow_2():
         tf.config.experimental_connect_to_cluster(resolver)
         tf.tpu.experimental.initialize_tpu_system(resolver)
         strategy = tf.distribute.TPUStrategy(resolver)
+        tf.tpu.experimental.initialize_tpu_system(resolver)
         strategy.run(step, args=(resolver,))
         """,
     )
+
+
+PRINTED = """\
+import tensorflow as tf
+resolver = tf.contrib.cluster_resolver.TPUClusterResolver({given})
+print('Running on', resolver.cluster_spec().as_dict()['worker'])
+topology = tf.tpu.experimental.initialize_tpu_system(resolver)
+strategy = tf.contrib.distribute.TPUStrategy(resolver)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "kept", "passed"),
+    [
+        ("", "", ""),
+        ("'grpc://' + os.environ['COLAB_TPU_ADDR']", "", ""),
+        ("tpu=args.tpu", "args.tpu or ", "tpu=args.tpu"),
+    ],
+)
+def test_a_start_up_whose_resolver_is_printed(given, kept, passed):
+    """It stays, without a need for a TPU; that of a TPU VM knows no workers."""
+    after = migrated(PRINTED.format(given=given))
+    assert after.endswith(
+        "\nresolver = tf.distribute.cluster_resolver.TPUClusterResolver("
+        f"tpu={kept}os.environ.get('TPU_NAME', 'local'))\n"
+        "print('Running on', resolver.cluster_spec().as_dict().get('worker', ['localhost']))\n"
+        f"strategy = make_strategy({passed})\n"
+    )
+    assert "TODO" not in after
+
+
+def test_a_strategy_that_is_made_where_it_is_entered():
+    lines = PRINTED.format(given="'local'").splitlines(True)
+    with_scope = "with tf.contrib.distribute.TPUStrategy(resolver).scope():\n  model = tf.log(x)\n"
+    after = migrated("".join([*lines[:2], lines[3], with_scope]))
+    assert after.endswith("\n\n\nwith make_strategy().scope():\n  model = tf.math.log(x)\n")
 
 
 def test_a_start_up_as_a_whole():
@@ -3280,6 +3318,11 @@ def test_numbers_are_made_of_arrays_with_axes(line, becomes):
         ("for y in make(): f(int(y), [int(one) for one in make()])",
          "int(y.numpy().item()), [int(one.numpy().item()) for one in make()]"),
         ("for x, y in tf.data.Dataset.range(3): f(int(y))", "f(int(y))"),
+        ("for b in data: f(int(b[1]), int(b[1][0]), int(b['y']), int(b[0][0, 0]))",
+         "int(b[1].numpy().item()), int(b[1][0].numpy().item()), int(b['y'].numpy().item()), int(b[0][0, 0])"),
+        ("for x, y in data: f('%.2f' % y[0], float(x[0, 0]), float(x[0][0]))",
+         "'%.2f' % y[0].numpy().item(), float(x[0, 0]), float(x[0][0])"),
+        ("f(int(next(iter(data))[1]))", "int(next(iter(data))[1].numpy().item())"),
         ("for y in data.unbatch(): f(int(y))", "f(int(y))"),
         ("for y in data.map(g): f(int(y))", "f(int(y))"),
         ("for y in loader.batch(3): f(int(y))", "f(int(y))"),
@@ -3304,11 +3347,14 @@ def test_numbers_are_made_of_elements_of_batches(lines, becomes, keras):
     [
         ("a, b = s.run([x, y])\nf(float(b[3]), int(b[0][1]))", "float(np.asarray(b[3]).item()), int(b[0][1])"),
         ("a = s.run(x)\nf('%d' % a[0])", "'%d' % np.asarray(a[0]).item()"),
-        ("a = s.run([x, y])\nf(int(a[1]), int(a[1][2]))", "int(a[1]), int(np.asarray(a[1][2]).item())"),
+        ("a = s.run([x, y])\nf(int(a[1]), int(a[1][2]))",
+         "int(np.asarray(a[1]).item()), int(np.asarray(a[1][2]).item())"),
+        ("n = s.run(tf.norm(x, axis=0, keepdims=True))\nf(float(n))", "float(np.asarray(n).item())"),
+        ("_, n = s.run([x, tf.reshape(y, [1])])\nf('%d' % n)", "'%d' % np.asarray(n).item()"),
         ("f(int(s.run(x)[0]), int(x.eval()[0]))",
          "int(np.asarray(s.run(x)[0]).item()), int(np.asarray(x.eval()[0]).item())"),
         ("f(int(s.run(x)), [int(one) for one in s.run(x)[:2]])",
-         "int(s.run(x)), [int(one) for one in s.run(x)[:2]]"),
+         "int(np.asarray(s.run(x)).item()), [int(one) for one in s.run(x)[:2]]"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("stays", [False, True])
@@ -3323,6 +3369,43 @@ def test_numbers_are_made_of_rows_that_a_session_gives(lines, becomes, stays):
         """)
     assert becomes in after and after.count(".item()") == becomes.count(".item()")
     assert ("tpucompat.v1" in after) == stays
+
+
+@pytest.mark.parametrize(
+    "tensor",
+    [
+        *("tf.reduce_mean(x)", "-tf.sqrt(tf.reduce_sum(x) * 2.)", "loss", "total", "acc", "update"),
+        *("tf.losses.mean_squared_error(x, x)", "tf.train.get_or_create_global_step()", "rate"),
+        *(
+            "tf.add_n([loss, 1.])",
+            "tf.placeholder(tf.float32, [])",
+            "tf.get_variable('s', shape=())",
+        ),
+        *("tf.Variable(0, name='step')", "tf.cast(loss, tf.int32)"),
+    ],
+)
+def test_numbers_that_a_session_gives_stay(tensor):
+    """A tensor without axes needs no ``item()``; the file shows which have none."""
+    after = migrated(f"""\
+        import tensorflow as tf
+        def build(x):
+            loss = tf.reduce_sum(x)
+            return x, loss
+        def scale(x):
+            return tf.norm(x)
+        x = tf.placeholder(tf.float32, [4, 2])
+        _, loss = build(x)
+        total = scale(x)
+        rate = tf.train.exponential_decay(0.1, tf.train.get_global_step(), 10, 0.5)
+        acc, update = tf.metrics.accuracy(x, x)
+        tensor = {tensor}
+        with tf.Session() as sess:
+            value = sess.run(tensor)
+            a, b = sess.run([x, tensor])
+            print(float(value), float(b), '%f' % sess.run(tensor), float(sess.run([x, tensor])[1]))
+            print(float(a))
+        """)
+    assert after.count("item()") == 1 and "float(numpy.asarray(a).item())" in after
 
 
 def test_the_reduction_of_losses_that_keras_3_does_not_accept():

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterable, Iterator, Mapping
 
+from tpucompat.commands.analysis.graph_axes import GraphAxes
 from tpucompat.commands.analysis.keras_values import DATASET, Values, key
 from tpucompat.names.used import Function, constant, index_of, walk
 
@@ -33,6 +34,8 @@ def kind(
     if not depth:
         return ""
     inner = functions, depth - 1
+    if _is_whole_of_run(values, functions, node):
+        return MIXED
     if isinstance(node, ast.Name):
         place = values.scope(node), node.id, depth
         if place not in values.elements:
@@ -42,7 +45,8 @@ def kind(
         is_text = isinstance(constant(index_of(node)), str)
         if not is_text and _is_row_of_run(values, node):
             return MIXED
-        return kind(values, functions, node.value, depth) if is_text else ""
+        is_part = is_text or _is_part_of_item(values, functions, node)
+        return kind(values, functions, node.value, depth) if is_part else ""
     if not isinstance(node, ast.Call):
         return ""
     if _is_next(node):
@@ -73,6 +77,54 @@ def _is_row_of_run(values: Values, node: ast.Subscript) -> bool:
     if any(_is_run(one, several=True) for one in values.unpacked(whole)):
         return True
     return any(_is_run(one, several=False) for one in [whole, *values.values(whole)])
+
+
+def _is_part_of_item(
+    values: Values, functions: Mapping[str, Function], node: ast.Subscript
+) -> bool:
+    """Whether a node is ``batch[1]``, or a row of that, of a loop over ``batch``, or a row of a part of it."""
+    owner: Any = node
+    indices = 0
+    while isinstance(owner, ast.Subscript):
+        index = index_of(owner)
+        if isinstance(index, (ast.Slice, ast.Tuple)):
+            return False
+        indices += not isinstance(constant(index), str)
+        owner = owner.value
+    is_whole = isinstance(owner, ast.Name) and bool(values.iterated(owner))
+    return indices <= (2 if is_whole or _is_next(owner) else 1)
+
+
+def _is_whole_of_run(values: Values, functions: Mapping[str, Function], node: Any) -> bool:
+    """Whether a node is what a Session gave for one tensor, unless the file shows that this is a number."""
+    fetched: list[Any] = []
+    if isinstance(node, ast.Call):
+        fetched = _fetched(values, node)
+    elif isinstance(node, ast.Name):
+        made: list[Any] = values.unpacked(node)
+        for call in made:
+            fetched += _fetched(values, call, values.places(node, call))
+    elif isinstance(node, ast.Subscript) and isinstance(constant(index_of(node)), int):
+        made = [node.value, *values.values(node.value)]
+        for call in made:
+            fetched += _fetched(values, call, [constant(index_of(node))])
+    of = GraphAxes(values, functions).of
+    return any(of(one) != 0 for one in fetched)
+
+
+def _fetched(values: Values, node: ast.Call, places: Iterable[int] | None = None) -> list[Any]:
+    """The tensors that a Session is run for, or those in some places of them."""
+    function: Any = getattr(node, "func", None)
+    if getattr(function, "attr", "") != "run" or not node.args:
+        return []
+    owner, first = function.value, node.args[0]
+    made = [values.called.get(id(one), "") for one in [owner, *values.values(owner)]]
+    if "sess" not in key(owner).lower() and not any(one.endswith("Session") for one in made):
+        return []
+    if isinstance(first, (ast.List, ast.Tuple)):
+        return [first.elts[place] for place in places or () if place < len(first.elts)]
+    is_one = places is None and not isinstance(first, (ast.Dict, ast.DictComp, ast.ListComp))
+    return [first] if is_one else []
 
 
 def _is_run(node: Any, several: bool) -> bool:

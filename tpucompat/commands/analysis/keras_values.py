@@ -241,10 +241,25 @@ class Values:
         name, scopes = key(node), self.scope(node)
         return [
             value
-            for scope, target, value, how in self._pairs
+            for scope, target, value, how in (self._pairs if name else ())
             if not how and scope[-1] in scopes and isinstance(target, (ast.Tuple, ast.List))
             if any(key(one) == name for one in ast.walk(target)) and isinstance(value, ast.Call)
         ]
+
+    def places(self, node: ast.AST, call: ast.AST) -> list[int]:
+        """The places that a name has in ``a, b = call(…)``."""
+        targets = (
+            target.elts
+            for _, target, value, how in self._pairs
+            if value is call and not how and isinstance(target, (ast.Tuple, ast.List))
+        )
+        return [at for one in targets for at, part in enumerate(one) if key(part) == key(node)]
+
+    def returned_at(self, node: ast.AST, call: ast.Call) -> list[ast.expr]:
+        """What a function of the module returns in the places that a name has in ``a, b = call(…)``."""
+        tuples = self._tuples.get(key(call.func).rpartition(".")[2], [])
+        places = self.places(node, call)
+        return [one.elts[at] for one in tuples for at in places if at < len(one.elts)]
 
     def parts_of_items(self, node: ast.AST) -> list[ast.AST]:
         """What a loop goes through whose variables a name is one of: ``for x, y in data``."""
