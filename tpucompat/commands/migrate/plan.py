@@ -400,6 +400,7 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Home | Non
         keras.rewrite(context, way.conversions, trains)
     with context.rule("TPU208"):
         strategy_setup.rewrite(context, strategy_setup.find(context))
+        strategy_setup.rewrite_workers(context)
         tpu_connections.rewrite(context)
         tpu_connections.remove_eager_calls(context)
     with context.rule("TPU213"):
