@@ -2807,6 +2807,39 @@ def test_private_attributes_of_an_own_model_are_its_own():
     assert "TODO" not in migrated(before)
 
 
+def test_a_main_file_has_the_era_of_what_it_imports(tmp_path):
+    """As ``run`` finds it: the accuracy of a program of TensorFlow 2 keeps its name."""
+    compiled = (
+        "import tensorflow as tf\nimport {}\nmodel = tf.keras.Sequential()\n"
+        "model.compile('sgd', 'mse', metrics=['accuracy'])\n"
+    )
+    start = "import tensorflow as tf\nstrategy = tf.distribute.experimental.TPUStrategy(resolver)\n"
+    files = {
+        "train.py": compiled.format("helpers"),
+        "helpers.py": "import start\n",
+        "start.py": start,
+        "other.py": compiled.format("json"),
+    }
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    found = {
+        os.path.basename(one.path): one.after.decode()
+        for one in tree.migrate([str(tmp_path / name) for name in files])
+    }
+    assert "metrics=['accuracy']" in found["train.py"] and "metrics=['acc']" in found["other.py"]
+
+
+def test_a_rate_that_another_file_trains_with_keeps_its_name():
+    module = """\
+        import tensorflow as tf
+        def callbacks():
+            return [tf.keras.callbacks.LearningRateScheduler(f)]
+        """
+    assert "[logging_lr(tf.keras.callbacks.LearningRateScheduler(f))]" in migrated(module)
+    trains = textwrap.dedent(module) + "tf.keras.Sequential().fit(x, y, callbacks=callbacks())\n"
+    assert "logging_lr" not in migrated(trains)
+
+
 @pytest.mark.parametrize("names, kept", [("('loss', 'lr')", True), ("('loss', 'acc')", False)])
 def test_a_rate_that_is_read_by_a_name_in_a_list_keeps_its_name(names, kept):
     after = migrated(f"""\
@@ -3133,6 +3166,7 @@ def test_callbacks_take_for_better_what_tensorflow_1_did(line, becomes):
         import tensorflow as tf
         from tensorflow.keras.callbacks import EarlyStopping, ModelCheckpoint, ReduceLROnPlateau
         a = {line}
+        model.fit(x, y, callbacks=[a])
         """)
     assert f"a = {becomes or line}\n" in after
 
