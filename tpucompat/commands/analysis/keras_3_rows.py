@@ -118,6 +118,13 @@ ARGUMENTS: Mapping[tuple[str, str], Row] = {
     ),
     ("Model.save", "signatures"): Row("", "", "keep"),  # see BEHAVIOURS
     ("Model.add_metric", "value"): Row("", "", "keep"),
+    ("layers.Layer.add_weight", "aggregation"): Row(
+        "add_weight(aggregation=tf.VariableAggregation.SUM)",
+        "add_weight(aggregation='sum')",
+        "aggregation",
+        REFUSED,
+        "Keras 3 takes the name as text.",
+    ),
     ("Model.add_metric", "aggregation"): Row("", "", "keep"),
     # HDF5 takes them as before (keras/src/models/model.py), and such a file keeps its format.
     ("Model.save", "include_optimizer"): Row("", "", "keep"),
@@ -883,6 +890,22 @@ BEHAVIOURS: Mapping[str, Row] = {
         "variable_name",
         BEHAVIOUR,
         "The name is without that of the layer, and neither ends in :0.",
+        keras_2=True,
+    ),
+    "state_name": Row(
+        "variable.name of a metric",
+        "state_name(variable), by a function added to the script",
+        "state_name",
+        BEHAVIOUR,
+        "The name no longer ends in :0.",
+        keras_2=True,
+    ),
+    "called_rate": Row(
+        "optimizer.learning_rate as a schedule",
+        "the schedule that the optimizer was given",
+        "called_rate",
+        GONE,
+        "The attribute is the current value; call the schedule by a name of its own.",
         keras_2=True,
     ),
     "epsilon": Row(

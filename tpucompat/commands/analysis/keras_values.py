@@ -17,6 +17,7 @@ MODEL, SEQUENTIAL, LAYER, LAYERS, OPTIMIZER = "Model", "Sequential", "Layer", "[
 TENSOR, DATASET, ITERATOR, BATCH = "tensor", "Dataset", "Iterator", "batch"
 HISTORY, LOGS, CALLBACK, FUNCTION, OTHER = "History", "logs", "Callback", "function", "other"
 METRIC = "Metric"
+STATE, STATES = "State", "[State]"  # variables of metrics
 VARIABLE, VARIABLES = "Variable", "[Variable]"
 MODELS = frozenset((MODEL, SEQUENTIAL))
 
@@ -48,7 +49,10 @@ _OF_LAYERS = frozenset(
         *("beta", "moving_mean", "moving_variance", "embeddings"),
     )
 )
-_ITEMS = {LAYERS: LAYER, VARIABLES: VARIABLE, DATASET: BATCH}
+_ITEMS = {LAYERS: LAYER, VARIABLES: VARIABLE, STATES: STATE, DATASET: BATCH}
+_LISTS = {LAYER: LAYERS, VARIABLE: VARIABLES, STATE: STATES}
+#: What has variables, also those that it makes itself.
+_HOLDING = frozenset((MODEL, SEQUENTIAL, LAYER))
 _ARRAYS = frozenset(("predict", "predict_generator", "evaluate", "train_on_batch", "get_weights"))
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -111,6 +115,7 @@ class Values:
         self._classes: dict[str, str] = {}
         self._plain: set[str] = set()  # classes that extend nothing
         self._defined: set[str] = set()  # the names of all classes of the module
+        self._methods: dict[int, str] = {}  # method -> the name of its class
         self._scopes: dict[int, tuple[int, ...]] = {}
         #: (scope, name) -> the expressions that are assigned to it.
         self.assigned: dict[tuple[int, str], list[ast.AST]] = {}
@@ -195,6 +200,7 @@ class Values:
 
     def _class(self, node: ast.ClassDef, scope: tuple[int, ...]) -> None:
         self._defined.add(node.name)
+        self._methods.update((id(one), node.name) for one in node.body)
         if all(key(base) == "object" for base in node.bases):
             self._plain.add(node.name)
         for base in node.bases:
@@ -376,17 +382,18 @@ class Values:
             kinds = self.kinds(node.value)
             if LAYERS in kinds:
                 yield LAYERS if isinstance(node.slice, ast.Slice) else LAYER
-            if VARIABLES in kinds:
-                yield VARIABLES if isinstance(node.slice, ast.Slice) else VARIABLE
+            for whole in kinds & {VARIABLES, STATES}:
+                yield whole if isinstance(node.slice, ast.Slice) else _ITEMS[whole]
             yield from kinds & {TENSOR, BATCH}
         elif isinstance(node, ast.BinOp):
             yield from (self.kinds(node.left) | self.kinds(node.right)) & {TENSOR, VARIABLES}
         elif isinstance(node, ast.ListComp):
-            if VARIABLE in self.kinds(node.elt):
-                yield VARIABLES
+            yield from {_LISTS[one] for one in self.kinds(node.elt) if one in _LISTS}
         elif isinstance(node, (ast.Tuple, ast.List)):
             if any(TENSOR in self.kinds(one) for one in node.elts):
                 yield TENSOR
+            if node.elts and all(LAYER in self.kinds(one) for one in node.elts):
+                yield LAYERS
         elif isinstance(node, (ast.Constant, ast.Dict, ast.JoinedStr, ast.Compare)):
             yield OTHER
 
@@ -412,11 +419,18 @@ class Values:
             yield TENSOR
         if LAYER in above and node.attr in _OF_LAYERS:
             yield VARIABLE
+        is_own = above & {*_HOLDING, METRIC} or self._is_of_class(node.value)
+        if key(node.value) != "self" and is_own:
+            yield from self._kinds.get((0, f"self.{node.attr}"), set()) - {OTHER}
+        own = self.own_kind(node) if key(node.value) == "self" else ""
+        if METRIC in (*above, own) and node.attr in ("variables", "weights"):
+            yield STATES
         if HISTORY in above and node.attr == "history":
             yield LOGS
         # What is not known to be Keras' has trainable variables under these two names, where it has any.
         if node.attr in _HELD and (
             above & (MODELS | {LAYER})
+            or own in _HOLDING
             or (not above and node.attr.startswith("trainable_") and not self._has_modules)
         ):
             yield VARIABLES
@@ -491,6 +505,11 @@ class Values:
             return METRIC
         return ""
 
+    def own_kind(self, node: ast.AST) -> str:
+        """The kind of ``self`` at a place; "" outside of the classes that extend Keras'."""
+        name = next((self._methods[one] for one in self.scope(node) if one in self._methods), "")
+        return self._classes.get(name, "")
+
     def _is_tuple(self, name: ast.Name) -> bool:
         """Whether a name is that of a tuple with named fields, such as those that keep a history."""
         made = (self.called.get(id(one), "") for one in self.values(name))
@@ -512,6 +531,12 @@ class Values:
             yield ITERATOR if name.startswith("make_") else DATASET
         if ITERATOR in above and name == "get_next":
             yield BATCH
+        if name in ("add_weight", "add_variable"):
+            own = self.own_kind(node) if key(function.value) == "self" else ""
+            if above & (MODELS | {LAYER}) or own in _HOLDING:
+                yield VARIABLE
+            elif METRIC in (*above, own):
+                yield STATE
         if name in self._returns and self._is_of_class(function.value):
             yield from self._returns[name]
         if LAYER in above and name in ("get_output_at", "get_input_at"):

@@ -273,7 +273,15 @@ NAME_OF = r'''
 
 def name_of(variable):
 {i}"""A variable's name behind that of its layer, as layer/kernel:0."""
-{i}return re.sub(r'^(sequential|functional)(_\d+)?/', '', variable.path) + ':0'
+{i}path = re.sub(r'^(.*/)?(SEQUENTIAL)(_\d+)?/', '', variable.path)
+{i}return pathCELLS + ':0'
+'''
+
+STATE_NAME = r'''
+
+def state_name(variable):
+{i}"""The name of a variable of a metric, as total:0."""
+{i}return variable.path.rpartition('/')[2] + ':0'
 '''
 
 HARD_SIGMOID = '''
