@@ -11,8 +11,10 @@ from tpucompat.names.used import Function, constant, index_of, walk
 
 #: What is known of an element: an array of NumPy's, a tensor, or one of them among other values of its name.
 ARRAY, TENSOR, MIXED = "array", "tensor", "mixed"
-#: Methods of a Dataset whose elements may have any axes.
+#: Methods of a Dataset whose elements may have any axes; the others keep those of its batches.
 _WITHOUT = frozenset(("unbatch", "flat_map", "interleave", "map", "apply", "reduce", "window"))
+#: Methods whose elements are those of the Dataset itself.
+_SAME = frozenset(("take", "skip", "repeat", "shuffle", "prefetch", "cache", "shard", "filter"))
 _OF_TFDS = frozenset(("tfds", "tensorflow_datasets"))
 _APPLIED = frozenset(("batch_and_drop_remainder", "map_and_batch"))
 #: Functions and methods through which the elements go unchanged.
@@ -52,8 +54,8 @@ def kind(
     if _is_next(node):
         return _of_items(values, node.args[0], *inner)
     if isinstance(node.func, ast.Attribute) and node.func.attr == "numpy":
-        of_tensor = kind(values, functions, node.func.value, depth) in (TENSOR, MIXED)
-        return ARRAY if of_tensor else ""
+        owner = kind(values, functions, node.func.value, depth)
+        return {TENSOR: ARRAY, MIXED: MIXED}.get(owner, "")
     return ""
 
 
@@ -156,7 +158,17 @@ def _of_items(values: Values, node: Any, functions: Mapping[str, Function], dept
         return ARRAY if _is_batched(values, node.args[0], functions, depth) else ""
     if isinstance(node.func, ast.Attribute) and node.func.attr == "as_numpy_iterator":
         return ARRAY if _is_batched(values, node.func.value, functions, depth) else ""
-    return TENSOR if _is_batched(values, node, functions, depth) else ""
+    if _is_batched(values, node, functions, depth):
+        return TENSOR
+    # What a function gives, or rows of an array, may have an axis too; a text has none.
+    return MIXED if DATASET in values.kinds(node) and not _counts(values, node) else ""
+
+
+def _counts(values: Values, node: Any) -> bool:
+    """Whether the elements of a Dataset are numbers for sure."""
+    while isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _SAME:
+        node = node.func.value  # type: ignore[attr-defined]
+    return values.called.get(id(node), "").endswith(".Dataset.range")
 
 
 def _is_batched(values: Values, node: Any, functions: Mapping[str, Function], depth: int) -> bool:

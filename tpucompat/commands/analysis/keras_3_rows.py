@@ -1020,6 +1020,22 @@ BEHAVIOURS: Mapping[str, Row] = {
         FILE,
         "Keras 3 rejects other extensions. It can load a Keras 2 file that ends in .h5.",
     ),
+    "model_folder": Row(
+        "the folder of a SavedModel",
+        "the file that model.save writes",
+        "",
+        FILE,
+        "The model is one file now: tf.saved_model.save writes a folder, which Keras 3 cannot load.",
+        keras_2=True,
+    ),
+    "checkpoint_files": Row(
+        "the files of a checkpoint",
+        "the file that save_weights writes",
+        "",
+        FILE,
+        "The weights are one file in HDF5 now.",
+        keras_2=True,
+    ),
     "signatures": Row(
         "model.save(path, signatures=function)",
         "tf.saved_model.save(model, path, signatures=function)",

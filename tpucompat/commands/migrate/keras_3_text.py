@@ -398,6 +398,9 @@ class DenseEmbedding({keras}.layers.Embedding):
 {i}def call(self, inputs):
 {i}{i}table = with_dense_gradient({tf}.convert_to_tensor(self.embeddings))
 {i}{i}return {tf}.gather(table, {tf}.cast(inputs, 'int32'))
+
+
+DenseEmbedding.__name__ = 'Embedding'  # what layers without a name are named after
 '''
 
 AS_LAYER = '''
