@@ -198,3 +198,52 @@ def test_a_model_that_is_copied_under_the_strategy(tmp_path, script, written):
         new = told(tmp_path, text)
         for before, now in zip(old, new):
             np.testing.assert_allclose(now, before, rtol=1e-5)
+
+
+UNKNOWN_LENGTH = """
+import json
+import numpy as np
+import tensorflow as tf
+
+def examples():
+    for index in range(12):
+        yield {'x': np.float32([index, 1, 0])}, np.float32([index % 3])
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__(name='net')
+        self.layers_of = [tf.keras.layers.Dense(2, kernel_initializer='ones') for _ in range(2)]
+        self.head = tf.keras.layers.Dense(1, kernel_initializer='ones', name='head')
+    def call(self, inputs):
+        x = 0.1 * inputs['x']
+        for layer in self.layers_of:
+            x = layer(x)
+        return self.head(x)
+
+types = ({'x': tf.float32}, tf.float32)
+data = tf.data.Dataset.from_generator(examples, types, ({'x': [3]}, [1])).batch(4, drop_remainder=True)
+resolver = tf.distribute.cluster_resolver.TPUClusterResolver('local')
+print(resolver.cluster_spec().as_dict()['worker'])
+topology = tf.tpu.experimental.initialize_tpu_system(resolver)
+with tf.distribute.experimental.TPUStrategy(resolver).scope():
+    model = Net()
+    model.compile(tf.keras.optimizers.SGD(0.01), 'mse', metrics=['mae'])
+history = model.fit(data, epochs=2, verbose=0, validation_data=data.take(2)).history
+told = [history['loss'], history['mae'], history['val_loss'], model.evaluate(data, verbose=0)]
+names = [v.name for v in model.trainable_variables] + [v.name for v in model.head.weights]
+names += [layer.kernel.name for layer in model.layers_of]
+for batch in data.take(1):
+    told.append(float(batch[1][2]))
+print('TOLD', json.dumps([told, names], default=float))
+"""
+
+
+def test_a_dataset_of_unknown_length_and_the_names_of_an_own_model(tmp_path):
+    """Keras 3 divides by one batch more than there is where all have one size, and no TPU."""
+    module = findings.understand(sources.decode("old.py", UNKNOWN_LENGTH.encode()))
+    after = plan.migrate(module).after.decode()
+    numbers, names = told(tmp_path, UNKNOWN_LENGTH, "-m", "tpucompat", "run", "--quiet")
+    numbers_now, names_now = told(tmp_path, after)
+    assert names_now == names and names[-1] == "net/dense_1/kernel:0"
+    for before, now in zip(numbers, numbers_now):
+        np.testing.assert_allclose(now, before, rtol=1e-5)

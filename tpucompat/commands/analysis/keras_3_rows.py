@@ -861,6 +861,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Keras 3 calls it once before the first epoch, and after evaluate and predict too.",
         keras_2=True,
     ),
+    "unknown_length": Row(
+        "fit and evaluate of a Dataset of unknown length with drop_remainder=True",
+        "of_any_size(dataset), by a function added to the script",
+        "unknown_length",
+        BEHAVIOUR,
+        "Without a TPU, Keras 3 counts one batch more than there is, and its means are too small.",
+        keras_2=True,
+    ),
     "batches_of_steps": Row(
         "fit_generator(batches, steps_per_epoch=100)",
         "fit(StepsOf(batches, 100)), by a class added to the script",

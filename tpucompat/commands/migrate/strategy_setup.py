@@ -9,7 +9,7 @@ the resolver, such as a print, keeps one that needs no TPU either. Otherwise
 from __future__ import annotations
 
 import ast
-from typing import Any, NamedTuple
+from typing import Any, Iterator, NamedTuple
 
 from tpucompat.commands.migrate import keras, keras_copies, tpu_connections
 from tpucompat.commands.migrate.context import Context
@@ -33,6 +33,7 @@ def with_uneven_batches(strategy):
 {i}strategy.reduce = reduce_or_take
 {i}return strategy
 '''
+_NO_TPU = "it raises where there is no TPU; catch that, and use tf.distribute.get_strategy()"
 _CONNECTS = (".experimental_connect_to_host", ".experimental_connect_to_cluster")
 _INITIALIZES = ".initialize_tpu_system"
 #: What names a TPU, in the order of ``TPUClusterResolver`` and of ``make_strategy``.
@@ -224,6 +225,28 @@ def rewrite(context: Context, found: list[StrategySetup]) -> None:
             _drop_names(context, one)
         keras.finish(context, one.call)
         keras.add_helper(context, with_name)
+
+
+def mark_left(context: Context, found: list[StrategySetup]) -> None:
+    """Marks what initializes a TPU in an outdated start-up that stays, which fails without one."""
+    if "make_strategy" in context.names.functions:
+        return
+    gone = {id(node) for one in found for other in one.others for node in walk(other)}
+    makes = [place for place in context.places if place.use.name.endswith(".TPUStrategy")]
+    for call in context.names.calls if makes else ():
+        cell = context.cell_of(call.node)
+        if not call.name.endswith(_INITIALIZES) or call.guarded or id(call.node) in gone:
+            continue
+        if not any(isinstance(one, ast.Try) for one in _above(context, call.node, cell)):
+            context.todo("TPU208", _NO_TPU, call.node, cell)
+
+
+def _above(context: Context, node: ast.AST, cell: int) -> Iterator[ast.AST]:
+    parents = context.parents(cell)
+    above = parents.get(id(node))
+    while above is not None:
+        yield above
+        above = parents.get(id(above))
 
 
 def rewrite_workers(context: Context) -> None:
