@@ -1492,7 +1492,7 @@ def test_a_name_with_advice_gets_no_second_todo(old, monkeypatch):
     assert b"TPU207" in old.read_bytes() and b"TPU516" not in old.read_bytes()
 
 
-def test_a_module_that_needs_no_rewriting_is_asked_about_with_its_program(tmp_path, monkeypatch):
+def test_a_module_that_needs_no_rewriting_is_asked_about_too(tmp_path, monkeypatch):
     name = "keras.utils.conv_utils"
     monkeypatch.setattr(resolution, "answers", lambda *_: resolution.Answers(frozenset({name})))
     uses = "from keras.utils import conv_utils\nprint(conv_utils.pad)\n"
@@ -1503,7 +1503,11 @@ def test_a_module_that_needs_no_rewriting_is_asked_about_with_its_program(tmp_pa
     assert b"# TODO(tpucompat TPU516): keras.utils.conv_utils does not exist" in layer.after
     assert layer.way == plan.PLAIN and not script.todos
     (alone,) = resolution.mark(list(tree.migrate(files[1:])))
-    assert not alone.changed  # TensorFlow is not started where nothing is rewritten
+    assert alone.changed and alone.after == layer.after  # by itself as well
+    monkeypatch.setattr(resolution, "answers", lambda *_: pytest.fail("TensorFlow is started"))
+    (tmp_path / "script.py").write_text("import numpy as np\nprint(np.ones(3))\n")
+    (other,) = resolution.mark(list(tree.migrate(files[:1])))
+    assert not other.changed  # it uses neither TensorFlow nor Keras
 
 
 def test_names_are_looked_up_as_python_does():
@@ -2249,6 +2253,28 @@ def test_what_reads_a_saved_model_finds_one(read, stays):
         """)
     assert ("tf.saved_model.save(model, 'out/m')" in after) == stays
     assert ("model.save('out/m.keras')" in after) != stays
+
+
+@pytest.mark.parametrize(
+    ("saved", "asked", "marked"),
+    [
+        ("m.save_weights('w.h5')", "f.attrs['layer_names']", True),
+        ("m.save_weights('w.h5')", "[n for n in f['dense'].attrs['weight_names']]", True),
+        ("m.save_weights('w.h5')", "f.attrs.get('keras_version')", True),
+        ("m.save('w.h5')", "f['model_weights'].attrs['layer_names']", False),
+        ("m.save_weights('w.h5')", "f.attrs['mine']", False),
+    ],
+)
+def test_what_hdf5_files_of_weights_had_in_them(saved, asked, marked):
+    after = migrated(f"""\
+        import h5py
+        import tensorflow as tf
+        m = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        {saved}
+        f = h5py.File('w.h5', 'r')
+        print({asked})
+        """)
+    assert ("# TODO(tpucompat TPU513): attributes of a file of weights" in after) == marked
 
 
 @pytest.mark.parametrize(
@@ -3704,9 +3730,10 @@ class F1(tf.keras.metrics.Metric):
         self.total = self.add_weight('total')
         print(self.total.name, [v.name for v in self.variables])
 class Trainer(object):
-    def __init__(self):
-        self.net = Net()
-net, trainer = Net(), Trainer()
+    def __init__(self, other, name=''):
+        self.net, self.other = Net(), other
+net, trainer = Net(), Trainer(tf.keras.Sequential())
+print([v.name for v in trainer.other.variables])
 for block in net.blocks:
     print(block.scale.name, block.name, [w.name for w in net.ends[0].weights])
 print(net.head.weights[0].name, net.name, trainer.net.head.trainable_weights[1].name)
@@ -3719,6 +3746,7 @@ def test_variables_of_own_models_and_layers_are_known_by_their_paths():
     for line in (
         "print(name_of(self.scale), [name_of(w) for w in self.weights])",
         "self.total = self.add_weight(name='total')",
+        "print([name_of(v) for v in trainer.other.weights])",
         "print(state_name(self.total), [state_name(v) for v in self.variables])",
         "print(name_of(block.scale), block.name, [name_of(w) for w in net.ends[0].weights])",
         "print(name_of(net.head.weights[0]), net.name, name_of(trainer.net.head.trainable_weights[1]))",

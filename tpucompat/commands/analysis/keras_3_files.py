@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, Iterator
+from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis import keras_3_values
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras, key
-from tpucompat.names.used import Call, argument, constant, walk
+from tpucompat.names.used import Call, argument, constant, index_of, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -112,11 +112,34 @@ def differences(finder: Finder) -> Iterator[Difference]:
             row = table.BEHAVIOURS[rule]
             row = row if text in wrong or rule in saved else row._replace(how="")
             yield Difference(row, path, call, "either" if is_alike else "load", uncertain=unseen)
+    yield from attributes(finder)
     plain = [(str(text), rule) for text, _, _, rule, saves in files if saves and _is_plain(text)]
     folders = {text for text, rule in plain if rule == "model_file"}
     has_checkpoints = any(rule == "weights_file" for _, rule in plain)
     for one in finder.names.calls:
         yield from _looks(finder, one, folders, has_checkpoints)
+
+
+def attributes(finder: Finder) -> Iterator[Difference]:
+    """What a script asks its own files of weights for, and Keras 3 does not write into them."""
+    rules = {rule for _, _, rule, saves in finder.file_arguments() if saves}
+    if rules != {"weights_file"} or not any(use.base == "h5py" for use in finder.names.uses):
+        return
+    for node in finder.nodes:
+        asked: Any = None
+        if isinstance(node, ast.Subscript):
+            asked = node.value, constant(index_of(node))
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "get" and node.args:
+            asked = node.func.value, constant(node.args[0])  # type: ignore[attr-defined]
+        if (
+            asked is not None
+            and getattr(asked[0], "attr", "") == "attrs"
+            and asked[1] in _ATTRIBUTES
+        ):
+            yield Difference(table.BEHAVIOURS["weights_attributes"], node)
+
+
+_ATTRIBUTES = frozenset(("layer_names", "weight_names", "keras_version", "backend"))
 
 
 def _is_plain(text: str | None) -> bool:

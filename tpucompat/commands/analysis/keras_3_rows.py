@@ -1036,6 +1036,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "The model is one file now: tf.saved_model.save writes a folder, which Keras 3 cannot load.",
         keras_2=True,
     ),
+    "weights_attributes": Row(
+        "attributes of a file of weights",
+        "the names of the layers of a model",
+        "",
+        FILE,
+        "Keras 3 writes none into a file of save_weights; its groups are the layers.",
+        keras_2=True,
+    ),
     "checkpoint_files": Row(
         "the files of a checkpoint",
         "the file that save_weights writes",

@@ -116,6 +116,7 @@ class Values:
         self._plain: set[str] = set()  # classes that extend nothing
         self._defined: set[str] = set()  # the names of all classes of the module
         self._methods: dict[int, str] = {}  # method -> the name of its class
+        self._makers: dict[str, ast.AST] = {}  # class -> its __init__
         self._scopes: dict[int, tuple[int, ...]] = {}
         #: (scope, name) -> the expressions that are assigned to it.
         self.assigned: dict[tuple[int, str], list[ast.AST]] = {}
@@ -185,7 +186,7 @@ class Values:
     def _parameters_of(self, names: Names, call: ast.Call) -> None:
         last = key(call.func).rpartition(".")[2]
         function = names.functions.get(last)
-        node: Any = function.node if function is not None else None
+        node: Any = function.node if function is not None else self._makers.get(last)
         if not isinstance(node, ast.FunctionDef):
             return
         parameters = [one.arg for one in node.args.args]
@@ -201,6 +202,8 @@ class Values:
     def _class(self, node: ast.ClassDef, scope: tuple[int, ...]) -> None:
         self._defined.add(node.name)
         self._methods.update((id(one), node.name) for one in node.body)
+        makers = {node.name: one for one in node.body if getattr(one, "name", "") == "__init__"}
+        self._makers.update(makers)
         if all(key(base) == "object" for base in node.bases):
             self._plain.add(node.name)
         for base in node.bases:
