@@ -72,7 +72,12 @@ def exported(finder: Finder) -> set[str | None]:
 
 def reads_saved_model(name: str) -> bool:
     """Whether a function of TensorFlow reads the SavedModel of a folder that it is given."""
-    return _READING.search(name) is not None and _WRITING.search(name) is None
+    return _READING.search(name) is not None and not writes_saved_model(name)
+
+
+def writes_saved_model(name: str) -> bool:
+    """Whether a function of TensorFlow writes a SavedModel to a folder that it is given."""
+    return _WRITING.search(name) is not None
 
 
 def _read(call: Call) -> list[ast.expr]:
@@ -80,7 +85,7 @@ def _read(call: Call) -> list[ast.expr]:
     if reads_saved_model(call.name):
         given = (*call.node.args, *(word.value for word in call.node.keywords))
         return [one for one in given if isinstance(one, _TEXTS)]
-    if _WRITING.search(call.name):
+    if writes_saved_model(call.name):
         return []
     return [word.value for word in call.node.keywords if word.arg in FOLDERS]
 

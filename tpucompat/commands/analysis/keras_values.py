@@ -202,8 +202,9 @@ class Values:
     def _class(self, node: ast.ClassDef, scope: tuple[int, ...]) -> None:
         self._defined.add(node.name)
         self._methods.update((id(one), node.name) for one in node.body)
-        makers = {node.name: one for one in node.body if getattr(one, "name", "") == "__init__"}
-        self._makers.update(makers)
+        for one in node.body:
+            if getattr(one, "name", "") == "__init__":
+                self._makers[node.name] = one
         if all(key(base) == "object" for base in node.bases):
             self._plain.add(node.name)
         for base in node.bases:
