@@ -24,11 +24,12 @@ def _public(module, name, seen, depth=_DEPTH):
             continue
         try:
             value = getattr(module, part)
+            is_module = isinstance(value, types.ModuleType) and bool(dir(value))
         except Exception:  # what is gone raises its own errors
             continue
         path = f"{name}.{part}"
         is_part = isinstance(value, type) and value.__module__.partition(".")[0] in _ROOTS
-        if (isinstance(value, types.ModuleType) or is_part) and id(value) not in seen:
+        if (is_module or is_part) and id(value) not in seen:
             seen.add(id(value))
             yield from _public(value, path, seen, depth - 1)
         if inspect.isroutine(value) or isinstance(value, type):

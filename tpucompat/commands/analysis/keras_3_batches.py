@@ -315,7 +315,10 @@ def _may_be_miscounted(finder: Finder, data: Any, depth: int = 9) -> bool:
 _OF_KNOWN_LENGTH = frozenset(("from_tensor_slices", "from_tensors", "range"))
 #: Methods that leave the length of a Dataset known, and the sizes of its batches as they are.
 _KEEP_LENGTH = frozenset(
-    "batch cache enumerate map padded_batch prefetch repeat shard shuffle skip take with_options".split()
+    (
+        *("batch", "cache", "enumerate", "map", "padded_batch", "prefetch", "repeat", "shard"),
+        *("shuffle", "skip", "take", "with_options"),
+    )
 )
 
 

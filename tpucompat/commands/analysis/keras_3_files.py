@@ -157,9 +157,9 @@ def _looks(
 ) -> Iterator[Difference]:
     """Where a script looks into the folder of a model, or for the files of a checkpoint."""
     module, _, last = call.name.rpartition(".")
-    if not (folders or has_checkpoints) or not (module + ".").startswith(_FILE_MODULES):
-        if last != "open":
-            return
+    of_files = last == "open" or f"{module}.".startswith(_FILE_MODULES)
+    if not of_files or not (folders or has_checkpoints):
+        return
     for path in call.node.args:
         whole = finder.text_of(path)
         inside = {constant(one) for one in walk(path)} if isinstance(path, _TEXTS) else set()
@@ -175,15 +175,19 @@ def _looks(
             yield Difference(table.BEHAVIOURS["checkpoint_files"], call.node, call.node, "files")
 
 
-_FILE_MODULES = ("os.", "glob.", "shutil.", "zipfile.", "tarfile.", "subprocess.", "pathlib.") + (
-    "tensorflow.io.gfile.",
-    "tensorflow.gfile.",
+_FILE_MODULES = (
+    *("os.", "glob.", "shutil.", "zipfile.", "tarfile.", "subprocess.", "pathlib."),
+    *("tensorflow.io.gfile.", "tensorflow.gfile."),
 )
 #: What does as well with one file as with a folder.
 _OF_ONE_FILE = frozenset(
-    "exists lexists isfile getsize getmtime remove unlink rename replace copy copyfile copy2 move stat join"
-    " basename dirname abspath realpath relpath normpath split splitext expanduser makedirs mkdir access"
-    " chmod fspath open system Exists Remove Rename Copy Stat GFile Open MakeDirs MkDir Path".split()
+    (
+        *("exists", "lexists", "isfile", "getsize", "getmtime", "remove", "unlink", "rename"),
+        *("replace", "copy", "copyfile", "copy2", "move", "stat", "join", "basename", "dirname"),
+        *("abspath", "realpath", "relpath", "normpath", "split", "splitext", "expanduser"),
+        *("makedirs", "mkdir", "access", "chmod", "fspath", "open", "system", "Path"),
+        *("Exists", "Remove", "Rename", "Copy", "Stat", "GFile", "Open", "MakeDirs", "MkDir"),
+    )
 )
 _OF_CHECKPOINT = re.compile(r"(^|/|\*)(\.index|\.data\S*|checkpoint)$")
 
