@@ -2262,6 +2262,12 @@ def test_what_reads_a_saved_model_finds_one(read, stays):
         ("m.save_weights('w.h5')", "[n for n in f['dense'].attrs['weight_names']]", True),
         ("m.save_weights('w.h5')", "f.attrs.get('keras_version')", True),
         ("m.save('w.h5')", "f['model_weights'].attrs['layer_names']", False),
+        ("m.save_weights('w.h5'); m.save('m.h5')", "f.attrs['layer_names']", True),
+        (
+            "m.save_weights('v.h5'); m.save('w.h5')",
+            "f['model_weights'].attrs['layer_names']",
+            False,
+        ),
         ("m.save_weights('w.h5')", "f.attrs['mine']", False),
     ],
 )

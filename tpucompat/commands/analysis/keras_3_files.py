@@ -128,19 +128,18 @@ def differences(finder: Finder) -> Iterator[Difference]:
 def attributes(finder: Finder) -> Iterator[Difference]:
     """What a script asks its own files of weights for, and Keras 3 does not write into them."""
     rules = {rule for _, _, rule, saves in finder.file_arguments() if saves}
-    if rules != {"weights_file"} or not any(use.base == "h5py" for use in finder.names.uses):
+    if "weights_file" not in rules or not any(use.base == "h5py" for use in finder.names.uses):
         return
     for node in finder.nodes:
-        asked: Any = None
+        owner: Any = None
+        name: Any = None
         if isinstance(node, ast.Subscript):
-            asked = node.value, constant(index_of(node))
+            owner, name = node.value, constant(index_of(node))
         elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "get" and node.args:
-            asked = node.func.value, constant(node.args[0])  # type: ignore[attr-defined]
-        if (
-            asked is not None
-            and getattr(asked[0], "attr", "") == "attrs"
-            and asked[1] in _ATTRIBUTES
-        ):
+            owner, name = node.func.value, constant(node.args[0])  # type: ignore[attr-defined]
+        if getattr(owner, "attr", "") != "attrs" or name not in _ATTRIBUTES:
+            continue
+        if not any(constant(one) == "model_weights" for one in walk(owner)):  # of a whole model
             yield Difference(table.BEHAVIOURS["weights_attributes"], node)
 
 
