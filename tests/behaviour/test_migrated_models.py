@@ -247,3 +247,40 @@ def test_a_dataset_of_unknown_length_and_the_names_of_an_own_model(tmp_path):
     assert names_now == names and names[-1] == "net/dense_1/kernel:0"
     for before, now in zip(numbers, numbers_now):
         np.testing.assert_allclose(now, before, rtol=1e-5)
+
+
+NAMED_OUTPUTS = """
+import json
+import numpy as np
+import tensorflow as tf
+
+def ones():
+    return tf.keras.initializers.Constant(0.3)
+
+inputs = tf.keras.Input((3,), name='features')
+hidden = tf.keras.layers.Dense(4, kernel_initializer=ones())(inputs)
+main = tf.keras.layers.Dense(1, kernel_initializer=ones(), name='main')(hidden)
+aux = tf.keras.layers.Dense(2, kernel_initializer=ones(), name='aux')(hidden)
+model = tf.keras.Model(inputs, [main, aux])
+model.add_loss(0.01 * tf.reduce_mean(tf.square(hidden)))
+model.add_metric(tf.reduce_mean(hidden), name='hidden', aggregation='mean')
+model.compile(tf.keras.optimizers.SGD(0.05), loss={'main': 'mse', 'aux': 'mae'}, loss_weights={'main': 1.0, 'aux': 0.5})
+x = np.random.RandomState(0).rand(16, 3).astype('float32')
+y = {'main': x[:, :1], 'aux': x[:, 1:]}
+data = tf.data.Dataset.from_tensor_slices(({'features': x}, y)).batch(8)
+history = model.fit(data, epochs=2, verbose=0).history
+told = [history[name] for name in ('loss', 'main_loss', 'aux_loss', 'hidden')]
+told += [dict(zip(model.metrics_names, model.evaluate(data, verbose=0)))[name] for name in ('main_loss', 'aux_loss')]
+print('TOLD', json.dumps([told, model.output_names], default=float))
+"""
+
+
+def test_outputs_keep_their_names_beside_losses_and_metrics_of_tensors(tmp_path):
+    module = findings.understand(sources.decode("old.py", NAMED_OUTPUTS.encode()))
+    after = plan.migrate(module._replace(era="tf2")).after.decode()
+    assert "model = with_metric(model, " in after and "model = with_loss(model, " in after
+    numbers, names = told(tmp_path, NAMED_OUTPUTS, "-m", "tpucompat", "run", "--quiet", "--era", "tf2")
+    numbers_now, names_now = told(tmp_path, after)
+    assert names_now == names == ["main", "aux"]
+    for before, now in zip(numbers, numbers_now):
+        np.testing.assert_allclose(now, before, rtol=1e-5)

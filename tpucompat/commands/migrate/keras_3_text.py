@@ -450,7 +450,9 @@ def with_loss(model, loss):
 {i}"""The model with one more loss, a tensor that was computed from its inputs."""
 {i}first, *others = model.outputs
 {i}outputs = [AddLoss()([first, loss]), *others]
-{i}return {keras}.Model(model.inputs, outputs if others else outputs[0], name=model.name)
+{i}made = {keras}.Model(model.inputs, outputs if others else outputs[0], name=model.name)
+{i}made.output_names = list(model.output_names)
+{i}return made
 '''
 
 WITH_COLUMNS = '''
