@@ -264,13 +264,15 @@ aux = tf.keras.layers.Dense(2, kernel_initializer=ones(), name='aux')(hidden)
 model = tf.keras.Model(inputs, [main, aux])
 model.add_loss(0.01 * tf.reduce_mean(tf.square(hidden)))
 model.add_metric(tf.reduce_mean(hidden), name='hidden', aggregation='mean')
-model.compile(tf.keras.optimizers.SGD(0.05), loss={'main': 'mse', 'aux': 'mae'}, loss_weights={'main': 1.0, 'aux': 0.5})
+losses, weights = {'main': 'mse', 'aux': 'mae'}, {'main': 1.0, 'aux': 0.5}
+model.compile(tf.keras.optimizers.SGD(0.05), loss=losses, loss_weights=weights)
 x = np.random.RandomState(0).rand(16, 3).astype('float32')
 y = {'main': x[:, :1], 'aux': x[:, 1:]}
 data = tf.data.Dataset.from_tensor_slices(({'features': x}, y)).batch(8)
 history = model.fit(data, epochs=2, verbose=0).history
 told = [history[name] for name in ('loss', 'main_loss', 'aux_loss', 'hidden')]
-told += [dict(zip(model.metrics_names, model.evaluate(data, verbose=0)))[name] for name in ('main_loss', 'aux_loss')]
+scores = dict(zip(model.metrics_names, model.evaluate(data, verbose=0)))
+told += [scores[name] for name in ('main_loss', 'aux_loss')]
 print('TOLD', json.dumps([told, model.output_names], default=float))
 """
 
@@ -279,7 +281,9 @@ def test_outputs_keep_their_names_beside_losses_and_metrics_of_tensors(tmp_path)
     module = findings.understand(sources.decode("old.py", NAMED_OUTPUTS.encode()))
     after = plan.migrate(module._replace(era="tf2")).after.decode()
     assert "model = with_metric(model, " in after and "model = with_loss(model, " in after
-    numbers, names = told(tmp_path, NAMED_OUTPUTS, "-m", "tpucompat", "run", "--quiet", "--era", "tf2")
+    numbers, names = told(
+        tmp_path, NAMED_OUTPUTS, "-m", "tpucompat", "run", "--quiet", "--era", "tf2"
+    )
     numbers_now, names_now = told(tmp_path, after)
     assert names_now == names == ["main", "aux"]
     for before, now in zip(numbers, numbers_now):

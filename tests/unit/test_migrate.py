@@ -2821,6 +2821,9 @@ def test_names_of_inputs_are_those_of_their_tensors():
         ("t.dtype.name", "tf.as_dtype(t.dtype).name"),
         ("d.kernel.name", "name_of(d.kernel)"),
         ("d.kernel.read_value()", "d.kernel.value"),
+        ("K.mean(d.kernel, axis=0)", "K.mean(tf.convert_to_tensor(d.kernel), axis=0)"),
+        ("K.dtype(d.kernel)", "K.dtype(tf.convert_to_tensor(d.kernel))"),
+        ("K.sum(d.kernel)", "K.sum(d.kernel)"),
         ("d.kernel.device", "TODO(tpucompat TPU515): device"),
         ("t.name", "TODO(tpucompat TPU514): model.output.name"),
         ("K.ndim(t)", "len(t.shape)"),
@@ -3745,6 +3748,25 @@ for block in net.blocks:
 print(net.head.weights[0].name, net.name, trainer.net.head.trainable_weights[1].name)
 print([v.name for v in F1().variables], tf.keras.metrics.Mean().weights[0].name)
 """
+
+
+def test_layers_that_a_layer_goes_through_are_called_with_arrays():
+    before = """\
+        import tensorflow as tf
+        class Attention(tf.keras.layers.Layer):
+            def __init__(self):
+                super().__init__()
+                self.query, self.key = tf.keras.layers.Dense(2), tf.keras.layers.Dense(2)
+            def split(self, x):
+                return tf.transpose(tf.reshape(x, [-1, 2, 2]), [0, 2, 1])
+            def call(self, x):
+                query, key = (self.split(layer(x)) for layer in (self.query, self.key))
+                return tf.matmul(query, key)
+        @tf.function
+        def step(x):
+            return Attention()(x)
+        """
+    assert "as_layer" not in migrated(before)
 
 
 def test_variables_of_own_models_and_layers_are_known_by_their_paths():

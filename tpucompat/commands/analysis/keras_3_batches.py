@@ -274,7 +274,8 @@ def unknown_lengths(finder: Finder, call: Call, below: str) -> Iterator[Differen
         alone = alone and owner in MODELS
         is_dataset = finder.values.kind(given) == DATASET and _may_be_miscounted(finder, given)
         if is_dataset or (alone and _is_unseen(finder, given)):
-            yield Difference(table.BEHAVIOURS["unknown_length"], given, call.node)
+            row = table.BEHAVIOURS["unknown_length"]
+            yield Difference(row, given, call.node, uncertain=True)  # the running program knows
 
 
 def _may_be_miscounted(finder: Finder, data: Any, depth: int = 9) -> bool:

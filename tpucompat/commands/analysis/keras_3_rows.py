@@ -1424,6 +1424,13 @@ BEHAVIOURS: Mapping[str, Row] = {
         REFUSED,
         keras_2=True,
     ),
+    "backend_variable": Row(
+        "K.mean(layer.kernel)",
+        "K.mean(tf.convert_to_tensor(layer.kernel))",
+        "backend_variable",
+        REFUSED,
+        keras_2=True,
+    ),
     "private": Row(
         "model._make_predict_function()",
         "model.make_predict_function()",

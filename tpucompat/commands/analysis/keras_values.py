@@ -472,6 +472,8 @@ class Values:
         kinds = self.kinds(node.func)
         if not kinds & (MODELS | {LAYER}) or not node.args:
             return
+        if not self._graph and isinstance(node.func, ast.Name) and self.own_kind(node) in _HOLDING:
+            return  # in a layer of the script, which is called with arrays too
         # A program that computes at once calls models with arrays, and gets numbers.
         if self._graph or LAYER in kinds or any(TENSOR in self.kinds(one) for one in node.args):
             yield TENSOR

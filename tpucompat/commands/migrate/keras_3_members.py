@@ -199,6 +199,10 @@ def _aggregation(self: Rewriter, one: Difference) -> bool:
     )
 
 
+def _backend_variable(self: Rewriter, one: Difference) -> bool:
+    return self.wrap(one.node, self.context.local("tf.convert_to_tensor") + "(", ")")
+
+
 def _set_value(self: Rewriter, one: Difference) -> bool:
     """``K.set_value(variable, value)`` -> ``variable.assign(value)``."""
     call = one.node
@@ -532,6 +536,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "tensor_shape": _tensor_shape,
     "variable_name": _variable_name,
     "aggregation": _aggregation,
+    "backend_variable": _backend_variable,
     "state_name": _state_name,
     "called_rate": _called_rate,
     "variable_value": _variable_value,
