@@ -202,9 +202,8 @@ class Values:
     def _class(self, node: ast.ClassDef, scope: tuple[int, ...]) -> None:
         self._defined.add(node.name)
         self._methods.update((id(one), node.name) for one in node.body)
-        for one in node.body:
-            if getattr(one, "name", "") == "__init__":
-                self._makers[node.name] = one
+        makers = [one for one in node.body if getattr(one, "name", "") == "__init__"]
+        self._makers.update((node.name, one) for one in makers)
         if all(key(base) == "object" for base in node.bases):
             self._plain.add(node.name)
         for base in node.bases:
@@ -268,8 +267,9 @@ class Values:
     def returned_at(self, node: ast.AST, call: ast.Call) -> list[ast.expr]:
         """What a function of the module returns in the places that a name has in ``a, b = call(…)``."""
         tuples = self._tuples.get(key(call.func).rpartition(".")[2], [])
-        places = self.places(node, call)
-        return [one.elts[at] for one in tuples for at in places if at < len(one.elts)]
+        return [
+            one.elts[at] for one in tuples for at in self.places(node, call) if at < len(one.elts)
+        ]
 
     def parts_of_items(self, node: ast.AST) -> list[ast.AST]:
         """What a loop goes through whose variables a name is one of: ``for x, y in data``."""
@@ -538,11 +538,9 @@ class Values:
         if ITERATOR in above and name == "get_next":
             yield BATCH
         if name in ("add_weight", "add_variable"):
-            own = self.own_kind(node) if key(function.value) == "self" else ""
-            if above & (MODELS | {LAYER}) or own in _HOLDING:
-                yield VARIABLE
-            elif METRIC in (*above, own):
-                yield STATE
+            owners = {*above, self.own_kind(node) if key(function.value) == "self" else ""}
+            if owners & {*_HOLDING, METRIC}:
+                yield VARIABLE if owners & _HOLDING else STATE
         if name in self._returns and self._is_of_class(function.value):
             yield from self._returns[name]
         if LAYER in above and name in ("get_output_at", "get_input_at"):
