@@ -198,3 +198,93 @@ def test_a_model_that_is_copied_under_the_strategy(tmp_path, script, written):
         new = told(tmp_path, text)
         for before, now in zip(old, new):
             np.testing.assert_allclose(now, before, rtol=1e-5)
+
+
+UNKNOWN_LENGTH = """
+import json
+import numpy as np
+import tensorflow as tf
+
+def examples():
+    for index in range(12):
+        yield {'x': np.float32([index, 1, 0])}, np.float32([index % 3])
+
+class Net(tf.keras.Model):
+    def __init__(self):
+        super().__init__(name='net')
+        self.layers_of = [tf.keras.layers.Dense(2, kernel_initializer='ones') for _ in range(2)]
+        self.head = tf.keras.layers.Dense(1, kernel_initializer='ones', name='head')
+    def call(self, inputs):
+        x = 0.1 * inputs['x']
+        for layer in self.layers_of:
+            x = layer(x)
+        return self.head(x)
+
+types = ({'x': tf.float32}, tf.float32)
+data = tf.data.Dataset.from_generator(examples, types, ({'x': [3]}, [1])).batch(4, drop_remainder=True)
+resolver = tf.distribute.cluster_resolver.TPUClusterResolver('local')
+print(resolver.cluster_spec().as_dict()['worker'])
+topology = tf.tpu.experimental.initialize_tpu_system(resolver)
+with tf.distribute.experimental.TPUStrategy(resolver).scope():
+    model = Net()
+    model.compile(tf.keras.optimizers.SGD(0.01), 'mse', metrics=['mae'])
+history = model.fit(data, epochs=2, verbose=0, validation_data=data.take(2)).history
+told = [history['loss'], history['mae'], history['val_loss'], model.evaluate(data, verbose=0)]
+names = [v.name for v in model.trainable_variables] + [v.name for v in model.head.weights]
+names += [layer.kernel.name for layer in model.layers_of]
+for batch in data.take(1):
+    told.append(float(batch[1][2]))
+print('TOLD', json.dumps([told, names], default=float))
+"""
+
+
+def test_a_dataset_of_unknown_length_and_the_names_of_an_own_model(tmp_path):
+    """Keras 3 divides by one batch more than there is where all have one size, and no TPU."""
+    module = findings.understand(sources.decode("old.py", UNKNOWN_LENGTH.encode()))
+    after = plan.migrate(module).after.decode()
+    numbers, names = told(tmp_path, UNKNOWN_LENGTH, "-m", "tpucompat", "run", "--quiet")
+    numbers_now, names_now = told(tmp_path, after)
+    assert names_now == names and names[-1] == "net/dense_1/kernel:0"
+    for before, now in zip(numbers, numbers_now):
+        np.testing.assert_allclose(now, before, rtol=1e-5)
+
+
+NAMED_OUTPUTS = """
+import json
+import numpy as np
+import tensorflow as tf
+
+def ones():
+    return tf.keras.initializers.Constant(0.3)
+
+inputs = tf.keras.Input((3,), name='features')
+hidden = tf.keras.layers.Dense(4, kernel_initializer=ones())(inputs)
+main = tf.keras.layers.Dense(1, kernel_initializer=ones(), name='main')(hidden)
+aux = tf.keras.layers.Dense(2, kernel_initializer=ones(), name='aux')(hidden)
+model = tf.keras.Model(inputs, [main, aux])
+model.add_loss(0.01 * tf.reduce_mean(tf.square(hidden)))
+model.add_metric(tf.reduce_mean(hidden), name='hidden', aggregation='mean')
+losses, weights = {'main': 'mse', 'aux': 'mae'}, {'main': 1.0, 'aux': 0.5}
+model.compile(tf.keras.optimizers.SGD(0.05), loss=losses, loss_weights=weights)
+x = np.random.RandomState(0).rand(16, 3).astype('float32')
+y = {'main': x[:, :1], 'aux': x[:, 1:]}
+data = tf.data.Dataset.from_tensor_slices(({'features': x}, y)).batch(8)
+history = model.fit(data, epochs=2, verbose=0).history
+told = [history[name] for name in ('loss', 'main_loss', 'aux_loss', 'hidden')]
+scores = dict(zip(model.metrics_names, model.evaluate(data, verbose=0)))
+told += [scores[name] for name in ('main_loss', 'aux_loss')]
+print('TOLD', json.dumps([told, model.output_names], default=float))
+"""
+
+
+def test_outputs_keep_their_names_beside_losses_and_metrics_of_tensors(tmp_path):
+    module = findings.understand(sources.decode("old.py", NAMED_OUTPUTS.encode()))
+    after = plan.migrate(module._replace(era="tf2")).after.decode()
+    assert "model = with_metric(model, " in after and "model = with_loss(model, " in after
+    numbers, names = told(
+        tmp_path, NAMED_OUTPUTS, "-m", "tpucompat", "run", "--quiet", "--era", "tf2"
+    )
+    numbers_now, names_now = told(tmp_path, after)
+    assert names_now == names == ["main", "aux"]
+    for before, now in zip(numbers, numbers_now):
+        np.testing.assert_allclose(now, before, rtol=1e-5)

@@ -455,6 +455,8 @@ FRAME = "frame = pd.DataFrame({'a': [1.0, 2.0], 'b': [3.0, 5.0], 'text': ['x', '
         ("pd.DataFrame.from_items([('n', [1])]).columns.tolist()", ["n"]),
         ("frame[['a', 'b']].mad().tolist()", [0.5, 1.0]),
         ("frame.lookup([0, 1], ['b', 'a']).tolist()", [3.0, 2.0]),
+        ("frame.loc[frame.index, ['a', 'b']].values.tolist()", [[1.0, 3.0], [2.0, 5.0]]),
+        ("frame.loc[np.array([True, False]), 'a'].tolist()", [1.0]),
         ("pd.value_counts([1, 2, 2]).to_dict()", {2: 2, 1: 1}),
         ("pd.io.json.json_normalize([{'a': {'b': 1}}]).columns.tolist()", ["a.b"]),
     ],

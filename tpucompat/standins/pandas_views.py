@@ -105,7 +105,8 @@ class _Indexer:
 
     def __getitem__(self, key: Any) -> Any:
         value = self._real[key]
-        if isinstance(key, tuple) and len(key) == 2 and key[0] == slice(None):
+        is_pair = isinstance(key, tuple) and len(key) == 2
+        if is_pair and isinstance(key[0], slice) and key[0] == slice(None):  # else an array of rows
             return _remembered(self._data, key[1], value) if self._name == "loc" else value
         return value
 

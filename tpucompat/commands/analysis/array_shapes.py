@@ -55,13 +55,13 @@ def _of_call(values: Values, node: ast.Call, depth: int) -> int | None:
     first = node.args[0] if node.args else None
     last = name.rpartition(".")[2]
     if name in _MAKERS:
-        return _nesting(first) if isinstance(first, (ast.List, ast.Tuple)) else None
+        return nesting(first) if isinstance(first, (ast.List, ast.Tuple)) else None
     if name in _FILLED:
-        return _length(argument(node, 0, "shape"))
+        return length(argument(node, 0, "shape"))
     if name in _LINES:
         return 1
     if name.startswith("numpy.random.") and last in _SIZES:
-        return _length(argument(node, _SIZES[last], "size"))
+        return length(argument(node, _SIZES[last], "size"))
     if name in ("numpy.random.rand", "numpy.random.randn"):
         return len(node.args)
     if name.startswith("numpy."):
@@ -70,21 +70,21 @@ def _of_call(values: Values, node: ast.Call, depth: int) -> int | None:
     if not isinstance(function, ast.Attribute):
         return None
     if function.attr == "reshape":
-        return _length(first) if len(node.args) == 1 else len(node.args)
+        return length(first) if len(node.args) == 1 else len(node.args)
     if function.attr in ("flatten", "ravel"):
         return 1
     return axes(values, function.value, depth - 1) if function.attr in _SAME else None
 
 
-def _nesting(node: ast.AST) -> int | None:
+def nesting(node: ast.AST | None) -> int | None:
     """The axes of what is written out; None where it has other arrays in it."""
     if not isinstance(node, (ast.List, ast.Tuple)):
         return 0 if isinstance(node, ast.Constant) else None
-    inner = _nesting(node.elts[0]) if node.elts else 0
+    inner = nesting(node.elts[0]) if node.elts else 0
     return None if inner is None else inner + 1
 
 
-def _length(shape: ast.AST | None) -> int | None:
+def length(shape: ast.AST | None) -> int | None:
     """The axes of a shape that is written out."""
     if isinstance(shape, (ast.List, ast.Tuple)):
         return len(shape.elts)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Iterator, Mapping
+from typing import Any, Iterable, Iterator, Mapping
 
+from tpucompat.commands.analysis.graph_axes import GraphAxes
 from tpucompat.commands.analysis.keras_values import DATASET, Values, key
 from tpucompat.names.used import Function, constant, index_of, walk
 
 #: What is known of an element: an array of NumPy's, a tensor, or one of them among other values of its name.
 ARRAY, TENSOR, MIXED = "array", "tensor", "mixed"
-#: Methods of a Dataset whose elements may have any axes.
+#: Methods of a Dataset whose elements may have any axes; the others keep those of its batches.
 _WITHOUT = frozenset(("unbatch", "flat_map", "interleave", "map", "apply", "reduce", "window"))
+#: Methods whose elements are those of the Dataset itself.
+_SAME = frozenset(("take", "skip", "repeat", "shuffle", "prefetch", "cache", "shard", "filter"))
 _OF_TFDS = frozenset(("tfds", "tensorflow_datasets"))
 _APPLIED = frozenset(("batch_and_drop_remainder", "map_and_batch"))
 #: Functions and methods through which the elements go unchanged.
@@ -33,6 +36,8 @@ def kind(
     if not depth:
         return ""
     inner = functions, depth - 1
+    if _is_whole_of_run(values, functions, node):
+        return MIXED
     if isinstance(node, ast.Name):
         place = values.scope(node), node.id, depth
         if place not in values.elements:
@@ -42,14 +47,15 @@ def kind(
         is_text = isinstance(constant(index_of(node)), str)
         if not is_text and _is_row_of_run(values, node):
             return MIXED
-        return kind(values, functions, node.value, depth) if is_text else ""
+        is_part = is_text or _is_part_of_item(values, functions, node)
+        return kind(values, functions, node.value, depth) if is_part else ""
     if not isinstance(node, ast.Call):
         return ""
     if _is_next(node):
         return _of_items(values, node.args[0], *inner)
     if isinstance(node.func, ast.Attribute) and node.func.attr == "numpy":
-        of_tensor = kind(values, functions, node.func.value, depth) in (TENSOR, MIXED)
-        return ARRAY if of_tensor else ""
+        owner = kind(values, functions, node.func.value, depth)
+        return {TENSOR: ARRAY, MIXED: MIXED}.get(owner, "")
     return ""
 
 
@@ -73,6 +79,54 @@ def _is_row_of_run(values: Values, node: ast.Subscript) -> bool:
     if any(_is_run(one, several=True) for one in values.unpacked(whole)):
         return True
     return any(_is_run(one, several=False) for one in [whole, *values.values(whole)])
+
+
+def _is_part_of_item(
+    values: Values, functions: Mapping[str, Function], node: ast.Subscript
+) -> bool:
+    """Whether a node is ``batch[1]``, or a row of that, of a loop over ``batch``, or a row of a part of it."""
+    owner: Any = node
+    indices = 0
+    while isinstance(owner, ast.Subscript):
+        index = index_of(owner)
+        if isinstance(index, (ast.Slice, ast.Tuple)):
+            return False
+        indices += not isinstance(constant(index), str)
+        owner = owner.value
+    is_whole = isinstance(owner, ast.Name) and bool(values.iterated(owner))
+    return indices <= (2 if is_whole or _is_next(owner) else 1)
+
+
+def _is_whole_of_run(values: Values, functions: Mapping[str, Function], node: Any) -> bool:
+    """Whether a node is what a Session gave for one tensor, unless the file shows that this is a number."""
+    fetched: list[Any] = []
+    if isinstance(node, ast.Call):
+        fetched = _fetched(values, node)
+    elif isinstance(node, ast.Name):
+        made: list[Any] = values.unpacked(node)
+        for call in made:
+            fetched += _fetched(values, call, values.places(node, call))
+    elif isinstance(node, ast.Subscript) and isinstance(constant(index_of(node)), int):
+        made = [node.value, *values.values(node.value)]
+        for call in made:
+            fetched += _fetched(values, call, [constant(index_of(node))])
+    of = GraphAxes(values, functions).of
+    return any(of(one) != 0 for one in fetched)
+
+
+def _fetched(values: Values, node: ast.Call, places: Iterable[int] | None = None) -> list[Any]:
+    """The tensors that a Session is run for, or those in some places of them."""
+    function: Any = getattr(node, "func", None)
+    if getattr(function, "attr", "") != "run" or not node.args:
+        return []
+    owner, first = function.value, node.args[0]
+    made = [values.called.get(id(one), "") for one in [owner, *values.values(owner)]]
+    if "sess" not in key(owner).lower() and not any(one.endswith("Session") for one in made):
+        return []
+    if isinstance(first, (ast.List, ast.Tuple)):
+        return [first.elts[place] for place in places or () if place < len(first.elts)]
+    is_one = places is None and not isinstance(first, (ast.Dict, ast.DictComp, ast.ListComp))
+    return [first] if is_one else []
 
 
 def _is_run(node: Any, several: bool) -> bool:
@@ -104,7 +158,17 @@ def _of_items(values: Values, node: Any, functions: Mapping[str, Function], dept
         return ARRAY if _is_batched(values, node.args[0], functions, depth) else ""
     if isinstance(node.func, ast.Attribute) and node.func.attr == "as_numpy_iterator":
         return ARRAY if _is_batched(values, node.func.value, functions, depth) else ""
-    return TENSOR if _is_batched(values, node, functions, depth) else ""
+    if _is_batched(values, node, functions, depth):
+        return TENSOR
+    # What a function gives, or rows of an array, may have an axis too; a text has none.
+    return MIXED if DATASET in values.kinds(node) and not _counts(values, node) else ""
+
+
+def _counts(values: Values, node: Any) -> bool:
+    """Whether the elements of a Dataset are numbers for sure."""
+    while isinstance(node, ast.Call) and getattr(node.func, "attr", "") in _SAME:
+        node = node.func.value  # type: ignore[attr-defined]
+    return values.called.get(id(node), "").endswith(".Dataset.range")
 
 
 def _is_batched(values: Values, node: Any, functions: Mapping[str, Function], depth: int) -> bool:

@@ -334,6 +334,11 @@ class Finder:
             if not telling or words & telling:
                 owners = ("Sequential", "Model", "layers.Layer")
         name = function.attr
+        own = self.values.own_kind(function) if key(function.value) == "self" else ""
+        if (
+            name == "add_weight" and own in _OWNERS
+        ):  # which also the classes of the script have from Keras
+            owners = (_OWNERS[own],)
         if owners:
             methods = tuple(f"{one}.{name}" for one in owners)
             yield from self._signature(call, methods[0], methods)

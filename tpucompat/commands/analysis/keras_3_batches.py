@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Iterator
+from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import (
@@ -12,7 +12,7 @@ from tpucompat.commands.analysis.keras_3_rules import (
     is_generator,
     parts,
 )
-from tpucompat.commands.analysis.keras_values import DATASET, ITERATOR, below_keras, key
+from tpucompat.commands.analysis.keras_values import DATASET, ITERATOR, MODELS, below_keras, key
 from tpucompat.names.used import Call, argument, constant, is_given, keyword, walk
 
 if TYPE_CHECKING:
@@ -257,6 +257,86 @@ def steps(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         yield Difference(table.BEHAVIOURS["batches_of_steps"], given, call.node, call.name)
 
 
+def unknown_lengths(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """Datasets that end by themselves, whose batches of one size Keras 3 counts once too often."""
+    data = [_batches(call)] if call.name in (".fit", ".evaluate") else []
+    owner = finder.values.kind(getattr(call.node.func, "value", call.node))
+    if not data or owner not in ("", *MODELS):
+        return
+    if is_given(steps_of(call.name, call.node)) or call.guarded:
+        data = []
+    validates = call.name == ".fit" and not is_given(keyword(call.node, "validation_steps"))
+    data += [argument(call.node, 7, "validation_data")] if validates else []
+    for given in data:
+        if given is None or _is_wrapped(given):
+            continue
+        alone = argument(call.node, 1, "y") is None or given is not _batches(call)
+        alone = alone and owner in MODELS
+        is_dataset = finder.values.kind(given) == DATASET and _may_be_miscounted(finder, given)
+        if is_dataset or (alone and _is_unseen(finder, given)):
+            row = table.BEHAVIOURS["unknown_length"]
+            yield Difference(row, given, call.node, uncertain=True)  # the running program knows
+
+
+def _may_be_miscounted(finder: Finder, data: Any, depth: int = 9) -> bool:
+    """Whether a Dataset may have an unknown length and batches of one size, as far as a file shows it."""
+    known_length, any_size = True, True
+    while depth:
+        depth -= 1
+        if isinstance(data, ast.Name):
+            made = finder.values.values(data)
+            if len(made) != 1:
+                return True
+            data = made[0]
+            continue
+        called = finder.values.called.get(id(data), "")
+        method = getattr(getattr(data, "func", None), "attr", "")
+        if called.startswith("tensorflow."):
+            known_length = known_length and method in _OF_KNOWN_LENGTH
+            return not (known_length or any_size)
+        if not isinstance(data, ast.Call) or not isinstance(data.func, ast.Attribute):
+            return True
+        known_length = known_length and method in _KEEP_LENGTH
+        any_size = any_size and method in (
+            *_KEEP_LENGTH,
+            "filter",
+            "interleave",
+            "unbatch",
+            "flat_map",
+        )
+        if method in ("batch", "padded_batch"):
+            drops = keyword(data, "drop_remainder")
+            any_size = (
+                any_size and (drops is None or constant(drops) is False) and len(data.args) < 2
+            )
+        data = data.func.value
+    return True
+
+
+_OF_KNOWN_LENGTH = frozenset(("from_tensor_slices", "from_tensors", "range"))
+#: Methods that leave the length of a Dataset known, and the sizes of its batches as they are.
+_KEEP_LENGTH = frozenset(
+    (
+        *("batch", "cache", "enumerate", "map", "padded_batch", "prefetch", "repeat", "shard"),
+        *("shuffle", "skip", "take", "with_options"),
+    )
+)
+
+
+def _is_unseen(finder: Finder, given: ast.expr) -> bool:
+    """Whether another file, or a parameter, decides what a model is given."""
+    made = [given] if isinstance(given, ast.Call) else finder.values.values(given)
+    if not made and isinstance(given, ast.Name):
+        return any(isinstance(node, ast.arg) and node.arg == given.id for node in finder.nodes)
+    return bool(made) and all(_is_of_another_file(finder, one) for one in made)
+
+
+def _is_of_another_file(finder: Finder, made: ast.AST) -> bool:
+    called = finder.values.called.get(id(made), "")
+    known = called.startswith(("tensorflow.", "keras.", "numpy.", "pandas."))
+    return isinstance(made, ast.Call) and "." in called[1:] and not known
+
+
 def summaries(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
     """``model.summary(print_fn=f)`` with a function that takes a line."""
     function = keyword(call.node, "print_fn")
@@ -264,4 +344,12 @@ def summaries(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         yield Difference(table.BEHAVIOURS["by_line"], function, call.node)
 
 
-RULES = (validation_batches, carried_metrics, epochs, steps, validation_steps, summaries)
+RULES = (
+    validation_batches,
+    carried_metrics,
+    epochs,
+    steps,
+    validation_steps,
+    unknown_lengths,
+    summaries,
+)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import TYPE_CHECKING, Iterator
+from typing import TYPE_CHECKING, Any, Iterator
 
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis import keras_3_values
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import below_keras, key
-from tpucompat.names.used import argument, constant, walk
+from tpucompat.names.used import Call, argument, constant, index_of, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
@@ -37,16 +37,18 @@ def ends_well(text: str | None, rule: str) -> bool:
     return text.endswith(".weights.h5" if rule == "weights_file" else (".keras", ".h5"))
 
 
-#: What reads a SavedModel: the end of the call's name -> the argument with its folder.
-_READERS = {
-    "saved_model.load": "export_dir",
-    "saved_model.load_v2": "export_dir",
-    "TFLiteConverter.from_saved_model": "saved_model_dir",
-}
-#: The last names of all calls that read or write models.
-_OF_MODELS = frozenset(
-    (*(name.rpartition(".")[2] for name in _READERS), "load_model", "save", "save_model")
+#: Functions that know SavedModels, but for those that write one.
+_READING = re.compile(
+    r"^tensorflow\.(.+\.)?((saved_model|predictor|tensorrt|trt|lite)\.|TFSMLayer$)|^tensorflow_hub\.",
+    re.IGNORECASE,
 )
+_WRITING = re.compile(
+    r"\.(save|simple_save|save_keras_model|from_keras_model\w*|Builder|\w+Builder)$"
+)
+#: Arguments that are folders of SavedModels, whatever takes them.
+FOLDERS = frozenset(("export_dir", "saved_model_dir", "input_saved_model_dir"))
+#: The last names of the calls by which Keras reads and writes models.
+_OF_MODELS = frozenset(("load_model", "save", "save_model"))
 
 
 def exported(finder: Finder) -> set[str | None]:
@@ -55,12 +57,9 @@ def exported(finder: Finder) -> set[str | None]:
     read: set[str | None] = set()
     said: set[str | None] = set()
     for call in finder.names.calls:
+        read.update(finder.text_of(folder) for folder in _read(call))
         if call.name.rpartition(".")[2] not in _OF_MODELS:
             continue
-        for ending, word in _READERS.items():
-            folder = argument(call.node, 0, word)
-            if call.name.endswith(ending) and folder is not None:
-                read.add(finder.text_of(folder))
         path = argument(call.node, 0, "filepath")
         if path is not None and below_keras(call.name).endswith("load_model"):
             loaded.update(map(finder.text_of, names(finder, path)))
@@ -69,6 +68,29 @@ def exported(finder: Finder) -> set[str | None]:
             path = argument(call.node, place, "filepath")
             said.update([] if path is None else [finder.text_of(path)])
     return (read | (said - loaded)) - {None}
+
+
+def reads_saved_model(name: str) -> bool:
+    """Whether a function of TensorFlow reads the SavedModel of a folder that it is given."""
+    return _READING.search(name) is not None and not writes_saved_model(name)
+
+
+def writes_saved_model(name: str) -> bool:
+    """Whether a function of TensorFlow writes a SavedModel to a folder that it is given."""
+    return _WRITING.search(name) is not None
+
+
+def _read(call: Call) -> list[ast.expr]:
+    """What of a call may be the folder of a SavedModel that it reads."""
+    if reads_saved_model(call.name):
+        given = (*call.node.args, *(word.value for word in call.node.keywords))
+        return [one for one in given if isinstance(one, _TEXTS)]
+    if writes_saved_model(call.name):
+        return []
+    return [word.value for word in call.node.keywords if word.arg in FOLDERS]
+
+
+_TEXTS = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.JoinedStr, ast.Call)
 
 
 def differences(finder: Finder) -> Iterator[Difference]:
@@ -98,6 +120,78 @@ def differences(finder: Finder) -> Iterator[Difference]:
             yield Difference(row, path, call, "either" if is_alike else "load", uncertain=unseen)
         elif rule == "model_file" and text not in made and str(text).endswith((".h5", ".hdf5")):
             yield Difference(table.BEHAVIOURS["old_model"], path, call, "load")
+    yield from attributes(finder)
+    plain = [(str(text), rule) for text, _, _, rule, saves in files if saves and _is_plain(text)]
+    folders = {text for text, rule in plain if rule == "model_file"}
+    has_checkpoints = any(rule == "weights_file" for _, rule in plain)
+    for one in finder.names.calls:
+        yield from _looks(finder, one, folders, has_checkpoints)
+
+
+def attributes(finder: Finder) -> Iterator[Difference]:
+    """What a script asks its own files of weights for, and Keras 3 does not write into them."""
+    rules = {rule for _, _, rule, saves in finder.file_arguments() if saves}
+    if "weights_file" not in rules or not any(use.base == "h5py" for use in finder.names.uses):
+        return
+    for node in finder.nodes:
+        owner: Any = None
+        name: Any = None
+        if isinstance(node, ast.Subscript):
+            owner, name = node.value, constant(index_of(node))
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "get" and node.args:
+            owner, name = node.func.value, constant(node.args[0])  # type: ignore[attr-defined]
+        if getattr(owner, "attr", "") != "attrs" or name not in _ATTRIBUTES:
+            continue
+        if not any(constant(one) == "model_weights" for one in walk(owner)):  # of a whole model
+            yield Difference(table.BEHAVIOURS["weights_attributes"], node)
+
+
+_ATTRIBUTES = frozenset(("layer_names", "weight_names", "keras_version", "backend"))
+
+
+def _is_plain(text: str | None) -> bool:
+    """Whether a file or folder without an ending is meant, which TensorFlow wrote in several files."""
+    return text is not None and not text.endswith(LOADABLE) and "{" not in text
+
+
+def _looks(
+    finder: Finder, call: Call, folders: set[str], has_checkpoints: bool
+) -> Iterator[Difference]:
+    """Where a script looks into the folder of a model, or for the files of a checkpoint."""
+    module, _, last = call.name.rpartition(".")
+    of_files = last == "open" or f"{module}.".startswith(_FILE_MODULES)
+    if not of_files or not (folders or has_checkpoints):
+        return
+    for path in call.node.args:
+        whole = finder.text_of(path)
+        inside = {constant(one) for one in walk(path)} if isinstance(path, _TEXTS) else set()
+        below = [text for text in inside if isinstance(text, str)]
+        is_folder = whole in folders and last not in _OF_ONE_FILE
+        is_inside = whole not in folders and any(
+            text in folders or text.startswith(tuple(f"{one}/" for one in folders))
+            for text in below
+        )
+        if is_folder or is_inside:
+            yield Difference(table.BEHAVIOURS["model_folder"], call.node, call.node, "folder")
+        elif has_checkpoints and _OF_CHECKPOINT.search(str(whole)):
+            yield Difference(table.BEHAVIOURS["checkpoint_files"], call.node, call.node, "files")
+
+
+_FILE_MODULES = (
+    *("os.", "glob.", "shutil.", "zipfile.", "tarfile.", "subprocess.", "pathlib."),
+    *("tensorflow.io.gfile.", "tensorflow.gfile."),
+)
+#: What does as well with one file as with a folder.
+_OF_ONE_FILE = frozenset(
+    (
+        *("exists", "lexists", "isfile", "getsize", "getmtime", "remove", "unlink", "rename"),
+        *("replace", "copy", "copyfile", "copy2", "move", "stat", "join", "basename", "dirname"),
+        *("abspath", "realpath", "relpath", "normpath", "split", "splitext", "expanduser"),
+        *("makedirs", "mkdir", "access", "chmod", "fspath", "open", "system", "Path"),
+        *("Exists", "Remove", "Rename", "Copy", "Stat", "GFile", "Open", "MakeDirs", "MkDir"),
+    )
+)
+_OF_CHECKPOINT = re.compile(r"(^|/|\*)(\.index|\.data\S*|checkpoint)$")
 
 
 def names(finder: Finder, path: ast.expr) -> list[ast.expr]:

@@ -25,6 +25,7 @@ _BY_NAME = frozenset(("sorted", "set", "frozenset", "len", "print", "enumerate")
 _TAKE_PLACES = frozenset(("list", "tuple", "iter"))
 #: What takes a column of a table by its place.
 _OF_COLUMNS = frozenset(("iloc", "iat", "columns", "values", "to_numpy", "as_matrix"))
+_FITS = frozenset((".fit", ".fit_generator"))
 _READ_EVENTS = ("summary_iterator", "EventAccumulator")
 
 
@@ -55,6 +56,8 @@ def keeps_rate(finder: Finder) -> list[ast.Call]:
     if not callbacks:
         return []
     above = _parents(finder)
+    if not any(call.name in _FITS for call in finder.names.calls):
+        return callbacks  # another file trains with them, and may do anything with what is logged
     return callbacks if any(_takes_all(finder, node, above) for node in finder.nodes) else []
 
 

@@ -14,6 +14,7 @@ from tpucompat.commands.analysis.keras_values import (
     MODELS,
     OPTIMIZER,
     SEQUENTIAL,
+    STATE,
     TENSOR,
     VARIABLE,
     below_keras,
@@ -54,6 +55,8 @@ def differences(finder: Finder) -> Iterator[Difference]:
                 yield Difference(table.BEHAVIOURS["compiled_loss"], node)
             elif key(function).endswith(".compiled_metrics.update_state"):
                 yield Difference(table.BEHAVIOURS["compiled_metrics"], node)
+            if _asks_for_schedule(finder, node):
+                yield Difference(table.BEHAVIOURS["called_rate"], node)
             if is_value and finder.values.kind(function.value) == VARIABLE:
                 yield Difference(table.BEHAVIOURS["variable_value"], function)
         elif isinstance(node, ast.Subscript):
@@ -70,6 +73,8 @@ def _attribute(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
     kind = finder.values.kind(node.value)
     if node.attr == "name" and kind == VARIABLE:
         yield Difference(table.BEHAVIOURS["variable_name"], node, None, "path")
+    if node.attr == "name" and kind == STATE:
+        yield Difference(table.BEHAVIOURS["state_name"], node)
     if node.attr == "variables" and kind in (*MODELS, LAYER) and _draws(finder):
         yield Difference(table.BEHAVIOURS["variables"], node, None, "variables")
     of_any = (
@@ -85,6 +90,15 @@ def _attribute(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
     is_of_self = node.attr == "validation_data" and key(node.value) == "self"
     if is_of_self and finder.values.has_callback() and not finder.values.values(node):
         yield Difference(table.BEHAVIOURS["validation_data"], node, None, "")
+
+
+def _asks_for_schedule(finder: Finder, node: ast.Call) -> bool:
+    """``optimizer.lr(step)`` and ``isinstance(optimizer.lr, LearningRateSchedule)``"""
+    is_question = key(node.func) in ("type", "isinstance", "callable") and bool(node.args)
+    rate: Any = node.args[0] if is_question else node.func
+    if getattr(rate, "attr", "") not in ("lr", "learning_rate"):
+        return False
+    return finder.values.kind(rate.value) == OPTIMIZER or says_optimizer(rate.value)
 
 
 def _draws(finder: Finder) -> bool:

@@ -11,7 +11,14 @@ from tpucompat.commands.analysis.keras_3_results import bests as bests
 from tpucompat.commands.analysis.keras_3_results import number_methods
 from tpucompat.commands.analysis.keras_3_rules import Difference, has_several
 from tpucompat.commands.analysis.keras_3_texts import leaves
-from tpucompat.commands.analysis.keras_values import MODELS, OPTIMIZER, TENSOR, below_keras, key
+from tpucompat.commands.analysis.keras_values import (
+    MODELS,
+    OPTIMIZER,
+    TENSOR,
+    VARIABLE,
+    below_keras,
+    key,
+)
 from tpucompat.names.used import Call, argument, constant, index_of, keyword, walk
 
 if TYPE_CHECKING:
@@ -404,7 +411,18 @@ def lite_files(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 
 
 #: What :mod:`tpucompat.commands.analysis.keras_3` asks of each call.
+def variables(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """``K.mean(layer.kernel)``: these functions of Keras' backend take tensors only."""
+    if below.startswith("backend.") and below[len("backend.") :] in TAKE_TENSORS:
+        value = argument(call.node, 0, "x")
+        if value is not None and finder.values.kind(value) == VARIABLE:
+            yield Difference(table.BEHAVIOURS["backend_variable"], value, call.node)
+
+
+#: Functions of Keras' backend that ask for more of a type than its name, which variables of Keras 3 have.
+TAKE_TENSORS = frozenset(("dtype", "mean", "std", "var"))
 RULES = (
+    variables,
     number_methods,
     built,
     unbuilt,

@@ -17,6 +17,7 @@ MODEL, SEQUENTIAL, LAYER, LAYERS, OPTIMIZER = "Model", "Sequential", "Layer", "[
 TENSOR, DATASET, ITERATOR, BATCH = "tensor", "Dataset", "Iterator", "batch"
 HISTORY, LOGS, CALLBACK, FUNCTION, OTHER = "History", "logs", "Callback", "function", "other"
 METRIC = "Metric"
+STATE, STATES = "State", "[State]"  # variables of metrics
 VARIABLE, VARIABLES = "Variable", "[Variable]"
 MODELS = frozenset((MODEL, SEQUENTIAL))
 
@@ -48,7 +49,10 @@ _OF_LAYERS = frozenset(
         *("beta", "moving_mean", "moving_variance", "embeddings"),
     )
 )
-_ITEMS = {LAYERS: LAYER, VARIABLES: VARIABLE, DATASET: BATCH}
+_ITEMS = {LAYERS: LAYER, VARIABLES: VARIABLE, STATES: STATE, DATASET: BATCH}
+_LISTS = {LAYER: LAYERS, VARIABLE: VARIABLES, STATE: STATES}
+#: What has variables, also those that it makes itself.
+_HOLDING = frozenset((MODEL, SEQUENTIAL, LAYER))
 _ARRAYS = frozenset(("predict", "predict_generator", "evaluate", "train_on_batch", "get_weights"))
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -111,6 +115,8 @@ class Values:
         self._classes: dict[str, str] = {}
         self._plain: set[str] = set()  # classes that extend nothing
         self._defined: set[str] = set()  # the names of all classes of the module
+        self._methods: dict[int, str] = {}  # method -> the name of its class
+        self._makers: dict[str, ast.AST] = {}  # class -> its __init__
         self._scopes: dict[int, tuple[int, ...]] = {}
         #: (scope, name) -> the expressions that are assigned to it.
         self.assigned: dict[tuple[int, str], list[ast.AST]] = {}
@@ -180,7 +186,7 @@ class Values:
     def _parameters_of(self, names: Names, call: ast.Call) -> None:
         last = key(call.func).rpartition(".")[2]
         function = names.functions.get(last)
-        node: Any = function.node if function is not None else None
+        node: Any = function.node if function is not None else self._makers.get(last)
         if not isinstance(node, ast.FunctionDef):
             return
         parameters = [one.arg for one in node.args.args]
@@ -195,6 +201,9 @@ class Values:
 
     def _class(self, node: ast.ClassDef, scope: tuple[int, ...]) -> None:
         self._defined.add(node.name)
+        self._methods.update((id(one), node.name) for one in node.body)
+        makers = [one for one in node.body if getattr(one, "name", "") == "__init__"]
+        self._makers.update((node.name, one) for one in makers)
         if all(key(base) == "object" for base in node.bases):
             self._plain.add(node.name)
         for base in node.bases:
@@ -241,9 +250,25 @@ class Values:
         name, scopes = key(node), self.scope(node)
         return [
             value
-            for scope, target, value, how in self._pairs
+            for scope, target, value, how in (self._pairs if name else ())
             if not how and scope[-1] in scopes and isinstance(target, (ast.Tuple, ast.List))
             if any(key(one) == name for one in ast.walk(target)) and isinstance(value, ast.Call)
+        ]
+
+    def places(self, node: ast.AST, call: ast.AST) -> list[int]:
+        """The places that a name has in ``a, b = call(…)``."""
+        targets = (
+            target.elts
+            for _, target, value, how in self._pairs
+            if value is call and not how and isinstance(target, (ast.Tuple, ast.List))
+        )
+        return [at for one in targets for at, part in enumerate(one) if key(part) == key(node)]
+
+    def returned_at(self, node: ast.AST, call: ast.Call) -> list[ast.expr]:
+        """What a function of the module returns in the places that a name has in ``a, b = call(…)``."""
+        tuples = self._tuples.get(key(call.func).rpartition(".")[2], [])
+        return [
+            one.elts[at] for one in tuples for at in self.places(node, call) if at < len(one.elts)
         ]
 
     def parts_of_items(self, node: ast.AST) -> list[ast.AST]:
@@ -361,17 +386,18 @@ class Values:
             kinds = self.kinds(node.value)
             if LAYERS in kinds:
                 yield LAYERS if isinstance(node.slice, ast.Slice) else LAYER
-            if VARIABLES in kinds:
-                yield VARIABLES if isinstance(node.slice, ast.Slice) else VARIABLE
+            for whole in kinds & {VARIABLES, STATES}:
+                yield whole if isinstance(node.slice, ast.Slice) else _ITEMS[whole]
             yield from kinds & {TENSOR, BATCH}
         elif isinstance(node, ast.BinOp):
             yield from (self.kinds(node.left) | self.kinds(node.right)) & {TENSOR, VARIABLES}
         elif isinstance(node, ast.ListComp):
-            if VARIABLE in self.kinds(node.elt):
-                yield VARIABLES
+            yield from {_LISTS[one] for one in self.kinds(node.elt) if one in _LISTS}
         elif isinstance(node, (ast.Tuple, ast.List)):
             if any(TENSOR in self.kinds(one) for one in node.elts):
                 yield TENSOR
+            if node.elts and all(LAYER in self.kinds(one) for one in node.elts):
+                yield LAYERS
         elif isinstance(node, (ast.Constant, ast.Dict, ast.JoinedStr, ast.Compare)):
             yield OTHER
 
@@ -397,11 +423,18 @@ class Values:
             yield TENSOR
         if LAYER in above and node.attr in _OF_LAYERS:
             yield VARIABLE
+        is_own = above & {*_HOLDING, METRIC} or self._is_of_class(node.value)
+        if key(node.value) != "self" and is_own:
+            yield from self._kinds.get((0, f"self.{node.attr}"), set()) - {OTHER}
+        own = self.own_kind(node) if key(node.value) == "self" else ""
+        if METRIC in (*above, own) and node.attr in ("variables", "weights"):
+            yield STATES
         if HISTORY in above and node.attr == "history":
             yield LOGS
         # What is not known to be Keras' has trainable variables under these two names, where it has any.
         if node.attr in _HELD and (
             above & (MODELS | {LAYER})
+            or own in _HOLDING
             or (not above and node.attr.startswith("trainable_") and not self._has_modules)
         ):
             yield VARIABLES
@@ -439,6 +472,8 @@ class Values:
         kinds = self.kinds(node.func)
         if not kinds & (MODELS | {LAYER}) or not node.args:
             return
+        if not self._graph and isinstance(node.func, ast.Name) and self.own_kind(node) in _HOLDING:
+            return  # in a layer of the script, which is called with arrays too
         # A program that computes at once calls models with arrays, and gets numbers.
         if self._graph or LAYER in kinds or any(TENSOR in self.kinds(one) for one in node.args):
             yield TENSOR
@@ -476,6 +511,11 @@ class Values:
             return METRIC
         return ""
 
+    def own_kind(self, node: ast.AST) -> str:
+        """The kind of ``self`` at a place; "" outside of the classes that extend Keras'."""
+        name = next((self._methods[one] for one in self.scope(node) if one in self._methods), "")
+        return self._classes.get(name, "")
+
     def _is_tuple(self, name: ast.Name) -> bool:
         """Whether a name is that of a tuple with named fields, such as those that keep a history."""
         made = (self.called.get(id(one), "") for one in self.values(name))
@@ -497,6 +537,10 @@ class Values:
             yield ITERATOR if name.startswith("make_") else DATASET
         if ITERATOR in above and name == "get_next":
             yield BATCH
+        if name in ("add_weight", "add_variable"):
+            owners = {*above, self.own_kind(node) if key(function.value) == "self" else ""}
+            if owners & {*_HOLDING, METRIC}:
+                yield VARIABLE if owners & _HOLDING else STATE
         if name in self._returns and self._is_of_class(function.value):
             yield from self._returns[name]
         if LAYER in above and name in ("get_output_at", "get_input_at"):

@@ -172,7 +172,8 @@ def _has_axes(finder: Finder, node: ast.AST, indices: int = 0, depth: int = 4) -
     values = finder.values
     if isinstance(node, ast.Name) and depth:
         items = (_has_axes(finder, one, indices + 1, depth - 1) for one in values.iterated(node))
-        found = (_has_axes(finder, one, indices, depth - 1) for one in values.values(node))
+        made = [*values.values(node), *filter(_predicts, values.unpacked(node))]
+        found = (_has_axes(finder, one, indices, depth - 1) for one in made)
         return any(items) or any(found) or (indices == 1 and _is_loaded(finder, node))
     if isinstance(node, ast.ListComp):
         return indices > 0 and _has_axes(finder, node.elt, indices - 1, depth)
@@ -185,14 +186,21 @@ def _has_axes(finder: Finder, node: ast.AST, indices: int = 0, depth: int = 4) -
         return indices == 0 and is_given(argument(node, *_AXES[called]))
     if called in _INDICES:
         return indices == 1 and len(node.args) == 1
-    if not isinstance(node.func, ast.Attribute) or indices > 1:
+    if not isinstance(node.func, ast.Attribute):
         return False
     owner: Any = node.func.value
+    if indices > (2 if key(owner) in finder.of_several_outputs() else 1):
+        return False
     if node.func.attr in _REDUCTIONS:
         whole = _has_axes(finder, owner, 0, depth)
         return indices == 0 and whole and is_given(argument(node, 0, "axis"))
     is_model = bool(values.kinds(owner) & MODELS) or key(owner).lower().endswith("model")
     return is_model and node.func.attr in _PREDICTS
+
+
+def _predicts(node: Any) -> bool:
+    """Whether the parts of what a call gives are arrays, one for each output of a model."""
+    return getattr(getattr(node, "func", None), "attr", "") in _PREDICTS
 
 
 def _slices(node: ast.AST) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import posixpath
 import re
-from typing import Any, Mapping
+from typing import Any, Iterator, Mapping
 
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import MODELS, key
@@ -44,6 +44,11 @@ def _file(self: Rewriter, one: Difference) -> bool:
             for node in walk(tree)
             if _is_path(constant(node), name) and not self.is_in_text(node)
         ]
+    known = {id(node) for node in alike}
+    for path in _written_alike(self, one.node):
+        if id(path) not in known:
+            known.add(id(path))
+            alike.append(path)
     done = [self.end_with(node, ending) for node in alike]
     if not all(done):
         return False
@@ -56,6 +61,16 @@ def _file(self: Rewriter, one: Difference) -> bool:
     elif one.name == "save" and one.call is not None:
         _make_folder(self, one, name)
     return True
+
+
+def _written_alike(self: Rewriter, path: ast.AST) -> Iterator[ast.AST]:
+    """The ends of the other expressions that name a file: ``os.path.exists(os.path.join(d, 'm'))``."""
+    text = ast.dump(path)
+    for call in self.context.names.calls:
+        for other in call.node.args:
+            literal = self.finder.literal_of(other) if ast.dump(other) == text else None
+            if literal is not None and id(literal) not in self.context.done:
+                yield literal
 
 
 def _is_path(text: Any, name: str) -> bool:

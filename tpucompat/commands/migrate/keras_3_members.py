@@ -9,7 +9,7 @@ from typing import Any, Mapping
 from tpucompat.commands.analysis import keras_3_words
 from tpucompat.commands.analysis.keras_3_loops import variables_of
 from tpucompat.commands.analysis.keras_3_rules import Difference
-from tpucompat.commands.analysis.keras_values import IS_OF_TRAIN, key
+from tpucompat.commands.analysis.keras_values import IS_OF_TRAIN, below_keras, key
 from tpucompat.commands.migrate import keras, keras_3_text_training
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
@@ -173,6 +173,34 @@ _PUBLIC = (
 
 def _learning_rate(self: Rewriter, one: Difference) -> bool:
     return self.rename_attribute(one, "learning_rate")
+
+
+def _called_rate(self: Rewriter, one: Difference) -> bool:
+    """``optimizer.learning_rate(optimizer.iterations)`` -> ``optimizer.learning_rate``"""
+    call = one.node if isinstance(one.node, ast.Call) else None
+    if call is None or key(call.func) in ("type", "isinstance", "callable") or len(call.args) != 1:
+        return False
+    made = self.finder.values.values(call.args[0]) or [call.args[0]]
+    if {key(each) for each in made} != {f"{key(call.func.value)}.iterations"}:  # type: ignore[attr-defined]
+        return False
+    return self.behind(call.func, call, "")
+
+
+def _aggregation(self: Rewriter, one: Difference) -> bool:
+    """``tf.VariableAggregation.SUM`` -> ``'sum'``"""
+    if isinstance(constant(one.node), str):
+        return True
+    name = self.finder.values.used.get(id(one.node), "")
+    if ".VariableAggregation." not in name:
+        return False
+    self.context.done.add(id(one.node))
+    return self.context.replace(
+        one.node, self.cell(one.node), repr(name.rpartition(".")[2].lower())
+    )
+
+
+def _backend_variable(self: Rewriter, one: Difference) -> bool:
+    return self.wrap(one.node, self.context.local("tf.convert_to_tensor") + "(", ")")
 
 
 def _set_value(self: Rewriter, one: Difference) -> bool:
@@ -406,11 +434,36 @@ def _output_names(self: Rewriter, one: Difference) -> bool:
 
 def _variable_name(self: Rewriter, one: Difference) -> bool:
     """``variable.name`` -> ``name_of(variable)``"""
-    if not self.define("name_of", written.NAME_OF):
-        return False
+    names = {"sequential", "functional", *map(re.escape, _names_of_sequentials(self))}
+    template = written.NAME_OF.replace("SEQUENTIAL", "|".join(sorted(names)))
+    cells = self.finder.tf1 and any(
+        call.name.endswith(_RECURRENT) for call in self.context.names.calls
+    )
+    path = "re.sub(r'/(lstm|gru|simple_rnn)_cell(_\\d+)?/', '/', path)" if cells else "path"
+    defined = self.define("name_of", template.replace("pathCELLS", path))
+    return defined and _by_function(self, one, "name_of")
+
+
+def _names_of_sequentials(self: Rewriter) -> set[str]:
+    """The names that a file gives to its Sequentials, which the names of their variables were without."""
+    made = (call for call in self.context.names.calls if below_keras(call.name) == "Sequential")
+    found = {constant(argument(call.node, 1, "name")) for call in made}
+    return {name for name in found if isinstance(name, str)}
+
+
+_RECURRENT = (".LSTM", ".GRU", ".SimpleRNN")
+
+
+def _state_name(self: Rewriter, one: Difference) -> bool:
+    """``variable.name`` of a metric -> ``state_name(variable)``"""
+    return self.define("state_name", written.STATE_NAME) and _by_function(self, one, "state_name")
+
+
+def _by_function(self: Rewriter, one: Difference, name: str) -> bool:
+    """``value.attribute`` -> ``name(value)``"""
     text = self.context.texts[self.cell(one.node)]
     start = text.span(one.node)[0]
-    text.replace(start, start, "name_of(")
+    text.replace(start, start, f"{name}(")
     return self.behind(one.node.value, one.node, ")")
 
 
@@ -482,5 +535,9 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "stateful": _stateful,
     "tensor_shape": _tensor_shape,
     "variable_name": _variable_name,
+    "aggregation": _aggregation,
+    "backend_variable": _backend_variable,
+    "state_name": _state_name,
+    "called_rate": _called_rate,
     "variable_value": _variable_value,
 }

@@ -7,7 +7,11 @@ from typing import Any, Mapping
 
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import key
-from tpucompat.commands.migrate import keras_3_files, keras_3_text_training
+from tpucompat.commands.migrate import (
+    keras_3_files,
+    keras_3_text_batches,
+    keras_3_text_training,
+)
 from tpucompat.commands.migrate import keras_3_text as written
 from tpucompat.commands.migrate.keras_3_rewriter import Rewriter, Rewriting
 from tpucompat.names.used import argument, constant, keyword, walk
@@ -136,6 +140,12 @@ def _number_method(self: Rewriter, one: Difference) -> bool:
 def _epochs_of(self: Rewriter, one: Difference) -> bool:
     return self.define("EpochsOf", written.EPOCHS_OF) and self.wrap(
         one.node, "EpochsOf(", f"{one.name})"
+    )
+
+
+def _unknown_length(self: Rewriter, one: Difference) -> bool:
+    return self.define("of_any_size", keras_3_text_batches.OF_ANY_SIZE) and self.wrap(
+        one.node, "of_any_size(", ")"
     )
 
 
@@ -302,6 +312,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "best": _best,
     "by_line": _by_line,
     "epochs_of": _epochs_of,
+    "unknown_length": _unknown_length,
     "log_columns": _log_columns,
     "log_order": _log_order,
     "logged_rate": _logged_rate,

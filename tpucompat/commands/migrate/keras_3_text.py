@@ -273,7 +273,15 @@ NAME_OF = r'''
 
 def name_of(variable):
 {i}"""A variable's name behind that of its layer, as layer/kernel:0."""
-{i}return re.sub(r'^(sequential|functional)(_\d+)?/', '', variable.path) + ':0'
+{i}path = re.sub(r'^(.*/)?(SEQUENTIAL)(_\d+)?/', '', variable.path)
+{i}return pathCELLS + ':0'
+'''
+
+STATE_NAME = r'''
+
+def state_name(variable):
+{i}"""The name of a variable of a metric, as total:0."""
+{i}return variable.path.rpartition('/')[2] + ':0'
 '''
 
 HARD_SIGMOID = '''
@@ -390,6 +398,9 @@ class DenseEmbedding({keras}.layers.Embedding):
 {i}def call(self, inputs):
 {i}{i}table = with_dense_gradient({tf}.convert_to_tensor(self.embeddings))
 {i}{i}return {tf}.gather(table, {tf}.cast(inputs, 'int32'))
+
+
+DenseEmbedding.__name__ = 'Embedding'  # what layers without a name are named after
 '''
 
 AS_LAYER = '''
@@ -439,7 +450,9 @@ def with_loss(model, loss):
 {i}"""The model with one more loss, a tensor that was computed from its inputs."""
 {i}first, *others = model.outputs
 {i}outputs = [AddLoss()([first, loss]), *others]
-{i}return {keras}.Model(model.inputs, outputs if others else outputs[0], name=model.name)
+{i}made = {keras}.Model(model.inputs, outputs if others else outputs[0], name=model.name)
+{i}made.output_names = list(model.output_names)
+{i}return made
 '''
 
 WITH_COLUMNS = '''

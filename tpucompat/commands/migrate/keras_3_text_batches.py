@@ -29,6 +29,26 @@ class EpochsOf({keras}.utils.Sequence):
 {i}{i}self.begun = self.trains or not self.begun  # each evaluation is ended before it begins
 '''
 
+OF_ANY_SIZE = '''
+
+def of_any_size(data):
+{i}"""A Dataset of unknown length whose batches Keras counts as they come; on a TPU, it does so anyway."""
+{i}def relaxed(part):
+{i}{i}if not isinstance(part, {tf}.Tensor) or not part.shape.rank:
+{i}{i}{i}return part
+{i}{i}return {tf}.compat.v1.placeholder_with_default(part, [None, *part.shape[1:]])
+
+{i}def without_size(*parts):
+{i}{i}parts = {tf}.nest.map_structure(relaxed, parts)
+{i}{i}return parts if len(parts) > 1 else parts[0]
+
+{i}is_dataset = isinstance(data, {tf}.data.Dataset)
+{i}if not is_dataset or {tf}.config.list_logical_devices('TPU'):
+{i}{i}return data
+{i}is_unknown = data.cardinality() == {tf}.data.UNKNOWN_CARDINALITY
+{i}return data.map(without_size) if is_unknown else data
+'''
+
 PASSES = '''
 
 def passes(batches, shuffle=False, ends=True, steps=None):

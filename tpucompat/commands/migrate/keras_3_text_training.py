@@ -96,7 +96,9 @@ def with_metric(model, value, name):
 {i}"""The model with one more metric, the mean of a tensor that was computed from its inputs."""
 {i}first, *others = model.outputs
 {i}outputs = [AddMetric(name)([first, value]), *others]
-{i}return {keras}.Model(model.inputs, outputs if others else outputs[0], name=model.name)
+{i}made = {keras}.Model(model.inputs, outputs if others else outputs[0], name=model.name)
+{i}made.output_names = list(model.output_names)
+{i}return made
 '''
 
 MODEL_GRADIENTS = '''

@@ -399,7 +399,10 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Home | Non
         trains = bool(way.conversions) or (eager and _trains_keras_models(context))
         keras.rewrite(context, way.conversions, trains)
     with context.rule("TPU208"):
-        strategy_setup.rewrite(context, strategy_setup.find(context))
+        start_ups = strategy_setup.find(context)
+        strategy_setup.rewrite(context, start_ups)
+        strategy_setup.mark_left(context, start_ups)
+        strategy_setup.rewrite_workers(context)
         tpu_connections.rewrite(context)
         tpu_connections.remove_eager_calls(context)
     with context.rule("TPU213"):

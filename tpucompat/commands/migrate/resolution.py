@@ -85,13 +85,17 @@ def answers(
 def mark(results: Sequence[Result]) -> list[Result]:
     """Files with a TODO at each name that does not exist; one process answers for all of them.
 
-    A file that needs no rewriting is asked about too where another one of its tree is rewritten.
+    A file that needs no rewriting is asked about too.
     """
-    is_asked = any(result.way != COMPATIBLE and result.changed for result in results)
     modules = {
         index: findings.understand(sources.decode(result.path, result.after))
         for index, result in enumerate(results)
-        if is_asked and result.way != COMPATIBLE and (result.changed or not result.problems)
+        if result.way != COMPATIBLE and (result.changed or not result.problems)
+    }
+    modules = {
+        index: module
+        for index, module in modules.items()
+        if results[index].changed or (_uses(module) and not module.uses_tpucompat)
     }
     asked = {index: list(acceptance.questions(module)) for index, module in modules.items()}
     kinds = _kinds(results, modules)

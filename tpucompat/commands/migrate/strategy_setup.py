@@ -1,20 +1,20 @@
 """The start-up of early TensorFlow 2 as a whole: resolver, connection, initialization, strategy.
 
-Where the four statements stand together and nothing else uses the resolver, ``make_strategy()`` takes their
-place, which is the same on a TPU and goes on without one. Where what the program is started with names the TPU,
-it takes that name. Otherwise
+Where the four statements stand together, ``make_strategy()`` takes their place, which is the same on a TPU and
+goes on without one. Where what the program is started with names the TPU, it takes that name. What else uses
+the resolver, such as a print, keeps one that needs no TPU either. Otherwise
 :mod:`tpucompat.commands.migrate.tpu_connections` rewrites each call.
 """
 
 from __future__ import annotations
 
 import ast
-from typing import Any, NamedTuple
+from typing import Any, Iterator, NamedTuple
 
 from tpucompat.commands.migrate import keras, keras_copies, tpu_connections
 from tpucompat.commands.migrate.context import Context
 from tpucompat.names import era
-from tpucompat.names.used import Call, argument, constant, walk
+from tpucompat.names.used import Call, argument, constant, index_of, walk
 
 # Keras 3 learns the types of a training from the mean over the replicas of its first batch
 # (``_maybe_symbolic_build`` of its TensorFlow backend), which has no value where their parts have other sizes.
@@ -33,6 +33,7 @@ def with_uneven_batches(strategy):
 {i}strategy.reduce = reduce_or_take
 {i}return strategy
 '''
+_NO_TPU = "it raises where there is no TPU; catch that, and use tf.distribute.get_strategy()"
 _CONNECTS = (".experimental_connect_to_host", ".experimental_connect_to_cluster")
 _INITIALIZES = ".initialize_tpu_system"
 #: What names a TPU, in the order of ``TPUClusterResolver`` and of ``make_strategy``.
@@ -47,14 +48,18 @@ class StrategySetup(NamedTuple):
       resolver: What makes the resolver.
       others: What connects to the TPU and initializes it.
       strategy: What makes the strategy.
+      call: The call of ``TPUStrategy`` in it.
       is_named: Whether a value that only the running program knows names the TPU.
+      stays: Whether the resolver is used elsewhere too.
     """
 
     cell: int
     resolver: Any
     others: list[Any]
     strategy: Any
+    call: ast.Call
     is_named: bool
+    stays: bool
 
 
 def find(context: Context) -> list[StrategySetup]:
@@ -75,8 +80,7 @@ def _strategy_setup(context: Context, call: Call, calls: dict[int, Call]) -> Str
     cell = context.cell_of(call.node)
     strategy = context.statement(call.node, cell)
     name = tpu_connections.only_resolver(context, call)
-    is_made = _is_assignment(strategy, call.node) or _is_return(strategy, call.node)
-    if not is_made or not isinstance(name, ast.Name):
+    if not isinstance(name, ast.Name):
         return None
     made = keras.only_assignment(context, name.id)
     if made is None or made[1] != cell:
@@ -85,15 +89,49 @@ def _strategy_setup(context: Context, call: Call, calls: dict[int, Call]) -> Str
     if not is_named and not _takes_colab(context, made[0].value, calls):
         return None
     body = context.body_of(strategy, cell)
-    others = [one for one in body if isinstance(one, ast.Expr) and _prepares(one.value, calls)]
+    others = [one for one in body if _prepares(context, one, calls)]
     together = [made[0], *others, strategy]
     in_order = [one for one in body if any(one is other for other in together)]
-    alone = not keras_copies.loads_outside(context, name.id, together)
+    head = [*together[:-1], call.node]
+    stays = keras_copies.loads_outside(context, name.id, head)
     owned = all(context.texts[cell].owns_lines(one) for one in together)
-    is_old = _is_old(context, together) or (is_named and _is_of_tensorflow_1(context, call))
-    if in_order != together or not alone or not owned or not is_old:
+    is_old = _is_old(context, head) or (is_named and _is_of_tensorflow_1(context, call))
+    if in_order != together or not owned or not is_old:
         return None
-    return StrategySetup(cell, made[0], others, strategy, is_named)
+    is_plain = _is_assignment(strategy, call.node) or _is_return(strategy, call.node)
+    if is_named and (stays or not is_plain) and not _is_copied(context, made[0].value, cell):
+        return None
+    if stays and _starts_elsewhere(calls, name.id, head):
+        return None
+    return StrategySetup(
+        cell, made[0], others, strategy, call.node, is_named, stays or not is_plain
+    )
+
+
+def _starts_elsewhere(calls: dict[int, Call], name: str, statements: list[Any]) -> bool:
+    """Whether a resolver starts a TPU outside of some statements too."""
+    inside = {id(node) for one in statements for node in walk(one)}
+    starts = (".TPUStrategy", *_CONNECTS, _INITIALIZES)
+    return any(
+        isinstance(node, ast.Name) and node.id == name
+        for call in calls.values()
+        if call.name.endswith(starts) and id(call.node) not in inside
+        for node in walk(call.node)
+    )
+
+
+def _is_copied(context: Context, made: ast.Call, cell: int) -> bool:
+    """Whether what a resolver is given can be written a second time, by keyword."""
+    given = [*made.args, *(word.value for word in made.keywords)]
+    inside = {id(node) for one in given for node in walk(one)}
+    is_old = any(id(place.use.node) in inside for place in context.places)
+    has_calls = any(isinstance(node, ast.Call) for one in given for node in walk(one))
+    return (
+        len(given) == 1
+        and not is_old
+        and not has_calls
+        and context.texts[cell].owns_lines(context.statement(made, cell))
+    )
 
 
 def _is_old(context: Context, statements: list[Any]) -> bool:
@@ -151,9 +189,15 @@ def _is_named(context: Context, value: ast.AST, calls: dict[int, Call]) -> bool:
     return is_plain and bool(given) and not is_known and not _takes_colab(context, value, calls)
 
 
-def _prepares(value: ast.AST, calls: dict[int, Call]) -> bool:
-    call = calls.get(id(value))
-    return call is not None and call.name.endswith((*_CONNECTS, _INITIALIZES))
+def _prepares(context: Context, statement: ast.stmt, calls: dict[int, Call]) -> bool:
+    """Whether a statement connects to a TPU or initializes it, and nothing asks for what that returns."""
+    call = calls.get(id(getattr(statement, "value", None)))
+    if call is None or not call.name.endswith((*_CONNECTS, _INITIALIZES)):
+        return False
+    if isinstance(statement, ast.Expr):
+        return True
+    name = statement.targets[0].id if _is_assignment(statement, call.node) else ""  # type: ignore[attr-defined]
+    return bool(name) and not keras_copies.loads_outside(context, name, [])
 
 
 def _trains(context: Context) -> bool:
@@ -166,19 +210,83 @@ def rewrite(context: Context, found: list[StrategySetup]) -> None:
     """Puts ``make_strategy()`` in the place of each."""
     with_name = any(one.is_named for one in found)
     for one in found:
-        is_returned = isinstance(one.strategy, ast.Return)
-        gone = [] if is_returned else [one.strategy]
-        for statement in [*(gone if one.is_named else [one.resolver]), *one.others]:
+        gone = [] if one.stays or isinstance(one.strategy, ast.Return) else [one.strategy]
+        for statement in [*(gone if one.is_named or one.stays else [one.resolver]), *one.others]:
             context.remove(statement, one.cell)
         wrapped = _trains(context) and context.helper("with_uneven_batches", _UNEVEN)
         before, after = ("with_uneven_batches(", ")") if wrapped else ("", "")
-        if one.is_named:
+        if one.stays:
+            _keep_resolver(context, one, before, after)
+        elif one.is_named:
             _rename(context, one, before + "make_strategy", after)
         else:
-            context.replace(one.strategy.value, one.cell, before + "make_strategy()" + after)
+            context.replace(one.call, one.cell, before + "make_strategy()" + after)
+        if not one.is_named:
             _drop_names(context, one)
-        keras.finish(context, one.strategy)
+        keras.finish(context, one.call)
         keras.add_helper(context, with_name)
+
+
+def mark_left(context: Context, found: list[StrategySetup]) -> None:
+    """Marks what initializes a TPU in an outdated start-up that stays, which fails without one."""
+    if "make_strategy" in context.names.functions:
+        return
+    gone = {id(node) for one in found for other in one.others for node in walk(other)}
+    makes = [place for place in context.places if place.use.name.endswith(".TPUStrategy")]
+    for call in context.names.calls if makes else ():
+        cell = context.cell_of(call.node)
+        if not call.name.endswith(_INITIALIZES) or call.guarded or id(call.node) in gone:
+            continue
+        if not any(isinstance(one, ast.Try) for one in _above(context, call.node, cell)):
+            context.todo("TPU208", _NO_TPU, call.node, cell)
+
+
+def _above(context: Context, node: ast.AST, cell: int) -> Iterator[ast.AST]:
+    parents = context.parents(cell)
+    above = parents.get(id(node))
+    while above is not None:
+        yield above
+        above = parents.get(id(above))
+
+
+def rewrite_workers(context: Context) -> None:
+    """Asks for the workers of a resolver, which that of a TPU VM does not name."""
+    if not any(call.name.endswith(".TPUClusterResolver") for call in context.names.calls):
+        return
+    for node in context.nodes:
+        if not isinstance(node, ast.Subscript) or constant(index_of(node)) != "worker":
+            continue
+        if _method(_method(node.value, "as_dict"), "cluster_spec") is not None:
+            text = context.texts[context.cell_of(node)]
+            start, end = text.span(node.value)[1], text.span(node)[1]
+            text.replace(start, end, ".get('worker', ['localhost'])")
+
+
+def _method(node: Any, name: str) -> Any:
+    """What a method is called of; None for any other call."""
+    is_method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+    return node.func.value if is_method and node.func.attr == name else None
+
+
+def _keep_resolver(context: Context, one: StrategySetup, before: str, after: str) -> None:
+    """Makes the strategy by itself, and a resolver that no TPU is needed for."""
+    made = one.resolver.value
+    source = context.texts[one.cell].source(argument(made, 0, "tpu")) if one.is_named else ""  # type: ignore[arg-type]
+    given = f"tpu={source}" if one.is_named else ""
+    context.replace(one.call, one.cell, f"{before}make_strategy({given}){after}")
+    context.want("os")
+    local = "os.environ.get('TPU_NAME', 'local')"
+    name = context.local("tf.distribute.cluster_resolver.TPUClusterResolver")
+    named = f"{source} or {local}" if one.is_named else local
+    if not keras_copies.loads_outside(context, one.resolver.targets[0].id, _started(one)):
+        context.remove(one.resolver, one.cell)  # a strategy that is made in place, and no other use
+        return
+    context.replace(made, one.cell, f"{name}(tpu={named})")
+    keras.finish(context, made)
+
+
+def _started(one: StrategySetup) -> list[Any]:
+    return [one.resolver, *one.others, one.call]
 
 
 def _rename(context: Context, one: StrategySetup, function: str, after: str) -> None:

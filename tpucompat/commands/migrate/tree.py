@@ -6,7 +6,7 @@ import functools
 import os
 import re
 import sys
-from typing import Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
+from typing import AbstractSet, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
 from tpucompat.commands.analysis import findings, sources, star_imports
 from tpucompat.commands.analysis.sources import SourceError
@@ -211,23 +211,31 @@ def _of_keras_2(
 
 
 def _take_eras(imports: Imports) -> None:
-    """Gives a module that says nothing of its era the one of the files that import it."""
+    """Gives a module that says nothing of its era the one of the files that import it, or that it imports."""
     waiting = {path for path, module in imports.paths.items() if not module.era_known}
     while waiting:
-        eras = {
-            path: {
-                imports.paths[link.source].era
-                for link in imports.links
-                if link.target == path and link.source not in waiting
-            }
-            for path in waiting
+        importing = {
+            path: {link.source for link in imports.links if link.target == path} for path in waiting
         }
-        told = {path: found.pop() for path, found in eras.items() if len(found) == 1}
+        told = _told(imports, importing, waiting)
+        if not told:  # the main file of a program often holds nothing but flags
+            told = _told(imports, {path: imports.reached([path]) for path in waiting}, waiting)
         for path, era in told.items():
             imports.paths[path] = imports.paths[path]._replace(era=era)
         if not told:
             return
         waiting -= told.keys()
+
+
+def _told(
+    imports: Imports, related: Mapping[str, AbstractSet[str]], waiting: set[str]
+) -> dict[str, str]:
+    """The era that all files have that a file is related to, of those whose era is known."""
+    eras = {
+        path: {imports.paths[one].era for one in others - waiting}
+        for path, others in related.items()
+    }
+    return {path: found.pop() for path, found in eras.items() if len(found) == 1}
 
 
 def with_parts(results: Sequence[Result]) -> list[Result]:
