@@ -573,6 +573,31 @@ def test_vectors_are_columns_for_a_model_of_the_script_s_own(tmp_path):
     ]
 
 
+OWN_STEP = """
+class Own(tf.keras.Model):
+    def train_step(self, data):
+        return {'mean': tf.reduce_mean(data[0]), 'other': tf.reduce_max(data[1])}
+    def test_step(self, data):
+        return self.train_step(data)
+with strategy.scope():
+    inputs = tf.keras.Input([1])
+    model = Own(inputs, tf.keras.layers.Dense(1)(inputs))
+    model.compile('sgd', 'mse')
+x = np.arange(8.0).reshape(8, 1)
+data = tf.data.Dataset.from_tensor_slices((x, x)).batch(8)
+tell(model.fit(data, verbose=0).history, model.evaluate(data, verbose=0))
+"""
+
+
+@pytest.mark.skipif(release_of(tf.__version__) < (2, 3), reason="2.2 reports metrics alone")
+@pytest.mark.parametrize("cores, mean, other", [(1, 3.5, 7), (2, 1.5, 3), (4, 0.5, 1)])
+def test_an_own_step_is_reported_of_the_first_replica(tmp_path, cores, mean, other):
+    start = textwrap.dedent(START_UPS["Colab, with an address"])
+    ((trained, evaluated),), _ = run(tmp_path, start + OWN_STEP, *targets.options(cores))
+    assert trained == {"mean": [mean], "other": [other]}
+    assert evaluated in ([mean, other], [other, mean])
+
+
 CROSS_ENTROPIES = """
 x = np.random.RandomState(0).rand(8, 4).astype('f')
 y = np.eye(3)[np.random.RandomState(1).randint(0, 3, 8)].astype('f')

@@ -256,6 +256,17 @@ _ARGUMENTS: dict[str, dict[str, Any]] = {
 
 
 @patches.patch
+def report_the_first_replica() -> None:
+    """Lets ``fit`` and ``evaluate`` report the first replica of a script's own step, as up to 2.10.
+
+    2.11 has ``distribute_reduction_method``, and adds the replicas up where no TPU is.
+    """
+    own: Any = vars(_keras.Model)["distribute_reduction_method"]
+    method = own.getter(lambda self: self._distribute_reduction_method or "first")
+    patches.replace(_keras.Model, "distribute_reduction_method", method)
+
+
+@patches.patch
 def restore_columns_of_vectors() -> None:
     """Lets ``fit``, ``evaluate`` and ``predict`` make columns of vectors, as up to 2.6.
 

@@ -149,6 +149,13 @@ LIBRARY_ROWS = (
         "compile('rmsprop') makes the optimizer that the word meant up to 2.10, and takes 2.1's arguments.",
     ),
     Patch(
+        "tpucompat.standins.early_keras:report_the_first_replica",
+        EAGER_KERAS,
+        ">=2.11",
+        ("*.Model.distribute_reduction_method",),
+        "What a script's own train_step returns is reported of the first replica, as up to 2.10.",
+    ),
+    Patch(
         "tpucompat.standins.early_keras:restore_columns_of_vectors",
         EAGER_KERAS,
         ">=2.7",
