@@ -32,11 +32,8 @@ ERAS ?= py37-tf1.15 py37-tf2.1 py310-tf2.8 py311-tf2.15 py312-tf2.16 py313-tf2.2
 # What differs between them: private paths, symbols, and how whole scripts run.
 ERA_TESTS ?= tests/behaviour/test_private.py tests/behaviour/test_symbols.py tests/behaviour/test_session_scripts.py \
   tests/behaviour/test_estimator_pairs.py tests/behaviour/test_patches.py
-# The tests that take minutes and that no usual change breaks.
-LONG_TESTS ?= tests/behaviour/test_batch_parallel.py tests/behaviour/test_contrib.py \
-  tests/behaviour/test_first_pair.py tests/behaviour/test_keras_tpu_model.py \
-  tests/behaviour/test_verified_migrations.py tests/behaviour/test_verified_pairs.py \
-  tests/unit/test_fuzzed_inputs.py tests/unit/test_public_programs.py
+# The tests that take minutes and that no usual change breaks. Those of drawn programs and of rehearsals take hours.
+LONG_TESTS ?= tests --ignore-glob='*/test_generated_models.py' --ignore-glob='*/test_rehears*.py'
 # Where this names a folder, environments are kept there and used again while their pins are the same; else each
 # is removed after its tests: together they take 6 GB.
 TOX_WORK ?=
@@ -61,7 +58,7 @@ demo: $(INSTALLED)
 	$(BIN)/python tools/demo.py $(DEMO_FLAGS)
 
 test: $(INSTALLED)
-	$(BIN)/python -m pytest $(IN_PARALLEL) $(PYTEST_FLAGS)
+	$(BIN)/python -m pytest $(IN_PARALLEL) --no-loadscope-reorder $(PYTEST_FLAGS)
 
 proofs: $(INSTALLED)
 	$(BIN)/python -m pytest -m long $(PYTEST_FLAGS) $(LONG_TESTS)

@@ -98,6 +98,7 @@ def check(one, chief, other):
             assert worker[key] == pytest.approx(one[key], rel=1e-6)
 
 
+@pytest.mark.long
 def test_two_workers_compute_what_one_process_does(tmp_path):
     cases = ["batches", "sharded", "split", "tensors", "cores", "short"]
     results = run(tmp_path, "8", *cases, "dies")

@@ -184,6 +184,7 @@ def test_a_session(tmp_path):
     compare(old, printed(["new.py"], tmp_path / "new"))
 
 
+@pytest.mark.long
 def test_optimizers_and_fields_of_an_estimator(tmp_path):
     migrate(tmp_path, ESTIMATOR)
     old = printed(["-m", "tpucompat", "run", "--quiet", "--cores", "2", "old.py", "a"], tmp_path)

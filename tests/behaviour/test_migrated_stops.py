@@ -95,6 +95,7 @@ for key, name in (('classify', 'inputs'), ('regress', 'inputs'), ('serving_defau
 """
 
 
+@pytest.mark.long
 def test_listeners_early_stops_and_exports_that_classify(tmp_path):
     printed, _ = printed_by_both(tmp_path, LISTENED)
     assert printed.count("after") > 8 and printed.count("ends") == 4
