@@ -288,3 +288,33 @@ def test_outputs_keep_their_names_beside_losses_and_metrics_of_tensors(tmp_path)
     assert names_now == names == ["main", "aux"]
     for before, now in zip(numbers, numbers_now):
         np.testing.assert_allclose(now, before, rtol=1e-5)
+
+
+LOADED_AGAIN = """
+import json
+import sys
+import numpy as np
+import tensorflow as tf
+
+def saved(path):
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1, kernel_initializer='ones', input_shape=(4,))])
+    model = tf.contrib.tpu.keras_to_tpu_model(model, None)
+    model.compile('sgd', 'mse')
+    model.save(path)
+
+def loaded(path):
+    return tf.keras.models.load_model(path)
+
+for path in ['m.h5'] + sys.argv[1:]:
+    saved(path)
+    model = loaded(path)
+print('TOLD', json.dumps(model.evaluate(np.ones((8, 4)), np.ones((8, 1)), verbose=0), default=float))
+"""
+
+
+def test_a_file_of_any_name_is_loaded_with_a_loss_of_a_short_name(tmp_path):
+    module = findings.understand(sources.decode("old.py", LOADED_AGAIN.encode()))
+    after = plan.migrate(module).after.decode()
+    assert "load_model(saved_model_file(path))" in after
+    then = told(tmp_path, LOADED_AGAIN, "-m", "tpucompat", "run", "--quiet")
+    assert told(tmp_path, after) == pytest.approx(then, rel=1e-5)

@@ -7,6 +7,7 @@ has to predict what the old one predicts.
 from __future__ import annotations
 
 import inspect
+import json
 import os
 import warnings
 from typing import Any, Container, Iterator, Mapping
@@ -97,7 +98,9 @@ def write(source: str, target: str) -> str:
       UntranslatableError: If Keras 3 lacks a part of it or predicts something else, or if it holds code.
     """
     with h5py.File(source, "r") as file:
-        if '"Lambda"' in str(file.attrs["model_config"]):  # tf-keras would run what the file holds
+        # Without escapes, behind which a class could hide; tf-keras would run what the file holds.
+        config = json.dumps(json.loads(file.attrs["model_config"]))
+        if '"Lambda"' in config or '"__lambda__"' in config:
             raise UntranslatableError("a Lambda holds code of the Python that saved it")
     try:
         old = tf_keras.models.load_model(source, compile=False)
