@@ -28,7 +28,7 @@ MODELS = {
     "merged": ([(4,), (4,)], lambda L, a, b: L.Dot(1, normalize=True)([L.Add()([a, b]), b])),
     "normalized": ([(4,)], lambda L, a: L.LayerNormalization()(L.BatchNormalization()(a))),
     "pooled": ([(8, 8, 3)], lambda L, a: L.GlobalAveragePooling2D()(L.MaxPooling2D(padding="same")(a))),
-    "recurrent": ([(5, 4)], lambda L, a: L.SimpleRNN(3)(L.LSTM(3, return_sequences=True)(a))),
+    "recurrent": ([(5, 4)], lambda L, a: L.SimpleRNN(3)(L.LSTM(3, recurrent_activation="hard_sigmoid", return_sequences=True)(a))),
     "separable": ([(8, 3)], lambda L, a: L.SeparableConv1D(2, 3)(a)),
     "shapes": ([(4, 3)], lambda L, a: L.Flatten()(L.Permute((2, 1))(L.ZeroPadding1D(1)(a)))),
     "timed": ([(5, 8, 1)], lambda L, a: L.TimeDistributed(L.Conv1D(2, 3))(a)),
