@@ -1075,6 +1075,37 @@ report(kept, model.predict(x) - kept)
             "weigh(model)\nmodel.compile('sgd', 'mse')\nreport(model.predict(x))\n",
             BACKEND,
         ),
+        "training_mode": (
+            """\
+class Doubled(tf.keras.layers.Layer):
+    def call(self, inputs):
+        return K.in_train_phase(inputs * 2.0, inputs)
+
+
+class Scaled(tf.keras.layers.Layer):
+    def call(self, inputs, mask=None, training=None):
+        if training is None:
+            training = K.learning_phase()
+        scale = 1.0 + tf.cast(training, tf.float32)
+        return tf.cond(tf.equal(training, True), lambda: inputs * scale, lambda: inputs)
+
+
+class Shifted(tf.keras.layers.Layer):
+    def call(self, inputs, **kwargs):
+        return tf.cond(tf.cast(K.learning_phase(), tf.bool), lambda: inputs + 2.0, lambda: inputs)
+
+
+model = tf.keras.Sequential([
+    Doubled(input_shape=(10,)), Scaled(), Shifted(),
+    tf.keras.layers.Lambda(lambda t: K.in_test_phase(t, lambda: t + 1.0)),
+    tf.keras.layers.Dense(1),
+])
+weigh(model)
+model.compile('sgd', 'mse')
+report(model.predict(x), model.evaluate(x, y, verbose=0), model.train_on_batch(x, y), model.predict(x))
+""",
+            BACKEND,
+        ),
         "custom_metric_loaded": (
             """\
 def right(y_true, y_pred):

@@ -369,6 +369,15 @@ checks["the configuration of a Sequential model"] = (
     and [grown.input_shape, grown.output_shape] == [(None, 6), (None, 2)]
     and len(Sequential.from_config(Sequential([Dense(2)]).get_config()).layers) == 1
 )
+measured = Sequential([Dense(1, kernel_initializer="ones", input_shape=(1,))])
+measured.compile("sgd", "mse", metrics=["mae"])
+values = np.arange(8.0).reshape(8, 1)
+after = []
+for between in (lambda: None, lambda: measured.predict(values)):
+    measured.evaluate(values, values * 0, verbose=0)
+    between()
+    after.append(measured.test_on_batch(values[:2], values[:2] * 0)[1])
+checks["metrics after predict"] = after == [2.9, 0.5]
 try:
     Dense(2, output_dim=3, units=2)
 except TypeError:
@@ -766,7 +775,7 @@ def test_models_of_layers_have_one_class(tmp_path):
 
 
 def test_old_keras(tmp_path):
-    failed = _checks(tmp_path, SCRIPT, 53)
+    failed = _checks(tmp_path, SCRIPT, 54)
     if environment().has("contrib"):
         # 1.15 counts a step before it or after it reads the count, in no order.
         failed.discard("decay of the private path")

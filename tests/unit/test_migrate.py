@@ -2423,6 +2423,31 @@ def test_what_keras_2_alone_has_gets_a_todo(line, code):
     assert "in_train_phase" in line or "tf_keras" not in after
 
 
+def test_the_training_mode_of_a_layer_is_the_argument_of_its_call():
+    before = """\
+        import tensorflow as tf
+        from tensorflow.keras import backend as K
+
+        class Noise(tf.keras.layers.Layer):
+            def call(self, inputs, mask=None):
+                a = K.in_train_phase(inputs, 0 * inputs)
+                return a if K.learning_phase() else tf.cond(K.learning_phase(), f, g)
+
+        class Own(tf.keras.layers.Layer):
+            def call(self, inputs, training=None):
+                training = other(training)
+                return tf.cond(training, f, g) if K.learning_phase() else inputs
+        """
+    after = migrated(textwrap.dedent(before))
+    mode = "tf.cast(False if training is None else training, tf.bool)"
+    assert "def call(self, inputs, mask=None, training=None):" in after
+    assert "in_train_phase(inputs, 0 * inputs, training=training)" in after
+    assert f"return a if bool(training) else tf.cond({mode}, f, g)" in after
+    own = after.split("class Own")[1]
+    assert "TODO(tpucompat TPU511)" in own and f"tf.cond({mode}, f, g) if K.learning_phase()" in own
+    assert after.count("TODO") == own.count("TODO") == 2
+
+
 def test_a_callback_that_reads_the_validation_data_gets_a_todo():
     before = """\
         import tensorflow as tf

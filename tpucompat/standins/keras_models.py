@@ -77,6 +77,23 @@ def configure_without_input_layers() -> None:
 
 
 @patches.patch
+def reset_metrics_before_predictions() -> None:
+    """Lets ``predict`` reset the metrics of what was evaluated before, which ``test_on_batch`` would continue.
+
+    Keras leaves that out for arrays since 2.1, for speed, and does it for generators still.
+    """
+    (owner,) = private.keras_models(graph=True)
+    original: Any = owner.predict  # type: ignore[attr-defined]
+
+    @functools.wraps(original)
+    def predict(self: Any, *args: Any, **words: Any) -> Any:
+        self.reset_metrics()
+        return original(self, *args, **words)
+
+    patches.replace(owner, "predict", predict)
+
+
+@patches.patch
 def show_metrics_alone() -> None:
     """Lets the progress bar of steps leave out the number and the size of a batch, as in 1.15.
 

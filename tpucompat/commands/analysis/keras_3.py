@@ -15,6 +15,7 @@ from tpucompat.commands.analysis import (
     keras_3_loops,
     keras_3_losses,
     keras_3_members,
+    keras_3_modes,
     keras_3_outputs,
     keras_3_seeds,
     keras_3_training,
@@ -194,6 +195,7 @@ class Finder:
             keras_3_loops,
             keras_3_words,
             keras_3_calls,
+            keras_3_modes,
         ):
             yield from module.differences(self)
         yield from keras_3_files.differences(self)

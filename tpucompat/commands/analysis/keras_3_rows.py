@@ -755,6 +755,21 @@ BEHAVIOURS: Mapping[str, Row] = {
         "Without training= it is always b, because tf-keras does not know the mode of a Keras 3 model.",
         keras_2=True,
     ),
+    "training_mode": Row(
+        "K.learning_phase() in call",
+        "the training argument of the layer's call",
+        "training_mode",
+        GONE,
+        keras_2=True,
+    ),
+    "training_tensor": Row(
+        "tf.cond(training, …) in call",
+        "tf.cast(training, tf.bool)",
+        "training_tensor",
+        BEHAVIOUR,
+        "Keras 3 gives call True, False or None, and no tensor of the graph.",
+        keras_2=True,
+    ),
     "weighted_validation": Row(
         "fit(class_weight=, validation_split=)",
         "",

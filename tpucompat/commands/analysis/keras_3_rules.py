@@ -327,9 +327,6 @@ def _learning_phase(finder: Finder, call: Call, below: str) -> Iterator[Differen
         how = "learning_phase" if constant(phase) in (0, False) and not trains else ""
         row = table.BEHAVIOURS["learning_phase"]
         yield Difference(row._replace(how=how), call.node, call.node)
-    is_asked = below in ("backend.in_train_phase", "backend.in_test_phase")
-    if is_asked and argument(call.node, 2, "training") is None:
-        yield Difference(table.BEHAVIOURS["train_phase"], call.node, call.node)
 
 
 def _weighted_validation(finder: Finder, call: Call, below: str) -> Iterator[Difference]:

@@ -100,6 +100,13 @@ LIBRARY_ROWS = (
         "The layers of a Sequential model's configuration begin with its own first layer, as in 1.15.",
     ),
     Patch(
+        "tpucompat.standins.keras_models:reset_metrics_before_predictions",
+        GRAPH_KERAS,
+        ">=2.1",
+        ("*.Model.predict",),
+        "predict resets the metrics that test_on_batch and train_on_batch continue.",
+    ),
+    Patch(
         "tpucompat.standins.keras_models:show_metrics_alone",
         GRAPH_KERAS,
         ">=2.2",
