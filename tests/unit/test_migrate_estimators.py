@@ -889,3 +889,13 @@ def test_a_configuration_with_other_values(tmp_path):
     after, _ = parts_of(tmp_path, text)
     assert "  name = 'a-b'.replace('-', '_')\n  config = config._replace(model_dir=name" in after
     assert "session_config" not in after
+
+
+def test_a_model_function_of_keras_layers_keeps_its_optimizer(tmp_path):
+    text = SCRIPT.replace("loss = tf.reduce_mean(", "loss = tf.keras.layers.Dense(1)(").replace(
+        "optimizer.minimize(loss, tf.train.get_global_step())",
+        "optimizer.apply_gradients(optimizer.compute_gradients(loss), tf.train.get_global_step())",
+    )
+    after = result_of(tmp_path, text).after.decode()
+    assert "tf.compat.v1.train.AdamOptimizer(0.1)" in after
+    assert "compute_gradients(loss), tf.compat.v1.train.get_global_step())" in after

@@ -396,7 +396,8 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Home | Non
         tpu_connections.rewrite_listings(context, tpu_connections.listings(context))
     eager = not way.graph and not graph_names.builds(context)
     with context.rule("TPU211"):
-        trains = bool(way.conversions) or (eager and _trains_keras_models(context))
+        in_graph = way.loop is not None or way.program is not None or with_loop is not None
+        trains = bool(way.conversions) or (eager and _trains_keras_models(context, in_graph))
         keras.rewrite(context, way.conversions, trains)
     with context.rule("TPU208"):
         start_ups = strategy_setup.find(context)
@@ -433,10 +434,13 @@ def _rewrite_around(context: Context) -> None:
     symbols.rewrite(context, around_only=True)
 
 
-def _trains_keras_models(context: Context) -> bool:
-    """Whether optimizers of a file change variables of Keras, by compile or in a loop of its own."""
+def _trains_keras_models(context: Context, in_graph: bool) -> bool:
+    """Whether optimizers of a file change variables of Keras, by compile or in a loop of its own.
+
+    In the graph of a model function or of a Session program it is TensorFlow 1's optimizers that do.
+    """
     called = {call.name for call in context.names.calls}
-    by_hand = ".apply_gradients" in called and keras_3.uses_models(context)
+    by_hand = ".apply_gradients" in called and not in_graph and keras_3.uses_models(context)
     return ".compile" in called or by_hand
 
 
