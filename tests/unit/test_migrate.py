@@ -2971,6 +2971,89 @@ def test_a_main_file_has_the_era_of_what_it_imports(tmp_path):
     assert "metrics=['accuracy']" in found["train.py"] and "metrics=['acc']" in found["other.py"]
 
 
+def _program(folder, files):
+    """What becomes of the files of a program: name -> text."""
+    for name, content in files.items():
+        (folder / name).write_text(textwrap.dedent(content))
+    made = tree.migrate([str(folder / name) for name in files])
+    return {os.path.basename(one.path): one.after.decode() for one in made}
+
+
+_TRAINER = """\
+    class Trainer:
+        def __init__(self, model):
+            self.model = model
+        def train(self, x, y):
+            self.model.fit_generator(x, steps_per_epoch=2)
+            self.model.save_weights('w.h5')
+    """
+_MAIN = """\
+    import tensorflow as tf
+    from trainer import Trainer
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile('sgd', 'mse')
+    Trainer(model).train(x, y)
+    model.load_weights('w.h5')
+    """
+
+
+def test_a_module_that_is_given_a_model_names_no_keras(tmp_path):
+    """Its files have one name in all files of the program."""
+    found = _program(tmp_path, {"main.py": _MAIN, "trainer.py": _TRAINER})
+    assert "self.model.save_weights('w.weights.h5')\n" in found["trainer.py"]
+    assert "fit_generator" not in found["trainer.py"]
+    assert "model.load_weights('w.weights.h5')\n" in found["main.py"]
+
+
+def test_methods_alone_say_nothing_of_keras(tmp_path):
+    """PyTorch's programs have them too."""
+    files = {
+        "main.py": "import torch\nimport trainer\n",
+        "trainer.py": _TRAINER.replace("fit_", ""),
+    }
+    assert _program(tmp_path, files)["trainer.py"] == textwrap.dedent(files["trainer.py"])
+
+
+@pytest.mark.parametrize(
+    ("trains", "is_dense"),
+    [
+        ("", True),  # another file does
+        ("model.compile(optimizer, 'mse')", True),  # another file makes it
+        ("model.compile(optimizer=tf.train.AdamOptimizer(), loss='mse')", True),
+        ("model.compile('sgd', 'mse')", False),
+        ("rule = tf.keras.optimizers.SGD(0.1)\nmodel.compile(rule, 'mse')", False),
+    ],
+)
+def test_a_table_whose_gradients_may_be_squared_has_dense_ones(trains, is_dense):
+    model = "model = tf.keras.Sequential([tf.keras.layers.Embedding(9, 2)])\n"
+    after = migrated(f"import tensorflow as tf\n{model}{trains}\n")
+    assert ("[DenseEmbedding(9, 2)]" in after) == is_dense
+
+
+@pytest.mark.parametrize(
+    ("test", "becomes"),
+    [
+        ("if K.sum(y) == 0:", "if False:"),
+        ("if total != 0 and n > 1:", "if True and n > 1:"),
+        ("while not (total == -1.5):", "while not (False):"),
+        ("if total == tf.reduce_max(p):", "if total is tf.reduce_max(p):"),
+        ("if K.int_shape(y) == 0:", "if K.int_shape(y) == 0:"),
+        ("if K.learning_phase() == 0:", "if K.learning_phase() == 0:"),
+        ("if n == 0:", "if n == 0:"),
+    ],
+)
+def test_tensors_were_compared_as_objects(test, becomes):
+    before = (
+        "import tensorflow as tf\nfrom tensorflow.keras import backend as K\ndef rate(y, p, n=2):\n"
+        f"    total = K.sum(y) + 1\n    {test}\n        return 0.\n    return total\n"
+    )
+    after = migrated(before)
+    assert f"    {becomes}\n" in after
+    assert ("NOTE(tpucompat TPU514)" in after) == (test != becomes)
+    early = "import tensorflow as tf\nstrategy = tf.distribute.experimental.TPUStrategy(r)\n"
+    assert f"    {test}\n" in migrated(early + before)  # TensorFlow 2 compares values
+
+
 def test_a_rate_that_another_file_trains_with_keeps_its_name():
     module = """\
         import tensorflow as tf

@@ -70,6 +70,10 @@ class Module(NamedTuple):
     ends: list[tuple[int, int, int]]
     #: Whether anything in it speaks for its era, which is TensorFlow 1 otherwise.
     era_known: bool = True
+    #: Whether it names no Keras, and a file that imports it, or that it imports, does.
+    given_models: bool = False
+    #: The names of files that other files of its program give Keras, and that Keras 3 does not take.
+    renamed: frozenset[str] = frozenset()
 
     @property
     def uses_tpucompat(self) -> bool:
@@ -108,9 +112,10 @@ METHODS: Mapping[str, tuple[str, str, str]] = {
     ),
 }
 
-#: A module may be given an estimator, and name none of these libraries.
+#: A module may be given an estimator or a model, and name none of these libraries.
 _ROOT_WORDS = re.compile(
-    rb"tensorflow|keras|tpucompat|COLAB_TPU_ADDR|export_savedmodel|\binput_fn\b|\b(?:%s)\b"
+    rb"tensorflow|keras|tpucompat|COLAB_TPU_ADDR|export_savedmodel|\binput_fn\b"
+    rb"|\.(?:(?:fit|evaluate|predict)_generator|(?:train|test)_on_batch|(?:load|save)_weights)\b|\b(?:%s)\b"
     % "|".join(sorted(today.roots() - {"builtins", "google"})).encode()
 )
 _IGNORE = re.compile(r"#\s*tpucompat:\s*ignore(?:\[(?P<codes>[\w,\s]+)\])?", re.IGNORECASE)

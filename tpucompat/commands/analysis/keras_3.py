@@ -9,6 +9,7 @@ from tpucompat.commands.analysis import (
     keras_1_rules,
     keras_3_batches,
     keras_3_calls,
+    keras_3_comparisons,
     keras_3_files,
     keras_3_labels,
     keras_3_logs,
@@ -74,10 +75,19 @@ def applies(module: Any) -> bool:
     """Whether a file uses the Keras that belongs to the installed TensorFlow."""
     if module.uses_tpucompat or b"TF_USE_LEGACY_KERAS" in module.source.data:
         return False
+    if module.given_models:
+        return any(call.name in _OF_MODELS_ALONE for call in module.names.calls)
     return any(below_keras(use.name) or use.name in _ROOTS for use in module.names.uses)
 
 
 _ROOTS = frozenset(("keras", "tensorflow.keras"))
+#: What a module calls that is given a model, and names no Keras.
+_OF_MODELS_ALONE = frozenset(
+    (
+        *(".fit", ".fit_generator", ".evaluate_generator", ".predict_generator", ".compile"),
+        *(".train_on_batch", ".test_on_batch", ".load_weights", ".save_weights"),
+    )
+)
 _SEQUENTIAL = frozenset(
     member for member in table.MEMBERS if member[0] == "Sequential" and member[1] in table.DISTINCT
 )
@@ -194,6 +204,7 @@ class Finder:
             keras_3_loops,
             keras_3_words,
             keras_3_calls,
+            keras_3_comparisons,
         ):
             yield from module.differences(self)
         yield from keras_3_files.differences(self)

@@ -451,8 +451,30 @@ def _embeddings(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         below_keras(one.name) == "layers.TimeDistributed" for one in finder.names.calls
     ):
         yield Difference(table.BEHAVIOURS["masked_outputs"], call.node, call.node)
-    if below == "layers.Embedding" and any(map(_squares, finder.names.calls)):
+    if below == "layers.Embedding" and _may_square(finder):
         yield Difference(table.BEHAVIOURS["embedding"], call.node.func, call.node)
+
+
+def _may_square(finder: Finder) -> bool:
+    """Whether an optimizer that keeps squares trains models of a file; another file may train them."""
+    calls = finder.names.calls
+    if any(map(_squares, calls)):
+        return True
+    trains = [one for one in calls if one.name in (".compile", ".apply_gradients")]
+    given = [argument(one.node, 0, "optimizer") for one in trains if one.name == ".compile"]
+    return not trains or any(one is not None and not _is_made_here(finder, one) for one in given)
+
+
+def _is_made_here(finder: Finder, optimizer: ast.AST) -> bool:
+    """Whether a file shows which optimizer is meant: by a word, or by a class of a library."""
+    made = [optimizer] if isinstance(optimizer, ast.Call) else finder.values.values(optimizer)
+    return constant(optimizer) is not None or (
+        bool(made)
+        and all(
+            constant(one) is not None or "." in finder.values.called.get(id(one), "").lstrip(".")
+            for one in made
+        )
+    )
 
 
 def _squares(call: Call) -> bool:
