@@ -3014,6 +3014,34 @@ def test_methods_alone_say_nothing_of_keras(tmp_path):
     assert _program(tmp_path, files)["trainer.py"] == textwrap.dedent(files["trainer.py"])
 
 
+_BATCHES = """\
+    from tensorflow.keras.utils import Sequence
+    class Batches(Sequence):
+        def __len__(self):
+            return 4
+        def __getitem__(self, index):
+            return self.x[index], {'out': self.y[index]}
+    """
+
+
+def test_targets_by_the_name_of_the_one_output_lose_it_in_datasets_and_other_files():
+    assert "return self.x[index], self.y[index]\n" in migrated(_BATCHES)
+    start = "import tensorflow as tf\ndef named(a, b):\n    return a, {'out': b}\n"
+    data = "data = tf.data.Dataset.from_tensor_slices((x, y)).map(named)\n"
+    data += "more = tf.data.Dataset.from_tensor_slices((x, {'out': y}))\n"
+    data += "last = data.map(lambda a, b: (a, {'out': b}))\n"
+    model = "m = tf.keras.Model(i, o)\nm.compile('sgd', 'mse')\nm.fit(data)\n"
+    after = migrated(start + data + model)
+    assert "return a, b\n" in after and "slices((x, y))\nlast" in after and "(a, b))" in after
+    asked = "data = data.map(lambda a, b: (a, b['out']))\n"
+    for other in (
+        start + data,  # whoever trains is not seen
+        start + data + asked + model,
+        start + data + model.replace("(i, o)", "(i, [o, p])"),
+    ):
+        assert "return a, {'out': b}\n" in migrated(other)
+
+
 @pytest.mark.parametrize(
     ("trains", "is_dense"),
     [

@@ -80,6 +80,7 @@ def applies(module: Any) -> bool:
     return any(below_keras(use.name) or use.name in _ROOTS for use in module.names.uses)
 
 
+_TRAINS = (".fit", ".evaluate", ".predict", ".train_on_batch", ".test_on_batch")
 _ROOTS = frozenset(("keras", "tensorflow.keras"))
 #: What a module calls that is given a model, and names no Keras.
 _OF_MODELS_ALONE = frozenset(
@@ -431,6 +432,8 @@ class Finder:
         yield from keras_3_labels.yielded(self, node)
 
     def _fits_generators(self) -> bool:
+        if not any(call.name.startswith(_TRAINS) for call in self.names.calls):  # another file does
+            return any(below_keras(use.name) == "utils.Sequence" for use in self.names.uses)
         return any(
             call.name.endswith("_generator")
             or (call.name == ".fit" and any(is_generator(self, one) for one in call.node.args[:1]))
