@@ -3014,7 +3014,7 @@ def test_methods_alone_say_nothing_of_keras(tmp_path):
     assert _program(tmp_path, files)["trainer.py"] == textwrap.dedent(files["trainer.py"])
 
 
-_BATCHES = """\
+_SEQUENCE = """\
     from tensorflow.keras.utils import Sequence
     class Batches(Sequence):
         def __len__(self):
@@ -3024,8 +3024,30 @@ _BATCHES = """\
     """
 
 
+@pytest.mark.parametrize(
+    ("made", "is_several"),
+    [
+        ("m = net()\n", True),
+        ("m = other.net()\nm.fit(x, [y[:, 0], y[:, 1]])\n", True),
+        ("m = other.net()\nm.fit(x, [0, 1])\n", False),
+        ("heads = [h(i) for h in layers]\nm = tf.keras.Model(i, heads)\n", True),
+        ("heads = []\nfor h in layers: heads.append(h(i))\nm = tf.keras.Model(i, heads)\n", True),
+        ("heads = [h(i)]\nm = tf.keras.Model(i, heads)\n", False),
+    ],
+)
+def test_metrics_are_given_to_each_output_of_what_makes_several(made, is_several):
+    net = "def net():\n    heads = [h(i) for h in layers]\n"
+    net += "    model = tf.keras.Model(i, heads)\n    return model\n"
+    fits = made.rpartition("m.fit")[0] or made
+    compiled = (
+        f"import tensorflow as tf\nimport other\n{net}{fits}m.compile('sgd', 'mse', ['mae'])\n"
+    )
+    after = migrated(compiled + made[len(fits) :])
+    assert (" for _ in m.outputs]" in after) == is_several
+
+
 def test_targets_by_the_name_of_the_one_output_lose_it_in_datasets_and_other_files():
-    assert "return self.x[index], self.y[index]\n" in migrated(_BATCHES)
+    assert "return self.x[index], self.y[index]\n" in migrated(_SEQUENCE)
     start = "import tensorflow as tf\ndef named(a, b):\n    return a, {'out': b}\n"
     data = "data = tf.data.Dataset.from_tensor_slices((x, y)).map(named)\n"
     data += "more = tf.data.Dataset.from_tensor_slices((x, {'out': y}))\n"

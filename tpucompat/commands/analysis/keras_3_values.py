@@ -87,7 +87,7 @@ def targets(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 
 
 def mapped_targets(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
-    """The same in a Dataset that is given to ``fit``: ``from_tensor_slices((x, {'output': y}))``, ``map(f)``."""
+    """The same in a Dataset: ``from_tensor_slices((x, {'output': y}))``, ``map(f)``."""
     last = call.name.rpartition(".")[2]
     if last not in ("map", "from_tensor_slices", "from_tensors") or not call.node.args:
         return
