@@ -3005,6 +3005,19 @@ def test_a_module_that_is_given_a_model_names_no_keras(tmp_path):
     assert "model.load_weights('w.weights.h5')\n" in found["main.py"]
 
 
+def test_a_fit_without_words_of_keras_may_be_any_librarys(tmp_path):
+    helper = "def scaled(scaler, x):\n    scaler.fit(x)\n    return scaler.transform(x)\n"
+    files = {
+        "main.py": _MAIN.replace("from trainer", "import helper\n    from trainer"),
+        "trainer.py": _TRAINER.replace(
+            "_generator(x, steps_per_epoch=2)", "(x, y, epochs=2, shuffle=True)"
+        ),
+        "helper.py": helper,
+    }
+    found = _program(tmp_path, files)
+    assert found["helper.py"] == helper and "'w.weights.h5'" in found["trainer.py"]
+
+
 def test_methods_alone_say_nothing_of_keras(tmp_path):
     """PyTorch's programs have them too."""
     files = {

@@ -112,10 +112,9 @@ METHODS: Mapping[str, tuple[str, str, str]] = {
     ),
 }
 
-#: A module may be given an estimator or a model, and name none of these libraries.
+#: A module may be given an estimator, and name none of these libraries.
 _ROOT_WORDS = re.compile(
-    rb"tensorflow|keras|tpucompat|COLAB_TPU_ADDR|export_savedmodel|\binput_fn\b"
-    rb"|\.(?:(?:fit|evaluate|predict)_generator|(?:train|test)_on_batch|(?:load|save)_weights)\b|\b(?:%s)\b"
+    rb"tensorflow|keras|tpucompat|COLAB_TPU_ADDR|export_savedmodel|\binput_fn\b|\b(?:%s)\b"
     % "|".join(sorted(today.roots() - {"builtins", "google"})).encode()
 )
 _IGNORE = re.compile(r"#\s*tpucompat:\s*ignore(?:\[(?P<codes>[\w,\s]+)\])?", re.IGNORECASE)
@@ -130,14 +129,19 @@ def analyse(path: str) -> Module:
     return understand(sources.read(path))
 
 
-def understand(source: Source) -> Module:
-    """Like :func:`analyse`, of a file that was read already."""
+def understand(source: Source, given_models: bool = False) -> Module:
+    """Like :func:`analyse`, of a file that was read already.
+
+    Args:
+      source: The file.
+      given_models: Whether its program may give it a model of Keras, of which it names nothing.
+    """
     names = Names(today.roots())
     trees: list[ast.Module | None] = []
     problems: list[Finding] = []
     ends: list[tuple[int, int, int]] = []
     # A file without any of these words has nothing to find, but it may still be no Python.
-    speaks = _ROOT_WORDS.search(source.data) is not None
+    speaks = given_models or _ROOT_WORDS.search(source.data) is not None
     for unit in source.units:
         tree = None
         if unit.text is not None:
@@ -154,7 +158,7 @@ def understand(source: Source) -> Module:
         ends.append((len(names.uses), len(names.calls), len(names.strings)))
     found = _era(names, source)
     known = any(found.evidence.values())
-    module = Module(source, trees, names, problems, found.era, ends, known)
+    module = Module(source, trees, names, problems, found.era, ends, known, given_models)
     _open_guards(module)
     return module
 

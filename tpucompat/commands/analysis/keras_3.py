@@ -76,19 +76,23 @@ def applies(module: Any) -> bool:
     if module.uses_tpucompat or b"TF_USE_LEGACY_KERAS" in module.source.data:
         return False
     if module.given_models:
-        return any(call.name in _OF_MODELS_ALONE for call in module.names.calls)
+        return any(map(_is_of_a_model, module.names.calls))
     return any(below_keras(use.name) or use.name in _ROOTS for use in module.names.uses)
 
 
 _TRAINS = (".fit", ".evaluate", ".predict", ".train_on_batch", ".test_on_batch")
 _ROOTS = frozenset(("keras", "tensorflow.keras"))
 #: What a module calls that is given a model, and names no Keras.
-_OF_MODELS_ALONE = frozenset(
-    (
-        *(".fit", ".fit_generator", ".evaluate_generator", ".predict_generator", ".compile"),
-        *(".train_on_batch", ".test_on_batch", ".load_weights", ".save_weights"),
-    )
-)
+_OF_MODELS_ALONE = ("_generator", "_on_batch", ".load_weights", ".save_weights")
+
+
+def _is_of_a_model(call: Call) -> bool:
+    """Whether a call is that of a method which models of Keras alone have, or have with these words."""
+    words = {word.arg for word in call.node.keywords}
+    is_own = call.name[:1] == "." and call.name.endswith(_OF_MODELS_ALONE)
+    return is_own or (call.name == ".fit" and bool(words & _TELLING["fit"]))
+
+
 _SEQUENTIAL = frozenset(
     member for member in table.MEMBERS if member[0] == "Sequential" and member[1] in table.DISTINCT
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 
+from tpucompat.commands.analysis import keras_3_models, keras_values
 from tpucompat.commands.analysis import keras_3_rows as table
-from tpucompat.commands.analysis import keras_values
 from tpucompat.commands.analysis.keras_3_rows import Row
 from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import below_keras, key
@@ -379,44 +379,15 @@ def has_several(finder: Finder, call: Call) -> bool:
     several = (isinstance(loss, ast.Dict) and len(loss.keys) > 1) or (
         isinstance(loss, (ast.List, ast.Tuple)) and len(loss.elts) > 1
     )
-    for made in _models(finder, owner) if owner is not None else ():
+    for made in keras_3_models.of(finder, owner) if owner is not None else ():
         outputs = argument(made, 1, "outputs") or keyword(made, "output")
-        several = several or (outputs is not None and _holds_several(finder, outputs))
+        several = several or (outputs is not None and keras_3_models.holds_several(finder, outputs))
     for fit in finder.names.calls:  # the model may be made in another file
         same = fit.name.startswith(".fit") and key(getattr(fit.node.func, "value", fit.node))
         if same and same == key(owner or call.node):
             given = argument(fit.node, 1, "y")
-            several = several or (isinstance(given, ast.List) and _is_list_of_arrays(given))
+            several = several or (keras_3_models.is_list_of_arrays(given))
     return several
-
-
-def _models(finder: Finder, node: ast.AST, depth: int = 3) -> Iterator[ast.Call]:
-    """The calls that make a model, in functions of the file too."""
-    for made in [node] if isinstance(node, ast.Call) else finder.values.values(node):
-        for inside in walk(made) if isinstance(made, ast.Call) else ():
-            if below_keras(finder.values.called.get(id(inside), "")) == "Model":
-                yield inside  # type: ignore[misc]
-            elif inside is made and depth:
-                function = finder.names.functions.get(key(made.func))
-                for one in walk(function.node) if function is not None else ():
-                    if isinstance(one, ast.Return) and one.value is not None:
-                        yield from _models(finder, one.value, depth - 1)
-
-
-def _holds_several(finder: Finder, outputs: ast.AST) -> bool:
-    """Whether outputs are a list of more than one, or one that a loop fills."""
-    if isinstance(outputs, (ast.List, ast.Tuple)):
-        return len(outputs.elts) > 1
-    made = finder.values.values(outputs) if isinstance(outputs, ast.Name) else [outputs]
-    return any(
-        isinstance(one, ast.ListComp)
-        or (isinstance(one, (ast.List, ast.Tuple)) and len(one.elts) != 1)
-        for one in made
-    )
-
-
-def _is_list_of_arrays(given: ast.List) -> bool:
-    return len(given.elts) > 1 and all(constant(one) is None for one in given.elts)
 
 
 def _quiet(finder: Finder, call: Call, below: str) -> Iterator[Difference]:

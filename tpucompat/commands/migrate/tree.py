@@ -236,7 +236,9 @@ def _take_models(imports: Imports) -> None:
     related = imports.reached(of_keras)
     related |= {path for path in imports.paths if of_keras & imports.reached([path])}
     for path in related - of_keras:
-        imports.paths[path] = imports.paths[path]._replace(given_models=True)
+        before = imports.paths[path]
+        module = findings.understand(before.source, given_models=True)
+        imports.paths[path] = module._replace(era=before.era)
     saving = [
         path
         for path in related
@@ -340,9 +342,9 @@ def _settled(
     """A rewriting in which nothing is left to rewrite: one may show what another rests on."""
     result = plan.migrate(module, unsafe, together, with_loop, version, keras_2, homes)
     for _ in range(_PASSES if result.changed else 0):
-        again = findings.understand(sources.decode(result.path, result.after))
+        source = sources.decode(result.path, result.after)
+        again = findings.understand(source, module.given_models)._replace(renamed=module.renamed)
         again = again if again.era_known else again._replace(era=module.era)
-        again = again._replace(given_models=module.given_models, renamed=module.renamed)
         later = plan.migrate(again, unsafe, together, with_loop, version, keras_2, homes)
         if later.after == result.after:
             break
