@@ -833,6 +833,25 @@ model.compile(tf.keras.optimizers.SGD(Noam()), 'mse')
 report(model.fit(x, y, batch_size=8, epochs=3, shuffle=False, verbose=0).history['loss'])
 """,
         ),
+        "equality_of_tensors": (
+            """\
+def rate(y_true, y_pred):
+    positives, guessed = K.sum(y_true), K.sum(K.round(y_pred))
+    if positives == 0 or (guessed != positives and not (guessed == guessed)):
+        return 0.
+    return guessed / positives if guessed != 0 else 2.
+class Halved(tf.keras.layers.Layer):
+    def call(self, inputs):
+        if tf.reduce_sum(inputs) == 0:
+            return inputs + 1.
+        return inputs / 2.
+model = tf.keras.Sequential([tf.keras.layers.Dense(1, activation='sigmoid', input_shape=(10,)), Halved()])
+weigh(model)
+model.compile('sgd', 'mse', metrics=[rate])
+report(model.fit(x, y, batch_size=8, epochs=2, shuffle=False, verbose=0).history, model.predict(0 * x))
+""",
+            BACKEND,
+        ),
         "outputs_fed_back": (
             """\
 inputs = tf.keras.Input((1,), batch_size=4, dtype='int32')

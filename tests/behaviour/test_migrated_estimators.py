@@ -352,6 +352,57 @@ def test_gradients_of_rows_are_dense_on_one_replica_too(tmp_path):
     assert printed[0] == "rows" and len(printed) >= 11
 
 
+TWO_OPTIMIZERS = """\
+import os, sys
+import numpy as np
+import tensorflow.compat.v1 as tf
+tf.disable_v2_behavior()
+
+def model_fn(features, labels, mode, params):
+  rows = tf.get_variable('rows', [2], initializer=tf.constant_initializer(0.5))
+  bias = tf.get_variable('bias', [], initializer=tf.constant_initializer(0.1))
+  loss = tf.losses.mean_squared_error(labels, tf.reduce_sum(features * rows, 1) + bias)
+  step = tf.train.get_global_step()
+  if mode == tf.estimator.ModeKeys.EVAL:
+    return tf.estimator.tpu.TPUEstimatorSpec(mode, loss=loss)
+  make = lambda rate: tf.tpu.CrossShardOptimizer(tf.train.MomentumOptimizer(rate, 0.9))
+  train_op = tf.group(make(0.1).minimize(loss, step, [rows]), make(0.01).minimize(loss, step, [bias]))
+
+  def host_call(step, loss):
+    with tf.compat.v2.summary.create_file_writer(os.path.join(sys.argv[1], 'told')).as_default():
+      with tf.compat.v2.summary.record_if(True):
+        tf.compat.v2.summary.scalar('told', loss[0], step=step[0])
+        return tf.summary.all_v2_summary_ops()
+
+  told = (host_call, [tf.reshape(step, [1]), tf.reshape(loss, [1])])
+  return tf.estimator.tpu.TPUEstimatorSpec(mode, loss=loss, train_op=train_op, host_call=told)
+
+def input_fn(params):
+  x = np.arange(32, dtype=np.float32).reshape(16, 2) / 32
+  return tf.data.Dataset.from_tensor_slices((x, x.sum(1))).repeat().batch(8, drop_remainder=True)
+
+config = tf.estimator.tpu.RunConfig(model_dir=sys.argv[1], tpu_config=tf.estimator.tpu.TPUConfig(2))
+est = tf.estimator.tpu.TPUEstimator(model_fn, sys.argv[1], config, train_batch_size=8, eval_batch_size=8)
+for last in (1, 4, 5, 9):
+  est.train(input_fn, max_steps=last)
+  found = est.evaluate(input_fn, steps=2)
+  print('at', found['global_step'], found['loss'], est.get_variable_value('rows'))
+events = [name for name in os.listdir(os.path.join(sys.argv[1], 'told')) if 'tfevents' in name]
+tags = [(event.step, value.tag) for name in events
+        for event in tf.train.summary_iterator(os.path.join(sys.argv[1], 'told', name))
+        for value in event.summary.value]
+print('told', len(tags), [step for step, _ in sorted(tags)])
+"""
+
+
+def test_steps_that_count_twice_end_where_tensorflow_1_ended_them(tmp_path):
+    """With modes of TensorFlow 1, in which no training loop runs, and a writer of TensorFlow 2."""
+    printed, _ = printed_by_both(tmp_path, TWO_OPTIMIZERS)
+    assert printed[:2] == ["at", "2"] and "told" in printed
+    after = (tmp_path / "new.py").read_text()
+    assert "disable_v2_behavior" not in after and "training_loop.summary_writer" in after
+
+
 WITH_SESSION = """\
 import os, sys
 import numpy as np

@@ -2996,6 +2996,152 @@ def test_a_main_file_has_the_era_of_what_it_imports(tmp_path):
     assert "metrics=['accuracy']" in found["train.py"] and "metrics=['acc']" in found["other.py"]
 
 
+def _program(folder, files):
+    """What becomes of the files of a program: name -> text."""
+    for name, content in files.items():
+        (folder / name).write_text(textwrap.dedent(content))
+    made = tree.migrate([str(folder / name) for name in files])
+    return {os.path.basename(one.path): one.after.decode() for one in made}
+
+
+_TRAINER = """\
+    class Trainer:
+        def __init__(self, model):
+            self.model = model
+        def train(self, x, y):
+            self.model.fit_generator(x, steps_per_epoch=2)
+            self.model.save_weights('w.h5')
+    """
+_MAIN = """\
+    import tensorflow as tf
+    from trainer import Trainer
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile('sgd', 'mse')
+    Trainer(model).train(x, y)
+    model.load_weights('w.h5')
+    """
+
+
+def test_a_module_that_is_given_a_model_names_no_keras(tmp_path):
+    """Its files have one name in all files of the program."""
+    found = _program(tmp_path, {"main.py": _MAIN, "trainer.py": _TRAINER})
+    assert "self.model.save_weights('w.weights.h5')\n" in found["trainer.py"]
+    assert "fit_generator" not in found["trainer.py"]
+    assert "model.load_weights('w.weights.h5')\n" in found["main.py"]
+
+
+def test_a_fit_without_words_of_keras_may_be_any_librarys(tmp_path):
+    helper = "def scaled(scaler, x):\n    scaler.fit(x)\n    return scaler.transform(x)\n"
+    files = {
+        "main.py": _MAIN.replace("from trainer", "import helper\n    from trainer"),
+        "trainer.py": _TRAINER.replace(
+            "_generator(x, steps_per_epoch=2)", "(x, y, epochs=2, shuffle=True)"
+        ),
+        "helper.py": helper,
+    }
+    found = _program(tmp_path, files)
+    assert found["helper.py"] == helper and "'w.weights.h5'" in found["trainer.py"]
+
+
+def test_methods_alone_say_nothing_of_keras(tmp_path):
+    """PyTorch's programs have them too."""
+    files = {
+        "main.py": "import torch\nimport trainer\n",
+        "trainer.py": _TRAINER.replace("fit_", ""),
+    }
+    assert _program(tmp_path, files)["trainer.py"] == textwrap.dedent(files["trainer.py"])
+
+
+_SEQUENCE = """\
+    from tensorflow.keras.utils import Sequence
+    class Batches(Sequence):
+        def __len__(self):
+            return 4
+        def __getitem__(self, index):
+            return self.x[index], {'out': self.y[index]}
+    """
+
+
+@pytest.mark.parametrize(
+    ("made", "is_several"),
+    [
+        ("m = net()\n", True),
+        ("m = other.net()\nm.fit(x, [y[:, 0], y[:, 1]])\n", True),
+        ("m = other.net()\nm.fit(x, [0, 1])\n", False),
+        ("heads = [h(i) for h in layers]\nm = tf.keras.Model(i, heads)\n", True),
+        ("heads = []\nfor h in layers: heads.append(h(i))\nm = tf.keras.Model(i, heads)\n", True),
+        ("heads = [h(i)]\nm = tf.keras.Model(i, heads)\n", False),
+    ],
+)
+def test_metrics_are_given_to_each_output_of_what_makes_several(made, is_several):
+    net = "def net():\n    heads = [h(i) for h in layers]\n"
+    net += "    model = tf.keras.Model(i, heads)\n    return model\n"
+    fits = made.rpartition("m.fit")[0] or made
+    compiled = (
+        f"import tensorflow as tf\nimport other\n{net}{fits}m.compile('sgd', 'mse', ['mae'])\n"
+    )
+    after = migrated(compiled + made[len(fits) :])
+    assert (" for _ in m.outputs]" in after) == is_several
+
+
+def test_targets_by_the_name_of_the_one_output_lose_it_in_datasets_and_other_files():
+    assert "return self.x[index], self.y[index]\n" in migrated(_SEQUENCE)
+    start = "import tensorflow as tf\ndef named(a, b):\n    return a, {'out': b}\n"
+    data = "data = tf.data.Dataset.from_tensor_slices((x, y)).map(named)\n"
+    data += "more = tf.data.Dataset.from_tensor_slices((x, {'out': y}))\n"
+    data += "last = data.map(lambda a, b: (a, {'out': b}))\n"
+    model = "m = tf.keras.Model(i, o)\nm.compile('sgd', 'mse')\nm.fit(data)\n"
+    after = migrated(start + data + model)
+    assert "return a, b\n" in after and "slices((x, y))\nlast" in after and "(a, b))" in after
+    asked = "data = data.map(lambda a, b: (a, b['out']))\n"
+    for other in (
+        start + data,  # whoever trains is not seen
+        start + data + asked + model,
+        start + data + model.replace("(i, o)", "(i, [o, p])"),
+    ):
+        assert "return a, {'out': b}\n" in migrated(other)
+
+
+@pytest.mark.parametrize(
+    ("trains", "is_dense"),
+    [
+        ("", True),  # another file does
+        ("model.compile(optimizer, 'mse')", True),  # another file makes it
+        ("model.compile(optimizer=tf.train.AdamOptimizer(), loss='mse')", True),
+        ("model.compile('sgd', 'mse')", False),
+        ("rule = tf.keras.optimizers.SGD(0.1)\nmodel.compile(rule, 'mse')", False),
+    ],
+)
+def test_a_table_whose_gradients_may_be_squared_has_dense_ones(trains, is_dense):
+    model = "model = tf.keras.Sequential([tf.keras.layers.Embedding(9, 2)])\n"
+    after = migrated(f"import tensorflow as tf\n{model}{trains}\n")
+    assert ("[DenseEmbedding(9, 2)]" in after) == is_dense
+
+
+@pytest.mark.parametrize(
+    ("test", "becomes"),
+    [
+        ("if K.sum(y) == 0:", "if False:"),
+        ("if total != 0 and n > 1:", "if True and n > 1:"),
+        ("while not (total == -1.5):", "while not (False):"),
+        ("if total == tf.reduce_max(p):", "if total is tf.reduce_max(p):"),
+        ("if K.int_shape(y) == 0:", "if K.int_shape(y) == 0:"),
+        ("if K.learning_phase() == 0:", "if K.learning_phase() == 0:"),
+        ("if n == 0:", "if n == 0:"),
+    ],
+)
+def test_tensors_were_compared_as_objects(test, becomes):
+    before = (
+        "import tensorflow as tf\nfrom tensorflow.keras import backend as K\ndef rate(y, p, n=2):\n"
+        f"    total = K.sum(y) + 1\n    {test}\n        return 0.\n    return total\n"
+    )
+    after = migrated(before)
+    assert f"    {becomes}\n" in after
+    assert ("NOTE(tpucompat TPU514)" in after) == (test != becomes)
+    early = "import tensorflow as tf\nstrategy = tf.distribute.experimental.TPUStrategy(r)\n"
+    assert f"    {test}\n" in migrated(early + before)  # TensorFlow 2 compares values
+
+
 def test_a_rate_that_another_file_trains_with_keeps_its_name():
     module = """\
         import tensorflow as tf

@@ -70,6 +70,10 @@ class Module(NamedTuple):
     ends: list[tuple[int, int, int]]
     #: Whether anything in it speaks for its era, which is TensorFlow 1 otherwise.
     era_known: bool = True
+    #: Whether it names no Keras, and a file that imports it, or that it imports, does.
+    given_models: bool = False
+    #: The names of files that other files of its program give Keras, and that Keras 3 does not take.
+    renamed: frozenset[str] = frozenset()
 
     @property
     def uses_tpucompat(self) -> bool:
@@ -125,14 +129,19 @@ def analyse(path: str) -> Module:
     return understand(sources.read(path))
 
 
-def understand(source: Source) -> Module:
-    """Like :func:`analyse`, of a file that was read already."""
+def understand(source: Source, given_models: bool = False) -> Module:
+    """Like :func:`analyse`, of a file that was read already.
+
+    Args:
+      source: The file.
+      given_models: Whether its program may give it a model of Keras, of which it names nothing.
+    """
     names = Names(today.roots())
     trees: list[ast.Module | None] = []
     problems: list[Finding] = []
     ends: list[tuple[int, int, int]] = []
     # A file without any of these words has nothing to find, but it may still be no Python.
-    speaks = _ROOT_WORDS.search(source.data) is not None
+    speaks = given_models or _ROOT_WORDS.search(source.data) is not None
     for unit in source.units:
         tree = None
         if unit.text is not None:
@@ -149,7 +158,7 @@ def understand(source: Source) -> Module:
         ends.append((len(names.uses), len(names.calls), len(names.strings)))
     found = _era(names, source)
     known = any(found.evidence.values())
-    module = Module(source, trees, names, problems, found.era, ends, known)
+    module = Module(source, trees, names, problems, found.era, ends, known, given_models)
     _open_guards(module)
     return module
 

@@ -9,6 +9,7 @@ from tpucompat.commands.analysis import (
     keras_1_rules,
     keras_3_batches,
     keras_3_calls,
+    keras_3_comparisons,
     keras_3_files,
     keras_3_labels,
     keras_3_logs,
@@ -75,10 +76,24 @@ def applies(module: Any) -> bool:
     """Whether a file uses the Keras that belongs to the installed TensorFlow."""
     if module.uses_tpucompat or b"TF_USE_LEGACY_KERAS" in module.source.data:
         return False
+    if module.given_models:
+        return any(map(_is_of_a_model, module.names.calls))
     return any(below_keras(use.name) or use.name in _ROOTS for use in module.names.uses)
 
 
+_TRAINS = (".fit", ".evaluate", ".predict", ".train_on_batch", ".test_on_batch")
 _ROOTS = frozenset(("keras", "tensorflow.keras"))
+#: What a module calls that is given a model, and names no Keras.
+_OF_MODELS_ALONE = ("_generator", "_on_batch", ".load_weights", ".save_weights")
+
+
+def _is_of_a_model(call: Call) -> bool:
+    """Whether a call is that of a method which models of Keras alone have, or have with these words."""
+    words = {word.arg for word in call.node.keywords}
+    is_own = call.name[:1] == "." and call.name.endswith(_OF_MODELS_ALONE)
+    return is_own or (call.name == ".fit" and bool(words & _TELLING["fit"]))
+
+
 _SEQUENTIAL = frozenset(
     member for member in table.MEMBERS if member[0] == "Sequential" and member[1] in table.DISTINCT
 )
@@ -196,6 +211,7 @@ class Finder:
             keras_3_words,
             keras_3_calls,
             keras_3_modes,
+            keras_3_comparisons,
         ):
             yield from module.differences(self)
         yield from keras_3_files.differences(self)
@@ -422,6 +438,8 @@ class Finder:
         yield from keras_3_labels.yielded(self, node)
 
     def _fits_generators(self) -> bool:
+        if not any(call.name.startswith(_TRAINS) for call in self.names.calls):  # another file does
+            return any(below_keras(use.name) == "utils.Sequence" for use in self.names.uses)
         return any(
             call.name.endswith("_generator")
             or (call.name == ".fit" and any(is_generator(self, one) for one in call.node.args[:1]))

@@ -93,6 +93,14 @@ def _read(call: Call) -> list[ast.expr]:
 _TEXTS = (ast.Constant, ast.Name, ast.Attribute, ast.BinOp, ast.JoinedStr, ast.Call)
 
 
+def renamed(finder: Finder) -> frozenset[str]:
+    """The names of files that a file writes, and that Keras 3 takes under another name only."""
+    files = (
+        (finder.text_of(path), rule) for path, _, rule, saves in finder.file_arguments() if saves
+    )
+    return frozenset(text for text, rule in files if text and not ends_well(text, rule))
+
+
 def differences(finder: Finder) -> Iterator[Difference]:
     """Files of models and weights whose names Keras 3 does not take, where they are written and where read."""
     files = [(finder.text_of(one[0]), *one) for one in finder.file_arguments()]
@@ -100,7 +108,7 @@ def differences(finder: Finder) -> Iterator[Difference]:
     again = {
         text for text, _, call, rule, saves in files if not saves and keras_3_values.compiles(call)
     }
-    wrong: set[str | None] = set()
+    wrong: set[str | None] = {*finder.module.renamed}
     for text, path, call, rule, saves in files:
         is_again = text in again and str(text).endswith(".h5")
         well = ends_well(text, rule) and not is_again

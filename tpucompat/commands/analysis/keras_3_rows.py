@@ -786,6 +786,14 @@ BEHAVIOURS: Mapping[str, Row] = {
         "TensorFlow 1 shuffled validation arrays, so its val_ metrics were of other batches.",
         tf1=True,
     ),
+    "compared": Row(
+        "if K.sum(y_true) == 0",
+        "if False",
+        "compared",
+        BEHAVIOUR,
+        "TensorFlow 1 compared the objects, never the values of tensors.",
+        tf1=True,
+    ),
     "carried_metrics": Row(
         "train_on_batch after evaluate or fit",
         "",

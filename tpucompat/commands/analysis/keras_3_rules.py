@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any, Callable, Iterator, NamedTuple
 
+from tpucompat.commands.analysis import keras_3_models, keras_values
 from tpucompat.commands.analysis import keras_3_rows as table
-from tpucompat.commands.analysis import keras_values
 from tpucompat.commands.analysis.keras_3_rows import Row
 from tpucompat.commands.analysis.keras_3_texts import leaves
 from tpucompat.commands.analysis.keras_values import below_keras, key
@@ -376,17 +376,14 @@ def has_several(finder: Finder, call: Call) -> bool:
     several = (isinstance(loss, ast.Dict) and len(loss.keys) > 1) or (
         isinstance(loss, (ast.List, ast.Tuple)) and len(loss.elts) > 1
     )
-    made_of = [
-        inside
-        for made in (finder.values.values(owner) if owner is not None else [])
-        for inside in (walk(made) if isinstance(made, ast.Call) else [made])
-        if inside is made or below_keras(finder.values.called.get(id(inside), "")) == "Model"
-    ]
-    for made in made_of:
-        outputs = argument(made, 1, "outputs") if isinstance(made, ast.Call) else None
-        outputs = outputs or (keyword(made, "output") if isinstance(made, ast.Call) else None)
-        if isinstance(outputs, (ast.List, ast.Tuple)) and len(outputs.elts) > 1:
-            several = True
+    for made in keras_3_models.of(finder, owner) if owner is not None else ():
+        outputs = argument(made, 1, "outputs") or keyword(made, "output")
+        several = several or (outputs is not None and keras_3_models.holds_several(finder, outputs))
+    for fit in finder.names.calls:  # the model may be made in another file
+        same = fit.name.startswith(".fit") and key(getattr(fit.node.func, "value", fit.node))
+        if same and same == key(owner or call.node):
+            given = argument(fit.node, 1, "y")
+            several = several or (keras_3_models.is_list_of_arrays(given))
     return several
 
 
@@ -448,8 +445,30 @@ def _embeddings(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
         below_keras(one.name) == "layers.TimeDistributed" for one in finder.names.calls
     ):
         yield Difference(table.BEHAVIOURS["masked_outputs"], call.node, call.node)
-    if below == "layers.Embedding" and any(map(_squares, finder.names.calls)):
+    if below == "layers.Embedding" and _may_square(finder):
         yield Difference(table.BEHAVIOURS["embedding"], call.node.func, call.node)
+
+
+def _may_square(finder: Finder) -> bool:
+    """Whether an optimizer that keeps squares trains models of a file; another file may train them."""
+    calls = finder.names.calls
+    if any(map(_squares, calls)):
+        return True
+    trains = [one for one in calls if one.name in (".compile", ".apply_gradients")]
+    given = [argument(one.node, 0, "optimizer") for one in trains if one.name == ".compile"]
+    return not trains or any(one is not None and not _is_made_here(finder, one) for one in given)
+
+
+def _is_made_here(finder: Finder, optimizer: ast.AST) -> bool:
+    """Whether a file shows which optimizer is meant: by a word, or by a class of a library."""
+    made = [optimizer] if isinstance(optimizer, ast.Call) else finder.values.values(optimizer)
+    return constant(optimizer) is not None or (
+        bool(made)
+        and all(
+            constant(one) is not None or "." in finder.values.called.get(id(one), "").lstrip(".")
+            for one in made
+        )
+    )
 
 
 def _squares(call: Call) -> bool:

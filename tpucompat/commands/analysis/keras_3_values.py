@@ -86,6 +86,33 @@ def targets(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["named_target"], value, call.node)
 
 
+def mapped_targets(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
+    """The same in a Dataset: ``from_tensor_slices((x, {'output': y}))``, ``map(f)``."""
+    last = call.name.rpartition(".")[2]
+    if last not in ("map", "from_tensor_slices", "from_tensors") or not call.node.args:
+        return
+    trains = [one for one in finder.names.calls if one.name in _TARGETS]
+    compiled = [one for one in finder.names.calls if one.name == ".compile"]
+    if not trains or any(has_several(finder, one) for one in compiled):
+        return
+    for pair in _pairs(finder, call.node.args[0]) if last == "map" else call.node.args[:1]:
+        second = pair.elts[1] if isinstance(pair, ast.Tuple) and len(pair.elts) > 1 else None
+        if isinstance(second, ast.Dict) and len(second.keys) == 1 and second.keys[0] is not None:
+            name = constant(second.keys[0])
+            asked = (one for one in finder.nodes if isinstance(one, ast.Subscript))
+            if not any(constant(index_of(one)) == name for one in asked):
+                yield Difference(table.BEHAVIOURS["named_target"], second, call.node)
+
+
+def _pairs(finder: Finder, function: ast.AST) -> list[ast.AST]:
+    """What a function returns."""
+    if isinstance(function, ast.Lambda):
+        return [function.body]
+    found = finder.names.functions.get(key(function))
+    inside = walk(found.node) if found is not None else ()
+    return [one.value for one in inside if isinstance(one, ast.Return) and one.value is not None]
+
+
 def yielded_targets(finder: Finder, node: ast.FunctionDef) -> Iterator[Difference]:
     """The same in a generator."""
     if any(has_several(finder, call) for call in finder.names.calls if call.name == ".compile"):
@@ -432,6 +459,7 @@ RULES = (
     class_weight,
     sizes,
     targets,
+    mapped_targets,
     dim_ordering,
     closures,
     add_variable,

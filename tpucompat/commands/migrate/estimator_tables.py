@@ -131,7 +131,7 @@ NAMES: Mapping[str, str] = {
     # A host_call makes its writer in a function, which would end it.
     **{
         f"tensorflow.{head}summary.create_file_writer": "summary_writer"
-        for head in ("", "compat.v2.")
+        for head in ("", "compat.v2.", "compat.v1.compat.v2.")
     },
     "tensorflow.contrib.predictor.from_saved_model": "from_saved_model",
     **{

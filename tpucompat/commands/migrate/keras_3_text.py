@@ -388,7 +388,7 @@ DENSE_EMBEDDING = '''
 @{tf}.custom_gradient
 def with_dense_gradient(table):
 {i}"""Sums the gradients of an entry that was looked up more than once."""
-{i}return {tf}.identity(table), {tf}.convert_to_tensor
+{i}return {tf}.identity(table), lambda gradient: {tf}.convert_to_tensor(gradient)
 
 
 @{keras}.utils.register_keras_serializable()

@@ -65,6 +65,23 @@ def _integer(self: Rewriter, one: Difference) -> bool:
     return self.wrap(one.node, "int(", ")")
 
 
+def _compared(self: Rewriter, one: Difference) -> bool:
+    """``if tensor == 0`` -> ``if False``; ``if tensor != other`` -> ``if tensor is not other``"""
+    left, right = one.node.left, one.node.comparators[0]
+    is_equal = isinstance(one.node.ops[0], ast.Eq)
+    cell = self.cell(one.node)
+    text = self.context.texts[cell]
+    words = f"{text.source(one.node)}: {one.row.note}"
+    self.context.note(one.row.code, words, one.node, cell)
+    if any(constant(side) is not None for side in (left, right)):
+        return self.context.replace(one.node, cell, str(not is_equal))
+    start, end = text.span(left)[1], text.span(right)[0]
+    if not text.is_free(start, end):
+        return False
+    text.replace(start, end, " is " if is_equal else " is not ")
+    return True
+
+
 def _one_element(self: Rewriter, one: Difference) -> bool:
     if one.name == "map":
         return self.wrap(one.node, "", ".ravel()")
@@ -231,6 +248,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "positional": _positional,
     "add_variable": _add_variable,
     "built": _built,
+    "compared": _compared,
     "dim_ordering": _dim_ordering,
     "dimension": _dimension,
     "integer": _integer,

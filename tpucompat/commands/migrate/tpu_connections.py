@@ -73,6 +73,16 @@ def _may_name_nothing(context: Context, call: Call) -> bool:
     return is_old and not named and not call.guarded and above is None
 
 
+_MODES = frozenset(
+    f"tensorflow.{version}{name}"
+    for version in ("", "compat.v1.")
+    for name in (
+        *("disable_v2_behavior", "disable_eager_execution", "disable_resource_variables"),
+        *("disable_control_flow_v2", "disable_v2_tensorshape", "disable_tensor_equality"),
+    )
+)
+
+
 def eager_calls(context: Context) -> list[Call]:
     """The calls by which a program asks for eager execution, where nothing else decides it."""
     return [
@@ -86,6 +96,14 @@ def remove_eager_calls(context: Context) -> None:
     """Takes out what asks for the mode that TensorFlow 2 is in."""
     for call in eager_calls(context):
         if _stands_alone(context, call.node):
+            cell = context.cell_of(call.node)
+            context.remove(context.statement(call.node, cell), cell)
+
+
+def remove_modes(context: Context) -> None:
+    """Takes out what brings a process back to TensorFlow 1's modes, in which no training loop runs."""
+    for call in context.names.calls:
+        if call.name in _MODES and not call.guarded and _stands_alone(context, call.node):
             cell = context.cell_of(call.node)
             context.remove(context.statement(call.node, cell), cell)
 

@@ -8,7 +8,7 @@ import re
 import sys
 from typing import AbstractSet, Callable, Iterable, Iterator, Mapping, NamedTuple, Sequence
 
-from tpucompat.commands.analysis import findings, sources, star_imports
+from tpucompat.commands.analysis import findings, keras_3, keras_3_files, sources, star_imports
 from tpucompat.commands.analysis.sources import SourceError
 from tpucompat.commands.migrate import (
     compat_v1,
@@ -26,6 +26,8 @@ from tpucompat.commands.scan.scanner import DEPTH
 
 #: How often a file is looked at again.
 _PASSES = 3
+#: What writes models and weights to files.
+_SAVES = re.compile(rb"\bsave(_weights|_model)?\(|ModelCheckpoint")
 #: Way -> what is said of a file that went it.
 WAYS: Mapping[str, str] = {
     plan.NOTHING: "nothing to rewrite",
@@ -116,6 +118,7 @@ def _programs(
 ) -> Iterator[Result]:
     imports = Imports([module for module in modules if not module.source.is_notebook])
     _take_eras(imports)
+    _take_models(imports)
     contexts = {path: Context(module) for path, module in imports.paths.items()}
     trainers = {path for path, one in contexts.items() if estimators.makes_trainer(one)}
     of_trainers = imports.reached(trainers)
@@ -227,6 +230,27 @@ def _take_eras(imports: Imports) -> None:
         waiting -= told.keys()
 
 
+def _take_models(imports: Imports) -> None:
+    """Tells modules that they may be given a model of Keras, and which files others of their program write."""
+    of_keras = {path for path, module in imports.paths.items() if keras_3.applies(module)}
+    related = imports.reached(of_keras)
+    related |= {path for path in imports.paths if of_keras & imports.reached([path])}
+    for path in related - of_keras:
+        before = imports.paths[path]
+        module = findings.understand(before.source, given_models=True)
+        imports.paths[path] = module._replace(era=before.era)
+    saving = [
+        path
+        for path in related
+        if _SAVES.search(imports.paths[path].source.data) and keras_3.applies(imports.paths[path])
+    ]
+    for path in saving if len(related) > 1 else ():
+        texts = keras_3_files.renamed(keras_3.Finder(imports.paths[path]))
+        for other in _in_one_process(imports, path, related - {path}) if texts else ():
+            module = imports.paths[other]
+            imports.paths[other] = module._replace(renamed=module.renamed | texts)
+
+
 def _told(
     imports: Imports, related: Mapping[str, AbstractSet[str]], waiting: set[str]
 ) -> dict[str, str]:
@@ -318,7 +342,8 @@ def _settled(
     """A rewriting in which nothing is left to rewrite: one may show what another rests on."""
     result = plan.migrate(module, unsafe, together, with_loop, version, keras_2, homes)
     for _ in range(_PASSES if result.changed else 0):
-        again = findings.understand(sources.decode(result.path, result.after))
+        source = sources.decode(result.path, result.after)
+        again = findings.understand(source, module.given_models)._replace(renamed=module.renamed)
         again = again if again.era_known else again._replace(era=module.era)
         later = plan.migrate(again, unsafe, together, with_loop, version, keras_2, homes)
         if later.after == result.after:

@@ -1073,13 +1073,15 @@ class Trainer:
         iterator, written, loss = iter(data), -sys.maxsize, None
         # Without a TPU and on one device each call makes one step, as TPUEstimator's did.
         in_one_call = 1 if is_one else config.tpu_config.iterations_per_loop
-        # if not saving_listeners: while model.step < last:
-        while model.step < last and not listeners.stop:
+        # A step may add more than one to the global step; on one device its value before tells the last.
+        step, reached = model.step, lambda: min(step + 1, model.step) if is_one else model.step
+        # if not saving_listeners: while reached() < last:
+        while reached() < last and not listeners.stop:
             step = model.step
             # if hooks:
             hooks.before()
             try:
-                steps = tf.constant(min(in_one_call, last - step))
+                steps = tf.constant(max(1, min(in_one_call, last - step)))
                 # if not hooks or summaries: loss = loop(iterator, steps)
                 # if not hooks: found = loop(iterator, steps)
                 found = loop(iterator, steps, hooks.zeros())
@@ -1105,7 +1107,7 @@ class Trainer:
             # if hooks:
             hooks.after(found["shown"])
             # if hooks:
-            last = model.step if hooks.context.stop_requested else last
+            last = 0 if hooks.context.stop_requested else last
         if model.step != saved:
             save()
         # if saving_listeners:
