@@ -530,8 +530,8 @@ def test_a_start_up_whose_resolver_is_printed(given, kept, passed):
 def test_a_start_up_that_stays_is_marked():
     """Without a TPU it raises, where run goes on; in a try, the script says what happens then."""
     lines = PRINTED.format(given="'local'").splitlines(True)
-    joined = lines[0] + lines[1].rstrip() + "; " + lines[3] + lines[4]
-    after = migrated(joined)
+    apart = lines[0] + "if use_tpu:\n  " + lines[1] + "  " + lines[3] + lines[4]
+    after = migrated(apart)
     assert "# TODO(tpucompat TPU208): it raises where there is no TPU;" in after
     tried = (
         lines[0]
@@ -543,6 +543,40 @@ def test_a_start_up_that_stays_is_marked():
         + lines[4]
     )
     assert "it raises" not in migrated(tried)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("{resolver}; {connect}; {start}\n{strategy}\n", "strategy = make_strategy()\n"),
+        (
+            "a = 1; {resolver}; {connect}; print(tf.log(a)); {start}; {strategy}; print(a)\n",
+            "a = 1; print(tf.math.log(a)); strategy = make_strategy(); print(a)\n",
+        ),
+        (
+            "if a: {resolver}; {connect}; {start}; {strategy}\n",
+            "if a: strategy = make_strategy()\n",
+        ),
+        (
+            "def run():\n  {resolver}; {start}; return {TPU}(resolver)\n",
+            "def run():\n  return make_strategy()\n",
+        ),
+    ],
+)
+def test_a_start_up_that_semicolons_join(before, after):
+    """It is taken out as if each statement had a line of its own, and what stands beside it stays."""
+    made = "tf.contrib.distribute.TPUStrategy"
+    text = "import tensorflow as tf\n" + before.format(
+        resolver="resolver = tf.contrib.cluster_resolver.TPUClusterResolver('local')",
+        connect="tf.config.experimental_connect_to_cluster(resolver)",
+        start="tf.tpu.experimental.initialize_tpu_system(resolver)",
+        strategy=f"strategy = {made}(resolver)",
+        TPU=made,
+    )
+    found = migrated(text)
+    assert (
+        found.endswith("\n\n\n" + after) and "TODO" not in found and found.count("resolver =") == 1
+    )
 
 
 def test_a_strategy_that_is_made_where_it_is_entered():
