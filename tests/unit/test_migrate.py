@@ -2530,11 +2530,13 @@ def test_values_and_names_of_several_outputs_have_one_order():
         return types.SimpleNamespace(name=name)
 
     model = types.SimpleNamespace(
-        metrics=[metric("loss"), metric("b_loss"), metric("a_loss")],
+        metrics=[metric(name) for name in ("loss", "b_loss", "a_loss", "added")],
         output_names=["b", "a"],
-        get_metrics_result=lambda: dict.fromkeys(("loss", "b_loss", "a_loss", "a_acc", "b_mae")),
+        get_metrics_result=lambda: dict.fromkeys(
+            ("loss", "b_loss", "a_loss", "added", "a_acc", "b_mae")
+        ),
     )
-    assert scope["in_order"](model, [1, 2, 3, 4, 5]) == [1, 2, 3, 5, 4]
+    assert scope["in_order"](model, [1, 2, 3, 4, 5, 6]) == [1, 2, 3, 6, 5, 4]
     assert scope["in_order"](model, 1.0) == 1.0
 
 
@@ -2800,11 +2802,122 @@ def test_the_input_layer_of_a_converted_sequential_is_not_counted(line, becomes)
     assert (becomes if becomes.startswith("#") else f"print({becomes})") in after
 
 
+NAMED = """\
+import json
+import tensorflow as tf
+tf.log(1.0)
+a, b = tf.keras.Input((3,)), tf.keras.Input((2,), name='b')
+m = tf.keras.Model([a, b], tf.keras.layers.Dense(1)(tf.keras.layers.concatenate([a, b])))
+s = tf.keras.Sequential([tf.keras.layers.Dense(1, input_shape=(3,))])
+m.compile('adam', 'mse')
+class Net(tf.keras.Model):
+  def __init__(self):
+    super().__init__()
+    self.total = tf.keras.metrics.Mean()
+net = Net()
+{line}
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "becomes"),
+    [
+        ("print([one.name for one in m.layers])", ""),
+        ("print(m.name, m.get_layer('input_1'))", ""),
+        ("print(m.input_names)", "print([one.name for one in m.inputs])"),
+        ("print(s.input_names)", "print(input_names(s))"),
+    ],
+)
+def test_inputs_and_models_have_the_names_of_keras_2_where_they_are_read(line, becomes):
+    """Those of a script that reads none stay as they are."""
+    after = migrated(NAMED.format(line=line))
+    assert "tf.keras.Input((3,), name=next_name('input')), tf.keras.Input((2,), name='b')" in after
+    assert "(tf.keras.layers.concatenate([a, b])), name=next_name('model'))" in after
+    assert (becomes or line) in after and "TODO" not in after and migrated(after) == after
+    assert "next_name" not in migrated(NAMED.format(line="print(m.predict([1, 2]))"))
+    assert "next_name" not in migrated(NAMED.format(line=line), version=2)
+
+
+@pytest.mark.parametrize(
+    ("line", "becomes"),
+    [
+        ("print(m.optimizer._name)", "print(type(m.optimizer).__name__)"),
+        ("print(m.optimizer.get_config()['name'])", "print(type(m.optimizer).__name__)"),
+        ("print(type(m).__name__)", "print(type(m).__name__.replace('Functional', 'Model'))"),
+        ("print(m.__class__.__name__)", "(m.__class__.__name__.replace('Functional', 'Model'))"),
+        ("print(type(net).__name__)", "print(type(net).__name__)"),
+        ("print(type(s).__name__)", "print(type(s).__name__)"),
+        ("for l in m.layers: print(l.input_shape)", "print(shape_of(l, 'input'))"),
+        ("for l in s.layers: print(l.get_config()['units'])", "print(l.get_config()['units'])"),
+        (
+            "c = m.get_config(); n = tf.keras.Model.from_config(c)",
+            "n = tf.keras.Model.from_config(c)",
+        ),
+        ("n = tf.keras.models.model_from_json(m.to_json())", "architecture(m.to_json())"),
+        ("open('m.json', 'w').write(m.to_json())", "write(m.to_json())"),
+    ],
+)
+def test_names_that_keras_makes_are_read_as_before(line, becomes):
+    after = migrated(NAMED.format(line=line))
+    assert becomes in after and "TODO" not in after and migrated(after) == after
+
+
+@pytest.mark.parametrize(
+    ("line", "marked"),
+    [
+        ("print(m.get_config())", "get_config() as a whole"),
+        ("for l in m.layers: print(sorted(l.get_config()))", "get_config() as a whole"),
+        ("c = m.optimizer.get_config(); print(c)", "get_config() as a whole"),
+        ("c = m.get_config(); print([l['name'] for l in c['layers']])", "get_config() as a whole"),
+        ("print(tf.keras.optimizers.serialize(m.optimizer))", "get_config() as a whole"),
+        ("print(json.loads(m.to_json())['class_name'])", "the text of to_json()"),
+        ("print(net.output_names)", "model.input_names, model.output_names"),
+        ("print(net.count_params())", "the weights of a model that keeps metrics"),
+        (
+            "n = tf.keras.models.load_model('m.keras'); print([w.name for w in n.weights])",
+            "variable.name of a model that is loaded",
+        ),
+    ],
+)
+def test_names_and_configurations_that_differ_are_marked(line, marked):
+    after = migrated(NAMED.format(line=line))
+    assert (
+        f"# TODO(tpucompat TPU51{'1' if 'output_names' in marked else '4'}): {marked}"
+        in " ".join(after.replace("#   ", "").split("\n"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("shown", "noted"),
+    [
+        ("print(h.history)", True),
+        ("print(h.history.keys())", True),
+        ("print(list(h.history.keys()))", True),
+        ("for name in h.history: print(name)", True),
+        ("print(sorted(h.history))", False),
+        ("print(h.history['loss'])", False),
+        ("for name in sorted(h.history): print(name)", False),
+    ],
+)
+def test_the_order_of_what_a_history_shows_is_noted(shown, noted):
+    after = migrated(NAMED.format(line="h = m.fit(x, y)\n" + shown))
+    assert ("# NOTE(tpucompat TPU514): Losses came first" in after) == noted and "TODO" not in after
+
+
+def test_predict_of_early_tensorflow_2_shows_no_progress():
+    """It showed none up to 2.8; a script of later releases gets what it asks for."""
+    of_2 = "import tensorflow as tf\n@tf.function\ndef f(x): return x\nm = tf.keras.Sequential()\n"
+    early = of_2 + "fast = tf.data.experimental.AUTOTUNE\nm.predict(x)\n"
+    assert "m.predict(x, verbose=0)" in migrated(
+        early.replace("data.exp", "distribute.exp").replace("AUTOTUNE", "TPUStrategy")
+    )
+    check_noop(of_2 + "m.predict(x)\n")
+
+
 @pytest.mark.parametrize(
     "line, marked",
     [
         ("m.get_layer('input_1')", "model.get_layer('input_1')"),
-        ("m.get_layer('model_2')", "model.get_layer('input_1')"),
         ("m.get_layer('dense_1')", ""),
         ("m.get_layer('input_7')", ""),  # a name that the script gives
         ("m.fit({'input_2': x}, y)", "model.get_layer('input_1')"),

@@ -394,14 +394,15 @@ def has_several(finder: Finder, call: Call) -> bool:
 
 
 def _quiet(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
-    """Where TensorFlow 1 printed no progress by default."""
+    """Where TensorFlow printed no progress by default, up to 2.8."""
     places = {".predict": 2, ".predict_generator": 6, ".evaluate_generator": 6}
     if call.name not in places or not finder._is_model(call.node.func.value):  # type: ignore[attr-defined]
         return
     if argument(call.node, places[call.name], "verbose") is None and not any(
         word.arg is None for word in call.node.keywords
     ):
-        yield Difference(table.BEHAVIOURS["quiet"], call.node, call.node)
+        row = table.BEHAVIOURS["quiet"]._replace(tf1=not finder.early)
+        yield Difference(row, call.node, call.node)
 
 
 def _outputs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:

@@ -49,7 +49,8 @@ _OF_LAYERS = frozenset(
         *("beta", "moving_mean", "moving_variance", "embeddings"),
     )
 )
-_ITEMS = {LAYERS: LAYER, VARIABLES: VARIABLE, STATES: STATE, DATASET: BATCH}
+_MODELS = "[Model]"
+_ITEMS = {LAYERS: LAYER, VARIABLES: VARIABLE, STATES: STATE, DATASET: BATCH, _MODELS: MODEL}
 _LISTS = {LAYER: LAYERS, VARIABLE: VARIABLES, STATE: STATES}
 #: What has variables, also those that it makes itself.
 _HOLDING = frozenset((MODEL, SEQUENTIAL, LAYER))
@@ -386,6 +387,8 @@ class Values:
             kinds = self.kinds(node.value)
             if LAYERS in kinds:
                 yield LAYERS if isinstance(node.slice, ast.Slice) else LAYER
+            if _MODELS in kinds:
+                yield _MODELS if isinstance(node.slice, ast.Slice) else MODEL
             for whole in kinds & {VARIABLES, STATES}:
                 yield whole if isinstance(node.slice, ast.Slice) else _ITEMS[whole]
             yield from kinds & {TENSOR, BATCH}
@@ -398,6 +401,8 @@ class Values:
                 yield TENSOR
             if node.elts and all(LAYER in self.kinds(one) for one in node.elts):
                 yield LAYERS
+            if node.elts and all(self.kinds(one) & MODELS for one in node.elts):
+                yield _MODELS
         elif isinstance(node, (ast.Constant, ast.Dict, ast.JoinedStr, ast.Compare)):
             yield OTHER
 

@@ -243,15 +243,14 @@ class Context:
             where.take_out(where.span(joined[0])[0], where.span(joined[behind])[0])
         else:
             first, end = where.span(joined[0])[0], where.span(joined[-1])[1]
-            line, last = joined[0].lineno, joined[-1].end_lineno
             has_others = any(
                 id(one) not in self._removed and not any(one is other for other in joined)
                 for one in body
             )
-            begins = not where.text[where.line_start(line) : first].strip()
+            begins = not where.text[where.line_start(joined[0].lineno) : first].strip()
             if has_others and begins:
-                where.discard(line, last)
-                where.delete_lines(line, last)
+                where.discard(joined[0].lineno, joined[-1].end_lineno)
+                where.delete_lines(joined[0].lineno, joined[-1].end_lineno)
             else:
                 where.take_out(first, end, "pass")
 

@@ -554,13 +554,7 @@ def finish(context: Context, node: ast.AST, but: ast.AST | None = None) -> None:
 
 
 def only_assignment(context: Context, name: str, joined: bool = False) -> tuple[Any, int] | None:
-    """The statement that alone assigns a name, and its cell; None where it is not alone, or shares a line.
-
-    Args:
-      context: The file.
-      name: The name.
-      joined: Whether other statements may stand in its line, behind semicolons.
-    """
+    """The statement that alone assigns a name, and its cell; None where it is not alone, or shares a line."""
     found = copies.plain_assignments(context, name, joined)
     return found[0] if len(found) == 1 else None
 

@@ -20,6 +20,7 @@ from tpucompat.commands.migrate import (
     keras_3_files,
     keras_3_inputs,
     keras_3_members,
+    keras_3_names,
     keras_3_numbers,
     keras_3_values,
     symbols,
@@ -33,6 +34,7 @@ from tpucompat.names.used import walk
 _REWRITINGS: Mapping[str, Rewriting] = {
     **keras_3_arguments.REWRITINGS,
     **keras_3_members.REWRITINGS,
+    **keras_3_names.REWRITINGS,
     **keras_3_files.REWRITINGS,
     **keras_3_numbers.REWRITINGS,
     **keras_3_inputs.REWRITINGS,

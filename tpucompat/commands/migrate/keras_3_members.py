@@ -8,6 +8,7 @@ from typing import Any, Mapping
 
 from tpucompat.commands.analysis import keras_3_words
 from tpucompat.commands.analysis.keras_3_loops import variables_of
+from tpucompat.commands.analysis.keras_3_members import may_have_several
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import IS_OF_TRAIN, below_keras, key
 from tpucompat.commands.migrate import keras, keras_3_text_training
@@ -73,9 +74,14 @@ def _shape(self: Rewriter, one: Difference) -> bool:
     what = "output" if one.node.attr.startswith("output") else "input"
     text = self.context.texts[self.cell(one.node)]
     start = text.span(one.node)[0]
-    if not self.behind(one.node.value, one.node, f".{what}.shape)"):
+    by, behind = "tuple(", f".{what}.shape)"
+    if may_have_several(self.finder, one.node.value, what):
+        if not self.define("shape_of", keras_3_text_training.SHAPE_OF):
+            return False
+        by, behind = "shape_of(", f", '{what}')"
+    if not self.behind(one.node.value, one.node, behind):
         return False
-    text.replace(start, start, "tuple(")
+    text.replace(start, start, by)
     return True
 
 
@@ -416,14 +422,6 @@ def _schedule_step(self: Rewriter, one: Difference) -> bool:
     return True
 
 
-def _input_names(self: Rewriter, one: Difference) -> bool:
-    """``model.input_names`` -> ``[one.name for one in model.inputs]``"""
-    text = self.context.texts[self.cell(one.node)]
-    start = text.span(one.node)[0]
-    text.replace(start, start, "[one.name for one in ")
-    return self.behind(one.node.value, one.node, ".inputs]")
-
-
 def _output_names(self: Rewriter, one: Difference) -> bool:
     """``model.output_names`` of a Sequential -> ``[model.layers[-1].name]``"""
     text = self.context.texts[self.cell(one.node)]
@@ -435,6 +433,8 @@ def _output_names(self: Rewriter, one: Difference) -> bool:
 def _variable_name(self: Rewriter, one: Difference) -> bool:
     """``variable.name`` -> ``name_of(variable)``"""
     names = {"sequential", "functional", *map(re.escape, _names_of_sequentials(self))}
+    if any(each.row.how == "unnamed" and each.name == "model" for each in self.found):
+        names.add("model")
     template = written.NAME_OF.replace("SEQUENTIAL", "|".join(sorted(names)))
     cells = self.finder.tf1 and any(
         call.name.endswith(_RECURRENT) for call in self.context.names.calls
@@ -514,7 +514,6 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "constant": _constant,
     "converted_layers": _converted_layers,
     "generator": _generator,
-    "input_names": _input_names,
     "layer_input": _layer_input,
     "learning_rate": _learning_rate,
     "metrics_names": _metrics_names,
