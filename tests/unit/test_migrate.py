@@ -2904,6 +2904,70 @@ def test_the_order_of_what_a_history_shows_is_noted(shown, noted):
     assert ("# NOTE(tpucompat TPU514): Losses came first" in after) == noted and "TODO" not in after
 
 
+@pytest.mark.parametrize(
+    ("lines", "becomes"),
+    [
+        (
+            "m.compile('sgd', 'mse', ['mae'])\nm.compile('adam', 'mse')",
+            "('adam', 'mse', metrics=[])",
+        ),
+        (
+            "m.compile('sgd', 'mse', ['mae'])\nm.compile('adam', 'mse', ['mse'])",
+            "['mean_squared_error'])",
+        ),
+        ("m.compile('sgd', 'mse', ['mae'])\nm = s\nm.compile('adam', 'mse')", "('adam', 'mse')\n"),
+        ("m.compile('sgd', 'mse')\nm.compile('adam', 'mse')", "('adam', 'mse')\n"),
+        ("tf.keras.backend.batch_set_value(zip(m.weights, v))", "\nset_values(zip(m.weights, v))"),
+        ("tf.keras.backend.is_keras_tensor(a)", "\ntf.keras.backend.is_keras_tensor(a)"),
+    ],
+)
+def test_a_model_that_is_compiled_again_has_the_metrics_it_is_given(lines, becomes):
+    after = migrated(NAMED.format(line=lines))
+    assert becomes in after and "TODO" not in after
+
+
+@pytest.mark.parametrize("given", ["'adagrad'", "tf.keras.optimizers.SGD(0.1)"])
+def test_an_optimizer_that_one_call_gives_as_a_text(given):
+    """Another one gives an object."""
+    after = migrated(f"""\
+        import tensorflow as tf
+        def run(opt):
+          m = tf.keras.Sequential()
+          m.compile(opt, 'mse')
+        run(tf.keras.optimizers.Adam(0.1))
+        run({given})
+        """)
+    assert ("m.compile(optimizer_of(opt), 'mse')" in after) == (given == "'adagrad'")
+
+
+def test_inputs_that_migrate_writes_take_no_name_of_others():
+    """Keras 2 named those of a Sequential after its first layer, and did not count them."""
+    after = migrated(
+        NAMED.format(
+            line="e = tf.keras.Sequential([tf.keras.layers.LSTM(2, batch_input_shape=(4, 3, 1))])\n"
+            "print(m.input_names, e.input_names)"
+        )
+    )
+    assert "Sequential([tf.keras.Input(batch_shape=(4, 3, 1)), tf.keras" in after
+    assert "tf.keras.Input((3,), name=next_name('input'))" in after
+
+
+def test_variables_of_a_layer_for_each_step_have_the_name_of_its_wrapper():
+    line = (
+        "t = tf.keras.layers.TimeDistributed(tf.keras.layers.Dense(1), name='td')\n"
+        "print([w.name for w in t.weights])"
+    )
+    after = migrated(NAMED.format(line=line))
+    scope: dict = {"re": re}
+    exec(after[after.index("def name_of") :].partition("\n\n\n")[0], scope)
+    for path, name in (
+        ("td/dense/kernel", "td/kernel:0"),
+        ("net/time_distributed_1/dense/bias", "net/time_distributed_1/bias:0"),
+        ("dense/kernel", "dense/kernel:0"),
+    ):
+        assert scope["name_of"](types.SimpleNamespace(path=path)) == name
+
+
 def test_predict_of_early_tensorflow_2_shows_no_progress():
     """It showed none up to 2.8; a script of later releases gets what it asks for."""
     of_2 = "import tensorflow as tf\n@tf.function\ndef f(x): return x\nm = tf.keras.Sequential()\n"

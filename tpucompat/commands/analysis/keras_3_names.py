@@ -73,6 +73,7 @@ def is_early(use: Any) -> bool:
 
 def unnamed(finder: Finder) -> Iterator[tuple[Call, str]]:
     """The calls that make an input or a model without a name, and what Keras 2 named it after."""
+    inside = _in_sequentials(finder)
     from_keras = any(
         below_keras(call.name).startswith("applications.") for call in finder.names.calls
     )
@@ -84,9 +85,25 @@ def unnamed(finder: Finder) -> Iterator[tuple[Call, str]]:
         )
         if not word or is_known or keyword(call.node, "tensor") is not None:
             continue
+        if (
+            id(call.node) in inside
+        ):  # as migrate writes them, which Keras 2 named after the first layer
+            continue
         # The models of Keras counted their inputs too, and count them under another name now.
         if not (word == INPUT and from_keras) and (call.node.args or call.node.keywords):
             yield call, word
+
+
+def _in_sequentials(finder: Finder) -> set[int]:
+    """What stands in the list of a Sequential, or is added to one."""
+    found = set()
+    for call in finder.names.calls:
+        if below_keras(call.name) == "Sequential":
+            layers = argument(call.node, 0, "layers")
+            found |= {id(one) for one in getattr(layers, "elts", ())}
+        elif call.name == ".add" and call.node.args:
+            found.add(id(call.node.args[0]))
+    return found
 
 
 def _unnamed(finder: Finder) -> Iterator[Difference]:

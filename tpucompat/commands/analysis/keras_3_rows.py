@@ -702,6 +702,22 @@ BEHAVIOURS: Mapping[str, Row] = {
         "The layers of a Sequential model's configuration begin with its InputLayer, which has a batch_shape.",
         tf1=True,
     ),
+    "set_values": Row(
+        "K.batch_set_value([(layer.bias, values)])",
+        "assign of each variable, by a function added to the script",
+        "set_values",
+        REFUSED,
+        "It takes variables of TensorFlow only.",
+        keras_2=True,
+    ),
+    "compiled_again": Row(
+        "a second compile(optimizer, loss) of a model, without metrics",
+        "metrics=[]",
+        "no_metrics",
+        BEHAVIOUR,
+        "Keras 3 keeps the metrics that it was compiled with before.",
+        keras_2=True,
+    ),
     "unnamed": Row(
         "Input(shape) and Model(inputs, outputs), where names are read",
         "name=next_name('input'), by a function added to the script",

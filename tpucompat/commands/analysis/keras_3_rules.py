@@ -282,7 +282,7 @@ def _tensors(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 
 
 _FAIL = frozenset(("backend.ndim", "backend.dtype"))
-_TAKE_TENSORS = _FAIL | {"backend.int_shape", "backend.function"}
+_TAKE_TENSORS = _FAIL | {"backend.int_shape", "backend.function", "backend.is_keras_tensor"}
 
 
 def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
@@ -292,6 +292,8 @@ def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["set_value"], call.node, call.node)
         elif not finder.values.called.get(id(_only(finder, value))):
             yield Difference(table.BEHAVIOURS["set_variable"], call.node, call.node)
+    elif below == "backend.batch_set_value":
+        yield Difference(table.BEHAVIOURS["set_values"], call.node, call.node)
     elif below in ("backend.ones", "backend.zeros") and call.function is not None:
         yield Difference(table.BEHAVIOURS["constant"], call.node, call.node, below[8:])
     elif below == "backend.variable" and _is_a_call(call):

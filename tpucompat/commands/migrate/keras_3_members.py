@@ -221,6 +221,18 @@ def _set_value(self: Rewriter, one: Difference) -> bool:
     return True
 
 
+def _set_values(self: Rewriter, one: Difference) -> bool:
+    """``K.batch_set_value(pairs)`` -> ``set_values(pairs)``"""
+    self.context.done.add(id(one.node.func))
+    return self.define("set_values", keras_3_text_training.SET_VALUES) and self.context.replace(
+        one.node.func, self.cell(one.node), "set_values"
+    )
+
+
+def _no_metrics(self: Rewriter, one: Difference) -> bool:
+    return self.add(one.node, "metrics=[]")
+
+
 def _constant(self: Rewriter, one: Difference) -> bool:
     name = self.context.local("tf." + one.name)
     self.context.done.add(id(one.node.func))
@@ -432,7 +444,11 @@ def _output_names(self: Rewriter, one: Difference) -> bool:
 
 def _variable_name(self: Rewriter, one: Difference) -> bool:
     """``variable.name`` -> ``name_of(variable)``"""
-    names = {"sequential", "functional", *map(re.escape, _names_of_sequentials(self))}
+    names = {
+        "sequential",
+        "functional",
+        *map(re.escape, _names_of_layers(self, ("Sequential",)) or ()),
+    }
     if any(each.row.how == "unnamed" and each.name == "model" for each in self.found):
         names.add("model")
     template = written.NAME_OF.replace("SEQUENTIAL", "|".join(sorted(names)))
@@ -440,15 +456,19 @@ def _variable_name(self: Rewriter, one: Difference) -> bool:
         call.name.endswith(_RECURRENT) for call in self.context.names.calls
     )
     path = "re.sub(r'/(lstm|gru|simple_rnn)_cell(_\\d+)?/', '/', path)" if cells else "path"
+    wrappers = _names_of_layers(self, ("layers.TimeDistributed",))
+    if wrappers is not None:  # whose layer had no name of its own
+        names = {r"time_distributed(?:_\d+)?", *map(re.escape, wrappers)}
+        path = f"re.sub(r'^((?:.*/)?(?:{'|'.join(sorted(names))}))/[^/]+/', r'\\1/', {path})"
     defined = self.define("name_of", template.replace("pathCELLS", path))
     return defined and _by_function(self, one, "name_of")
 
 
-def _names_of_sequentials(self: Rewriter) -> set[str]:
-    """The names that a file gives to its Sequentials, which the names of their variables were without."""
-    made = (call for call in self.context.names.calls if below_keras(call.name) == "Sequential")
+def _names_of_layers(self: Rewriter, owners: tuple[str, ...]) -> set[str] | None:
+    """The names that a file gives to objects of some classes; None where it makes none of them."""
+    made = [call for call in self.context.names.calls if below_keras(call.name) in owners]
     found = {constant(argument(call.node, 1, "name")) for call in made}
-    return {name for name in found if isinstance(name, str)}
+    return {name for name in found if isinstance(name, str)} if made else None
 
 
 _RECURRENT = (".LSTM", ".GRU", ".SimpleRNN")
@@ -529,6 +549,8 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "reset": _reset,
     "schedule_step": _schedule_step,
     "set_value": _set_value,
+    "set_values": _set_values,
+    "no_metrics": _no_metrics,
     "shape": _shape,
     "slots": _slots,
     "stateful": _stateful,

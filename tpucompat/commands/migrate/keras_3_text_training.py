@@ -162,3 +162,11 @@ def shape_of(layer, which):
 {i}shapes = [tuple(one.shape) for one in {tf}.nest.flatten(found)]
 {i}return shapes if is_input or isinstance(found, (list, tuple)) else shapes[0]
 '''
+
+SET_VALUES = '''
+
+def set_values(pairs):
+{i}"""Gives each of some variables its value."""
+{i}for variable, value in pairs:
+{i}{i}variable.assign(value)
+'''
