@@ -346,6 +346,57 @@ print('rows', est.get_variable_value('rows').ravel())
 """
 
 
+TAGS = """\
+import glob
+import sys
+import tempfile
+import numpy as np
+import tensorflow as tf
+folder = tempfile.mkdtemp()
+def model_fn(features, labels, mode, params):
+    y = tf.layers.dense(features, 1, kernel_initializer=tf.ones_initializer())
+    loss = tf.reduce_mean(tf.square(y - labels))
+    rate = tf.train.exponential_decay(0.1, tf.train.get_or_create_global_step(), 10, 0.5)
+    opt = tf.contrib.tpu.CrossShardOptimizer(tf.train.GradientDescentOptimizer(rate))
+    train_op = opt.minimize(loss, tf.train.get_global_step())
+    def host_call_fn(gs, lr, loss):
+        gs = gs[0]
+        with tf.contrib.summary.create_file_writer(folder, max_queue=1000).as_default():
+            with tf.contrib.summary.always_record_summaries():
+                tf.contrib.summary.scalar('learning_rate', lr[0], step=gs)
+                tf.contrib.summary.scalar('learning_rate', 2 * lr[0], step=gs)
+                for n in range(2):
+                    tf.contrib.summary.scalar('each', lr[0] + n, step=gs)
+                with tf.name_scope('train'):
+                    tf.contrib.summary.scalar('x', lr[0], step=gs)
+                    tf.contrib.summary.scalar('x', loss[0], step=gs)
+                return tf.contrib.summary.all_summary_ops()
+    given = [tf.reshape(one, [1]) for one in (tf.train.get_global_step(), rate, loss)]
+    return tf.contrib.tpu.TPUEstimatorSpec(
+        mode, loss=loss, train_op=train_op, host_call=(host_call_fn, given))
+def input_fn(params):
+    x = np.linspace(0, 1, 64).reshape(16, 4).astype('f')
+    data = tf.data.Dataset.from_tensor_slices((x, x.sum(1, keepdims=True)))
+    return data.repeat().batch(params['batch_size'], drop_remainder=True)
+config = tf.contrib.tpu.RunConfig(
+    model_dir=sys.argv[1], tpu_config=tf.contrib.tpu.TPUConfig(iterations_per_loop=2))
+est = tf.contrib.tpu.TPUEstimator(model_fn, use_tpu=True, config=config, train_batch_size=8)
+est.train(input_fn, steps=4)
+rows = []
+for path in sorted(glob.glob(folder + '/events*')):
+    for event in tf.train.summary_iterator(path):
+        for value in event.summary.value:
+            number = value.simple_value if value.HasField('simple_value') else tf.make_ndarray(value.tensor)
+            rows.append((event.step, value.tag, '%.4f' % number))
+for row in sorted(rows): print(*row)
+"""
+
+
+def test_tags_of_summaries_that_are_used_twice_have_numbers(tmp_path):
+    printed, _ = printed_by_both(tmp_path, TAGS)
+    assert {"learning_rate_1", "each_1", "train/x_1"} <= set(printed) and "x_2" not in printed
+
+
 def test_gradients_of_rows_are_dense_on_one_replica_too(tmp_path):
     """As sums over the cores of a TPU are: the moments of rows without a gradient decay."""
     printed, _ = printed_by_both(tmp_path, LAZY)

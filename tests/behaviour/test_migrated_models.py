@@ -318,3 +318,42 @@ def test_a_file_of_any_name_is_loaded_with_a_loss_of_a_short_name(tmp_path):
     assert "load_model(saved_model_file(path))" in after
     then = told(tmp_path, LOADED_AGAIN, "-m", "tpucompat", "run", "--quiet")
     assert told(tmp_path, after) == pytest.approx(then, rel=1e-5)
+
+
+READ_NAMES = """
+import json
+import numpy as np
+import tensorflow as tf
+
+def head(x, units):
+    return tf.keras.layers.Dense(units)(x)
+
+first, second = tf.keras.Input((3,)), tf.keras.Input((2,), name='second')
+model = tf.keras.Model([first, second], head(tf.keras.layers.concatenate([first, second]), 2))
+third = tf.keras.Input((4,))
+other = tf.keras.Model(third, head(third, 1))
+plain = tf.keras.Sequential([tf.keras.layers.Dense(2, input_shape=(3,)), tf.keras.layers.Dropout(0.1)])
+for one in (model, other, plain):
+    one.compile(tf.keras.optimizers.RMSprop(0.1), 'mse')
+model.fit({'input_1': np.ones((8, 3)), 'second': np.ones((8, 2))}, np.ones((8, 2)), verbose=0)
+model.save('named.h5')
+again = tf.keras.models.load_model('named.h5')
+models = [model, other, plain, again]
+told = [[one.name, one.input_names, type(one).__name__] for one in models]
+told += [model.output_names, plain.output_names, again.output_names]
+told += [[layer.name, str(layer.input_shape), str(layer.output_shape)] for layer in model.layers]
+told += [one.optimizer.get_config()['name'] for one in models]
+told += [[w.name for w in model.weights], model.get_layer('input_1').name, model.count_params()]
+told += [plain.layers[0].get_config()['units'], type(plain.optimizer).__name__]
+print('TOLD', json.dumps(told))
+"""
+
+
+def test_names_that_keras_itself_makes_are_read_as_before(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    module = findings.understand(sources.decode("old.py", READ_NAMES.encode()))
+    after = plan.migrate(module).after.decode()
+    then = told(tmp_path, READ_NAMES, "-m", "tpucompat", "run", "--quiet", "--era", "tf1")
+    assert told(tmp_path, after) == then
+    assert then[0] == ["model", ["input_1", "second"], "Model"]
+    assert then[2] == ["sequential", ["dense_2_input"], "Sequential"]

@@ -44,6 +44,7 @@ _USES = (
         "get_variable_value",
         "summary_writer",
         "record_every",
+        "next_tag",
     ),
     *(
         "ExponentialMovingAverage",

@@ -728,6 +728,23 @@ def test_a_host_call_in_a_module_of_its_own_goes_with_its_program(tmp_path):
     assert found["util/words.py"].way == plan.COMPATIBLE
 
 
+@pytest.mark.parametrize(
+    ("more", "wrapped"),
+    [
+        ("tf.contrib.summary.scalar('loss', loss[1])", 2),
+        ("tf.contrib.summary.scalar('other', loss[1])", 0),
+        ("for one in loss: tf.contrib.summary.scalar('each', one)", 1),
+        ("for one in loss: tf.contrib.summary.scalar('each_%s' % one, one)", 0),
+    ],
+)
+def test_tags_that_are_used_twice_are_numbered(tmp_path, more, wrapped):
+    first = "      tf.contrib.summary.scalar('loss', loss[0])\n"
+    text = SUMMARIES.replace(first, f"{first}      {more}\n")
+    found = result_of_tree(tmp_path, {**PACKAGES, "util/words.py": text})
+    after = found["util/words.py"].after.decode()
+    assert after.count("tf.summary.scalar(training_loop.next_tag('") == wrapped
+
+
 def test_one_module_that_stays_keeps_the_others_of_its_program(tmp_path):
     stays = "import tensorflow as tf\ntf.contrib.gan.gan_model(None)\n"
     found = result_of_tree(tmp_path, {**PACKAGES, "util/words.py": stays})
@@ -816,6 +833,7 @@ def test_all_names_of_the_table_are_in_the_module():
         for target in node.targets
     }
     targets = {*estimator_tables.NAMES.values(), "make_strategy", "summary_writer", "record_every"}
+    targets |= {"next_tag"}
     assert targets <= defined
     assert "tpucompat" not in text
 

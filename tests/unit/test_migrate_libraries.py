@@ -213,7 +213,7 @@ def test_every_row_has_its_rewriting():
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ("df.append({'a': 1})", "pd.concat([df, pd.DataFrame([{'a': 1}])])"),
+        ("df.append({'a': 1})", "pd.concat([df, pd.Series({'a': 1}).to_frame().T.infer_objects()])"),
         ("df.append(df)", "pd.concat([df, df])"),
         ("df.append([df, df], sort=True)", "pd.concat([df, *[df, df]], sort=True)"),
         ("df['a'].append(df['b'])", "pd.concat([df['a'], df['b']])"),

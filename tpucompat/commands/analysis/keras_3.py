@@ -17,6 +17,7 @@ from tpucompat.commands.analysis import (
     keras_3_losses,
     keras_3_members,
     keras_3_modes,
+    keras_3_names,
     keras_3_outputs,
     keras_3_seeds,
     keras_3_training,
@@ -123,6 +124,8 @@ class Finder:
         self.nodes = module.nodes
         self.names = module.names
         self.tf1 = module.era == era.TF1
+        #: Whether it is older than the releases whose names it uses have today's form: those up to 2.4.
+        self.early = self.tf1 or any(map(keras_3_names.is_early, module.names.uses))
         #: Whether batches are normalized in it.
         self.normalizes = any(map(_normalizes, module.names.calls))
         graph = self.tf1 and not any(use.name.endswith(EAGER) for use in module.names.uses)
@@ -212,6 +215,7 @@ class Finder:
             keras_3_calls,
             keras_3_modes,
             keras_3_comparisons,
+            keras_3_names,
         ):
             yield from module.differences(self)
         yield from keras_3_files.differences(self)

@@ -180,6 +180,9 @@ def _ordered(finder: Finder) -> Iterator[Difference]:
     ]
     above = _parents(finder) if histories else {}
     if not any(_by_place(finder, node, above) for node in histories):
+        for node in histories:
+            if finder.early and _shows(node, above):
+                yield Difference(table.BEHAVIOURS["log_shown"], node, None, "history")
         return
     for node in histories:
         parent = above.get(id(node))
@@ -203,6 +206,23 @@ def _by_place(finder: Finder, node: ast.AST, above: Mapping[int, ast.AST]) -> bo
     if key(parent.func).rpartition(".")[2] == "DataFrame":
         return any(getattr(one, "attr", "") in _OF_COLUMNS for one in _attributes(finder))
     return _takes(parent) and not _is_shown(above.get(id(parent)))
+
+
+def _shows(node: ast.AST, above: Mapping[int, ast.AST]) -> bool:
+    """Whether names of a history are shown in their order: ``print(h.history.keys())``."""
+    parent: Any = above.get(id(node))
+    while (
+        isinstance(parent, (ast.FormattedValue, ast.JoinedStr))
+        or (isinstance(parent, ast.Attribute) and parent.attr in ("values", "keys", "items"))
+        or (isinstance(parent, ast.Call) and (parent.func is node or _takes(parent)))
+    ):
+        node, parent = parent, above.get(id(parent))
+    if isinstance(parent, (ast.For, ast.comprehension)):
+        return parent.iter is node
+    return isinstance(parent, ast.Call) and key(parent.func).rpartition(".")[2] in _SHOW
+
+
+_SHOW = frozenset(("print", "str", "repr", "format", "info", "warning", "debug", "pprint"))
 
 
 def _attributes(finder: Finder) -> Iterator[ast.AST]:

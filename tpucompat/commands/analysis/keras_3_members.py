@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, Any, Iterable, Iterator
 
+from tpucompat.commands.analysis import keras_3_names
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import (
@@ -72,7 +73,9 @@ def differences(finder: Finder) -> Iterator[Difference]:
 def _attribute(finder: Finder, node: ast.Attribute) -> Iterator[Difference]:
     kind = finder.values.kind(node.value)
     if node.attr == "name" and kind == VARIABLE:
-        yield Difference(table.BEHAVIOURS["variable_name"], node, None, "path")
+        again = finder.tf1 and keras_3_names.is_made_again(finder, node.value)
+        row = table.BEHAVIOURS["repeated_name" if again else "variable_name"]
+        yield Difference(row, node, None, "path")
     if node.attr == "name" and kind == STATE:
         yield Difference(table.BEHAVIOURS["state_name"], node)
     if node.attr == "variables" and kind in (*MODELS, LAYER) and _draws(finder):
@@ -130,6 +133,8 @@ def _is_private(finder: Finder, node: ast.Attribute) -> bool:
     if not is_private or node.attr in _PRIVATE_IN_BOTH or key(node.value) in ("self", "cls"):
         return False
     kind = finder.values.kind(node.value)
+    if kind == OPTIMIZER and node.attr == "_name":
+        return False  # a name that Keras 3 makes otherwise
     return kind in (*MODELS, LAYER, OPTIMIZER, CALLBACK) and node.attr not in finder.own_members
 
 
@@ -206,6 +211,25 @@ def may_be_input_layer(finder: Finder, node: ast.AST) -> bool:
         return constant(node.slice) == 0 and finder.values.kind(owner.value) != SEQUENTIAL
     is_read = isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)
     return is_read and finder.values.kind(node) == LAYER
+
+
+def may_have_several(finder: Finder, node: ast.AST, what: str) -> bool:
+    """Whether a layer may be an input layer, or one of several inputs, whose shapes are in a list.
+
+    Args:
+      finder: The file.
+      node: The layer.
+      what: "input" or "output".
+    """
+    owners = finder.class_of(node, finder.values.kind(node))
+    if owners:
+        return what == "input" and owners[0].rpartition(".")[2] in _OF_SEVERAL
+    return may_be_input_layer(finder, node)
+
+
+_OF_SEVERAL = frozenset(
+    ("Add", "Average", "Concatenate", "Dot", "Maximum", "Minimum", "Multiply", "Subtract")
+)
 
 
 def _models(node: ast.ClassDef) -> Iterator[Difference]:

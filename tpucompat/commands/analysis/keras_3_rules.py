@@ -282,7 +282,7 @@ def _tensors(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
 
 
 _FAIL = frozenset(("backend.ndim", "backend.dtype"))
-_TAKE_TENSORS = _FAIL | {"backend.int_shape", "backend.function"}
+_TAKE_TENSORS = _FAIL | {"backend.int_shape", "backend.function", "backend.is_keras_tensor"}
 
 
 def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
@@ -292,6 +292,8 @@ def _backend(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             yield Difference(table.BEHAVIOURS["set_value"], call.node, call.node)
         elif not finder.values.called.get(id(_only(finder, value))):
             yield Difference(table.BEHAVIOURS["set_variable"], call.node, call.node)
+    elif below == "backend.batch_set_value":
+        yield Difference(table.BEHAVIOURS["set_values"], call.node, call.node)
     elif below in ("backend.ones", "backend.zeros") and call.function is not None:
         yield Difference(table.BEHAVIOURS["constant"], call.node, call.node, below[8:])
     elif below == "backend.variable" and _is_a_call(call):
@@ -388,14 +390,15 @@ def has_several(finder: Finder, call: Call) -> bool:
 
 
 def _quiet(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
-    """Where TensorFlow 1 printed no progress by default."""
+    """Where TensorFlow printed no progress by default, up to 2.8."""
     places = {".predict": 2, ".predict_generator": 6, ".evaluate_generator": 6}
     if call.name not in places or not finder._is_model(call.node.func.value):  # type: ignore[attr-defined]
         return
     if argument(call.node, places[call.name], "verbose") is None and not any(
         word.arg is None for word in call.node.keywords
     ):
-        yield Difference(table.BEHAVIOURS["quiet"], call.node, call.node)
+        row = table.BEHAVIOURS["quiet"]._replace(tf1=not finder.early)
+        yield Difference(row, call.node, call.node)
 
 
 def _outputs(finder: Finder, call: Call, below: str) -> Iterator[Difference]:

@@ -27,6 +27,7 @@ def differences(finder: Finder) -> Iterator[Difference]:
     if finder.normalizes and _BY_BATCH not in finder.names.functions:
         yield from _frozen_statistics(finder)
     yield from _loaded(finder)
+    yield from _compiled_again(finder)
     for node in finder.nodes:
         if isinstance(node, ast.ClassDef):
             yield from _compared(finder, node)
@@ -40,6 +41,21 @@ def _owner(call: ast.Call) -> str:
 
 def _compiles(finder: Finder) -> list[ast.Call]:
     return [call.node for call in finder.names.calls if call.name == ".compile"]
+
+
+def _compiled_again(finder: Finder) -> Iterator[Difference]:
+    """``compile`` without metrics of a model that was compiled with metrics above, in the same function."""
+    with_metrics: dict[tuple[int, str], int] = {}
+    for call in sorted(_compiles(finder), key=lambda one: one.lineno):
+        given = argument(call, 2, "metrics") or argument(call, 5, "weighted_metrics")
+        place = finder.values.scope(call)[-1], _owner(call)
+        if given is not None:
+            with_metrics[place] = call.lineno
+        elif place in with_metrics and not any(word.arg is None for word in call.keywords):
+            model: Any = call.func
+            made: list[Any] = finder.values.values(model.value)
+            if not any(with_metrics[place] < one.lineno < call.lineno for one in made):
+                yield Difference(table.BEHAVIOURS["compiled_again"], call, call)
 
 
 # Weights --------------------------------------------------------------------------------------------

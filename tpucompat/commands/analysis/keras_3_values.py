@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, Any, Iterator
 
+from tpucompat.commands.analysis import keras_3_names
 from tpucompat.commands.analysis import keras_3_rows as table
 from tpucompat.commands.analysis.keras_3_results import bests as bests
 from tpucompat.commands.analysis.keras_3_results import number_methods
@@ -392,7 +392,11 @@ def default_names(finder: Finder, call: Call, below: str) -> Iterator[Difference
         asked = [word for one in given if isinstance(one, ast.Dict) for word in one.keys if word]
     for node in asked:
         text = constant(node)
-        if isinstance(text, str) and _DEFAULT_NAME.match(text) and not _gives_name(finder, text):
+        if not isinstance(text, str) or not keras_3_names.DEFAULT_NAME.match(text):
+            continue
+        word = text.partition("_")[0]
+        is_made = any(word == one for _, one in keras_3_names.unnamed(finder))
+        if not is_made and not _gives_name(finder, text):
             yield Difference(table.BEHAVIOURS["default_name"], node, call.node)
 
 
@@ -403,10 +407,15 @@ def metric_names(finder: Finder, call: Call, below: str) -> Iterator[Difference]
 
 
 def _gives_name(finder: Finder, name: str) -> bool:
-    return any(constant(keyword(one.node, "name")) == name for one in finder.names.calls)
+    """Whether the script gives a name, or a function that migrate has written does."""
+    words = [keyword(one.node, "name") for one in finder.names.calls]
+    made = [one for one in words if isinstance(one, ast.Call) and key(one.func) == "next_name"]
+    word = name.partition("_")[0]
+    return any(constant(one) == name for one in words) or any(
+        constant(one.args[0]) == word for one in made
+    )
 
 
-_DEFAULT_NAME = re.compile(r"(input_\d+|model(_\d+)?)$")
 _TAKE_INPUTS = frozenset(
     f".{name}" for name in ("fit", "predict", "evaluate", "train_on_batch", "predict_on_batch")
 )

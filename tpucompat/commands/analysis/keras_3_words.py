@@ -41,8 +41,9 @@ def optimizers(finder: Finder, call: Call, below: str) -> Iterator[Difference]:
             of_package = known[word] != WORDS.get(word)
             row = BEHAVIOURS["package_word" if of_package else "optimizer_word"]
             yield Difference(row, given, call.node, known[word])
-    elif OPTIMIZER not in finder.values.kinds(given):
-        found = {*_words(finder, given)}
+    else:
+        is_made = OPTIMIZER in finder.values.kinds(given)  # where not another call gives a text
+        found = {*(_texts(finder, given) if is_made else _words(finder, given))}
         if found & known.keys():
             names = " ".join(sorted(found & known.keys()))
             yield Difference(BEHAVIOURS["optimizer_of_text"], given, call.node, names)
@@ -105,6 +106,13 @@ def _of_settings(finder: Finder, call: Call, known: Mapping[str, str]) -> Iterat
             if str(constant(value)).lower() in known:
                 row = BEHAVIOURS["optimizer_of_text"]._replace(how="")
                 yield Difference(row, value, call.node)
+
+
+def _texts(finder: Finder, node: ast.AST) -> Iterator[str]:
+    """The texts of the script that an expression may be, in small letters."""
+    for one in leaves(finder, node):
+        if isinstance(constant(one), str):
+            yield constant(one).lower()
 
 
 def _words(finder: Finder, node: ast.AST) -> Iterator[str]:

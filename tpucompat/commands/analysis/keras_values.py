@@ -49,7 +49,8 @@ _OF_LAYERS = frozenset(
         *("beta", "moving_mean", "moving_variance", "embeddings"),
     )
 )
-_ITEMS = {LAYERS: LAYER, VARIABLES: VARIABLE, STATES: STATE, DATASET: BATCH}
+
+_ITEMS = {LAYERS: LAYER, VARIABLES: VARIABLE, STATES: STATE, DATASET: BATCH, "[Model]": MODEL}
 _LISTS = {LAYER: LAYERS, VARIABLE: VARIABLES, STATE: STATES}
 #: What has variables, also those that it makes itself.
 _HOLDING = frozenset((MODEL, SEQUENTIAL, LAYER))
@@ -384,9 +385,7 @@ class Values:
             yield from self._of_name(node)
         elif isinstance(node, ast.Subscript):
             kinds = self.kinds(node.value)
-            if LAYERS in kinds:
-                yield LAYERS if isinstance(node.slice, ast.Slice) else LAYER
-            for whole in kinds & {VARIABLES, STATES}:
+            for whole in kinds & _ITEMS.keys() - {DATASET}:
                 yield whole if isinstance(node.slice, ast.Slice) else _ITEMS[whole]
             yield from kinds & {TENSOR, BATCH}
         elif isinstance(node, ast.BinOp):
@@ -398,6 +397,8 @@ class Values:
                 yield TENSOR
             if node.elts and all(LAYER in self.kinds(one) for one in node.elts):
                 yield LAYERS
+            if node.elts and all(self.kinds(one) & MODELS for one in node.elts):
+                yield "[Model]"
         elif isinstance(node, (ast.Constant, ast.Dict, ast.JoinedStr, ast.Compare)):
             yield OTHER
 

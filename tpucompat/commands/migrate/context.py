@@ -202,14 +202,11 @@ class Context:
         where = self.texts[cell]
         above: Any = self.parents(cell).get(id(statement))
         body = self.body_of(statement, cell)
-        beside = (0, 0)
-        if not where.owns_lines(statement):
-            beside = where.beside_others(statement, body)
-            if beside[0] == beside[1]:
-                return False
+        if not self.may_remove(statement, cell):
+            return False
         try:
-            if beside[1]:
-                where.replace(*beside, "")
+            if not where.owns_lines(statement):
+                self._remove_joined(statement, body, where)
             elif not isinstance(above, ast.Module) and all(
                 one is statement or id(one) in self._removed for one in body
             ):
@@ -224,6 +221,38 @@ class Context:
         self._removed.add(id(statement))
         self.done.update(id(node) for node in walk(statement))
         return True
+
+    def may_remove(self, statement: Any, cell: int) -> bool:
+        """Whether a statement has its lines for itself, or shares them with others behind semicolons."""
+        where = self.texts[cell]
+        if where.owns_lines(statement):
+            return True
+        return len(where.joined(statement, self.body_of(statement, cell))) > 1
+
+    def _remove_joined(self, statement: Any, body: list[ast.stmt], where: Text) -> None:
+        """Takes a statement out with its semicolon, and those beside it that are gone with theirs."""
+        joined = where.joined(statement, body)
+        kept = [one is not statement and id(one) not in self._removed for one in joined]
+        at = next(index for index, one in enumerate(joined) if one is statement)
+        before = max((index for index in range(at) if kept[index]), default=None)
+        behind = next((index for index in range(at, len(kept)) if kept[index]), None)
+        if before is not None:
+            last = joined[-1 if behind is None else behind - 1]
+            where.take_out(where.span(joined[before])[1], where.span(last)[1])
+        elif behind is not None:
+            where.take_out(where.span(joined[0])[0], where.span(joined[behind])[0])
+        else:
+            first, end = where.span(joined[0])[0], where.span(joined[-1])[1]
+            has_others = any(
+                id(one) not in self._removed and not any(one is other for other in joined)
+                for one in body
+            )
+            begins = not where.text[where.line_start(joined[0].lineno) : first].strip()
+            if has_others and begins:
+                where.discard(joined[0].lineno, joined[-1].end_lineno)
+                where.delete_lines(joined[0].lineno, joined[-1].end_lineno)
+            else:
+                where.take_out(first, end, "pass")
 
     # Names -------------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from typing import Any, Iterable, Iterator, NamedTuple
 from tpucompat.commands.migrate import (
     estimator_hooks,
     estimator_limits,
+    loop_tags,
     optimizers,
     tpu_connections,
     written,
@@ -366,6 +367,12 @@ def rewrite(context: Context, found: Plan, package: str = "") -> None:
       found: What to rewrite.
       package: What the module is imported from.
     """
+    summaries = [node for node, row in found.calls if row == "summary"]
+    for tag in loop_tags.repeated(context, summaries):
+        text = context.texts[context.cell_of(tag)]
+        start, end = text.span(tag)
+        text.replace(start, start, f"{MODULE}.next_tag(")
+        text.replace(end, end, ")")
     for node, row in found.calls:
         _arguments(context, node, row)
     for call in context.names.calls:

@@ -553,9 +553,9 @@ def finish(context: Context, node: ast.AST, but: ast.AST | None = None) -> None:
     context.done.update(id(inside) for inside in walk(node) if id(inside) not in kept)
 
 
-def only_assignment(context: Context, name: str) -> tuple[Any, int] | None:
+def only_assignment(context: Context, name: str, joined: bool = False) -> tuple[Any, int] | None:
     """The statement that alone assigns a name, and its cell; None where it is not alone, or shares a line."""
-    found = copies.plain_assignments(context, name)
+    found = copies.plain_assignments(context, name, joined)
     return found[0] if len(found) == 1 else None
 
 

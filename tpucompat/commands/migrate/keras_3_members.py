@@ -8,6 +8,7 @@ from typing import Any, Mapping
 
 from tpucompat.commands.analysis import keras_3_words
 from tpucompat.commands.analysis.keras_3_loops import variables_of
+from tpucompat.commands.analysis.keras_3_members import may_have_several
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.keras_values import IS_OF_TRAIN, below_keras, key
 from tpucompat.commands.migrate import keras, keras_3_text_training
@@ -73,9 +74,14 @@ def _shape(self: Rewriter, one: Difference) -> bool:
     what = "output" if one.node.attr.startswith("output") else "input"
     text = self.context.texts[self.cell(one.node)]
     start = text.span(one.node)[0]
-    if not self.behind(one.node.value, one.node, f".{what}.shape)"):
+    by, behind = "tuple(", f".{what}.shape)"
+    if may_have_several(self.finder, one.node.value, what):
+        if not self.define("shape_of", keras_3_text_training.SHAPE_OF):
+            return False
+        by, behind = "shape_of(", f", '{what}')"
+    if not self.behind(one.node.value, one.node, behind):
         return False
-    text.replace(start, start, "tuple(")
+    text.replace(start, start, by)
     return True
 
 
@@ -213,6 +219,18 @@ def _set_value(self: Rewriter, one: Difference) -> bool:
     text.replace(text.span(call.args[0])[1], text.span(call.args[1])[0], ".assign(")
     self.context.done.add(id(call.func))
     return True
+
+
+def _set_values(self: Rewriter, one: Difference) -> bool:
+    """``K.batch_set_value(pairs)`` -> ``set_values(pairs)``"""
+    self.context.done.add(id(one.node.func))
+    return self.define("set_values", keras_3_text_training.SET_VALUES) and self.context.replace(
+        one.node.func, self.cell(one.node), "set_values"
+    )
+
+
+def _no_metrics(self: Rewriter, one: Difference) -> bool:
+    return self.add(one.node, "metrics=[]")
 
 
 def _constant(self: Rewriter, one: Difference) -> bool:
@@ -416,14 +434,6 @@ def _schedule_step(self: Rewriter, one: Difference) -> bool:
     return True
 
 
-def _input_names(self: Rewriter, one: Difference) -> bool:
-    """``model.input_names`` -> ``[one.name for one in model.inputs]``"""
-    text = self.context.texts[self.cell(one.node)]
-    start = text.span(one.node)[0]
-    text.replace(start, start, "[one.name for one in ")
-    return self.behind(one.node.value, one.node, ".inputs]")
-
-
 def _output_names(self: Rewriter, one: Difference) -> bool:
     """``model.output_names`` of a Sequential -> ``[model.layers[-1].name]``"""
     text = self.context.texts[self.cell(one.node)]
@@ -434,21 +444,31 @@ def _output_names(self: Rewriter, one: Difference) -> bool:
 
 def _variable_name(self: Rewriter, one: Difference) -> bool:
     """``variable.name`` -> ``name_of(variable)``"""
-    names = {"sequential", "functional", *map(re.escape, _names_of_sequentials(self))}
+    names = {
+        "sequential",
+        "functional",
+        *map(re.escape, _names_of_layers(self, ("Sequential",)) or ()),
+    }
+    if any(each.row.how == "unnamed" and each.name == "model" for each in self.found):
+        names.add("model")
     template = written.NAME_OF.replace("SEQUENTIAL", "|".join(sorted(names)))
     cells = self.finder.tf1 and any(
         call.name.endswith(_RECURRENT) for call in self.context.names.calls
     )
     path = "re.sub(r'/(lstm|gru|simple_rnn)_cell(_\\d+)?/', '/', path)" if cells else "path"
+    wrappers = _names_of_layers(self, ("layers.TimeDistributed",))
+    if wrappers is not None:  # whose layer had no name of its own
+        names = {r"time_distributed(?:_\d+)?", *map(re.escape, wrappers)}
+        path = f"re.sub(r'^((?:.*/)?(?:{'|'.join(sorted(names))}))/[^/]+/', r'\\1/', {path})"
     defined = self.define("name_of", template.replace("pathCELLS", path))
     return defined and _by_function(self, one, "name_of")
 
 
-def _names_of_sequentials(self: Rewriter) -> set[str]:
-    """The names that a file gives to its Sequentials, which the names of their variables were without."""
-    made = (call for call in self.context.names.calls if below_keras(call.name) == "Sequential")
+def _names_of_layers(self: Rewriter, owners: tuple[str, ...]) -> set[str] | None:
+    """The names that a file gives to objects of some classes; None where it makes none of them."""
+    made = [call for call in self.context.names.calls if below_keras(call.name) in owners]
     found = {constant(argument(call.node, 1, "name")) for call in made}
-    return {name for name in found if isinstance(name, str)}
+    return {name for name in found if isinstance(name, str)} if made else None
 
 
 _RECURRENT = (".LSTM", ".GRU", ".SimpleRNN")
@@ -514,7 +534,6 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "constant": _constant,
     "converted_layers": _converted_layers,
     "generator": _generator,
-    "input_names": _input_names,
     "layer_input": _layer_input,
     "learning_rate": _learning_rate,
     "metrics_names": _metrics_names,
@@ -530,6 +549,8 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "reset": _reset,
     "schedule_step": _schedule_step,
     "set_value": _set_value,
+    "set_values": _set_values,
+    "no_metrics": _no_metrics,
     "shape": _shape,
     "slots": _slots,
     "stateful": _stateful,

@@ -118,7 +118,10 @@ def in_order(model, values):
 {i}{i}return owners[0] if owners else len(places)
 
 {i}others = sorted((name for name in found if name not in known), key=place)
-{i}return [given[name] for name in [*dict.fromkeys(known), *others]]
+{i}known = list(dict.fromkeys(known))
+{i}losses = [name for name in known if name == 'loss' or name.endswith('_loss')]
+{i}added = [name for name in known if name not in losses]
+{i}return [given[name] for name in [*losses, *others, *added]]
 '''
 
 LOGGING_LR = '''
@@ -310,6 +313,9 @@ class OuterEpsilonRMSprop({keras}.optimizers.RMSprop):
 {i}{i}{i}spread = squares - {tf}.square(means)
 {i}{i}rate = {tf}.cast(learning_rate, variable.dtype)
 {i}{i}self.assign_sub(variable, rate * gradient / ({tf}.sqrt(spread) + self.epsilon))
+
+
+OuterEpsilonRMSprop.__name__ = 'RMSprop'  # what a script may print
 '''
 
 ADAGRAD = '''
@@ -324,6 +330,9 @@ class OuterEpsilonAdagrad({keras}.optimizers.Adagrad):
 {i}{i}self.assign_add(squares, {tf}.square(gradient))
 {i}{i}rate = {tf}.cast(learning_rate, variable.dtype)
 {i}{i}self.assign_sub(variable, rate * gradient / ({tf}.sqrt(squares) + self.epsilon))
+
+
+OuterEpsilonAdagrad.__name__ = 'Adagrad'  # what a script may print
 '''
 
 #: Optimizers that add epsilon to a square root.

@@ -133,3 +133,40 @@ def model_gradients(loss, tensors):
 {i}{i}return list(Gradients(part)(list(one)))
 {i}raise ValueError('The loss does not depend on these tensors.')
 '''
+
+NEXT_NAME = '''
+
+def next_name(word):
+{i}"""The name that Keras 2 gave the next one without a name: input_1 and input_2, model and model_1."""
+{i}number = {keras}.backend.get_uid(word)
+{i}if word == 'input':
+{i}{i}return f'input_{{number}}'
+{i}return word if number == 1 else f'{{word}}_{{number - 1}}'
+'''
+
+INPUT_NAMES = '''
+
+def input_names(model):
+{i}"""The names of a model's inputs; that of a Sequential without an input layer is its first layer's."""
+{i}made = model.layers[0].name + '_input'
+{i}own = ('keras_tensor', 'input_layer')
+{i}return [made if one.name.startswith(own) else one.name for one in model.inputs]
+'''
+
+SHAPE_OF = '''
+
+def shape_of(layer, which):
+{i}"""The shape of a layer's input or output; of several tensors, and of an input layer, a list."""
+{i}is_input = isinstance(layer, {keras}.layers.InputLayer)
+{i}found = getattr(layer, 'output' if is_input else which)
+{i}shapes = [tuple(one.shape) for one in {tf}.nest.flatten(found)]
+{i}return shapes if is_input or isinstance(found, (list, tuple)) else shapes[0]
+'''
+
+SET_VALUES = '''
+
+def set_values(pairs):
+{i}"""Gives each of some variables its value."""
+{i}for variable, value in pairs:
+{i}{i}variable.assign(value)
+'''

@@ -147,8 +147,14 @@ def drop_cpu_models(context: Context) -> None:
                     text.replace(inner, end, "")
 
 
-def plain_assignments(context: Context, name: str) -> list[tuple[Any, int]]:
-    """The statements that assign a name, and their cells; none where one assigns more, or shares a line."""
+def plain_assignments(context: Context, name: str, joined: bool = False) -> list[tuple[Any, int]]:
+    """The statements that assign a name, and their cells; none where one assigns more, or shares a line.
+
+    Args:
+      context: The file.
+      name: The name.
+      joined: Whether other statements may stand in its line, behind semicolons.
+    """
     found = [
         (node, cell)
         for cell, tree in context.trees.items()
@@ -160,7 +166,9 @@ def plain_assignments(context: Context, name: str) -> list[tuple[Any, int]]:
         for node in context.nodes
     )
     is_plain = len(found) == stores and all(
-        len(one.targets) == 1 and context.texts[cell].owns_lines(one) for one, cell in found
+        len(one.targets) == 1
+        and (context.texts[cell].owns_lines(one) or (joined and context.may_remove(one, cell)))
+        for one, cell in found
     )
     return found if is_plain else []
 

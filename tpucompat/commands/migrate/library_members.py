@@ -55,10 +55,10 @@ def _append(self: Rewriter, one: Difference) -> bool:
     other = call.args[0]
     found = self.finder.values.kinds(other)
     text = self.context.texts[self.cell(call)]
-    frame = self.context.local("pandas.DataFrame")
+    series = self.context.local("pandas.Series")
     before, after = "", "]"
     if found == {kinds.MAPPING}:
-        before, after = f"{frame}([", "])]"
+        before, after = f"{series}(", ").to_frame().T.infer_objects()]"  # one type for all numbers
     elif found == {kinds.SERIES} and kinds.FRAME in self.finder.values.kinds(one.node.value):
         after = ".to_frame().T]"
     elif found == {kinds.LIST}:

@@ -78,11 +78,11 @@ def find(context: Context) -> list[StrategySetup]:
 
 def _strategy_setup(context: Context, call: Call, calls: dict[int, Call]) -> StrategySetup | None:
     cell = context.cell_of(call.node)
-    strategy = context.statement(call.node, cell)
+    strategy = context.innermost(call.node, cell)
     name = tpu_connections.only_resolver(context, call)
     if not isinstance(name, ast.Name):
         return None
-    made = keras.only_assignment(context, name.id)
+    made = keras.only_assignment(context, name.id, joined=True)
     if made is None or made[1] != cell:
         return None
     is_named = _is_named(context, made[0].value, calls)
@@ -94,7 +94,7 @@ def _strategy_setup(context: Context, call: Call, calls: dict[int, Call]) -> Str
     in_order = [one for one in body if any(one is other for other in together)]
     head = [*together[:-1], call.node]
     stays = keras_copies.loads_outside(context, name.id, head)
-    owned = all(context.texts[cell].owns_lines(one) for one in together)
+    owned = all(context.may_remove(one, cell) for one in together)
     is_old = _is_old(context, head) or (is_named and _is_of_tensorflow_1(context, call))
     if in_order != together or not owned or not is_old:
         return None
@@ -130,7 +130,7 @@ def _is_copied(context: Context, made: ast.Call, cell: int) -> bool:
         len(given) == 1
         and not is_old
         and not has_calls
-        and context.texts[cell].owns_lines(context.statement(made, cell))
+        and context.may_remove(context.innermost(made, cell), cell)
     )
 
 
@@ -169,7 +169,7 @@ def _takes_colab(context: Context, value: ast.AST, calls: dict[int, Call]) -> bo
     if constant(given[0]) in ("", "local") or tpu_connections.is_grpc(constant(given[0])):
         return True
     if isinstance(given[0], ast.Name):
-        made = keras.only_assignment(context, given[0].id)
+        made = keras.only_assignment(context, given[0].id, joined=True)
         return made is not None and keras.serves_start_up(context, made[0].value)
     return keras.serves_start_up(context, given[0])
 
@@ -307,7 +307,8 @@ def _rename(context: Context, one: StrategySetup, function: str, after: str) -> 
 def _drop_names(context: Context, one: StrategySetup) -> None:
     """Takes out the address that only this resolver was given."""
     for node in walk(one.resolver.value):
-        made = keras.only_assignment(context, node.id) if isinstance(node, ast.Name) else None
+        is_name = isinstance(node, ast.Name)
+        made = keras.only_assignment(context, node.id, joined=True) if is_name else None  # type: ignore[attr-defined]
         if made is None or not keras.serves_start_up(context, made[0].value):
             continue
         if not keras_copies.loads_outside(context, node.id, [one.resolver]):  # type: ignore[attr-defined]

@@ -104,23 +104,20 @@ class Text:
         alone = not before.strip() and (not after.strip() or after.lstrip().startswith("#"))
         return alone and not goes_on
 
-    def beside_others(self, node: Any, body: Sequence[Any]) -> tuple[int, int]:
-        """The span of a statement with the semicolon that parts it from another one of its line.
+    def joined(self, node: Any, body: Sequence[Any]) -> Sequence[Any]:
+        """The statements that semicolons join with one, itself among them.
 
         Args:
           node: The statement.
           body: The statements that it stands among.
-
-        Returns:
-          The span; an empty one where no other stands in its line.
         """
-        at = next(index for index, one in enumerate(body) if one is node)
-        start, end = self.span(node)
-        if at and body[at - 1].end_lineno == node.lineno:
-            return self.span(body[at - 1])[1], end
-        if at + 1 < len(body) and body[at + 1].lineno == node.end_lineno:
-            return start, self.span(body[at + 1])[0]
-        return start, start
+        first = next(index for index, one in enumerate(body) if one is node)
+        last = first
+        while first and body[first - 1].end_lineno == body[first].lineno:
+            first -= 1
+        while last + 1 < len(body) and body[last + 1].lineno == body[last].end_lineno:
+            last += 1
+        return body[first : last + 1]
 
     # Edits -------------------------------------------------------------------------------------
 
@@ -147,6 +144,18 @@ class Text:
         start, end = self.line_start(first), self.line_start(last + 1)
         self.edits = [edit for edit in self.edits if not start <= edit.start < end]
         self._inside = [edit for edit in self._inside if not start <= edit.start < end]
+
+    def take_out(self, start: int, end: int, left: str = "") -> None:
+        """Takes a span of statements out, with what was wanted in it, but not behind what stands before it."""
+        stays = bool(self.text[:start].strip()) and not self.text[start - 1].isspace()
+
+        def is_kept(edit: Edit) -> bool:
+            at_start = edit.start == edit.end == start and (stays or edit.rank != INSIDE)
+            return at_start or not start <= edit.start < end
+
+        self.edits = list(filter(is_kept, self.edits))
+        self._inside = list(filter(is_kept, self._inside))
+        self.replace(start, end, left)
 
     def dedent_line(self, line: int, by: int) -> None:
         """Takes white space from the start of a line, as far as there is some."""

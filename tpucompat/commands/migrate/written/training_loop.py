@@ -129,6 +129,14 @@ def record_every(steps, global_step=None):
     return tf.summary.record_if(lambda: tf.equal(step % steps, 0))
 
 
+def next_tag(name):
+    """The tag of a summary: in one graph, the second of a name gets a number behind it, as in TensorFlow 1."""
+    graph = v1.get_default_graph()
+    used = graph.get_collection_ref(f"tags/{graph.get_name_scope()}/{name}")
+    used.append(name)
+    return name if len(used) == 1 else f"{name}_{len(used) - 1}"
+
+
 def cross_replica_sum(tensor, groups=None):
     """The sum over all replicas, or over those of a replica's own group in a list of groups."""
     replica = tf.distribute.get_replica_context()
