@@ -16,6 +16,7 @@ from tpucompat.commands.analysis import (
     keras_3_loops,
     keras_3_losses,
     keras_3_members,
+    keras_3_models,
     keras_3_modes,
     keras_3_names,
     keras_3_outputs,
@@ -78,21 +79,12 @@ def applies(module: Any) -> bool:
     if module.uses_tpucompat or b"TF_USE_LEGACY_KERAS" in module.source.data:
         return False
     if module.given_models:
-        return any(map(_is_of_a_model, module.names.calls))
+        return any(keras_3_models.is_trained(one, _TELLING["fit"]) for one in module.names.calls)
     return any(below_keras(use.name) or use.name in _ROOTS for use in module.names.uses)
 
 
 _TRAINS = (".fit", ".evaluate", ".predict", ".train_on_batch", ".test_on_batch")
 _ROOTS = frozenset(("keras", "tensorflow.keras"))
-#: What a module calls that is given a model, and names no Keras.
-_OF_MODELS_ALONE = ("_generator", "_on_batch", ".load_weights", ".save_weights")
-
-
-def _is_of_a_model(call: Call) -> bool:
-    """Whether a call is that of a method which models of Keras alone have, or have with these words."""
-    words = {word.arg for word in call.node.keywords}
-    is_own = call.name[:1] == "." and call.name.endswith(_OF_MODELS_ALONE)
-    return is_own or (call.name == ".fit" and bool(words & _TELLING["fit"]))
 
 
 _SEQUENTIAL = frozenset(

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING, Any, Iterator
+from typing import TYPE_CHECKING, AbstractSet, Any, Iterator
 
 from tpucompat.commands.analysis.keras_values import below_keras, key
-from tpucompat.names.used import constant, walk
+from tpucompat.names.used import Call, constant, walk
 
 if TYPE_CHECKING:
     from tpucompat.commands.analysis.keras_3 import Finder
+
+
+#: What a module calls that is given a model, and names no Keras.
+_OF_MODELS_ALONE = ("_generator", "_on_batch", ".load_weights", ".save_weights")
+
+
+def is_trained(call: Call, telling: AbstractSet[str]) -> bool:
+    """Whether a call is that of a method which models of Keras alone have, or ``fit`` with its words."""
+    is_own = call.name[:1] == "." and call.name.endswith(_OF_MODELS_ALONE)
+    words = {word.arg for word in call.node.keywords}
+    return is_own or (call.name == ".fit" and not words.isdisjoint(telling))
 
 
 def of(finder: Finder, node: ast.AST, depth: int = 3) -> Iterator[ast.Call]:

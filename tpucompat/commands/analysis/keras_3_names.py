@@ -51,16 +51,15 @@ _WORDS = re.compile(r"(^|[._])(model|layer)s?$")
 
 def differences(finder: Finder) -> Iterator[Difference]:
     """Every place of a file, once."""
-    above: dict[int, ast.AST] = {}
-    for node in finder.nodes:
-        above.update((id(child), node) for child in children(node))
+    configurations = []
     for node in finder.nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             yield from _attribute(finder, node)
         elif isinstance(node, ast.Call):
-            yield from _whole(finder, node, above)
+            configurations += [node] if _gives_configuration(finder, node) else []
         elif isinstance(node, ast.Subscript) and constant(index_of(node)) == "name":
             yield from _configured_name(finder, node)
+    yield from _wholes(finder, configurations)
     if any(_reads_name(finder, node) for node in finder.nodes) or _asked_by_name(finder):
         yield from _unnamed(finder)
 
@@ -198,17 +197,22 @@ def _configured_name(finder: Finder, node: ast.Subscript) -> Iterator[Difference
 # Configurations ---------------------------------------------------------------------------------------
 
 
-def _whole(finder: Finder, node: ast.Call, above: Mapping[int, ast.AST]) -> Iterator[Difference]:
-    """``print(layer.get_config())``, ``json.loads(model.to_json())``"""
+def _gives_configuration(finder: Finder, node: ast.Call) -> bool:
     method = getattr(node.func, "attr", "")
     if method in ("get_config", "to_json"):
-        if not _has_configuration(finder, node.func.value, method):  # type: ignore[attr-defined]
-            return
-    elif not _SERIALIZES.match(below_keras(finder.values.called.get(id(node), ""))):
-        return
-    row = table.BEHAVIOURS["json" if method == "to_json" else "config"]
-    for use in _uses(finder, node, above):
-        yield Difference(row, use, None, method)
+        return _has_configuration(finder, node.func.value, method)  # type: ignore[attr-defined]
+    return bool(_SERIALIZES.match(below_keras(finder.values.called.get(id(node), ""))))
+
+
+def _wholes(finder: Finder, configurations: list[ast.Call]) -> Iterator[Difference]:
+    """``print(layer.get_config())``, ``json.loads(model.to_json())``"""
+    nodes = finder.nodes if configurations else []
+    above = {id(child): node for node in nodes for child in children(node)}
+    for made in configurations:
+        method = getattr(made.func, "attr", "")
+        row = table.BEHAVIOURS["json" if method == "to_json" else "config"]
+        for use in _uses(finder, made, above):
+            yield Difference(row, use, None, method)
 
 
 _SERIALIZES = re.compile(r"(optimizers|initializers|regularizers|constraints|layers)\.serialize$")

@@ -457,6 +457,8 @@ def _may_square(finder: Finder) -> bool:
     calls = finder.names.calls
     if any(map(_squares, calls)):
         return True
+    if any(finder.values.kind(one.node) == keras_values.OPTIMIZER for one in calls):
+        return False
     trains = [one for one in calls if one.name in (".compile", ".apply_gradients")]
     given = [argument(one.node, 0, "optimizer") for one in trains if one.name == ".compile"]
     return not trains or any(one is not None and not _is_made_here(finder, one) for one in given)
