@@ -388,6 +388,19 @@ def test_modules_have_the_keras_of_their_program(tmp_path, monkeypatch):
     ]
 
 
+def test_a_module_of_a_model_fn_keeps_its_layers_in_a_graph(tmp_path):
+    model = (
+        "import tensorflow as tf\ndef net(x):\n"
+        "  x = tf.keras.layers.Dense(2, kernel_initializer=tf.random_uniform_initializer(seed=1))(x)\n"
+        "  return tf.layers.dense(x, 2)\n"
+    )
+    _with_trainer(tmp_path, {"model.py": model}, "import model")
+    files = sorted(map(str, tmp_path.glob("*.py")))
+    made = {os.path.basename(one.path): one.after.decode() for one in tree.migrate(files)}
+    assert "return tf.compat.v1.layers.dense(x, 2)" in made["model.py"]
+    assert "as_layer" not in made["model.py"] and "NOTE" not in made["model.py"]
+
+
 def _with_trainer(folder, modules, imports):
     """A program with TPUEstimator that imports modules."""
     script = (

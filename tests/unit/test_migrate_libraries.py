@@ -438,3 +438,26 @@ def test_both_halves_print_the_same(tmp_path):
     assert printed[0].returncode == printed[1].returncode == 0, printed
     assert printed[0].stdout == printed[1].stdout != ""
     assert "u-1" in textwrap.dedent(printed[0].stdout)
+
+
+@pytest.mark.parametrize(
+    "lines, holds",
+    [
+        ("print([np.mean(x)])", True),
+        ("losses = []\nlosses.append(np.mean(x))\nprint('all', losses)", True),
+        ("best = {'loss': y.max() - 1}\nprint('best %s' % best)", True),
+        ("found = {}\nfound['a'] = np.float32(1)\nprint(f'{found}')", True),
+        ("print('{}'.format((np.max(x), 2)))", True),
+        ("print(list(sorted([sess.run(y) for y in x])))", True),
+        ("rows = np.zeros(3)\nprint([rows[0], rows[1]])", True),
+        ("total = np.sum(x)\nprint(total, np.mean(x))\nprint('%s %s' % (total, total))", False),
+        ("losses = [float(np.mean(x))]\nprint(losses, ['%.2f' % np.mean(x)])", False),
+        ("losses = [np.mean(x)]\nprint(len(losses), losses[-1])", False),
+        ("np.set_printoptions(legacy='1.21')\nprint([np.mean(x)])", False),
+    ],
+)
+def test_lists_of_numbers_are_printed_as_by_numpy_1(lines, holds):
+    after = migrated(f"import numpy as np\nimport tensorflow as tf\nx = tf.placeholder\n{lines}\n")
+    assert ("np.set_printoptions(legacy='1.25')\n" in after) == holds
+    for_today = migrated(f"import numpy as np\nimport tensorflow as tf\nx = tf.function\n{lines}\n")
+    assert "legacy='1.25'" not in for_today

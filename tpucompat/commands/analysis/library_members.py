@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from typing import AbstractSet, Any, Iterator
 
 from tpucompat.commands.analysis import library_rows as table
 from tpucompat.commands.analysis import library_values as kinds
-from tpucompat.commands.analysis import python_2
+from tpucompat.commands.analysis import printed_numbers, python_2
 from tpucompat.commands.analysis.array_shapes import may_be_ragged
 from tpucompat.commands.analysis.keras_3_rules import Difference
 from tpucompat.commands.analysis.library_values import LibraryValues
@@ -28,7 +29,7 @@ _KNOWN = frozenset(("h5_value", "numeric"))
 _CALLED = frozenset(("fill_method", "numeric", "rename"))
 #: What is there today, and does something else unless an argument says so. A program of TensorFlow 2 may have
 #: been written for either; one of TensorFlow 1 has not.
-_OTHERWISE = frozenset(("allow_pickle", "dummies", "no_copy", "numeric", "pattern"))
+_OTHERWISE = frozenset(("allow_pickle", "dummies", "no_copy", "numeric", "pattern", "printed"))
 _OF_ROWS = ("numpy.array", "numpy.asarray")
 _LIBRARIES = frozenset(
     (
@@ -102,6 +103,9 @@ class Finder:
         for use in self.names.uses:
             if use.name in table.NAMES and not use.guarded:
                 yield Difference(table.NAMES[use.name], use.node, None, use.name)
+        if self._is_old and "numpy" in self.libraries:
+            for node in itertools.islice(printed_numbers.Shown(self.module).numbers(), 1):
+                yield Difference(table.PRINTED, node)
         if self._is_old and python_2.speaks_of_it(self._text):
             yield from self._of_python_2()
         if any(

@@ -196,6 +196,13 @@ RAGGED = _changed(
 )
 #: A function or method whose arguments by position, or by their old names, are refused.
 ARGUMENTS = _changed("{}()", "its arguments by name", "arguments")
+#: Lists and dictionaries of numbers that are shown.
+PRINTED = _changed(
+    "print([np.mean(x)])",
+    "np.set_printoptions(legacy='1.25')",
+    "printed",
+    "NumPy 2 writes np.float64(0.5) within a list",
+)
 IN_PLACE = _IN_PLACE
 ITEM_OF_COLUMN = _changed(
     "df['a'][rows] = value", "df.loc[rows, 'a'] = value", "item_of_column", "a column is a copy"

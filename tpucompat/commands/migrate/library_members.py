@@ -72,6 +72,12 @@ def _append(self: Rewriter, one: Difference) -> bool:
     return True
 
 
+def _printed(self: Rewriter, one: Difference) -> bool:
+    numpy = self.context.local("numpy")
+    self.context.put_behind_imports(f"{numpy}.set_printoptions(legacy='1.25')")
+    return True
+
+
 _ARRAY_OF_ROWS = '''
 
 def array_of_rows(rows):
@@ -511,6 +517,7 @@ REWRITINGS: Mapping[str, Rewriting] = {
     "next": _next,
     "python_2": _python_2,
     "no_encoding": _no_encoding,
+    "printed": _printed,
     "reader": _reader,
     "ragged": _ragged,
     "rename": _rename,

@@ -408,13 +408,13 @@ def _rewrite_parts(context: Context, way: _Way, with_loop: estimators.Home | Non
         tpu_connections.remove_eager_calls(context)
     with context.rule("TPU213"):
         tpu_connections.remove_idle_calls(context)
-    if way.loop is not None or way.program is not None or with_loop is not None:
+    if in_graph:
         with context.rule("TPU212"):
             tpu_connections.remove_modes(context)
-    if way.loop is None and way.program is None:  # a graph, which Keras 2 alone can build
-        keras_3.rewrite(context)
-    else:
+    if in_graph:  # which Keras 2 alone can build
         keras_3.rewrite_numbers(context)
+    else:
+        keras_3.rewrite(context)
     with context.rule("TPU214"):
         if way.loop is not None or with_loop is not None:
             input_functions.rewrite(context)
