@@ -689,3 +689,17 @@ def test_a_computation_below_compat_v1_is_found(tmp_path):
 
 def module_findings(module):
     return [place.finding for place in findings.places(module)]
+
+
+def test_a_variable_of_resources_is_as_every_other_one():
+    text = (
+        "import numpy as np\nimport tensorflow as tf\nfrom tensorflow.contrib import tpu\n"
+        "b = tf.Variable(np.ones([8, 2]), use_resource=True, name='b')\n"
+        "def compute(x):\n  return x + 1.0\n"
+        "outputs = tpu.batch_parallel(compute, [b], num_shards=8)\n"
+        "with tf.Session('grpc://a:1') as sess:\n"
+        "  sess.run(tf.global_variables_initializer())\n"
+        "  print(sess.run(outputs))\n"
+    )
+    after = migrated(text).after.decode()
+    assert "\nb = tf.Variable(np.ones([8, 2]), name='b')\n" in after and "TODO" not in after

@@ -93,7 +93,7 @@ def check_variable(node: ast.Call) -> None:
       CannotSee: If it has none.
     """
     words = {word.arg for word in node.keywords}
-    if len(node.args) != 1 or words - {"trainable", "name", "dtype"}:
+    if len(node.args) != 1 or words - {"trainable", "name", "dtype", "use_resource"}:
         raise CannotSee("arguments of tf.Variable")
 
 
